@@ -19,6 +19,9 @@ const SMALL: usize = 1 << 15;
 /// one.
 const LEAST_SHARE: usize = 4;
 
+/// Larger buffers than asked for may bring the memory that is occupied up to this fraction of the limit.
+const SPARE_SHARE: usize = 2;
+
 /// Unused buffers.
 ///
 /// Memory taken while [`Pool::scope`] runs returns to the pool when its last owner drops it, on any thread. Every run
@@ -29,7 +32,7 @@ pub struct Pool {
     stock: Mutex<Stock>,
 }
 
-/// The limit of the pool, buffers in use included, as a multiple of the peak in use.
+/// The limit of the pool, occupied buffers included, as a multiple of the peak in use.
 const KEPT: usize = 2;
 
 /// The state of a pool; sizes are in words.
@@ -37,16 +40,21 @@ const KEPT: usize = 2;
 struct Stock {
     /// The oldest first.
     free: Vec<Vec<u64>>,
+    /// What was asked for; the limit is one of this, so that it does not depend on which buffers were free.
     in_use: usize,
+    /// The buffers that hold it, some larger than asked for.
+    occupied: usize,
     /// The peak in use.
     peak: usize,
 }
 
 impl Stock {
-    /// The smallest buffer of at least `words`, unless it is far larger.
-    fn recycled(&mut self, words: usize) -> Option<Vec<u64>> {
-        let fits =
-            |(_, buffer): &(usize, &Vec<u64>)| buffer.len() >= words && buffer.len() / LEAST_SHARE <= words;
+    /// The smallest buffer of at least `words`, unless it is far larger, or memory is short.
+    fn recycled(&mut self, words: usize, limit: usize) -> Option<Vec<u64>> {
+        let most = words.max((limit / SPARE_SHARE).saturating_sub(self.occupied));
+        let fits = |(_, buffer): &(usize, &Vec<u64>)| {
+            (words..=most).contains(&buffer.len()) && buffer.len() / LEAST_SHARE <= words
+        };
         let best = self.free.iter().enumerate().filter(fits).min_by_key(|(_, buffer)| buffer.len());
         let best = best.map(|(i, _)| i)?;
         Some(self.free.remove(best))
@@ -54,9 +62,9 @@ impl Stock {
 
     /// Frees what exceeds the limits of the pool and of the thread after `words` of fresh memory are taken, oldest first.
     fn make_room(&mut self, words: usize, limit: usize) {
-        let in_use = self.in_use.saturating_add(words);
-        let most = self.peak.max(in_use).saturating_mul(KEPT).min(limit);
-        let mut held = self.free.iter().map(Vec::len).fold(in_use, usize::saturating_add);
+        let most = self.peak.max(self.in_use.saturating_add(words)).saturating_mul(KEPT).min(limit);
+        let taken = self.occupied.saturating_add(words);
+        let mut held = self.free.iter().map(Vec::len).fold(taken, usize::saturating_add);
         let too_much = self.free.iter().take_while(|oldest| {
             let goes = held > most;
             held = held.saturating_sub(oldest.len());
@@ -66,14 +74,16 @@ impl Stock {
         self.free.drain(..too_much);
     }
 
-    fn taken(&mut self, words: usize) {
+    /// `words` were asked for; a buffer of `len` holds them.
+    fn taken(&mut self, words: usize, len: usize) {
         self.in_use = self.in_use.saturating_add(words);
+        self.occupied = self.occupied.saturating_add(len);
         self.peak = self.peak.max(self.in_use);
     }
 
-    fn give(&mut self, buffer: Vec<u64>) {
-        self.in_use = self.in_use.saturating_sub(buffer.len());
-        self.free.push(buffer);
+    fn released(&mut self, words: usize, len: usize) {
+        self.in_use = self.in_use.saturating_sub(words);
+        self.occupied = self.occupied.saturating_sub(len);
     }
 }
 
@@ -118,25 +128,73 @@ impl Pool {
         limit.map_or(usize::MAX, |words| words.saturating_mul(size_of::<u64>()))
     }
 
+    /// Whether a vector of so many bytes may be taken on this thread.
+    pub(crate) fn has_room(bytes: usize) -> bool {
+        let fits = |current: &Current| {
+            let in_use = current.pool.stock().in_use;
+            in_use.saturating_add(bytes.div_ceil(size_of::<u64>())) <= current.limit
+        };
+        bytes < SMALL || CURRENT.with_borrow(|current| current.as_ref().is_none_or(fits))
+    }
+
     /// Memory of at least `words`, of unspecified content; refused if more than `limit` would be in use then.
     fn take(&self, words: usize, limit: usize) -> Result<Vec<u64>, ()> {
         let mut stock = self.stock();
         if stock.in_use.saturating_add(words) > limit {
             return Err(());
         }
-        if let Some(found) = stock.recycled(words) {
-            stock.taken(found.len());
+        if let Some(found) = stock.recycled(words, limit) {
+            stock.taken(words, found.len());
             return Ok(found);
         }
         stock.make_room(words, limit);
         drop(stock);
         let fresh = try_zeroed_vec(words)?;
-        self.stock().taken(words);
+        self.stock().taken(words, words);
         Ok(fresh)
     }
 
     fn stock(&self) -> MutexGuard<'_, Stock> {
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A vector of `len` equal elements; memory that the allocator or the limit of the pool refuses is an error, not an
+/// abort.
+pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorError> {
+    let bytes = len.saturating_mul(size_of::<T>());
+    let mut all = Vec::new();
+    if !Pool::has_room(bytes) || all.try_reserve_exact(len).is_err() {
+        return Err(TensorError::OutOfMemory { bytes });
+    }
+    all.resize(len, value);
+    Ok(all)
+}
+
+/// Memory that a vector takes: it is in use of the pool of the thread, though the pool does not keep it.
+pub(crate) struct Charge {
+    home: Option<Weak<Pool>>,
+    words: usize,
+}
+
+impl Charge {
+    /// Counts so many bytes until it is dropped.
+    pub fn new(bytes: usize) -> Self {
+        let words = bytes / size_of::<u64>();
+        let current = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
+        let home = current.map(|Current { pool, .. }| {
+            pool.stock().taken(words, words);
+            Arc::downgrade(&pool)
+        });
+        Self { home, words }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if let Some(pool) = self.home.take().and_then(|home| home.upgrade()) {
+            pool.stock().released(self.words, self.words);
+        }
     }
 }
 
@@ -204,7 +262,11 @@ impl<T: Pod> DerefMut for Buffer<T> {
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Some(pool) = self.home.take().and_then(|home| home.upgrade()) {
-            pool.stock().give(std::mem::take(&mut self.words));
+            let words = (self.len * size_of::<T>()).div_ceil(size_of::<u64>());
+            let buffer = std::mem::take(&mut self.words);
+            let mut stock = pool.stock();
+            stock.released(words, buffer.len());
+            stock.free.push(buffer);
         }
     }
 }
@@ -215,6 +277,12 @@ mod tests {
 
     fn free(pool: &Pool) -> usize {
         pool.stock().free.iter().map(Vec::len).sum()
+    }
+
+    /// What was asked for, and what holds it.
+    fn taken(pool: &Pool) -> [usize; 2] {
+        let stock = pool.stock();
+        [stock.in_use, stock.occupied]
     }
 
     #[test]
@@ -278,6 +346,36 @@ mod tests {
             assert!(crate::Tensor::scalar(1f32).broadcast_to(&[(1 << 18) + 1]).is_err());
         });
         assert!(pool.scope(|| Buffer::<u8>::any(1 << 21)).is_ok());
+    }
+
+    #[test]
+    fn vectors_count_as_memory_in_use() {
+        let pool = Arc::new(Pool::default());
+        pool.scope_within(1 << 20, || {
+            let half = crate::Tensor::from_vec(&[1 << 19], vec![0u8; 1 << 19]).unwrap();
+            assert!(Buffer::<u8>::any((1 << 19) + 8).is_err());
+            let zeros = |len| crate::Tensor::zeros(crate::ElementType::U8, &[len]);
+            assert!(zeros((1 << 19) + 8).is_err());
+            assert!(zeros(1 << 19).is_ok());
+            drop(half);
+            assert!(Buffer::<u8>::any((1 << 19) + 8).is_ok());
+        });
+        assert_eq!(pool.stock().in_use, 0);
+    }
+
+    #[test]
+    fn larger_buffers_count_as_what_was_asked_for() {
+        let pool = Arc::new(Pool::default());
+        let take = |len, limit| pool.scope_within(limit, || Buffer::<u64>::any(len)).unwrap();
+        drop(take(1 << 16, 1 << 30));
+        let half = take(1 << 15, 1 << 30);
+        assert_eq!(half.words.len(), 1 << 16);
+        assert_eq!(taken(&pool), [1 << 15, 1 << 16]);
+        drop(half);
+        assert_eq!(taken(&pool), [0, 0]);
+        // Memory is short, or the buffer is far larger.
+        assert_eq!(take(1 << 15, 1 << 19).words.len(), 1 << 15);
+        assert_eq!(take(1 << 12, 1 << 30).words.len(), 1 << 12);
     }
 
     #[test]

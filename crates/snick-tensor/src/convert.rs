@@ -9,8 +9,9 @@ use std::ops::Range;
 use half::{bf16, f16};
 
 use crate::ElementType::{self, *};
+use crate::buffer::filled;
 use crate::small_float;
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError, packing};
 
 /// Elements in a form wide enough to hold them exactly.

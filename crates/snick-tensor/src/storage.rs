@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytemuck::{NoUninit, Pod};
 
 use crate::TensorError;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Charge};
 use crate::memo::Memo;
 
 /// A window on shared bytes. Cloning increments a reference count.
@@ -51,11 +51,14 @@ trait Owner: Send + Sync {
 }
 
 /// A vector keeps the alignment of its elements, so reading it needs no copy.
-struct Heap<T>(Vec<T>);
+struct Heap<T> {
+    values: Vec<T>,
+    _charge: Charge,
+}
 
 impl<T: NoUninit + Send + Sync> Owner for Heap<T> {
     fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.0)
+        bytemuck::cast_slice(&self.values)
     }
 }
 
@@ -111,7 +114,8 @@ impl Storage {
 
     /// Storage over the elements of a vector, without a copy.
     pub fn from_vec<T: NoUninit + Send + Sync>(values: Vec<T>) -> Self {
-        Self::whole(Arc::new(Heap(values)))
+        let charge = Charge::new(size_of_val(values.as_slice()));
+        Self::whole(Arc::new(Heap { values, _charge: charge }))
     }
 
     /// Storage over a buffer that a kernel computed.

@@ -7,7 +7,7 @@ mod repeats;
 
 use std::sync::Arc;
 
-use crate::buffer::{Buffer, Pool};
+use crate::buffer::{Buffer, Pool, filled};
 use crate::kernels::strided_copy;
 use crate::layout::{Layout, checked_len};
 use crate::memo;
@@ -59,15 +59,6 @@ pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, Ten
         .and_then(|len| et.stored_len(len))
         .filter(|&bytes| bytes <= MAX_BYTES.min(Pool::limit()))
         .ok_or_else(|| TensorError::TooLarge { element_type: et, dims: dims.into() })
-}
-
-/// A vector of `len` equal elements; memory the allocator refuses is an error, not an abort.
-pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorError> {
-    let mut all = Vec::new();
-    all.try_reserve_exact(len)
-        .map_err(|_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
-    all.resize(len, value);
-    Ok(all)
 }
 
 /// The bytes, copied to the alignment of every element type.

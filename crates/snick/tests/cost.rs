@@ -18,6 +18,19 @@ const ATTENTION: &str = "snick 1\ngraph \"g\" {\n  %q = Parameter-1 {element_typ
     %k = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  %v = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  \
     %a = ScaledDotProductAttention-13(%q, %k, %v) {causal: false}\n  %y = Result-1(%a)\n}\n";
 
+/// Convolutions, which split an image into planes.
+const CONVOLUTIONS: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,16,S,S\"}\n  \
+    %w = Parameter-1 {element_type: f32, shape: \"24,16,3,3\"}\n  \
+    %v = Parameter-1 {element_type: f32, shape: \"2,8,12,3,3\"}\n  \
+    %a = Convolution-1(%x, %w) {strides: [2,2], pads_begin: [1,1], pads_end: [1,1], dilations: [1,1]}\n  \
+    %b = GroupConvolution-1(%a, %v) {strides: [1,1], pads_begin: [2,2], pads_end: [2,2], dilations: [2,2]}\n  \
+    %y = Result-1(%b)\n}\n";
+
+/// Attention with a mask of its own for each head.
+const MASKED: &str = "snick 1\ngraph \"g\" {\n  %q = Parameter-1 {element_type: f32, shape: \"1,2,T,16\"}\n  \
+    %k = Parameter-1 {element_type: f32, shape: \"1,2,T,16\"}\n  %m = Parameter-1 {element_type: f32, shape: \"1,1,T,T\"}\n  \
+    %a = ScaledDotProductAttention-13(%q, %k, %k, %m) {causal: false}\n  %y = Result-1(%a)\n}\n";
+
 fn inferred(text: &str) -> Result<Model, Error> {
     let mut model = snick::parse(text)?;
     model.infer().into_result()?;
@@ -42,16 +55,18 @@ fn memory_of(model: &Model, inputs: &[Tensor]) -> Result<u64, Box<dyn std::error
 
 #[test]
 fn the_peak_is_what_a_run_takes() -> Tested {
-    for (text, sizes) in [(PERCEPTRON, [256, 1024, 4096]), (ATTENTION, [128, 256, 512])] {
+    // Sizes of 0 are open.
+    for (text, dims, sizes) in [
+        (PERCEPTRON, [&[0, 64][..], &[64, 256], &[256, 64]], [256, 1024, 4096]),
+        (ATTENTION, [&[1, 0, 64]; 3], [128, 256, 512]),
+        (CONVOLUTIONS, [&[2, 16, 0, 0], &[24, 16, 3, 3], &[2, 8, 12, 3, 3]], [64, 96, 256]),
+        (MASKED, [&[1, 2, 0, 16], &[1, 2, 0, 16], &[1, 1, 0, 0]], [128, 256, 512]),
+    ] {
         let model = inferred(text)?;
         let cost = model.cost()?;
         for size in sizes {
             let open = |dims: &[usize]| -> Vec<usize> {
                 dims.iter().map(|&dim| if dim == 0 { size } else { dim }).collect()
-            };
-            let dims: [&[usize]; 3] = match text {
-                PERCEPTRON => [&[0, 64], &[64, 256], &[256, 64]],
-                _ => [&[1, 0, 64]; 3],
             };
             let inputs: Vec<Tensor> =
                 dims.iter().map(|dims| Tensor::full(&open(dims), 0.5f32)).collect::<Result<_, _>>()?;
@@ -118,5 +133,30 @@ fn a_body_counts_as_often_as_it_runs() -> Tested {
     };
     let rows_of_8 = product.macs.at(&cost.symbols, &|_| Some(1)).ok_or("a number")?;
     assert_eq!(rows_of_8, 5 * 64);
+    Ok(())
+}
+
+#[test]
+fn a_run_ends_with_the_fuel_that_is_said() -> Tested {
+    let model = inferred(PERCEPTRON)?;
+    let cost = model.cost()?;
+    assert_eq!(cost.fuel.display(&cost.symbols).to_string(), "3*max(64*N-1,0)+2*max(256*N-1,0)+5");
+    for size in [0, 1, 300] {
+        let said = cost.fuel.at(&cost.symbols, &|_| Some(size)).ok_or("a number")?;
+        let inputs = [[usize::try_from(size)?, 64], [64, 256], [256, 64]];
+        let run = |fuel: u64| -> Result<bool, Box<dyn std::error::Error>> {
+            let options = RunOptions::new().limits(Limits::new().fuel(usize::try_from(fuel)?));
+            let named = inputs.iter().enumerate().map(|(at, dims)| (at.to_string(), dims));
+            let named: Vec<(String, Tensor)> = named
+                .map(|(name, dims)| Ok((name, Tensor::full(dims, 0.5f32)?)))
+                .collect::<Result<_, Error>>()?;
+            match model.session()?.run_with(named, &options) {
+                Ok(_) => Ok(true),
+                Err(Error::Limit { .. }) => Ok(false),
+                Err(other) => Err(other.into()),
+            }
+        };
+        assert_eq!((run(said)?, run(said / 4)?), (true, false), "{size}: {said}");
+    }
     Ok(())
 }

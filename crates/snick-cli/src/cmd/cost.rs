@@ -188,6 +188,7 @@ pub fn write_json(cost: &ModelCost, json: &mut Json) {
         ("activation_bytes", &cost.activation_bytes),
         ("peak_bytes", &cost.peak_bytes),
         ("state_bytes", &cost.state_bytes),
+        ("fuel", &cost.fuel),
     ] {
         number_or_expression(json, key, amount, cost);
     }

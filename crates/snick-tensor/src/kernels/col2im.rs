@@ -1,8 +1,9 @@
 //! Sums patches into an image: OpenVINO's `Col2Im-15`.
 
+use crate::buffer::filled;
 use crate::kernels::dispatch::{widen, with_number};
 use crate::kernels::window::{Window, WindowAxis};
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError};
 /// `columns` `[N, C * kernel.., windows]`, each column a window of an image, to images `[N, C, size..]`. Overlapping
 /// elements are added; elements in the padding are dropped.

@@ -11,6 +11,7 @@ use self::depthwise::depthwise;
 use self::images::Channels;
 use self::planes::{Cuts, Grid, Planes};
 use crate::buffer::Buffer;
+use crate::buffer::filled;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::{widen_real, with_real};
 use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow, product};
@@ -19,7 +20,7 @@ use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
 use crate::memo::Purpose;
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Dims, Element, Tensor, TensorError};
 
 /// `input` `[N, C, spatial..]` by `filters` `[O, C, kernel..]`: `[N, O, windows..]`.

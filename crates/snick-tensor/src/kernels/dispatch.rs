@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::ElementType::{self, *};
+use crate::buffer::filled;
 use crate::memo::Purpose;
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError, packing};
 
 /// Runs `$body`, a `Result`, with `$T` as the Rust type of `$et`, which is one of those listed.

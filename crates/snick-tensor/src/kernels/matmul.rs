@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::buffer::Buffer;
+use crate::buffer::filled;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow};
 use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 /// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D `b` a column, whatever
 /// the transpose flags say, and its axis is dropped from the result.

@@ -1,11 +1,12 @@
 //! The maximum or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
 
 use crate::buffer::Buffer;
+use crate::buffer::filled;
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// The maximum of each window of `input` `[N, C, spatial..]`; padding is ignored.

@@ -1,7 +1,8 @@
 //! Reproducible random numbers: Philox 4x32-10, a counter-based generator.
 
 use crate::ElementType::{BF16, F16, F32, F64, I32, I64};
-use crate::tensor::{filled, stored_bytes};
+use crate::buffer::filled;
+use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError};
 
 /// The four 32-bit numbers at position `counter` of the sequence of two seeds.

@@ -1,6 +1,7 @@
 //! Arithmetic sequences: OpenVINO's `Range-4`.
 
-use crate::tensor::{filled, stored_bytes};
+use crate::buffer::filled;
+use crate::tensor::stored_bytes;
 use crate::{ElementType, Tensor, TensorError};
 /// `start, start + step, ..` up to but not including `stop`, as elements of type `et`. The three are scalars of any
 /// numeric type; if `et` is an integer type they are truncated first.

@@ -76,7 +76,7 @@ impl ReduceOp {
         stored_bytes(input.element_type(), &dims)?;
         let count = checked_len(&dims).unwrap_or(0);
         let out = match rows.width() {
-            0 => crate::tensor::filled(count, reduce(&[]))?,
+            0 => crate::buffer::filled(count, reduce(&[]))?,
             width => values.chunks_exact(width).map(reduce).collect(),
         };
         Tensor::from_units(input.element_type(), &dims, out)

@@ -1,8 +1,8 @@
 //! Cumulative sums along an axis.
 
 use crate::ElementType::{F32, F64, I64};
+use crate::buffer::filled;
 use crate::layout::checked_len;
-use crate::tensor::filled;
 use crate::{PodElement, Tensor, TensorError};
 
 /// Element `i` along `axis` is the sum of the elements up to `i`: without `i` itself if `exclusive`, and from the end

@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::buffer::filled;
 use crate::kernels::broadcast::copy_run;
 use crate::layout::checked_len;
-use crate::tensor::{filled, stored_bytes};
+use crate::tensor::stored_bytes;
 use crate::{ElementType, Tensor, TensorError, packing};
 
 /// Copies `len` elements from `from_at` of `from` to `to_at` of `to`; `None` if either is out of range.

@@ -3,7 +3,6 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::Storage;
 
@@ -17,14 +16,14 @@ impl Storage {
     /// The error of opening or mapping the file.
     pub unsafe fn map(path: &Path) -> io::Result<Self> {
         #[cfg(any(unix, windows))]
-        let owner = {
+        {
             let file = std::fs::File::open(path)?;
             // SAFETY: the mapping is read-only, and the caller keeps the file as it is.
-            unsafe { memmap2::Mmap::map(&file) }?
-        };
+            let owner = unsafe { memmap2::Mmap::map(&file) }?;
+            Ok(Self::whole(std::sync::Arc::new(owner)))
+        }
         #[cfg(not(any(unix, windows)))]
-        let owner = super::Heap(std::fs::read(path)?);
-        Ok(Self::whole(Arc::new(owner)))
+        Ok(Self::from_vec(std::fs::read(path)?))
     }
 }
 

@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 
-use super::{Heap, Storage};
+use super::Storage;
 
 /// Files of these sizes are read into pages, others to the heap: few pages cost little, and whoever says that a file has
 /// many may lie.
@@ -21,11 +20,11 @@ impl Storage {
         let mut file = File::open(path)?;
         #[cfg(unix)]
         if let Some(pages) = read_pages(&mut file)? {
-            return Ok(Self::whole(Arc::new(pages)));
+            return Ok(Self::whole(std::sync::Arc::new(pages)));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        Ok(Self::whole(Arc::new(Heap(bytes))))
+        Ok(Self::from_vec(bytes))
     }
 }
 

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use super::images::Channels;
 use super::planes::Cuts;
 use crate::TensorError;
+use crate::buffer::filled;
 use crate::kernels::gemm::Gemm;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
-use crate::tensor::filled;
 
 /// The number of vectors of sums per step.
 const SUMS: usize = 4;

@@ -8,8 +8,8 @@ use snick_ir::{Fact, Graph, NodeId, Op, Value};
 use snick_shape::{SymExpr, SymbolId};
 use snick_tensor::ElementType;
 
-use super::Amount;
 use super::ledger::Ledger;
+use super::{Amount, scratch};
 
 /// How many moments an expression of the peak tells apart.
 const MOST_MOMENTS: usize = 4;
@@ -155,7 +155,7 @@ impl<'g, 'l> Run<'g, 'l> {
         let inputs: Vec<Value> = self.graph.inputs(id).into_iter().flatten().collect();
         let first = inputs.first().copied();
         let given = first.and_then(|value| self.places.get(&value).copied());
-        let mut inside = self.inside(id);
+        let mut inside = self.inside(id, given);
         for (port, out) in node.outs().iter().enumerate() {
             let Some(value) = node.output(port) else { continue };
             let reads = self.reads.get(&value).copied().unwrap_or_default();
@@ -245,30 +245,13 @@ impl<'g, 'l> Run<'g, 'l> {
         }
     }
 
-    /// What a layer takes while it computes, beside its inputs and outputs.
-    fn inside(&mut self, id: NodeId) -> Vec<SymExpr> {
-        let node = self.graph.node(id);
-        let dims = |run: &mut Self, port: usize| {
-            let fact = run.graph.fact(node.input(port)?)?;
-            run.ledger.dims(run.graph, fact)
-        };
-        match node.op() {
-            Op::ScaledDotProductAttention(_) => {
-                let (Some(query), Some(key)) = (dims(self, 0), dims(self, 1)) else { return Vec::new() };
-                let (Some(rows), Some(keys)) =
-                    (query.get(..query.len().saturating_sub(1)), key.get(key.len().saturating_sub(2)))
-                else {
-                    return Vec::new();
-                };
-                // Scores, what the mask makes of them, and weights.
-                let copies = if node.input(3).is_some() { 3 } else { 2 };
-                vec![self.ledger.product(rows.iter().chain([keys, &SymExpr::from(4 * copies)]))]
-            }
-            op => {
-                let bodies: Vec<Amount> = op.bodies().map(|(_, body)| peak(body, self.ledger)).collect();
-                bodies.into_iter().flat_map(|amount| amount.terms).collect()
-            }
-        }
+    /// What a layer takes while it computes, beside its inputs and outputs, bodies included.
+    fn inside(&mut self, id: NodeId, given: Option<Place>) -> Vec<SymExpr> {
+        let bodies = self.graph.node(id).op().bodies();
+        let bodies: Vec<Amount> = bodies.map(|(_, body)| peak(body, self.ledger)).collect();
+        let packed = given.is_none_or(|place| place.contiguous);
+        let own = scratch::of(self.graph, id, packed, self.ledger);
+        own.into_iter().chain(bodies.into_iter().flat_map(|amount| amount.terms)).collect()
     }
 
     /// Compares the moment with the worst ones.

@@ -2,6 +2,7 @@
 
 mod ledger;
 mod memory;
+mod scratch;
 mod trips;
 mod work;
 
@@ -110,6 +111,9 @@ pub struct ModelCost {
     pub flops: Amount,
     /// Bytes of all values that layers compute from the inputs; views of others count nothing.
     pub activation_bytes: Amount,
+    /// Elements of the same values, views included: with so much fuel ([`Limits::fuel`](crate::Limits)) a run ends. Some
+    /// runs need less: layers that one step evaluates together count once.
+    pub fuel: Amount,
     /// Bytes of the values that are in memory together at the worst moment, inputs aside.
     pub peak_bytes: Amount,
     /// Bytes that variables hold after a run.
@@ -127,12 +131,12 @@ impl Model {
     /// A cycle of layers: no run passes it.
     pub fn cost(&self) -> Result<ModelCost, Error> {
         self.graph().order()?;
-        let mut count = Count { ledger: Ledger::default(), layers: Vec::new(), parameters: 0, weights: 0 };
+        let mut count = Count::default();
         let one = SymExpr::from(1);
         count.graph(self.graph(), &one);
         let state_bytes = count.states(self.graph());
         let peak_bytes = memory::peak(self.graph(), &mut count.ledger);
-        let Count { ledger, layers, parameters, weights } = count;
+        let Count { ledger, layers, fuel, parameters, weights } = count;
         let sum = |of: fn(&LayerCost) -> &Amount| {
             let mut total = Amount::default();
             layers.iter().for_each(|layer| ledger.add(&mut total, of(layer)));
@@ -144,6 +148,7 @@ impl Model {
             macs,
             flops,
             activation_bytes,
+            fuel,
             peak_bytes,
             state_bytes,
             parameters,
@@ -156,9 +161,11 @@ impl Model {
 }
 
 /// A count of a model that is going on.
+#[derive(Default)]
 struct Count {
     ledger: Ledger,
     layers: Vec<LayerCost>,
+    fuel: Amount,
     parameters: u64,
     weights: u64,
 }
@@ -201,12 +208,30 @@ impl Count {
             let terms = amount.terms.iter().map(|term| ledger.product([term, times])).collect();
             Amount { terms }
         };
-        let [macs, flops, bytes] =
-            [work.macs, work.flops, bytes].map(|amount| scaled(&mut self.ledger, amount));
+        let fuel = self.fuel(graph, id);
+        let [macs, flops, bytes, fuel] =
+            [work.macs, work.flops, bytes, fuel].map(|amount| scaled(&mut self.ledger, amount));
+        self.ledger.add(&mut self.fuel, &fuel);
         if [&macs, &flops, &bytes].iter().any(|amount| amount.number() != Some(0)) {
             let (name, op) = (node.name().to_string(), node.op().type_name().to_string());
             self.layers.push(LayerCost { name, op, loc: node.loc(), macs, flops, bytes });
         }
+    }
+
+    /// The elements of the outputs of a layer; an output without any counts as one.
+    fn fuel(&mut self, graph: &Graph, id: NodeId) -> Amount {
+        let node = graph.node(id);
+        let mut total = Amount::default();
+        if matches!(node.op(), Op::Parameter(_)) {
+            return total;
+        }
+        for out in node.outs() {
+            let elements = self.ledger.elements(graph, id, &out.fact);
+            let at_least_one = self.ledger.symbols.max(&elements, &SymExpr::from(1));
+            let elements = self.ledger.amount(at_least_one.unwrap_or(elements));
+            self.ledger.add(&mut total, &elements);
+        }
+        total
     }
 
     /// What variables hold after a run: what is assigned, or else what is read.

@@ -118,7 +118,9 @@ fn macs(op: &Op, layer: &Layer, ledger: &mut Ledger) -> Option<SymExpr> {
         Op::FullyConnected(_)
         | Op::FullyConnectedCompressed(_)
         | Op::GroupedMatMul(_)
-        | Op::GatherMatmul(_) => {
+        | Op::GroupedMatMulCompressed(_)
+        | Op::GatherMatmul(_)
+        | Op::GatherMatmulCompressed(_) => {
             let depth = layer.input(0, ledger)?.last()?.clone();
             by_output(layer, &[depth], ledger)
         }

@@ -1,0 +1,80 @@
+//! What a layer takes while it computes, beside its inputs and outputs.
+
+use snick_ir::ops::nn::window::Windows;
+use snick_ir::{Graph, NodeId, Op};
+use snick_shape::SymExpr;
+
+use super::ledger::Ledger;
+
+/// Up to this many windows, a convolution gathers a few at a time.
+const FEW_WINDOWS: i64 = 8;
+
+/// Up to this many filters of one channel, a convolution splits one channel at a time.
+const FEW_FILTERS: i64 = 3;
+
+/// The bytes that a layer takes while it computes, bodies aside; `packed` says whether the elements of its first input lie
+/// in order.
+pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -> Option<SymExpr> {
+    let node = graph.node(id);
+    let mut dims = |port: usize| ledger.dims(graph, graph.fact(node.input(port)?)?);
+    match node.op() {
+        Op::ScaledDotProductAttention(_) => {
+            let (query, key) = (dims(0)?, dims(1)?);
+            let (rows, keys) = (query.split_last()?.1, key.get(key.len().checked_sub(2)?)?);
+            // Scores and weights; with a sink, also the scores beside it.
+            let copies = if node.input(5).is_some() { 3 } else { 2 };
+            Some(ledger.product(rows.iter().chain([keys, &SymExpr::from(4 * copies)])))
+        }
+        Op::Convolution(op) => {
+            let (data, filters) = (dims(0)?, dims(1)?);
+            let out = ledger.dims(graph, &node.outs().first()?.fact)?;
+            convolution(&op.sliding.windows(), [&data, filters.get(2..)?, &out], packed, ledger)
+        }
+        Op::GroupConvolution(op) => {
+            let (data, filters) = (dims(0)?, dims(1)?);
+            let [_, filters_of_one, depth, kernel @ ..] = filters.as_slice() else { return None };
+            let is_depthwise =
+                depth.as_const() == Some(1) && filters_of_one.as_const().is_some_and(|n| n <= FEW_FILTERS);
+            let out = ledger.dims(graph, &node.outs().first()?.fact)?;
+            (!is_depthwise)
+                .then(|| convolution(&op.sliding.windows(), [&data, kernel, &out], packed, ledger))
+                .flatten()
+        }
+        _ => None,
+    }
+}
+
+/// The planes into which one image is split, so that each element of a filter reads elements that lie side by side: those
+/// of equal remainder by the stride, with the padding. None if the planes would be the image.
+fn convolution(
+    windows: &Windows,
+    [data, kernel, out]: [&[SymExpr]; 3],
+    packed: bool,
+    ledger: &mut Ledger,
+) -> Option<SymExpr> {
+    let (channels, spatial, out) = (data.get(1)?, data.get(2..)?, out.get(2..)?);
+    let count = ledger.product(out);
+    if count.as_const().is_some_and(|count| count <= FEW_WINDOWS) {
+        return None;
+    }
+    let mut factors = vec![channels.clone(), SymExpr::from(4)];
+    let mut is_image = true;
+    for (at, ((kernel, size), out)) in kernel.iter().zip(spatial).zip(out).enumerate() {
+        let axis = windows.axis(at);
+        let taps = kernel.as_const()?;
+        let reach = taps.checked_sub(1)?.checked_mul(axis.dilation)?;
+        let remainders = taps.min(axis.stride / gcd(axis.dilation, axis.stride));
+        let plane = ledger.symbols.add(out, &(reach / axis.stride).into())?;
+        is_image &= axis.stride == 1 && plane == *size;
+        factors.extend([remainders.into(), plane]);
+    }
+    if !is_image {
+        return Some(ledger.product(&factors));
+    }
+    // The image is read as it is, if its elements lie in order.
+    (!packed).then(|| ledger.product(data.iter().chain([&SymExpr::from(4)])))
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
