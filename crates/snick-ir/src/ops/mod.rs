@@ -6,6 +6,8 @@
 mod registry;
 #[macro_use]
 mod family;
+#[macro_use]
+mod only_inferred;
 
 pub mod index_type;
 
@@ -159,17 +161,7 @@ pub mod nn {
     pub mod window;
 }
 
-/// What plug-ins make of several ops.
-pub mod fused {
-    pub mod fully_connected;
-    pub mod gather_matmul;
-    pub mod glu;
-    pub mod moe;
-    pub mod paged_attention;
-    pub mod rms;
-    pub mod rope;
-    mod rotation;
-}
+pub mod fused;
 
 /// Waves and their frequencies.
 pub mod signal {
@@ -203,22 +195,7 @@ pub mod ragged;
 
 pub mod tokens;
 
-/// Networks with a memory, a step or a whole sequence at a time.
-pub mod recurrent {
-    pub mod activation;
-    pub mod cell;
-    pub mod direction;
-    pub mod gru_cell;
-    pub mod gru_sequence;
-    pub mod lstm_cell;
-    pub mod lstm_sequence;
-    pub mod rnn_cell;
-    pub mod rnn_sequence;
-    mod sequence;
-    mod shapes;
-    mod step;
-    mod unroll;
-}
+pub mod recurrent;
 
 /// Variables, which outlive a run.
 pub mod state {
@@ -370,18 +347,31 @@ ops! {
     Softmax(nn::softmax::Softmax),
     SpaceToDepth(nn::space_to_depth::SpaceToDepth),
     // fused
+    DynamicQuantize(fused::dynamic_quantize::DynamicQuantize; boxed),
     FullyConnected(fused::fully_connected::FullyConnected),
     FullyConnectedCompressed(fused::fully_connected::FullyConnectedCompressed),
     FullyConnectedQuantized(fused::fully_connected::FullyConnectedQuantized),
     FullyConnectedQuantizedLegacy(fused::fully_connected::FullyConnectedQuantizedLegacy),
+    GatedDeltaNet(fused::gated_delta_net::GatedDeltaNet),
+    GatherCompressed(fused::gather_compressed::GatherCompressed),
     GatherMatmul(fused::gather_matmul::GatherMatmul),
     GatherMatmulCompressed(fused::gather_matmul::GatherMatmulCompressed),
     Glu(fused::glu::Glu),
+    GroupQueryAttention(fused::group_query_attention::GroupQueryAttention; boxed),
+    GroupedMatMulCompressed(fused::grouped_matmul_compressed::GroupedMatMulCompressed),
     Moe(fused::moe::Moe),
-    MoeCompressed(fused::moe::MoeCompressed),
+    MoeCompressed(fused::moe::MoeCompressed; boxed),
+    Msda(fused::msda::Msda),
+    PaKvReorder(fused::pa_kv_reorder::PaKvReorder),
     PagedAttention(fused::paged_attention::PagedAttention),
+    PagedCausalConv1D(fused::paged_causal_conv1d::PagedCausalConv1D),
+    PagedGatedDeltaNet(fused::gated_delta_net::PagedGatedDeltaNet),
+    PagedSelectiveSsm(fused::selective_ssm::PagedSelectiveSsm),
     Rms(fused::rms::Rms),
+    RmsNorm(fused::rms_norm::RmsNorm),
     Rope(fused::rope::Rope; boxed),
+    SelectiveSsm(fused::selective_ssm::SelectiveSsm),
+    VlSdpa(fused::vl_sdpa::VlSdpa; boxed),
     // signal
     FourierTransform(signal::fourier::FourierTransform),
     Istft(signal::istft::Istft),
@@ -399,11 +389,14 @@ ops! {
     DetectionOutput(detection::detection_output::DetectionOutput; boxed),
     DetectronDetectionOutput(detection::detectron_detection_output::DetectronDetectionOutput),
     GenerateProposals(detection::generate_proposals::GenerateProposals),
+    GenerateProposalsInternal(detection::generate_proposals_internal::GenerateProposalsInternal),
     GenerateProposalsSingleImage(detection::generate_proposals_single_image::GenerateProposalsSingleImage),
     MatrixNms(detection::matrix_nms::MatrixNms),
     MulticlassNms(detection::multiclass_nms::MulticlassNms),
+    MulticlassNmsInternal(detection::multiclass_nms_internal::MulticlassNmsInternal),
     NmsRotated(detection::nms_rotated::NmsRotated),
     NonMaxSuppression(detection::non_max_suppression::NonMaxSuppression),
+    NonMaxSuppressionInternal(detection::non_max_suppression_internal::NonMaxSuppressionInternal),
     PriorBox(detection::prior_box::PriorBox; boxed),
     PriorBoxClustered(detection::prior_box_clustered::PriorBoxClustered; boxed),
     PriorGridGenerator(detection::prior_grid_generator::PriorGridGenerator),
@@ -451,6 +444,8 @@ ops! {
     VocabEncoder(tokens::vocab_encoder::VocabEncoder),
     WordpieceTokenizer(tokens::wordpiece_tokenizer::WordpieceTokenizer),
     // recurrent
+    AugruCell(recurrent::augru_cell::AugruCell; boxed),
+    AugruSequence(recurrent::augru_sequence::AugruSequence; boxed),
     GruCell(recurrent::gru_cell::GruCell; boxed),
     GruSequence(recurrent::gru_sequence::GruSequence; boxed),
     LstmCell(recurrent::lstm_cell::LstmCell; boxed),

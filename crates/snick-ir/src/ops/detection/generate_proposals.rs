@@ -33,25 +33,36 @@ op! {
 
 impl InferOp for GenerateProposals {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = cx.element_type(0);
-        expect_ranks(cx, &[2, 4, 4, 4])?;
-        if expect_size(cx, 0, 1, 3).is_err() {
-            expect_size(cx, 0, 1, 4)?;
-        }
-        expect_size(cx, 1, 3, 4)?;
-        let images = common_dim(cx, &[(0, 0), (2, 0), (3, 0)])?;
-        common_dim(cx, &[(1, 0), (2, 2), (3, 2)])?;
-        common_dim(cx, &[(1, 1), (2, 3), (3, 3)])?;
-        let anchors = common_dim(cx, &[(1, 2), (3, 1)])?;
-        expect_deltas(cx, &anchors)?;
+        let images = images(cx)?;
         let bounds = [cx.interval(&images), (self.limits.post_nms_count as i64).into()];
         let rows = rows_up_to(cx, &bounds);
-        Ok(Facts::from([
-            Fact::new(element_type, Shape::ranked([rows.clone(), 4.into()])),
-            Fact::new(element_type, Shape::ranked([rows])),
-            Fact::new(self.roi_num_type.element_type(), Shape::ranked([images])),
-        ]))
+        Ok(facts(cx, images, rows, self.roi_num_type))
     }
+}
+
+/// Checks the inputs, and gives the number of images.
+pub(super) fn images(cx: &mut Infer) -> Result<SymExpr, OpError> {
+    expect_ranks(cx, &[2, 4, 4, 4])?;
+    if expect_size(cx, 0, 1, 3).is_err() {
+        expect_size(cx, 0, 1, 4)?;
+    }
+    expect_size(cx, 1, 3, 4)?;
+    let images = common_dim(cx, &[(0, 0), (2, 0), (3, 0)])?;
+    common_dim(cx, &[(1, 0), (2, 2), (3, 2)])?;
+    common_dim(cx, &[(1, 1), (2, 3), (3, 3)])?;
+    let anchors = common_dim(cx, &[(1, 2), (3, 1)])?;
+    expect_deltas(cx, &anchors)?;
+    Ok(images)
+}
+
+/// Facts of the boxes, their scores and the number of rows of each image.
+pub(super) fn facts(cx: &Infer, images: SymExpr, rows: SymExpr, index: IndexType) -> Facts {
+    let element_type = cx.element_type(0);
+    Facts::from([
+        Fact::new(element_type, Shape::ranked([rows.clone(), 4.into()])),
+        Fact::new(element_type, Shape::ranked([rows])),
+        Fact::new(index.element_type(), Shape::ranked([images])),
+    ])
 }
 
 impl EvalOp for GenerateProposals {

@@ -2,7 +2,7 @@
 
 pub(super) mod aligned_regions;
 pub(super) mod anchor_proposals;
-mod checks;
+pub(super) mod checks;
 pub(super) mod class_nms;
 mod corners;
 mod ctc_decoding;
@@ -13,12 +13,15 @@ pub mod deformable_psroi_pooling;
 pub mod detection_output;
 pub mod detectron_detection_output;
 pub mod generate_proposals;
+pub mod generate_proposals_internal;
 pub mod generate_proposals_single_image;
 pub mod matrix_nms;
 pub mod multiclass_nms;
+pub mod multiclass_nms_internal;
 pub mod nms_rotated;
 mod nms_selection;
 pub mod non_max_suppression;
+pub mod non_max_suppression_internal;
 mod partial_sort;
 mod position_sensitive;
 pub mod prior_box;

@@ -1,5 +1,6 @@
 //! MulticlassNms-8 and MulticlassNms-9.
 
+use snick_shape::SymExpr;
 use snick_tensor::{Listed, Tensor};
 
 use super::checks::{check_dims, common_dim, dims_of, expect_f32_or_half, expect_ranks, expect_size};
@@ -29,22 +30,26 @@ op! {
 
 impl InferOp for MulticlassNms {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        expect_f32_or_half(cx, 0)?;
-        expect_f32_or_half(cx, 1)?;
-        cx.common_type(0..2);
-        let own_boxes = cx.len() == 3;
-        expect_ranks(cx, &[3, if own_boxes { 2 } else { 3 }, 1])?;
-        expect_size(cx, 0, 2, 4)?;
-        let first = common_dim(cx, &[(0, 0), (1, 0)])?;
-        let boxes = common_dim(cx, &[(0, 1), (1, if own_boxes { 1 } else { 2 })])?;
-        let (images, classes) = if own_boxes {
-            cx.expect_index(2)?;
-            (common_dim(cx, &[(2, 0)])?, first)
-        } else {
-            (first, common_dim(cx, &[(1, 1)])?)
-        };
+        let [images, classes, boxes] = sizes(cx)?;
         Ok(self.rows.infer(cx, images, &classes, &boxes))
     }
+}
+
+/// The numbers of images, classes and boxes.
+pub(super) fn sizes(cx: &mut Infer) -> Result<[SymExpr; 3], OpError> {
+    expect_f32_or_half(cx, 0)?;
+    expect_f32_or_half(cx, 1)?;
+    cx.common_type(0..2);
+    let own_boxes = cx.len() == 3;
+    expect_ranks(cx, &[3, if own_boxes { 2 } else { 3 }, 1])?;
+    expect_size(cx, 0, 2, 4)?;
+    let first = common_dim(cx, &[(0, 0), (1, 0)])?;
+    let boxes = common_dim(cx, &[(0, 1), (1, if own_boxes { 1 } else { 2 })])?;
+    if own_boxes {
+        cx.expect_index(2)?;
+        return Ok([common_dim(cx, &[(2, 0)])?, first, boxes]);
+    }
+    Ok([first, common_dim(cx, &[(1, 1)])?, boxes])
 }
 
 impl EvalOp for MulticlassNms {

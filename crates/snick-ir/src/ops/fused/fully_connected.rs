@@ -1,12 +1,12 @@
 //! FullyConnected of OpenVINO's plug-ins, and its forms with packed weights.
 
 use snick_shape::Shape;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::ElementType;
 
 use super::rms::output_type;
 use crate::ops::control::opaque::declared_facts;
 use crate::ops::nn::matmul::CANNOT_MULTIPLY;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 /// Data `[.., K]` by weights `[N, K]`: `[.., N]`. Of weights of another rank the ports say what there is.
 fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
@@ -25,18 +25,14 @@ fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
 
 /// An op that is only inferred.
 macro_rules! fully_connected {
-    ($op:ident, $name:literal) => {
+    ($op:ident) => {
         impl InferOp for $op {
             fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
                 infer(self.output_type, cx)
             }
         }
 
-        impl EvalOp for $op {
-            fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-                Err(OpError::NoImplementation { op_type: $name.into() })
-            }
-        }
+        only_inferred!($op);
     };
 }
 
@@ -77,7 +73,7 @@ op! {
     }
 }
 
-fully_connected!(FullyConnected, "FullyConnected");
-fully_connected!(FullyConnectedCompressed, "FullyConnectedCompressed");
-fully_connected!(FullyConnectedQuantized, "FullyConnectedQuantized");
-fully_connected!(FullyConnectedQuantizedLegacy, "FullyConnectedQuantizedLegacy");
+fully_connected!(FullyConnected);
+fully_connected!(FullyConnectedCompressed);
+fully_connected!(FullyConnectedQuantized);
+fully_connected!(FullyConnectedQuantizedLegacy);

@@ -1,9 +1,8 @@
 //! GatherMatmul of OpenVINO's plug-ins, and its form with packed weights.
 
 use snick_shape::{Shape, SymExpr};
-use snick_tensor::Tensor;
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Each token by the matrices of the experts that it chose. Inputs: tokens `[1 or A, T, K]`, matrices `[E, N, K]` or
@@ -55,14 +54,4 @@ impl InferOp for GatherMatmulCompressed {
     }
 }
 
-impl EvalOp for GatherMatmul {
-    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::NoImplementation { op_type: "GatherMatmul".into() })
-    }
-}
-
-impl EvalOp for GatherMatmulCompressed {
-    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::NoImplementation { op_type: "GatherMatmulCompressed".into() })
-    }
-}
+only_inferred!(GatherMatmul, GatherMatmulCompressed);

@@ -3,6 +3,7 @@
 use snick_tensor::kernels::{self, BinaryOp, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
+use super::rms::output_type;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
@@ -13,7 +14,9 @@ op! {
     /// `gemm3_swiglu` has the weights gate `[E, I, H]`, up `[E, I, H]` and down `[E, H, I]`:
     /// `(swish(x gate) * (x up)) down`, where a beta of 0 counts as 1. `gemm2_bias_swiglu_clamp` has the weights `[E, H, 2I]` or
     /// `[E, 2I, H]`, a bias, the weights `[E, I, H]` or `[E, H, I]` and a bias: `((clamp(up) + 1) * swish(min(gate))) down`,
-    /// where gate and up alternate in the first product.
+    /// where gate and up alternate in the first product. The clamp is to `expert_alpha` and the factor in swish
+    /// `expert_beta`; the first releases had them the other way round. Those have no `gate_idx`, and files without one are
+    /// only inferred.
     #[op("MOE", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = internal_extension())]
     pub struct Moe {
         /// What an expert computes.
@@ -23,7 +26,7 @@ op! {
         /// The factor in the exponent of swish.
         pub expert_beta: f64 = 1.0,
         /// Which of two alternating columns is the gate, for `gemm2_bias_swiglu_clamp`.
-        pub gate_idx: usize = 1,
+        pub gate_idx: Option<usize>,
         /// The function of the gate; swish if absent.
         pub activation_type: Option<String>,
     }
@@ -32,7 +35,38 @@ op! {
 op! {
     /// MOE whose weights are packed. Output as the first input. Only inferred.
     #[op("MOECompressed", since = [1], inputs = Arity::at_least(6), traits = [PURE], name = internal())]
-    pub struct MoeCompressed;
+    pub struct MoeCompressed {
+        /// What an expert computes.
+        pub expert_type: Option<String>,
+        /// The largest magnitude after the first product.
+        pub expert_alpha: Option<f64>,
+        /// The factor in the exponent of swish.
+        pub expert_beta: Option<f64>,
+        /// Which of two alternating columns is the gate.
+        pub gate_idx: Option<usize>,
+        /// The function of the gate.
+        pub activation_type: Option<String>,
+        /// The features of a token.
+        pub hidden_size: Option<usize>,
+        /// The features between the products.
+        pub inter_size: Option<usize>,
+        /// The number of experts.
+        pub num_expert: Option<usize>,
+        /// The number of experts that all tokens share.
+        pub num_shared_expert: Option<usize>,
+        /// The experts of a token.
+        pub top_k: Option<usize>,
+        /// The elements that share a scale; 18446744073709551615 for a whole row.
+        pub group_size: Option<String>,
+        /// Whether the tokens have an axis of batches.
+        pub has_batch_dim: Option<bool>,
+        /// Whether there are zero points.
+        pub has_zp: Option<bool>,
+        /// The element type of the output; that of the first input if dynamic.
+        pub out_type: ElementType = ElementType::Dynamic,
+        /// How the router makes weights of its scores.
+        pub routing_type: Option<String>,
+    }
 }
 
 /// What an expert computes.
@@ -59,15 +93,12 @@ impl InferOp for Moe {
 
 impl InferOp for MoeCompressed {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
+        let element_type = output_type(self.out_type, cx.element_type(0));
+        Ok(Facts::from(Fact::new(element_type, cx.shape(0).clone())))
     }
 }
 
-impl EvalOp for MoeCompressed {
-    fn eval(&self, _: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-        Err(OpError::NoImplementation { op_type: "MOECompressed".into() })
-    }
-}
+only_inferred!(MoeCompressed);
 
 impl EvalOp for Moe {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
@@ -133,7 +164,8 @@ impl Moe {
                 let is_plain = first.dims()[0] == width && first.dims()[1] == 2 * second.dims()[0];
                 let both = BinaryOp::Add.apply(&kernels::matmul(x, &first, false, !is_plain)?, &of(1)?)?;
                 let half = both.dims()[1] / 2;
-                let gate_at = self.gate_idx.min(1);
+                let absent = || OpError::unsupported("expert_alpha and expert_beta without gate_idx");
+                let gate_at = self.gate_idx.ok_or_else(absent)?.min(1);
                 let (gate, up) = (both.slice(1, gate_at, half, 2)?, both.slice(1, 1 - gate_at, half, 2)?);
                 let number = |number: f64| Tensor::scalar(number).cast(ElementType::F32);
                 let (least, most) = (number(-self.expert_alpha)?, number(self.expert_alpha)?);
@@ -190,7 +222,7 @@ mod tests {
     }
 
     fn moe(expert_type: ExpertType) -> Moe {
-        Moe { expert_type, expert_alpha: 7., expert_beta: 1., gate_idx: 0, activation_type: None }
+        Moe { expert_type, expert_alpha: 7., expert_beta: 1., gate_idx: Some(0), activation_type: None }
     }
 
     fn swish(x: f32) -> f32 {
@@ -238,6 +270,14 @@ mod tests {
             let out = moe(ExpertType::Gemm2BiasSwigluClamp).eval(&inputs(first)).unwrap();
             assert!((out[0].to_f32_vec().unwrap()[0] - expected).abs() < 1e-4);
         }
+        // Releases that do not write gate_idx do not agree on which of alpha and beta is the limit.
+        let old = Moe { gate_idx: None, ..moe(ExpertType::Gemm2BiasSwigluClamp) };
+        let error = old.eval(&inputs(tensor(&[1, 1, 2], &[1., 10.]))).unwrap_err();
+        assert!(error.to_string().contains("without gate_idx"), "{error}");
+        // The limit is alpha, the factor beta.
+        let swapped = Moe { expert_alpha: 2., expert_beta: 0., ..moe(ExpertType::Gemm2BiasSwigluClamp) };
+        let out = swapped.eval(&inputs(tensor(&[1, 1, 2], &[1., 10.]))).unwrap();
+        assert_eq!(out[0].to_f32_vec().unwrap(), [0.5 * 2. * 3. * 2. + 0.5]);
         let other = Moe { activation_type: Some("gelu".into()), ..moe(ExpertType::Gemm2BiasSwigluClamp) };
         let error = other.eval(&inputs(tensor(&[1, 1, 2], &[1., 10.]))).unwrap_err();
         assert!(error.to_string().contains("activation_type gelu"), "{error}");

@@ -1,9 +1,8 @@
 //! RMS of OpenVINO's plug-ins.
 
-use snick_tensor::kernels::ReduceOp;
 use snick_tensor::{ElementType, Tensor};
 
-use crate::ops::nn::compute_tensor::ComputeTensor;
+use super::rms_norm::normalized;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
@@ -38,17 +37,8 @@ impl EvalOp for Rms {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let data = inputs.first().ok_or(OpError::InputNotProvided)?;
         let last = data.rank().checked_sub(1).ok_or_else(|| OpError::rank("data", 0, "1 or more"))?;
-        let x = ComputeTensor::new(data)?;
-        let mean = ReduceOp::Mean.apply(x.times(&x)?.tensor(), &[last], true)?;
-        let mut y = x.over(&ComputeTensor::new(&mean)?.plus_number(self.epsilon)?.root()?)?;
-        if let Some(scale) = inputs.get(1) {
-            y = y.times(&ComputeTensor::new(scale)?)?;
-        }
-        if y.tensor().dims() != data.dims() {
-            let sentence = "the scale makes {} of data {}";
-            return Err(OpError::dims_conflict(sentence, y.tensor().dims(), data.dims()));
-        }
-        Ok(vec![y.rounded(output_type(self.output_type, data.element_type()))?])
+        let element_type = output_type(self.output_type, data.element_type());
+        normalized(data, &[last], self.epsilon, inputs.get(1), element_type)
     }
 }
 

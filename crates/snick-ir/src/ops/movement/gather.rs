@@ -102,7 +102,8 @@ impl Gather {
         }
     }
 
-    fn shape(&self, cx: &mut Infer) -> Result<Shape, OpError> {
+    /// The shape of the output.
+    pub(in crate::ops) fn shape(&self, cx: &mut Infer) -> Result<Shape, OpError> {
         let axis = match cx.input(2).ints() {
             Some(axis) => match axis.as_slice() {
                 [axis] => Some(*axis),

@@ -121,7 +121,10 @@ impl EvalOp for ScaledDotProductAttention {
                 } else {
                     mask.cast(wide)?
                 };
-                BinaryOp::Add.apply(&scores, &added)?
+                let masked = BinaryOp::Add.apply(&scores, &added)?;
+                // Scores take the most memory; these would live as long as the others.
+                drop(scores);
+                masked
             }
         };
         let weights = match rest.get(2) {

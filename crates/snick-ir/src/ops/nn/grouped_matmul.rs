@@ -16,35 +16,40 @@ op! {
 impl InferOp for GroupedMatMul {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.common_type([0, 1]);
-        if cx.len() > 2 {
-            cx.expect_index(2)?;
-        }
-        cx.expect_rank(0, "2 or 3", |rank| rank == 2 || rank == 3)?;
-        cx.expect_rank(1, "3", |rank| rank == 3)?;
-        let (Some(rows), Some([groups, outputs, depth])) = (cx.shape(0).dims(), cx.shape(1).dims()) else {
-            return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
-        };
-        let mut agree = |a: &SymExpr, b: &SymExpr| {
-            let both = cx.merge(a, b);
-            both.ok_or_else(|| cx.conflict(CANNOT_MULTIPLY, cx.shape(0), cx.shape(1)))
-        };
-        let shape = match rows {
-            [count, own] => {
-                agree(own, depth)?;
-                if cx.len() < 3 {
-                    return Err(OpError::NotConnected { port: 2 });
-                }
-                cx.expect_rank(2, "1", |rank| rank == 1)?;
-                Shape::ranked([count.clone(), outputs.clone()])
-            }
-            [batch, count, own] => {
-                agree(own, depth)?;
-                let batch = agree(batch, groups)?;
-                Shape::ranked([batch, count.clone(), outputs.clone()])
-            }
-            _ => Shape::unranked(),
-        };
+        let shape = product(cx, cx.len() > 2)?;
         Ok(Facts::from(Fact::new(element_type, shape)))
+    }
+}
+
+/// The shape of the products of rows (input 0) by matrices (input 1), with offsets in input 2 if there are any.
+pub(in crate::ops) fn product(cx: &mut Infer, has_offsets: bool) -> Result<Shape, OpError> {
+    if has_offsets {
+        cx.expect_index(2)?;
+    }
+    cx.expect_rank(0, "2 or 3", |rank| rank == 2 || rank == 3)?;
+    cx.expect_rank(1, "3", |rank| rank == 3)?;
+    let (Some(rows), Some([groups, outputs, depth])) = (cx.shape(0).dims(), cx.shape(1).dims()) else {
+        return Ok(Shape::unranked());
+    };
+    let mut agree = |a: &SymExpr, b: &SymExpr| {
+        let both = cx.merge(a, b);
+        both.ok_or_else(|| cx.conflict(CANNOT_MULTIPLY, cx.shape(0), cx.shape(1)))
+    };
+    match rows {
+        [count, own] => {
+            agree(own, depth)?;
+            if !has_offsets {
+                return Err(OpError::NotConnected { port: 2 });
+            }
+            cx.expect_rank(2, "1", |rank| rank == 1)?;
+            Ok(Shape::ranked([count.clone(), outputs.clone()]))
+        }
+        [batch, count, own] => {
+            agree(own, depth)?;
+            let batch = agree(batch, groups)?;
+            Ok(Shape::ranked([batch, count.clone(), outputs.clone()]))
+        }
+        _ => Ok(Shape::unranked()),
     }
 }
 

@@ -5,19 +5,24 @@ use snick_tensor::Tensor;
 
 use super::cell::{Cell, CellKind};
 use super::direction::Direction;
-use super::shapes::sizes;
+use super::shapes::{Sizes, sizes};
 use super::unroll::{Unroll, unroll};
 use crate::{Fact, Facts, Infer, OpError};
 
 /// H of every step and the last states.
 pub(super) fn infer_sequence(cx: &mut Infer, kind: CellKind, direction: Direction) -> Result<Facts, OpError> {
     let directions = direction.reversed().len();
-    let sizes = sizes(cx, kind, Some(directions))?;
+    let sizes = sizes(cx, kind, Some(directions), cx.len())?;
+    Ok(facts(sizes, directions, kind))
+}
+
+/// H of every step and the last states of these sizes.
+pub(super) fn facts(sizes: Sizes, directions: usize, kind: CellKind) -> Facts {
     let directions = SymExpr::from(directions as i64);
     let all = [sizes.batch.clone(), directions.clone(), sizes.steps, sizes.hidden.clone()];
     let state = Fact::new(sizes.element_type, Shape::ranked([sizes.batch, directions, sizes.hidden]));
     let all = Fact::new(sizes.element_type, Shape::ranked(all));
-    Ok(std::iter::once(all).chain(std::iter::repeat_n(state, kind.states())).collect())
+    std::iter::once(all).chain(std::iter::repeat_n(state, kind.states())).collect()
 }
 
 /// H of every step and the last states.

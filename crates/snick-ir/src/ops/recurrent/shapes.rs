@@ -40,11 +40,16 @@ impl Layout {
     }
 }
 
-/// Checks ranks, types and sizes. `directions` is `None` for a cell.
-pub fn sizes(cx: &mut Infer, kind: CellKind, directions: Option<usize>) -> Result<Sizes, OpError> {
+/// Checks ranks, types and sizes of the first `inputs` inputs. `directions` is `None` for a cell.
+pub fn sizes(
+    cx: &mut Infer,
+    kind: CellKind,
+    directions: Option<usize>,
+    inputs: usize,
+) -> Result<Sizes, OpError> {
     let layout = Layout { kind, directions };
     let lengths = layout.lengths();
-    let element_type = cx.common_type((0..cx.len()).filter(|&i| Some(i) != lengths));
+    let element_type = cx.common_type((0..inputs).filter(|&i| Some(i) != lengths));
     if element_type == ElementType::String && directions.is_none() {
         return Err(OpError::element_type("the inputs", element_type, "numbers"));
     }
@@ -55,7 +60,7 @@ pub fn sizes(cx: &mut Infer, kind: CellKind, directions: Option<usize>) -> Resul
     }
     let extra = usize::from(directions.is_some());
     let weights = layout.weights();
-    for i in 0..cx.len() {
+    for i in 0..inputs {
         let rank = match i {
             i if Some(i) == lengths => 1,
             i if i >= weights + 2 => 1 + extra,
@@ -65,7 +70,7 @@ pub fn sizes(cx: &mut Infer, kind: CellKind, directions: Option<usize>) -> Resul
     }
     if let Some(directions) = directions {
         let expected = SymExpr::from(directions as i64);
-        let axes = layout.states().map(|i| (i, 1)).chain((weights..cx.len()).map(|i| (i, 0)));
+        let axes = layout.states().map(|i| (i, 1)).chain((weights..inputs).map(|i| (i, 0)));
         for (i, axis) in axes {
             if let Some(got) = dim(cx, i, axis) {
                 cx.merge_or_report("numbers of directions", &expected, &got);
@@ -81,7 +86,7 @@ pub fn sizes(cx: &mut Infer, kind: CellKind, directions: Option<usize>) -> Resul
         take(cx, "hidden sizes", &mut hidden, i, 1 + extra);
     }
     let blocks = [(weights, kind.gates()), (weights + 1, kind.gates()), (weights + 2, kind.biases())];
-    for (i, count) in blocks.into_iter().chain((weights + 3 < cx.len()).then_some((weights + 3, 3))) {
+    for (i, count) in blocks.into_iter().chain((weights + 3 < inputs).then_some((weights + 3, 3))) {
         let Some(rows) = dim(cx, i, extra) else { continue };
         let Some(size) = block_size(cx, &rows, count) else { continue };
         hidden = Some(match hidden {

@@ -10,7 +10,7 @@ use crate::{Fact, Facts, Infer, OpError};
 
 /// The next states.
 pub(super) fn infer_step(cx: &mut Infer, kind: CellKind) -> Result<Facts, OpError> {
-    let sizes = sizes(cx, kind, None)?;
+    let sizes = sizes(cx, kind, None, cx.len())?;
     let state = Fact::new(sizes.element_type, Shape::ranked([sizes.batch, sizes.hidden]));
     Ok(std::iter::repeat_n(state, kind.states()).collect())
 }

@@ -1,0 +1,32 @@
+//! GenerateProposalsIEInternal of OpenVINO's plug-ins.
+
+use super::anchor_proposals::ProposalLimits;
+use super::generate_proposals::{facts, images};
+use crate::ops::index_type::IndexType;
+use crate::{Arity, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// GenerateProposals whose outputs have as many rows as could be selected. Inputs and outputs are those of
+    /// GenerateProposals. Only inferred.
+    #[op("GenerateProposalsIEInternal", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = internal())]
+    pub struct GenerateProposalsInternal {
+        /// What it shares with ExperimentalDetectronGenerateProposalsSingleImage.
+        pub limits: ProposalLimits = ProposalLimits::default(),
+        /// Whether coordinates are fractions of the image; otherwise corners are pixels that belong to the box.
+        pub normalized: bool = true,
+        /// Factor of the threshold for each box that is kept.
+        pub nms_eta: f64 = 1.0,
+        /// Element type of output 2.
+        pub roi_num_type: IndexType = IndexType::I64,
+    }
+}
+
+impl InferOp for GenerateProposalsInternal {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let images = images(cx)?;
+        let rows = cx.mul(&images, &(self.limits.post_nms_count as i64).into());
+        Ok(facts(cx, images, rows, self.roi_num_type))
+    }
+}
+
+only_inferred!(GenerateProposalsInternal);

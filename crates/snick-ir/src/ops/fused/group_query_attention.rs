@@ -1,0 +1,82 @@
+//! GroupQueryAttention of OpenVINO.
+
+use snick_shape::{Interval, Shape, SymExpr};
+
+use crate::ops::control::opaque::declared_facts;
+use crate::ops::detection::checks::{common_dim, expect_ranks};
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// Attention with a cache, as ONNX Runtime has it. Inputs: queries `[B, N, L, D]`, keys and values `[B, K, L, D]`, the
+    /// past keys and values `[B, K, P, D]`, lengths, and what the attributes ask for. Outputs: `[B, L, N D]`, and the keys
+    /// and values with those of the past `[B, K, P+L, D]`; where P and L are known the cache may be a buffer, so that the
+    /// port says how long it is. Only inferred.
+    #[op("GroupQueryAttention", since = [1], inputs = Arity::between(7, 16), traits = [PURE], name = internal_extension())]
+    pub struct GroupQueryAttention {
+        /// Heads of the queries.
+        pub num_heads: i64,
+        /// Heads of the keys and values.
+        pub kv_num_heads: i64,
+        /// The factor of the scores; the root of the size of a head divides them if 0.
+        pub scale: f64 = 0.0,
+        /// Whether queries and keys are rotated by their positions.
+        pub do_rotary: bool = false,
+        /// Whether the rotated pairs are neighbours.
+        pub rotary_interleaved: bool = false,
+        /// Bits of an element of a quantized cache; 0 for one that is not.
+        pub kv_cache_bit_width: i64 = 0,
+        /// How the keys of the cache are quantized.
+        pub k_quant_type: String = "NONE".into(),
+        /// How the values of the cache are quantized.
+        pub v_quant_type: String = "NONE".into(),
+        /// The number of tokens that a token attends to; -1 for all before it.
+        pub local_window_size: i64 = -1,
+        /// Whether the cache is a buffer of fixed length.
+        pub sliding_window_cache: bool = false,
+        /// Whether a score of 0 joins each softmax.
+        pub smooth_softmax: bool = false,
+        /// Whether a token attends to none after it; older files, which do not say it, mean that.
+        pub causal: Option<bool>,
+    }
+}
+
+impl InferOp for GroupQueryAttention {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        for (name, heads) in [("num_heads", self.num_heads), ("kv_num_heads", self.kv_num_heads)] {
+            if heads < 1 {
+                return Err(OpError::out_of_range(name, heads, "1 or more"));
+            }
+        }
+        expect_ranks(cx, &[4, 4, 4, 4, 4])?;
+        let [batch, length, width] = [0, 2, 3].map(|axis| common_dim(cx, &[(0, axis)]));
+        let (batch, length) = (batch?, length?);
+        let features = cx.mul(&width?, &self.num_heads.into());
+        let own = Shape::ranked([batch.clone(), length.clone(), features]);
+        let mut facts = vec![Fact::new(cx.element_type(0), own)];
+        for (port, past) in [(1, 3), (2, 4)] {
+            let width = common_dim(cx, &[(past, 3)])?;
+            let total = self.total(cx, port, past, &length)?;
+            let dims = [batch.clone(), self.kv_num_heads.into(), total, width];
+            facts.push(Fact::new(cx.element_type(past), Shape::ranked(dims)));
+        }
+        Ok(facts.into_iter().collect())
+    }
+}
+
+impl GroupQueryAttention {
+    /// How long the cache at this port is after the step.
+    fn total(&self, cx: &mut Infer, port: usize, past: usize, length: &SymExpr) -> Result<SymExpr, OpError> {
+        let past = common_dim(cx, &[(past, 2)])?;
+        if self.sliding_window_cache {
+            return Ok(past);
+        }
+        if past.as_const().is_none() || length.as_const().is_none() {
+            return Ok(cx.add(&past, length));
+        }
+        let declared = declared_facts(cx).into_iter().nth(port);
+        let declared = declared.and_then(|fact| fact.shape.dims()?.get(2).cloned());
+        Ok(declared.unwrap_or_else(|| cx.unknown(Interval::DIM)))
+    }
+}
+
+only_inferred!(GroupQueryAttention);

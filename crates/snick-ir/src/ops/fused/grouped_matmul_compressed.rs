@@ -1,0 +1,27 @@
+//! GroupedMatMulCompressed of OpenVINO's plug-ins.
+
+use snick_shape::Shape;
+
+use crate::ops::nn::grouped_matmul::product;
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// GroupedMatMul whose matrices are packed. Inputs: those of GroupedMatMul, offsets only with rows of rank 2, then
+    /// scales and zero points. Only inferred.
+    #[op("GroupedMatMulCompressed", since = [1], inputs = Arity::between(3, 5), traits = [PURE], name = internal())]
+    pub struct GroupedMatMulCompressed;
+}
+
+impl InferOp for GroupedMatMulCompressed {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.element_type(0);
+        // Matrices in groups, of rank 4, are packed in more than one way.
+        let shape = match cx.shape(1).rank() {
+            Some(4) => Shape::unranked(),
+            _ => product(cx, cx.shape(0).rank() == Some(2))?,
+        };
+        Ok(Facts::from(Fact::new(element_type, shape)))
+    }
+}
+
+only_inferred!(GroupedMatMulCompressed);

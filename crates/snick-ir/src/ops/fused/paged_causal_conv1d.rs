@@ -1,0 +1,28 @@
+//! PagedCausalConv1D of OpenVINO.
+
+use snick_shape::Shape;
+
+use crate::ops::detection::checks::{common_dim, expect_ranks};
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
+
+op! {
+    /// Convolution along tokens that sees no later one, for several sequences in one list of tokens. Inputs: tokens
+    /// `[T, H]`, a table of states `[P, H, K]`, which is written to, filters `[C, H/G, K]` and a bias; then vectors that say
+    /// which tokens and states belong together. Output as the tokens. Only inferred.
+    #[op("PagedCausalConv1D", since = [1], inputs = Arity::exactly(9), traits = [], name = internal_extension())]
+    pub struct PagedCausalConv1D;
+}
+
+impl InferOp for PagedCausalConv1D {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.common_type([0, 2, 3]);
+        expect_ranks(cx, &[2, 3, 3, 1, 1, 1, 1, 1, 1])?;
+        (4..9).try_for_each(|port| cx.expect_index(port))?;
+        common_dim(cx, &[(1, 2), (2, 2)])?;
+        let hidden = common_dim(cx, &[(0, 1), (1, 1)])?;
+        let tokens = common_dim(cx, &[(0, 0)])?;
+        Ok(Facts::from(Fact::new(element_type, Shape::ranked([tokens, hidden]))))
+    }
+}
+
+only_inferred!(PagedCausalConv1D);

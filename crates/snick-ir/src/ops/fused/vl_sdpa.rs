@@ -1,0 +1,46 @@
+//! VLSDPA of OpenVINO's plug-ins.
+
+use smallvec::SmallVec;
+use snick_shape::Shape;
+
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpError, normalize_each_axis};
+
+op! {
+    /// Attention of images that lie one after the other in one sequence, each only to itself. Inputs: queries, keys and
+    /// values, and where each image starts. The output has the shape of the transposed queries, transposed. Only inferred.
+    #[op("VLSDPA", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = internal())]
+    pub struct VlSdpa {
+        /// The axes of the transposed queries; the queries are used as they are if empty.
+        pub order_q: SmallVec<[i64; 4]> = SmallVec::new(),
+        /// The axes of the transposed keys.
+        pub order_k: SmallVec<[i64; 4]> = SmallVec::new(),
+        /// The axes of the transposed values.
+        pub order_v: SmallVec<[i64; 4]> = SmallVec::new(),
+        /// The axes of the transposed output.
+        pub order_out: SmallVec<[i64; 4]> = SmallVec::new(),
+    }
+}
+
+impl InferOp for VlSdpa {
+    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        let element_type = cx.common_type(0..3);
+        cx.expect_real(0)?;
+        cx.expect_integer(3);
+        let shape = transposed(cx.shape(0), &self.order_q)?;
+        Ok(Facts::from(Fact::new(element_type, transposed(&shape, &self.order_out)?)))
+    }
+}
+
+fn transposed(shape: &Shape, order: &[i64]) -> Result<Shape, OpError> {
+    let Some(dims) = shape.dims() else { return Ok(Shape::unranked()) };
+    if order.is_empty() {
+        return Ok(shape.clone());
+    }
+    if order.len() != dims.len() {
+        return Err(OpError::mismatch("the number of axes of an order", order.len(), dims.len()));
+    }
+    let order = normalize_each_axis(order, dims.len())?;
+    Ok(Shape::ranked(order.iter().map(|&axis| dims[axis].clone())))
+}
+
+only_inferred!(VlSdpa);
