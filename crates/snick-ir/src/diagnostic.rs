@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::text::Escaped;
-use crate::{Loc, Located, OpError};
+use crate::{InputOrigin, Loc, Located, OpError};
 
 /// How bad a finding is.
 ///
@@ -40,7 +40,8 @@ pub enum Severity {
 /// let error = snick_ir::Diagnostic::from(&snick_ir::infer(&mut graph)[0]);
 /// assert_eq!((error.code, error.layer.as_str(), error.loc.line), ("S020", "sum", 5));
 /// assert_eq!(error.message, "cannot broadcast [2,3] with [4]");
-/// assert_eq!(error.origins[0], "f32[2,3] of `x` (Parameter, 3:3)");
+/// assert_eq!(error.origins[0].to_string(), "f32[2,3] of `x` (Parameter, 3:3)");
+/// assert_eq!((error.origins[1].layer.as_str(), error.origins[1].loc.line), ("y", 4));
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,7 +63,7 @@ pub struct Diagnostic {
     /// What is wrong.
     pub message: String,
     /// The inputs that the message is about, each with the layer where its shape was made.
-    pub origins: Vec<String>,
+    pub origins: Vec<InputOrigin>,
 }
 
 impl From<&Located> for Diagnostic {
@@ -97,8 +98,21 @@ impl fmt::Display for Diagnostic {
         write!(f, "{}layer `{layer}` ({op}): {message}", place(&file.to_string(), self.loc))?;
         match self.origins.is_empty() {
             true => Ok(()),
-            false => write!(f, " (inputs: {})", Escaped(&self.origins.join(", "))),
+            false => write!(f, " (inputs: {})", Escaped(&self.inputs())),
         }
+    }
+}
+
+impl Diagnostic {
+    /// The same without the inputs that it is about, for those who show them apart.
+    #[must_use]
+    pub fn without_origins(&self) -> Self {
+        Self { origins: Vec::new(), ..self.clone() }
+    }
+
+    /// The inputs that the message is about, on one line.
+    pub fn inputs(&self) -> String {
+        self.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 }
 

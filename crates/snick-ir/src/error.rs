@@ -5,9 +5,9 @@ use std::fmt::{self, Display};
 
 use snick_tensor::{ElementType, Listed, TensorError};
 
-use crate::Loc;
 use crate::diagnostic::place;
 use crate::text::Escaped;
+use crate::{InputOrigin, Loc};
 
 /// The [`OpError::Conflict`] of shapes that do not broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
@@ -103,6 +103,12 @@ pub enum OpError {
     /// An edge that leads to a layer that is not there.
     #[error("an edge leads from output port {port} of layer {from} to layer {to}, which is not there")]
     DanglingEdge { from: u64, port: u32, to: u64 },
+    /// An edge from a layer, from a port or to a port that is not there.
+    #[error("{fault}")]
+    BrokenEdge { fault: String },
+    /// Two layers with one id.
+    #[error("duplicate layer id {id}, also used by `{first}`")]
+    DuplicateId { id: u64, first: String },
     /// Two edges to one input.
     #[error("input {port} is connected to `{first}` and to `{second}`, expected one of them")]
     SecondProducer { port: usize, first: String, second: String },
@@ -116,8 +122,8 @@ pub enum OpError {
     #[error("computes {elements} elements, more than the {left} of fuel that are left")]
     OutOfFuel { elements: usize, left: usize },
     /// Another error, with the facts of the inputs that it is about.
-    #[error("{error} (inputs: {})", inputs.join(", "))]
-    WithInputs { error: Box<OpError>, inputs: Vec<String> },
+    #[error("{error} (inputs: {})", inputs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    WithInputs { error: Box<OpError>, inputs: Vec<InputOrigin> },
     /// An error in a body.
     #[error("in the body: {0}")]
     Inside(Box<Located>),
@@ -154,7 +160,8 @@ impl OpError {
             Self::WeightsMissing { .. } => "S002",
             Self::WeightsTruncated { .. } => "S003",
             Self::UnsafePath { .. } => "S006",
-            Self::DanglingEdge { .. } => "S010",
+            Self::DanglingEdge { .. } | Self::BrokenEdge { .. } => "S010",
+            Self::DuplicateId { .. } => "S011",
             Self::Cycle => "S013",
             Self::UnknownOp { .. } => "S014",
             Self::SecondProducer { .. } => "S017",
@@ -206,6 +213,8 @@ impl OpError {
             | Self::WeightsMissing { .. }
             | Self::WeightsTruncated { .. }
             | Self::DanglingEdge { .. }
+            | Self::BrokenEdge { .. }
+            | Self::DuplicateId { .. }
             | Self::SecondProducer { .. }
             | Self::UnsafePath { .. }
             | Self::DeclaredDim { .. }

@@ -29,6 +29,8 @@ pub enum Format {
     Text,
     /// A drawing for Graphviz.
     Dot,
+    /// A picture.
+    Svg,
 }
 
 /// What is known of a format.
@@ -43,8 +45,16 @@ struct Properties {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 7] =
-        [Self::OpenVino, Self::Onnx, Self::StableHlo, Self::NGraph, Self::DirectMl, Self::Text, Self::Dot];
+    pub const ALL: [Self; 8] = [
+        Self::OpenVino,
+        Self::Onnx,
+        Self::StableHlo,
+        Self::NGraph,
+        Self::DirectMl,
+        Self::Text,
+        Self::Dot,
+        Self::Svg,
+    ];
 
     const fn properties(self) -> Properties {
         let (name, extension, reads, writes, weights) = match self {
@@ -55,6 +65,7 @@ impl Format {
             Self::DirectMl => ("DirectML", "json", true, true, None),
             Self::Text => ("text form", "snick", true, true, Some("bin")),
             Self::Dot => ("Graphviz", "dot", false, true, None),
+            Self::Svg => ("SVG", "svg", false, true, None),
         };
         Properties { name, extension, reads, writes, weights }
     }

@@ -6,6 +6,7 @@ mod dependencies;
 mod dims;
 pub(crate) mod given_up;
 mod input_symbols;
+mod shared_sizes;
 mod variables;
 mod walk;
 

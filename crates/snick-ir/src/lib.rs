@@ -72,4 +72,5 @@ pub use op::{
     Arity, AttrField, AttrSpec, AttrWords, Custom, CustomOp, Dialect, EvalOp, InferOp, Op, OpDef, OpName,
     OpTraits, RawNode, Registry, ShapeRule, Since, Version, exactly, leading,
 };
+pub use origin::InputOrigin;
 pub use verify::verify;

@@ -1,5 +1,7 @@
 //! The origins of facts: an error names the inputs of the layer, and the layers where their shapes were made.
 
+use std::fmt;
+
 use snick_shape::Shape;
 
 use crate::ops::source::constant::Constant;
@@ -11,38 +13,77 @@ const MAX_STEPS: usize = 64;
 /// The maximum number of known elements that are shown.
 const MAX_SHOWN: usize = 8;
 
+/// An input that an error is about, and the layer where its shape was made: layers that pass a shape on are left out. Its
+/// text is ``f32[2,3] of `a` (Parameter, 3:3)``.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct InputOrigin {
+    /// Its element type, its shape as formulas, and its elements if they are known and few: `i64[2] <1, 2>`.
+    pub value: String,
+    /// The name of the layer; empty for a value that a run computed.
+    pub layer: String,
+    /// The operation type of the layer.
+    pub op: String,
+    /// Line and column of the layer, if the file has them.
+    pub loc: Loc,
+    /// Where the elements are in the file of the weights, in bytes, if they are known and come from there.
+    pub weights_offset: Option<usize>,
+}
+
+impl InputOrigin {
+    /// A value that a run computed.
+    pub fn of_value(value: String) -> Self {
+        Self { value, ..Self::default() }
+    }
+}
+
+impl fmt::Display for InputOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, layer, op, loc, weights_offset } = self;
+        if op.is_empty() {
+            return f.write_str(value);
+        }
+        write!(f, "{value} of `{layer}` ({op}")?;
+        if loc.line > 0 {
+            write!(f, ", {loc}")?;
+        }
+        if let Some(offset) = weights_offset {
+            write!(f, ", byte {offset} of the weights")?;
+        }
+        f.write_str(")")
+    }
+}
+
 impl Graph {
     /// Adds the facts of the inputs of a node, with the origin of each shape, if the error is about inputs.
     pub(crate) fn with_origins(&self, id: NodeId, error: OpError) -> OpError {
         if !error.is_about_inputs() {
             return error;
         }
-        let inputs: Vec<String> =
-            self.inputs(id).into_iter().flatten().map(|value| self.origin(value)).collect();
+        let inputs: Vec<InputOrigin> =
+            self.inputs(id).into_iter().flatten().filter_map(|value| self.origin(value)).collect();
         match inputs.is_empty() {
             true => error,
             false => OpError::WithInputs { error: Box::new(error), inputs },
         }
     }
 
-    /// ``f32[2,3] of `a` (Parameter, 3:3)``
-    fn origin(&self, value: Value) -> String {
-        let Some(fact) = self.fact(value) else { return String::new() };
+    fn origin(&self, value: Value) -> Option<InputOrigin> {
+        let fact = self.fact(value)?;
         let origin = self.origin_of(value);
         let node = self.node(origin.node);
-        let shape = fact.shape.display_intervals(self.symbols());
+        let shape = fact.shape.display_labels(self.symbols());
         let numbers = fact.ints().filter(|numbers| numbers.len() <= MAX_SHOWN);
         let numbers = numbers.map(|numbers| format!(" <{}>", join(&numbers))).unwrap_or_default();
         let is_here = origin == value && !numbers.is_empty();
-        let weights = if is_here { weights_place(node) } else { String::new() };
-        format!(
-            "{}{shape}{numbers} of `{}` ({}{}{})",
-            fact.element_type,
-            node.name(),
-            node.op().type_name(),
-            place(node),
-            weights,
-        )
+        Some(InputOrigin {
+            value: format!("{}{shape}{numbers}", fact.element_type),
+            layer: node.name().to_string(),
+            op: node.op().type_name().to_string(),
+            loc: node.loc(),
+            weights_offset: if is_here { weights_offset(node) } else { None },
+        })
     }
 
     /// Traces the shape of `value` back through layers that pass it on from one input.
@@ -62,20 +103,12 @@ impl Graph {
     }
 }
 
-fn place(node: NodeRef) -> String {
-    match node.loc() {
-        Loc { line: 0, .. } => String::new(),
-        loc => format!(", {loc}"),
-    }
-}
-
 /// Where the value of a constant is in the file of the weights, if it comes from there: the file may be of another model.
-fn weights_place(node: NodeRef) -> String {
-    let Op::Const(Constant::Here(tensor)) = node.op() else { return String::new() };
-    tensor
-        .storage()
-        .file_offset()
-        .map_or_else(String::new, |offset| format!(", byte {offset} of the weights"))
+fn weights_offset(node: NodeRef) -> Option<usize> {
+    match node.op() {
+        Op::Const(Constant::Here(tensor)) => tensor.storage().file_offset(),
+        _ => None,
+    }
 }
 
 fn join(numbers: &[i64]) -> String {
@@ -96,7 +129,7 @@ mod tests {
         assert_eq!(
             errors,
             ["7:3: layer `e` (Add): cannot broadcast [2,3] with [N,4] (inputs: f32[2,3] of `a` \
-              (Parameter, 3:3), f32[?,4] of `b` (Parameter, 4:3))"]
+              (Parameter, 3:3), f32[N,4] of `b` (Parameter, 4:3))"]
         );
     }
 }

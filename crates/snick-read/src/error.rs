@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use snick_ir::{Format, Loc, Stopped};
+use snick_ir::{Format, Loc, Located, Stopped};
 
 /// The file cannot be read, or is not of the format of its extension. Errors of single layers are in [`crate::Read`].
 ///
@@ -39,6 +39,9 @@ pub enum ReadError {
     /// XML that is no OpenVINO IR.
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },
+    /// Layers and edges that make no graph.
+    #[error("{}:{}: {}", .0.source, .0.loc, .0.error)]
+    Graph(Box<Located>),
     /// JSON that is no model.
     #[error("{source_name}:{loc}: {message}")]
     Json { source_name: String, loc: Loc, message: String },

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use snick_ir::{Fact, Graph, Known, NodeId, OpError};
+use snick_ir::{Fact, Graph, InputOrigin, Known, NodeId, OpError};
 use snick_shape::{SymExpr, SymbolId, Symbols};
 use snick_tensor::{ElementType, Listed, Tensor};
 
@@ -141,7 +141,7 @@ pub(crate) fn check_values(graph: &Graph, node: NodeId, values: &[Tensor]) -> Re
 
 /// An error of a layer with the types and shapes of its inputs.
 pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t Tensor>) -> OpError {
-    let inputs: Vec<String> = inputs.map(describe).collect();
+    let inputs: Vec<InputOrigin> = inputs.map(|tensor| InputOrigin::of_value(describe(tensor))).collect();
     match inputs.is_empty() {
         true => error,
         false => OpError::WithInputs { error: Box::new(error), inputs },

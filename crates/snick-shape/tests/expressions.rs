@@ -123,6 +123,23 @@ proptest! {
 }
 
 #[test]
+fn bounds_decide_a_minimum_and_a_maximum() {
+    let mut symbols = Symbols::default();
+    let size = |lo| Interval::new(lo, i64::MAX).unwrap();
+    let wide = symbols.named("W", size(32), Origin::default()).unwrap();
+    let any = symbols.named("N", size(0), Origin::default()).unwrap();
+    for (text, expected) in [
+        ("max((W+31)/32-1,0)", "(W+31)/32-1"),
+        ("min(W,32)", "32"),
+        ("max(W-32,min(N,0))", "W-32"),
+        ("max((N+31)/32-1,0)", "max((N+31)/32-1,0)"),
+    ] {
+        let expr = symbols.parse(text).unwrap();
+        assert_eq!(symbols.display(&expr).to_string(), expected, "{text} of {wide:?} and {any:?}");
+    }
+}
+
+#[test]
 fn products_are_printed_as_products() {
     let mut symbols = Symbols::default();
     let mut shown = |text: &str| {

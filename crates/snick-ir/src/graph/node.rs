@@ -84,7 +84,7 @@ pub struct Value {
 /// assert_eq!((relu.loc().line, relu.loc().to_string()), (4, "4:3".to_string()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Loc {
     /// Line.

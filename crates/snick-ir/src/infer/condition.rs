@@ -49,6 +49,8 @@ pub struct Conditions {
     pub empty_axes: EmptyAxes,
     /// What the layers demand of sizes and of known elements.
     pub conditions: Vec<Condition>,
+    /// The layer that demands each of the conditions.
+    pub layers: Vec<NodeId>,
     /// What a layer uses the elements at an input port for.
     pub roles: Vec<(NodeId, u32, IntegerRole)>,
 }
@@ -76,6 +78,7 @@ impl Conditions {
     pub(super) fn add(&mut self, node: NodeId, demands: Demands) {
         let open = demands.conditions.into_iter().filter(|condition| !condition.is_settled());
         self.conditions.extend(open);
+        self.layers.resize(self.conditions.len(), node);
         self.roles.extend(demands.roles.into_iter().map(|(port, role)| (node, port, role)));
     }
 }

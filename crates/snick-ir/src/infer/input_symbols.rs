@@ -25,6 +25,28 @@ pub(super) fn declare(graph: &mut Graph) {
     }
 }
 
+/// Whether two inputs have a symbol in common.
+pub(super) fn are_shared(graph: &Graph) -> bool {
+    let mut seen: Vec<(&str, u32)> = Vec::new();
+    for (id, input) in graph.parameters().zip(0..) {
+        let Op::Parameter(parameter) = graph.node(id).op() else { continue };
+        let ShapeSpec::Dims(dims) = &parameter.shape else { continue };
+        for dim in dims {
+            let DimSpec::Symbol { name, .. } = dim else { continue };
+            match seen.iter().find(|(known, _)| known == name) {
+                Some((_, other)) if *other != input => return true,
+                Some(_) => {}
+                None if seen.len() >= MOST_NAMES => return false,
+                None => seen.push((name, input)),
+            }
+        }
+    }
+    false
+}
+
+/// How many names are compared.
+const MOST_NAMES: usize = 64;
+
 #[cfg(test)]
 mod tests {
     use crate::{infer, text};

@@ -10,6 +10,7 @@ use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use super::condition::elements_as_symbols;
+use super::shared_sizes::SharedSizes;
 use super::{Assumed, Conditions, Demands, EmptyAxes, Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
@@ -60,6 +61,7 @@ fn infer_rounds(
     monitor.check_graph(graph);
     number_bodies(graph, &mut 0);
     let mut assumed = Some(Assumed::default());
+    let mut shared = input_symbols::are_shared(graph).then(SharedSizes::default);
     let mut rounds = 0;
     loop {
         rounds += 1;
@@ -67,17 +69,26 @@ fn infer_rounds(
         input_symbols::declare(graph);
         let given = if conditions.is_some() { elements_as_symbols(graph) } else { Vec::new() };
         let conditions = conditions.clone();
-        let mut session = InferSession { assumed, conditions, ..InferSession::new(monitor, layers) };
+        let mut session = InferSession { assumed, conditions, shared, ..InferSession::new(monitor, layers) };
         graph.infer_body(&given, &mut session);
-        let InferSession { mut errors, has_variables, assumed: old, conditions, .. } = session;
+        let InferSession { mut errors, has_variables, assumed: old, conditions, shared: equal, .. } = session;
         if !has_variables || monitor.is_stopped() {
             return (errors, conditions);
         }
-        let Some(next) = old.and_then(|old| old.next(graph)) else {
+        let next = old.as_ref().and_then(|old| old.next(graph));
+        // After the last round nothing is assumed.
+        let apart = equal.as_ref().filter(|_| rounds >= MAX_ROUNDS).map(SharedSizes::apart);
+        let (refined, is_finer) = equal.map(|equal| equal.refined(graph)).unzip();
+        let is_finer = is_finer.unwrap_or(false);
+        if next.is_none() && !is_finer {
             errors.extend(variables::check(graph));
             return (errors, conditions);
+        }
+        assumed = match next {
+            Some(next) => Some(next).filter(|_| rounds < MAX_ROUNDS),
+            None => old,
         };
-        assumed = Some(next).filter(|_| rounds < MAX_ROUNDS);
+        shared = apart.or(refined);
     }
 }
 
@@ -108,6 +119,8 @@ pub(crate) struct InferSession<'m> {
     has_variables: bool,
     /// What is assumed of the values of variables; nothing where a single node is inferred.
     assumed: Option<Assumed>,
+    /// The sizes that variables are assumed to share; nothing in bodies, and where a single node is inferred.
+    shared: Option<SharedSizes>,
     /// Ends the inference early.
     monitor: &'m mut Monitor,
     /// Visited layers, those of bodies in each round, and all layers that there are.
@@ -126,6 +139,7 @@ impl<'m> InferSession<'m> {
             visits: MAX_VISITS,
             has_variables: false,
             assumed: None,
+            shared: None,
             monitor,
             visited: 0,
             layers,
@@ -275,8 +289,22 @@ impl Graph {
             fresh: 0,
         };
         let facts = match &node.op {
-            Op::SubGraph(op) => op.infer_bodies(&mut cx, bodies, session),
-            Op::ReadValue(op) => op.infer_values(&mut cx, session.assumed.as_ref()),
+            Op::SubGraph(op) => {
+                let shared = session.shared.take();
+                let facts = op.infer_bodies(&mut cx, bodies, session);
+                session.shared = shared;
+                facts
+            }
+            Op::ReadValue(op) => {
+                let known = cx.known_symbols().len();
+                let mut facts = op.infer_values(&mut cx, session.assumed.as_ref());
+                if let (Some(shared), Ok(Some(fact))) =
+                    (&mut session.shared, facts.as_mut().map(|f| f.first_mut()))
+                {
+                    shared.share(id, fact, inputs.first().copied(), known, &self.symbols);
+                }
+                facts
+            }
             op => op.infer(&mut cx),
         };
         if let Some(recorded) = &mut recorded {

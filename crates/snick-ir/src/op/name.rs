@@ -118,6 +118,11 @@ impl OpName {
         Self { named_sets: &[EXTENSION, INTERNAL], ..self }
     }
 
+    /// Whether plug-ins make the op, and no operation set contains it.
+    pub fn is_internal(&self) -> bool {
+        self.named_sets.contains(&INTERNAL)
+    }
+
     /// The newest version: what nodes that no file declares have.
     pub(crate) fn newest(&self) -> Version {
         match (self.named_sets.first(), self.since.last()) {
@@ -150,7 +155,7 @@ impl OpName {
     }
 
     /// The operation set whose definition a declared version means; `None` if no definition is meant.
-    pub(crate) fn defining_opset(&self, declared: &Version) -> Option<u8> {
+    pub fn defining_opset(&self, declared: &Version) -> Option<u8> {
         let up_to = |limit: u8| self.since.iter().rev().copied().find(|&since| since <= limit);
         match declared {
             Version::Opset(_) if !self.named_sets.is_empty() => None,

@@ -227,6 +227,11 @@ impl<'g, 'c> Driver<'g, 'c> {
         if self.options.only.is_some_and(|only| !only(self.graph, id)) {
             return ControlFlow::Continue(());
         }
+        // Rules rely on the number of inputs. A layer that has another one has an error.
+        let arity = self.graph.node(id).op().arity();
+        if arity.check(self.graph.inputs(id).len()).is_err() {
+            return ControlFlow::Continue(());
+        }
         let mut patch =
             Patch::new(self.graph, id, &self.worklist.liveness, self.options.monitor.as_deref_mut());
         for (number, rule) in self.rules.iter().enumerate() {

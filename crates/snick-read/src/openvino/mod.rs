@@ -2,21 +2,24 @@
 //!
 //! `xml.rs` iterates over the elements (`plain.rs` over plain ones), `layer.rs` reads a layer, `net.rs` a
 //! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If; `weights.rs` makes constants
-//! views of the `.bin`. Layers of an execution graph stay as they are (`execution_graph.rs`).
+//! views of the `.bin`. `survey.rs` reads what only checks of a file look at. Layers of an execution graph stay as they are (`execution_graph.rs`).
 
 mod attributes;
 mod body;
 mod execution_graph;
 mod layer;
 mod layer_ids;
+mod layout;
 mod net;
 mod ordinals;
 mod plain;
 mod port_set;
+mod survey;
 mod truncated;
 mod weights;
 mod xml;
 
+pub use survey::Survey;
 pub use weights::Weights;
 
 use std::collections::BTreeMap;
@@ -50,7 +53,8 @@ pub(crate) fn read_with(
         layers: 0,
         monitor,
     };
-    let graph = net::read_document(&mut cursor, &mut context)?;
+    let mut graph = net::read_document(&mut cursor, &mut context)?;
+    layout::name_sizes(&mut graph);
     let mut notes = weights.notes();
     notes.extend(context.notes());
     notes.extend(execution_graph::note(context.recorded));

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::{self, Entry};
 use snick_ir::{
-    Attrs, Dialect, Graph, Info, Loc, Located, Monitor, Node, Op, OpError, Output, PortIds, RawNode,
+    Attrs, Dialect, Graph, Info, Loc, Located, Monitor, Node, NodeId, Op, OpError, Output, PortIds, RawNode,
     Registry, Value,
 };
 
@@ -69,6 +69,13 @@ impl Context<'_> {
     }
 }
 
+/// Why an edge connects nothing.
+struct BrokenEnd {
+    /// The layer that it would lead to.
+    at: Option<NodeId>,
+    fault: String,
+}
+
 /// A network, and its layers by the ids of the file.
 pub(super) struct Net {
     pub(super) graph: Graph,
@@ -81,28 +88,42 @@ impl Net {
         Ordinals::new(&self.graph, &self.layers)
     }
 
+    /// An error of a layer, or of the network, at a place of the file.
+    fn located(&self, layer: Option<NodeId>, error: OpError, loc: Loc) -> Located {
+        let mut located = match layer {
+            Some(node) => self.graph.located(node, error),
+            None => Located::of_model(&*self.graph.source, &*self.graph.name, error),
+        };
+        located.loc = loc;
+        located
+    }
+
     fn name(&self, layer: usize) -> &str {
         self.graph.node(self.layers.0[layer].node).name()
     }
 
-    /// What an edge connects, by layer and port ids: the value, and at which input of which layer; what is not there
-    /// otherwise.
-    fn ends(&self, from: (u64, u32), to: (u64, u32)) -> Result<(Value, usize, usize), String> {
+    /// What an edge connects, by layer and port ids: the value, and at which input of which layer. What is not there
+    /// otherwise, and the layer that is.
+    fn ends(&self, from: (u64, u32), to: (u64, u32)) -> Result<(Value, usize, usize), BrokenEnd> {
         let (id, port) = from;
-        let target = self.layers.index(to.0).ok_or_else(|| format!("edge: no layer has the id {}", to.0))?;
+        let target = self.layers.index(to.0);
+        let target = target
+            .ok_or_else(|| BrokenEnd { at: None, fault: format!("edge: no layer has the id {}", to.0) })?;
+        let broken = |fault| BrokenEnd { at: Some(self.layers.0[target].node), fault };
         let source = self.layers.index(id).ok_or_else(|| {
-            format!("edge to input port {} of layer `{}`: no layer has the id {id}", to.1, self.name(target))
+            let reader = self.name(target);
+            broken(format!("edge to input port {} of layer `{reader}`: no layer has the id {id}", to.1))
         })?;
         let LayerId { node, outputs, .. } = &self.layers.0[source];
         let output = outputs.position(port, self.graph.node(*node).outs().len()).ok_or_else(|| {
             let (reader, layer) = (self.name(target), self.name(source));
-            format!("edge to layer `{reader}`: layer `{layer}` has no output port {port}")
+            broken(format!("edge to layer `{reader}`: layer `{layer}` has no output port {port}"))
         })?;
         let value = Value { node: *node, port: output as u32 };
         let LayerId { inputs, input_count, .. } = &self.layers.0[target];
         let input = inputs.position(to.1, *input_count).ok_or_else(|| {
             let (writer, layer) = (self.name(source), self.name(target));
-            format!("edge from layer `{writer}`: layer `{layer}` has no input port {}", to.1)
+            broken(format!("edge from layer `{writer}`: layer `{layer}` has no input port {}", to.1))
         })?;
         Ok((value, target, input))
     }
@@ -173,9 +194,9 @@ fn read_layers(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Res
     let layers = &mut net.layers.0;
     layers.sort_by_key(|layer| layer.id);
     if let Some(pair) = layers.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        let [first, second] = [&pair[0], &pair[1]].map(|layer| net.graph.node(layer.node));
-        let message = format!("duplicate layer id {}, also used by `{}`", pair[1].id, first.name());
-        return Err(cursor.error_at(second.loc(), message));
+        let first = net.graph.node(pair[0].node).name().to_string();
+        let error = OpError::DuplicateId { id: pair[1].id, first };
+        return Err(ReadError::Graph(Box::new(net.graph.located(pair[1].node, error))));
     }
     Ok(())
 }
@@ -276,7 +297,9 @@ fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<Option<Located>, Read
         (source, OpError::DanglingEdge { from, port: from_port, to })
     } else {
         let ends = net.ends((from, from_port), (to, to_port));
-        let (value, target, input) = ends.map_err(|message| cursor.error(message))?;
+        let (value, target, input) = ends.map_err(|BrokenEnd { at, fault }| {
+            ReadError::Graph(Box::new(net.located(at, OpError::BrokenEdge { fault }, cursor.loc())))
+        })?;
         let LayerId { node, connected, is_doubled, .. } = &mut net.layers.0[target];
         if connected.insert(input) {
             let connected = net.graph.connect_new(value, *node, input as u32);
@@ -290,12 +313,7 @@ fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<Option<Located>, Read
         let (first, second) = (first.map(name).unwrap_or_default(), name(value));
         (Some(*node), OpError::SecondProducer { port: input, first, second })
     };
-    let mut located = match node {
-        Some(node) => net.graph.located(node, error),
-        None => Located::of_model(&*net.graph.source, &*net.graph.name, error),
-    };
-    located.loc = cursor.loc();
-    Ok(Some(located))
+    Ok(Some(net.located(node, error, cursor.loc())))
 }
 
 /// Maximum number of input ports of a layer.

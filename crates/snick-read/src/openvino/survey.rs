@@ -1,0 +1,120 @@
+//! What a file declares that a graph does not keep, for whoever checks files: the sizes of input ports, and where the
+//! constants lie in the weights.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use snick_ir::Loc;
+
+use super::decode;
+use super::xml::{Cursor, Step};
+use crate::ReadError;
+
+/// What the layers of a file declare, those of bodies included, by their places.
+///
+/// ```
+/// let text = r#"<net name="n" version="11"><layers><layer id="0" name="y" type="Result" version="opset1">
+/// <input><port id="0"><dim>2</dim><dim>-1</dim></port></input></layer></layers></net>"#;
+/// let survey = snick_read::openvino::Survey::of(text.as_bytes(), "n.xml")?;
+/// assert_eq!(survey.input_ports.values().next().unwrap(), &[vec![2, -1]]);
+/// # Ok::<(), snick_read::ReadError>(())
+/// ```
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Survey {
+    /// The dims of all input ports, of layers that declare any; -1 if dynamic.
+    pub input_ports: HashMap<Loc, Vec<Vec<i64>>>,
+    /// The bytes of constants.
+    pub constants: Vec<(Loc, Range<u64>)>,
+}
+
+/// A layer whose element is open.
+struct OpenLayer {
+    loc: Loc,
+    is_constant: bool,
+    ports: Vec<Vec<i64>>,
+}
+
+impl Survey {
+    /// Reads the file once more; `source` is what errors call it.
+    ///
+    /// # Errors
+    /// Bytes that are no XML.
+    pub fn of(bytes: &[u8], source: &str) -> Result<Self, ReadError> {
+        let mut cursor = Cursor::new(decode(bytes, source)?, source);
+        let mut survey = Self::default();
+        let mut path: Vec<&str> = Vec::new();
+        let mut layers: Vec<OpenLayer> = Vec::new();
+        loop {
+            match cursor.step()? {
+                Step::Open(name) => {
+                    survey.enter(&mut cursor, &path, name, &mut layers);
+                    path.push(name);
+                }
+                Step::Close if path.pop() == Some("layer") => survey.add(layers.pop()),
+                Step::Close | Step::Text(_) => {}
+                Step::End => return Ok(survey),
+            }
+        }
+    }
+
+    /// Takes what an element says that begins inside of those of `path`.
+    fn enter(&mut self, cursor: &mut Cursor, path: &[&str], name: &str, layers: &mut Vec<OpenLayer>) {
+        if name == "layer" {
+            let is_constant = cursor.attr("type").is_some_and(|name| matches!(&**name, "Const" | "Constant"));
+            layers.push(OpenLayer { loc: cursor.loc(), is_constant, ports: Vec::new() });
+        }
+        let Some(layer) = layers.last_mut() else { return };
+        match (path, name) {
+            ([.., "layer"], "data") if layer.is_constant => {
+                let number = |name| cursor.attr(name)?.trim_ascii().parse::<u64>().ok();
+                let bytes = number("offset").zip(number("size"));
+                let range = bytes.and_then(|(offset, size)| Some(offset..offset.checked_add(size)?));
+                self.constants.extend(range.map(|range| (layer.loc, range)));
+            }
+            ([.., "layer", "input"], "port") => {
+                let mut dims = Vec::new();
+                while let Some(dim) = cursor.dim() {
+                    dims.extend(dim.trim_ascii().parse::<i64>());
+                }
+                layer.ports.push(dims);
+            }
+            ([.., "layer", "input", "port"], "dim") => {
+                // Only of files with comments or references inside; they are not compared.
+                layer.ports.pop();
+                layer.ports.push(Vec::new());
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, layer: Option<OpenLayer>) {
+        let Some(layer) = layer.filter(|layer| layer.ports.iter().any(|dims| !dims.is_empty())) else {
+            return;
+        };
+        self.input_ports.insert(layer.loc, layer.ports);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Survey;
+
+    #[test]
+    fn layers_of_bodies_are_surveyed_and_port_maps_are_not() {
+        let inner = "<layer id=\"0\" name=\"c\" type=\"Const\" version=\"opset1\"><data offset=\"8\" size=\"4\"/></layer>\n\
+                     <layer id=\"1\" name=\"r\" type=\"Result\"><input><port id=\"0\"><dim>7</dim></port></input></layer>";
+        let text = format!(
+            "<net><layers><layer id=\"0\" name=\"loop\" type=\"Loop\"><input><port id=\"0\"/><port id=\"1\">\
+             <dim>-1</dim><dim>3</dim></port></input><port_map><input external_port_id=\"0\"/></port_map>\n\
+             <body><layers>{inner}</layers></body></layer></layers></net>"
+        );
+        let survey = Survey::of(text.as_bytes(), "n.xml").unwrap();
+        let bytes: Vec<_> = survey.constants.iter().map(|(_, range)| (range.start, range.end)).collect();
+        assert_eq!(bytes, [(8, 12)]);
+        let mut ports: Vec<_> = survey.input_ports.into_iter().collect();
+        ports.sort_by_key(|(loc, _)| (loc.line, loc.column));
+        let ports: Vec<_> = ports.into_iter().map(|(_, ports)| ports).collect();
+        assert_eq!(ports, [vec![vec![], vec![-1, 3]], vec![vec![7]]]);
+    }
+}
