@@ -1,0 +1,21 @@
+//! Pictures of graphs.
+//!
+//! The way of the data: a graph becomes a [`Scene`] of boxes and arrows (`scene.rs`), which gets places (`layout.rs`) and is
+//! drawn (`svg.rs`).
+//!
+//! ```
+//! # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+//! #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+//! let mut graph = snick_ir::text::parse(text, None)?;
+//! snick_ir::infer(&mut graph);
+//! let picture = snick_view::svg(&graph, &snick_view::PictureOptions::new());
+//! assert!(picture.starts_with("<svg") && picture.contains("f32[N,4]"));
+//! # Ok::<(), snick_ir::text::ParseError>(())
+//! ```
+
+mod layout;
+mod scene;
+mod svg;
+
+pub use scene::{Kind, PictureOptions, Scene, SceneArrow, SceneBox, SceneOutput};
+pub use svg::svg;

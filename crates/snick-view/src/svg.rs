@@ -1,0 +1,217 @@
+//! A scene as SVG, in light and dark.
+
+use std::fmt::{self, Write as _};
+
+use snick_ir::Graph;
+use snick_ir::text::Escaped;
+
+use crate::layout::{self, Layout, Point, Size};
+use crate::{Kind, PictureOptions, Scene, SceneBox};
+
+/// The width of a character, the height of a line, and the space around the text of a box.
+const CHARACTER: f64 = 7.3;
+const LINE: f64 = 15.0;
+const PADDING: f64 = 8.0;
+
+/// Space between the outputs of a box and the next layer.
+const ARROW: f64 = 22.0;
+
+/// Space around the picture.
+const MARGIN: f64 = 16.0;
+
+/// The most characters of a line; the tooltip has all of them.
+const LONGEST: usize = 44;
+
+/// The most outputs of a box, and constants in it, that are listed.
+const MOST_LINES: usize = 6;
+
+const STYLE: &str = "\
+svg{background:#fff;font:12px ui-monospace,Menlo,Consolas,monospace}\
+text{fill:#1d2530}.box{fill:#f3f5f8;stroke:#8a94a3}.input,.output{fill:#e3eefb;stroke:#3b73b9}\
+.slice{fill:#e6f5e9;stroke:#2e8b57}.scope{fill:#ece8f6;stroke:#7a63b8}.failed{fill:#fde3e1;stroke:#c9302c}\
+.title{font-weight:700}.name,.detail{fill:#5a6575}.out{fill:#5a6575;font-size:11px;paint-order:stroke;stroke:#fff;stroke-width:3px}.open{fill:#a86200}\
+.way{fill:none;stroke:#8a94a3}.tip{fill:#8a94a3}.head{font-weight:700;font-size:14px}\
+@media(prefers-color-scheme:dark){svg{background:#14181f}.out{stroke:#14181f}text{fill:#e3e8ef}.box{fill:#222933;stroke:#667180}\
+.input,.output{fill:#1b2d45;stroke:#5e97de}.slice{fill:#1a3324;stroke:#57b47f}.scope{fill:#2a2540;stroke:#9c88d8}\
+.failed{fill:#43201f;stroke:#ef6b66}.name,.detail,.out{fill:#a3aebd}.open{fill:#f0a93f}}";
+
+/// The graph as a picture.
+pub fn svg(graph: &Graph, options: &PictureOptions) -> String {
+    let scene = Scene::new(graph, options);
+    let mut panels = Vec::new();
+    let mut waiting = vec![&scene];
+    while let Some(scene) = waiting.pop() {
+        waiting.extend(scene.bodies.iter().rev());
+        panels.push(Panel::new(scene));
+    }
+    let width = panels.iter().map(Panel::width).fold(0.0, f64::max) + 2.0 * MARGIN;
+    let height: f64 = panels.iter().map(Panel::height).sum::<f64>() + 2.0 * MARGIN;
+    let mut out = String::new();
+    let _ = write!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>\n\
+         <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
+         orient=\"auto\"><path class=\"tip\" d=\"M0 0 8 4 0 8z\"/></marker></defs>\n",
+        Quoted(&scene.title)
+    );
+    let mut y = MARGIN;
+    for panel in &panels {
+        panel.draw(&mut out, MARGIN, y);
+        y += panel.height();
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// A graph or a body with its places.
+struct Panel<'s> {
+    scene: &'s Scene,
+    sizes: Vec<Size>,
+    layout: Layout,
+}
+
+impl<'s> Panel<'s> {
+    fn new(scene: &'s Scene) -> Self {
+        let sizes: Vec<Size> = scene.boxes.iter().map(size).collect();
+        let layout = layout::place(&sizes, &scene.arrows);
+        Self { scene, sizes, layout }
+    }
+
+    fn width(&self) -> f64 {
+        self.layout.width.max(shortened(&self.scene.title).chars().count() as f64 * CHARACTER * 1.3)
+    }
+
+    fn height(&self) -> f64 {
+        self.layout.height + 3.0 * LINE
+    }
+
+    fn draw(&self, out: &mut String, x: f64, y: f64) {
+        let _ = writeln!(out, "<g transform=\"translate({x:.1} {y:.1})\">");
+        text(out, "head", [0.0, LINE], &self.scene.title);
+        let _ = writeln!(out, "<g transform=\"translate(0 {:.1})\">", 2.0 * LINE);
+        for (arrow, way) in self.scene.arrows.iter().zip(&self.layout.ways) {
+            let (from, to) = (self.layout.boxes[arrow.from], self.layout.boxes[arrow.to]);
+            let start = Point { y: from.y + self.sizes[arrow.from].height, ..from };
+            let stops: Vec<Point> = [start].into_iter().chain(way.iter().copied()).chain([to]).collect();
+            let _ = writeln!(out, "<path class=\"way\" marker-end=\"url(#tip)\" d=\"{}\"/>", path(&stops));
+        }
+        for ((one, size), place) in self.scene.boxes.iter().zip(&self.sizes).zip(&self.layout.boxes) {
+            draw_box(out, one, *size, *place);
+        }
+        out.push_str("</g></g>\n");
+    }
+}
+
+/// The lines of a box, each with its class.
+fn lines(one: &SceneBox) -> impl Iterator<Item = (&'static str, &str)> {
+    let name = (!one.name.is_empty()).then_some(("name", one.name.as_str()));
+    let details = one.details.iter().take(MOST_LINES).map(|detail| ("detail", detail.as_str()));
+    [("title", one.title.as_str())].into_iter().chain(name).chain(details)
+}
+
+fn size(one: &SceneBox) -> Size {
+    let longest = lines(one).map(|(_, line)| shortened(line).chars().count()).max().unwrap_or_default();
+    let outputs = one.outputs.iter().take(MOST_LINES);
+    let widest =
+        outputs.clone().map(|output| shortened(&output.text).chars().count()).max().unwrap_or_default();
+    Size {
+        // What leaves a box stands right of the middle.
+        width: (longest as f64 * CHARACTER + 2.0 * PADDING).max(2.0 * (widest as f64 * CHARACTER + PADDING)),
+        height: lines(one).count() as f64 * LINE + PADDING,
+        below: outputs.count() as f64 * LINE + ARROW,
+    }
+}
+
+fn draw_box(out: &mut String, one: &SceneBox, size: Size, place: Point) {
+    let class = match one.kind {
+        Kind::Input => "box input",
+        Kind::Output => "box output",
+        Kind::Slice => "box slice",
+        Kind::Scope => "box scope",
+        Kind::Failed => "box failed",
+        Kind::Layer => "box",
+    };
+    let longest = lines(one).map(|(_, line)| shortened(line).chars().count()).max().unwrap_or_default();
+    let width = longest as f64 * CHARACTER + 2.0 * PADDING;
+    let left = place.x - width / 2.0;
+    let round = if matches!(one.kind, Kind::Input | Kind::Output) { 10 } else { 3 };
+    let _ = writeln!(
+        out,
+        "<g><title>{} {}</title><rect class=\"{class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" \
+         height=\"{:.1}\" rx=\"{round}\"/>",
+        Quoted(&one.title),
+        Quoted(&one.name),
+        place.y,
+        size.height
+    );
+    for (at, (class, line)) in lines(one).enumerate() {
+        text(out, class, [left + PADDING, place.y + LINE * (at as f64 + 1.0) - 1.0], line);
+    }
+    for (at, output) in one.outputs.iter().take(MOST_LINES).enumerate() {
+        let class = if output.is_bounded { "out" } else { "out open" };
+        text(
+            out,
+            class,
+            [place.x + PADDING, place.y + size.height + LINE * (at as f64 + 1.0) - 2.0],
+            &output.text,
+        );
+    }
+    out.push_str("</g>\n");
+}
+
+fn text(out: &mut String, class: &str, [x, y]: [f64; 2], text: &str) {
+    let _ = writeln!(
+        out,
+        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+        Quoted(&shortened(text))
+    );
+}
+
+/// A way through all points, straight through lanes and curved between them.
+fn path(stops: &[Point]) -> String {
+    let mut path = String::new();
+    for (at, point) in stops.iter().enumerate() {
+        let Point { x, y } = *point;
+        let _ = match at.checked_sub(1).map(|before| stops[before]) {
+            None => write!(path, "M{x:.1} {y:.1}"),
+            Some(before) if (before.x - x).abs() < 0.05 => write!(path, "V{y:.1}"),
+            Some(before) => {
+                let middle = (before.y + y) / 2.0;
+                write!(path, "C{:.1} {middle:.1} {x:.1} {middle:.1} {x:.1} {y:.1}", before.x)
+            }
+        };
+    }
+    path
+}
+
+/// At most [`LONGEST`] characters: the beginning and the end.
+fn shortened(line: &str) -> String {
+    let count = line.chars().count();
+    if count <= LONGEST {
+        return line.to_owned();
+    }
+    let half = LONGEST / 2;
+    let begin: String = line.chars().take(half).collect();
+    let end: String = line.chars().skip(count - half + 1).collect();
+    format!("{begin}…{end}")
+}
+
+/// Text of a model, safe inside an element and an attribute.
+struct Quoted<'t>(&'t str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in Escaped(self.0).to_string().chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
