@@ -144,7 +144,8 @@ impl Error {
     /// | S005 | a git-LFS pointer in place of a file |
     /// | S006 | external data outside the folder of the model |
     /// | S008 | a limit of time, memory or layers, or a tensor that is too large |
-    /// | S010 | an edge to a layer that is not there |
+    /// | S010 | an edge from or to a layer or a port that is not there |
+    /// | S011 | two layers with one id |
     /// | S013 | a cycle |
     /// | S014 | an unknown operation |
     /// | S017 | two edges to one input |
@@ -162,6 +163,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Read(ReadError::LfsPointer { .. }) => "S005",
+            Self::Read(ReadError::Graph(located)) => located.error.code(),
             Self::Read(_) => "S001",
             Self::Invalid { diagnostics } => diagnostics.first().map_or("S020", |first| first.code),
             Self::Op(error) => error.code(),
@@ -183,6 +185,22 @@ impl Error {
             Self::Invalid { diagnostics } => diagnostics,
             _ => &[],
         }
+    }
+
+    /// The message and those of its causes, each once, on one line.
+    ///
+    /// ```
+    /// let error = snick::load("no/such/model.xml").unwrap_err();
+    /// assert!(error.with_causes().starts_with(&format!("{error}: ")));
+    /// ```
+    pub fn with_causes(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        text
     }
 
     /// A file that cannot be written.

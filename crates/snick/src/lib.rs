@@ -41,6 +41,7 @@
 //! | `run` | [`Session`] and random inputs |
 //! | `emit` | [`Model::save`] |
 //! | `analyze` | tables of weights, states and recorded times |
+//! | `view` | [`Model::save_picture`]: SVG |
 //! | `ops-toml` | `load_ops`: shapes of custom ops from a file |
 //! | `serde` | diagnostics and shapes serialise |
 //! | `tokenizers` | running the operations of openvino_tokenizers; their shapes are inferred without it, too |
@@ -73,9 +74,11 @@ mod session;
 
 #[cfg(feature = "analyze")]
 pub use analyze::{
-    Amount, BirthKind, ExplainedError, Grouping, LayerCost, LayerTime, ModelCost, Place, Role, StateSize,
-    Suggestion, Symbol, Target, UnknownOrigin, Unknowns, WeightKind, WeightsOf, Why, WhyNode, layer_times,
-    state_sizes, weights,
+    Amount, AttrChange, BirthKind, CheckCode, CheckOptions, CheckStatus, DiffOptions, EndChange, Example,
+    ExplainedError, Finding, Grouping, LayerChange, LayerCost, LayerRef, LayerTime, ModelCost, ModelDiff,
+    ModelEnd, Place, Release, RewiredInput, Role, ShapeDrift, StateSize, Suggestion, Symbol, Target,
+    UnknownCode, UnknownOrigin, Unknowns, WeightChange, WeightKind, WeightsOf, Why, WhyNode, check_codes,
+    check_file, diff, layer_times, state_sizes, weights,
 };
 pub use error::Error;
 #[cfg(feature = "emit")]
@@ -83,7 +86,7 @@ pub use files::{OutputFiles, Sink, write_file};
 pub use inference::{InferOptions, Inference};
 pub use input_candidates::{has_dynamic_dims, input_candidates};
 pub use inputs::{by_parameter, find_input};
-pub use load::{LoadOptions, load, load_bytes, load_with, parse};
+pub use load::{LoadOptions, load, load_bytes, load_with, model_of_folder, parse};
 pub use model::Model;
 #[cfg(feature = "ops-toml")]
 pub use ops_file::{load_ops, parse_ops};
@@ -102,12 +105,14 @@ pub use snick_emit::openvino::SliceAs;
 pub use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Patch, RewriteResult, Rule};
 pub use snick_ir::{
     Arity, AttrValue, Attrs, BuildMode, Custom, CustomOp, Diagnostic, Dialect, Fact, Facts, Format, Graph,
-    GraphBuilder, Infer, IntOrValue, Known, Limits, Loc, Located, Node, NodeId, NodeRef, Op, OpError,
-    OpTraits, Operand, Part, Progress, RawNode, Registry, Severity, ShapeRule, StridedSliceMasks, Value,
-    ValuePart, Version, infer, ops, text,
+    GraphBuilder, Infer, InputOrigin, IntOrValue, Known, Limits, Loc, Located, Node, NodeId, NodeRef, Op,
+    OpError, OpTraits, Operand, Part, Progress, RawNode, Registry, Severity, ShapeRule, StridedSliceMasks,
+    Value, ValuePart, Version, infer, ops, text,
 };
 pub use snick_pass::states::State;
 pub use snick_pass::{Cost, PASSES, Pass, Report, RewriteOptions, UnknownPass};
 pub use snick_read::ReadError;
 pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SymExpr, Symbols};
 pub use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
+#[cfg(feature = "view")]
+pub use snick_view::PictureOptions;

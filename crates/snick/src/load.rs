@@ -141,9 +141,18 @@ const TEXT: &str = "<text>";
 /// The names that models have in folders of their own, the first one preferred.
 const NAMES: [&str; 3] = ["model.xml", "openvino_model.xml", "model.onnx"];
 
+/// The model of a folder that is the home of one: `model.xml`, `openvino_model.xml` or `model.onnx`.
+///
+/// ```
+/// assert_eq!(snick::model_of_folder("no/such/folder"), None);
+/// ```
+pub fn model_of_folder(folder: impl AsRef<Path>) -> Option<PathBuf> {
+    NAMES.iter().map(|name| folder.as_ref().join(name)).find(|path| path.is_file())
+}
+
 /// The model in a folder.
 fn model_in(folder: &Path) -> Result<PathBuf, Error> {
-    if let Some(path) = NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file()) {
+    if let Some(path) = model_of_folder(folder) {
         return Ok(path);
     }
     let unreadable = |error| ReadError::Io { path: folder.to_path_buf(), error };

@@ -334,4 +334,31 @@ impl Model {
     ) -> Result<(), Error> {
         crate::save::save(&self.graph, path.as_ref(), options)
     }
+
+    /// Draws it as SVG: layers from top to bottom, with symbolic shapes.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    /// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+    /// use snick::PictureOptions;
+    ///
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// # let out = std::env::temp_dir().join(format!("snick-doctest-picture-{}.svg", std::process::id()));
+    /// model.save_picture(&out, &PictureOptions::new().around("a", 1))?;
+    /// assert!(std::fs::read_to_string(&out).unwrap().contains("ReLU"));
+    /// # std::fs::remove_file(&out).unwrap();
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    #[cfg(feature = "view")]
+    pub fn save_picture(
+        &self,
+        path: impl AsRef<std::path::Path>,
+        options: &crate::PictureOptions,
+    ) -> Result<(), Error> {
+        crate::save::save_picture(&self.graph, path.as_ref(), options)
+    }
 }

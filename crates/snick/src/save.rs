@@ -100,7 +100,24 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
         Some(Format::Dot) => {
             files.add(path, |file| file.write_all(snick_emit::dot(graph).as_bytes()))?;
         }
+        #[cfg(feature = "view")]
+        Some(Format::Svg) => {
+            return save_picture(graph, path, &snick_view::PictureOptions::new());
+        }
         _ => return Err(Error::Target { path: path.to_path_buf() }),
     }
+    files.commit()
+}
+
+/// Writes the graph as SVG, whatever the file is called.
+#[cfg(feature = "view")]
+pub(crate) fn save_picture(
+    graph: &Graph,
+    path: &Path,
+    options: &snick_view::PictureOptions,
+) -> Result<(), Error> {
+    let picture = snick_view::svg(graph, options);
+    let mut files = OutputFiles::new();
+    files.add(path, |file| file.write_all(picture.as_bytes()))?;
     files.commit()
 }

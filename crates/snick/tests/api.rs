@@ -242,6 +242,9 @@ fn errors_of_layers_are_data() -> Tested {
     let [error] = inference.errors() else { panic!("{:?}", inference.errors()) };
     assert_eq!((error.code, error.layer.as_str(), error.op.as_str()), ("S020", "sum", "Add"));
     assert_eq!((error.loc.line, error.origins.len()), (5, 2));
+    let made: Vec<_> =
+        error.origins.iter().map(|origin| (&*origin.value, &*origin.layer, origin.loc.line)).collect();
+    assert_eq!(made, [("f32[2,3]", "x", 3), ("f32[4]", "y", 4)]);
     let error = inference.into_result().unwrap_err();
     assert_eq!((error.code(), error.diagnostics().len()), ("S020", 1));
     Ok(())
@@ -413,5 +416,19 @@ fn a_copy_of_a_model_changes_alone() -> Tested {
     copy.infer().into_result()?;
     assert!(model.to_text().contains("\"N,M\"") && copy.to_text().contains("\"1,2\""));
     assert_eq!(session.graph(), model.graph());
+    Ok(())
+}
+
+#[cfg(feature = "analyze")]
+#[test]
+fn a_tensor_is_named_with_or_without_its_port() -> Tested {
+    let mut model = snick::parse(
+        "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+         %a = ReLU-1(%x) : f32[N,3] \"act\"\n  %y = Result-1(%a)\n}\n",
+    )?;
+    model.infer().into_result()?;
+    assert_eq!(model.target("act:0:1")?, model.target("act:1")?);
+    assert_eq!(model.target("act:0:1")?, model.target("a:1:1")?);
+    assert!(model.target("act:2:1").is_err() && model.target("a:2:1").is_err());
     Ok(())
 }

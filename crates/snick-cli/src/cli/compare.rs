@@ -35,6 +35,8 @@ pub struct Comparison {
     pub max_rel: f64,
     /// Elements outside the tolerance.
     pub outside: usize,
+    /// The element of the largest absolute difference, in row-major order.
+    pub worst: Option<usize>,
     /// Why the tensors cannot be compared at all.
     pub incomparable: Option<String>,
 }
@@ -42,7 +44,13 @@ pub struct Comparison {
 impl Comparison {
     /// Tensors that cannot be compared, and why.
     pub fn incomparable(why: String) -> Self {
-        Self { max_abs: f64::INFINITY, max_rel: f64::INFINITY, outside: 0, incomparable: Some(why) }
+        Self {
+            max_abs: f64::INFINITY,
+            max_rel: f64::INFINITY,
+            outside: 0,
+            worst: None,
+            incomparable: Some(why),
+        }
     }
 
     /// Whether all elements are within the tolerance.
@@ -61,19 +69,29 @@ pub fn compare(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison 
     }
     if got.element_type() == ElementType::String {
         let (got, want) = (got.as_strings().unwrap_or_default(), want.as_strings().unwrap_or_default());
-        let outside = got.iter().zip(&want).filter(|(a, b)| a != b).count();
-        return Comparison { max_abs: 0.0, max_rel: 0.0, outside, incomparable: None };
+        let differs = |(_, (a, b)): &(usize, (&&str, &&str))| a != b;
+        let outside = got.iter().zip(&want).enumerate().filter(differs);
+        let worst = outside.clone().next().map(|(at, _)| at);
+        return Comparison {
+            max_abs: 0.0,
+            max_rel: 0.0,
+            outside: outside.count(),
+            worst,
+            incomparable: None,
+        };
     }
     let exact = !got.element_type().is_float();
     let (rtol, atol) = if exact { (0.0, 0.0) } else { (tolerance.rtol, tolerance.atol) };
     let (Ok(a), Ok(b)) = (got.to_f64_vec(), want.to_f64_vec()) else { return incomparable() };
-    let mut found = Comparison { max_abs: 0.0, max_rel: 0.0, outside: 0, incomparable: None };
-    for (&a, &b) in a.iter().zip(&b) {
+    let mut found = Comparison { max_abs: 0.0, max_rel: 0.0, outside: 0, worst: None, incomparable: None };
+    for (at, (&a, &b)) in a.iter().zip(&b).enumerate() {
         if a == b || (tolerance.equal_nan && a.is_nan() && b.is_nan()) {
             continue;
         }
         let off = if a.is_finite() && b.is_finite() { (a - b).abs() } else { f64::INFINITY };
-        found.max_abs = found.max_abs.max(off);
+        if found.worst.is_none() || off > found.max_abs {
+            (found.max_abs, found.worst) = (off, Some(at));
+        }
         found.max_rel = found.max_rel.max(if b == 0.0 { f64::INFINITY } else { off / b.abs() });
         found.outside += usize::from(!off.is_finite() || off > atol + rtol * b.abs());
     }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use snick::text::Escaped;
-use snick::{Diagnostic, Limits};
+use snick::{Diagnostic, InputOrigin, Limits};
 
 use super::deadline::Deadline;
 use super::json::{Json, message};
@@ -18,6 +18,7 @@ pub use super::outcome::{Failure, Outcome};
 pub struct Console {
     error_format: ErrorFormat,
     colored: bool,
+    colors_results: bool,
     quiet: bool,
     deadline: Deadline,
     memory: usize,
@@ -28,21 +29,27 @@ impl Console {
     /// The console for these options.
     pub fn new(common: &Common) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let colored = match common.color {
+        let is_colored = |is_terminal: bool| match common.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => !no_color && io::stderr().is_terminal(),
+            Color::Auto => !no_color && is_terminal,
         };
         let deadline = Deadline::start(common.timeout);
         let memory = common.max_memory.or_else(default_limit).unwrap_or(usize::MAX);
         Self {
             error_format: common.error_format,
-            colored,
+            colored: is_colored(io::stderr().is_terminal()),
+            colors_results: is_colored(io::stdout().is_terminal()),
             quiet: common.quiet,
             deadline,
             memory,
             limits: common.limits(),
         }
+    }
+
+    /// The same without notes.
+    pub fn quietly(&self) -> Self {
+        Self { quiet: true, ..self.clone() }
     }
 
     /// The bytes that tensors may take.
@@ -83,11 +90,33 @@ impl Console {
                 json.key("layer").string(&error.layer);
                 json.key("op").string(&error.op);
                 json.key("message").string(&message(&error));
+                json.key("origins").array(|json| error.origins.iter().for_each(|origin| json.origin(origin)));
             });
             return self.diagnose(&json.finish());
         }
-        // The line starts with its location, so that editors and terminals can jump there.
-        self.diagnose(&format!("{}\n", self.paint("31", &error.to_string())));
+        if error.origins.iter().all(|origin| origin.op.is_empty()) {
+            return self.diagnose(&format!("{}\n", self.paint("31", &error.to_string())));
+        }
+        let text = self.paint("31", &error.without_origins().to_string());
+        let notes: String = error.origins.iter().map(|origin| self.origin(&error.file, origin)).collect();
+        self.diagnose(&format!("{text}\n{notes}"));
+    }
+
+    /// The line of an input of a layer that fails. It starts with a location, so that editors and terminals can jump there.
+    fn origin(&self, file: &str, origin: &InputOrigin) -> String {
+        let place = match (file, origin.loc.line) {
+            (_, 0) => String::new(),
+            ("", _) => format!("{}: ", origin.loc),
+            (file, _) => format!("{}:{}: ", Escaped(file), origin.loc),
+        };
+        let [value, layer, op] =
+            [&origin.value, &origin.layer, &origin.op].map(|text| Escaped(text.as_str()));
+        let weights = match origin.weights_offset {
+            Some(offset) => format!(", byte {offset} of the weights"),
+            None => String::new(),
+        };
+        let note = self.paint("36;1", "note: ");
+        format!("{place}{note}{value} of layer `{layer}` ({op}){weights}\n")
     }
 
     /// Reports an error of the whole command.
@@ -120,13 +149,22 @@ impl Console {
     }
 
     fn paint(&self, color: &str, text: &str) -> String {
-        if self.colored { format!("\u{1b}[{color}m{text}\u{1b}[0m") } else { text.to_string() }
+        if self.colored { colored(color, text) } else { text.to_string() }
+    }
+
+    /// A part of a result in a colour, where results are coloured.
+    pub fn paint_result(&self, color: &str, text: &str) -> String {
+        if self.colors_results { colored(color, text) } else { text.to_string() }
     }
 
     /// Writes to standard error. There is no way to report that this fails.
     fn diagnose(&self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
+}
+
+fn colored(color: &str, text: &str) -> String {
+    format!("\u{1b}[{color}m{text}\u{1b}[0m")
 }
 
 /// Reports a failure and returns the exit code of a verb.

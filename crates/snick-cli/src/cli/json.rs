@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use snick::{Diagnostic, Interval};
+use snick::{Diagnostic, InputOrigin, Interval};
 
 /// A JSON text under construction. Commas are added automatically.
 #[derive(Default)]
@@ -101,6 +101,21 @@ impl Json {
                 json.key("loc").string(&error.loc.to_string());
             }
             json.key("message").string(&message(&error));
+            json.key("origins").array(|json| error.origins.iter().for_each(|origin| json.origin(origin)));
+        });
+    }
+
+    /// An input that an error is about.
+    pub fn origin(&mut self, origin: &InputOrigin) {
+        self.object(|json| {
+            json.key("value").string(&origin.value);
+            if !origin.op.is_empty() {
+                json.key("layer").string(&origin.layer);
+                json.key("op").string(&origin.op);
+            }
+            if origin.loc.line > 0 {
+                json.key("loc").string(&origin.loc.to_string());
+            }
         });
     }
 }
@@ -109,7 +124,7 @@ impl Json {
 pub fn message(error: &Diagnostic) -> String {
     match error.origins.is_empty() {
         true => error.message.clone(),
-        false => format!("{} (inputs: {})", error.message, error.origins.join(", ")),
+        false => format!("{} (inputs: {})", error.message, error.inputs()),
     }
 }
 

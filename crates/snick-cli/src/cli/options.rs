@@ -12,8 +12,11 @@ use super::memory::parse_size;
 /// Options of every verb.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
-    /// Format of the results on standard output
-    #[arg(long, global = true, value_enum, default_value_t = OutputFormat::Text)]
+    /// Format of the results on standard output; the last three are for `check`
+    #[arg(long = "format", global = true, value_enum, default_value_t = ReportFormat::Text)]
+    pub report: ReportFormat,
+    /// The same for verbs that have text and JSON alone
+    #[arg(skip = OutputFormat::Text)]
     pub format: OutputFormat,
     /// Colour diagnostics; NO_COLOR is respected
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
@@ -42,6 +45,16 @@ pub struct Common {
 }
 
 impl Common {
+    /// The same with the format for verbs that have text and JSON alone; `None` if it is another one.
+    pub fn with_format(&self) -> Option<Self> {
+        let format = match self.report {
+            ReportFormat::Text => OutputFormat::Text,
+            ReportFormat::Json => OutputFormat::Json,
+            _ => return None,
+        };
+        Some(Self { format, ..self.clone() })
+    }
+
     /// The limits that reading, inference, passes and runs are given. The time is that of the whole command.
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::new();
@@ -50,8 +63,23 @@ impl Common {
     }
 }
 
-/// Format of results.
+/// Format of findings.
 #[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug)]
+pub enum ReportFormat {
+    /// Human-readable
+    Text,
+    /// Machine-readable
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub workflows
+    Github,
+    /// JUnit's XML, for test reports
+    Junit,
+}
+
+/// Format of results.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum OutputFormat {
     /// Human-readable
     Text,

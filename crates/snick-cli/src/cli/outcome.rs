@@ -66,20 +66,9 @@ impl From<snick::Error> for Failure {
         match error {
             snick::Error::Invalid { diagnostics } => Self::Layers(diagnostics),
             error @ snick::Error::Limit { .. } => Self::Limit(error.to_string()),
-            error => Self::Usage(with_causes(&error)),
+            error => Self::Usage(error.with_causes()),
         }
     }
-}
-
-/// An error and its causes, each once.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 impl From<UnreadableFile> for Failure {

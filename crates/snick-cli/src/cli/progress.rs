@@ -25,8 +25,13 @@ impl ProgressBar {
         Self { is_enabled: console.shows_progress(), started: Instant::now(), drawn: None }
     }
 
-    /// Draws the progress, at most ten times a second.
+    /// Draws the progress over layers, at most ten times a second.
     pub fn advance(&mut self, progress: &Progress) {
+        self.advance_to(progress.done, progress.layers, "layers");
+    }
+
+    /// Draws that so many of all `things` are done.
+    pub fn advance_to(&mut self, done: usize, all: usize, things: &str) {
         if !self.is_enabled || self.started.elapsed() < Self::DELAY {
             return;
         }
@@ -34,10 +39,9 @@ impl ProgressBar {
             return;
         }
         self.drawn = Some(Instant::now());
-        let Progress { done, layers, .. } = *progress;
-        let filled = (done * Self::WIDTH).checked_div(layers).unwrap_or(0);
+        let filled = (done * Self::WIDTH).checked_div(all).unwrap_or(0);
         let bar: String = (0..Self::WIDTH).map(|i| if i < filled { '#' } else { ' ' }).collect();
-        let _ = write!(std::io::stderr(), "\r[{bar}] {done}/{layers} layers");
+        let _ = write!(std::io::stderr(), "\r[{bar}] {done}/{all} {things}");
     }
 }
 

@@ -77,7 +77,7 @@ pub fn verify(
             Err(failure) if rounds == 1 => return Err(failure),
             Err(_) => continue, // too large
         };
-        // The first is tried in any case, so that there is an error to show.
+        // The first sizes are always tried: if none fit, their error is shown.
         if !search.admits(before, &steps) && round > 0 {
             continue;
         }

@@ -12,6 +12,7 @@ use snick_pass::{Cost, Pass, Report};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inputs::InputOptions;
 use crate::cli::json::Json;
+use crate::cli::many::{Answer, Asked, ManyOptions, counted};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::target::{TargetOptions, is_stdout};
@@ -24,7 +25,7 @@ const LOWER_SLICES: &str = "lower-slices";
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
-    model: ModelOptions,
+    models: ManyOptions,
     #[command(flatten)]
     inputs: InputOptions,
     /// Write the canonical form to a file; the extension selects the format, as in `convert`. - is text form on standard
@@ -48,7 +49,20 @@ pub struct Options {
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let passes: Result<Vec<Pass>, _> = options.passes.iter().map(|name| Pass::by_name(name)).collect();
     let passes = passes.map_err(Failure::usage)?;
-    let mut model = model::load(&options.model, console)?;
+    if matches!(options.models.asked()?, Asked::Many(_)) && (!options.verify || options.output.is_some()) {
+        return Err(Failure::usage("several models can only be verified: give --verify, and no -o"));
+    }
+    options.models.answer(common, console, |model, console| answer(model, options, &passes, common, console))
+}
+
+fn answer(
+    model: &ModelOptions,
+    options: &Options,
+    passes: &[Pass],
+    common: &Common,
+    console: &Console,
+) -> Result<Answer, Failure> {
+    let mut model = model::load(model, console)?;
     if let Some(output) = &options.output {
         let inputs = model.files().iter().map(PathBuf::as_path).chain(options.inputs.files());
         options.target.check(inputs, output)?;
@@ -56,7 +70,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let mut errors = model::infer(&mut model, console)?;
     let before = options.verify.then(|| model.graph().clone());
     let lowered = Cost::of(&lowered(model.graph()));
-    let report = rewrite(model.graph_mut(), options, &passes, console);
+    let report = rewrite(model.graph_mut(), options, passes, console);
     console.deadline().check()?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
@@ -70,19 +84,20 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         Some(before) => Some(verify(before, model.graph(), report.may_round(), &options.inputs, console)?),
         None => None,
     };
+    let outcome = outcome(&errors, verdict);
+    let line = line(&report, verdict);
     match &options.output {
         Some(output) if is_stdout(output) => {
-            console.print(&model.to_text())?;
-            return Ok(outcome(&errors, verdict));
+            return Ok(Answer { whole: model.to_text(), line, outcome, model });
         }
         Some(output) => model.save_with(output, options.target.save())?,
         None => {}
     }
-    console.print(&match common.format {
+    let whole = match common.format {
         OutputFormat::Text => as_text(&model, &report, lowered, verdict, options.output.is_none()),
         OutputFormat::Json => as_json(&report, lowered, Cost::of(model.graph()), verdict, &errors),
-    })?;
-    Ok(outcome(&errors, verdict))
+    };
+    Ok(Answer { whole, line, outcome, model })
 }
 
 fn outcome(errors: &[Located], verdict: Option<Verdict>) -> Outcome {
@@ -128,8 +143,8 @@ fn as_text(
     let _ = writeln!(
         text,
         "{lead}{} lowered to {}; {remaining}",
-        count(before, "slice-like layer"),
-        count(after, "slice")
+        counted(before, "slice-like layer"),
+        counted(after, "slice")
     );
     let cost = Cost::of(model.graph());
     let _ = writeln!(
@@ -138,7 +153,7 @@ fn as_text(
         cost.layers, cost.bytes, lowered.layers, lowered.bytes
     );
     if report.checked + report.unchecked > 0 {
-        let all = count(report.checked + report.unchecked, "rewrite");
+        let all = counted(report.checked + report.unchecked, "rewrite");
         let _ = match (report.checked, report.unchecked) {
             (1, 0) => writeln!(text, "{lead}{all} checked individually"),
             (_, 0) => writeln!(text, "{lead}all {all} checked individually"),
@@ -153,9 +168,11 @@ fn as_text(
     text
 }
 
-/// `1 slice`, `2 slices`.
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+/// The line among those of other models.
+fn line(report: &Report, verdict: Option<Verdict>) -> String {
+    let lowered = counted(report.slice_like_before, "slice-like layer");
+    let verdict = verdict.map(|verdict| format!("; {verdict}")).unwrap_or_default();
+    format!("{lowered} lowered to {}{verdict}", counted(report.slice_after, "slice"))
 }
 
 /// The graph with every slice-like layer lowered, and nothing else changed.

@@ -1,9 +1,9 @@
 //! `snick convert`: writes a model in another format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::Format;
+use snick::{Format, Model, PictureOptions};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::model;
@@ -19,12 +19,63 @@ pub struct Options {
     output: PathBuf,
     #[command(flatten)]
     target: TargetOptions,
+    #[command(flatten)]
+    picture: Picture,
     /// Turn variables into inputs (past…) and outputs (present…), and say what each begins with
     #[arg(long, conflicts_with = "stateful")]
     stateless: bool,
     /// Turn inputs named past… and outputs named present… into variables
     #[arg(long)]
     stateful: bool,
+}
+
+/// What an .svg shows.
+#[derive(Args)]
+#[command(next_help_heading = "Pictures (.svg)")]
+struct Picture {
+    /// Draw the layers of deeper scopes as one box a scope; the scopes of a name end with / or .
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    /// Draw only what is near this layer
+    #[arg(long, value_name = "LAYER")]
+    around: Option<String>,
+    /// How many steps from LAYER are near
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "around")]
+    steps: usize,
+}
+
+impl Picture {
+    fn is_asked_for(&self) -> bool {
+        self.depth.is_some() || self.around.is_some()
+    }
+
+    /// Refuses a layer that the model does not have, and an output that is no picture.
+    fn check(&self, model: &Model, output: &Path) -> Result<(), Failure> {
+        if self.is_asked_for() && Format::to_write(output) != Some(Format::Svg) {
+            return Err(Failure::usage(
+                "--depth and --around are for pictures: give -o a file that ends with .svg",
+            ));
+        }
+        let graph = model.graph();
+        match &self.around {
+            Some(layer) if !graph.ids().any(|id| graph.node(id).name() == layer) => {
+                Err(Failure::usage(format!("no layer is called {layer:?}; `snick infer` lists the layers")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn options(&self, failed: Vec<String>) -> PictureOptions {
+        let options = PictureOptions::new().failed(failed);
+        let options = match self.depth {
+            Some(depth) => options.depth(depth),
+            None => options,
+        };
+        match &self.around {
+            Some(layer) => options.around(layer, self.steps),
+            None => options,
+        }
+    }
 }
 
 fn output_help() -> String {
@@ -36,6 +87,7 @@ fn output_help() -> String {
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
     options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
+    options.picture.check(&model, &options.output)?;
     let mut errors = model::infer(&mut model, console)?;
     if options.stateless || options.stateful {
         let states = if options.stateless { model.make_stateless() } else { model.make_stateful() };
@@ -46,9 +98,13 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
         errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);
     }
     errors.iter().for_each(|error| console.located(error));
-    match is_stdout(&options.output) {
-        true => console.print(&model.to_text())?,
-        false => model.save_with(&options.output, options.target.save())?,
+    match Format::to_write(&options.output) {
+        _ if is_stdout(&options.output) => console.print(&model.to_text())?,
+        Some(Format::Svg) => {
+            let failed = errors.iter().map(|error| error.layer.clone()).collect();
+            model.save_picture(&options.output, &options.picture.options(failed))?;
+        }
+        _ => model.save_with(&options.output, options.target.save())?,
     }
     Ok(Outcome::finding(!errors.is_empty()))
 }

@@ -9,6 +9,7 @@ use snick_ir::{Graph, Located, NodeId, Op, Output};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
+use crate::cli::many::{Answer, ManyOptions, counted};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::symbols::{self, Declarations};
@@ -17,22 +18,24 @@ use crate::cli::symbols::{self, Declarations};
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
-    model: ModelOptions,
+    models: ManyOptions,
 }
 
 /// Infers and prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
-    let mut model = model::load(&options.model, console)?;
+    options.models.answer(common, console, |model, console| answer(model, common, console))
+}
+
+fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<Answer, Failure> {
+    let mut model = model::load(model, console)?;
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
-    console.print(&match common.format {
+    let whole = match common.format {
         OutputFormat::Text => as_text(&model),
         OutputFormat::Json => as_json(&model, &errors),
-    })?;
-    let found = Outcome::finding(!errors.is_empty());
-    // The process ends here: freeing a large model would only take time.
-    std::mem::forget(model);
-    Ok(found)
+    };
+    let line = format!("{}, {}", counted(model.graph().layers(), "layer"), counted(errors.len(), "error"));
+    Ok(Answer { whole, line, outcome: Outcome::finding(!errors.is_empty()), model })
 }
 
 fn as_json(model: &Model, errors: &[Located]) -> String {

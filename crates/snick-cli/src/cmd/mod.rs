@@ -2,8 +2,11 @@
 
 mod bench;
 mod canon;
+mod check;
 mod convert;
 mod cost;
+mod diff;
+mod explain;
 mod infer;
 mod inspect;
 mod ops;
@@ -33,6 +36,12 @@ pub enum Verb {
     Why(why::Options),
     /// Count multiply-accumulates, operations and memory of a run
     Cost(cost::Options),
+    /// Show how two models differ: layers are matched by structure, not by name or order
+    Diff(diff::Options),
+    /// Check models and folders of models for what is broken or was not intended
+    Check(check::Options),
+    /// Explain a code of `snick check`
+    Explain(explain::Options),
     /// Find the smallest model for which a command still exits 1
     Reduce(reduce::Options),
     /// Measure the time of each stage
@@ -43,11 +52,20 @@ pub enum Verb {
 
 /// Runs a verb.
 pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    if let Verb::Check(options) = verb {
+        return check::run(&options, common, console);
+    }
+    let common = &common.with_format().ok_or_else(|| {
+        Failure::usage("`snick check` alone has this format; others have --format text and json")
+    })?;
     match verb {
+        Verb::Check(_) => Ok(Outcome::Fine),
+        Verb::Explain(options) => explain::run(&options, common, console),
         Verb::Inspect(options) => inspect::run(&options, common, console),
         Verb::Infer(options) => infer::run(&options, common, console),
         Verb::Canon(options) => canon::run(&options, common, console),
         Verb::Cost(options) => cost::run(&options, common, console),
+        Verb::Diff(options) => diff::run(&options, common, console),
         Verb::Convert(options) => convert::run(&options, console),
         Verb::Run(options) => run::run(&options, common, console),
         Verb::Why(options) => why::run(&options, common, console),

@@ -1,14 +1,24 @@
 //! What a model holds: its weights and how they are compressed, its states, the times of an execution graph. What a run of
-//! it costs. And why its shapes are what they are: its symbols, and the trees of [`Model::why`](crate::Model::why).
+//! it costs, and what is wrong with it. How two models differ. And why its shapes are what they are: its symbols, and the trees
+//! of [`Model::why`](crate::Model::why).
 
+mod check;
 mod cost;
+mod diff;
 mod states;
 mod symbols;
 mod timings;
 mod weights;
 mod why;
 
+pub use check::{
+    CheckCode, CheckOptions, CheckStatus, Example, Finding, Release, UnknownCode, check_codes, check_file,
+};
 pub use cost::{Amount, LayerCost, ModelCost};
+pub use diff::{
+    AttrChange, DiffOptions, EndChange, LayerChange, LayerRef, ModelDiff, ModelEnd, RewiredInput, ShapeDrift,
+    WeightChange, diff,
+};
 pub use states::{StateSize, state_sizes};
 pub use symbols::{BirthKind, Symbol};
 pub use timings::{LayerTime, layer_times};

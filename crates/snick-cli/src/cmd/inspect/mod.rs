@@ -18,6 +18,7 @@ use self::slices::SliceRow;
 use super::cost;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Json;
+use crate::cli::many::{Answer, ManyOptions, counted};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::symbols::{self, Declarations};
@@ -26,7 +27,7 @@ use crate::cli::symbols::{self, Declarations};
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
-    model: ModelOptions,
+    models: ManyOptions,
 }
 
 /// The summary of a model.
@@ -61,7 +62,11 @@ struct Port {
 
 /// Reads, infers, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
-    let mut model = model::load(&options.model, console)?;
+    options.models.answer(common, console, |model, console| answer(model, common, console))
+}
+
+fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<Answer, Failure> {
+    let mut model = model::load(model, console)?;
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
     let graph = model.graph();
@@ -83,11 +88,17 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     summary.states = snick::state_sizes(graph);
     summary.times = snick::layer_times(graph);
     summary.cost = model.cost().ok();
-    console.print(&match common.format {
+    let whole = match common.format {
         OutputFormat::Text => summary.as_text(),
         OutputFormat::Json => summary.as_json(),
-    })?;
-    Ok(Outcome::finding(!errors.is_empty()))
+    };
+    let line = [
+        counted(summary.layers, "layer"),
+        counted(summary.slices.len(), "slice"),
+        counted(summary.unknown[0], "unknown size"),
+        counted(errors.len(), "error"),
+    ];
+    Ok(Answer { whole, line: line.join(", "), outcome: Outcome::finding(!errors.is_empty()), model })
 }
 
 fn port(graph: &Graph, id: NodeId, declarations: &mut Declarations) -> Port {

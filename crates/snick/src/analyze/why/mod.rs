@@ -1,7 +1,7 @@
 //! Why a size, a value or an error of an inferred model is what it is.
 
 mod error;
-mod suggest;
+pub(super) mod suggest;
 mod target;
 mod text;
 mod tree;

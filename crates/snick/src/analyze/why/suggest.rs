@@ -35,7 +35,7 @@ const MAX_LAYERS: usize = 200_000;
 const MAX_FOLLOWED: usize = 256;
 
 /// Finds suggestions for one model.
-pub(super) struct Suggester<'m> {
+pub(in crate::analyze) struct Suggester<'m> {
     model: &'m Model,
     graph: &'m Graph,
     births: Births<'m>,
@@ -59,7 +59,7 @@ struct Change {
 }
 
 impl<'m> Suggester<'m> {
-    pub(super) fn new(model: &'m Model) -> Self {
+    pub(in crate::analyze) fn new(model: &'m Model) -> Self {
         let graph = model.graph();
         let trials = (MAX_LAYERS / graph.layers().max(1)).min(64);
         Self { model, graph, births: Births::new(graph), trials }
@@ -106,6 +106,30 @@ impl<'m> Suggester<'m> {
             }
         }
         found
+    }
+
+    /// The sizes of inputs that an expression comes from.
+    pub(in crate::analyze) fn input_sizes(&self, expr: &SymExpr) -> BTreeSet<SymbolId> {
+        self.roots(expr).inputs
+    }
+
+    /// Infers the model with upper bounds of sizes of inputs: their shapes, and the model. `None` if there are errors with
+    /// each of the bounds besides the `known` ones, or no trials left.
+    pub(in crate::analyze) fn bounded(
+        &mut self,
+        sizes: &BTreeSet<SymbolId>,
+        known: usize,
+    ) -> Option<(String, Model)> {
+        let roots = Roots { inputs: sizes.clone(), equal: Vec::new() };
+        UPPER_BOUNDS.into_iter().find_map(|most| {
+            self.trials = self.trials.checked_sub(1)?;
+            let at_most = |known: Interval| known.hi().min(most.max(known.lo()));
+            let shape =
+                self.spec(&self.with_intervals(&Change::default(), &roots, |known| known.lo(), at_most))?;
+            let mut model = self.model.clone();
+            model.reshape(&shape).ok()?;
+            (model.infer().errors().len() <= known).then_some((shape, model))
+        })
     }
 
     /// How unknown an expression is: whether it has no upper bound, and how many symbols were born inside the model.

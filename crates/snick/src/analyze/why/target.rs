@@ -14,6 +14,7 @@ use crate::{Error, Model};
 /// let target = model.target("y:1:0")?; // port 1 as the file counts: the first output follows the only input
 /// assert_eq!(target.value, model.graph().node(model.graph().find("y").expect("layer")).output(0).expect("output"));
 /// assert_eq!((target.axis, target.parts(&model).len()), (Some(0), 1));
+/// assert_eq!(model.target("y:0:0")?, target); // where no output has the number 0, it is the first one
 /// assert_eq!(model.target("y")?.parts(&model).len(), 2);
 /// # Ok::<(), snick::Error>(())
 /// ```
@@ -43,7 +44,7 @@ impl Target {
 
 impl Model {
     /// The output that `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS` names: by layer or tensor name, and the number of the
-    /// port as the file counts. Without a port it is the first output.
+    /// port as the file counts. Without a port, or with 0 where no port has that number, it is the first output.
     ///
     /// # Errors
     /// [`Error::NoOutput`] with a suggestion.
@@ -75,8 +76,8 @@ fn named(graph: &Graph, name: &str, numbers: &[usize]) -> Result<Option<Target>,
         (Some(node), [port, axis, ..]) => (output(graph, node, Some(*port))?, Some(*axis)),
         (None, _) => match (graph.find_tensor(name), numbers) {
             (Some(value), []) => (value, None),
-            // A tensor is one value: the only number is its axis.
-            (Some(value), [axis]) => (value, Some(*axis)),
+            // A tensor is one value: the only number is its axis, and its port is 0.
+            (Some(value), [axis] | [0, axis]) => (value, Some(*axis)),
             _ => return Ok(None),
         },
     };
@@ -94,7 +95,8 @@ fn output(graph: &Graph, id: NodeId, port: Option<usize>) -> Result<Value, Error
     let (node, inputs) = (graph.node(id), graph.inputs(id).len());
     let ids: Vec<usize> = (0..node.outs().len()).map(|i| node.output_id(i, inputs) as usize).collect();
     let at = match port {
-        Some(port) => ids.iter().position(|&id| id == port),
+        // Few files number an output 0, so it is the first one otherwise.
+        Some(port) => ids.iter().position(|&id| id == port).or((port == 0 && !ids.is_empty()).then_some(0)),
         None => Some(0).filter(|_| !ids.is_empty()),
     };
     at.and_then(|at| node.output(at)).ok_or_else(|| {

@@ -1,24 +1,6 @@
 //! What the program says of a model: where sizes come from, what a run costs, states and weights.
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn snick(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_snick")).args(args).env("NO_COLOR", "1").output().unwrap()
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn model(name: &str) -> String {
-    root().join("models").join(name).join("model.xml").display().to_string()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use crate::{model, root, snick, text};
 
 #[test]
 fn inspect_tells_states_and_weights() {

@@ -1,30 +1,9 @@
 //! The program as other programs see it: exit codes, streams, JSON, and the recorded answers of `models/*/expect`.
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
-fn snick(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_snick")).args(args).env("NO_COLOR", "1").output().unwrap()
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn model(name: &str) -> String {
-    root().join("models").join(name).join("model.xml").display().to_string()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn scratch(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("snick-cli-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use crate::{model, root, scratch, snick, text};
 
 /// Models that cannot be executed yet, or at all, with the reason the program gives.
 const NOT_EXECUTABLE: &[(&str, &str)] = &[("v10_no_precision", "no implementation to run `FancyOp`")];
@@ -81,9 +60,16 @@ fn cost_tells_amounts_as_json() {
     let stdout = text(&out.stdout);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     assert!(stdout.starts_with("{\"schema\":\"snick.cost/1\","), "{stdout}");
-    for key in
-        ["parameters", "weights_bytes", "macs", "flops", "activation_bytes", "peak_bytes", "state_bytes"]
-    {
+    for key in [
+        "parameters",
+        "weights_bytes",
+        "macs",
+        "flops",
+        "activation_bytes",
+        "peak_bytes",
+        "state_bytes",
+        "fuel",
+    ] {
         assert!(stdout.contains(&format!("\"{key}\":")), "{key}: {stdout}");
     }
     let lines = text(&snick(&["cost", &model("focus_cnn")]).stdout);

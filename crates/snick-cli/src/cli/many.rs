@@ -1,0 +1,238 @@
+//! Verbs that answer for one model or for many: a line for each, and a total.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use clap::Args;
+use snick::Model;
+use snick::text::Escaped;
+
+use super::console::{Console, Failure, Outcome};
+use super::json::Json;
+use super::models;
+use super::options::{Common, ModelOptions, OutputFormat};
+use super::progress::ProgressBar;
+
+/// The models and their input shapes.
+#[derive(Args)]
+pub struct ManyOptions {
+    /// Models, and folders that are searched for models; - for text form on standard input
+    #[arg(value_name = "MODEL", required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    shared: SharedOptions,
+    /// Models to work on at a time [default: the processors of the machine]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+/// What all models have in common.
+#[derive(Args, Clone)]
+struct SharedOptions {
+    /// Weights file, instead of the .bin beside the model
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Shape rules of operations that snick does not have, in a TOML file
+    #[arg(long, value_name = "OPS.toml")]
+    ops: Option<PathBuf>,
+    /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input
+    #[arg(long = "shape", value_name = "SPEC")]
+    shapes: Vec<String>,
+}
+
+impl SharedOptions {
+    fn of(&self, model: PathBuf) -> ModelOptions {
+        let Self { weights, ops, shapes } = self.clone();
+        ModelOptions { model, weights, ops, shapes }
+    }
+}
+
+/// What a verb says of a model.
+pub struct Answer {
+    /// All of it: text, or one object of JSON.
+    pub whole: String,
+    /// The line among those of other models.
+    pub line: String,
+    pub outcome: Outcome,
+    pub model: Model,
+}
+
+/// The models of a command.
+pub enum Asked {
+    /// One, which is answered for in whole.
+    One(ModelOptions),
+    /// Several, or what a folder holds.
+    Many(Vec<ModelOptions>),
+}
+
+impl ManyOptions {
+    /// The models; a folder that is the home of a model is that model.
+    pub fn asked(&self) -> Result<Asked, Failure> {
+        if let [path] = self.paths.as_slice()
+            && (!path.is_dir() || models::is_home(path))
+        {
+            return Ok(Asked::One(self.shared.of(path.clone())));
+        }
+        let found = models::find(&self.paths)?;
+        Ok(Asked::Many(found.into_iter().map(|path| self.shared.of(path)).collect()))
+    }
+
+    /// Prints what `answer` says of each model.
+    pub fn answer(
+        &self,
+        common: &Common,
+        console: &Console,
+        answer: impl Fn(&ModelOptions, &Console) -> Result<Answer, Failure> + Sync,
+    ) -> Result<Outcome, Failure> {
+        let models = match self.asked()? {
+            Asked::One(model) => {
+                let answer = answer(&model, console)?;
+                console.print(&answer.whole)?;
+                // The process ends here: freeing a large model would only take time.
+                std::mem::forget(answer.model);
+                return Ok(answer.outcome);
+            }
+            Asked::Many(models) => models,
+        };
+        let quiet = console.quietly();
+        let answers = on_each(models.len(), self.jobs, console, |at| {
+            // Freed here, not when all are done.
+            Ok::<_, Failure>(
+                answer(&models[at], &quiet).map(|answer| (answer.whole, answer.line, answer.outcome)),
+            )
+        })?;
+        let mut total = Total::default();
+        for (model, answer) in models.iter().zip(answers) {
+            console.print(&total.add(&model.model.display().to_string(), answer, common.format)?)?;
+        }
+        if common.format == OutputFormat::Text {
+            console.print(&total.line())?;
+        }
+        total.outcome()
+    }
+}
+
+/// `1 layer`, `2 layers`
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// How the models of a command came out.
+#[derive(Default)]
+struct Total {
+    fine: usize,
+    findings: usize,
+    unreadable: usize,
+    limits: usize,
+}
+
+impl Total {
+    /// The line of a model.
+    fn add(
+        &mut self,
+        path: &str,
+        answer: Result<(String, String, Outcome), Failure>,
+        format: OutputFormat,
+    ) -> Result<String, Failure> {
+        let (whole, line) = match answer {
+            Ok((whole, line, outcome)) => {
+                *match outcome {
+                    Outcome::Fine => &mut self.fine,
+                    Outcome::Finding => &mut self.findings,
+                    Outcome::Limit => &mut self.limits,
+                } += 1;
+                (Some(whole), line)
+            }
+            Err(Failure::Closed) => return Err(Failure::Closed),
+            Err(failure) => {
+                *match failure {
+                    Failure::Limit(_) => &mut self.limits,
+                    Failure::Layers(_) => &mut self.findings,
+                    _ => &mut self.unreadable,
+                } += 1;
+                (None, failure.to_string())
+            }
+        };
+        Ok(match format {
+            OutputFormat::Text => format!("{}: {}\n", Escaped(path), Escaped(line.trim_end())),
+            OutputFormat::Json => of_model(path, whole.as_deref(), &line),
+        })
+    }
+
+    fn line(&self) -> String {
+        let Self { fine, findings, unreadable, limits } = self;
+        let all = fine + findings + unreadable + limits;
+        let parts = [
+            (fine, "fine"),
+            (findings, "with errors"),
+            (unreadable, "unreadable"),
+            (limits, "beyond a limit"),
+        ];
+        let parts =
+            parts.into_iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}"));
+        format!("{}: {}\n", counted(all, "model"), parts.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The worst that happened.
+    fn outcome(&self) -> Result<Outcome, Failure> {
+        match self {
+            Self { limits: 1.., .. } => Ok(Outcome::Limit),
+            Self { unreadable: 1.., .. } => Err(Failure::usage(format!("{} unreadable", self.unreadable))),
+            Self { findings, .. } => Ok(Outcome::finding(*findings > 0)),
+        }
+    }
+}
+
+/// One object on one line: the answer, or why there is none.
+fn of_model(path: &str, whole: Option<&str>, failure: &str) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("model").string(path);
+        if whole.is_none() {
+            json.key("error").string(failure);
+        }
+    });
+    let head = json.finish();
+    let Some(whole) = whole else { return head };
+    // Line breaks of JSON are between its tokens; those in strings are escaped.
+    let rest: String = whole.lines().map(str::trim_start).collect();
+    format!("{},{}\n", head.trim_end().trim_end_matches('}'), rest.trim_start_matches('{'))
+}
+
+/// Calls `work` with each number below `count` on several threads, at most one for each; the results are in order. After an
+/// error no more begin.
+pub fn on_each<T: Send, E: Send>(
+    count: usize,
+    jobs: Option<usize>,
+    console: &Console,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let bar = Mutex::new((0, ProgressBar::new(console)));
+    let results = Mutex::new(Vec::with_capacity(count));
+    let steps = || {
+        while !is_over.load(Ordering::Relaxed)
+            && let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&at| at < count)
+        {
+            let result = work(at);
+            is_over.fetch_or(result.is_err(), Ordering::Relaxed);
+            results.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
+            let (done, bar) = &mut *bar.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += 1;
+            bar.advance_to(*done, count, "models");
+        }
+    };
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = jobs.unwrap_or_else(processors).clamp(1, count.clamp(1, MAX_JOBS));
+    std::thread::scope(|scope| {
+        (1..jobs).for_each(|_| drop(scope.spawn(steps)));
+        steps();
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The most threads, whatever `--jobs` says.
+const MAX_JOBS: usize = 256;

@@ -1,0 +1,116 @@
+//! The models that paths of the command line stand for: files, and what folders hold.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use snick::Format;
+
+use super::console::Failure;
+
+/// The models of paths, those of a folder in order of their names, each once.
+///
+/// # Errors
+/// A path that does not exist, and a folder that cannot be read or holds no model.
+pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut models = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            let cannot = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+            fs::metadata(path).map_err(cannot)?;
+            models.push(path.clone());
+            continue;
+        }
+        let found = models_in(path)?;
+        if found.is_empty() {
+            return Err(Failure::usage(format!("{}: the folder holds no model", path.display())));
+        }
+        models.extend(found);
+    }
+    let mut seen = std::collections::HashSet::new();
+    models.retain(|path| seen.insert(path.clone()));
+    Ok(models)
+}
+
+/// Whether a folder is the home of one model.
+pub fn is_home(folder: &Path) -> bool {
+    snick::model_of_folder(folder).is_some()
+}
+
+/// The models in a folder and in those below it; links to folders are not followed, and hidden folders left out.
+fn models_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut models = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let cannot = |error| Failure::usage(format!("cannot read {}: {error}", folder.display()));
+        for entry in fs::read_dir(&folder).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let path = entry.path();
+            if entry.file_type().map_err(cannot)?.is_dir() {
+                let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+                folders.extend((!is_hidden).then_some(path));
+            } else if path.is_file() && is_model(&path) {
+                models.push(path);
+            }
+        }
+    }
+    models.sort();
+    Ok(models)
+}
+
+/// So many bytes of a file are looked at.
+const HEAD: u64 = 4096;
+
+/// Whether a file is to be read as a model. Files of XML and JSON are many things; one of which nothing can be said is
+/// read, so that a damaged model is noticed.
+fn is_model(path: &Path) -> bool {
+    match Format::to_read(path) {
+        Some(Format::OpenVino) => {
+            is_named_as_model(path) || root_element(&head(path)).is_none_or(|name| name == b"net")
+        }
+        Some(Format::NGraph | Format::DirectMl) => is_json_model(&head(path)),
+        format => format.is_some(),
+    }
+}
+
+/// Whether the name of a file of XML says that it is a model: a page of an error in its place is to be noticed.
+fn is_named_as_model(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default();
+    stem == "model" || stem == "openvino_model" || path.with_extension("bin").is_file()
+}
+
+fn head(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What cannot be read is found when it is checked.
+    let _ = fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut bytes));
+    bytes
+}
+
+/// The name of the first element of XML; `None` if there is none.
+fn root_element(head: &[u8]) -> Option<&[u8]> {
+    let mut tags = head.split(|&byte| byte == b'<').skip(1);
+    let tag = tags.find(|tag| tag.first().is_some_and(u8::is_ascii_alphabetic))?;
+    tag.split(|byte| !byte.is_ascii_alphanumeric()).next()
+}
+
+/// Whether JSON begins as a list of nGraph functions or a description of DirectML operators does.
+fn is_json_model(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    text.starts_with('{') && text.contains("\"directml\"")
+        || text.starts_with('[') && text.contains("\"ops\"") && text.contains("\"parameters\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_xml_and_json_is_no_model() {
+        assert_eq!(root_element(b"<?xml version=\"1.0\"?>\n<!-- c -->\n<net name=\"n\">"), Some(&b"net"[..]));
+        assert_eq!(root_element(b"<project><net/>"), Some(&b"project"[..]));
+        assert_eq!(root_element(b"version https://git-lfs.github.com/spec/v1"), None);
+        assert!(is_json_model(b" {\"directml\": 1, \"ops\": []}"));
+        assert!(!is_json_model(b"{\"name\": \"package\"}"));
+    }
+}

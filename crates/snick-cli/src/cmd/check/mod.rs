@@ -1,0 +1,201 @@
+//! `snick check`: findings about models and folders of models.
+
+mod baseline;
+mod github;
+mod json;
+mod junit;
+mod project;
+mod sarif;
+mod text;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use snick::{CheckOptions, CheckStatus, Finding, InferOptions, LoadOptions, Release, Severity};
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::many::on_each;
+use crate::cli::model::in_time;
+use crate::cli::models;
+use crate::cli::options::{Common, ReportFormat};
+
+use baseline::Baseline;
+use project::ProjectOptions;
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    /// Models, and folders that are searched for models
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Look for these codes alone: S020,S03 or names; S is all of them
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Do not look for these codes
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// Leave out the findings that this file lists
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write all findings to the file of --baseline, to be left out from now on
+    #[arg(long, requires = "baseline")]
+    write_baseline: bool,
+    /// The severity from which the exit code is 1 [default: error]
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    fail_on: Option<FailOn>,
+    /// The release of OpenVINO that is to read the models: 2024.6
+    #[arg(long, value_name = "RELEASE")]
+    target_openvino: Option<Release>,
+    /// Shape rules of operations that snick does not have, in a TOML file
+    #[arg(long, value_name = "OPS.toml")]
+    ops: Option<PathBuf>,
+    /// Models to check at a time [default: the processors of the machine]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+/// The severity from which a finding makes the command fail.
+#[derive(ValueEnum, Copy, Clone, PartialEq, Eq, Debug, Default)]
+enum FailOn {
+    /// Errors
+    #[default]
+    Error,
+    /// Errors and warnings
+    Warning,
+    /// Nothing
+    Never,
+}
+
+impl FailOn {
+    fn includes(self, severity: Severity) -> bool {
+        match self {
+            Self::Error => severity == Severity::Error,
+            Self::Warning => severity >= Severity::Warning,
+            Self::Never => false,
+        }
+    }
+}
+
+/// A model that was checked.
+struct CheckedModel {
+    path: String,
+    status: CheckStatus,
+    time: Duration,
+    findings: Vec<Finding>,
+}
+
+impl CheckedModel {
+    /// The status after findings were left out; what kept the model from being checked stays.
+    fn update_status(&mut self) {
+        let worst = self.findings.iter().map(|finding| finding.severity).max();
+        self.status = match (self.status, worst) {
+            (status @ (CheckStatus::Unreadable | CheckStatus::Limit), Some(Severity::Error)) => status,
+            (_, Some(Severity::Error)) => CheckStatus::Error,
+            (_, Some(Severity::Warning)) => CheckStatus::Warning,
+            _ => CheckStatus::Ok,
+        };
+    }
+}
+
+/// All models that were checked, and what makes the command fail.
+struct Report {
+    models: Vec<CheckedModel>,
+    fail_on: FailOn,
+}
+
+impl Report {
+    /// The findings with the models that they are about.
+    fn findings(&self) -> impl Iterator<Item = (&CheckedModel, &Finding)> {
+        self.models.iter().flat_map(|model| model.findings.iter().map(move |finding| (model, finding)))
+    }
+
+    /// How many findings of a severity there are.
+    fn count(&self, severity: Severity) -> usize {
+        self.findings().filter(|(_, finding)| finding.severity == severity).count()
+    }
+
+    /// What the models have in one of the formats.
+    fn render(&self, format: ReportFormat) -> String {
+        match format {
+            ReportFormat::Text => text::render(self),
+            ReportFormat::Json => json::render(self),
+            ReportFormat::Sarif => sarif::render(self),
+            ReportFormat::Github => github::render(self),
+            ReportFormat::Junit => junit::render(self),
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.fail_on == FailOn::Never {
+            return Outcome::Fine;
+        }
+        match self.models.iter().any(|model| model.status == CheckStatus::Limit) {
+            true => Outcome::Limit,
+            false => {
+                Outcome::finding(self.findings().any(|(_, finding)| self.fail_on.includes(finding.severity)))
+            }
+        }
+    }
+}
+
+/// Finds the models, checks them, prints.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let settings = ProjectOptions::find(options)?;
+    let paths = models::find(&options.paths)?;
+    let mut models = check_all(&paths, options, &settings, console)?;
+    if options.write_baseline
+        && let Some(file) = &settings.baseline
+    {
+        Baseline::of(&models, file).write(file)?;
+        console.note(&format!("wrote the findings to {}", file.display()));
+        return Ok(Outcome::Fine);
+    }
+    if let Some(file) = &settings.baseline {
+        Baseline::read(file)?.remove_from(&mut models, file);
+    }
+    let report = Report { models, fail_on: settings.fail_on };
+    console.print(&report.render(common.report))?;
+    Ok(report.outcome())
+}
+
+/// Checks the models on several threads; the results are in the order of the paths.
+fn check_all(
+    paths: &[PathBuf],
+    options: &Options,
+    settings: &ProjectOptions,
+    console: &Console,
+) -> Result<Vec<CheckedModel>, Failure> {
+    let ops = options.ops.as_ref().map(snick::load_ops).transpose()?;
+    let deadline = console.deadline();
+    let on_progress = || {
+        let deadline = deadline.clone();
+        move |progress: &snick::Progress| deadline.advance(progress.layer)
+    };
+    let mut load = LoadOptions::new().limits(console.limits());
+    let mut infer = InferOptions::new().limits(console.limits());
+    if let Some(ops) = &ops {
+        load = load.ops(ops);
+    }
+    if deadline.is_set() {
+        (load, infer) = (load.progress(on_progress()), infer.progress(on_progress()));
+    }
+    let check = |at: usize| check_one(&paths[at], &load, &infer, &settings.check);
+    in_time(on_each(paths.len(), options.jobs, console, check), console)
+}
+
+fn check_one(
+    path: &std::path::Path,
+    load: &LoadOptions,
+    infer: &InferOptions,
+    options: &CheckOptions,
+) -> Result<CheckedModel, snick::Error> {
+    let started = Instant::now();
+    let (status, findings) = snick::check_file(path, load, infer, options)?;
+    Ok(CheckedModel { path: path.display().to_string(), status, time: started.elapsed(), findings })
+}
+
+/// The line and column of a finding, if it is about a place of the file.
+fn place(finding: &Finding) -> Option<(u32, u32)> {
+    (finding.loc.line > 0).then_some((finding.loc.line, finding.loc.column.max(1)))
+}

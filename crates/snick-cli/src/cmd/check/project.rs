@@ -1,0 +1,111 @@
+//! What to look for, from the command line and the `snick.toml` of a project.
+
+use std::path::{Path, PathBuf};
+
+use snick::{CheckOptions, Release};
+use toml::{Table, Value};
+
+use super::{FailOn, Options};
+use crate::cli::console::Failure;
+
+/// The name of the file, which is looked for in the working directory and above.
+const FILE: &str = "snick.toml";
+
+/// What to look for. The command line replaces what the file says.
+pub(super) struct ProjectOptions {
+    pub(super) check: CheckOptions,
+    pub(super) fail_on: FailOn,
+    pub(super) baseline: Option<PathBuf>,
+}
+
+/// The table `[check]` of the file.
+#[derive(Default)]
+struct ProjectFile {
+    table: Table,
+    path: PathBuf,
+}
+
+impl ProjectOptions {
+    pub(super) fn find(options: &Options) -> Result<Self, Failure> {
+        let file = ProjectFile::find()?;
+        let codes = |given: &[String], key| match given.is_empty() {
+            true => file.codes(key),
+            false => Ok(given.to_vec()),
+        };
+        let (selected, ignored) = (codes(&options.select, "select")?, codes(&options.ignore, "ignore")?);
+        let check = CheckOptions::new().select(selected).and_then(|check| check.ignore(ignored));
+        let mut check = check.map_err(Failure::usage)?;
+        if let Some(release) =
+            options.target_openvino.map_or_else(|| file.release(), |given| Ok(Some(given)))?
+        {
+            check = check.target(release);
+        }
+        let fail_on = match (options.fail_on, file.text("fail-on")?) {
+            (Some(fail_on), _) => fail_on,
+            (None, Some(text)) => <FailOn as clap::ValueEnum>::from_str(text, false)
+                .map_err(|_| file.error("fail-on", "expected error, warning or never"))?,
+            (None, None) => FailOn::default(),
+        };
+        let beside = |name: &str| file.path.parent().unwrap_or(Path::new("")).join(name);
+        let baseline = match &options.baseline {
+            Some(path) => Some(path.clone()),
+            None => file.text("baseline")?.map(beside),
+        };
+        Ok(Self { check, fail_on, baseline })
+    }
+}
+
+impl ProjectFile {
+    /// Of the first file upwards of the working directory.
+    fn find() -> Result<Self, Failure> {
+        let folder = std::env::current_dir().unwrap_or_default();
+        let Some(path) = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file())
+        else {
+            return Ok(Self::default());
+        };
+        let named = |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", path.display()));
+        let text = std::fs::read_to_string(&path).map_err(|error| named(&error))?;
+        let mut file: Table = text.parse().map_err(|error: toml::de::Error| named(&error.message()))?;
+        let table = match file.remove("check") {
+            Some(Value::Table(table)) => table,
+            Some(_) => return Err(named(&"`check` is no table")),
+            None => Table::new(),
+        };
+        let known = ["select", "ignore", "baseline", "fail-on", "target-openvino"];
+        if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(named(&format!(
+                "unknown key `{key}` in [check]; expected one of {}",
+                known.join(", ")
+            )));
+        }
+        Ok(Self { table, path })
+    }
+
+    fn codes(&self, key: &str) -> Result<Vec<String>, Failure> {
+        let expected = || self.error(key, "expected a list of codes");
+        match self.table.get(key) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(codes)) => {
+                codes.iter().map(|code| code.as_str().map(str::to_string).ok_or_else(expected)).collect()
+            }
+            Some(_) => Err(expected()),
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<Option<&str>, Failure> {
+        match self.table.get(key) {
+            None => Ok(None),
+            Some(value) => value.as_str().map(Some).ok_or_else(|| self.error(key, "expected a text")),
+        }
+    }
+
+    fn release(&self) -> Result<Option<Release>, Failure> {
+        let key = "target-openvino";
+        let release = self.text(key)?.map(str::parse).transpose();
+        release.map_err(|message: String| self.error(key, &message))
+    }
+
+    fn error(&self, key: &str, message: &str) -> Failure {
+        Failure::usage(format!("{}: `{key}`: {message}", self.path.display()))
+    }
+}

@@ -1,0 +1,102 @@
+//! `snick diff`: how two models differ, whatever their formats.
+
+mod as_json;
+mod as_text;
+mod run;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use snick::{DiffOptions, Graph, Model, ModelDiff};
+
+use self::run::RunDiff;
+
+use crate::cli::compare::Tolerance;
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::inputs::InputOptions;
+use crate::cli::model;
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    /// The first model, or - for text form on standard input
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The second model, of whatever format
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// Compare the canonical forms: for models of different formats
+    #[arg(long)]
+    canon: bool,
+    /// Shape rules of operations that snick does not have, in a TOML file
+    #[arg(long, value_name = "OPS.toml")]
+    ops: Option<PathBuf>,
+    /// Input shapes of both models, as other verbs take them
+    #[arg(long = "shape", value_name = "SPEC")]
+    shapes: Vec<String>,
+    /// Run both models on the same inputs, and find the first layer that differs
+    #[arg(long)]
+    run: bool,
+    #[command(flatten)]
+    inputs: InputOptions,
+    #[command(flatten)]
+    tolerance: Tolerance,
+}
+
+/// Reads, infers, compares, prints.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    if options.a.as_os_str() == "-" && options.b.as_os_str() == "-" {
+        return Err(Failure::usage("only one of the models can be on standard input"));
+    }
+    let [a, b] = [&options.a, &options.b].map(|path| load(path, options, console));
+    let (a, b) = (a?, b?);
+    // A cycle leaves nothing to compare.
+    let diff = snick::diff(&a, &b, &DiffOptions::new()).map_err(Failure::usage)?;
+    let run = match options.run {
+        true => Some(run::run([&a, &b], &diff, &options.inputs, options.tolerance, console)?),
+        false => None,
+    };
+    run.iter().flat_map(|run| &run.errors).for_each(|error| console.located(error));
+    let answer = Answer { diff, run, graphs: [a.graph(), b.graph()] };
+    let files = [&options.a, &options.b].map(|path| path.display().to_string());
+    console.print(&match common.format {
+        OutputFormat::Text => as_text::write(&answer, &files, console),
+        OutputFormat::Json => as_json::write(&answer),
+    })?;
+    Ok(Outcome::finding(!answer.is_equal()))
+}
+
+/// How two models differ, and what they compute.
+struct Answer<'g> {
+    diff: ModelDiff,
+    run: Option<RunDiff>,
+    graphs: [&'g Graph; 2],
+}
+
+impl Answer<'_> {
+    fn is_equal(&self) -> bool {
+        self.diff.is_equal() && self.run.as_ref().is_none_or(RunDiff::is_equal)
+    }
+}
+
+/// A model, inferred, in canonical form if that is to be compared.
+fn load(path: &Path, options: &Options, console: &Console) -> Result<Model, Failure> {
+    let named = ModelOptions {
+        model: path.to_path_buf(),
+        weights: None,
+        ops: options.ops.clone(),
+        shapes: options.shapes.clone(),
+    };
+    let mut model = model::load(&named, console)?;
+    let mut errors = model::infer(&mut model, console)?.len();
+    if options.canon {
+        errors += model.canonicalise_with(&model::rewriting(console)).errors.len();
+        console.deadline().check()?;
+    }
+    if errors > 0 {
+        let plural = if errors == 1 { "error" } else { "errors" };
+        console.note(&format!("{}: {errors} {plural} of layers, which `snick infer` shows", path.display()));
+    }
+    Ok(model)
+}

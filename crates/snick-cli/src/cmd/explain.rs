@@ -1,0 +1,144 @@
+//! `snick explain`: what a code of `snick check` means, an example, and how to mend it.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use snick::{CheckCode, Example, Severity, check_codes};
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::Json;
+use crate::cli::options::{Common, OutputFormat};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    /// A code, as S015, or its name, as unused-layer; all codes are listed if it is left out
+    #[arg(value_name = "CODE")]
+    code: Option<String>,
+    /// Print a page of documentation
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// The width of text on a terminal.
+const COLUMNS: usize = 100;
+
+/// The width of text in the documentation.
+const PAGE_COLUMNS: usize = 120;
+
+/// Prints what a code means.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let codes = check_codes();
+    let chosen: Vec<&CheckCode> = match &options.code {
+        None => codes,
+        Some(name) => codes
+            .into_iter()
+            .filter(|code| code.code.eq_ignore_ascii_case(name) || code.name == name)
+            .collect(),
+    };
+    let text = match (common.format, chosen.as_slice(), &options.code) {
+        (_, [], name) => {
+            let name = name.as_deref().unwrap_or_default();
+            return Err(Failure::usage(format!("no code `{name}`; `snick explain` lists all")));
+        }
+        (_, codes, _) if options.markdown => as_markdown(codes),
+        (OutputFormat::Json, codes, _) => as_json(codes),
+        (OutputFormat::Text, [code], Some(_)) => as_text(code),
+        (OutputFormat::Text, codes, _) => as_list(codes),
+    };
+    console.print(&text)?;
+    Ok(Outcome::Fine)
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        _ => "note",
+    }
+}
+
+fn as_list(codes: &[&CheckCode]) -> String {
+    let mut text = String::new();
+    for code in codes {
+        let on_demand = if code.on_demand { "  (on demand)" } else { "" };
+        let _ = writeln!(text, "{}  {:20}  {}{on_demand}", code.code, code.name, severity(code.severity));
+    }
+    text
+}
+
+fn as_text(code: &CheckCode) -> String {
+    let mut text = format!("{} {} ({})\n\n", code.code, code.name, severity(code.severity));
+    let _ = writeln!(text, "{}", wrapped(code.meaning, COLUMNS, "  "));
+    if code.on_demand {
+        let _ = writeln!(text, "\nLooked for only if it is selected: --select {}", code.code);
+    }
+    let _ = writeln!(text, "\nWhy it matters\n{}", wrapped(code.reason, COLUMNS, "  "));
+    let _ = writeln!(text, "\nHow to mend it\n{}", wrapped(code.remedy, COLUMNS, "  "));
+    let example = code.example.text().replace('\n', "\n  ");
+    let _ = writeln!(text, "\nExample\n  {}", example.trim_end());
+    text
+}
+
+/// A section for each code.
+fn as_markdown(codes: &[&CheckCode]) -> String {
+    let mut text = String::new();
+    for code in codes {
+        let on_demand = if code.on_demand { ", on demand" } else { "" };
+        let _ = writeln!(text, "## {} {}\n", code.code, code.name);
+        let meaning = format!("{}{on_demand}. {}", capitalized(severity(code.severity)), code.meaning);
+        let (reason, remedy) =
+            (format!("Why it matters: {}", code.reason), format!("How to mend it: {}.", code.remedy));
+        for paragraph in [meaning, reason, remedy] {
+            let _ = writeln!(text, "{}\n", wrapped(&paragraph, PAGE_COLUMNS, ""));
+        }
+        let (language, example) = match code.example {
+            Example::Xml(_) => ("xml", code.example.text()),
+            _ => ("text", code.example.text()),
+        };
+        let _ = writeln!(text, "```{language}\n{}\n```\n", example.trim_end());
+    }
+    text
+}
+
+fn capitalized(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// Lines of so many columns at most, indented.
+fn wrapped(text: &str, columns: usize, indent: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines.join("\n")
+}
+
+fn as_json(codes: &[&CheckCode]) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.explain/1");
+        json.key("codes").array(|json| {
+            for code in codes {
+                json.line().object(|json| {
+                    json.key("code").string(code.code);
+                    json.key("name").string(code.name);
+                    json.key("severity").string(severity(code.severity));
+                    json.key("on_demand").plain(code.on_demand);
+                    json.key("meaning").string(code.meaning);
+                    json.key("reason").string(code.reason);
+                    json.key("remedy").string(code.remedy);
+                    json.key("example").string(&code.example.text());
+                });
+            }
+        });
+    });
+    json.finish()
+}

@@ -1,0 +1,153 @@
+//! `snick diff`: exit codes, the JSON answer, escaped names, runs of both models, other formats.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder of its own, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("snick-diff-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    /// Writes a file; returns its path.
+    fn write(&self, name: &str, content: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What `snick diff` prints on both streams, and its exit code.
+fn diff(args: &[&str]) -> (String, String, Option<i32>) {
+    let bin = env!("CARGO_BIN_EXE_snick");
+    let out = Command::new(bin).arg("diff").args(args).env("NO_COLOR", "1").output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(out.stdout), text(out.stderr), out.status.code())
+}
+
+fn focus_cnn() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/focus_cnn/model.xml")
+}
+
+/// A model whose activation is of this op, and whose layers have this prefix.
+fn model(prefix: &str, op: &str, factor: &str) -> String {
+    format!(
+        "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n  \
+         %k = Const-1 f32[] <{factor}>\n  %\"{prefix}p\" = Multiply-1(%x, %k) {{auto_broadcast: numpy}}\n  \
+         %\"{prefix}a\" = {op}-1(%\"{prefix}p\")\n  %\"{prefix}b\" = Abs-1(%\"{prefix}a\")\n  \
+         %y = Result-1(%\"{prefix}b\")\n}}\n"
+    )
+}
+
+#[test]
+fn exit_codes_say_whether_models_are_equal() {
+    let scratch = Scratch::new("codes");
+    let a = scratch.write("a.snick", &model("", "ReLU", "2"));
+    let renamed = scratch.write("renamed.snick", &model("other_", "ReLU", "2"));
+    let other = scratch.write("other.snick", &model("", "Sin", "2"));
+    let broken = scratch.write("broken.snick", "snick 1\ngraph \"g\" {\n");
+    assert_eq!(
+        diff(&[&a, &renamed]),
+        ("equal: 6 layers, 3 of them renamed\n".into(), String::new(), Some(0))
+    );
+    let (out, _, code) = diff(&[&a, &other]);
+    assert!(out.contains("- ReLU a  ") && out.contains("+ Sin a  ") && code == Some(1), "{out}");
+    assert!(out.ends_with("different: 0 changed, 1 removed, 1 added; 5 layers the same\n"), "{out}");
+    for args in [[&a, &broken], [&a, &scratch.path("none.snick")], [&"-".to_string(), &"-".to_string()]] {
+        let (out, error, code) = diff(&args.map(String::as_str));
+        assert!(out.is_empty() && error.contains("error: ") && code == Some(2), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn json_has_causes_and_what_follows() {
+    let scratch = Scratch::new("json");
+    let a = scratch.write("a.snick", &model("", "ReLU", "2"));
+    let b = scratch.write("b.snick", &model("", "ReLU", "2.5").replace("N,3", "2,3"));
+    let (out, _, code) = diff(&[&a, &b, "--format", "json"]);
+    assert_eq!(code, Some(1));
+    for part in [
+        r#"{"schema":"snick.diff/1","equal":false,"#,
+        r#"{"a":"x","b":"x","index":0,"index_b":0,"types":null,"shapes":["[?,3]","[2,3]"],"moved":false,"exchanged":false}"#,
+        r#"{"a":"k","b":"k","op":"Const","loc":"4:3","loc_b":"4:3","attrs":{},"inputs":[],"weights":{"differ":1,"max_abs":0.5},"types":null,"shapes":null}"#,
+        r#""types":null,"shapes":["[N,3]","[2,3]"]}"#,
+        r#""shape_drift":{"first":{"a":"p","b":"p","op":"Multiply","loc":"5:3","loc_b":"5:3"},"facts":["f32[?,3]","f32[2,3]"],"layers":4}"#,
+        r#""uncompared":0,"#,
+        r#""run":null"#,
+    ] {
+        assert!(out.contains(part), "{part} is not in {out}");
+    }
+}
+
+#[test]
+fn runs_are_compared_layer_by_layer() {
+    let scratch = Scratch::new("runs");
+    let a = scratch.write("a.snick", &model("", "ReLU", "2"));
+    let b = scratch.write("b.snick", &model("", "ReLU", "3"));
+    let (out, error, code) = diff(&[&a, &b, "--run", "--format", "json"]);
+    assert!(error.contains("input x is drawn: f32[") && code == Some(1), "{error}");
+    assert!(out.contains(r#""first_difference":{"a":"p","b":"p","op":"Multiply","#), "{out}");
+    assert!(
+        out.contains(r#""run":["#) && out.contains(r#""worst_index":[0,"#) && out.contains(r#""ok":false"#)
+    );
+    // What is within the tolerance is no difference of runs, but the layers differ all the same.
+    let close = scratch.write("close.snick", &model("", "ReLU", "2.000001"));
+    let (out, _, code) = diff(&[&a, &close, "--run", "--format", "json"]);
+    assert!(
+        out.contains(r#""ok":true"#) && out.contains(r#""first_difference":null"#) && code == Some(1),
+        "{out}"
+    );
+    let (out, _, code) = diff(&[&a, &a, "--run"]);
+    assert!(out.contains("y: ok: max abs 0.000e0") && out.ends_with("equal: 6 layers\n") && code == Some(0));
+}
+
+#[test]
+fn names_are_escaped_and_sides_coloured() {
+    let scratch = Scratch::new("names");
+    let a = scratch.write("a.snick", &model("", "ReLU", "2"));
+    let b = scratch.write("b.snick", &model("\\u{1b}[31m", "ReLU", "2"));
+    let other = scratch.write("c.snick", &model("\\u{1b}[31m", "Sin", "2"));
+    let (out, _, code) = diff(&[&a, &b]);
+    assert!(!out.contains('\u{1b}') && code == Some(0), "{out}");
+    let (out, _, _) = diff(&[&a, &other]);
+    assert!(out.contains(r"+ Sin \u{1b}[31ma") && !out.contains('\u{1b}'), "{out}");
+    let (out, _, _) = diff(&[&a, &other, "--color", "always"]);
+    assert!(out.contains("\u{1b}[31m  - ReLU a") && out.contains("\u{1b}[32m  + Sin \\u{1b}[31ma"), "{out}");
+}
+
+#[test]
+fn a_converted_model_is_equal_and_one_without_weights_is_not() {
+    let scratch = Scratch::new("formats");
+    let original = focus_cnn().display().to_string();
+    let text = scratch.path("focus.snick");
+    let bin = env!("CARGO_BIN_EXE_snick");
+    let converted = Command::new(bin).args(["convert", &original, "-o", &text]).status().unwrap();
+    assert!(converted.success());
+    for args in [[&original, &text, "--canon"].as_slice(), &[&text, &original]] {
+        let (out, _, code) = diff(args);
+        assert!(out.starts_with("equal: ") && code == Some(0), "{args:?}: {out}");
+    }
+    let bare = scratch.write("bare.xml", &std::fs::read_to_string(focus_cnn()).unwrap());
+    let (out, _, code) = diff(&[&bare, &bare]);
+    assert_eq!(
+        (out.as_str(), code),
+        ("equal: 46 layers; 25 constants without weights were not compared\n", Some(0))
+    );
+    let (out, _, code) = diff(&[&bare, &original]);
+    assert!(out.contains("not there in one of the models") && code == Some(1), "{out}");
+}

@@ -1,0 +1,94 @@
+//! Sizes of inputs that are declared open, but that layers fix.
+
+use std::collections::HashSet;
+
+use snick_ir::{Graph, NodeId, Severity};
+use snick_shape::Interval;
+
+use super::finding::Findings;
+use super::fixed_sizes::FixedSize;
+use super::layers::described;
+use super::subject::Subject;
+use super::{CheckCode, Example, Family};
+
+pub(super) static FAMILY: Family = Family { codes: &[&HARD_CODED_RESHAPE, &BAKED_SIZE], find };
+
+static HARD_CODED_RESHAPE: CheckCode = CheckCode {
+    code: "S024",
+    name: "hard-coded-reshape",
+    severity: Severity::Warning,
+    meaning: "The constant target of a Reshape fixes what an input leaves open.",
+    reason: "The model says that it takes any size, and fails with all but one. The export traced `x.view(1, 512)` in \
+             place of `x.view(x.shape[0], -1)`.",
+    remedy: "export with -1 or the size of the input in place of the number, or declare the input with the size",
+    example: Example::Text(
+        "  %x = Parameter-1 {element_type: f32, shape: \"1..8,3,4\"}\n  %to = Const-1 i64[2] <2, 12>\n  \
+         %flat = Reshape-1(%x, %to) {special_zero: false}\n  %y = Result-1(%flat)\n",
+    ),
+    on_demand: false,
+};
+
+static BAKED_SIZE: CheckCode = CheckCode {
+    code: "S025",
+    name: "baked-size",
+    severity: Severity::Warning,
+    meaning: "A dim of an input is declared open, but only one value can satisfy the layers behind it.",
+    reason: "The model says that it takes any size, and fails with all but one: the size was baked in at export.",
+    remedy: "declare the input with that size, or export the constant that fixes it as a function of the input",
+    example: Example::Text(
+        "  %x = Parameter-1 {element_type: f32, shape: \"3,2..9\"}\n  %bias = Const-1 f32[4] <1.0, 2.0, 3.0, 4.0>\n  \
+         %sum = Add-1(%x, %bias)\n  %y = Result-1(%sum)\n",
+    ),
+    on_demand: false,
+};
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    let fixed = subject.fixed_sizes();
+    let mut known: HashSet<(NodeId, usize)> = HashSet::new();
+    let reshapes = fixed.list.iter().filter(|fixed| fixed.is_reshape);
+    let mut seen = HashSet::new();
+    for size in reshapes {
+        known.extend(size.places.iter().copied());
+        if seen.insert(size.layer) {
+            let node = subject.graph.node(size.layer);
+            let message = message(size, subject.graph, "the constant target");
+            findings.add(&HARD_CODED_RESHAPE, node, message).origins.extend(inputs(size, subject.graph));
+        }
+    }
+    for size in fixed.list.iter().filter(|fixed| !fixed.is_reshape) {
+        for &(parameter, axis) in &size.places {
+            if known.insert((parameter, axis)) {
+                let by = described(subject.graph.node(size.layer));
+                let message = message(size, subject.graph, &by);
+                findings.add(&BAKED_SIZE, subject.graph.node(parameter), message).origins.push(by);
+            }
+        }
+    }
+}
+
+/// Which sizes are refused.
+fn message(size: &FixedSize, graph: &Graph, by: &str) -> String {
+    let inputs = inputs(size, graph).join(" and ");
+    let Some(value) = size.value else {
+        return format!("{by} fixes the number of elements, but {inputs} may be any of {}", size.declared);
+    };
+    let refused = refused(size.declared, value);
+    let Some(refused) = refused else {
+        return format!("{by} takes only {value} for {inputs}, which declares {}", size.declared);
+    };
+    format!("{by} takes only {value} for {inputs}, declared {}: {refused} would be refused", size.declared)
+}
+
+/// ``axis 0 of input `x` ``
+fn inputs(size: &FixedSize, graph: &Graph) -> Vec<String> {
+    let text = |&(id, axis): &(NodeId, usize)| format!("axis {axis} of input `{}`", graph.node(id).name());
+    size.places.iter().map(text).collect()
+}
+
+/// The sizes of an interval but one; `None` if it is not among them.
+fn refused(declared: Interval, value: i64) -> Option<String> {
+    let below = value.checked_sub(1).and_then(|hi| Interval::new(declared.lo(), hi));
+    let above = value.checked_add(1).and_then(|lo| Interval::new(lo, declared.hi()));
+    let text: Vec<String> = below.into_iter().chain(above).map(|part| part.to_string()).collect();
+    declared.contains(value).then(|| text.join(" and "))
+}

@@ -1,0 +1,92 @@
+//! Layers and edges that make no graph. The reader and inference report them; here they get what is to be said of them.
+
+use snick_ir::Severity;
+
+use super::finding::Findings;
+use super::subject::Subject;
+use super::{CheckCode, Example, Family};
+
+pub(super) static FAMILY: Family =
+    Family { codes: &[&DANGLING_EDGE, &DUPLICATE_ID, &CYCLE, &SECOND_PRODUCER], find };
+
+static DANGLING_EDGE: CheckCode = CheckCode {
+    code: "S010",
+    name: "dangling-edge",
+    severity: Severity::Error,
+    meaning: "An edge comes from, or leads to, a layer or a port that is not there.",
+    reason: "The layer behind it lacks an input. The runtime ignores some of such edges and refuses others.",
+    remedy: "export the model again; if a script edits the file, remove the edges of the layers that it removes",
+    example: Example::Xml(concat!(
+        "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
+        "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
+        "<layer id=\"1\" name=\"y\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"/></input></layer>\n",
+        "</layers>\n<edges>\n<edge from-layer=\"7\" from-port=\"0\" to-layer=\"1\" to-port=\"0\"/>\n</edges>\n"
+    )),
+    on_demand: false,
+};
+
+static DUPLICATE_ID: CheckCode = CheckCode {
+    code: "S011",
+    name: "duplicate-id",
+    severity: Severity::Error,
+    meaning: "Two layers have one id.",
+    reason: "Edges name layers by id, so what they connect depends on the reader.",
+    remedy: "give each layer an id of its own; two files that were merged need new ids in one of them",
+    example: Example::Xml(concat!(
+        "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
+        "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
+        "<layer id=\"0\" name=\"y\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"/></input></layer>\n",
+        "</layers>\n"
+    )),
+    on_demand: false,
+};
+
+static CYCLE: CheckCode = CheckCode {
+    code: "S013",
+    name: "cycle",
+    severity: Severity::Error,
+    meaning: "A layer reads what is computed from its own output.",
+    reason: "There is no order in which the layers could run.",
+    remedy: "cut the edge that leads back; recurrence belongs in a Loop, a TensorIterator or variables",
+    example: Example::Xml(concat!(
+        "<layers>\n<layer id=\"0\" name=\"a\" type=\"ReLU\" version=\"opset1\">",
+        "<input><port id=\"0\"/></input><output><port id=\"1\"/></output></layer>\n",
+        "<layer id=\"1\" name=\"b\" type=\"Exp\" version=\"opset1\">",
+        "<input><port id=\"0\"/></input><output><port id=\"1\"/></output></layer>\n",
+        "</layers>\n<edges>\n<edge from-layer=\"0\" from-port=\"1\" to-layer=\"1\" to-port=\"0\"/>\n",
+        "<edge from-layer=\"1\" from-port=\"1\" to-layer=\"0\" to-port=\"0\"/>\n</edges>\n"
+    )),
+    on_demand: false,
+};
+
+static SECOND_PRODUCER: CheckCode = CheckCode {
+    code: "S017",
+    name: "second-producer",
+    severity: Severity::Error,
+    meaning: "Two edges lead to one port.",
+    reason: "Which of the values arrives depends on the reader: the model means two things.",
+    remedy: "remove the edge that was not meant",
+    example: Example::Xml(concat!(
+        "<layers>\n<layer id=\"0\" name=\"a\" type=\"Parameter\" version=\"opset1\">",
+        "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
+        "<layer id=\"1\" name=\"b\" type=\"Parameter\" version=\"opset1\">",
+        "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
+        "<layer id=\"2\" name=\"y\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"/></input></layer>\n",
+        "</layers>\n<edges>\n<edge from-layer=\"0\" from-port=\"0\" to-layer=\"2\" to-port=\"0\"/>\n",
+        "<edge from-layer=\"1\" from-port=\"0\" to-layer=\"2\" to-port=\"0\"/>\n</edges>\n"
+    )),
+    on_demand: false,
+};
+
+/// The code of this family, if it is one.
+pub(super) fn code_of(code: &str) -> Option<&'static CheckCode> {
+    FAMILY.codes.iter().find(|known| known.code == code).copied()
+}
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    for error in subject.errors {
+        if let Some(code) = code_of(error.error.code()) {
+            findings.add_error(code, error);
+        }
+    }
+}

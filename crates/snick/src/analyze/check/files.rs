@@ -1,0 +1,94 @@
+//! Files that cannot be read, and models that a limit keeps from being checked.
+
+use snick_ir::{Loc, Severity};
+use snick_read::ReadError;
+
+use super::finding::Findings;
+use super::subject::Subject;
+use super::{CheckCode, CheckStatus, Example, Family};
+use crate::Error;
+
+pub(super) static FAMILY: Family = Family { codes: &[&UNREADABLE, &LFS_POINTER, &UNSAFE_PATH, &LIMIT], find };
+
+static UNREADABLE: CheckCode = CheckCode {
+    code: "S001",
+    name: "unreadable",
+    severity: Severity::Error,
+    meaning: "The file is not a model, or so broken that nothing can be read.",
+    reason: "Nothing can load it. A download that ended early, a page of an error in place of the file, and a file of \
+             another format with the extension of a model look like this.",
+    remedy: "fetch or export the file again; the message says where reading ended",
+    example: Example::Files("curl -o model.xml https://example.com/moved  # a page with `404 Not Found`"),
+    on_demand: false,
+};
+
+static LFS_POINTER: CheckCode = CheckCode {
+    code: "S005",
+    name: "lfs-pointer",
+    severity: Severity::Error,
+    meaning: "A git-LFS pointer is in place of the model or its weights.",
+    reason: "The repository was cloned without git-LFS, so the file holds the three lines that name the real one. \
+             Loaders report broken XML, or weights that are too short.",
+    remedy: "run `git lfs pull` in the repository, and fetch with LFS in CI (`lfs: true` of actions/checkout)",
+    example: Example::Files("GIT_LFS_SKIP_SMUDGE=1 git clone https://example.com/model.git"),
+    on_demand: false,
+};
+
+static UNSAFE_PATH: CheckCode = CheckCode {
+    code: "S006",
+    name: "unsafe-path",
+    severity: Severity::Error,
+    meaning: "External data lies outside of the folder of the model: by an absolute path, `..`, or a link.",
+    reason: "Whoever loads the model reads a file that the model chose: a key, a password file. Loaders that allow it \
+             hand the content to the outputs.",
+    remedy: "put the data beside the model and export it with a relative path; load no such model of a stranger",
+    example: Example::Files("an ONNX model with an initializer whose `location` is `../../.ssh/id_rsa`"),
+    on_demand: false,
+};
+
+static LIMIT: CheckCode = CheckCode {
+    code: "S008",
+    name: "limit",
+    severity: Severity::Error,
+    meaning: "A limit was reached: of time, memory, layers, rank, or another one.",
+    reason: "The model was not checked to its end. Hostile models declare sizes that no machine has.",
+    remedy: "raise the limit if the model is meant to be that large (`--max-layers`, `--max-rank`, `--max-memory`)",
+    example: Example::Files("snick check model.xml --max-layers 10"),
+    on_demand: false,
+};
+
+/// Adds the finding for a file that is not loaded.
+pub(super) fn add_unreadable(error: &Error, findings: &mut Findings) -> CheckStatus {
+    let (code, status) = match error.code() {
+        "S005" => (&LFS_POINTER, CheckStatus::Error),
+        "S008" => (&LIMIT, CheckStatus::Limit),
+        _ => (&UNREADABLE, CheckStatus::Unreadable),
+    };
+    if let Error::Read(ReadError::Graph(located)) = error {
+        let code = super::edges::code_of(located.error.code()).unwrap_or(code);
+        findings.add_error(code, located);
+        return CheckStatus::Unreadable;
+    }
+    let (loc, message) = match error {
+        Error::Read(ReadError::Xml { loc, message, .. } | ReadError::Json { loc, message, .. }) => {
+            (*loc, message.clone())
+        }
+        error => (Loc::default(), error.with_causes()),
+    };
+    let finding = findings.add_file(code, message);
+    finding.loc = loc;
+    if let Error::Limit { layer, .. } = error {
+        finding.layer.clone_from(layer);
+    }
+    status
+}
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    for error in subject.errors {
+        match error.error.code() {
+            "S006" => drop(findings.add_error(&UNSAFE_PATH, error)),
+            "S008" => drop(findings.add_error(&LIMIT, error)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Findings and the list of them.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use snick_ir::text::Escaped;
+use snick_ir::{Loc, Located, NodeRef, OpError, Severity};
+
+use super::{CheckCode, CheckOptions};
+
+/// Something that a check found. Its text is `line:column: severity code name: message`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Finding {
+    /// `S015`
+    pub code: &'static str,
+    /// `unused-layer`
+    pub name: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The layer; empty if it is about the file.
+    pub layer: String,
+    /// The operation type of the layer; empty if it is about the file.
+    pub op: String,
+    /// The place in the file; line 0 if it is about the file as a whole.
+    pub loc: Loc,
+    /// What is wrong, with the values.
+    pub message: String,
+    /// How to mend it.
+    pub help: String,
+    /// What it comes from: other layers, inputs with their shapes.
+    pub origins: Vec<String>,
+}
+
+impl Finding {
+    /// The severity in lower case.
+    pub fn severity_name(&self) -> &'static str {
+        match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            _ => "note",
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.loc.line > 0 {
+            write!(f, "{}: ", self.loc)?;
+        }
+        write!(f, "{} {} {}: {}", self.severity_name(), self.code, self.name, Escaped(&self.message))
+    }
+}
+
+/// The findings so far.
+pub(super) struct Findings<'o> {
+    options: &'o CheckOptions,
+    list: Vec<Finding>,
+}
+
+impl<'o> Findings<'o> {
+    pub(super) fn new(options: &'o CheckOptions) -> Self {
+        Self { options, list: Vec::new() }
+    }
+
+    /// The findings that are asked for, the worst first, then in the order of the file.
+    pub(super) fn into_list(mut self) -> Vec<Finding> {
+        self.list.sort_by_key(|finding| (Reverse(finding.severity), finding.loc));
+        self.list.retain(|finding| self.options.selects_code(finding.code));
+        self.list
+    }
+
+    /// Adds a finding about a layer.
+    pub(super) fn add(
+        &mut self,
+        code: &CheckCode,
+        node: NodeRef,
+        message: impl Into<String>,
+    ) -> &mut Finding {
+        self.push(Finding {
+            layer: node.name().to_string(),
+            op: node.op().type_name().to_string(),
+            loc: node.loc(),
+            ..of_file(code, message.into())
+        })
+    }
+
+    /// Adds a finding about the file.
+    pub(super) fn add_file(&mut self, code: &CheckCode, message: impl Into<String>) -> &mut Finding {
+        self.push(of_file(code, message.into()))
+    }
+
+    /// Adds an error of a layer.
+    pub(super) fn add_error(&mut self, code: &CheckCode, located: &Located) -> &mut Finding {
+        let inner = innermost(located);
+        let (message, origins) = match &inner.error {
+            OpError::WithInputs { error, inputs } => {
+                (error.to_string(), inputs.iter().map(ToString::to_string).collect())
+            }
+            error => (error.to_string(), Vec::new()),
+        };
+        let is_of_model = inner.op == OF_MODEL;
+        self.push(Finding {
+            layer: if is_of_model { String::new() } else { inner.layer.clone() },
+            op: if is_of_model { String::new() } else { inner.op.clone() },
+            loc: inner.loc,
+            origins,
+            ..of_file(code, message)
+        })
+    }
+
+    fn push(&mut self, finding: Finding) -> &mut Finding {
+        self.list.push(finding);
+        let last = self.list.len() - 1;
+        &mut self.list[last]
+    }
+}
+
+/// What [`Located::of_model`] calls the operation type.
+const OF_MODEL: &str = "model";
+
+/// The error of the layer of a body, for one of the layer that has the body.
+fn innermost(located: &Located) -> &Located {
+    match &located.error {
+        OpError::Inside(inner) => innermost(inner),
+        _ => located,
+    }
+}
+
+fn of_file(code: &CheckCode, message: String) -> Finding {
+    Finding {
+        code: code.code,
+        name: code.name,
+        severity: code.severity,
+        layer: String::new(),
+        op: String::new(),
+        loc: Loc::default(),
+        message,
+        help: code.remedy.to_string(),
+        origins: Vec::new(),
+    }
+}

@@ -1,0 +1,45 @@
+//! Layers in relation to others, and in words.
+
+use std::collections::{HashMap, HashSet};
+
+use snick_ir::{Graph, Loc, NodeId, NodeRef, Op, OpTraits};
+
+/// The layers that read the outputs of each.
+pub(super) fn readers(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
+    let mut readers: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+    for id in graph.ids() {
+        for value in graph.inputs(id).into_iter().flatten() {
+            readers.entry(value.node).or_default().push(id);
+        }
+    }
+    readers
+}
+
+/// The layers that something a run gives depends on.
+pub(super) fn used_layers(graph: &Graph) -> HashSet<NodeId> {
+    let is_root = |&id: &NodeId| {
+        let node = graph.node(id);
+        node.op().has(OpTraits::ROOT) || node.outs().is_empty() && !matches!(node.op(), Op::Parameter(_))
+    };
+    let mut used = HashSet::new();
+    let mut todo: Vec<NodeId> = graph.ids().filter(is_root).collect();
+    while let Some(id) = todo.pop() {
+        if used.insert(id) {
+            todo.extend(graph.inputs(id).into_iter().flatten().map(|value| value.node));
+        }
+    }
+    used
+}
+
+/// ``NonZero `at` (4:3)``
+pub(super) fn described(node: NodeRef) -> String {
+    match node.loc() {
+        Loc { line: 0, .. } => format!("{} `{}`", node.op().type_name(), node.name()),
+        loc => format!("{} `{}` ({loc})", node.op().type_name(), node.name()),
+    }
+}
+
+/// `1 layer`, `3 layers`
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

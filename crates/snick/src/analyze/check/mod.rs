@@ -1,0 +1,198 @@
+//! Findings about models: what is broken, what a deployment trips over, what was not intended. A family of codes is a file,
+//! which declares its codes ([`CheckCode`]) and finds what they stand for.
+
+mod baked;
+mod code;
+mod edges;
+mod files;
+mod finding;
+mod fixed_sizes;
+mod layers;
+mod names;
+mod operations;
+mod options;
+mod plug_ins;
+mod ports;
+mod releases;
+mod shapes;
+mod slices;
+mod subject;
+mod unbounded;
+mod unnamed;
+mod unused;
+mod values;
+mod weights;
+
+use std::path::Path;
+
+use snick_read::openvino::Survey;
+
+use crate::{Error, InferOptions, LoadOptions, Model, load_with};
+
+pub use code::{CheckCode, Example};
+pub use finding::Finding;
+pub use options::{CheckOptions, Release, UnknownCode};
+
+use finding::Findings;
+use subject::Subject;
+
+/// Codes that are found together.
+struct Family {
+    codes: &'static [&'static CheckCode],
+    find: fn(&Subject, &mut Findings),
+}
+
+/// All families, in the order of their findings.
+const FAMILIES: [&Family; 13] = [
+    &files::FAMILY,
+    &weights::FAMILY,
+    &names::FAMILY,
+    &edges::FAMILY,
+    &operations::FAMILY,
+    &unused::FAMILY,
+    &shapes::FAMILY,
+    &ports::FAMILY,
+    &unbounded::FAMILY,
+    &baked::FAMILY,
+    &slices::FAMILY,
+    &values::FAMILY,
+    &unnamed::FAMILY,
+];
+
+/// All codes of findings, ascending.
+///
+/// ```
+/// let code = snick::check_codes().into_iter().find(|code| code.code == "S015").expect("a code");
+/// assert_eq!((code.name, code.severity), ("unused-layer", snick::Severity::Warning));
+/// ```
+pub fn check_codes() -> Vec<&'static CheckCode> {
+    let mut codes: Vec<_> =
+        FAMILIES.iter().chain([&&releases::FAMILY]).flat_map(|family| family.codes).copied().collect();
+    codes.sort_by_key(|code| code.code);
+    codes
+}
+
+/// How the check of a file ended.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum CheckStatus {
+    /// Nothing, or notes alone.
+    Ok,
+    /// Warnings.
+    Warning,
+    /// Errors.
+    Error,
+    /// A file that is no model, or so broken that nothing can be read.
+    Unreadable,
+    /// A limit was reached before all was checked.
+    Limit,
+}
+
+impl CheckStatus {
+    /// `ok`, `warning`, `error`, `unreadable` or `limit`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Unreadable => "unreadable",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+impl Model {
+    /// What is wrong with the model, or may be; it need not be inferred before.
+    ///
+    /// [`check_file`] finds more: what only the file says.
+    ///
+    /// ```
+    /// use snick::CheckOptions;
+    ///
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
+    /// #             %mask = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  %y = Result-1(%x)\n}\n";
+    /// let model = snick::parse(text)?;
+    /// let findings = model.check(&CheckOptions::new());
+    /// assert_eq!((findings[0].code, findings[0].layer.as_str()), ("S016", "mask"));
+    /// assert_eq!(findings[0].to_string(), "4:3: warning S016 unused-input: nothing reads the input `mask`");
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    pub fn check(&self, options: &CheckOptions) -> Vec<Finding> {
+        let mut model = self.clone();
+        let errors = model.infer().into_located();
+        findings(&Subject::new(&model, &errors, None, options))
+    }
+}
+
+/// Checks the model in a file or a folder. A file that cannot be read is a finding, too.
+///
+/// ```
+/// # let folder = std::env::temp_dir().join(format!("snick-check-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// # let path = folder.join("model.xml");
+/// use snick::{CheckOptions, CheckStatus, InferOptions, LoadOptions};
+///
+/// std::fs::write(&path, "<html></html>").unwrap();
+/// let (status, findings) =
+///     snick::check_file(&path, &LoadOptions::new(), &InferOptions::new(), &CheckOptions::new())?;
+/// assert_eq!((status, findings[0].code), (CheckStatus::Unreadable, "S001"));
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), snick::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Cancelled`] alone.
+pub fn check_file(
+    path: &Path,
+    load: &LoadOptions,
+    infer: &InferOptions,
+    options: &CheckOptions,
+) -> Result<(CheckStatus, Vec<Finding>), Error> {
+    let mut model = match load_with(path, load) {
+        Ok(model) => model,
+        Err(error) => return stopped(error, options),
+    };
+    let errors = match model.infer_with(infer) {
+        Ok(inference) => inference.into_located(),
+        Err(error) => return stopped(error, options),
+    };
+    let survey = survey(&model);
+    let found = findings(&Subject::new(&model, &errors, survey, options));
+    let worst = found.iter().map(|finding| finding.severity).max();
+    let status = match worst {
+        Some(crate::Severity::Error) => CheckStatus::Error,
+        Some(crate::Severity::Warning) => CheckStatus::Warning,
+        _ => CheckStatus::Ok,
+    };
+    Ok((status, found))
+}
+
+/// The finding that a file cannot be read, or not be checked to the end.
+fn stopped(error: Error, options: &CheckOptions) -> Result<(CheckStatus, Vec<Finding>), Error> {
+    if matches!(error, Error::Cancelled { .. }) {
+        return Err(error);
+    }
+    let mut findings = Findings::new(options);
+    let status = files::add_unreadable(&error, &mut findings);
+    Ok((status, findings.into_list()))
+}
+
+/// What the file of an OpenVINO IR says beyond the graph. That it was readable a moment ago does not mean that it is.
+fn survey(model: &Model) -> Option<Survey> {
+    let is_ir =
+        |path: &&std::path::PathBuf| path.extension().is_some_and(|name| name.eq_ignore_ascii_case("xml"));
+    let path = model.files().iter().find(is_ir)?;
+    model.graph().ir_version?;
+    Survey::of(&std::fs::read(path).ok()?, &path.display().to_string()).ok()
+}
+
+fn findings(subject: &Subject) -> Vec<Finding> {
+    let mut findings = Findings::new(subject.options);
+    for family in FAMILIES {
+        if family.codes.iter().any(|code| subject.options.selects(code)) {
+            (family.find)(subject, &mut findings);
+        }
+    }
+    releases::find(subject, &mut findings);
+    findings.into_list()
+}

@@ -1,0 +1,101 @@
+//! Operations that snick does not know, and layers that the OpenVINO runtime does not read.
+
+use snick_ir::{NodeRef, Op, OpError, Severity, Version};
+
+use super::finding::Findings;
+use super::plug_ins::is_internal;
+use super::subject::Subject;
+use super::{CheckCode, Example, Family};
+
+pub(super) static FAMILY: Family = Family { codes: &[&UNKNOWN_OP, &RUNTIME_REFUSES], find };
+
+static UNKNOWN_OP: CheckCode = CheckCode {
+    code: "S014",
+    name: "unknown-op",
+    severity: Severity::Warning,
+    meaning: "snick does not know the operation: it is an extension, or misspelt.",
+    reason: "The runtime needs the library of the extension to load the model. The shapes behind the layer are only as \
+             right as those that the file declares.",
+    remedy: "load the extension (`core.add_extension`) where the model is deployed; describe its shapes to snick in a \
+             file for `--ops`",
+    example: Example::Xml(concat!(
+        "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
+        "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
+        "<layer id=\"1\" name=\"fused\" type=\"MyFusedOp\" version=\"extension\"><input><port id=\"0\"/></input>",
+        "<output><port id=\"1\" precision=\"FP32\"><dim>2</dim></port></output></layer>\n",
+        "<layer id=\"2\" name=\"y\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"/></input></layer>\n",
+        "</layers>\n<edges>\n<edge from-layer=\"0\" from-port=\"0\" to-layer=\"1\" to-port=\"0\"/>\n",
+        "<edge from-layer=\"1\" from-port=\"1\" to-layer=\"2\" to-port=\"0\"/>\n</edges>\n"
+    )),
+    on_demand: false,
+};
+
+static RUNTIME_REFUSES: CheckCode = CheckCode {
+    code: "S041",
+    name: "runtime-refuses",
+    severity: Severity::Warning,
+    meaning: "The OpenVINO runtime is known to refuse the layer: it names no operation set, or it is an operation that \
+              plug-ins make for themselves. Nor does it load an execution graph.",
+    reason: "`core.read_model` fails. A model that was saved after it was compiled, or by a script that leaves out \
+             `version`, looks like this.",
+    remedy: "save the model before it is compiled; write the `version` of the layer, as `opset1`",
+    example: Example::Xml(concat!(
+        "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
+        "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
+        "<layer id=\"1\" name=\"relu\" type=\"ReLU\"><input><port id=\"0\"/></input>",
+        "<output><port id=\"1\" precision=\"FP32\"><dim>2</dim></port></output></layer>\n",
+        "<layer id=\"2\" name=\"y\" type=\"Result\" version=\"opset1\"><input><port id=\"0\"/></input></layer>\n",
+        "</layers>\n<edges>\n<edge from-layer=\"0\" from-port=\"0\" to-layer=\"1\" to-port=\"0\"/>\n",
+        "<edge from-layer=\"1\" from-port=\"1\" to-layer=\"2\" to-port=\"0\"/>\n</edges>\n"
+    )),
+    on_demand: false,
+};
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    let is_ir = subject.graph.ir_version.is_some();
+    for node in subject.nodes() {
+        if is_ir && is_internal(node) {
+            let message =
+                format!("`{}` is made by plug-ins, and the runtime does not read it", node.op().type_name());
+            findings.add(&RUNTIME_REFUSES, node, message);
+        } else if is_ir && *node.version() == Version::Unversioned && !matches!(node.op(), Op::Opaque(_)) {
+            findings.add(&RUNTIME_REFUSES, node, "the layer names no operation set, which the runtime needs");
+        }
+        if is_unknown(subject, node) {
+            let message =
+                format!("`{}` of {} is no operation that snick knows", node.op().type_name(), set_of(node));
+            findings.add(&UNKNOWN_OP, node, message);
+        }
+    }
+    if let Some(node) = subject.nodes().find(|node| is_recorded(*node)) {
+        let message =
+            "an execution graph: what a plug-in ran, for people to look at; the runtime does not load it";
+        findings.add(&RUNTIME_REFUSES, node, message);
+    }
+    for error in subject.errors {
+        if matches!(error.error, OpError::UnknownOp { .. }) {
+            findings.add_error(&UNKNOWN_OP, error);
+        }
+    }
+}
+
+/// Whether a layer is opaque for its operation: not because its attributes are wrong, and not as a layer of an execution
+/// graph, which has the name of its kernel.
+fn is_unknown(subject: &Subject, node: NodeRef) -> bool {
+    match node.op() {
+        Op::Opaque(_) => !subject.has_failed(node) && !is_recorded(node),
+        _ => false,
+    }
+}
+
+/// Whether a layer is one of an execution graph: it has the time that it took.
+fn is_recorded(node: NodeRef) -> bool {
+    matches!(node.op(), Op::Opaque(opaque) if opaque.attrs.contains("execTimeMcs"))
+}
+
+fn set_of(node: NodeRef) -> String {
+    match node.version() {
+        Version::Unversioned => "no operation set".to_string(),
+        version => format!("`{version}`"),
+    }
+}

@@ -1,0 +1,134 @@
+//! What to look for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{CheckCode, check_codes};
+
+/// What to look for.
+///
+/// ```
+/// use snick::CheckOptions;
+///
+/// let options = CheckOptions::new().select(["S02", "unused-layer"])?.ignore(["S022"])?;
+/// let error = CheckOptions::new().select(["S99"]).unwrap_err();
+/// assert_eq!(error.to_string(), "no code or name begins with `S99`");
+/// # Ok::<(), snick::UnknownCode>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct CheckOptions {
+    /// Codes alone; all that are not on demand if empty.
+    selected: Vec<String>,
+    ignored: Vec<String>,
+    pub(super) target: Option<Release>,
+}
+
+/// A code, a name or the beginning of a code that no code has.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("no code or name begins with `{0}`")]
+pub struct UnknownCode(pub String);
+
+impl CheckOptions {
+    /// All codes but those that are found on demand, and any release of OpenVINO.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks for these alone: codes, beginnings of codes (`S02`), or names. `S` means all, those on demand included.
+    ///
+    /// # Errors
+    /// What no code begins with.
+    pub fn select<T: AsRef<str>>(mut self, codes: impl IntoIterator<Item = T>) -> Result<Self, UnknownCode> {
+        self.selected.extend(known(codes)?);
+        Ok(self)
+    }
+
+    /// Does not look for these; they may be named as for [`CheckOptions::select`].
+    ///
+    /// # Errors
+    /// What no code begins with.
+    pub fn ignore<T: AsRef<str>>(mut self, codes: impl IntoIterator<Item = T>) -> Result<Self, UnknownCode> {
+        self.ignored.extend(known(codes)?);
+        Ok(self)
+    }
+
+    /// The release of OpenVINO that is to read the models.
+    #[must_use]
+    pub fn target(self, release: Release) -> Self {
+        Self { target: Some(release), ..self }
+    }
+
+    /// Whether a code is looked for.
+    pub(super) fn selects(&self, code: &CheckCode) -> bool {
+        let is_wanted = match self.selected.is_empty() {
+            true => !code.on_demand,
+            false => self.selected.iter().any(|prefix| is_named(code, prefix)),
+        };
+        is_wanted && !self.ignored.iter().any(|prefix| is_named(code, prefix))
+    }
+
+    pub(super) fn selects_code(&self, code: &str) -> bool {
+        check_codes().into_iter().any(|known| known.code == code && self.selects(known))
+    }
+}
+
+fn known<T: AsRef<str>>(codes: impl IntoIterator<Item = T>) -> Result<Vec<String>, UnknownCode> {
+    let all = check_codes();
+    let check = |text: T| {
+        let text = text.as_ref().trim();
+        match !text.is_empty() && all.iter().any(|code| is_named(code, text)) {
+            true => Ok(text.to_string()),
+            false => Err(UnknownCode(text.to_string())),
+        }
+    };
+    codes.into_iter().map(check).collect()
+}
+
+fn is_named(code: &CheckCode, text: &str) -> bool {
+    code.code.starts_with(text) || code.name == text
+}
+
+/// A release of OpenVINO.
+///
+/// ```
+/// use snick::Release;
+///
+/// let release: Release = "2024.6.0".parse().expect("a release");
+/// assert!(release > Release::new(2023, 3));
+/// assert_eq!(release.to_string(), "2024.6");
+/// ```
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Release {
+    year: u16,
+    number: u8,
+}
+
+impl Release {
+    /// The release with this number in a year.
+    pub const fn new(year: u16, number: u8) -> Self {
+        Self { year, number }
+    }
+}
+
+impl FromStr for Release {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split('.');
+        let year =
+            parts.next().and_then(|year| year.parse().ok()).filter(|year| (2018..=9999).contains(year));
+        let number = parts.next().and_then(|number| number.parse().ok());
+        let is_patch = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        match (year, number, parts.all(is_patch)) {
+            (Some(year), Some(number), true) => Ok(Self { year, number }),
+            _ => Err("expected a release such as 2024.6".to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.year, self.number)
+    }
+}

@@ -1,0 +1,38 @@
+//! The operations that plug-ins make for themselves.
+
+use snick_ir::{Dialect, NodeRef, Version, ops};
+
+/// Operations that plug-ins make for themselves and that snick does not know, besides those that it does
+/// ([`snick_ir::OpName::is_internal`]): the classes of `ov::op::internal` and `ov::intel_cpu` in the sources of OpenVINO.
+const OF_PLUGINS: [&str; 17] = [
+    "AUGRUCell",
+    "AUGRUSequence",
+    "CausalMaskPreprocess",
+    "Interaction",
+    "LLMMLP",
+    "LeakyRelu",
+    "MHA",
+    "MulticlassNmsIEInternal",
+    "Ngram",
+    "NmsStaticShapeIE",
+    "NonMaxSuppressionIEInternal",
+    "PowerStatic",
+    "QKVProjection",
+    "ScaledDotProductAttentionWithKVCache",
+    "SwishCPU",
+    "TypeRelaxed",
+    "VLSDPA",
+];
+
+/// What files have in place of an operation set for such operations.
+const INTERNAL: &str = "ie_internal_opset";
+
+/// Whether plug-ins make this layer for themselves.
+pub(super) fn is_internal(node: NodeRef) -> bool {
+    let Version::Custom(set) = node.version() else { return false };
+    let op_type = node.op().type_name();
+    &**set == INTERNAL
+        || &**set == "extension"
+            && (OF_PLUGINS.contains(&op_type)
+                || ops::find(Dialect::OpenVino, op_type).is_some_and(|entry| entry.name.is_internal()))
+}

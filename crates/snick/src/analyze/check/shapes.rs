@@ -1,0 +1,46 @@
+//! Layers whose inference fails.
+
+use std::collections::HashSet;
+
+use snick_ir::{OpError, Severity};
+
+use super::finding::Findings;
+use super::plug_ins::is_internal;
+use super::subject::Subject;
+use super::{CheckCode, Example, Family};
+
+pub(super) static FAMILY: Family = Family { codes: &[&SHAPE_ERROR], find };
+
+static SHAPE_ERROR: CheckCode = CheckCode {
+    code: "S020",
+    name: "shape-error",
+    severity: Severity::Error,
+    meaning: "The inference of shapes and types fails at a layer.",
+    reason: "Loading the model fails there, or its first run.",
+    remedy: "`snick why MODEL --error K` shows where the sizes that clash come from",
+    example: Example::Text(
+        "  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  %w = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
+         %sum = Add-1(%x, %w)\n  %y = Result-1(%sum)\n",
+    ),
+    on_demand: false,
+};
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    let has_edges = subject.has_all_edges();
+    // What attributes the operations of plug-ins have changes with each release; that the layer is there is reported.
+    let internal: HashSet<_> =
+        subject.nodes().filter(|node| is_internal(*node)).map(|node| (node.loc(), node.name())).collect();
+    for error in subject.errors {
+        let follows = subject.is_misled(error)
+            || internal.contains(&(error.loc, error.layer.as_str()))
+            || !has_edges && is_for_lack_of_input(&error.error);
+        if error.error.code() == SHAPE_ERROR.code && !follows {
+            findings.add_error(&SHAPE_ERROR, error);
+        }
+    }
+}
+
+/// Whether an error is of a layer that an edge should lead to.
+fn is_for_lack_of_input(error: &OpError) -> bool {
+    matches!(error, OpError::Arity { .. } | OpError::NotConnected { .. })
+}

@@ -1,0 +1,159 @@
+//! What checks look at.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use snick_ir::{Graph, Loc, Located, NodeId, NodeRef, OpError};
+use snick_read::openvino::Survey;
+
+use super::CheckOptions;
+use super::fixed_sizes::FixedSizes;
+use super::layers::readers;
+use super::plug_ins::is_internal;
+use crate::Model;
+
+/// What layers are known by in errors: place and name.
+type LayerKey<'m> = (Loc, &'m str);
+
+/// An inferred model, and what its file says.
+pub(super) struct Subject<'m> {
+    pub(super) model: &'m Model,
+    pub(super) graph: &'m Graph,
+    /// The errors of reading and inference.
+    pub(super) errors: &'m [Located],
+    pub(super) survey: Option<Survey>,
+    pub(super) options: &'m CheckOptions,
+    /// The layers with errors, those with bodies that have errors included.
+    failed: HashSet<LayerKey<'m>>,
+    /// The layers behind those with errors, or behind operations without a public definition.
+    behind: HashSet<LayerKey<'m>>,
+    /// Those of them that are given shapes nevertheless, which may be wrong.
+    misled: HashSet<LayerKey<'m>>,
+    fixed_sizes: OnceCell<FixedSizes>,
+}
+
+/// Errors of these codes leave the graph without some of its edges: whatever else is found would follow from that.
+const OF_EDGES: [&str; 3] = ["S010", "S013", "S017"];
+
+impl<'m> Subject<'m> {
+    pub(super) fn new(
+        model: &'m Model,
+        errors: &'m [Located],
+        survey: Option<Survey>,
+        options: &'m CheckOptions,
+    ) -> Self {
+        let failed = errors.iter().flat_map(levels).collect();
+        let (behind, misled, fixed_sizes) = (HashSet::new(), HashSet::new(), OnceCell::new());
+        let mut subject = Self {
+            model,
+            graph: model.graph(),
+            errors,
+            survey,
+            options,
+            failed,
+            behind,
+            misled,
+            fixed_sizes,
+        };
+        [subject.behind, subject.misled] = subject.layers_behind_failures();
+        subject
+    }
+
+    /// Whether all edges are as they were meant to be.
+    pub(super) fn has_all_edges(&self) -> bool {
+        self.errors.iter().all(|error| !OF_EDGES.contains(&error.error.code()))
+    }
+
+    /// Whether all constants have their values.
+    pub(super) fn has_all_weights(&self) -> bool {
+        self.errors.iter().all(|error| !matches!(error.error.code(), "S002" | "S003"))
+            && super::weights::absent(self).is_none()
+    }
+
+    /// The sizes of inputs that layers fix.
+    pub(super) fn fixed_sizes(&self) -> &FixedSizes {
+        self.fixed_sizes.get_or_init(|| match self.has_all_edges() {
+            true => FixedSizes::of(self.graph),
+            false => FixedSizes::default(),
+        })
+    }
+
+    /// Whether a layer has an error.
+    pub(super) fn has_failed(&self, node: NodeRef) -> bool {
+        self.failed.contains(&(node.loc(), node.name()))
+    }
+
+    /// Whether an error may follow from one of a layer before.
+    pub(super) fn is_misled(&self, error: &'m Located) -> bool {
+        levels(error).any(|layer| self.misled.contains(&layer))
+    }
+
+    /// Whether a layer is behind one with an error.
+    pub(super) fn is_behind_failure(&self, node: NodeRef) -> bool {
+        self.behind.contains(&(node.loc(), node.name()))
+    }
+
+    /// The layers behind those with errors, and of them those that are given shapes nevertheless.
+    fn layers_behind_failures(&self) -> [HashSet<LayerKey<'m>>; 2] {
+        let has_shape = |node: NodeRef| node.outs().iter().any(|out| out.fact.shape().rank().is_some());
+        [self.reached(|_| true), self.reached(has_shape)]
+    }
+
+    /// The layers that are reached from those with errors, through layers that `passes_on` names.
+    fn reached(&self, passes_on: impl Fn(NodeRef) -> bool) -> HashSet<LayerKey<'m>> {
+        let mut reached = HashSet::new();
+        for graph in self.graphs() {
+            let is_source = |&id: &NodeId| self.has_failed(graph.node(id)) || is_internal(graph.node(id));
+            let mut todo: Vec<NodeId> = graph.ids().filter(is_source).collect();
+            if todo.is_empty() {
+                continue;
+            }
+            let readers = readers(graph);
+            let mut seen: HashSet<NodeId> = HashSet::new();
+            while let Some(id) = todo.pop() {
+                if passes_on(graph.node(id)) {
+                    todo.extend(
+                        readers.get(&id).into_iter().flatten().filter(|&&reader| seen.insert(reader)),
+                    );
+                }
+            }
+            reached.extend(seen.into_iter().map(|id| (graph.node(id).loc(), graph.node(id).name())));
+        }
+        reached
+    }
+
+    /// The weights beside an OpenVINO IR.
+    pub(super) fn weights_file(&self) -> Option<&'m PathBuf> {
+        let is_bin = |path: &&PathBuf| path.extension().is_some_and(|name| name.eq_ignore_ascii_case("bin"));
+        self.survey.as_ref().and_then(|_| self.model.files().iter().find(is_bin))
+    }
+
+    /// The model and its bodies, outer ones first.
+    pub(super) fn graphs(&self) -> Vec<&'m Graph> {
+        let mut found = vec![self.graph];
+        let mut at = 0;
+        while let Some(&graph) = found.get(at) {
+            at += 1;
+            found.extend(graph.ids().flat_map(|id| graph.node(id).op().bodies().map(|(_, body)| body)));
+        }
+        found
+    }
+
+    /// The layers of the model and its bodies.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeRef<'m>> {
+        self.graphs().into_iter().flat_map(|graph| graph.ids().map(|id| graph.node(id)))
+    }
+}
+
+/// The layer of an error, and that of the error inside of its body, and so on.
+fn levels(error: &Located) -> impl Iterator<Item = LayerKey<'_>> {
+    fn inner<'e>(error: &&'e Located) -> Option<&'e Located> {
+        let error: &'e Located = error;
+        match &error.error {
+            OpError::Inside(inner) => Some(inner),
+            _ => None,
+        }
+    }
+    std::iter::successors(Some(error), inner).map(|error| (error.loc, error.layer.as_str()))
+}

@@ -1,0 +1,90 @@
+//! Layers and inputs that nothing needs.
+
+use std::collections::HashSet;
+
+use snick_ir::{Graph, NodeId, Op, Severity};
+
+use super::finding::Findings;
+use super::layers::{counted, used_layers};
+use super::subject::Subject;
+use super::{CheckCode, Example, Family};
+
+pub(super) static FAMILY: Family = Family { codes: &[&UNUSED_LAYER, &UNUSED_INPUT], find };
+
+static UNUSED_LAYER: CheckCode = CheckCode {
+    code: "S015",
+    name: "unused-layer",
+    severity: Severity::Warning,
+    meaning: "A layer reaches no Result, no Assign and no other sink.",
+    reason: "It takes space in the file and time when the model is loaded, and gives nothing. Often an output was lost \
+             in an edit.",
+    remedy: "remove the layer, or add the Result that was meant; `snick canon` removes such layers",
+    example: Example::Text(
+        "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %lost = Exp-1(%x)\n  %a = ReLU-1(%x)\n  \
+         %y = Result-1(%a)\n",
+    ),
+    on_demand: false,
+};
+
+static UNUSED_INPUT: CheckCode = CheckCode {
+    code: "S016",
+    name: "unused-input",
+    severity: Severity::Warning,
+    meaning: "Nothing reads an input of the model.",
+    reason: "Applications have to give it all the same. Usually the export traced code that ignores an argument.",
+    remedy: "remove the input from the model, or find out why nothing reads it",
+    example: Example::Text(
+        "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %mask = Parameter-1 {element_type: i64, shape: \"2\"}\n  \
+         %y = Result-1(%x)\n",
+    ),
+    on_demand: false,
+};
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    if !subject.has_all_edges() {
+        return;
+    }
+    for graph in subject.graphs() {
+        let read: HashSet<NodeId> = graph
+            .ids()
+            .flat_map(|id| graph.inputs(id).into_iter().flatten())
+            .map(|value| value.node)
+            .collect();
+        let used = used_layers(graph);
+        let mut visits = MAX_VISITS;
+        for id in graph.ids().filter(|id| !read.contains(id)) {
+            let node = graph.node(id);
+            let is_input = matches!(node.op(), Op::Parameter(_));
+            if !is_input && !used.contains(&id) {
+                let before = behind(graph, id, &used, &mut visits);
+                let with = match before {
+                    None | Some(0) => String::new(),
+                    Some(count) => format!(", with {} that only it needs", counted(count, "layer")),
+                };
+                findings.add(&UNUSED_LAYER, node, format!("no output of the model depends on it{with}"));
+            } else if is_input && std::ptr::eq(graph, subject.graph) {
+                findings.add(&UNUSED_INPUT, node, format!("nothing reads the input `{}`", node.name()));
+            }
+        }
+    }
+}
+
+/// The most steps to count what unused layers depend on: many may depend on the same ones.
+const MAX_VISITS: usize = 1 << 20;
+
+/// How many unused layers a layer depends on, inputs aside; `None` if there are no visits left to count them.
+fn behind(graph: &Graph, id: NodeId, used: &HashSet<NodeId>, visits: &mut usize) -> Option<usize> {
+    let mut seen = HashSet::from([id]);
+    let mut todo = vec![id];
+    while let Some(id) = todo.pop() {
+        *visits = visits.checked_sub(1)?;
+        let sources = graph.inputs(id).into_iter().flatten().map(|value| value.node);
+        let is_unused = |id: &NodeId| !used.contains(id) && !matches!(graph.node(*id).op(), Op::Parameter(_));
+        for source in sources.filter(is_unused) {
+            if seen.insert(source) {
+                todo.push(source);
+            }
+        }
+    }
+    Some(seen.len() - 1)
+}

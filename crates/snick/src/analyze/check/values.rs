@@ -1,0 +1,153 @@
+//! The values of constants: looked at only on demand, for that reads all weights.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{NodeRef, Op, Severity};
+use snick_tensor::{ElementType, Tensor};
+
+use super::finding::Findings;
+use super::layers::described;
+use super::subject::Subject;
+use super::{CheckCode, Example, Family};
+
+pub(super) static FAMILY: Family = Family { codes: &[&NAN_WEIGHTS, &OVERFLOWS_F16, &REPEATED_WEIGHTS], find };
+
+static NAN_WEIGHTS: CheckCode = CheckCode {
+    code: "S060",
+    name: "nan-weights",
+    severity: Severity::Warning,
+    meaning: "A constant has elements that are NaN.",
+    reason: "They spread to everything that is computed from them. A training that diverged, or a quantisation that \
+             divided by zero, was exported.",
+    remedy: "export from a checkpoint without NaN; `snick run --profile` and `why` show what the constant reaches",
+    example: Example::Text(
+        "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %scale = Const-1 f32[2] <1.0, nan>\n  \
+         %scaled = Multiply-1(%x, %scale)\n  %y = Result-1(%scaled)\n",
+    ),
+    on_demand: true,
+};
+
+static OVERFLOWS_F16: CheckCode = CheckCode {
+    code: "S061",
+    name: "overflows-f16",
+    severity: Severity::Warning,
+    meaning: "A constant has finite elements that f16 cannot hold: beyond 65504.",
+    reason: "GPU and NPU plug-ins compute in f16 unless told otherwise, and compression to f16 rounds to infinity. Masks of \
+             -3.4e38 make rows of NaN then.",
+    remedy: "use a mask of -65504, or keep f32 where the model is deployed (`INFERENCE_PRECISION_HINT`)",
+    example: Example::Text(
+        "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %mask = Const-1 f32[2] <0.0, -1000000.0>\n  \
+         %masked = Add-1(%x, %mask)\n  %y = Result-1(%masked)\n",
+    ),
+    on_demand: true,
+};
+
+static REPEATED_WEIGHTS: CheckCode = CheckCode {
+    code: "S062",
+    name: "repeated-weights",
+    severity: Severity::Note,
+    meaning: "Two constants of 4 KiB or more have equal bytes, which the file holds twice.",
+    reason: "Tied weights, as those of an embedding and its inverse, were untied by the export: the file and the memory of \
+             a run are larger than they need be.",
+    remedy: "`snick canon model.xml -o new.xml` merges equal constants",
+    example: Example::Files("a language model whose `lm_head` was exported as a copy of its embedding"),
+    on_demand: true,
+};
+
+/// Smaller constants are not compared.
+const LEAST_REPEATED: usize = 4096;
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    let mut seen: HashMap<Digest, Vec<(NodeRef, &Tensor)>> = HashMap::new();
+    for node in subject.nodes() {
+        let Op::Const(Constant::Here(tensor)) = node.op() else { continue };
+        if !tensor.is_contiguous() || tensor.element_type() == ElementType::String {
+            continue;
+        }
+        let bytes = tensor.storage().bytes();
+        find_values(node, tensor.element_type(), bytes, findings);
+        if bytes.len() >= LEAST_REPEATED {
+            let same = seen.entry(digest(tensor.element_type(), bytes)).or_default();
+            match same.iter().find(|(_, other)| other.storage().bytes() == bytes) {
+                // Views of one place of the file repeat nothing.
+                Some((_, other)) if std::ptr::eq(other.storage().bytes(), bytes) => {}
+                Some((first, _)) => {
+                    let message =
+                        format!("its {} bytes are also those of {}", bytes.len(), described(*first));
+                    findings.add(&REPEATED_WEIGHTS, node, message).origins.push(described(*first));
+                }
+                None => same.push((node, tensor)),
+            }
+        }
+    }
+}
+
+/// What constants with equal elements have in common: a hash, the type and the number of bytes.
+type Digest = (u64, ElementType, usize);
+
+fn digest(element_type: ElementType, bytes: &[u8]) -> Digest {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    (hasher.finish(), element_type, bytes.len())
+}
+
+/// Findings on the elements of one constant.
+fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings: &mut Findings) {
+    let found = match element_type {
+        ElementType::F64 => Values::of(words(bytes).map(f64::from_le_bytes)),
+        ElementType::F32 => Values::of(words(bytes).map(|word| f64::from(f32::from_le_bytes(word)))),
+        // bf16 is the upper half of f32.
+        ElementType::BF16 => {
+            Values::of(words(bytes).map(|[low, high]| f64::from(f32::from_le_bytes([0, 0, low, high]))))
+        }
+        // Of f16 only what is NaN matters: the exponent is all ones, and the fraction is not 0.
+        ElementType::F16 => {
+            let is_nan = |word: [u8; 2]| u16::from_le_bytes(word) & 0x7fff > 0x7c00;
+            Values::of(words(bytes).map(|word| if is_nan(word) { f64::NAN } else { 0.0 }))
+        }
+        _ => return,
+    };
+    let elements =
+        |count: usize| if count == 1 { "1 element is".into() } else { format!("{count} elements are") };
+    if found.nan > 0 {
+        findings.add(&NAN_WEIGHTS, node, format!("{} NaN", elements(found.nan)));
+    }
+    if found.beyond > 0 {
+        let message = format!("{} beyond 65504, up to {:.1e}", elements(found.beyond), found.largest);
+        findings.add(&OVERFLOWS_F16, node, message);
+    }
+}
+
+fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
+    bytes.chunks_exact(N).filter_map(|word| word.try_into().ok())
+}
+
+/// What is odd about the elements of a constant.
+#[derive(Default)]
+struct Values {
+    nan: usize,
+    /// How many f16 cannot hold, infinities aside.
+    beyond: usize,
+    /// The one of them with the largest magnitude.
+    largest: f64,
+}
+
+impl Values {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        const LARGEST_F16: f64 = 65504.0;
+        let mut found = Self::default();
+        for value in values {
+            if value.is_nan() {
+                found.nan += 1;
+            } else if value.abs() > LARGEST_F16 && value.is_finite() {
+                found.beyond += 1;
+                if value.abs() > found.largest.abs() {
+                    found.largest = value;
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,143 @@
+//! Weights: those that are not there, and what constants leave of them or share.
+
+use std::ops::Range;
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{NodeRef, Op, Severity};
+
+use super::finding::Findings;
+use super::layers::{counted, described};
+use super::subject::Subject;
+use super::{CheckCode, Example, Family};
+
+pub(super) static FAMILY: Family = Family { codes: &[&MISSING, &TRUNCATED, &UNUSED, &OVERLAP], find };
+
+static MISSING: CheckCode = CheckCode {
+    code: "S002",
+    name: "weights-missing",
+    severity: Severity::Error,
+    meaning: "Constants need a `.bin` that is not there.",
+    reason: "An OpenVINO IR is two files. Without the second one the model does not load.",
+    remedy: "put the .bin beside the .xml, under the same name",
+    example: Example::Files("cp model.xml /deploy/  # and not model.bin"),
+    on_demand: false,
+};
+
+static TRUNCATED: CheckCode = CheckCode {
+    code: "S003",
+    name: "weights-truncated",
+    severity: Severity::Error,
+    meaning: "Constants reach beyond the end of the `.bin`.",
+    reason: "A copy that ended early, or the `.bin` of another export. Some loaders read whatever memory follows.",
+    remedy: "copy the .bin again, or export both files together",
+    example: Example::Files("truncate -s 100 model.bin"),
+    on_demand: false,
+};
+
+static UNUSED: CheckCode = CheckCode {
+    code: "S004",
+    name: "weights-unused",
+    severity: Severity::Warning,
+    meaning: "No constant uses 4 KiB or more of the `.bin`.",
+    reason: "The file is larger than the model, or it belongs to another export, and the constants read wrong bytes.",
+    remedy: "export both files together; `snick convert model.xml -o new.xml` writes what is used",
+    example: Example::Files("cat model.bin other.bin > both.bin && mv both.bin model.bin"),
+    on_demand: false,
+};
+
+static OVERLAP: CheckCode = CheckCode {
+    code: "S009",
+    name: "weights-overlap",
+    severity: Severity::Note,
+    meaning: "Two constants share some, but not all, of their bytes.",
+    reason: "Equal constants share all of their bytes. Sharing a part is nearly always an offset that was computed wrong.",
+    remedy: "compare the `offset` and `size` of both with those that the exporter meant",
+    example: Example::Files("two Const layers with offset=\"0\" size=\"64\" and offset=\"32\" size=\"64\""),
+    on_demand: false,
+};
+
+/// So many bytes may be left over: to align what follows.
+const MOST_PADDING: u64 = 4095;
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    if let Some((node, count)) = absent(subject) {
+        let file = subject.graph.source.trim_end_matches(".xml");
+        let needs = if count == 1 { "needs" } else { "need" };
+        let message = format!("{} {needs} {file}.bin, which is not there", counted(count, "constant"));
+        findings.add(&MISSING, node, message);
+    }
+    for error in subject.errors {
+        match error.error.code() {
+            "S002" => drop(findings.add_error(&MISSING, error)),
+            "S003" => drop(findings.add_error(&TRUNCATED, error)),
+            _ => {}
+        }
+    }
+    let Some(survey) = &subject.survey else { return };
+    let mut ranges: Vec<(Range<u64>, NodeRef)> = constants(subject, survey.constants.iter().cloned());
+    ranges.sort_by_key(|(range, node)| (range.start, range.end, node.loc()));
+    find_unused(subject, &ranges, findings);
+    find_overlaps(&ranges, findings);
+}
+
+/// The first constant without its bytes, because the weights are not there, and how many there are.
+pub(super) fn absent<'m>(subject: &Subject<'m>) -> Option<(NodeRef<'m>, usize)> {
+    let is_absent = |node: &NodeRef| {
+        matches!(node.op(), Op::Const(Constant::Absent(absent))
+            if !absent.is_truncated && !absent.dims.contains(&0) && absent.digest.is_none())
+    };
+    let mut found = subject.nodes().filter(is_absent);
+    let first = found.next()?;
+    Some((first, 1 + found.count()))
+}
+
+/// The constants of the file that have bytes, with their layers.
+fn constants<'m>(
+    subject: &Subject<'m>,
+    ranges: impl Iterator<Item = (snick_ir::Loc, Range<u64>)>,
+) -> Vec<(Range<u64>, NodeRef<'m>)> {
+    let nodes: std::collections::HashMap<_, _> = subject.nodes().map(|node| (node.loc(), node)).collect();
+    let known = ranges.filter(|(_, range)| !range.is_empty());
+    known.filter_map(|(loc, range)| Some((range, *nodes.get(&loc)?))).collect()
+}
+
+fn find_unused(subject: &Subject, ranges: &[(Range<u64>, NodeRef)], findings: &mut Findings) {
+    let Some(path) = subject.weights_file() else { return };
+    let Ok(len) = std::fs::metadata(path).map(|metadata| metadata.len()) else { return };
+    let (mut used, mut end) = (0, 0);
+    for (range, _) in ranges {
+        let (start, stop) = (range.start.max(end).min(len), range.end.min(len));
+        used += stop.saturating_sub(start);
+        end = end.max(stop);
+    }
+    let unused = len - used;
+    if unused > MOST_PADDING && subject.errors.iter().all(|error| error.error.code() != "S003") {
+        let message = format!("no constant uses {unused} of the {len} bytes of {}", path.display());
+        findings.add_file(&UNUSED, message);
+    }
+}
+
+/// So many of the constants before one are compared with it: a file may let all of them overlap.
+const MAX_COMPARED: usize = 16;
+
+/// A note on each pair of constants of which one begins inside of the other and does not have the same bytes.
+fn find_overlaps(ranges: &[(Range<u64>, NodeRef)], findings: &mut Findings) {
+    let mut before: Vec<&(Range<u64>, NodeRef)> = Vec::new();
+    for constant in ranges {
+        let (range, node) = constant;
+        before.retain(|(other, _)| range.start < other.end);
+        for (other, first) in before.iter().filter(|(other, _)| range != other) {
+            let shared = range.end.min(other.end) - range.start;
+            let (start, end, other_start, other_end) = (range.start, range.end, other.start, other.end);
+            let message = format!(
+                "{shared} of its bytes {start}..{end} of the weights are also those of {}, which has {other_start}..{other_end}",
+                described(*first),
+            );
+            findings.add(&OVERLAP, *node, message).origins.push(described(*first));
+        }
+        // Of equal constants one will do.
+        if before.len() < MAX_COMPARED && before.iter().all(|(other, _)| range != other) {
+            before.push(constant);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! How two models differ: which layers are the same ones, what was changed, and what merely follows from it.
+
+mod causes;
+mod compare;
+mod ends;
+mod fingerprint;
+mod layer;
+mod matching;
+mod nearest;
+mod port_map;
+mod scope;
+mod symbol_names;
+mod weights;
+
+use snick_ir::{Loc, NodeId, NodeRef};
+use snick_tensor::ElementType;
+
+use self::compare::Comparison;
+pub use self::weights::WeightChange;
+use crate::{Error, Model};
+
+/// How to compare models.
+///
+/// ```
+/// use snick::DiffOptions;
+///
+/// # let text = |op: &str| format!("snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"4\"}}\n  \
+/// #     %start = Const-1 i64[1] <1>\n  %stop = Const-1 i64[1] <3>\n  %step = Const-1 i64[1] <1>\n  \
+/// #     {op}\n  %y = Result-1(%s)\n}}\n");
+/// let slice = "%s = Slice-8(%x, %start, %stop, %step)";
+/// let strided = "%s = StridedSlice-1(%x, %start, %stop, %step) {begin_mask: [0], end_mask: [0]}";
+/// let mut models = [snick::parse(&text(slice))?, snick::parse(&text(strided))?];
+/// for model in &mut models {
+///     model.infer().into_result()?;
+/// }
+/// let [a, b] = &models;
+/// assert!(!snick::diff(a, b, &DiffOptions::new())?.is_equal());
+/// assert!(snick::diff(a, b, &DiffOptions::new().canon(true))?.is_equal());
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct DiffOptions {
+    canon: bool,
+}
+
+impl DiffOptions {
+    /// Models are compared as they are.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Compares the canonical forms of the models, of which copies are made.
+    #[must_use]
+    pub fn canon(self, canon: bool) -> Self {
+        Self { canon }
+    }
+}
+
+/// How two models differ.
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct ModelDiff {
+    /// The inputs that differ in anything, names included.
+    pub inputs: Vec<EndChange>,
+    /// The outputs that differ in anything, names included.
+    pub outputs: Vec<EndChange>,
+    /// Layers that both models have under the same name, those of bodies included.
+    pub same: usize,
+    /// Layers that both models have under different names.
+    pub renamed: usize,
+    /// Layers that only the second model has.
+    pub added: Vec<LayerRef>,
+    /// Layers that only the first model has.
+    pub removed: Vec<LayerRef>,
+    /// Layers that both models have and that differ by themselves.
+    pub changed: Vec<LayerChange>,
+    /// Layers that are the same and have other shapes or types, as what they read has.
+    pub shape_drift: Option<ShapeDrift>,
+    /// Constants whose elements neither model has, so that they were not compared.
+    pub uncompared: usize,
+    /// The layers that correspond, those of bodies aside, in the order of a run of the first model.
+    pub pairs: Vec<(NodeId, NodeId)>,
+}
+
+impl ModelDiff {
+    /// Whether the models are the same but for names, and for the order in which layers stand.
+    pub fn is_equal(&self) -> bool {
+        let has_difference = |ends: &[EndChange]| ends.iter().any(EndChange::is_difference);
+        self.added.is_empty()
+            && self.removed.is_empty()
+            && self.changed.is_empty()
+            && !has_difference(&self.inputs)
+            && !has_difference(&self.outputs)
+    }
+}
+
+/// A layer of one of the models.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LayerRef {
+    /// Its name.
+    pub name: String,
+    /// Its operation type.
+    pub op: String,
+    /// Its place in the file.
+    pub loc: Loc,
+    /// The layers and bodies that it lies in, outermost first: `loop/body`. `None` for a layer of the model itself.
+    pub body: Option<String>,
+}
+
+/// A layer of the model itself.
+impl From<NodeRef<'_>> for LayerRef {
+    fn from(node: NodeRef<'_>) -> Self {
+        Self::of(node, "")
+    }
+}
+
+impl LayerRef {
+    /// A layer that lies in these bodies, if in any.
+    fn of(node: NodeRef, bodies: &str) -> Self {
+        let (name, op) = (node.name().to_string(), node.op().type_name().to_string());
+        Self { name, op, loc: node.loc(), body: (!bodies.is_empty()).then(|| bodies.to_string()) }
+    }
+}
+
+/// A layer that differs by itself.
+#[derive(Clone, Default, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct LayerChange {
+    /// The layer of the first model.
+    pub a: LayerRef,
+    /// The layer of the second model.
+    pub b: LayerRef,
+    /// The attributes that differ, and the version of the operation.
+    pub attrs: Vec<AttrChange>,
+    /// The inputs that read something else.
+    pub inputs: Vec<RewiredInput>,
+    /// The elements of a constant, if they correspond and some differ.
+    pub weights: Option<WeightChange>,
+    /// The element types, if they differ and those of what it reads do not.
+    pub types: Option<[ElementType; 2]>,
+    /// The shapes, if they differ and those of what it reads do not.
+    pub shapes: Option<[String; 2]>,
+    /// Whether it is a constant whose elements one of the models lacks: they are known by a digest, or not at all.
+    pub lacks_elements: bool,
+}
+
+impl LayerChange {
+    fn is_empty(&self) -> bool {
+        self.attrs.is_empty()
+            && self.inputs.is_empty()
+            && self.weights.is_none()
+            && !self.lacks_elements
+            && self.types.is_none()
+            && self.shapes.is_none()
+    }
+}
+
+/// An attribute that differs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct AttrChange {
+    /// Its name; `version` is that of the operation.
+    pub name: String,
+    /// The values in both models; `None` where it is absent.
+    pub values: [Option<String>; 2],
+}
+
+/// An input that reads something else.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RewiredInput {
+    /// The input, from 0.
+    pub port: usize,
+    /// What it reads in the first model: a layer, or `LAYER:PORT`.
+    pub a: Option<String>,
+    /// What it reads in the second model.
+    pub b: Option<String>,
+}
+
+/// Layers that are the same and have other shapes or types, as what they read has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ShapeDrift {
+    /// The first of them, in both models.
+    pub first: [LayerRef; 2],
+    /// Type and shape of its first output that differs, in both models.
+    pub facts: [String; 2],
+    /// How many they are, those of bodies included.
+    pub layers: usize,
+}
+
+/// An input or output of one of the models.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ModelEnd {
+    /// The name that users know it by: see [`public_name`](crate::public_name).
+    pub name: String,
+    /// Its number in the order of the file, from 0.
+    pub index: usize,
+    /// Its element type.
+    pub element_type: ElementType,
+    /// Its shape.
+    pub shape: String,
+    /// Its place in the file.
+    pub loc: Loc,
+}
+
+/// An input or output that differs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct EndChange {
+    /// That of the first model; `None` if only the second has it.
+    pub a: Option<ModelEnd>,
+    /// That of the second model; `None` if only the first has it.
+    pub b: Option<ModelEnd>,
+    /// Whether it stands at another place among those that both models have.
+    pub is_moved: bool,
+    /// Whether its tensor name is that of another one in the other model.
+    pub is_exchanged: bool,
+}
+
+impl EndChange {
+    /// Whether it is a difference of the models by itself: a name is not, unless another one had it, and types and shapes
+    /// follow from layers.
+    fn is_difference(&self) -> bool {
+        self.a.is_none() || self.b.is_none() || self.is_moved || self.is_exchanged
+    }
+}
+
+/// How two models differ; both are inferred. Layers are matched by structure, whatever they are called and in whatever
+/// order they stand, so that a model that was exported again is equal.
+///
+/// ```
+/// use snick::DiffOptions;
+///
+/// # let text = |eps: &str, name: &str| format!("snick 1\ngraph \"g\" {{\n  \
+/// #     %x = Parameter-1 {{element_type: f32, shape: \"1,4\"}}\n  %axes = Const-1 i64[1] <1>\n  \
+/// #     %{name} = MVN-6(%x, %axes) {{eps: {eps}, normalize_variance: true, eps_mode: \"inside_sqrt\"}}\n  \
+/// #     %y = Result-1(%{name})\n}}\n");
+/// let mut models = [snick::parse(&text("1e-12", "norm"))?, snick::parse(&text("1e-5", "MVN_7"))?];
+/// for model in &mut models {
+///     model.infer().into_result()?;
+/// }
+/// let [a, b] = &models;
+/// let diff = snick::diff(a, b, &DiffOptions::new())?;
+/// assert!(!diff.is_equal());
+/// let [change] = diff.changed.as_slice() else { panic!("one cause") };
+/// assert_eq!((change.a.name.as_str(), change.b.name.as_str()), ("norm", "MVN_7"));
+/// assert_eq!(change.attrs[0].values, [Some("1e-12".into()), Some("1e-5".into())]);
+/// # Ok::<(), snick::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Invalid`] for a model with a cycle of layers.
+pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<ModelDiff, Error> {
+    if options.canon {
+        let canonical = |model: &Model| {
+            let mut model = model.clone();
+            // What a rule declines stays as it is.
+            let _ = model.canonicalise();
+            model
+        };
+        return Comparison::of(canonical(a).graph(), canonical(b).graph());
+    }
+    Comparison::of(a.graph(), b.graph())
+}

@@ -1,0 +1,89 @@
+//! What lies around a layer of a graph of which some layers are matched.
+
+use std::collections::BTreeMap;
+
+use super::scope::Scope;
+
+/// How many unmatched layers a search passes before it gives up.
+pub(super) const MAX_PASSED: usize = 64;
+
+/// One of the two graphs.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    A,
+    B,
+}
+
+/// Towards the inputs, or towards the outputs.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Direction {
+    Above,
+    Below,
+}
+
+/// One of the two graphs, and which of its layers are matched.
+#[derive(Copy, Clone)]
+pub(super) struct Matched<'m, 'g> {
+    pub scope: &'m Scope<'g>,
+    /// By layer: that of the other graph.
+    pub of: &'m [Option<usize>],
+    pub side: Side,
+}
+
+impl Matched<'_, '_> {
+    /// The layers that a layer reads, or those that read it; some of them, if there are very many.
+    pub fn beside(&self, layer: usize, direction: Direction) -> Vec<usize> {
+        match direction {
+            Direction::Above => {
+                let sources = self.scope.sources[layer].iter().flatten().take(MAX_PASSED + 1);
+                sources.map(|source| source.layer).collect()
+            }
+            Direction::Below => {
+                let readers = self.scope.readers[layer].iter().take(MAX_PASSED + 1);
+                readers.map(|reader| reader.layer).collect()
+            }
+        }
+    }
+
+    /// Those beside a layer that are not matched.
+    pub fn free(&self, layer: usize, direction: Direction) -> Vec<usize> {
+        let beside = self.beside(layer, direction);
+        beside.into_iter().filter(|&layer| self.of[layer].is_none()).collect()
+    }
+
+    /// The readers of a layer that are not matched, by what they read with which input, and by key.
+    pub fn free_readers(&self, layer: usize, keys: &[u64]) -> BTreeMap<(u32, usize, u64), Vec<usize>> {
+        let mut free: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for reader in self.scope.readers[layer].iter().filter(|reader| self.of[reader.layer].is_none()) {
+            free.entry((reader.port, reader.input, keys[reader.layer])).or_default().push(reader.layer);
+        }
+        free
+    }
+
+    /// The nearest matched layers from some layers on, these included, by their numbers in the second graph; `None` if
+    /// there are too many layers to look through.
+    pub fn nearest(&self, from: Vec<usize>, direction: Direction) -> Option<Vec<usize>> {
+        let (mut todo, mut seen, mut found) = (from, Vec::new(), Vec::new());
+        while let Some(layer) = todo.pop() {
+            if seen.contains(&layer) {
+                continue;
+            }
+            if seen.len() >= MAX_PASSED {
+                return None;
+            }
+            seen.push(layer);
+            match (self.of[layer], self.side) {
+                (Some(other), Side::A) => found.push(other),
+                (Some(_), Side::B) => found.push(layer),
+                (None, _) => todo.extend(self.beside(layer, direction)),
+            }
+        }
+        Some(found)
+    }
+}
+
+/// Whether two sets of layers may be about the same: they share one, or there is nothing to compare.
+pub(super) fn meet(ours: Option<Vec<usize>>, theirs: Option<Vec<usize>>) -> bool {
+    let (Some(ours), Some(theirs)) = (ours, theirs) else { return true };
+    ours.is_empty() || theirs.is_empty() || ours.iter().any(|layer| theirs.contains(layer))
+}

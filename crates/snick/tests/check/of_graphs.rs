@@ -1,0 +1,175 @@
+//! Findings about graphs: errors, layers that nothing needs, sizes, slices.
+
+use super::{check_text, codes, serious};
+
+#[test]
+fn errors_behind_a_layer_with_an_error_are_not_reported() {
+    // The Reshape has a shape though its number of elements is wrong, and the sum has one too.
+    let findings = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%to = Const-1 i64[2] <2, 4>\n\
+         %r = Reshape-1(%x, %to) {special_zero: false}\n%sum = Add-1(%x, %r)\n%y = Result-1(%sum)",
+    );
+    assert_eq!(serious(&findings), [("S020", "r")]);
+    // Both of these are causes.
+    let findings = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%w = Parameter-1 {element_type: f32, shape: \"4\"}\n\
+         %a = Add-1(%x, %w)\n%b = Multiply-1(%w, %x)\n%y = Result-1(%a)\n%z = Result-1(%b)",
+    );
+    assert_eq!(serious(&findings), [("S020", "a"), ("S020", "b")]);
+}
+
+#[test]
+fn unused_layers_are_reported_where_they_end() {
+    let findings = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n%c = Const-1 f32[1] <1.0>\n%a = Add-1(%x, %c)\n\
+         %b = Exp-1(%a)\n%y = Result-1(%x)",
+    );
+    assert_eq!(serious(&findings), [("S015", "b")]);
+    assert_eq!(findings[0].message, "no output of the model depends on it, with 2 layers that only it needs");
+    let stateful = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n\
+         %old = ReadValue-6(%x) {variable_id: \"v\", variable_type: f32, variable_shape: \"2\"}\n\
+         %new = Add-1(%old, %x)\n%put = Assign-6(%new) {variable_id: \"v\"}",
+    );
+    assert_eq!(serious(&stateful), []);
+}
+
+#[test]
+fn the_least_set_of_sizes_is_named_and_was_tried() {
+    let findings = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"?,?\"}\n%w = Parameter-1 {element_type: f32, shape: \"?,4\"}\n\
+         %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%y = Result-1(%p)",
+    );
+    // The axis over which the product sums does not matter.
+    assert_eq!(serious(&findings), [("S023", "x")]);
+    assert_eq!(
+        findings[0].message,
+        "axis 0 of input `x` has no upper bound, so axis 0 of output `y` has none"
+    );
+    assert!(findings[0].help.contains("--shape \"x[..1024,?]\" gives y[s0,4]"), "{}", findings[0].help);
+    // How many elements are not 0 follows from the size of the input.
+    let inner = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%at = NonZero-3(%x) {output_type: i64}\n%y = Result-1(%at)",
+    );
+    assert_eq!(serious(&inner), [("S023", "x")]);
+    // Each size is blamed for what follows from it alone.
+    let two = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%z = Parameter-1 {element_type: f32, shape: \"?\"}\n\
+         %a = NonZero-3(%x) {output_type: i64}\n%b = NonZero-3(%z) {output_type: i64}\n%ra = Result-1(%a)\n\
+         %rb = Result-1(%b)",
+    );
+    let messages: Vec<&str> = two.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "axis 0 of input `x` has no upper bound, so axis 1 of output `ra` has none",
+            "axis 0 of input `z` has no upper bound, so axis 1 of output `rb` has none"
+        ]
+    );
+    // Behind an error nothing is known, so that says nothing.
+    let failed = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%w = Parameter-1 {element_type: f32, shape: \"5,4\"}\n\
+         %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%at = NonZero-3(%p) {output_type: i64}\n\
+         %y = Result-1(%at)",
+    );
+    assert_eq!(serious(&failed), [("S020", "p")]);
+    // Nothing bounds what values decide.
+    let data = check_text(
+        "%n = Parameter-1 {element_type: i64, shape: \"\"}\n%zero = Const-1 i64[] <0>\n%one = Const-1 i64[] <1>\n\
+         %range = Range-4(%zero, %n, %one) {output_type: i64}\n%y = Result-1(%range)",
+    );
+    assert_eq!(serious(&data), [("S023", "range")]);
+}
+
+#[test]
+fn sizes_that_layers_fix_are_reported_once_with_what_is_refused() {
+    let reshape = |shape: &str, target: &str| {
+        check_text(&format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n%to = Const-1 i64[2] <{target}>\n\
+             %r = Reshape-1(%x, %to) {{special_zero: false}}\n%y = Result-1(%r)"
+        ))
+    };
+    let findings = reshape("1..8,3,4", "2, 12");
+    assert_eq!(serious(&findings), [("S024", "r")]);
+    assert_eq!(
+        findings[0].message,
+        "the constant target takes only 2 for axis 0 of input `x`, declared 1..8: 1 and 3..8 would be refused"
+    );
+    assert_eq!(serious(&reshape("1..8,3,4", "-1, 12")), []);
+    let sum = |size: &str| {
+        check_text(&format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"3,{size}\"}}\n\
+             %c = Const-1 f32[4] <1.0, 2.0, 3.0, 4.0>\n%s = Add-1(%x, %c)\n%y = Result-1(%s)"
+        ))
+    };
+    assert_eq!(serious(&sum("2..9")), [("S025", "x")]);
+    // A size of 1 broadcasts.
+    assert_eq!(serious(&sum("1..9")), []);
+    // Of a size that is fixed it does not matter that it has no bound.
+    let open = check_text(
+        "%x = Parameter-1 {element_type: f32, shape: \"2,?\"}\n%w = Parameter-1 {element_type: f32, shape: \"5,4\"}\n\
+         %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%y = Result-1(%p)\n%z = Result-1(%x)",
+    );
+    assert_eq!(serious(&open), [("S025", "x")]);
+}
+
+#[test]
+fn slices_are_judged_for_all_sizes() {
+    let slice = |size: &str, range: [&str; 3]| {
+        let [start, stop, step] = range;
+        check_text(&format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"{size}\"}}\n%start = Const-1 i64[1] <{start}>\n\
+             %stop = Const-1 i64[1] <{stop}>\n%step = Const-1 i64[1] <{step}>\n\
+             %s = Slice-8(%x, %start, %stop, %step)\n%y = Result-1(%s)"
+        ))
+    };
+    for (size, range, expected) in [
+        ("8", ["5", "2", "1"], &["S030"][..]),
+        ("1..8", ["-1", "-2", "1"], &["S030"]),
+        ("8", ["2", "5", "1"], &[]),
+        ("..8", ["0", "9223372036854775807", "1"], &["S031"]),
+        ("8", ["-8", "8", "1"], &["S031"]),
+        // Backwards is another order.
+        ("8", ["-1", "-9", "-1"], &[]),
+        ("8", ["2", "9", "1"], &["S033"]),
+        ("8", ["-9", "7", "1"], &["S033"]),
+        // For some sizes it is inside.
+        ("..100", ["2", "9", "1"], &[]),
+        ("8", ["7", "-9223372036854775808", "-1"], &[]),
+    ] {
+        assert_eq!(codes(&slice(size, range)), expected, "{size} {range:?}");
+    }
+}
+
+#[test]
+fn masks_are_dead_beyond_their_entries_and_under_stronger_ones() {
+    let masks = |[begin, end, new, shrink, ellipsis]: [&str; 5]| {
+        let findings = check_text(&format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"8,8\"}}\n%b = Const-1 i64[1] <1>\n%e = Const-1 i64[1] <3>\n\
+             %s = Const-1 i64[1] <1>\n%c = StridedSlice-1(%x, %b, %e, %s) {{begin_mask: [{begin}], end_mask: [{end}], \
+             new_axis_mask: [{new}], shrink_axis_mask: [{shrink}], ellipsis_mask: [{ellipsis}]}}\n%y = Result-1(%c)"
+        ));
+        findings
+            .into_iter()
+            .filter(|finding| finding.code == "S032")
+            .map(|finding| finding.message)
+            .collect::<Vec<_>>()
+    };
+    assert!(masks(["0", "1", "0", "0", "0"]).is_empty());
+    assert_eq!(
+        masks(["0, 0", "0, 1", "", "", ""]),
+        ["bit 1 of end_mask is set, but begin and end have 1 entry"]
+    );
+    assert_eq!(
+        masks(["0", "1", "0", "1", "0"]),
+        ["bit 0 of end_mask is void, for that of shrink_axis_mask is set"]
+    );
+    assert_eq!(
+        masks(["0", "0", "1", "1", "0"]),
+        ["bit 0 of shrink_axis_mask is void, for that of new_axis_mask is set"]
+    );
+    assert_eq!(
+        masks(["0", "0", "1", "0", "1"]),
+        ["bit 0 of new_axis_mask is void, for that of ellipsis_mask is set"]
+    );
+}
