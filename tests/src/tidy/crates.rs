@@ -5,7 +5,7 @@ use std::fs;
 use crate::files::{self, root};
 
 /// The crates; each may depend on those before it.
-const CRATES: [&str; 14] = [
+const CRATES: [&str; 15] = [
     "snick-shape",
     "snick-tensor",
     "snick-text",
@@ -16,6 +16,7 @@ const CRATES: [&str; 14] = [
     "snick-pass",
     "snick-run",
     "snick-emit",
+    "snick-view",
     "snick",
     "snick-testing-macros",
     "snick-testing",
