@@ -151,3 +151,32 @@ fn a_converted_model_is_equal_and_one_without_weights_is_not() {
     let (out, _, code) = diff(&[&bare, &original]);
     assert!(out.contains("not there in one of the models") && code == Some(1), "{out}");
 }
+
+#[test]
+fn an_execution_graph_is_joined_to_its_model() {
+    let executed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/focus_cnn_executed.xml");
+    let (model, executed) = (focus_cnn().display().to_string(), executed.display().to_string());
+    let (text, _, code) = diff(&[&model, &executed]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("Convolution stem_conv, Add stem_add, Swish stem_swish"), "{text}");
+    assert!(text.contains("made by the plug-in: 4 Const, 2 Reorder, 3 Reshape"), "{text}");
+
+    // The order of the files does not matter.
+    let (json, _, code) = diff(&[&executed, &model, "--format", "json"]);
+    assert_eq!(code, Some(0), "{json}");
+    assert!(json.contains("\"schema\":\"snick.execution/1\",\"is_of_the_model\":true"), "{json}");
+    assert!(json.contains("\"layer\":\"head_conv\""), "{json}");
+
+    let (_, errors, code) = diff(&[&model, &executed, "--run"]);
+    assert!(code == Some(2) && errors.contains("cannot be run"), "{errors}");
+}
+
+#[test]
+fn an_execution_graph_of_another_model_is_a_finding() {
+    let scratch = Scratch::new("foreign");
+    let other = scratch.write("other.snick", &model("a_", "ReLU-1", "2.0"));
+    let executed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/focus_cnn_executed.xml");
+    let (text, _, code) = diff(&[&other, &executed.display().to_string()]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("the execution graph of another model"), "{text}");
+}

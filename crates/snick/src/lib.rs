@@ -75,10 +75,10 @@ mod session;
 #[cfg(feature = "analyze")]
 pub use analyze::{
     Amount, AttrChange, BirthKind, CheckCode, CheckOptions, CheckStatus, DiffOptions, EndChange, Example,
-    ExplainedError, Finding, Grouping, LayerChange, LayerCost, LayerRef, LayerTime, ModelCost, ModelDiff,
-    ModelEnd, Place, Release, RewiredInput, Role, ShapeDrift, StateSize, Suggestion, Symbol, Target,
-    UnknownCode, UnknownOrigin, Unknowns, WeightChange, WeightKind, WeightsOf, Why, WhyNode, check_codes,
-    check_file, diff, layer_times, state_sizes, weights,
+    ExecutedLayer, Execution, ExplainedError, Finding, Grouping, LayerChange, LayerCost, LayerRef, LayerTime,
+    ModelCost, ModelDiff, ModelEnd, Place, Release, RewiredInput, Role, ShapeDrift, StateSize, Suggestion,
+    Symbol, Target, UnknownCode, UnknownOrigin, Unknowns, WeightChange, WeightKind, WeightsOf, Why, WhyNode,
+    check_codes, check_file, diff, execution_of, layer_times, state_sizes, weights,
 };
 pub use error::Error;
 #[cfg(feature = "emit")]

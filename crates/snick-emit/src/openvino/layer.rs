@@ -114,7 +114,7 @@ impl Writer {
     fn outputs(&mut self, graph: &Graph, id: NodeId, infos: &[Info]) {
         let node = graph.node(id);
         // What a Result hands out leaves the model: it has no port, unless a layer reads it.
-        let is_end = matches!(node.op(), Op::Result(_)) && graph.uses(Value { node: id, port: 0 }).is_empty();
+        let is_end = matches!(node.op(), Op::Result(_)) && graph.used_outputs(id).is_empty();
         if node.outs().is_empty() || is_end {
             return;
         }

@@ -1,10 +1,11 @@
 //! What a model holds: its weights and how they are compressed, its states, the times of an execution graph. What a run of
-//! it costs, and what is wrong with it. How two models differ. And why its shapes are what they are: its symbols, and the trees
+//! it costs, and what is wrong with it. How two models differ, and what a plug-in made of one. And why its shapes are what they are: its symbols, and the trees
 //! of [`Model::why`](crate::Model::why).
 
 mod check;
 mod cost;
 mod diff;
+mod execution;
 mod states;
 mod symbols;
 mod timings;
@@ -19,6 +20,7 @@ pub use diff::{
     AttrChange, DiffOptions, EndChange, LayerChange, LayerRef, ModelDiff, ModelEnd, RewiredInput, ShapeDrift,
     WeightChange, diff,
 };
+pub use execution::{ExecutedLayer, Execution, execution_of};
 pub use states::{StateSize, state_sizes};
 pub use symbols::{BirthKind, Symbol};
 pub use timings::{LayerTime, layer_times};

@@ -39,7 +39,7 @@ pub(super) fn write(answer: &Answer) -> String {
     json.finish()
 }
 
-fn write_layer(json: &mut Json, layer: &LayerRef) {
+pub(super) fn write_layer(json: &mut Json, layer: &LayerRef) {
     json.key("name").string(&layer.name);
     json.key("op").string(&layer.op);
     json.key("loc").string(&layer.loc.to_string());

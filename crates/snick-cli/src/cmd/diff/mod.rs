@@ -1,7 +1,8 @@
-//! `snick diff`: how two models differ, whatever their formats.
+//! `snick diff`: how two models differ, whatever their formats; or what a plug-in made of a model.
 
 mod as_json;
 mod as_text;
+mod execution;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -51,6 +52,16 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
     let [a, b] = [&options.a, &options.b].map(|path| load(path, options, console));
     let (a, b) = (a?, b?);
+    if let Some(execution) = snick::execution_of(&a, &b).or_else(|| snick::execution_of(&b, &a)) {
+        if options.run {
+            return Err(Failure::usage("one of the models is an execution graph, which cannot be run"));
+        }
+        console.print(&match common.format {
+            OutputFormat::Text => execution::write(&execution),
+            OutputFormat::Json => execution::write_json(&execution),
+        })?;
+        return Ok(Outcome::finding(!execution.is_of_the_model()));
+    }
     // A cycle leaves nothing to compare.
     let diff = snick::diff(&a, &b, &DiffOptions::new()).map_err(Failure::usage)?;
     let run = match options.run {

@@ -1,0 +1,128 @@
+//! A model beside what a plug-in ran for it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use snick::text::Escaped;
+use snick::{ExecutedLayer, Execution, LayerRef};
+
+use crate::cli::json::Json;
+
+/// The most layers that are listed of each kind.
+const MAX_LISTED: usize = 30;
+
+/// What ran, the slowest first; then what did not, and counts.
+pub(super) fn write(execution: &Execution) -> String {
+    let mut text = String::new();
+    let total = execution.microseconds();
+    let mut ran: Vec<&ExecutedLayer> =
+        execution.layers.iter().filter(|layer| layer.time.microseconds.is_some()).collect();
+    if ran.is_empty() {
+        // A graph that never ran has no times; constants have nothing to tell.
+        ran = execution.layers.iter().filter(|layer| layer.time.op != "Const").collect();
+    }
+    ran.sort_by_key(|layer| std::cmp::Reverse(layer.time.microseconds));
+    let _ = writeln!(text, "      us  share  ran, and the layers of the model that it computes");
+    for layer in ran.iter().take(MAX_LISTED) {
+        let time = &layer.time;
+        let microseconds = time.microseconds.unwrap_or_default();
+        let share = 100.0 * microseconds as f64 / total.max(1) as f64;
+        let ran = format!("{} ({}, {})", time.layer, time.op, time.primitive);
+        let _ = writeln!(text, "{microseconds:8} {share:4.1} %  {}", Escaped(&ran));
+        // A layer that computes the one of its own name says nothing new.
+        if !matches!(layer.sources.as_slice(), [source] if source.name == time.layer) {
+            let _ = writeln!(text, "                   {}", Escaped(&sources(layer)));
+        }
+    }
+    more(ran.len(), &mut text);
+    list("not executed by themselves", &execution.absent, &mut text);
+    list("inputs and outputs that the execution graph does not have", &execution.foreign, &mut text);
+    counts(execution, &mut text);
+    text
+}
+
+fn sources(layer: &ExecutedLayer) -> String {
+    if layer.sources.is_empty() {
+        return "made by the plug-in".into();
+    }
+    let names: Vec<String> =
+        layer.sources.iter().map(|source| format!("{} {}", source.op, source.name)).collect();
+    names.join(", ")
+}
+
+fn list(heading: &str, layers: &[LayerRef], text: &mut String) {
+    if layers.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{heading}");
+    for layer in layers.iter().take(MAX_LISTED) {
+        let _ = writeln!(text, "  {}  {}", Escaped(&format!("{} {}", layer.op, layer.name)), layer.loc);
+    }
+    more(layers.len(), text);
+}
+
+/// How many are not listed.
+fn more(len: usize, text: &mut String) {
+    if len > MAX_LISTED {
+        let _ = writeln!(text, "  and {} more, which --format json lists", len - MAX_LISTED);
+    }
+}
+
+fn counts(execution: &Execution, text: &mut String) {
+    let of_the_model = |layer: &&ExecutedLayer| !layer.sources.is_empty();
+    let joined: Vec<&ExecutedLayer> =
+        execution.layers.iter().filter(|layer| layer.sources.len() > 1).collect();
+    let sources: usize = joined.iter().map(|layer| layer.sources.len()).sum();
+    let mut made: BTreeMap<&str, usize> = BTreeMap::new();
+    for layer in execution.layers.iter().filter(|layer| !of_the_model(layer)) {
+        *made.entry(&layer.time.op).or_default() += 1;
+    }
+    let made: Vec<String> = made.iter().map(|(op, count)| format!("{count} {op}")).collect();
+    let _ = writeln!(text, "\n{} us in {} layers", execution.microseconds(), execution.layers.len());
+    if !joined.is_empty() {
+        let _ = writeln!(text, "joined: {sources} layers of the model in {}", joined.len());
+    }
+    if !made.is_empty() {
+        let _ = writeln!(text, "made by the plug-in: {}", Escaped(&made.join(", ")));
+    }
+    if !execution.is_of_the_model() {
+        let _ = writeln!(text, "this is the execution graph of another model");
+    }
+}
+
+/// All layers, in the order in which they ran.
+pub(super) fn write_json(execution: &Execution) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.execution/1");
+        json.key("is_of_the_model").plain(execution.is_of_the_model());
+        json.key("microseconds").plain(execution.microseconds());
+        json.line().key("layers").array(|json| {
+            for layer in &execution.layers {
+                json.line().object(|json| {
+                    json.key("layer").string(&layer.time.layer);
+                    json.key("op").string(&layer.time.op);
+                    json.key("primitive").string(&layer.time.primitive);
+                    if let Some(microseconds) = layer.time.microseconds {
+                        json.key("microseconds").plain(microseconds);
+                    }
+                    json.key("sources");
+                    write_layers(json, &layer.sources);
+                });
+            }
+        });
+        for (key, layers) in [("absent", &execution.absent), ("foreign", &execution.foreign)] {
+            json.line().key(key);
+            write_layers(json, layers);
+        }
+    });
+    json.finish()
+}
+
+fn write_layers(json: &mut Json, layers: &[LayerRef]) {
+    json.array(|json| {
+        for layer in layers {
+            json.object(|json| super::as_json::write_layer(json, layer));
+        }
+    });
+}

@@ -1,0 +1,90 @@
+//! What a plug-in made of the layers of a model.
+
+use std::collections::{HashMap, HashSet};
+
+use snick_ir::{NodeRef, Op};
+
+use super::{LayerRef, LayerTime, layer_times};
+use crate::Model;
+
+/// A model beside the execution graph that a plug-in wrote for it: see [`execution_of`].
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Execution {
+    /// What the plug-in ran, in that order.
+    pub layers: Vec<ExecutedLayer>,
+    /// Layers of the model that nothing which ran names, constants aside: the plug-in folded, joined or dropped them.
+    pub absent: Vec<LayerRef>,
+    /// Inputs and outputs of the model that the execution graph does not name: it is that of another model.
+    pub foreign: Vec<LayerRef>,
+}
+
+/// A layer of an execution graph, and what it computes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ExecutedLayer {
+    /// What the plug-in ran.
+    pub time: LayerTime,
+    /// The layers of the model that it computes; those that it names and the model does not have are missing: the plug-in
+    /// made them itself.
+    pub sources: Vec<LayerRef>,
+}
+
+impl Execution {
+    /// Whether every input and output of the model is in the execution graph.
+    pub fn is_of_the_model(&self) -> bool {
+        self.foreign.is_empty()
+    }
+
+    /// The time of all layers, in microseconds.
+    pub fn microseconds(&self) -> u64 {
+        self.layers.iter().filter_map(|layer| layer.time.microseconds).fold(0, u64::saturating_add)
+    }
+}
+
+/// Joins a model with what a plug-in ran for it, by the names of layers that the plug-in keeps. `None` unless `executed`
+/// is an execution graph and `model` is none.
+///
+/// ```
+/// let model = snick::parse(
+///     "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
+///      %sum = Add-1(%x, %x)\n  %relu = ReLU-1(%sum)\n  %y = Result-1(%relu)\n}\n",
+/// )?;
+/// let layer = |id, name: &str, from: &str| {
+///     format!("<layer id=\"{id}\" name=\"{name}\" type=\"Any\"><data execTimeMcs=\"17\" originalLayersNames=\"{from}\"/></layer>")
+/// };
+/// let layers = [layer(0, "x", "x"), layer(1, "sum", "sum,relu"), layer(2, "y", "y")].concat();
+/// let text = format!("<net name=\"n\" version=\"11\"><layers>{layers}</layers></net>");
+/// let ran = snick::load_bytes(snick::Format::OpenVino, text, None, &snick::LoadOptions::new())?;
+/// let execution = snick::execution_of(&model, &ran).expect("an execution graph");
+/// assert!(execution.is_of_the_model() && execution.absent.is_empty());
+/// assert_eq!(execution.layers[1].sources.len(), 2);
+/// # Ok::<(), snick::Error>(())
+/// ```
+pub fn execution_of(model: &Model, executed: &Model) -> Option<Execution> {
+    let times = layer_times(executed.graph());
+    if times.is_empty() || !layer_times(model.graph()).is_empty() {
+        return None;
+    }
+    let graph = model.graph();
+    // Of layers with one name the first counts.
+    let nodes = graph.ids().rev().map(|id| graph.node(id));
+    let by_name: HashMap<&str, NodeRef> = nodes.map(|node| (node.name(), node)).collect();
+    let mut named = HashSet::new();
+    let mut execution = Execution::default();
+    for time in times {
+        let sources = time.sources.iter().filter_map(|name| by_name.get(name.as_str()));
+        let sources =
+            sources.inspect(|node| _ = named.insert(node.id())).map(|node| (*node).into()).collect();
+        execution.layers.push(ExecutedLayer { time, sources });
+    }
+    for id in graph.ids().filter(|id| !named.contains(id)) {
+        let node = graph.node(id);
+        match node.op() {
+            Op::Const(_) => {}
+            Op::Parameter(_) | Op::Result(_) => execution.foreign.push(node.into()),
+            _ => execution.absent.push(node.into()),
+        }
+    }
+    Some(execution)
+}
