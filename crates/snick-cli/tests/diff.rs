@@ -173,10 +173,10 @@ fn an_execution_graph_is_joined_to_its_model() {
 
 #[test]
 fn an_execution_graph_of_another_model_is_a_finding() {
-    let scratch = Scratch::new("foreign");
-    let other = scratch.write("other.snick", &model("a_", "ReLU-1", "2.0"));
-    let executed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/focus_cnn_executed.xml");
-    let (text, _, code) = diff(&[&other, &executed.display().to_string()]);
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    let [other, executed] =
+        ["two_inputs.snick", "focus_cnn_executed.xml"].map(|name| examples.join(name).display().to_string());
+    let (text, _, code) = diff(&[&other, &executed]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("the execution graph of another model"), "{text}");
 }
