@@ -1,59 +1,7 @@
-//! The command line. A verb is a file in `cmd`; results go to standard output, diagnostics to standard error.
+//! The program `snick`.
 
-mod cli;
-mod cmd;
-mod npz;
-
-use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-use clap::error::{ContextKind, ContextValue};
-
-use cli::console::{Console, exit_code};
-
-/// Read, infer, canonicalise, run and emit OpenVINO IR models
-#[derive(Parser)]
-#[command(name = "snick", version, arg_required_else_help = true)]
-#[command(after_help = "`snick MODEL` is `snick inspect MODEL`.")]
-struct Snick {
-    #[command(subcommand)]
-    verb: cmd::Verb,
-    #[command(flatten)]
-    common: cli::options::Common,
-}
-
 fn main() -> ExitCode {
-    #[cfg(unix)]
-    cli::bus_error::report_as_error();
-    let args: Vec<OsString> = std::env::args_os().collect();
-    let parsed = Snick::try_parse_from(&args).or_else(|error| match with_verb(args, &error) {
-        Some(args) => Snick::try_parse_from(args),
-        None => Err(error),
-    });
-    match parsed {
-        Ok(snick) => {
-            let console = Console::new(&snick.common);
-            let reporter = console.clone();
-            console.deadline().on_overrun(move |failure| {
-                reporter.error(&failure.to_string());
-                std::process::exit(3);
-            });
-            exit_code(&console, cmd::run(snick.verb, &snick.common, &console))
-        }
-        Err(error) => {
-            // That the reader of `--help` is gone is no failure.
-            let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
-        }
-    }
-}
-
-/// The arguments with `inspect` inserted, if a model stands in place of a verb.
-fn with_verb(mut args: Vec<OsString>, error: &clap::Error) -> Option<Vec<OsString>> {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let is_model = word == "-" || word.contains(['.', '/', '\\']);
-    let at = args.iter().position(|arg| arg == word.as_str()).filter(|_| is_model)?;
-    args.insert(at, "inspect".into());
-    Some(args)
+    ExitCode::from(snick_cli::run(std::env::args_os().collect()))
 }

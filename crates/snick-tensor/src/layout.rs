@@ -39,6 +39,32 @@ impl Layout {
         Layout { start: 0, dims: Dims::from_slice(dims), strides }
     }
 
+    /// Any strides from `start`, over `count` elements of storage. The product of `dims` must fit (see [`checked_len`]).
+    pub fn strided(
+        dims: &[usize],
+        strides: &[isize],
+        start: usize,
+        count: usize,
+    ) -> Result<Self, TensorError> {
+        if dims.len() != strides.len() {
+            return Err(TensorError::ElementCount { dims: dims.into(), found: strides.len() });
+        }
+        if dims.contains(&0) {
+            return Ok(Layout::packed(dims));
+        }
+        // The offsets of the first and the last element in memory.
+        let (mut low, mut high) = (start as i128, start as i128);
+        for (&dim, &stride) in dims.iter().zip(strides) {
+            let reach = (dim as i128 - 1).saturating_mul(stride as i128);
+            if reach < 0 { low += reach } else { high += reach }
+        }
+        if low < 0 || high >= count as i128 {
+            let len = usize::try_from(high.saturating_sub(low)).unwrap_or(usize::MAX).saturating_add(1);
+            return Err(TensorError::WindowOutOfRange { offset: start, len, found: count });
+        }
+        Ok(Layout { start, dims: Dims::from_slice(dims), strides: Strides::from_slice(strides) })
+    }
+
     pub fn len(&self) -> usize {
         // Checked when the layout was made; views are smaller or checked themselves.
         checked_len(&self.dims).unwrap_or(usize::MAX)
@@ -303,6 +329,26 @@ mod tests {
         assert!(rows.slice(0, 0, 2, 0).is_err());
         assert!(rows.slice(0, 0, 2, isize::MAX).is_err());
         assert_eq!(rows.slice(0, 4, 0, 1).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn strides_stay_inside_the_storage() {
+        let backward = Layout::strided(&[2, 3], &[3, -1], 2, 6).unwrap();
+        assert_eq!(offsets(&backward), [2, 1, 0, 5, 4, 3]);
+        assert_eq!(offsets(&Layout::strided(&[3], &[0], 5, 6).unwrap()), [5, 5, 5]);
+        assert_eq!(Layout::strided(&[0, 3], &[isize::MAX, 1], 9, 0).unwrap().len(), 0);
+        assert_eq!(offsets(&Layout::strided(&[], &[], 0, 1).unwrap()), [0]);
+        for (dims, strides, start) in [
+            (&[2usize, 3][..], &[3isize, -1][..], 1),
+            (&[7], &[1], 0),
+            (&[2], &[6], 0),
+            (&[3], &[isize::MAX], 0),
+            (&[3], &[isize::MIN], 5),
+            (&[], &[], 6),
+            (&[1], &[1, 1], 0),
+        ] {
+            assert!(Layout::strided(dims, strides, start, 6).is_err(), "{dims:?} {strides:?} {start}");
+        }
     }
 
     #[test]

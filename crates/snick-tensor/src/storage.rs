@@ -72,6 +72,15 @@ impl<T: Pod + Send + Sync> Owner for Buffer<T> {
     }
 }
 
+/// Bytes that a library of another language, or the caller, keeps.
+struct Foreign<T>(T);
+
+impl<T: AsRef<[u8]> + Send + Sync> Owner for Foreign<T> {
+    fn bytes(&self) -> &[u8] {
+        self.0.as_ref()
+    }
+}
+
 /// Bytes that kernels read repeatedly, with a cache.
 struct Kept {
     bytes: Storage,
@@ -116,6 +125,18 @@ impl Storage {
     pub fn from_vec<T: NoUninit + Send + Sync>(values: Vec<T>) -> Self {
         let charge = Charge::new(size_of_val(values.as_slice()));
         Self::whole(Arc::new(Heap { values, _charge: charge }))
+    }
+
+    /// Storage over bytes that `owner` holds, without a copy; it must return the same bytes each time.
+    ///
+    /// ```
+    /// use snick_tensor::Storage;
+    ///
+    /// let bytes: std::sync::Arc<[u8]> = [1, 2, 3].into();
+    /// assert_eq!(Storage::from_owner(bytes.clone()).bytes().as_ptr(), bytes.as_ptr());
+    /// ```
+    pub fn from_owner(owner: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self::whole(Arc::new(Foreign(owner)))
     }
 
     /// Storage over a buffer that a kernel computed.

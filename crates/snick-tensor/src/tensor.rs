@@ -83,6 +83,35 @@ impl Tensor {
         }
     }
 
+    /// A view of `storage`: element `[i, j, ..]` is at `start + i * strides[0] + j * strides[1] + ..`, in elements. For
+    /// types of whole bytes.
+    ///
+    /// ```
+    /// use snick_tensor::{ElementType, Storage, Tensor};
+    ///
+    /// let bytes = Storage::heap(vec![1, 2, 3, 4]);
+    /// let backward = Tensor::from_strided(ElementType::U8, &[4], &[-1], 3, bytes)?;
+    /// assert_eq!(backward.to_i64_vec()?, [4, 3, 2, 1]);
+    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TensorError::WindowOutOfRange`] if an element is outside the storage; [`TensorError::UnsupportedType`],
+    /// [`TensorError::TooLarge`]; [`TensorError::ElementCount`] if there is not one stride for each dim.
+    pub fn from_strided(
+        et: ElementType,
+        dims: &[usize],
+        strides: &[isize],
+        start: usize,
+        storage: Storage,
+    ) -> Result<Self, TensorError> {
+        stored_bytes(et, dims)?;
+        let unit = et.unit_bytes().filter(|_| et != ElementType::String);
+        let unit = unit.ok_or(TensorError::UnsupportedType { element_type: et })?;
+        let layout = Layout::strided(dims, strides, start, storage.len() / unit)?;
+        Ok(Tensor { element_type: et, layout, storage, texts: None })
+    }
+
     /// A tensor that takes over the elements of `values`, in row-major order.
     ///
     /// # Errors
@@ -214,6 +243,24 @@ impl Tensor {
     /// Whether a kernel computed the elements and this is the only owner, so that a result may overwrite them.
     pub fn is_exclusive(&mut self) -> bool {
         self.layout.is_contiguous() && self.storage.exclusive().is_some()
+    }
+
+    /// The bytes of the elements in row-major order, mutable, on the terms of [`Tensor::is_exclusive`].
+    ///
+    /// ```
+    /// use snick_tensor::Tensor;
+    ///
+    /// let mut given = Tensor::from_slice(&[1u8, 2], &[2])?;
+    /// assert_eq!(given.exclusive_bytes(), None); // no kernel computed it
+    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// ```
+    pub fn exclusive_bytes(&mut self) -> Option<&mut [u8]> {
+        if !self.layout.is_contiguous() {
+            return None;
+        }
+        let (start, len) = (self.layout.start, self.size_in_bytes());
+        let first = start.checked_mul(self.element_type.unit_bytes()?)?;
+        self.storage.exclusive()?.get_mut(first..first.checked_add(len)?)
     }
 
     /// The elements in row-major order, mutable: if a kernel computed them and this is the only owner.

@@ -335,6 +335,12 @@ impl Model {
         crate::save::save(&self.graph, path.as_ref(), options)
     }
 
+    /// Its picture as SVG; see [`Model::save_picture`].
+    #[cfg(feature = "view")]
+    pub fn picture(&self, options: &crate::PictureOptions) -> String {
+        snick_view::svg(&self.graph, options)
+    }
+
     /// Draws it as SVG: layers from top to bottom, with symbolic shapes.
     ///
     /// ```

@@ -114,6 +114,11 @@ impl Session {
         self.inner.graph()
     }
 
+    /// Whether the model has variables, which runs keep.
+    pub fn has_variables(&self) -> bool {
+        self.variables.is_some()
+    }
+
     /// Runs on inputs by name: a layer name, a tensor name or the index of the input.
     ///
     /// # Errors

@@ -1,7 +1,6 @@
 //! Results go to standard output, diagnostics to standard error; and the exit codes of the verbs.
 
 use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
 
 use snick::text::Escaped;
 use snick::{Diagnostic, InputOrigin, Limits};
@@ -23,9 +22,25 @@ pub struct Console {
     deadline: Deadline,
     memory: usize,
     limits: Limits,
+    is_silent: bool,
 }
 
 impl Console {
+    /// A console that writes no diagnostics.
+    pub fn silent(mut limits: Limits) -> Self {
+        let (time, memory) = (limits.time.take(), limits.memory.take());
+        Self {
+            error_format: ErrorFormat::Human,
+            colored: false,
+            colors_results: false,
+            quiet: true,
+            deadline: Deadline::start(time),
+            memory: memory.or_else(default_limit).unwrap_or(usize::MAX),
+            limits,
+            is_silent: true,
+        }
+    }
+
     /// The console for these options.
     pub fn new(common: &Common) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
@@ -44,6 +59,7 @@ impl Console {
             deadline,
             memory,
             limits: common.limits(),
+            is_silent: false,
         }
     }
 
@@ -159,7 +175,9 @@ impl Console {
 
     /// Writes to standard error. There is no way to report that this fails.
     fn diagnose(&self, text: &str) {
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        if !self.is_silent {
+            let _ = io::stderr().lock().write_all(text.as_bytes());
+        }
     }
 }
 
@@ -168,19 +186,19 @@ fn colored(color: &str, text: &str) -> String {
 }
 
 /// Reports a failure and returns the exit code of a verb.
-pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> ExitCode {
+pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> u8 {
     match result {
-        Ok(Outcome::Fine) | Err(Failure::Closed) => ExitCode::SUCCESS,
-        Ok(Outcome::Finding) => ExitCode::from(1),
-        Ok(Outcome::Limit) => ExitCode::from(3),
+        Ok(Outcome::Fine) | Err(Failure::Closed) => 0,
+        Ok(Outcome::Finding) => 1,
+        Ok(Outcome::Limit) => 3,
         Err(Failure::Layers(errors)) => {
             let is_limit = errors.iter().any(|error| error.code == LIMIT);
             errors.into_iter().for_each(|error| console.located(error));
-            ExitCode::from(if is_limit { 3 } else { 1 })
+            if is_limit { 3 } else { 1 }
         }
         Err(failure) => {
             console.error(&failure.to_string());
-            ExitCode::from(if matches!(failure, Failure::Limit(_)) { 3 } else { 2 })
+            if matches!(failure, Failure::Limit(_)) { 3 } else { 2 }
         }
     }
 }

@@ -12,7 +12,7 @@ use super::texts;
 use crate::npz::{self, Header};
 
 /// The options that give inputs.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct InputOptions {
     /// One input from an .npy file; NAME is a layer name, a tensor name or the index of the input
     #[arg(long = "input", value_name = "NAME=F.npy")]

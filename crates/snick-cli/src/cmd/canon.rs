@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use snick::Model;
+use snick::{Limits, Model};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located};
 use snick_pass::{Cost, Pass, Report};
@@ -67,10 +67,46 @@ fn answer(
         let inputs = model.files().iter().map(PathBuf::as_path).chain(options.inputs.files());
         options.target.check(inputs, output)?;
     }
-    let mut errors = model::infer(&mut model, console)?;
-    let before = options.verify.then(|| model.graph().clone());
+    let errors = model::infer(&mut model, console)?;
+    let inputs = options.verify.then_some(&options.inputs);
+    let rewrite = |graph: &mut Graph| rewrite(graph, options, passes, console);
+    let canonical = canonicalise(&mut model, errors, rewrite, inputs, console)?;
+    let outcome = canonical.outcome();
+    let line = line(&canonical.report, canonical.verdict);
+    match &options.output {
+        Some(output) if is_stdout(output) => {
+            return Ok(Answer { whole: model.to_text(), line, outcome, model });
+        }
+        Some(output) => model.save_with(output, options.target.save())?,
+        None => {}
+    }
+    let whole = match common.format {
+        OutputFormat::Text => canonical.as_text(&model, options.output.is_none()),
+        OutputFormat::Json => canonical.as_json(&model),
+    };
+    Ok(Answer { whole, line, outcome, model })
+}
+
+/// What became of a model in canonical form.
+pub struct Canonical {
+    report: Report,
+    /// The cost of the model with every slice-like layer lowered, and nothing else changed.
+    lowered: Cost,
+    verdict: Option<Verdict>,
+    errors: Vec<Located>,
+}
+
+/// Rewrites an inferred model that has `errors`, and verifies it on `inputs` if they are given.
+fn canonicalise(
+    model: &mut Model,
+    mut errors: Vec<Located>,
+    rewrite: impl FnOnce(&mut Graph) -> Report,
+    inputs: Option<&InputOptions>,
+    console: &Console,
+) -> Result<Canonical, Failure> {
+    let before = inputs.map(|inputs| (model.graph().clone(), inputs));
     let lowered = Cost::of(&lowered(model.graph()));
-    let report = rewrite(model.graph_mut(), options, passes, console);
+    let report = rewrite(model.graph_mut());
     console.deadline().check()?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
@@ -81,27 +117,18 @@ fn answer(
         .for_each(|line| console.error(line));
     let verdict = match &before {
         Some(_) if !report.check_failures.is_empty() => Some(Verdict::Different),
-        Some(before) => Some(verify(before, model.graph(), report.may_round(), &options.inputs, console)?),
+        Some((before, inputs)) => Some(verify(before, model.graph(), report.may_round(), inputs, console)?),
         None => None,
     };
-    let outcome = outcome(&errors, verdict);
-    let line = line(&report, verdict);
-    match &options.output {
-        Some(output) if is_stdout(output) => {
-            return Ok(Answer { whole: model.to_text(), line, outcome, model });
-        }
-        Some(output) => model.save_with(output, options.target.save())?,
-        None => {}
-    }
-    let whole = match common.format {
-        OutputFormat::Text => as_text(&model, &report, lowered, verdict, options.output.is_none()),
-        OutputFormat::Json => as_json(&report, lowered, Cost::of(model.graph()), verdict, &errors),
-    };
-    Ok(Answer { whole, line, outcome, model })
+    Ok(Canonical { report, lowered, verdict, errors })
 }
 
-fn outcome(errors: &[Located], verdict: Option<Verdict>) -> Outcome {
-    Outcome::finding(!errors.is_empty() || verdict.is_some_and(|verdict| verdict != Verdict::Equal))
+/// Brings an inferred model into canonical form, as the verb does.
+pub fn of_model(model: &mut Model, is_verified: bool, limits: Limits) -> Result<Canonical, Failure> {
+    let (console, inputs) = (Console::silent(limits), InputOptions::default());
+    let options = model::rewriting(&console).check(is_verified);
+    let rewrite = |graph: &mut Graph| snick_pass::canonicalise(graph, &options);
+    canonicalise(model, Vec::new(), rewrite, is_verified.then_some(&inputs), &console)
 }
 
 /// Runs the passes, or all until nothing changes.
@@ -116,15 +143,16 @@ fn rewrite(graph: &mut Graph, options: &Options, passes: &[Pass], console: &Cons
     report
 }
 
+impl Canonical {
+    fn outcome(&self) -> Outcome {
+        let is_refuted = self.verdict.is_some_and(|verdict| verdict != Verdict::Equal);
+        Outcome::finding(!self.errors.is_empty() || is_refuted)
+    }
+
 /// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the
 /// whole output is text form.
-fn as_text(
-    model: &Model,
-    report: &Report,
-    lowered: Cost,
-    verdict: Option<Verdict>,
-    with_graph: bool,
-) -> String {
+pub fn as_text(&self, model: &Model, with_graph: bool) -> String {
+    let Self { report, lowered, verdict, .. } = self;
     let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
     for applied in &report.applied {
         let line = format!("{:16} {:16} {}", applied.rule, applied.op, applied.layer);
@@ -168,27 +196,10 @@ fn as_text(
     text
 }
 
-/// The line among those of other models.
-fn line(report: &Report, verdict: Option<Verdict>) -> String {
-    let lowered = counted(report.slice_like_before, "slice-like layer");
-    let verdict = verdict.map(|verdict| format!("; {verdict}")).unwrap_or_default();
-    format!("{lowered} lowered to {}{verdict}", counted(report.slice_after, "slice"))
-}
-
-/// The graph with every slice-like layer lowered, and nothing else changed.
-fn lowered(graph: &Graph) -> Graph {
-    let mut lowered = graph.clone();
-    drop(snick_pass::lower_slices(&mut lowered));
-    lowered
-}
-
-fn as_json(
-    report: &Report,
-    lowered: Cost,
-    cost: Cost,
-    verdict: Option<Verdict>,
-    errors: &[Located],
-) -> String {
+/// The summary for programs.
+pub fn as_json(&self, model: &Model) -> String {
+    let Self { report, lowered, verdict, errors } = self;
+    let cost = Cost::of(model.graph());
     let mut json = Json::default();
     json.object(|json| {
         json.key("schema").string("snick.canon/1");
@@ -224,4 +235,19 @@ fn as_json(
         json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
     });
     json.finish()
+}
+}
+
+/// The line among those of other models.
+fn line(report: &Report, verdict: Option<Verdict>) -> String {
+    let lowered = counted(report.slice_like_before, "slice-like layer");
+    let verdict = verdict.map(|verdict| format!("; {verdict}")).unwrap_or_default();
+    format!("{lowered} lowered to {}{verdict}", counted(report.slice_after, "slice"))
+}
+
+/// The graph with every slice-like layer lowered, and nothing else changed.
+fn lowered(graph: &Graph) -> Graph {
+    let mut lowered = graph.clone();
+    drop(snick_pass::lower_slices(&mut lowered));
+    lowered
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{Amount, LayerCost, ModelCost, Symbol};
+use snick::{Amount, LayerCost, Model, ModelCost, Symbol};
 use snick_ir::text::Escaped;
 
 use crate::cli::console::{Console, Failure, Outcome};
@@ -27,14 +27,19 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let mut model = model::load(&options.model, console)?;
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
+    console.print(&answer(&model, common.format, options.top)?)?;
+    Ok(Outcome::finding(!errors.is_empty()))
+}
+
+/// What an inferred model costs; as text with so many layers.
+pub fn answer(model: &Model, format: OutputFormat, top: usize) -> Result<String, snick::Error> {
     let cost = model.cost()?;
     let mut symbols = model.symbols();
     symbols.retain(|symbol| cost.symbols.labelled(&symbol.name).is_some());
-    console.print(&match common.format {
-        OutputFormat::Text => as_text(&cost, &symbols, options.top),
+    Ok(match format {
+        OutputFormat::Text => as_text(&cost, &symbols, top),
         OutputFormat::Json => as_json(&cost, &symbols),
-    })?;
-    Ok(Outcome::finding(!errors.is_empty()))
+    })
 }
 
 /// The totals, a line each; inspect shows them, too.

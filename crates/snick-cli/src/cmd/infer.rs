@@ -30,12 +30,17 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     let mut model = model::load(model, console)?;
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
-    let whole = match common.format {
-        OutputFormat::Text => as_text(&model),
-        OutputFormat::Json => as_json(&model, &errors),
-    };
+    let whole = facts(&model, &errors, common.format);
     let line = format!("{}, {}", counted(model.graph().layers(), "layer"), counted(errors.len(), "error"));
     Ok(Answer { whole, line, outcome: Outcome::finding(!errors.is_empty()), model })
+}
+
+/// All that was inferred, errors included.
+pub fn facts(model: &Model, errors: &[Located], format: OutputFormat) -> String {
+    match format {
+        OutputFormat::Text => as_text(model),
+        OutputFormat::Json => as_json(model, errors),
+    }
 }
 
 fn as_json(model: &Model, errors: &[Located]) -> String {

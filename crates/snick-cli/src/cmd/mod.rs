@@ -1,18 +1,18 @@
 //! The verbs, one file each.
 
 mod bench;
-mod canon;
+pub mod canon;
 mod check;
 mod convert;
-mod cost;
-mod diff;
+pub mod cost;
+pub mod diff;
 mod explain;
-mod infer;
+pub mod infer;
 mod inspect;
 mod ops;
 mod reduce;
 mod run;
-mod why;
+pub mod why;
 
 use clap::Subcommand;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{ExplainedError, Model, Place, Suggestion, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode};
+use snick::{Diagnostic, ExplainedError, Model, Place, Suggestion, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode};
 use snick_ir::Located;
 use snick_ir::text::Escaped;
 
@@ -37,24 +37,28 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
     errors.iter().for_each(|error| console.located(error));
     let text = match &options.target {
-        Some(target) => explain_target(&model, target, common)?,
-        None => {
-            let unknowns = model.why_unknown();
-            match common.format {
-                OutputFormat::Text => unknowns_text(&unknowns),
-                OutputFormat::Json => unknowns_json(&unknowns),
-            }
-        }
+        Some(target) => of_target(&model, target, common.format)?,
+        None => of_unknown(&model, common.format),
     };
     console.print(&text)?;
     Ok(Outcome::finding(!errors.is_empty()))
 }
 
-fn explain_target(model: &Model, target: &str, common: &Common) -> Result<String, Failure> {
+/// Where the sizes without an upper bound come from.
+pub fn of_unknown(model: &Model, format: OutputFormat) -> String {
+    let unknowns = model.why_unknown();
+    match format {
+        OutputFormat::Text => unknowns_text(&unknowns),
+        OutputFormat::Json => unknowns_json(&unknowns),
+    }
+}
+
+/// Where an output, or a part of it, comes from.
+pub fn of_target(model: &Model, target: &str, format: OutputFormat) -> Result<String, snick::Error> {
     let target = model.target(target)?;
     let parts: Vec<ValuePart> = target.parts(model);
     let answers: Vec<Why> = parts.into_iter().map(|part| model.why(part)).collect::<Result<_, _>>()?;
-    if common.format == OutputFormat::Text {
+    if format == OutputFormat::Text {
         let texts: Vec<String> = answers.iter().map(Why::to_string).collect();
         return Ok(match texts.is_empty() {
             true => "the output is a scalar, and its value is not known before a run\n".to_string(),
@@ -144,12 +148,21 @@ fn explain_error(
             count => format!("no error {number}; inference finds {count}, counted from 1"),
         })
     })?;
+    console.print(&of_error(model, error, common.format)?)?;
+    Ok(Outcome::Finding)
+}
+
+/// Where the operands of an error of inference come from.
+pub fn of_error(
+    model: &Model,
+    error: impl Into<Diagnostic>,
+    format: OutputFormat,
+) -> Result<String, snick::Error> {
     let explained = model.why_error(&error.into())?;
-    console.print(&match common.format {
+    Ok(match format {
         OutputFormat::Text => error_text(&explained),
         OutputFormat::Json => error_json(&explained),
-    })?;
-    Ok(Outcome::Finding)
+    })
 }
 
 fn error_text(explained: &ExplainedError) -> String {

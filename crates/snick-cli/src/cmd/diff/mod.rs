@@ -8,7 +8,7 @@ mod run;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use snick::{DiffOptions, Graph, Model, ModelDiff};
+use snick::{DiffOptions, Graph, Limits, Model, ModelDiff};
 
 use self::run::RunDiff;
 
@@ -71,11 +71,19 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     run.iter().flat_map(|run| &run.errors).for_each(|error| console.located(error));
     let answer = Answer { diff, run, graphs: [a.graph(), b.graph()] };
     let files = [&options.a, &options.b].map(|path| path.display().to_string());
-    console.print(&match common.format {
-        OutputFormat::Text => as_text::write(&answer, &files, console),
-        OutputFormat::Json => as_json::write(&answer),
-    })?;
+    console.print(&answer.render(&files, common.format, console))?;
     Ok(Outcome::finding(!answer.is_equal()))
+}
+
+/// How two inferred models differ, which `names` are those of.
+pub fn between(
+    [a, b]: [&Model; 2],
+    names: &[String; 2],
+    format: OutputFormat,
+) -> Result<String, snick::Error> {
+    let diff = snick::diff(a, b, &DiffOptions::new())?;
+    let answer = Answer { diff, run: None, graphs: [a.graph(), b.graph()] };
+    Ok(answer.render(names, format, &Console::silent(Limits::new())))
 }
 
 /// How two models differ, and what they compute.
@@ -86,6 +94,13 @@ struct Answer<'g> {
 }
 
 impl Answer<'_> {
+    fn render(&self, files: &[String; 2], format: OutputFormat, console: &Console) -> String {
+        match format {
+            OutputFormat::Text => as_text::write(self, files, console),
+            OutputFormat::Json => as_json::write(self),
+        }
+    }
+
     fn is_equal(&self) -> bool {
         self.diff.is_equal() && self.run.as_ref().is_none_or(RunDiff::is_equal)
     }

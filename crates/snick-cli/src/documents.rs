@@ -1,0 +1,110 @@
+//! What verbs answer about models in memory: the text and the JSON of the command line, for programs that hold a model.
+
+use snick::{Diagnostic, Error, Limits, Located, Model};
+
+use crate::cli::console::Failure;
+use crate::cli::options::OutputFormat::{Json, Text};
+use crate::cmd::{canon, cost, diff, infer, why};
+
+/// The layers that the text of a cost lists.
+const TOP_LAYERS: usize = 10;
+
+/// An answer in both formats.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  %y = Result-1(%x)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let why = snick_cli::documents::why(&model, "x:0:0")?;
+/// assert!(why.json.starts_with("{\"schema\":\"snick.why/1\""));
+/// assert!(why.text.starts_with("x axis 0 = N"));
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Document {
+    /// As `--format json` prints it.
+    pub json: String,
+    /// As people read it.
+    pub text: String,
+}
+
+/// `snick infer --format json`: all facts of an inferred model that has `errors`.
+pub fn infer_json(model: &Model, errors: &[Located]) -> String {
+    infer::facts(model, errors, Json)
+}
+
+/// `snick why MODEL TARGET`.
+///
+/// # Errors
+/// [`Error::NoOutput`].
+pub fn why(model: &Model, target: &str) -> Result<Document, Error> {
+    Ok(Document { json: why::of_target(model, target, Json)?, text: why::of_target(model, target, Text)? })
+}
+
+/// `snick why MODEL --unknown`.
+pub fn why_unknown(model: &Model) -> Document {
+    Document { json: why::of_unknown(model, Json), text: why::of_unknown(model, Text) }
+}
+
+/// `snick why MODEL --error`, for one of the errors of the model.
+///
+/// # Errors
+/// An error of another model.
+pub fn why_error(model: &Model, error: &Diagnostic) -> Result<Document, Error> {
+    let of = |format| why::of_error(model, error.clone(), format);
+    Ok(Document { json: of(Json)?, text: of(Text)? })
+}
+
+/// `snick cost MODEL`.
+///
+/// # Errors
+/// A cycle of layers.
+pub fn cost(model: &Model) -> Result<Document, Error> {
+    let of = |format| cost::answer(model, format, TOP_LAYERS);
+    Ok(Document { json: of(Json)?, text: of(Text)? })
+}
+
+/// `snick diff A B` of two inferred models.
+///
+/// # Errors
+/// A cycle of layers.
+pub fn diff(a: &Model, b: &Model) -> Result<Document, Error> {
+    let names = ["a", "b"].map(String::from);
+    let of = |format| diff::between([a, b], &names, format);
+    Ok(Document { json: of(Json)?, text: of(Text)? })
+}
+
+/// `snick canon MODEL`, which changes the inferred model; with `is_verified`, `--verify`.
+///
+/// # Errors
+/// The message of a limit that was reached; the model is sound then, but rewritten in part.
+pub fn canonicalise(model: &mut Model, is_verified: bool, limits: Limits) -> Result<Document, CanonError> {
+    let canonical = canon::of_model(model, is_verified, limits)?;
+    Ok(Document { json: canonical.as_json(model), text: canonical.as_text(model, false) })
+}
+
+/// Why a model cannot be brought into canonical form, or not be verified.
+#[derive(thiserror::Error, Debug)]
+#[non_exhaustive]
+pub enum CanonError {
+    /// A limit was reached.
+    #[error("{0}")]
+    Limit(String),
+    /// Layers with errors, which keep both forms from running.
+    #[error(transparent)]
+    Invalid(#[from] Error),
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<Failure> for CanonError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Limit(message) => Self::Limit(message),
+            Failure::Layers(diagnostics) => Self::Invalid(Error::Invalid { diagnostics }),
+            other => Self::Other(other.to_string()),
+        }
+    }
+}

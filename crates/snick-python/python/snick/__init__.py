@@ -1,0 +1,59 @@
+"""Read, infer, canonicalise, run and write OpenVINO IR and ONNX models, without the OpenVINO runtime.
+
+>>> import numpy as np, snick
+>>> model = snick.parse('''snick 1
+... graph "g" {
+...   %x = Parameter-1 {element_type: f32, shape: "N,3"}
+...   %r = ReLU-1(%x)
+...   %y = Result-1(%r)
+... }''')
+>>> model.outputs["y"].dtype, model.outputs["y"].shape
+(DType('f32'), Shape('[N,3]'))
+>>> model.run({"x": np.array([[-1, 2, 3]], np.float32)})["y"]
+array([[0., 2., 3.]], dtype=float32)
+"""
+
+from ._answers import Answer, Cost, Data, Diff, Finding, Findings, Report, Why
+from ._dtypes import DType
+from ._errors import Error, InferError, LayerError, LimitError, ReadError, RunError
+from ._load import diff, load, parse, to_openvino
+from ._model import Inference, Layer, Layers, Model, Output, Outputs, Port, Ports, Session, Source
+from ._sequences import Named, Shape, Symbol, Symbols
+from ._snick import __version__
+
+__all__ = [
+    "Answer",
+    "Cost",
+    "DType",
+    "Data",
+    "Diff",
+    "Error",
+    "Finding",
+    "Findings",
+    "InferError",
+    "Inference",
+    "Layer",
+    "LayerError",
+    "Layers",
+    "LimitError",
+    "Model",
+    "Named",
+    "Output",
+    "Outputs",
+    "Port",
+    "Ports",
+    "ReadError",
+    "Report",
+    "RunError",
+    "Session",
+    "Shape",
+    "Source",
+    "Symbol",
+    "Symbols",
+    "Why",
+    "__version__",
+    "diff",
+    "load",
+    "parse",
+    "to_openvino",
+]

@@ -1,0 +1,157 @@
+"""The exceptions, with data."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Type
+
+
+class LayerError(NamedTuple):
+    """An error of one layer: a code of ``snick explain``, the layer, its operation, its place, and what is wrong."""
+
+    code: str
+    layer: str
+    op: str
+    loc: Optional[str]
+    message: str
+
+
+class Error(Exception):
+    """Why a call failed. All exceptions of snick derive from it.
+
+    >>> import snick
+    >>> try:
+    ...     snick.load("missing.xml")
+    ... except snick.Error as error:
+    ...     print(isinstance(error, snick.ReadError), error.code, error)
+    True S001 cannot read missing.xml: No such file or directory (os error 2)
+
+    Where a built-in exception says the same, the exception is one, too: a missing file is a ``FileNotFoundError``, a
+    name that the model does not have a ``KeyError``, an input of another dtype a ``TypeError``, and an input of
+    another shape a ``ValueError``.
+    """
+
+    message: str
+    """What is wrong, and what to do."""
+    code: str
+    """A code that stays the same whatever the message says; those of findings are those of ``check``."""
+    layer: Optional[str]
+    """The name of the layer; ``None`` if the error is about none."""
+    op: Optional[str]
+    """The operation type of the layer."""
+    loc: Optional[str]
+    """Line and column of the layer in the file, ``"12:5"``."""
+    errors: Tuple[LayerError, ...]
+    """The errors of all layers, this one first."""
+
+    def __init__(
+        self,
+        message: str = "",
+        code: str = "S020",
+        layer: Optional[str] = None,
+        op: Optional[str] = None,
+        loc: Optional[str] = None,
+        errors: Sequence[LayerError] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.layer = layer
+        self.op = op
+        self.loc = loc
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self), (self.message, self.code, self.layer, self.op, self.loc, self.errors)
+
+
+class ReadError(Error):
+    """A model that cannot be read."""
+
+
+class InferError(Error):
+    """Layers whose shapes or types contradict each other, or an input shape that cannot be set."""
+
+
+class RunError(Error):
+    """An input that does not fit, or a layer that fails in a run."""
+
+
+class LimitError(Error):
+    """A limit of ``load(limits=...)`` was reached."""
+
+
+class MissingFileError(ReadError, FileNotFoundError):
+    """A model, or a file beside it, that is not there."""
+
+
+class MissingFolderError(Error, FileNotFoundError):
+    """A file to write whose folder is not there."""
+
+
+class InputNameError(RunError, KeyError):
+    """A name that no input of the model has."""
+
+
+class InputTypeError(RunError, TypeError):
+    """An array of a dtype that is not that of the input."""
+
+
+class InputValueError(RunError, ValueError):
+    """An array of a shape that is not that of the input, or an input that is missing or given twice."""
+
+
+class ShapeNameError(InferError, KeyError):
+    """A shape for an input that the model does not have."""
+
+
+class ShapeValueError(InferError, ValueError):
+    """An input shape that cannot be set."""
+
+
+class NotFoundError(Error, KeyError):
+    """A layer, an output or an axis that the model does not have."""
+
+
+class ArgumentError(Error, ValueError):
+    """A file to write whose extension names no format."""
+
+
+class UnreadableArgumentError(ReadError, ValueError):
+    """Bytes and weights that do not go together."""
+
+
+_CLASSES: Dict[Tuple[str, Optional[str]], Type[Error]] = {
+    ("ReadError", "FileNotFoundError"): MissingFileError,
+    ("ReadError", "ValueError"): UnreadableArgumentError,
+    ("Error", "FileNotFoundError"): MissingFolderError,
+    ("RunError", "KeyError"): InputNameError,
+    ("RunError", "TypeError"): InputTypeError,
+    ("RunError", "ValueError"): InputValueError,
+    ("InferError", "KeyError"): ShapeNameError,
+    ("InferError", "ValueError"): ShapeValueError,
+    ("Error", "KeyError"): NotFoundError,
+    ("Error", "ValueError"): ArgumentError,
+    ("ReadError", None): ReadError,
+    ("InferError", None): InferError,
+    ("RunError", None): RunError,
+    ("LimitError", None): LimitError,
+}
+
+
+def _make(
+    name: str,
+    also: Optional[str],
+    code: str,
+    message: str,
+    layers: Sequence[Tuple[str, str, str, Optional[str], str]],
+) -> Error:
+    """The exception of an error in Rust."""
+    of_class = _CLASSES.get((name, also)) or _CLASSES.get((name, None)) or Error
+    errors = [LayerError(*layer) for layer in layers]
+    if not errors:
+        return of_class(message, code)
+    first = errors[0]
+    return of_class(message, code, first.layer or None, first.op or None, first.loc, errors)

@@ -1,0 +1,697 @@
+"""Models."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _snick
+from ._answers import Cost, Data, Finding, Findings, Report, Why
+from ._dtypes import DType, _as_array
+from ._errors import LayerError, _make
+from ._sequences import Named, Shape, Symbol, Symbols
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas
+
+    Array = np.ndarray[Any, Any]
+
+Shapes = Union[str, Mapping[Any, Any], Sequence[Any]]
+"""Input shapes: ``"x[N,3],mask[N]"``, ``{"x": ["N", 3], "mask": "[N]"}``, or that of the only input."""
+
+
+class _Value:
+    """What is known of a value."""
+
+    __slots__ = ("dtype", "shape", "symbols")
+
+    dtype: DType
+    """The element type."""
+    shape: Shape
+    """The shape."""
+    symbols: Symbols
+    """The symbols in the shape, with their intervals."""
+
+    def __init__(self, fact: _snick.Fact) -> None:
+        element_type, dims, text, symbolic, symbols = fact
+        self.dtype = DType(element_type)
+        self.shape = Shape(dims, text, symbolic)
+        self.symbols = Symbols([Symbol(*symbol) for symbol in symbols])
+
+    @property
+    def element_type(self) -> str:
+        """The OpenVINO name of the element type."""
+        return self.dtype.name
+
+
+class Port(_Value):
+    """An input or an output of a model."""
+
+    __slots__ = ("name", "names", "public_name")
+
+    name: str
+    """The name of its layer."""
+    names: List[str]
+    """The tensor names, by which it is found, too."""
+    public_name: str
+    """The name that users know it by: the first tensor name, or that of the layer."""
+
+    def __init__(self, port: _snick.Port) -> None:
+        self.name, self.public_name, self.names, fact = port
+        super().__init__(fact)
+
+    def __repr__(self) -> str:
+        return f"Port({self.name!r}: {self.dtype}{self.shape.symbolic})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Port):
+            return NotImplemented
+        return (self.name, self.names, self.dtype, self.shape) == (other.name, other.names, other.dtype, other.shape)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Ports(Named[Port]):
+    """The inputs or the outputs of a model, by index, by layer name and by tensor name."""
+
+    def __init__(self, ports: Sequence[Port], kind: str) -> None:
+        by_name: Dict[str, int] = {}
+        for name_of in (lambda port: [port.name], lambda port: port.names):
+            for index, port in enumerate(ports):
+                for name in name_of(port):
+                    by_name.setdefault(name, index)
+        super().__init__(len(ports), lambda index: ports[index], by_name.get, kind)
+
+
+class Output(_Value):
+    """An output of a layer."""
+
+    __slots__ = ("port", "names", "_known")
+
+    port: int
+    """Its number in the file."""
+    names: List[str]
+    """Its tensor names."""
+
+    def __init__(self, output: Tuple[int, List[str], _snick.Fact], known: Any) -> None:
+        self.port, self.names, fact = output
+        self._known = known
+        super().__init__(fact)
+
+    @property
+    def value(self) -> Optional["Array"]:
+        """The elements, if inference knows all of them, as it does those of constants; a copy."""
+        model, layer, index = self._known
+        known: Optional["Array"] = model.value(layer, index)
+        return known
+
+    def __repr__(self) -> str:
+        return f"Output({self.port}: {self.dtype}{self.shape.symbolic})"
+
+
+class Source(NamedTuple):
+    """The output that an input of a layer reads."""
+
+    layer: str
+    port: int
+
+
+class Layer:
+    """A layer."""
+
+    __slots__ = ("index", "name", "op", "version", "loc", "attributes", "inputs", "outputs", "opaque")
+
+    index: int
+    """Its place in ``Model.layers``."""
+    name: str
+    """Its name."""
+    op: str
+    """The operation type."""
+    version: str
+    """The operation set."""
+    loc: Optional[str]
+    """Line and column in the file."""
+    attributes: Dict[str, Any]
+    """The attributes; elements of constants are ``outputs[0].value``."""
+    inputs: List[Optional[Source]]
+    """What its inputs read; ``None`` for one that is left out."""
+    outputs: List[Output]
+    """Its outputs."""
+    opaque: bool
+    """Whether snick does not know the operation, so that shapes are those of the file."""
+
+    def __init__(self, model: _snick.Model, index: int) -> None:
+        layer = model.layer(index)
+        self.index = index
+        self.name, self.op, self.version, self.loc, self.attributes, inputs, outputs, self.opaque = layer
+        self.inputs = [None if source is None else Source(*source) for source in inputs]
+        self.outputs = [Output(output, (model, index, at)) for at, output in enumerate(outputs)]
+
+    @property
+    def type(self) -> str:
+        """The operation type."""
+        return self.op
+
+    @property
+    def attrs(self) -> Dict[str, Any]:
+        """The attributes."""
+        return self.attributes
+
+    @property
+    def dtype(self) -> DType:
+        """The element type of its first output."""
+        return self.outputs[0].dtype
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of its first output."""
+        return self.outputs[0].shape
+
+    @property
+    def symbols(self) -> Symbols:
+        """The symbols in the shape of its first output."""
+        return self.outputs[0].symbols
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layer):
+            return NotImplemented
+        return (self.index, self.name, self.op, self.loc) == (other.index, other.name, other.op, other.loc)
+
+    def __hash__(self) -> int:
+        return hash((self.index, self.name))
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"{output.dtype}{output.shape.symbolic}" for output in self.outputs)
+        return f"Layer({self.name!r}: {self.op} -> {outputs})"
+
+
+class Layers(Named[Layer]):
+    """The layers in the order of the file, those of bodies aside; by index and by name."""
+
+    def __init__(self, model: _snick.Model) -> None:
+        super().__init__(model.layer_count(), lambda index: Layer(model, index), model.find, "layer")
+
+    def _rows(self, most: Optional[int] = None) -> List[Tuple[Any, ...]]:
+        layers = self if most is None else self[:most]
+        return [
+            (
+                layer.name,
+                layer.op,
+                layer.version,
+                layer.loc,
+                layer.outputs[0].dtype.name if layer.outputs else None,
+                " ".join(output.shape.symbolic for output in layer.outputs),
+            )
+            for layer in layers
+        ]
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A table with a row a layer, where pandas is installed."""
+        import pandas
+
+        return pandas.DataFrame(self._rows(), columns=list(_COLUMNS))
+
+    def _repr_html_(self) -> str:
+        from ._html import _MOST_ROWS, table
+
+        more = f"<p>and {len(self) - _MOST_ROWS} more</p>" if len(self) > _MOST_ROWS else ""
+        return table(_COLUMNS, self._rows(_MOST_ROWS)) + more
+
+
+_COLUMNS = ("name", "op", "version", "loc", "dtype", "shape")
+
+
+class Outputs(Dict[str, Any]):
+    """The outputs of a run by the names of their Result layers; a tensor name finds its output, too."""
+
+    def __init__(self, outputs: Sequence[Tuple[List[str], Any]]) -> None:
+        super().__init__((names[0], array) for names, array in outputs)
+        self._aliases = {name: names[0] for names, _ in reversed(outputs) for name in names[1:]}
+
+    def __missing__(self, name: str) -> Any:
+        if name in self._aliases:
+            return super().__getitem__(self._aliases[name])
+        raise KeyError(f"no output named `{name}`; the model has {', '.join(self)}")
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self._aliases
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The output of a name, or ``default``."""
+        return self[name] if name in self else default
+
+    def __reduce__(self) -> Any:
+        extra: Dict[str, List[str]] = {}
+        for alias, name in self._aliases.items():
+            extra.setdefault(name, []).append(alias)
+        return Outputs, ([([name, *extra.get(name, [])], array) for name, array in self.items()],)
+
+
+def _arrays(inputs: Optional[Mapping[Any, Any]]) -> Dict[str, "Array"]:
+    """The arrays by names; an index is a name, too."""
+    arrays: Dict[str, "Array"] = {}
+    for name, value in (inputs or {}).items():
+        try:
+            arrays[str(name)] = _as_array(value)
+        except TypeError as error:
+            raise _make("RunError", "TypeError", "S020", f"input `{name}`: {error}", []) from error
+    return arrays
+
+
+def _threads(threads: Optional[int]) -> int:
+    if threads is not None and threads < 1:
+        raise ValueError(f"{threads} threads; expected at least 1")
+    return threads or 0
+
+
+class Session:
+    """A model made ready to run any number of times. Variables keep their values from run to run."""
+
+    def __init__(self, session: _snick.Session) -> None:
+        self._session = session
+
+    def run(self, inputs: Optional[Mapping[Any, Any]] = None, *, threads: Optional[int] = None) -> Outputs:
+        """As :meth:`Model.run`; variables keep their values for the next run.
+
+        Several threads may run one session; runs of a model that has variables wait for each other.
+        """
+        return Outputs(self._session.run(_arrays(inputs), _threads(threads)))
+
+    @property
+    def state(self) -> Dict[str, "Array"]:
+        """The values of the variables by their ids, as copies; none before the first run. They can be set, too."""
+        return dict(self._session.state())
+
+    @state.setter
+    def state(self, values: Mapping[str, Any]) -> None:
+        self._session.set_state(_arrays(values))
+
+    def reset(self) -> None:
+        """Forgets the values of variables: the next run is like the first."""
+        self._session.reset()
+
+
+class Inference:
+    """What inference found. Items are the keys of ``snick infer --format json``: ``inference["nodes"]``."""
+
+    inputs: Ports
+    """The inputs."""
+    outputs: Ports
+    """The outputs."""
+    errors: List[LayerError]
+    """The errors of layers; empty if there are none."""
+
+    def __init__(self, model: _snick.Model) -> None:
+        self._model = model
+        self._document: Optional[Data] = None
+        self.errors = [LayerError(*error) for error in model.infer()]
+        self.inputs = Ports([Port(port) for port in model.inputs()], "input")
+        self.outputs = Ports([Port(port) for port in model.outputs()], "output")
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors."""
+        return not self.errors
+
+    @property
+    def layers(self) -> Layers:
+        """All layers."""
+        return Layers(self._model)
+
+    @property
+    def symbols(self) -> Symbols:
+        """All symbols that occur in shapes, with their intervals."""
+        found = [port.symbols for ports in (self.inputs, self.outputs) for port in ports]
+        by_name = {str(symbol): symbol for symbols in found for symbol in symbols}
+        return Symbols(list(by_name.values()))
+
+    def to_dict(self) -> Data:
+        """The document of ``snick infer --format json``."""
+        if self._document is None:
+            import json
+
+            self._document = json.loads(self._model.infer_json(), object_hook=Data)
+        assert self._document is not None
+        return self._document
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_dict()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.to_dict()
+
+    def __repr__(self) -> str:
+        return f"Inference(inputs={self.inputs}, outputs={self.outputs}, errors={len(self.errors)})"
+
+    def _keep(self) -> None:
+        """Keeps what was found: the model is about to change."""
+        self._model = self._model.copy()
+
+
+class Model:
+    """A model: made by :func:`snick.load`.
+
+    It is inferred when that is first needed. Shapes and ``canonicalise`` change it; several threads may use it.
+
+    >>> import numpy as np, snick
+    >>> model = snick.parse('''snick 1
+    ... graph "crop" {
+    ...   %x = Parameter-1 {element_type: i64, shape: "N"}
+    ...   %start = Const-1 i64[1] <1>
+    ...   %stop = Const-1 i64[1] <-1>
+    ...   %step = Const-1 i64[1] <1>
+    ...   %slice = Slice-8(%x, %start, %stop, %step)
+    ...   %y = Result-1(%slice)
+    ... }''')
+    >>> model.outputs["y"]
+    Port('y': i64[max(N-2,0)])
+    >>> model.run({"x": np.array([1, 2, 3, 4])})["y"]
+    array([2, 3])
+    """
+
+    def __init__(self, model: _snick.Model) -> None:
+        self._model = model
+        self._inference: Optional["weakref.ref[Inference]"] = None
+
+    def _changing(self) -> _snick.Model:
+        """The model in Rust, which is about to change."""
+        inference = self._inference() if self._inference is not None else None
+        if inference is not None:
+            inference._keep()
+        self._inference = None
+        return self._model
+
+    @property
+    def name(self) -> str:
+        """The name of the graph."""
+        return self._model.name
+
+    @property
+    def files(self) -> List[str]:
+        """The files that it was read from: the model, its weights, external data."""
+        return [str(path) for path in self._model.files]
+
+    @property
+    def notes(self) -> List[str]:
+        """Notes of the reader, for example that the weights were not found."""
+        return self._model.notes
+
+    @property
+    def inputs(self) -> Ports:
+        """The inputs: ``name``, ``dtype``, ``shape`` and ``symbols`` of each."""
+        return Ports([Port(port) for port in self._model.inputs()], "input")
+
+    @property
+    def outputs(self) -> Ports:
+        """The outputs: ``name``, ``dtype``, ``shape`` and ``symbols`` of each."""
+        return Ports([Port(port) for port in self._model.outputs()], "output")
+
+    @property
+    def layers(self) -> Layers:
+        """The layers in the order of the file, by index and by name; ``to_pandas()`` is a table of them."""
+        return Layers(self._model)
+
+    @property
+    def errors(self) -> List[LayerError]:
+        """The errors of layers that :meth:`infer` raises."""
+        return [LayerError(*error) for error in self._model.infer()]
+
+    def infer(self, shapes: Optional[Shapes] = None, *, check: bool = True) -> Inference:
+        """Sets input shapes, if they are given, and infers the types and shapes of all layers.
+
+        ``shapes`` is a text as the command line takes it, ``"x[N,3,H=32..64]"``; or a mapping of names or indices of
+        inputs to texts or sequences; or the shape of the only input. In a sequence, ``None`` and ``-1`` are open, a pair
+        is an interval, and a text is a symbol or an expression. The model keeps the shapes.
+
+        >>> import snick
+        >>> model = snick.parse('''snick 1
+        ... graph "g" {
+        ...   %x = Parameter-1 {element_type: f32, shape: "?,?"}
+        ...   %y = Result-1(%x)
+        ... }''')
+        >>> model.infer(shapes={"x": ["N", (32, 64)]}).outputs["y"].shape
+        Shape('[N,s1]')
+
+        Raises ``InferError`` for a shape that cannot be set, which leaves all shapes as they were, and, unless ``check``
+        is false, if layers have errors; ``errors`` of the exception has all of them.
+        """
+        if shapes is not None:
+            self._changing().reshape(_specification(shapes))
+        if check:
+            self._model.raise_errors()
+        inference = Inference(self._model)
+        self._inference = weakref.ref(inference)
+        return inference
+
+    def run(
+        self,
+        inputs: Optional[Mapping[Any, Any]] = None,
+        canon: bool = False,
+        threads: Optional[int] = None,
+    ) -> Outputs:
+        """Runs on arrays by the names of inputs: layer names, tensor names or indices.
+
+        Arrays of numpy, and of whatever has DLPack, are read where they are, views with any strides included; they must
+        not be written to during the run, which releases the GIL. An array of another dtype is an error; nothing is
+        converted. bf16 and f8 are dtypes of ``ml_dtypes``, or their bits as ``uint16`` and ``uint8``; elements of less
+        than a byte are the ``uint8`` of their packed bytes, or a dtype of ``ml_dtypes``. Texts are arrays of ``str``.
+
+        The outputs may be written to, and share memory with nothing. ``canon`` runs the canonical form, ``threads`` is
+        the number of threads (one, if it is left out), which changes no bit of the outputs. Variables begin without
+        values; :meth:`session` keeps them.
+
+        Raises ``RunError``, ``LimitError``.
+        """
+        return Outputs(self._model.run(_arrays(inputs), _threads(threads), canon))
+
+    def __call__(self, inputs: Optional[Mapping[Any, Any]] = None) -> Outputs:
+        """As :meth:`run`."""
+        return self.run(inputs)
+
+    def session(self, canon: bool = False) -> Session:
+        """The model made ready to run any number of times; it keeps the variables of the model.
+
+        >>> import numpy as np, snick
+        >>> session = snick.parse('''snick 1
+        ... graph "sum" {
+        ...   %x = Parameter-1 {element_type: f32, shape: "2"}
+        ...   %old = ReadValue-6(%x) {variable_id: "sum", variable_type: f32, variable_shape: "2"}
+        ...   %new = Add-1(%old, %x) {auto_broadcast: "numpy"}
+        ...   %put = Assign-6(%new) {variable_id: "sum"}
+        ...   %y = Result-1(%new)
+        ... }''').session()
+        >>> one = np.ones(2, np.float32)
+        >>> session.run({"x": one})["y"], session.run({"x": one})["y"]
+        (array([2., 2.], dtype=float32), array([3., 3.], dtype=float32))
+        >>> session.state
+        {'sum': array([3., 3.], dtype=float32)}
+        """
+        return Session(self._model.session(canon))
+
+    def canonicalise(self, verify: bool = False) -> Report:
+        """Brings the model into canonical form, in which ``slice`` is the only operation of the slice family. ``verify``
+        runs it before and after, on random inputs, and compares the bytes: ``verified`` of the report is true, false, or
+        ``None`` if it could not run.
+
+        >>> import snick
+        >>> model = snick.parse('''snick 1
+        ... graph "crop" {
+        ...   %x = Parameter-1 {element_type: i64, shape: "N"}
+        ...   %start = Const-1 i64[1] <1>
+        ...   %stop = Const-1 i64[1] <-1>
+        ...   %step = Const-1 i64[1] <1>
+        ...   %slice = Slice-8(%x, %start, %stop, %step)
+        ...   %y = Result-1(%slice)
+        ... }''')
+        >>> report = model.canonicalise(verify=True)
+        >>> report.slice_like_before, report.slice_after, report.left, report.verified
+        (1, 1, [], True)
+        """
+        return Report(self._changing().canonicalise(verify))
+
+    canonicalize = canonicalise
+
+    def why(
+        self,
+        target: Union[str, Layer, Port, None] = None,
+        port: Optional[int] = None,
+        axis: Optional[int] = None,
+        *,
+        unknown: bool = False,
+        error: Optional[int] = None,
+    ) -> Why:
+        """Where a size comes from: ``"layer:port:axis"``, ``"layer"`` for all of them, or a tensor name. With
+        ``unknown``, where all sizes without an upper bound come from; with ``error``, from 1, where the operands of an
+        error of inference do.
+
+        >>> import snick
+        >>> model = snick.parse('''snick 1
+        ... graph "g" {
+        ...   %x = Parameter-1 {element_type: f32, shape: "N,3"}
+        ...   %at = NonZero-3(%x) {output_type: i64}
+        ...   %y = Result-1(%at)
+        ... }''')
+        >>> why = model.why("at:0:1")
+        >>> why.tree.role, why.tree.reason
+        ('data', 'one for each element that is not 0')
+        """
+        if unknown:
+            return Why(self._model.why_unknown())
+        if error is not None:
+            return Why(self._model.why_error(error - 1)) if error > 0 else self._no_error(error)
+        if target is None:
+            raise TypeError("why() needs a target, `unknown` or `error`")
+        name = target if isinstance(target, str) else target.name
+        if axis is not None and port is None:
+            port = 0
+        numbers = [str(number) for number in (port, axis) if number is not None]
+        return Why(self._model.why(":".join([name, *numbers])))
+
+    def _no_error(self, error: int) -> Why:
+        raise IndexError(f"no error {error}; errors are counted from 1")
+
+    def check(
+        self, *, select: Sequence[str] = (), ignore: Sequence[str] = (), target_openvino: Optional[str] = None
+    ) -> Findings:
+        """What is wrong with the model, or may be, the worst first. Of a model that is as its file says, what only the
+        file tells is found, too. ``select`` and ``ignore`` are codes, their beginnings, or names.
+
+        >>> import snick
+        >>> model = snick.parse('''snick 1
+        ... graph "g" {
+        ...   %x = Parameter-1 {element_type: f32, shape: "2,3"}
+        ...   %mask = Parameter-1 {element_type: f32, shape: "2,3"}
+        ...   %y = Result-1(%x)
+        ... }''')
+        >>> for finding in model.check():
+        ...     print(finding.code, finding.layer, finding)
+        S016 mask 4:3: warning S016 unused-input: nothing reads the input `mask`
+        """
+        status, found = self._model.check(_codes(select), _codes(ignore), target_openvino)
+        path = (self.files or ["<bytes>"])[0]
+        keys = ("code", "name", "severity", "layer", "op", "loc", "message", "help", "origins")
+        findings = [Finding(zip(keys, values)) for values in found]
+        for finding in findings:
+            finding["layer"], finding["op"] = finding["layer"] or None, finding["op"] or None
+            finding["path"] = path
+        return Findings(findings, status, path)
+
+    def cost(self, shapes: Optional[Shapes] = None) -> Cost:
+        """What a run costs: multiply-accumulates, parameters, bytes and the peak of memory, as numbers, or as texts of
+        expressions of symbols. With ``shapes``, that of a model with these input shapes; this one stays as it is.
+
+        >>> import snick
+        >>> model = snick.parse('''snick 1
+        ... graph "g" {
+        ...   %x = Parameter-1 {element_type: f32, shape: "N,4"}
+        ...   %w = Const-1 f32[4,2] <1, 2, 3, 4, 5, 6, 7, 8>
+        ...   %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}
+        ...   %y = Result-1(%p)
+        ... }''')
+        >>> model.cost().macs, model.cost(shapes="x[3,4]").macs
+        ('8*N', 24)
+        """
+        if shapes is None:
+            return Cost(self._model.cost())
+        other = self.copy()
+        other.infer(shapes)
+        return other.cost()
+
+    def diff(self, other: "Model") -> Any:
+        """As :func:`snick.diff`."""
+        from ._load import diff
+
+        return diff(self, other)
+
+    def save(self, path: Union[str, "os.PathLike[str]"], *, slice_as: Optional[str] = None) -> None:
+        """Writes the model in the format of the extension: ``.xml`` (with ``.bin``), ``.onnx``, ``.snick``, ``.mlir``,
+        ``.json`` (DirectML), ``.dot`` or ``.svg``. ``slice_as="StridedSlice"`` is for readers of an IR that are older than
+        opset8. Raises ``Error`` for what the format cannot say."""
+        if slice_as not in (None, "Slice", "StridedSlice"):
+            raise ValueError(f"slice_as is {slice_as!r}, expected 'Slice' or 'StridedSlice'")
+        self._model.save(os.fspath(path), slice_as == "StridedSlice")
+
+    def text(self) -> str:
+        """The text form, in which weights are digests."""
+        return self._model.text()
+
+    def picture(self, depth: Optional[int] = None, around: Optional[str] = None) -> str:
+        """A picture as SVG; of scopes down to ``depth``, or of what is near the layer ``around``."""
+        return self._model.picture(depth, around)
+
+    def report(self, path: Union[str, "os.PathLike[str]", None] = None) -> str:
+        """A self-contained page of HTML about the model; written to ``path``, too, if it is given."""
+        from ._html import page
+
+        text = page(self)
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+    def copy(self) -> "Model":
+        """A model that changes on its own. It shares memory until one of them changes."""
+        return Model(self._model.copy())
+
+    def __copy__(self) -> "Model":
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> "Model":
+        return self.copy()
+
+    def __eq__(self, other: object) -> bool:
+        return self._model.equals(other._model) if isinstance(other, Model) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r}, {len(self.layers)} layers)"
+
+    def _repr_html_(self) -> str:
+        from ._html import model
+
+        return model(self)
+
+
+def _codes(codes: Union[str, Sequence[str]]) -> List[str]:
+    return codes.split(",") if isinstance(codes, str) else list(codes)
+
+
+def _dim(dim: Any) -> str:
+    """A dim of a shape as the command line writes it."""
+    if dim is None or (isinstance(dim, int) and dim == -1):
+        return "?"
+    if dim is ...:
+        return "..."
+    if isinstance(dim, (tuple, list)):
+        least, most = dim
+        return f"{least or 0}..{'' if most is None else most}"
+    if isinstance(dim, str):
+        return dim
+    return str(dim.__index__())
+
+
+def _dims(shape: Any) -> str:
+    if isinstance(shape, Shape):
+        shape = tuple(shape)
+    if isinstance(shape, str):
+        text = shape.strip()
+        return text if text.startswith("[") else f"[{text}]"
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    return f"[{','.join(map(_dim, shape))}]"
+
+
+def _specification(shapes: Shapes) -> str:
+    """Input shapes as the command line writes them."""
+    if isinstance(shapes, str):
+        return shapes
+    try:
+        if isinstance(shapes, Mapping):
+            return ",".join(f"{name}{_dims(shape)}" for name, shape in shapes.items())
+        return _dims(shapes)
+    except (AttributeError, TypeError, ValueError):
+        message = f"the shapes {shapes!r} are not a text, a mapping or a sequence of dims"
+        raise _make("InferError", "ValueError", "S055", message, []) from None

@@ -1,0 +1,173 @@
+"""Sequences whose items have names, and what shapes are made of."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Generic, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union, overload
+
+Dims = Tuple[Optional[str], int, Optional[int]]
+
+
+class Symbol(str):
+    """The name of a size that the model leaves open, with the interval that it lies in."""
+
+    __slots__ = ("min", "max")
+
+    min: int
+    """The least size."""
+    max: Optional[int]
+    """The greatest size; ``None`` if there is none."""
+
+    def __new__(cls, name: str, min: int = 0, max: Optional[int] = None) -> "Symbol":
+        symbol = super().__new__(cls, name)
+        symbol.min, symbol.max = min, max
+        return symbol
+
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.min, self.max)
+
+    @property
+    def interval(self) -> Tuple[int, Optional[int]]:
+        """The least and the greatest size."""
+        return self.min, self.max
+
+
+class Shape(Tuple[Any, ...]):
+    """The dims of a value: a number each, or the text of a size that is not fixed, such as ``N`` or ``(H+1)/2``. A shape
+    whose number of dims is not known is ``(...,)``.
+
+    Its text is that of OpenVINO's PartialShape; :attr:`symbolic` has the expressions. It equals tuples, lists and both
+    texts.
+
+    >>> import snick
+    >>> shape = snick.parse('''snick 1
+    ... graph "g" {
+    ...   %x = Parameter-1 {element_type: f32, shape: "N,3,H=32..64"}
+    ...   %y = Result-1(%x)
+    ... }''').inputs["x"].shape
+    >>> shape
+    Shape('[N,3,H]')
+    >>> str(shape), shape.symbolic, shape.rank, shape[1], shape[2].interval
+    ('[?,3,32..64]', '[N,3,H]', 3, 3, (32, 64))
+    >>> shape == "[?,3,32..64]", shape == ["N", 3, "H"]
+    (True, True)
+    """
+
+    _text: str
+    _symbolic: str
+
+    def __new__(cls, dims: Optional[Sequence[Dims]], text: str, symbolic: str) -> "Shape":
+        items: List[Any] = [...]
+        if dims is not None:
+            items = [least if name is None else Symbol(name, least, most) for name, least, most in dims]
+        shape = super().__new__(cls, items)
+        shape._text, shape._symbolic = text, symbolic
+        return shape
+
+    def __reduce__(self) -> Any:
+        dims: Optional[List[Dims]] = None
+        if self.rank is not None:
+            dims = [(None, d, d) if isinstance(d, int) else (str(d), d.min, d.max) for d in self]
+        return type(self), (dims, self._text, self._symbolic)
+
+    @property
+    def rank(self) -> Optional[int]:
+        """The number of dims; ``None`` if it is not known."""
+        return None if self._text == "[...]" else len(self)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every dim is a number."""
+        return all(isinstance(dim, int) for dim in self)
+
+    @property
+    def symbolic(self) -> str:
+        """The text with the expressions: ``[N,3,(H+1)/2]``."""
+        return self._symbolic
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"Shape({self._symbolic!r})"
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return other.replace(" ", "").replace("-1", "?") in (self._text, self._symbolic)
+        if isinstance(other, list):
+            return tuple(self) == tuple(other)
+        return super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+T = TypeVar("T")
+
+
+class Named(Sequence[T], Generic[T]):
+    """A sequence whose items are found by index, by slice, and by name."""
+
+    def __init__(
+        self, count: int, item: Callable[[int], T], find: Callable[[str], Optional[int]], kind: str
+    ) -> None:
+        self._count = count
+        self._item = item
+        self._find = find
+        self._kind = kind
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, key: Union[int, str]) -> T: ...
+    @overload
+    def __getitem__(self, key: slice) -> List[T]: ...
+    def __getitem__(self, key: Union[int, str, slice]) -> Union[T, List[T]]:
+        if isinstance(key, slice):
+            return [self._item(index) for index in range(*key.indices(self._count))]
+        if isinstance(key, str):
+            found = self._find(key)
+            if found is None:
+                raise KeyError(f"no {self._kind} named `{key}`")
+            return self._item(found)
+        index = key.__index__()
+        if not -self._count <= index < self._count:
+            raise IndexError(f"{self._kind} {index} of {self._count}")
+        return self._item(index % self._count)
+
+    def get(self, name: str, default: Optional[T] = None) -> Optional[T]:
+        """The item of a name, or ``default``."""
+        found = self._find(name)
+        return default if found is None else self._item(found)
+
+    def __contains__(self, item: object) -> bool:
+        if isinstance(item, str):
+            return self._find(item) is not None
+        return any(own == item for own in self)
+
+    def __iter__(self) -> Iterator[T]:
+        return (self._item(index) for index in range(self._count))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (list, tuple, Named)):
+            return list(self) == list(other)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = [repr(item) for item in self[:8]]
+        if self._count > 8:
+            shown.append(f"... of {self._count}")
+        return f"[{', '.join(shown)}]"
+
+
+class Symbols(Named[Symbol]):
+    """The symbols of a shape or a model, by index and by name."""
+
+    def __init__(self, symbols: Sequence[Symbol]) -> None:
+        names = {str(symbol): index for index, symbol in enumerate(symbols)}
+        super().__init__(len(symbols), lambda index: symbols[index], names.get, "symbol")

@@ -1,0 +1,258 @@
+//! Arrays of numpy as tensors and back, without copies where the layout allows.
+#![allow(unsafe_code, reason = "memory that Python owns, and memory that it is given")]
+
+use std::ptr;
+
+use numpy::npyffi::{NPY_ARRAY_WRITEABLE, NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
+use snick::{ElementType, Storage, Tensor, TensorError};
+
+use crate::element_types::{self, ArrayKind};
+
+/// Why an array is no input of an element type.
+pub enum BadArray {
+    /// Its dtype.
+    Type(String),
+    /// Its shape.
+    Shape(String),
+    /// Something that Python raised.
+    Raised(PyErr),
+}
+
+impl From<PyErr> for BadArray {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+impl From<TensorError> for BadArray {
+    fn from(error: TensorError) -> Self {
+        Self::Shape(error.to_string())
+    }
+}
+
+/// The memory of an array, which stays as long as this does.
+struct ArrayMemory {
+    _array: Py<PyUntypedArray>,
+    first: *const u8,
+    len: usize,
+}
+
+// SAFETY: a reference to a Python object may be held and dropped by any thread; pyo3 defers what needs the GIL. The memory
+// is only read.
+unsafe impl Send for ArrayMemory {}
+// SAFETY: as for `Send`: all that it offers is a shared slice.
+unsafe impl Sync for ArrayMemory {}
+
+impl AsRef<[u8]> for ArrayMemory {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `first` and `len` are the extent of the array, whose memory stays while there is a reference to the array.
+        // That nobody writes to it during a run is what the documentation of `Model.run` asks of its callers.
+        unsafe { std::slice::from_raw_parts(self.first, self.len) }
+    }
+}
+
+/// An array as a tensor of `expected`, which has `dims` where the model says so. Nothing is converted; memory is copied if
+/// `is_copied` says so, and where elements are not aligned.
+pub fn to_tensor(
+    array: &Bound<'_, PyUntypedArray>,
+    expected: ElementType,
+    dims: Option<&[usize]>,
+    is_copied: bool,
+) -> Result<Tensor, BadArray> {
+    let dtype = array.dtype();
+    let other = || {
+        let hint = match element_types::is_packed(expected) {
+            true => "; packed elements are given as their bytes, in a uint8 array of one axis",
+            false => "; nothing is converted, so call `.astype` if that is meant",
+        };
+        BadArray::Type(format!("the provided array has elements of type {dtype}, expected {expected}{hint}"))
+    };
+    match element_types::array_kind(&dtype)?.ok_or_else(other)? {
+        ArrayKind::Strings if [ElementType::String, ElementType::Dynamic].contains(&expected) => strings(array),
+        ArrayKind::Unpacked(found, bits) if found == expected => pack(array, found, bits),
+        ArrayKind::Same(ElementType::U8) if element_types::is_packed(expected) => {
+            packed(array, expected, dims)
+        }
+        ArrayKind::Same(found)
+            if found == expected
+                || expected == ElementType::Dynamic
+                || element_types::are_bits_of(found, expected) =>
+        {
+            let element_type = if expected == ElementType::Dynamic { found } else { expected };
+            view(array, element_type, is_copied)
+        }
+        _ => Err(other()),
+    }
+}
+
+/// A tensor over the memory of an array of the same elements, or over a copy.
+fn view(
+    array: &Bound<'_, PyUntypedArray>,
+    element_type: ElementType,
+    is_copied: bool,
+) -> Result<Tensor, BadArray> {
+    let unit = array.dtype().itemsize();
+    let is_strided = array.strides().iter().all(|stride| stride.unsigned_abs().is_multiple_of(unit));
+    if array.is_empty() {
+        return Ok(Tensor::zeros(element_type, array.shape())?);
+    }
+    if is_copied || !is_strided || !array.is_aligned() {
+        let copy = array.call_method1("copy", ("C",))?.cast_into::<PyUntypedArray>().map_err(PyErr::from)?;
+        return view_in_place(&copy, element_type, unit);
+    }
+    view_in_place(array, element_type, unit)
+}
+
+fn view_in_place(
+    array: &Bound<'_, PyUntypedArray>,
+    element_type: ElementType,
+    unit: usize,
+) -> Result<Tensor, BadArray> {
+    // Numpy checks that all elements lie in one allocation, so neither sum overflows.
+    let reaches = array.shape().iter().zip(array.strides()).map(|(&dim, &stride)| (dim as isize - 1) * stride);
+    let (mut below, mut above) = (0isize, 0isize);
+    for reach in reaches {
+        if reach < 0 { below -= reach } else { above += reach }
+    }
+    // SAFETY: the pointer is to a live array.
+    let data = unsafe { (*array.as_array_ptr()).fields.data }.cast::<u8>().cast_const();
+    let memory = ArrayMemory {
+        _array: array.clone().unbind(),
+        first: data.wrapping_offset(-below),
+        len: below.unsigned_abs() + above.unsigned_abs() + unit,
+    };
+    let strides: Vec<isize> = array.strides().iter().map(|stride| stride / unit as isize).collect();
+    let storage = Storage::from_owner(memory);
+    let start = below.unsigned_abs() / unit;
+    Ok(Tensor::from_strided(element_type, array.shape(), &strides, start, storage)?)
+}
+
+/// The bytes of an array of one-byte elements, in row-major order.
+fn bytes(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u8>> {
+    let bytes = array.call_method0("tobytes")?;
+    Ok(bytes.extract::<&[u8]>()?.to_vec())
+}
+
+/// A tensor of packed elements from an array that has one in each byte.
+fn pack(array: &Bound<'_, PyUntypedArray>, element_type: ElementType, bits: u32) -> Result<Tensor, BadArray> {
+    let per_byte = (8 / bits) as usize;
+    let mask = (1u8 << bits) - 1;
+    let join = |group: &[u8]| {
+        let shifted = group.iter().zip((0..8).step_by(bits as usize));
+        shifted.fold(0, |byte, (element, shift)| byte | (element & mask) << shift)
+    };
+    let packed: Vec<u8> = bytes(array)?.chunks(per_byte).map(join).collect();
+    Ok(Tensor::new(element_type, array.shape(), Storage::heap(packed))?)
+}
+
+/// A tensor of `dims` from the bytes of packed elements.
+fn packed(
+    array: &Bound<'_, PyUntypedArray>,
+    element_type: ElementType,
+    dims: Option<&[usize]>,
+) -> Result<Tensor, BadArray> {
+    let Some(dims) = dims else {
+        return Err(BadArray::Shape(format!(
+            "bytes of packed {element_type} elements need an input of a known shape; call `infer` with one"
+        )));
+    };
+    let count = dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim));
+    let needed = count.and_then(|count| element_type.byte_len(count));
+    if array.ndim() != 1 || Some(array.len()) != needed {
+        let needed = needed.unwrap_or(usize::MAX);
+        return Err(BadArray::Shape(format!(
+            "{} bytes of packed {element_type} elements, expected {needed} in an array of one axis",
+            array.len()
+        )));
+    }
+    Ok(Tensor::new(element_type, dims, Storage::heap(bytes(array)?))?)
+}
+
+fn strings(array: &Bound<'_, PyUntypedArray>) -> Result<Tensor, BadArray> {
+    let flat = array.call_method0("ravel")?.call_method0("tolist")?;
+    let texts: Vec<String> = flat
+        .extract()
+        .map_err(|_| BadArray::Type("the provided array has elements that are not `str`, expected string".into()))?;
+    Ok(Tensor::strings(array.shape(), texts)?)
+}
+
+/// Memory that an array of numpy keeps.
+#[pyclass(frozen, module = "snick._snick")]
+struct TensorMemory {
+    _tensor: Option<Tensor>,
+    _bytes: Vec<u8>,
+}
+
+/// A tensor as an array that may be written to and shares memory with nothing. The memory of an output that a kernel
+/// computed is taken over if `is_moved`.
+pub fn to_array(py: Python<'_>, mut tensor: Tensor, is_moved: bool) -> PyResult<Bound<'_, PyAny>> {
+    let element_type = tensor.element_type();
+    if element_type == ElementType::String {
+        let texts = tensor.as_strings().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let strings = py.import("snick._dtypes")?.getattr("_string_array")?;
+        return strings.call1((texts, tensor.dims().to_vec()));
+    }
+    let dtype = element_types::dtype(py, element_type)?;
+    let dims: Vec<usize> = match element_types::is_packed(element_type) {
+        true => vec![tensor.size_in_bytes()],
+        false => tensor.dims().to_vec(),
+    };
+    let (data, memory) = match tensor.exclusive_bytes().filter(|_| is_moved) {
+        Some(own) => {
+            normalise(element_type, own);
+            (own.as_mut_ptr(), TensorMemory { _tensor: Some(tensor), _bytes: Vec::new() })
+        }
+        None => {
+            let mut bytes = tensor.to_bytes().into_owned();
+            normalise(element_type, &mut bytes);
+            (bytes.as_mut_ptr(), TensorMemory { _tensor: None, _bytes: bytes })
+        }
+    };
+    let memory = Bound::new(py, memory)?.into_any();
+    new_array(py, dtype.into_dtype_ptr(), &dims, data, memory)
+}
+
+/// Makes every byte of truth values 0 or 1, as numpy expects them; files may have others.
+fn normalise(element_type: ElementType, bytes: &mut [u8]) {
+    if element_type == ElementType::Boolean {
+        bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+    }
+}
+
+/// A packed array of these dims over `data`, which is in `memory`.
+fn new_array<'py>(
+    py: Python<'py>,
+    dtype: *mut numpy::npyffi::PyArray_Descr,
+    dims: &[usize],
+    data: *mut u8,
+    memory: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let too_large = |_| PyMemoryError::new_err("an array of too many elements");
+    let mut npy_dims: Vec<npy_intp> =
+        dims.iter().map(|&dim| npy_intp::try_from(dim)).collect::<Result<_, _>>().map_err(too_large)?;
+    let rank = i32::try_from(dims.len()).map_err(too_large)?;
+    // SAFETY: the dtype is a reference that the call takes over. `data` has the packed elements of `dims`: it is the memory
+    // of a tensor with these dims and this element type. Nobody else has it: its tensor is the only owner, or it is a copy.
+    // The array keeps `memory`, which is not moved, from here on.
+    unsafe {
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            get_type_object(py, NpyTypes::PyArray_Type),
+            dtype,
+            rank,
+            npy_dims.as_mut_ptr(),
+            ptr::null_mut(),
+            data.cast(),
+            NPY_ARRAY_WRITEABLE,
+            ptr::null_mut(),
+        );
+        let array = Bound::from_owned_ptr_or_err(py, array)?;
+        match PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), memory.into_ptr()) {
+            0 => Ok(array),
+            _ => Err(PyErr::fetch(py)),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The Python package `snick`: the part in Rust, over the facade.
+//!
+//! `python/snick` is what users import: classes with documentation and types. This module, `snick._snick`, holds models and
+//! moves arrays; it answers with numbers, texts and tuples (`_snick.pyi`).
+#![allow(missing_docs, reason = "what Python sees is documented in Python")]
+
+mod arrays;
+mod element_types;
+mod errors;
+mod facts;
+mod model;
+mod session;
+mod watch;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _snick {
+    use std::ffi::OsString;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::model::{Model, diff, load_bytes, load_path};
+    #[pymodule_export]
+    use crate::session::Session;
+
+    /// Runs the command line and returns its exit code.
+    #[pyfunction]
+    fn run_command(py: Python<'_>, args: Vec<OsString>) -> u8 {
+        py.detach(|| snick_cli::run(args))
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

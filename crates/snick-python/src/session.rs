@@ -1,0 +1,133 @@
+//! Running a model.
+
+use std::sync::Arc;
+
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use snick::{ElementType, Limits, Op, Outputs, RunOptions, Tensor, find_input, output_names};
+
+use crate::arrays::{self, BadArray};
+use crate::errors::{self, AlsoIs, Stage};
+use crate::watch::Interrupt;
+
+/// The names of an output, the layer's first, and its array.
+type OutputTuple<'py> = (Vec<String>, Bound<'py, PyAny>);
+
+/// A model made ready to run any number of times.
+#[pyclass(frozen, module = "snick._snick")]
+pub struct Session {
+    session: Arc<snick::Session>,
+    limits: Limits,
+}
+
+impl Session {
+    pub fn new(session: Arc<snick::Session>, limits: Limits) -> Self {
+        Self { session, limits }
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// Runs on inputs by name.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyDict>,
+        threads: usize,
+    ) -> PyResult<Vec<OutputTuple<'py>>> {
+        run(py, &self.session, inputs, threads, self.limits)
+    }
+
+    /// The values of the variables.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+        let state = py.detach(|| self.session.state());
+        state.into_iter().map(|(name, value)| Ok((name, arrays::to_array(py, value, false)?))).collect()
+    }
+
+    /// Sets the values of variables.
+    fn set_state(&self, py: Python<'_>, state: &Bound<'_, PyDict>) -> PyResult<()> {
+        let known = py.detach(|| self.session.state());
+        let mut values: Vec<(String, Tensor)> = Vec::new();
+        for (name, array) in state {
+            let (name, array): (String, _) = (name.extract()?, array.cast_into::<PyUntypedArray>()?);
+            let old = known.get(&name);
+            let element_type = old.map_or(ElementType::Dynamic, Tensor::element_type);
+            let tensor = arrays::to_tensor(&array, element_type, old.map(Tensor::dims), true);
+            values.push((name.clone(), tensor.map_err(|error| raised(py, &self.session, &name, error))?));
+        }
+        let set = py.detach(|| self.session.set_state(values));
+        set.map_err(|error| errors::exception(py, Stage::Run, &error, None))
+    }
+
+    /// Forgets the values of variables.
+    fn reset(&self, py: Python<'_>) {
+        py.detach(|| self.session.reset());
+    }
+}
+
+/// Runs a session on arrays by the names of inputs.
+pub fn run<'py>(
+    py: Python<'py>,
+    session: &snick::Session,
+    inputs: &Bound<'py, PyDict>,
+    threads: usize,
+    limits: Limits,
+) -> PyResult<Vec<OutputTuple<'py>>> {
+    let tensors = tensors(py, session, inputs)?;
+    let interrupt = Interrupt::new();
+    let options = RunOptions::new().threads(threads).limits(limits).progress(interrupt.progress());
+    let outputs = py.detach(|| session.run_with(tensors, &options));
+    let outputs = outputs.map_err(|error| {
+        let raised = interrupt.raised();
+        raised.unwrap_or_else(|| errors::exception(py, Stage::Run, &error, Some(session.graph())))
+    })?;
+    // Memory that an array keeps would count as that of the next run.
+    named(py, session, outputs, limits.memory.is_none())
+}
+
+fn tensors(
+    py: Python<'_>,
+    session: &snick::Session,
+    inputs: &Bound<'_, PyDict>,
+) -> PyResult<Vec<(String, Tensor)>> {
+    let graph = session.graph();
+    let mut tensors = Vec::with_capacity(inputs.len());
+    for (name, array) in inputs {
+        let name: String = name.extract()?;
+        let id = find_input(graph, &name)
+            .map_err(|error| errors::exception(py, Stage::Run, &error, Some(graph)))?;
+        let Op::Parameter(parameter) = graph.node(id).op() else { continue };
+        let array = array.cast_into::<PyUntypedArray>()?;
+        let dims = graph.node(id).outputs().next().and_then(|fact| fact.shape().as_static());
+        // A variable may keep what it is assigned, which must not change with the array of the caller.
+        let is_copied = session.has_variables();
+        let tensor = arrays::to_tensor(&array, parameter.element_type, dims.as_deref(), is_copied);
+        let layer = graph.node(id).name();
+        tensors.push((name, tensor.map_err(|error| raised(py, session, layer, error))?));
+    }
+    Ok(tensors)
+}
+
+fn raised(py: Python<'_>, session: &snick::Session, layer: &str, error: BadArray) -> PyErr {
+    let (also, message) = match error {
+        BadArray::Type(message) => (AlsoIs::Type, message),
+        BadArray::Shape(message) => (AlsoIs::Value, message),
+        BadArray::Raised(error) => return error,
+    };
+    errors::bad_input(py, session.graph(), layer, also, &message)
+}
+
+fn named<'py>(
+    py: Python<'py>,
+    session: &snick::Session,
+    outputs: Outputs,
+    is_moved: bool,
+) -> PyResult<Vec<OutputTuple<'py>>> {
+    let graph = session.graph();
+    let named = graph.results().zip(outputs).map(|(id, (_, tensor))| {
+        let names = output_names(graph, id).into_iter().map(str::to_string).collect();
+        Ok((names, arrays::to_array(py, tensor, is_moved)?))
+    });
+    named.collect()
+}

@@ -1,0 +1,72 @@
+//! Limits from Python, and Ctrl-C while Rust works.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use snick::{Limits, Progress};
+
+/// How often Python is asked for signals.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Limits of layers, bytes and seconds.
+pub fn limits(layers: Option<usize>, memory: Option<usize>, time: Option<f64>) -> PyResult<Limits> {
+    let mut limits = Limits::new();
+    (limits.layers, limits.memory) = (layers, memory);
+    if let Some(seconds) = time {
+        let time = Duration::try_from_secs_f64(seconds)
+            .map_err(|_| PyValueError::new_err(format!("a time limit of {seconds} seconds; expected 0 or more")))?;
+        limits.time = Some(time);
+    }
+    Ok(limits)
+}
+
+/// Asks Python for signals while work goes on without the GIL. What a handler raises, such as `KeyboardInterrupt`, ends
+/// the work.
+#[derive(Clone)]
+pub struct Interrupt(Arc<Asked>);
+
+struct Asked {
+    start: Instant,
+    /// When to ask next, in milliseconds from the start.
+    next: AtomicU64,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Interrupt {
+    pub fn new() -> Self {
+        let period = AtomicU64::new(millis(PERIOD));
+        Self(Arc::new(Asked { start: Instant::now(), next: period, raised: Mutex::default() }))
+    }
+
+    /// The function that work reports its progress to.
+    pub fn progress(&self) -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static {
+        let asked = self.0.clone();
+        move |_| {
+            let now = millis(asked.start.elapsed());
+            if now < asked.next.load(Ordering::Relaxed) {
+                return ControlFlow::Continue(());
+            }
+            asked.next.store(now.saturating_add(millis(PERIOD)), Ordering::Relaxed);
+            match Python::attach(|py| py.check_signals()) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    *asked.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        }
+    }
+
+    /// What a handler of signals raised.
+    pub fn raised(&self) -> Option<PyErr> {
+        self.0.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
