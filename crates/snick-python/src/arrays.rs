@@ -71,7 +71,9 @@ pub fn to_tensor(
         BadArray::Type(format!("the provided array has elements of type {dtype}, expected {expected}{hint}"))
     };
     match element_types::array_kind(&dtype)?.ok_or_else(other)? {
-        ArrayKind::Strings if [ElementType::String, ElementType::Dynamic].contains(&expected) => strings(array),
+        ArrayKind::Strings if [ElementType::String, ElementType::Dynamic].contains(&expected) => {
+            strings(array)
+        }
         ArrayKind::Unpacked(found, bits) if found == expected => pack(array, found, bits),
         ArrayKind::Same(ElementType::U8) if element_types::is_packed(expected) => {
             packed(array, expected, dims)
@@ -112,7 +114,8 @@ fn view_in_place(
     unit: usize,
 ) -> Result<Tensor, BadArray> {
     // Numpy checks that all elements lie in one allocation, so neither sum overflows.
-    let reaches = array.shape().iter().zip(array.strides()).map(|(&dim, &stride)| (dim as isize - 1) * stride);
+    let reaches =
+        array.shape().iter().zip(array.strides()).map(|(&dim, &stride)| (dim as isize - 1) * stride);
     let (mut below, mut above) = (0isize, 0isize);
     for reach in reaches {
         if reach < 0 { below -= reach } else { above += reach }
@@ -173,9 +176,9 @@ fn packed(
 
 fn strings(array: &Bound<'_, PyUntypedArray>) -> Result<Tensor, BadArray> {
     let flat = array.call_method0("ravel")?.call_method0("tolist")?;
-    let texts: Vec<String> = flat
-        .extract()
-        .map_err(|_| BadArray::Type("the provided array has elements that are not `str`, expected string".into()))?;
+    let texts: Vec<String> = flat.extract().map_err(|_| {
+        BadArray::Type("the provided array has elements that are not `str`, expected string".into())
+    })?;
     Ok(Tensor::strings(array.shape(), texts)?)
 }
 

@@ -2,8 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use snick::{Diagnostic, Error, Graph, Loc, OpError, ReadError, TensorError};
+use snick::{Diagnostic, Error, Graph, OpError, ReadError, TensorError};
 use snick_cli::documents::CanonError;
+
+use crate::facts::place;
+
+/// Code, layer, operation, place and message of an error.
+type LayerTuple = (&'static str, String, String, Option<String>, String);
 
 /// What a call was doing, which decides the class of its exception.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -45,20 +50,22 @@ pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Gra
         (_, Stage::Run) => "RunError",
         (_, Stage::Other) => "Error",
     };
-    let layers = match error {
-        Error::Read(ReadError::Graph(located)) => vec![Diagnostic::from(&**located)],
-        Error::Limit { layer, .. } | Error::Cancelled { layer } => in_graph(error, layer, graph),
-        error => error.diagnostics().to_vec(),
+    let layers: Vec<LayerTuple> = match error {
+        Error::Read(ReadError::Graph(located)) => vec![tuple(&Diagnostic::from(&**located))],
+        Error::Limit { layer, .. } | Error::Cancelled { layer } if !layer.is_empty() => {
+            vec![stopped_at(error, layer, graph)]
+        }
+        error => error.diagnostics().iter().map(tuple).collect(),
     };
-    new(py, class, also_is(error, stage), error.code(), &error.with_causes(), &layers)
+    new(py, class, also_is(error, stage), error.code(), &error.with_causes(), layers)
 }
 
 /// The exception of a model that is not in canonical form.
 pub fn canon_exception(py: Python<'_>, error: &CanonError) -> PyErr {
     match error {
-        CanonError::Limit(message) => new(py, "LimitError", AlsoIs::Nothing, "S008", message, &[]),
+        CanonError::Limit(message) => new(py, "LimitError", AlsoIs::Nothing, "S008", message, Vec::new()),
         CanonError::Invalid(error) => exception(py, Stage::Run, error, None),
-        other => new(py, "Error", AlsoIs::Nothing, "S020", &other.to_string(), &[]),
+        other => new(py, "Error", AlsoIs::Nothing, "S020", &other.to_string(), Vec::new()),
     }
 }
 
@@ -69,16 +76,19 @@ pub fn bad_input(py: Python<'_>, graph: &Graph, layer: &str, also: AlsoIs, messa
         Diagnostic::from(graph.located(id, error))
     });
     let text = located.as_ref().map_or_else(|| message.to_string(), ToString::to_string);
-    new(py, "RunError", also, "S020", &text, located.as_slice())
+    new(py, "RunError", also, "S020", &text, located.iter().map(tuple).collect())
 }
 
-/// The layer at which work was stopped, as a diagnostic.
-fn in_graph(error: &Error, layer: &str, graph: Option<&Graph>) -> Vec<Diagnostic> {
-    let found = graph.and_then(|graph| Some((graph, graph.find(layer)?)));
-    let located = found.map(|(graph, id)| {
-        graph.located(id, OpError::from(TensorError::Argument(error.to_string())))
-    });
-    located.map(Diagnostic::from).into_iter().collect()
+/// The layer at which work was stopped; its operation and place are those of `graph`, if there is one.
+fn stopped_at(error: &Error, layer: &str, graph: Option<&Graph>) -> LayerTuple {
+    let node = graph.and_then(|graph| Some(graph.node(graph.find(layer)?)));
+    let op = node.map_or("", |node| node.op().type_name()).to_string();
+    let loc = node.and_then(|node| place(node.loc()));
+    (error.code(), layer.to_string(), op, loc, error.to_string())
+}
+
+fn tuple(one: &Diagnostic) -> LayerTuple {
+    (one.code, one.layer.clone(), one.op.clone(), place(one.loc), one.message.clone())
 }
 
 fn also_is(error: &Error, stage: Stage) -> AlsoIs {
@@ -100,10 +110,6 @@ fn also_is(error: &Error, stage: Stage) -> AlsoIs {
     }
 }
 
-fn loc(loc: Loc) -> Option<String> {
-    (loc.line > 0).then(|| loc.to_string())
-}
-
 /// Makes the exception in Python, where its classes are.
 fn new(
     py: Python<'_>,
@@ -111,12 +117,8 @@ fn new(
     also: AlsoIs,
     code: &str,
     message: &str,
-    layers: &[Diagnostic],
+    layers: Vec<LayerTuple>,
 ) -> PyErr {
-    let layers: Vec<_> = layers
-        .iter()
-        .map(|one| (one.code, one.layer.as_str(), one.op.as_str(), loc(one.loc), one.message.as_str()))
-        .collect();
     let made = py.import("snick._errors").and_then(|module| {
         let args = (class, also.name(), code, message, layers).into_pyobject(py)?;
         module.getattr("_make")?.call1(args.cast::<PyTuple>()?)

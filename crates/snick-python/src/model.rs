@@ -13,11 +13,11 @@ use snick::{
 };
 use snick_cli::documents::{self, Document};
 
+use crate::arrays;
 use crate::errors::{self, Stage};
 use crate::facts::{self, LayerTuple, PortTuple};
 use crate::session::{self, Session};
 use crate::watch::{self, Interrupt};
-use crate::arrays;
 
 /// The JSON and the text of an answer.
 type DocumentTuple = (String, String);
@@ -26,8 +26,7 @@ type DocumentTuple = (String, String);
 type ErrorTuple = (String, String, String, Option<String>, String);
 
 /// Code, name, severity, layer, operation, place, message, help and origins.
-type FindingTuple =
-    (String, String, String, String, String, Option<String>, String, String, Vec<String>);
+type FindingTuple = (String, String, String, String, String, Option<String>, String, String, Vec<String>);
 
 /// A model, and what was made of it so far.
 struct State {
@@ -123,9 +122,7 @@ impl Model {
 
     fn raise(&self, py: Python<'_>, stage: Stage, error: &Error, interrupt: &Interrupt) -> PyErr {
         let raised = interrupt.raised();
-        raised.unwrap_or_else(|| {
-            errors::exception(py, stage, error, Some(self.lock(py).model.graph()))
-        })
+        raised.unwrap_or_else(|| errors::exception(py, stage, error, Some(self.lock(py).model.graph())))
     }
 
     /// A session, made at once if there is one.
@@ -239,7 +236,12 @@ impl Model {
     }
 
     /// The value of an output of a layer, if inference knows it.
-    fn value<'py>(&self, py: Python<'py>, index: usize, output: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn value<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        output: usize,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let known = self.inferred(py, Stage::Infer, |state| {
             let id = state.layers().get(index).copied();
             let graph = state.model.graph();
@@ -294,7 +296,9 @@ impl Model {
             let error = state.errors.as_ref().and_then(|errors| errors.get(index)).map(Diagnostic::from);
             error.map(|error| documents::why_error(&state.model, &error)).transpose()
         })?;
-        document.map(tuple).ok_or_else(|| PyIndexError::new_err(format!("inference finds no error {}", index + 1)))
+        document
+            .map(tuple)
+            .ok_or_else(|| PyIndexError::new_err(format!("inference finds no error {}", index + 1)))
     }
 
     /// Findings, those about the files included if the model is as they say.
@@ -463,9 +467,7 @@ pub fn load_bytes(
     let format = Format::to_read(&PathBuf::from("model").with_extension(format));
     let format = format.ok_or_else(|| PyValueError::new_err("unknown format"))?;
     let interrupt = Interrupt::new();
-    let model = py.detach(|| {
-        snick::load_bytes(format, model, weights, &options(limits, &interrupt, None))
-    });
+    let model = py.detach(|| snick::load_bytes(format, model, weights, &options(limits, &interrupt, None)));
     loaded(py, limits, &interrupt, model)
 }
 

@@ -17,8 +17,9 @@ pub fn limits(layers: Option<usize>, memory: Option<usize>, time: Option<f64>) -
     let mut limits = Limits::new();
     (limits.layers, limits.memory) = (layers, memory);
     if let Some(seconds) = time {
-        let time = Duration::try_from_secs_f64(seconds)
-            .map_err(|_| PyValueError::new_err(format!("a time limit of {seconds} seconds; expected 0 or more")))?;
+        let time = Duration::try_from_secs_f64(seconds).map_err(|_| {
+            PyValueError::new_err(format!("a time limit of {seconds} seconds; expected 0 or more"))
+        })?;
         limits.time = Some(time);
     }
     Ok(limits)

@@ -5,7 +5,7 @@ use std::fs;
 use crate::files::{self, root};
 
 /// The crates; each may depend on those before it.
-const CRATES: [&str; 15] = [
+const CRATES: [&str; 16] = [
     "snick-shape",
     "snick-tensor",
     "snick-text",
@@ -21,6 +21,7 @@ const CRATES: [&str; 15] = [
     "snick-testing-macros",
     "snick-testing",
     "snick-cli",
+    "snick-python",
 ];
 
 #[test]

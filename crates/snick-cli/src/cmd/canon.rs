@@ -149,93 +149,95 @@ impl Canonical {
         Outcome::finding(!self.errors.is_empty() || is_refuted)
     }
 
-/// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the
-/// whole output is text form.
-pub fn as_text(&self, model: &Model, with_graph: bool) -> String {
-    let Self { report, lowered, verdict, .. } = self;
-    let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
-    for applied in &report.applied {
-        let line = format!("{:16} {:16} {}", applied.rule, applied.op, applied.layer);
-        let _ = writeln!(text, "{lead}{}", Escaped(&line));
-    }
-    for missed in &report.missed {
-        let line = format!("{:16} {:16} {}: {}", "not lowered", missed.op, missed.layer, missed.reason);
-        let _ = writeln!(text, "{lead}{}", Escaped(&line));
-    }
-    let (before, after) = (report.slice_like_before, report.slice_after);
-    let remaining = match report.missed.len() {
-        0 => "none remain".to_string(),
-        1 => "1 remains".to_string(),
-        n => format!("{n} remain"),
-    };
-    let _ = writeln!(
-        text,
-        "{lead}{} lowered to {}; {remaining}",
-        counted(before, "slice-like layer"),
-        counted(after, "slice")
-    );
-    let cost = Cost::of(model.graph());
-    let _ = writeln!(
-        text,
-        "{lead}{} layers, {} bytes sliced ({} layers, {} bytes before optimisation)",
-        cost.layers, cost.bytes, lowered.layers, lowered.bytes
-    );
-    if report.checked + report.unchecked > 0 {
-        let all = counted(report.checked + report.unchecked, "rewrite");
-        let _ = match (report.checked, report.unchecked) {
-            (1, 0) => writeln!(text, "{lead}{all} checked individually"),
-            (_, 0) => writeln!(text, "{lead}all {all} checked individually"),
-            (checked, n) => {
-                writeln!(text, "{lead}{checked} of {all} checked individually; {n} could not run")
-            }
-        };
-    }
-    if let Some(verdict) = verdict {
-        let _ = writeln!(text, "{lead}{verdict}");
-    }
-    text
-}
-
-/// The summary for programs.
-pub fn as_json(&self, model: &Model) -> String {
-    let Self { report, lowered, verdict, errors } = self;
-    let cost = Cost::of(model.graph());
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.canon/1");
-        json.key("slice_like_before").plain(report.slice_like_before);
-        json.key("slice_after").plain(report.slice_after);
-        json.key("rewrites").plain(report.applied.len());
-        json.line().key("layers_lowered").plain(lowered.layers);
-        json.key("layers_after").plain(cost.layers);
-        json.key("slices_lowered").plain(lowered.slices);
-        json.key("bytes_lowered").plain(lowered.bytes);
-        json.key("bytes_after").plain(cost.bytes);
-        json.key("checked").plain(report.checked);
-        json.key("unchecked").plain(report.unchecked);
-        json.line().key("refuted").array(|json| {
-            report.check_failures.iter().for_each(|failure| {
-                json.line().string(&failure.report);
-            });
-        });
-        json.line().key("left").array(|json| {
-            for missed in &report.missed {
-                json.line().object(|json| {
-                    json.key("name").string(&missed.layer);
-                    json.key("op").string(&missed.op);
-                    json.key("reason").string(&missed.reason);
-                });
-            }
-        });
-        match verdict {
-            Some(Verdict::Equal) => json.line().key("verified").plain(true),
-            Some(Verdict::Different) => json.line().key("verified").plain(false),
-            Some(Verdict::NotRun | Verdict::NoOutputs) | None => json.line().key("verified").plain("null"),
+    /// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the
+    /// whole output is text form.
+    pub fn as_text(&self, model: &Model, with_graph: bool) -> String {
+        let Self { report, lowered, verdict, .. } = self;
+        let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
+        for applied in &report.applied {
+            let line = format!("{:16} {:16} {}", applied.rule, applied.op, applied.layer);
+            let _ = writeln!(text, "{lead}{}", Escaped(&line));
         }
-        json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
-    });
-    json.finish()
-}
+        for missed in &report.missed {
+            let line = format!("{:16} {:16} {}: {}", "not lowered", missed.op, missed.layer, missed.reason);
+            let _ = writeln!(text, "{lead}{}", Escaped(&line));
+        }
+        let (before, after) = (report.slice_like_before, report.slice_after);
+        let remaining = match report.missed.len() {
+            0 => "none remain".to_string(),
+            1 => "1 remains".to_string(),
+            n => format!("{n} remain"),
+        };
+        let _ = writeln!(
+            text,
+            "{lead}{} lowered to {}; {remaining}",
+            counted(before, "slice-like layer"),
+            counted(after, "slice")
+        );
+        let cost = Cost::of(model.graph());
+        let _ = writeln!(
+            text,
+            "{lead}{} layers, {} bytes sliced ({} layers, {} bytes before optimisation)",
+            cost.layers, cost.bytes, lowered.layers, lowered.bytes
+        );
+        if report.checked + report.unchecked > 0 {
+            let all = counted(report.checked + report.unchecked, "rewrite");
+            let _ = match (report.checked, report.unchecked) {
+                (1, 0) => writeln!(text, "{lead}{all} checked individually"),
+                (_, 0) => writeln!(text, "{lead}all {all} checked individually"),
+                (checked, n) => {
+                    writeln!(text, "{lead}{checked} of {all} checked individually; {n} could not run")
+                }
+            };
+        }
+        if let Some(verdict) = verdict {
+            let _ = writeln!(text, "{lead}{verdict}");
+        }
+        text
+    }
+
+    /// The summary for programs.
+    pub fn as_json(&self, model: &Model) -> String {
+        let Self { report, lowered, verdict, errors } = self;
+        let cost = Cost::of(model.graph());
+        let mut json = Json::default();
+        json.object(|json| {
+            json.key("schema").string("snick.canon/1");
+            json.key("slice_like_before").plain(report.slice_like_before);
+            json.key("slice_after").plain(report.slice_after);
+            json.key("rewrites").plain(report.applied.len());
+            json.line().key("layers_lowered").plain(lowered.layers);
+            json.key("layers_after").plain(cost.layers);
+            json.key("slices_lowered").plain(lowered.slices);
+            json.key("bytes_lowered").plain(lowered.bytes);
+            json.key("bytes_after").plain(cost.bytes);
+            json.key("checked").plain(report.checked);
+            json.key("unchecked").plain(report.unchecked);
+            json.line().key("refuted").array(|json| {
+                report.check_failures.iter().for_each(|failure| {
+                    json.line().string(&failure.report);
+                });
+            });
+            json.line().key("left").array(|json| {
+                for missed in &report.missed {
+                    json.line().object(|json| {
+                        json.key("name").string(&missed.layer);
+                        json.key("op").string(&missed.op);
+                        json.key("reason").string(&missed.reason);
+                    });
+                }
+            });
+            match verdict {
+                Some(Verdict::Equal) => json.line().key("verified").plain(true),
+                Some(Verdict::Different) => json.line().key("verified").plain(false),
+                Some(Verdict::NotRun | Verdict::NoOutputs) | None => {
+                    json.line().key("verified").plain("null")
+                }
+            }
+            json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
+        });
+        json.finish()
+    }
 }
 
 /// The line among those of other models.

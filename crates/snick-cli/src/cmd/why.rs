@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{Diagnostic, ExplainedError, Model, Place, Suggestion, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode};
+use snick::{
+    Diagnostic, ExplainedError, Model, Place, Suggestion, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode,
+};
 use snick_ir::Located;
 use snick_ir::text::Escaped;
 

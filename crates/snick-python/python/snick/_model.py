@@ -34,7 +34,7 @@ class _Value:
     symbols: Symbols
     """The symbols in the shape, with their intervals."""
 
-    def __init__(self, fact: _snick.Fact) -> None:
+    def __init__(self, fact: _snick._Fact) -> None:
         element_type, dims, text, symbolic, symbols = fact
         self.dtype = DType(element_type)
         self.shape = Shape(dims, text, symbolic)
@@ -58,7 +58,7 @@ class Port(_Value):
     public_name: str
     """The name that users know it by: the first tensor name, or that of the layer."""
 
-    def __init__(self, port: _snick.Port) -> None:
+    def __init__(self, port: _snick._Port) -> None:
         self.name, self.public_name, self.names, fact = port
         super().__init__(fact)
 
@@ -95,7 +95,7 @@ class Output(_Value):
     names: List[str]
     """Its tensor names."""
 
-    def __init__(self, output: Tuple[int, List[str], _snick.Fact], known: Any) -> None:
+    def __init__(self, output: Tuple[int, List[str], _snick._Fact], known: Any) -> None:
         self.port, self.names, fact = output
         self._known = known
         super().__init__(fact)
@@ -251,12 +251,18 @@ class Outputs(Dict[str, Any]):
 
 def _arrays(inputs: Optional[Mapping[Any, Any]]) -> Dict[str, "Array"]:
     """The arrays by names; an index is a name, too."""
+    if inputs is None:
+        return {}
+    if not isinstance(inputs, Mapping):
+        message = f"inputs are a {type(inputs).__name__}, expected a mapping of names to arrays"
+        raise _make("RunError", "TypeError", "S054", message, [])
     arrays: Dict[str, "Array"] = {}
-    for name, value in (inputs or {}).items():
+    for name, value in inputs.items():
         try:
             arrays[str(name)] = _as_array(value)
-        except TypeError as error:
-            raise _make("RunError", "TypeError", "S020", f"input `{name}`: {error}", []) from error
+        except (TypeError, ValueError) as error:
+            layer = ("S020", str(name), "Parameter", None, str(error))
+            raise _make("RunError", "TypeError", "S020", f"input `{name}`: {error}", [layer]) from error
     return arrays
 
 
@@ -322,7 +328,8 @@ class Inference:
 
     @property
     def symbols(self) -> Symbols:
-        """All symbols that occur in shapes, with their intervals."""
+        """The symbols in the shapes of inputs and outputs, with their intervals; ``inference["symbols"]`` has all, with
+        their reasons."""
         found = [port.symbols for ports in (self.inputs, self.outputs) for port in ports]
         by_name = {str(symbol): symbol for symbols in found for symbol in symbols}
         return Symbols(list(by_name.values()))
@@ -679,7 +686,7 @@ def _dims(shape: Any) -> str:
     if isinstance(shape, str):
         text = shape.strip()
         return text if text.startswith("[") else f"[{text}]"
-    if hasattr(shape, "__index__"):
+    if isinstance(shape, int):
         shape = (shape,)
     return f"[{','.join(map(_dim, shape))}]"
 

@@ -1,0 +1,33 @@
+"""The examples of the book and of the readme."""
+
+import doctest
+import os
+import pathlib
+import re
+
+import snick
+
+ROOT = pathlib.Path(os.environ.get("SNICK_ROOT") or pathlib.Path(__file__).resolve().parents[3])
+
+
+def _run(name, text, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    examples = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    assert len(examples.examples) > 3
+    failed, _ = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
+    assert not failed
+
+
+def test_the_page_of_the_book(monkeypatch):
+    page = (ROOT / "docs" / "src" / "python.md").read_text(encoding="utf-8")
+    _run("python.md", "\n".join(re.findall(r"```pycon\n(.*?)```", page, re.DOTALL)), monkeypatch)
+
+
+def test_the_readmes(models, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for readme in (ROOT / "README.md", ROOT / "crates" / "snick-python" / "README.md"):
+        for block in re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL):
+            model = snick.load(models / "focus_cnn" / "model.xml")
+            model.save("model.xml")
+            shape = [int(dim) if isinstance(dim, int) else 64 for dim in model.inputs[0].shape]
+            exec(block, {"image": __import__("numpy").zeros(shape, "float32")})
