@@ -170,7 +170,7 @@ def test_packed_types_are_their_bytes(graph, element_type, name, values, packed)
 
 def test_scalars_and_empty_arrays(graph):
     scalar = _identity(graph, "f32", "")
-    for value in (np.float32(-3), np.array(-3, np.float32), np.zeros((2, 2), np.float32)[0, 0] - 3):
+    for value in (np.float32(-3), np.array(-3, np.float32), np.full((2, 2), -3, np.float32)[0, 0]):
         output = scalar.run({"x": value})["y"]
         assert isinstance(output, np.ndarray) and output.shape == () and output == -3
     empty = _identity(graph, "i64", "?,0,3")

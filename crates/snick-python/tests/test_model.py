@@ -26,6 +26,11 @@ def test_inputs_and_outputs(add):
     assert tuple(port.shape) == ("N", 3) and port.shape == "[?,3]" and port.shape == "[N,3]"
     assert str(port.shape) == "[?,3]" and port.shape.symbolic == "[N,3]" and port.shape.rank == 2
     assert list(port.symbols) == ["N"] and "N" in port.symbols and port.symbols["N"].interval == (0, None)
+    assert snick.DType("f64") != None and snick.DType("bf16") != "f32"  # noqa: E711
+    assert (port.shape == None, port.shape != None, port.shape == "[N-1,3]") == (False, True, False)  # noqa: E711
+    for value in (port.shape, port.dtype, port.symbols["N"]):
+        other = pickle.loads(pickle.dumps(copy.deepcopy(value)))
+        assert (other, type(other), str(other)) == (value, type(value), str(value))
     assert add.inputs["bias"] == add.inputs["b"] == add.inputs[-1] and "q" not in add.inputs
     assert add.inputs.get("q") is None and add.outputs["sum"].public_name == "sum"
     with pytest.raises(KeyError):

@@ -82,13 +82,15 @@ class DType:
             return self.name == other.name
         if isinstance(other, str):
             return other in (self.name, _PLAIN.get(self.name), _OF_ML_DTYPES.get(self.name, (None,))[0])
+        if other is None:
+            return False  # which numpy takes for float64
         if self.name not in _PLAIN and self.name not in _OF_ML_DTYPES:
             return self.name == "string" and other is str
         import numpy as np
 
         try:
             return bool(self.numpy == np.dtype(other))  # type: ignore[call-overload]
-        except TypeError:
+        except (TypeError, ValueError):
             return False
 
 

@@ -77,11 +77,10 @@ class Ports(Named[Port]):
     """The inputs or the outputs of a model, by index, by layer name and by tensor name."""
 
     def __init__(self, ports: Sequence[Port], kind: str) -> None:
-        by_name: Dict[str, int] = {}
-        for name_of in (lambda port: [port.name], lambda port: port.names):
-            for index, port in enumerate(ports):
-                for name in name_of(port):
-                    by_name.setdefault(name, index)
+        by_name = {port.name: index for index, port in reversed(list(enumerate(ports)))}
+        for index, port in enumerate(ports):
+            for name in port.names:
+                by_name.setdefault(name, index)
         super().__init__(len(ports), lambda index: ports[index], by_name.get, kind)
 
 
@@ -227,8 +226,13 @@ class Outputs(Dict[str, Any]):
     """The outputs of a run by the names of their Result layers; a tensor name finds its output, too."""
 
     def __init__(self, outputs: Sequence[Tuple[List[str], Any]]) -> None:
-        super().__init__((names[0], array) for names, array in outputs)
-        self._aliases = {name: names[0] for names, _ in reversed(outputs) for name in names[1:]}
+        super().__init__()
+        self._aliases: Dict[str, str] = {}
+        # A name means the first output that has it.
+        for names, array in outputs:
+            self.setdefault(names[0], array)
+            for name in names[1:]:
+                self._aliases.setdefault(name, names[0])
 
     def __missing__(self, name: str) -> Any:
         if name in self._aliases:

@@ -95,13 +95,14 @@ class Shape(Tuple[Any, ...]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
-            return other.replace(" ", "").replace("-1", "?") in (self._text, self._symbolic)
+            return other.replace(" ", "") in (self._text, self._symbolic)
         if isinstance(other, list):
             return tuple(self) == tuple(other)
         return super().__eq__(other)
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        is_equal = self.__eq__(other)
+        return is_equal if is_equal is NotImplemented else not is_equal
 
 
 T = TypeVar("T")

@@ -4,6 +4,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union, final
 
+__all__ = ["Model", "diff", "load_bytes", "load_path", "Session", "run_command", "__version__"]
+
 __version__: str
 
 _Dim = Tuple[Optional[str], int, Optional[int]]
