@@ -219,15 +219,18 @@ fn promises_are_held_by_tests() {
     let page = Page::read(root().join("docs/src/safety.md"));
     let mut sources = Vec::new();
     ["crates", "tests"].iter().for_each(|folder| files::walk(&root().join(folder), &mut sources));
-    let sources: String =
-        files::with_extension(sources, "rs").iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let [rust, python] = ["rs", "py"].map(|extension| -> String {
+        let sources = files::with_extension(sources.clone(), extension);
+        sources.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    });
     let mut promises = 0;
     for row in page.text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise")) {
         let tests = row.trim_end_matches(" |").rsplit_once(" | ").map(|(_, tests)| tests).unwrap();
         for test in tests.split('`').skip(1).step_by(2) {
             assert!(
-                sources.contains(&format!("#[test]\n    fn {test}()"))
-                    || sources.contains(&format!("#[test]\nfn {test}()")),
+                rust.contains(&format!("#[test]\n    fn {test}()"))
+                    || rust.contains(&format!("#[test]\nfn {test}()"))
+                    || python.contains(&format!("\ndef {test}(")),
                 "there is no test {test}"
             );
         }

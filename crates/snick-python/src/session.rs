@@ -75,7 +75,7 @@ pub fn run<'py>(
     limits: Limits,
 ) -> PyResult<Vec<OutputTuple<'py>>> {
     let tensors = tensors(py, session, inputs)?;
-    let interrupt = Interrupt::new();
+    let interrupt = Interrupt::of_run();
     let options = RunOptions::new().threads(threads).limits(limits).progress(interrupt.progress());
     let outputs = py.detach(|| session.run_with(tensors, &options));
     let outputs = outputs.map_err(|error| {

@@ -32,21 +32,37 @@ pub struct Interrupt(Arc<Asked>);
 
 struct Asked {
     start: Instant,
+    /// The layers after which the clock is looked at.
+    stride: u64,
+    layers: AtomicU64,
     /// When to ask next, in milliseconds from the start.
     next: AtomicU64,
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Interrupt {
+    /// For work that takes long at single layers: runs.
+    pub fn of_run() -> Self {
+        Self::every(1)
+    }
+
+    /// For work on many layers, of which each takes less time than looking at the clock.
     pub fn new() -> Self {
-        let period = AtomicU64::new(millis(PERIOD));
-        Self(Arc::new(Asked { start: Instant::now(), next: period, raised: Mutex::default() }))
+        Self::every(64)
+    }
+
+    fn every(stride: u64) -> Self {
+        let (layers, next) = (AtomicU64::new(0), AtomicU64::new(millis(PERIOD)));
+        Self(Arc::new(Asked { start: Instant::now(), stride, layers, next, raised: Mutex::default() }))
     }
 
     /// The function that work reports its progress to.
     pub fn progress(&self) -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static {
         let asked = self.0.clone();
         move |_| {
+            if !asked.layers.fetch_add(1, Ordering::Relaxed).is_multiple_of(asked.stride) {
+                return ControlFlow::Continue(());
+            }
             let now = millis(asked.start.elapsed());
             if now < asked.next.load(Ordering::Relaxed) {
                 return ControlFlow::Continue(());
