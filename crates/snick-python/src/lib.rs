@@ -8,6 +8,7 @@ mod arrays;
 mod element_types;
 mod errors;
 mod facts;
+mod load;
 mod model;
 mod session;
 mod watch;
@@ -21,7 +22,9 @@ mod _snick {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::model::{Model, diff, load_bytes, load_path};
+    use crate::load::{load_bytes, load_path};
+    #[pymodule_export]
+    use crate::model::{Model, diff};
     #[pymodule_export]
     use crate::session::Session;
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use snick::{
-    CheckOptions, Diagnostic, Error, Finding, Format, InferOptions, Limits, LoadOptions, Located, NodeId,
+    CheckOptions, Diagnostic, Error, Finding, InferOptions, Limits, LoadOptions, Located, NodeId,
     PictureOptions, SaveOptions, SliceAs,
 };
 use snick_cli::documents::{self, Document};
@@ -17,7 +17,7 @@ use crate::arrays;
 use crate::errors::{self, Stage};
 use crate::facts::{self, LayerTuple, PortTuple};
 use crate::session::{self, Session};
-use crate::watch::{self, Interrupt};
+use crate::watch::Interrupt;
 
 /// The JSON and the text of an answer.
 type DocumentTuple = (String, String);
@@ -100,6 +100,10 @@ pub struct Model {
 }
 
 impl Model {
+    pub fn new(model: snick::Model, limits: Limits) -> Self {
+        Self { state: Mutex::new(State::new(model)), limits }
+    }
+
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
         self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
@@ -406,69 +410,6 @@ fn finding(finding: Finding) -> FindingTuple {
 fn status_of(findings: &[Finding]) -> &'static str {
     let names: Vec<_> = findings.iter().map(Finding::severity_name).collect();
     ["error", "warning"].into_iter().find(|name| names.contains(name)).unwrap_or("ok")
-}
-
-fn options(limits: Limits, interrupt: &Interrupt, weights: Option<PathBuf>) -> LoadOptions {
-    let options = LoadOptions::new().limits(limits).progress(interrupt.progress());
-    weights.into_iter().fold(options, LoadOptions::weights)
-}
-
-fn loaded(
-    py: Python<'_>,
-    limits: Limits,
-    interrupt: &Interrupt,
-    model: Result<snick::Model, Error>,
-) -> PyResult<Model> {
-    match model {
-        Ok(model) => Ok(Model { state: Mutex::new(State::new(model)), limits }),
-        Err(error) => {
-            Err(interrupt.raised().unwrap_or_else(|| errors::exception(py, Stage::Read, &error, None)))
-        }
-    }
-}
-
-/// Reads a model from a file or a folder.
-#[pyfunction]
-#[pyo3(signature = (path, weights, ops, layers, memory, time))]
-pub fn load_path(
-    py: Python<'_>,
-    path: PathBuf,
-    weights: Option<PathBuf>,
-    ops: Option<PathBuf>,
-    layers: Option<usize>,
-    memory: Option<usize>,
-    time: Option<f64>,
-) -> PyResult<Model> {
-    let limits = watch::limits(layers, memory, time)?;
-    let interrupt = Interrupt::new();
-    let model = py.detach(|| {
-        let mut options = options(limits, &interrupt, weights);
-        if let Some(ops) = ops {
-            options = options.ops(&snick::load_ops(ops)?);
-        }
-        snick::load_with(path, &options)
-    });
-    loaded(py, limits, &interrupt, model)
-}
-
-/// Reads a model from memory; `format` is the extension that its file would have.
-#[pyfunction]
-#[pyo3(signature = (model, format, weights, layers, memory, time))]
-pub fn load_bytes(
-    py: Python<'_>,
-    model: &[u8],
-    format: &str,
-    weights: Option<&[u8]>,
-    layers: Option<usize>,
-    memory: Option<usize>,
-    time: Option<f64>,
-) -> PyResult<Model> {
-    let limits = watch::limits(layers, memory, time)?;
-    let format = Format::to_read(&PathBuf::from("model").with_extension(format));
-    let format = format.ok_or_else(|| PyValueError::new_err("unknown format"))?;
-    let interrupt = Interrupt::new();
-    let model = py.detach(|| snick::load_bytes(format, model, weights, &options(limits, &interrupt, None)));
-    loaded(py, limits, &interrupt, model)
 }
 
 /// Compares two models.
