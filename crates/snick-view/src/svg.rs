@@ -198,7 +198,7 @@ fn shortened(line: &str) -> String {
 }
 
 /// Text of a model, safe inside an element and an attribute.
-struct Quoted<'t>(&'t str);
+pub(crate) struct Quoted<'t>(pub &'t str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
