@@ -42,9 +42,10 @@ export function parse(text) {
     if (!sign(wanted)) throw new SyntaxError(`expected ${wanted} in ${text}`);
   };
   function sum() {
-    let total = term();
-    for (let how; (how = sign("+-")); ) total = [how, total, term()];
-    return total;
+    // One list, however long: the cost of a model may have thousands of terms, and trees are followed by recursion.
+    const terms = [term()];
+    for (let how; (how = sign("+-")); ) terms.push(how === "+" ? term() : ["-", 0n, term()]);
+    return terms.length === 1 ? terms[0] : ["+", ...terms];
   }
   function term() {
     let product = factor();
@@ -89,7 +90,7 @@ function value(tree, valueOf) {
   }
   const [a, b] = operands;
   switch (tree[0]) {
-    case "+": return a + b;
+    case "+": return operands.reduce((sum, one) => sum + one);
     case "-": return a - b;
     case "*": return a * b;
     case "/": return floorDivide(a, b);

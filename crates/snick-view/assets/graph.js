@@ -3,6 +3,7 @@
 import { element } from "./dom.js";
 import { place } from "./layout.js";
 import { Scopes } from "./scopes.js";
+import { notation } from "./slices.js";
 
 const CHARACTER = 7.3;
 const LINE = 15;
@@ -98,7 +99,10 @@ export class GraphView {
   }
 
   layout() {
-    const { boxes, arrows } = this.scopes.get(this.at).visible();
+    const scopes = this.scopes.get(this.at);
+    const { boxes, arrows } = scopes.visible();
+    /** The scopes that have a layer that changed. */
+    this.changedScopes = new Set(scopes.layers.filter(({ id }) => this.model.marks.has(id)).flatMap(({ id }) => scopes.of.get(id).path()));
     this.boxes = boxes.map((item) => this.box(item));
     this.arrows = arrows;
     const placed = place(this.boxes, arrows);
@@ -126,7 +130,7 @@ export class GraphView {
     const lines = isLayer ? [item.op, shortened(lastName(item.name))] : [scopeTitle(item), shortened(item.name)];
     const slice = isLayer ? this.model.slices.get(item.id) : null;
     if (slice) {
-      const primitives = slice.primitives.map(({ text }) => `slice${text}`).join(" ");
+      const primitives = slice.primitives.map((primitive) => notation(this.model, primitive)).join(" ");
       lines.push(shortened(primitives || "no primitive"));
     }
     const longest = Math.max(...lines.map((line) => line.length));
@@ -140,10 +144,8 @@ export class GraphView {
 
   /** What changed of a layer, or of any layer in a scope. */
   markOf(item) {
-    const { marks } = this.model;
-    if (item.id !== undefined || marks.size === 0) return marks.get(item.id);
-    const scopes = this.scopes.get(this.at);
-    return scopes.layers.some((layer) => marks.has(layer.id) && scopes.of.get(layer.id).path().includes(item)) ? "changed" : undefined;
+    if (item.id !== undefined) return this.model.marks.get(item.id);
+    return this.changedScopes.has(item) ? "changed" : undefined;
   }
 
   resize() {
@@ -163,7 +165,7 @@ export class GraphView {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!width) return;
     const whole = Math.min((width - MARGIN) / Math.max(this.width, 1), (height - MARGIN) / Math.max(this.height, 1), 1);
-    this.scale = Math.max(whole, Math.min(0.75, (width - MARGIN) / Math.max(this.width, 1)), 0.3);
+    this.scale = Math.max(whole, Math.min(0.9, (width - MARGIN) / Math.max(this.width, 1)), 0.55);
     this.x = (width - this.width * this.scale) / 2;
     this.y = MARGIN / 2;
     if (this.width * this.scale > width) {
@@ -296,7 +298,7 @@ export class GraphView {
   }
 
   center(box) {
-    this.scale = Math.max(this.scale, 0.6);
+    this.scale = Math.max(this.scale, 0.8);
     this.x = this.canvas.clientWidth / 2 - box.x * this.scale;
     this.y = this.canvas.clientHeight / 3 - box.y * this.scale;
     this.draw();

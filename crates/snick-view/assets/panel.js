@@ -13,7 +13,7 @@ export class Panel {
   /** `onGo` shows another layer. */
   constructor(model, onGo) {
     Object.assign(this, { model, onGo, item: null });
-    this.element = element("aside", { class: "panel", "aria-label": "Layer" });
+    this.element = element("aside", { class: "panel empty", "aria-label": "Layer" });
     this.element.append(element("p", { class: "hint" }, "Select a layer to see all that is known of it."));
     model.onChange(() => this.item && this.show(this.item));
   }
@@ -21,6 +21,7 @@ export class Panel {
   /** Shows a layer or a scope. */
   show(item) {
     this.item = item;
+    this.element.classList.remove("empty");
     const open = this.element.querySelector("details.why[open]")?.dataset.part;
     this.element.replaceChildren(...(item.id === undefined ? this.ofScope(item) : this.ofLayer(item)));
     if (open) this.element.querySelector(`details.why[data-part="${open}"]`)?.setAttribute("open", "");

@@ -97,10 +97,9 @@ export class Scopes {
   /** Opens or closes all scopes. */
   setAll(isOpen) {
     const waiting = [...this.root.children];
-    while (waiting.length > 0) {
-      const scope = waiting.pop();
+    for (const scope of waiting) {
       scope.isOpen = isOpen;
-      waiting.push(...scope.children);
+      for (const child of scope.children) waiting.push(child);
     }
   }
 

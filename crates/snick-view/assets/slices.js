@@ -28,9 +28,20 @@ export function sliceList(model, onGo) {
 /** Notation before and after, and a picture of each primitive. */
 export function pictures(model, slice) {
   const before = slice.numpy.join(" ") || "bounds that only a run shows";
-  const after = slice.primitives.map(({ text }) => `slice${text}`).join(" ") || "no primitive";
+  const after = slice.primitives.map((primitive) => notation(model, primitive)).join(" ") || "no primitive";
   const text = element("p", { class: "notation" }, element("code", {}, before), " → ", element("code", { class: "primitive" }, after));
   return [text, ...slice.primitives.slice(0, 8).map((primitive) => picture(model, primitive))];
+}
+
+/** A primitive in the notation of numpy; `start:+length:step` where a bound depends on symbols. */
+export function notation(model, { text, dims, axes }) {
+  if (!text.includes("?") || !dims) return `slice${text}`;
+  const entries = dims.map(() => ":");
+  for (const [axis, ...numbers] of axes) {
+    const [start, length, step] = numbers.map((number) => (number === null ? "?" : model.dim(number)));
+    entries[axis] = `${start}:+${length}${step === "1" ? "" : `:${step}`}`;
+  }
+  return `slice[${entries.join(", ")}]`;
 }
 
 function picture(model, { dims, axes }) {

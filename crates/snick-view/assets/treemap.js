@@ -66,7 +66,7 @@ export class Treemap {
     const style = `left:${x}px;top:${y}px;width:${Math.max(width - 2, 0)}px;height:${Math.max(height - 2, 0)}px`;
     const kind = item?.id === undefined ? "scope" : "layer";
     const open = () => (item?.id === undefined ? item && this.go(item) : this.onGo(item));
-    return element("button", { type: "button", class: `area ${kind}`, style, title: text, "aria-label": text, onclick: open }, width > 40 && height > 16 ? text : "");
+    return element("button", { type: "button", class: `area ${kind}`, style, title: text, "aria-label": text, onclick: open }, width > 70 && height > 18 ? text : "");
   }
 
   go(scope) {

@@ -109,7 +109,7 @@ class View {
       element("div", { class: "title" }, element("h1", {}, about.name || about.files[0] || "Model"),
         element("button", { type: "button", class: `verdict ${check.status}`, onclick: () => this.open("Check") }, `check: ${verdict}`), swap),
       element("p", { class: "facts" }, facts.filter(Boolean).join(" · ")),
-      element("details", { class: "size-list", open: dynamic > 0 && dynamic <= 4 }, element("summary", {}, `Sizes (${dynamic})`), sizes(model)),
+      element("details", { class: "size-list", open: dynamic > 0 && dynamic <= 4 && window.innerWidth > 760 }, element("summary", {}, `Sizes (${dynamic})`), sizes(model)),
     );
   }
 

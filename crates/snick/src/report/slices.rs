@@ -1,11 +1,9 @@
 //! Slice-like layers, and the primitives that they become.
 
-use std::collections::HashMap;
-
 use snick_ir::json::Json;
 use snick_ir::ops::slice::notation;
-use snick_ir::{Dialect, Graph, IntOrValue, NodeId, Op};
-use snick_pass::is_slice_like;
+use snick_ir::{Graph, IntOrValue, NodeId, Op};
+use snick_pass::{is_slice_like, primitives_by_layer};
 
 use super::expr;
 use super::layers::Numbers;
@@ -18,7 +16,7 @@ pub(super) fn write(json: &mut Json, graph: &Graph, numbers: &Numbers) {
     let mut waiting = vec![(0, &canonical)];
     while let Some((at, canonical)) = waiting.pop() {
         let numbered = &numbers.graphs[at];
-        let primitives = primitives(canonical);
+        let primitives = primitives_by_layer(canonical);
         for &id in &numbered.order {
             let node = numbered.graph.node(id);
             if is_slice_like(node.op()) {
@@ -44,20 +42,6 @@ pub(super) fn write(json: &mut Json, graph: &Graph, numbers: &Numbers) {
             }
         }
     }
-}
-
-/// The primitives by the names of the layers that they were: a primitive keeps the name, alone or before `/` or `.`.
-fn primitives(canonical: &Graph) -> HashMap<&str, Vec<NodeId>> {
-    let mut found: HashMap<&str, Vec<NodeId>> = HashMap::new();
-    for id in canonical.ids() {
-        let node = canonical.node(id);
-        if matches!(node.op(), Op::Slice(_)) && node.op().dialect() == Dialect::Snick {
-            let ends = node.name().match_indices(['/', '.']).map(|(at, _)| at);
-            let names = ends.map(|end| &node.name()[..end]).chain([node.name()]);
-            names.for_each(|name| found.entry(name).or_default().push(id));
-        }
-    }
-    found
 }
 
 /// The sizes of what it slices, and start, length and step of each sliced axis.
