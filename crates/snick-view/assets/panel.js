@@ -34,7 +34,7 @@ export class Panel {
   }
 
   ofLayer(layer) {
-    const [macs, flops, written] = this.model.cost(layer);
+    const [macs, flops, written] = [count, count, bytes].map((unit, at) => this.amount(layer.cost?.[at], unit));
     const weights = this.model.weights(layer);
     const slice = this.model.slices.get(layer.id);
     const findings = this.model.findings.get(layer.id) ?? [];
@@ -44,9 +44,9 @@ export class Panel {
         ["Operation", `${layer.op} (${layer.version})`],
         ["Place", layer.loc],
         ["Change", this.model.marks.get(layer.id)],
-        ["MACs", layer.cost && macs !== 0n ? count(macs) : null],
-        ["Operations", layer.cost && flops !== 0n ? count(flops) : null],
-        ["Writes", layer.cost && written !== 0n ? bytes(written) : null],
+        ["MACs", macs],
+        ["Operations", flops],
+        ["Writes", written],
         ["Weights", weights > 0 ? bytes(weights) : null],
       ]),
       ...findings.map((finding) => element("p", { class: finding.severity }, `${finding.code} ${finding.message}`)),
@@ -57,6 +57,13 @@ export class Panel {
       ...this.section("Slice", slice ? pictures(this.model, slice) : []),
       ...this.section("Values", layer.histogram ? [histogram(layer.histogram)] : []),
     ];
+  }
+
+  /** An amount as a number, or as an expression where it depends on sizes that are not chosen; null for none. */
+  amount(expression, unit) {
+    if (!expression) return null;
+    const value = this.model.evaluate(expression);
+    return value === null ? element("code", {}, expression) : unit(value);
   }
 
   section(title, children, isEmpty = children.length === 0) {

@@ -5,7 +5,13 @@ import { bytes, count } from "./numbers.js";
 import { Scopes } from "./scopes.js";
 
 /** The most areas at once; the others are one. */
-const MOST_AREAS = 120;
+const MOST_AREAS = 200;
+
+/** Scopes are opened until there are so many areas. */
+const OPENED = 24;
+
+/** Smaller areas are not drawn. */
+const LEAST = 4;
 
 const METRICS = {
   Weights: { of: (model, layer) => model.weights(layer), shown: bytes },
@@ -39,22 +45,33 @@ export class Treemap {
       const part = path[at] ?? layer;
       found.set(part, (found.get(part) ?? 0) + of(this.model, layer));
     }
-    const parts = [...found].map(([item, size]) => ({ item, size })).filter(({ size }) => size > 0);
-    parts.sort((a, b) => b.size - a.size);
-    return parts;
+    return [...found].map(([item, size]) => ({ item, size })).filter(({ size }) => size > 0);
+  }
+
+  /** The parts of a scope, of which large scopes are opened, too. */
+  opened(scope) {
+    const parts = this.parts(scope);
+    const total = parts.reduce((sum, { size }) => sum + size, 0);
+    while (parts.length < OPENED) {
+      parts.sort((a, b) => b.size - a.size);
+      const at = parts.findIndex(({ item, size }) => item.id === undefined && size > total / OPENED);
+      if (at < 0) break;
+      parts.splice(at, 1, ...this.parts(parts[at].item));
+    }
+    return parts.sort((a, b) => b.size - a.size);
   }
 
   draw() {
     const { clientWidth: width, clientHeight: height } = this.areas;
     if (!width) return;
     const { shown } = METRICS[this.select.value];
-    const parts = this.parts(this.at);
+    const parts = this.opened(this.at);
     const total = parts.reduce((sum, { size }) => sum + size, 0);
     const rest = parts.slice(MOST_AREAS).reduce((sum, { size }) => sum + size, 0);
     const drawn = [...parts.slice(0, MOST_AREAS), ...(rest > 0 ? [{ item: null, size: rest }] : [])];
     const path = [{ name: "All", scope: this.scopes.root }, ...this.at.path().map((scope) => ({ name: scope.name, scope }))];
     this.trail.replaceChildren(...path.flatMap(({ name, scope }) => [element("button", { type: "button", class: "link", onclick: () => this.go(scope) }, name), " / "]), shown(total));
-    this.areas.replaceChildren(...squarify(drawn, width, height).map((area) => this.area(area, total, shown)));
+    this.areas.replaceChildren(...squarify(drawn, width, height).filter((area) => area.width > LEAST && area.height > LEAST).map((area) => this.area(area, total, shown)));
     const isUnknown = this.select.value !== "Weights" && this.model.chosen.size === 0 && this.model.inputSymbols().length > 0;
     const none = "Nothing to show here.";
     this.note.textContent = isUnknown ? "Choose sizes above: what depends on a size that is not chosen is left out." : total === 0 ? none : "";
@@ -66,7 +83,7 @@ export class Treemap {
     const style = `left:${x}px;top:${y}px;width:${Math.max(width - 2, 0)}px;height:${Math.max(height - 2, 0)}px`;
     const kind = item?.id === undefined ? "scope" : "layer";
     const open = () => (item?.id === undefined ? item && this.go(item) : this.onGo(item));
-    return element("button", { type: "button", class: `area ${kind}`, style, title: text, "aria-label": text, onclick: open }, width > 70 && height > 18 ? text : "");
+    return element("button", { type: "button", class: `area ${kind} ${width < 16 || height < 16 ? "small" : ""}`, style, title: text, "aria-label": text, onclick: open }, width > 70 && height > 36 ? text : "");
   }
 
   go(scope) {
