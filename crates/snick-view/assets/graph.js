@@ -2,7 +2,9 @@
 
 import { element } from "./dom.js";
 import { place } from "./layout.js";
+import { Minimap } from "./minimap.js";
 import { Scopes } from "./scopes.js";
+import { Search } from "./search.js";
 import { notation } from "./slices.js";
 
 const CHARACTER = 7.3;
@@ -22,24 +24,23 @@ export class GraphView {
   constructor(model, onSelect) {
     Object.assign(this, { model, onSelect, scopes: new Map(), at: 0, selected: null, scale: 1, x: 0, y: 0, asked: false });
     this.canvas = element("canvas", { class: "graph", tabindex: "0", role: "application", "aria-label": HELP });
-    this.minimap = element("canvas", { class: "minimap", width: 150, height: 150, "aria-hidden": "true" });
+    this.minimap = new Minimap((x, y) => this.moveTo(x, y));
     this.live = element("div", { class: "off-screen", "aria-live": "polite" });
-    this.results = element("ul", { class: "results", hidden: true, "aria-label": "Layers found" });
-    this.field = element("input", {
-      type: "search", placeholder: "Search layers", "aria-label": "Search layers by name or operation",
-      oninput: () => this.search(), onkeydown: (event) => this.onSearchKey(event),
+    this.search = new Search(model, (layer) => {
+      this.reveal(layer);
+      this.canvas.focus();
     });
     this.trail = element("span", { class: "trail" });
     const button = (text, title, onclick) => element("button", { type: "button", title, "aria-label": title, onclick }, text);
     const bar = element(
       "div", { class: "bar" },
-      element("div", { class: "search" }, this.field, this.results),
+      this.search.element,
       button("Fold all", "Fold all scopes", () => this.foldAll(false)),
       button("Unfold all", "Unfold all scopes", () => this.foldAll(true)),
       button("+", "Zoom in", () => this.zoom(1.3)), button("−", "Zoom out", () => this.zoom(1 / 1.3)),
       button("Fit", "Show all", () => this.fit()), this.trail,
     );
-    this.element = element("div", { class: "graph-view" }, bar, element("div", { class: "stage" }, this.canvas, this.minimap), this.live);
+    this.element = element("div", { class: "graph-view" }, bar, element("div", { class: "stage" }, this.canvas, this.minimap.canvas), this.live);
     this.listen();
     model.onChange(() => this.draw());
     this.show(0);
@@ -78,7 +79,6 @@ export class GraphView {
     this.canvas.addEventListener("pointerup", end);
     this.canvas.addEventListener("pointercancel", end);
     this.canvas.addEventListener("dblclick", () => this.toggle(this.selected));
-    this.minimap.addEventListener("pointerdown", (event) => this.onMinimap(event));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redrawAll());
     new ResizeObserver(() => this.resize()).observe(this.canvas);
   }
@@ -118,7 +118,7 @@ export class GraphView {
 
   redrawAll() {
     this.colours = null;
-    this.thumbnail = null;
+    this.minimap.forget();
     this.draw();
   }
 
@@ -183,6 +183,13 @@ export class GraphView {
     this.draw();
   }
 
+  /** Brings a point of the graph to the middle. */
+  moveTo(x, y) {
+    this.x = this.canvas.clientWidth / 2 - Math.min(Math.max(x, 0), this.width) * this.scale;
+    this.y = this.canvas.clientHeight / 2 - Math.min(Math.max(y, 0), this.height) * this.scale;
+    this.draw();
+  }
+
   onWheel(event) {
     event.preventDefault();
     if (event.ctrlKey || event.metaKey) {
@@ -200,13 +207,6 @@ export class GraphView {
     if (box) this.select(box.item);
   }
 
-  onMinimap(event) {
-    const { left, top, scale } = this.thumbnailPlace();
-    this.x = this.canvas.clientWidth / 2 - ((event.offsetX - left) / scale) * this.scale;
-    this.y = this.canvas.clientHeight / 2 - ((event.offsetY - top) / scale) * this.scale;
-    this.draw();
-  }
-
   onKey(event) {
     const at = this.byItem.get(this.selected);
     const keys = {
@@ -215,7 +215,7 @@ export class GraphView {
       ArrowLeft: () => this.beside(at, -1), ArrowRight: () => this.beside(at, 1),
       Enter: () => this.toggle(this.selected), " ": () => this.toggle(this.selected),
       "+": () => this.zoom(1.3), "=": () => this.zoom(1.3), "-": () => this.zoom(1 / 1.3), 0: () => this.fit(),
-      "/": () => this.field.focus(),
+      "/": () => this.search.focus(),
     };
     if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
@@ -311,29 +311,6 @@ export class GraphView {
     if (!isInSight) this.center(box);
   }
 
-  search() {
-    const found = this.model.search(this.field.value);
-    const choose = (layer) => () => {
-      this.results.hidden = true;
-      this.reveal(layer);
-      this.canvas.focus();
-    };
-    const items = found.slice(0, 40).map((layer) =>
-      element("li", {}, element("button", { type: "button", onclick: choose(layer) },
-        element("b", {}, layer.op), ` ${layer.name}`, element("small", {}, layer.outputs[0] ? ` ${this.model.fact(layer.outputs[0])}` : ""))));
-    const more = found.length > 40 ? [element("li", { class: "more" }, `${found.length - 40} more`)] : [];
-    const none = this.field.value && found.length === 0 ? [element("li", { class: "more" }, "No layer has this name or operation")] : [];
-    this.results.replaceChildren(...items, ...more, ...none);
-    this.results.hidden = !this.field.value;
-  }
-
-  onSearchKey(event) {
-    const buttons = [...this.results.querySelectorAll("button")];
-    if (event.key === "Escape") this.results.hidden = true;
-    if (event.key === "Enter") buttons[0]?.click();
-    if (event.key === "ArrowDown") buttons[0]?.focus();
-  }
-
   /** Draws before the next frame, however often it is asked for. */
   draw() {
     if (this.asked) return;
@@ -370,7 +347,7 @@ export class GraphView {
         && box.x - box.width < sight.right && box.x + box.width > sight.left;
       if (isInSight) this.paintBox(context, box);
     }
-    this.paintMinimap(sight);
+    this.minimap.paint(this.boxes, this, sight, this.style());
   }
 
   paintArrows(context, sight) {
@@ -437,34 +414,6 @@ export class GraphView {
       context.fillStyle = this.model.isOpenOutput(output) ? colours.open : colours.faint;
       context.fillText(text, box.x + PADDING, y);
     });
-  }
-
-  thumbnailPlace() {
-    const { width, height } = this.minimap;
-    const scale = Math.min((width - 8) / Math.max(this.width, 1), (height - 8) / Math.max(this.height, 1));
-    return { scale, left: (width - this.width * scale) / 2, top: (height - this.height * scale) / 2 };
-  }
-
-  paintMinimap(sight) {
-    const context = this.minimap.getContext("2d");
-    const colours = this.style();
-    const { scale, left, top } = this.thumbnailPlace();
-    if (!this.thumbnail) {
-      const { width, height } = this.minimap;
-      this.thumbnail = element("canvas", { width, height });
-      const drawn = this.thumbnail.getContext("2d");
-      for (const box of this.boxes) {
-        drawn.fillStyle = colours[`${box.mark ?? box.kind}-stroke`] || colours["layer-stroke"];
-        const size = [Math.max(box.inner * scale, 1), Math.max(box.height * scale, 0.7)];
-        drawn.fillRect(left + (box.x - box.inner / 2) * scale, top + box.y * scale, ...size);
-      }
-    }
-    context.clearRect(0, 0, this.minimap.width, this.minimap.height);
-    context.drawImage(this.thumbnail, 0, 0);
-    context.strokeStyle = colours.accent;
-    context.lineWidth = 1.5;
-    const shown = [left + sight.left * scale, top + sight.top * scale];
-    context.strokeRect(...shown, (sight.right - sight.left) * scale, (sight.bottom - sight.top) * scale);
   }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::svg::Quoted;
 
 /// The scripts of the viewer, each behind those that it imports.
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 16] = [
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
     include_str!("../assets/expression.js"),
@@ -13,6 +13,8 @@ const SCRIPTS: [&str; 14] = [
     include_str!("../assets/scopes.js"),
     include_str!("../assets/layout.js"),
     include_str!("../assets/slices.js"),
+    include_str!("../assets/search.js"),
+    include_str!("../assets/minimap.js"),
     include_str!("../assets/graph.js"),
     include_str!("../assets/panel.js"),
     include_str!("../assets/sizes.js"),
@@ -23,7 +25,7 @@ const SCRIPTS: [&str; 14] = [
 ];
 
 /// The viewer as one JavaScript module, which exports `mount(element, data)`: it shows data of the schema `snick.view/1`
-/// in an element of any page that has [`viewer_style`].
+/// in an element of any page that has [`viewer_style`], as high as what it is in.
 ///
 /// ```
 /// assert!(snick_view::viewer_script().ends_with("export { mount };\n"));
@@ -63,7 +65,7 @@ pub fn page(title: &str, data: &str) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'unsafe-inline'; img-src data:\">\n<title>{title}</title>\n<style>\n{style}</style>\n</head>\n\
+         script-src 'unsafe-inline'; img-src data:\">\n<title>{title}</title>\n<style>\nhtml, body, #viewer {{ height: 100%; margin: 0; }}\n{style}</style>\n</head>\n\
          <body>\n<div id=\"viewer\"></div>\n<noscript>This page needs JavaScript.</noscript>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n<script type=\"module\">\n{script}\
          mount(document.getElementById(\"viewer\"), JSON.parse(document.getElementById(\"data\").textContent));\n\

@@ -3,31 +3,30 @@
 use std::collections::{HashSet, VecDeque};
 
 use snick_ir::json::Json;
-use snick_ir::{Part, ValuePart};
+use snick_ir::{Graph, Part, ValuePart};
 
 use super::layers::{Numbered, Numbers};
 use crate::analyze::why::tree::Tracer;
 
-/// The most steps of a report; sizes that depend on symbols come first.
-const MOST_STEPS: usize = 30_000;
+/// The most that is tried for a report: a step tries each size and known element of what the layer reads. Sizes that depend
+/// on symbols come first.
+const MOST_TRIED: usize = 300_000;
 
 /// Writes the parts that each part comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an element. What is not
 /// there comes from nothing, or is beyond the limit.
 pub(super) fn write(json: &mut Json, numbers: &Numbers) {
-    let mut left = MOST_STEPS;
+    let mut left = MOST_TRIED;
     for numbered in &numbers.graphs {
         let mut tracer = Tracer::new(numbered.graph);
         let (symbolic, constant) = sizes(numbered);
         let mut waiting: VecDeque<ValuePart> = symbolic.into_iter().chain(constant).collect();
         let mut seen: HashSet<(snick_ir::Value, Part)> = HashSet::new();
         while let Some(of) = waiting.pop_front() {
-            if left == 0 {
-                return;
-            }
             if !seen.insert((of.value, of.part)) {
                 continue;
             }
-            left -= 1;
+            let Some(rest) = left.checked_sub(tried(numbered.graph, of)) else { return };
+            left = rest;
             let from = tracer.hop(of);
             if !from.is_empty() {
                 json.key(&text(numbered, of)).array(|json| {
@@ -38,6 +37,13 @@ pub(super) fn write(json: &mut Json, numbers: &Numbers) {
             from.into_iter().rev().for_each(|part| waiting.push_front(part));
         }
     }
+}
+
+/// How many parts of its inputs a step from a layer tries.
+fn tried(graph: &Graph, of: ValuePart) -> usize {
+    let inputs = graph.inputs(of.value.node).into_iter().flatten();
+    let parts = inputs.filter_map(|value| graph.fact(value)).map(|fact| Part::all(fact).count());
+    parts.fold(1, usize::saturating_add)
 }
 
 /// The sizes of all outputs of layers that compute: those with symbols, and the numbers.
