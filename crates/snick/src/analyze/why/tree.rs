@@ -42,6 +42,7 @@ impl<'g> Tracer<'g> {
 
     /// The parts of the inputs of its layer that a part of a value comes from: one that is passed on, or those that it is
     /// computed from. None for what is declared, constant or born there.
+    #[cfg(feature = "view")]
     pub(crate) fn hop(&mut self, of: ValuePart) -> Vec<ValuePart> {
         let (value, part) = (of.value, of.part);
         let expr = self.expr(value, part);
