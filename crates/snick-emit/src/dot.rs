@@ -1,20 +1,38 @@
-//! Graphviz: a picture of a graph. Constants are drawn as part of the layers that read them.
+//! Graphviz: a picture of a graph. Constants are drawn as part of the layers that read them. Sizes without an upper bound
+//! are amber, slices green, with the primitives that they become, and layers with an error red.
 
 use std::fmt::Write as _;
 
+use snick_ir::ops::slice::notation;
 use snick_ir::text::Escaped;
-use snick_ir::{Graph, NodeId, NodeRef, Op, Output};
+use snick_ir::{Graph, NodeId, NodeRef, Op, OpTraits, Output};
+use snick_pass::primitives_by_layer;
 
-/// The graph in the language of `dot`; bodies are clusters.
-pub fn dot(graph: &Graph) -> String {
+const SLICE: &str = ", style=filled, fillcolor=\"#e6f5e9\", color=\"#2e8b57\"";
+const FAILED: &str = ", style=filled, fillcolor=\"#fde3e1\", color=\"#c9302c\"";
+const UNKNOWN: &str = ", fontcolor=\"#a86200\"";
+
+/// The inferred graph in the language of `dot`; bodies are clusters. `failed` tells the layers that inference could not
+/// accept.
+pub fn dot(graph: &Graph, failed: &dyn Fn(&str) -> bool) -> String {
     let mut out = String::from("digraph {\n  node [shape=box, fontname=\"sans-serif\"];\n");
-    cluster(&mut out, graph, "n", 1);
+    let mut lowered = graph.clone();
+    // What is not lowered has no primitive.
+    drop(snick_pass::lower_slices(&mut lowered));
+    cluster(&mut out, [graph, &lowered], "n", 1, failed);
     out.push_str("}\n");
     out
 }
 
-/// Nodes and wires, named `prefix` and their number in order.
-fn cluster(out: &mut String, graph: &Graph, prefix: &str, depth: usize) {
+/// Nodes and wires, named `prefix` and their number in order, of a graph that is lowered in another.
+fn cluster(
+    out: &mut String,
+    [graph, lowered]: [&Graph; 2],
+    prefix: &str,
+    depth: usize,
+    failed: &dyn Fn(&str) -> bool,
+) {
+    let primitives = primitives_by_layer(lowered);
     let pad = "  ".repeat(depth);
     let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
     let mut numbers = vec![0; graph.bound()];
@@ -22,25 +40,44 @@ fn cluster(out: &mut String, graph: &Graph, prefix: &str, depth: usize) {
     let name = |id: NodeId| format!("{prefix}{}", numbers[id.index()]);
     for &id in order.iter().filter(|&&id| !is_constant(graph.node(id))) {
         let node = graph.node(id);
-        let shape = match node.op() {
+        let mut label = label(graph, id);
+        let style = match node.op() {
+            _ if failed(node.name()) => FAILED,
             Op::Parameter(_) | Op::Result(_) => ", style=rounded",
+            op if op.has(OpTraits::SLICE_LIKE) => {
+                for &id in primitives.get(node.name()).into_iter().flatten() {
+                    let _ = write!(label, "\nslice{}", notation(lowered, id).unwrap_or_default().join(" "));
+                }
+                SLICE
+            }
             _ => "",
         };
-        let _ = writeln!(out, "{pad}{} [label={}{shape}];", name(id), quoted(&label(graph, id)));
+        let _ = writeln!(out, "{pad}{} [label={}{style}];", name(id), quoted(&label));
         for (port, value) in graph.inputs(id).into_iter().enumerate() {
             let Some(value) = value.filter(|value| !is_constant(graph.node(value.node))) else { continue };
             let types = graph.output(value).map(|out| type_text(graph, out)).unwrap_or_default();
+            let colour =
+                if graph.output(value).is_some_and(|out| is_open(graph, out)) { UNKNOWN } else { "" };
             let port = if port > 0 { format!("{port}: ") } else { String::new() };
             let label = quoted(&format!("{port}{types}"));
-            let _ = writeln!(out, "{pad}{} -> {} [label={label}];", name(value.node), name(id));
+            let _ = writeln!(out, "{pad}{} -> {} [label={label}{colour}];", name(value.node), name(id));
         }
+        let same = lowered.find(node.name()).map(|id| lowered.node(id));
+        let mut lowered_bodies = same.into_iter().flat_map(|node| node.op().bodies());
         for (role, body) in node.op().bodies() {
+            let lowered = lowered_bodies.next().map_or(body, |(_, body)| body);
             let inner = format!("{}_{role}_", name(id));
             let _ = writeln!(out, "{pad}subgraph cluster_{inner} {{\n{pad}  label={};", quoted(role));
-            cluster(out, body, &inner, depth + 1);
+            cluster(out, [body, lowered], &inner, depth + 1, failed);
             let _ = writeln!(out, "{pad}}}");
         }
     }
+}
+
+/// Whether a size has no upper bound.
+fn is_open(graph: &Graph, out: &Output) -> bool {
+    let dims = out.fact.shape.dims();
+    dims.is_none_or(|dims| dims.iter().any(|dim| !graph.symbols().interval(dim).has_upper()))
 }
 
 fn is_constant(node: NodeRef) -> bool {

@@ -29,6 +29,7 @@ mod directml;
 mod dot;
 mod layer;
 mod legalized;
+mod model_explorer;
 mod stablehlo;
 mod table;
 mod type_limits;
@@ -36,4 +37,5 @@ mod unique_names;
 
 pub use directml::directml;
 pub use dot::dot;
+pub use model_explorer::model_explorer;
 pub use stablehlo::stablehlo;

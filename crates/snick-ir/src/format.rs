@@ -9,6 +9,7 @@ use std::path::Path;
 /// use snick_ir::Format;
 ///
 /// assert_eq!(Format::to_write(Path::new("model.ONNX")), Some(Format::Onnx));
+/// assert_eq!(Format::to_write(Path::new("model.graph.json")), Some(Format::ModelExplorer));
 /// assert_eq!(Format::to_read(Path::new("model.dot")), None);
 /// assert!(Format::described(Format::can_write).starts_with(".xml (OpenVINO IR), .onnx,"));
 /// ```
@@ -31,6 +32,8 @@ pub enum Format {
     Dot,
     /// A picture.
     Svg,
+    /// A graph for Google's Model Explorer.
+    ModelExplorer,
 }
 
 /// What is known of a format.
@@ -44,11 +47,12 @@ struct Properties {
 }
 
 impl Format {
-    /// All formats.
-    pub const ALL: [Self; 8] = [
+    /// All formats. One whose extension ends with that of another comes first.
+    pub const ALL: [Self; 9] = [
         Self::OpenVino,
         Self::Onnx,
         Self::StableHlo,
+        Self::ModelExplorer,
         Self::NGraph,
         Self::DirectMl,
         Self::Text,
@@ -66,6 +70,7 @@ impl Format {
             Self::Text => ("text form", "snick", true, true, Some("bin")),
             Self::Dot => ("Graphviz", "dot", false, true, None),
             Self::Svg => ("SVG", "svg", false, true, None),
+            Self::ModelExplorer => ("Model Explorer", "graph.json", false, true, None),
         };
         Properties { name, extension, reads, writes, weights }
     }
@@ -106,9 +111,12 @@ impl Format {
     }
 
     fn by_extension(path: &Path, is_possible: fn(Self) -> bool) -> Option<Self> {
-        let extension = path.extension()?.to_str()?;
-        let mut formats = Self::ALL.into_iter().filter(|&format| is_possible(format));
-        formats.find(|format| format.extension().eq_ignore_ascii_case(extension))
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let has_extension = |format: &Self| {
+            let stem = name.strip_suffix(format.extension()).and_then(|stem| stem.strip_suffix('.'));
+            stem.is_some_and(|stem| !stem.is_empty())
+        };
+        Self::ALL.into_iter().filter(|&format| is_possible(format)).find(has_extension)
     }
 
     /// The extensions of some formats: `.xml, .onnx, .json, .snick`.

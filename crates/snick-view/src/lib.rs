@@ -1,7 +1,9 @@
 //! Pictures of graphs.
 //!
-//! The way of the data: a graph becomes a [`Scene`] of boxes and arrows (`scene.rs`), which gets places (`layout.rs`) and is
-//! drawn (`svg.rs`).
+//! The way of the data: a graph becomes a [`Scene`] of boxes and arrows (`scene.rs`), in which blocks of equal structure
+//! (`repeats.rs`) are one; it gets places (`layout.rs`) and is drawn (`svg.rs`).
+//!
+//! A page (`page.rs`) holds data of a model and a viewer, which is in `assets/`.
 //!
 //! ```
 //! # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -14,8 +16,12 @@
 //! ```
 
 mod layout;
+mod page;
+mod repeats;
 mod scene;
 mod svg;
 
+pub use page::{page, viewer_script, viewer_style};
+pub use repeats::{Repeat, repeats};
 pub use scene::{Kind, PictureOptions, Scene, SceneArrow, SceneBox, SceneOutput};
 pub use svg::svg;

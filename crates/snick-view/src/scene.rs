@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
+use snick_ir::ops::slice::notation;
 use snick_ir::{Graph, NodeId, NodeRef, Op, OpTraits, Output, Value};
+use snick_pass::primitives_by_layer;
+
+use crate::repeats::{ends, repeats};
 
 /// The most known elements of a constant that are shown.
 const MOST_ELEMENTS: usize = 8;
@@ -20,6 +24,7 @@ const MOST_ELEMENTS: usize = 8;
 pub struct PictureOptions {
     depth: Option<usize>,
     around: Option<(String, usize)>,
+    each_repeat: bool,
     failed: HashSet<String>,
 }
 
@@ -41,10 +46,22 @@ impl PictureOptions {
         Self { around: Some((layer.into(), steps)), ..self }
     }
 
+    /// Every block of those that repeat, and not the first of them alone with their number. Near a layer, blocks are never
+    /// drawn as one.
+    #[must_use]
+    pub fn each_repeat(self, each_repeat: bool) -> Self {
+        Self { each_repeat, ..self }
+    }
+
     /// The names of layers that inference could not accept.
     #[must_use]
     pub fn failed(self, layers: impl IntoIterator<Item = String>) -> Self {
         Self { failed: layers.into_iter().collect(), ..self }
+    }
+
+    /// Whether inference could not accept a layer of this name.
+    pub fn is_failed(&self, layer: &str) -> bool {
+        self.failed.contains(layer)
     }
 }
 
@@ -72,11 +89,13 @@ pub enum Kind {
 pub struct SceneBox {
     /// What it stands for.
     pub kind: Kind,
+    /// How many of the same structure it stands for; 1 of most.
+    pub repeats: usize,
     /// The operation type, or the number of layers.
     pub title: String,
     /// The name of the layer or of the scope.
     pub name: String,
-    /// The constants that it reads.
+    /// The constants that it reads; of a slice-like layer the primitives that it becomes, too.
     pub details: Vec<String>,
     /// What leaves it.
     pub outputs: Vec<SceneOutput>,
@@ -119,17 +138,29 @@ pub struct Scene {
 impl Scene {
     /// The scene of a graph.
     pub fn new(graph: &Graph, options: &PictureOptions) -> Self {
+        let mut lowered = graph.clone();
+        // What is not lowered has no primitive.
+        drop(snick_pass::lower_slices(&mut lowered));
+        Self::of(graph, Some(&lowered), options)
+    }
+
+    /// The scene of a graph whose slice-like layers are lowered in another.
+    fn of(graph: &Graph, lowered: Option<&Graph>, options: &PictureOptions) -> Self {
         let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
         let near = options.around.as_ref().map(|(layer, steps)| neighbourhood(graph, &order, layer, *steps));
+        let merged = Merged::new(graph, near.is_none() && !options.each_repeat);
+        let primitives = lowered.map(primitives_by_layer).unwrap_or_default();
         let mut scene = Self { title: graph.name.clone(), ..Self::default() };
         let mut places: HashMap<NodeId, usize> = HashMap::new();
         let mut scopes: BTreeMap<&str, usize> = BTreeMap::new();
         let mut counts: Vec<usize> = Vec::new();
-        for &id in &order {
+        let is_drawn = |id: NodeId| {
+            !is_constant(graph.node(id))
+                && near.as_ref().is_none_or(|near| near.contains(&id))
+                && merged.is_first(id)
+        };
+        for &id in order.iter().filter(|&&id| is_drawn(id)) {
             let node = graph.node(id);
-            if is_constant(node) || near.as_ref().is_some_and(|near| !near.contains(&id)) {
-                continue;
-            }
             let scope = options.depth.and_then(|depth| scope(node.name(), depth));
             let known = scope.and_then(|scope| scopes.get(scope).copied());
             let place = known.unwrap_or_else(|| {
@@ -140,10 +171,20 @@ impl Scene {
             if let Some(scope) = scope {
                 scopes.insert(scope, place);
             }
+            let drawn = &mut scene.boxes[place];
+            drawn.repeats = drawn.repeats.max(merged.count(id));
+            if let (Some(lowered), Some(ids)) = (lowered, primitives.get(node.name())) {
+                let text =
+                    |id: &NodeId| format!("slice{}", notation(lowered, *id).unwrap_or_default().join(" "));
+                drawn.details.extend(ids.iter().filter(|_| drawn.kind == Kind::Slice).map(text));
+            }
             counts[place] += 1;
             places.insert(id, place);
+            let same = lowered.and_then(|lowered| Some(lowered.node(lowered.find(node.name())?)));
+            let mut lowered_bodies = same.into_iter().flat_map(|node| node.op().bodies());
             for (role, body) in node.op().bodies() {
-                let mut inner = Self::new(body, &PictureOptions { around: None, ..options.clone() });
+                let lowered = lowered_bodies.next().map(|(_, body)| body);
+                let mut inner = Self::of(body, lowered, &PictureOptions { around: None, ..options.clone() });
                 inner.title = format!("{role} of {} {}", node.op().type_name(), node.name());
                 scene.bodies.push(inner);
             }
@@ -152,25 +193,34 @@ impl Scene {
             let folded = &mut scene.boxes[place];
             *folded = SceneBox {
                 kind: if folded.kind == Kind::Failed { Kind::Failed } else { Kind::Scope },
+                repeats: folded.repeats,
                 title: format!("{} layers", counts[place]),
-                name: (*scope).to_owned(),
+                name: match folded.repeats {
+                    1 => (*scope).to_owned(),
+                    count => format!("{scope} and {} alike", count - 1),
+                },
                 details: Vec::new(),
                 outputs: Vec::new(),
             };
         }
-        scene.connect(graph, &order, &places);
+        scene.connect(graph, &order, &places, &merged);
         scene
     }
 
     /// Adds the arrows, and to each box what leaves it.
-    fn connect(&mut self, graph: &Graph, order: &[NodeId], places: &HashMap<NodeId, usize>) {
+    fn connect(&mut self, graph: &Graph, order: &[NodeId], places: &HashMap<NodeId, usize>, merged: &Merged) {
         let mut shown: HashSet<Value> = HashSet::new();
-        for id in order {
-            let Some(&to) = places.get(id) else { continue };
-            for value in graph.inputs(*id).into_iter().flatten() {
-                let Some(&from) = places.get(&value.node).filter(|from| **from != to) else { continue };
+        for &id in order {
+            let Some(&to) = places.get(&merged.first(id)) else { continue };
+            for value in graph.inputs(id).into_iter().flatten() {
+                let first = merged.first(value.node);
+                let Some(&from) = places.get(&first).filter(|from| **from != to) else { continue };
+                // From one block to the next leads back to the beginning of the first.
+                if from > to && !(merged.is_first(id) && merged.is_first(value.node)) {
+                    continue;
+                }
                 self.arrows.push(SceneArrow { from, to });
-                if shown.insert(value)
+                if shown.insert(Value { node: first, ..value })
                     && let Some(out) = graph.output(value)
                 {
                     self.boxes[from].outputs.push(output(graph, out));
@@ -208,8 +258,51 @@ fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> 
 
 /// The first `depth` scopes of a name that has more.
 fn scope(name: &str, depth: usize) -> Option<&str> {
-    let ends = name.match_indices(['/', '.']).map(|(at, _)| at).filter(|&at| at > 0);
-    ends.take(depth).nth(depth.checked_sub(1)?).map(|end| &name[..end])
+    ends(name).take(depth).nth(depth.checked_sub(1)?).map(|end| &name[..end])
+}
+
+/// Layers of blocks that repeat, which are drawn as those of the first block.
+#[derive(Default)]
+struct Merged {
+    /// By layer of a later block: that of the first.
+    into: HashMap<NodeId, NodeId>,
+    counts: HashMap<NodeId, usize>,
+}
+
+impl Merged {
+    fn new(graph: &Graph, is_wanted: bool) -> Self {
+        let mut merged = Self::default();
+        for repeat in repeats(graph).into_iter().filter(|_| is_wanted) {
+            let Some((first, others)) = repeat.layers.split_first() else { continue };
+            for (&id, &first) in others.iter().flat_map(|block| block.iter().zip(first)) {
+                // Outer blocks come before those inside, which the first outer one has, too.
+                merged.into.entry(id).or_insert(first);
+            }
+        }
+        let later: Vec<NodeId> = merged.into.keys().copied().collect();
+        for id in later {
+            *merged.counts.entry(merged.first(id)).or_insert(1) += 1;
+        }
+        merged
+    }
+
+    /// The layer that this one is drawn as.
+    fn first(&self, mut id: NodeId) -> NodeId {
+        // Each step leads to an earlier block.
+        while let Some(&first) = self.into.get(&id) {
+            id = first;
+        }
+        id
+    }
+
+    fn is_first(&self, id: NodeId) -> bool {
+        !self.into.contains_key(&id)
+    }
+
+    /// How many layers are drawn as this one.
+    fn count(&self, id: NodeId) -> usize {
+        self.counts.get(&id).copied().unwrap_or(1)
+    }
 }
 
 fn is_constant(node: NodeRef) -> bool {
@@ -235,6 +328,7 @@ fn layer(graph: &Graph, id: NodeId, options: &PictureOptions) -> SceneBox {
     });
     SceneBox {
         kind,
+        repeats: 1,
         title: node.op().type_name().to_owned(),
         name: node.name().to_owned(),
         details: constants.collect(),

@@ -1,5 +1,6 @@
 //! A scene as SVG, in light and dark.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use snick_ir::Graph;
@@ -104,14 +105,19 @@ impl<'s> Panel<'s> {
 }
 
 /// The lines of a box, each with its class.
-fn lines(one: &SceneBox) -> impl Iterator<Item = (&'static str, &str)> {
-    let name = (!one.name.is_empty()).then_some(("name", one.name.as_str()));
-    let details = one.details.iter().take(MOST_LINES).map(|detail| ("detail", detail.as_str()));
-    [("title", one.title.as_str())].into_iter().chain(name).chain(details)
+fn lines(one: &SceneBox) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
+    let title = match one.repeats {
+        1 => Cow::Borrowed(one.title.as_str()),
+        count => Cow::Owned(format!("{count} × {}", one.title)),
+    };
+    let name = (!one.name.is_empty()).then_some(("name", Cow::Borrowed(one.name.as_str())));
+    let details =
+        one.details.iter().take(MOST_LINES).map(|detail| ("detail", Cow::Borrowed(detail.as_str())));
+    [("title", title)].into_iter().chain(name).chain(details)
 }
 
 fn size(one: &SceneBox) -> Size {
-    let longest = lines(one).map(|(_, line)| shortened(line).chars().count()).max().unwrap_or_default();
+    let longest = lines(one).map(|(_, line)| shortened(&line).chars().count()).max().unwrap_or_default();
     let outputs = one.outputs.iter().take(MOST_LINES);
     let widest =
         outputs.clone().map(|output| shortened(&output.text).chars().count()).max().unwrap_or_default();
@@ -132,7 +138,7 @@ fn draw_box(out: &mut String, one: &SceneBox, size: Size, place: Point) {
         Kind::Failed => "box failed",
         Kind::Layer => "box",
     };
-    let longest = lines(one).map(|(_, line)| shortened(line).chars().count()).max().unwrap_or_default();
+    let longest = lines(one).map(|(_, line)| shortened(&line).chars().count()).max().unwrap_or_default();
     let width = longest as f64 * CHARACTER + 2.0 * PADDING;
     let left = place.x - width / 2.0;
     let round = if matches!(one.kind, Kind::Input | Kind::Output) { 10 } else { 3 };
@@ -146,7 +152,7 @@ fn draw_box(out: &mut String, one: &SceneBox, size: Size, place: Point) {
         size.height
     );
     for (at, (class, line)) in lines(one).enumerate() {
-        text(out, class, [left + PADDING, place.y + LINE * (at as f64 + 1.0) - 1.0], line);
+        text(out, class, [left + PADDING, place.y + LINE * (at as f64 + 1.0) - 1.0], &line);
     }
     for (at, output) in one.outputs.iter().take(MOST_LINES).enumerate() {
         let class = if output.is_bounded { "out" } else { "out open" };
@@ -198,7 +204,7 @@ fn shortened(line: &str) -> String {
 }
 
 /// Text of a model, safe inside an element and an attribute.
-struct Quoted<'t>(&'t str);
+pub(crate) struct Quoted<'t>(pub &'t str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

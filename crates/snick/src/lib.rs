@@ -41,7 +41,7 @@
 //! | `run` | [`Session`] and random inputs |
 //! | `emit` | [`Model::save`] |
 //! | `analyze` | tables of weights, states and recorded times |
-//! | `view` | [`Model::save_picture`]: SVG |
+//! | `view` | [`Model::save_picture`]: SVG; [`Model::report`]: a page |
 //! | `ops-toml` | `load_ops`: shapes of custom ops from a file |
 //! | `serde` | diagnostics and shapes serialise |
 //! | `tokenizers` | running the operations of openvino_tokenizers; their shapes are inferred without it, too |
@@ -63,6 +63,8 @@ mod outputs;
 mod prediction;
 mod random_inputs;
 mod reduce;
+#[cfg(feature = "view")]
+mod report;
 
 #[cfg(feature = "emit")]
 mod files;
@@ -94,6 +96,8 @@ pub use outputs::{Outputs, named_outputs, output_names, public_name};
 pub use prediction::Prediction;
 pub use random_inputs::{DimPolicy, InputSpec, draw_inputs};
 pub use reduce::{ErrorKind, Reduction, reduce};
+#[cfg(feature = "view")]
+pub use report::ReportOptions;
 #[cfg(feature = "emit")]
 pub use save::SaveOptions;
 #[cfg(feature = "run")]
@@ -115,4 +119,4 @@ pub use snick_read::ReadError;
 pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SymExpr, Symbols};
 pub use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
 #[cfg(feature = "view")]
-pub use snick_view::PictureOptions;
+pub use snick_view::{PictureOptions, viewer_script, viewer_style};

@@ -341,7 +341,8 @@ impl Model {
         snick_view::svg(&self.graph, options)
     }
 
-    /// Draws it as SVG: layers from top to bottom, with symbolic shapes.
+    /// Draws it as SVG: layers from top to bottom, with symbolic shapes. A file that ends with `.dot` is written for
+    /// Graphviz, and shows all layers.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \

@@ -98,7 +98,12 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             files.add(path, |file| file.write_all(text.as_bytes()))?;
         }
         Some(Format::Dot) => {
-            files.add(path, |file| file.write_all(snick_emit::dot(graph).as_bytes()))?;
+            let text = snick_emit::dot(graph, &|_| false);
+            files.add(path, |file| file.write_all(text.as_bytes()))?;
+        }
+        Some(Format::ModelExplorer) => {
+            let text = snick_emit::model_explorer(graph);
+            files.add(path, |file| file.write_all(text.as_bytes()))?;
         }
         #[cfg(feature = "view")]
         Some(Format::Svg) => {
@@ -109,14 +114,17 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
     files.commit()
 }
 
-/// Writes the graph as SVG, whatever the file is called.
+/// Writes the graph as Graphviz if the file is called so, and otherwise as SVG.
 #[cfg(feature = "view")]
 pub(crate) fn save_picture(
     graph: &Graph,
     path: &Path,
     options: &snick_view::PictureOptions,
 ) -> Result<(), Error> {
-    let picture = snick_view::svg(graph, options);
+    let picture = match Format::to_write(path) {
+        Some(Format::Dot) => snick_emit::dot(graph, &|layer| options.is_failed(layer)),
+        _ => snick_view::svg(graph, options),
+    };
     let mut files = OutputFiles::new();
     files.add(path, |file| file.write_all(picture.as_bytes()))?;
     files.commit()

@@ -290,5 +290,5 @@ fn directml_descriptions_as_written() {
 fn graphviz_pictures_as_written() {
     let pictures = ["focus_cnn", "subgraphs_loop", "weights_types"].map(String::from);
     let models = files::models().into_iter().filter(|path| pictures.contains(&files::name(path)));
-    check_all("dot", models.collect(), |path| Ok(snick_emit::dot(&inferred(path))));
+    check_all("dot", models.collect(), |path| Ok(snick_emit::dot(&inferred(path), &|_| false)));
 }

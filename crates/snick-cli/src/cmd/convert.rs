@@ -39,6 +39,9 @@ struct Picture {
     /// Draw only what is near this layer
     #[arg(long, value_name = "LAYER")]
     around: Option<String>,
+    /// Draw every block of those that repeat, not the first alone with their number
+    #[arg(long)]
+    each_repeat: bool,
     /// How many steps from LAYER are near
     #[arg(long, value_name = "N", default_value_t = 3, requires = "around")]
     steps: usize,
@@ -46,14 +49,14 @@ struct Picture {
 
 impl Picture {
     fn is_asked_for(&self) -> bool {
-        self.depth.is_some() || self.around.is_some()
+        self.depth.is_some() || self.around.is_some() || self.each_repeat
     }
 
     /// Refuses a layer that the model does not have, and an output that is no picture.
     fn check(&self, model: &Model, output: &Path) -> Result<(), Failure> {
         if self.is_asked_for() && Format::to_write(output) != Some(Format::Svg) {
             return Err(Failure::usage(
-                "--depth and --around are for pictures: give -o a file that ends with .svg",
+                "--depth, --around and --each-repeat are for pictures: give -o a file that ends with .svg",
             ));
         }
         let graph = model.graph();
@@ -66,7 +69,7 @@ impl Picture {
     }
 
     fn options(&self, failed: Vec<String>) -> PictureOptions {
-        let options = PictureOptions::new().failed(failed);
+        let options = PictureOptions::new().failed(failed).each_repeat(self.each_repeat);
         let options = match self.depth {
             Some(depth) => options.depth(depth),
             None => options,
@@ -100,7 +103,7 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     errors.iter().for_each(|error| console.located(error));
     match Format::to_write(&options.output) {
         _ if is_stdout(&options.output) => console.print(&model.to_text())?,
-        Some(Format::Svg) => {
+        Some(Format::Svg | Format::Dot) => {
             let failed = errors.iter().map(|error| error.layer.clone()).collect();
             model.save_picture(&options.output, &options.picture.options(failed))?;
         }

@@ -11,6 +11,7 @@ pub mod infer;
 mod inspect;
 mod ops;
 mod reduce;
+mod report;
 mod run;
 pub mod why;
 
@@ -42,6 +43,8 @@ pub enum Verb {
     Check(check::Options),
     /// Explain a code of `snick check`
     Explain(explain::Options),
+    /// Write a page that shows the model: its graph, sizes, cost, slices and findings
+    Report(report::Options),
     /// Find the smallest model for which a command still exits 1
     Reduce(reduce::Options),
     /// Measure the time of each stage
@@ -67,6 +70,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Cost(options) => cost::run(&options, common, console),
         Verb::Diff(options) => diff::run(&options, common, console),
         Verb::Convert(options) => convert::run(&options, console),
+        Verb::Report(options) => report::run(&options, console),
         Verb::Run(options) => run::run(&options, common, console),
         Verb::Why(options) => why::run(&options, common, console),
         Verb::Reduce(options) => reduce::run(&options, common, console),

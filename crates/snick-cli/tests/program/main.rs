@@ -5,6 +5,7 @@ mod cli;
 mod explain;
 mod many;
 mod pictures;
+mod report;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

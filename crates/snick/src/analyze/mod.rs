@@ -7,10 +7,10 @@ mod cost;
 mod diff;
 mod execution;
 mod states;
-mod symbols;
+pub(crate) mod symbols;
 mod timings;
 mod weights;
-mod why;
+pub(crate) mod why;
 
 pub use check::{
     CheckCode, CheckOptions, CheckStatus, Example, Finding, Release, UnknownCode, check_codes, check_file,

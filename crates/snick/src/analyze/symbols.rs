@@ -147,7 +147,7 @@ impl Found {
 }
 
 /// Where the symbols of a graph were born.
-pub(super) struct Births<'g> {
+pub(crate) struct Births<'g> {
     graph: &'g Graph,
     nodes: HashMap<u32, NodeId>,
     /// The output and axis of the layer of its birth that a symbol is the size of.
@@ -155,7 +155,7 @@ pub(super) struct Births<'g> {
 }
 
 impl<'g> Births<'g> {
-    pub(super) fn new(graph: &'g Graph) -> Self {
+    pub(crate) fn new(graph: &'g Graph) -> Self {
         let nodes = graph.ids().filter_map(|id| Some((u32::try_from(id.index()).ok()?, id)));
         let nodes: HashMap<u32, NodeId> = nodes.collect();
         let mut sizes = HashMap::new();
@@ -216,7 +216,7 @@ impl<'g> Births<'g> {
     }
 
     /// All that is known of a symbol.
-    pub(super) fn describe(&self, symbol: SymbolId) -> Symbol {
+    pub(crate) fn describe(&self, symbol: SymbolId) -> Symbol {
         let (graph, symbols) = (self.graph, self.graph.symbols());
         let node = self.node(symbol);
         let size = self.sizes.get(&symbol).map(|&(port, axis)| (port, Some(axis)));

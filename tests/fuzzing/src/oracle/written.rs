@@ -10,7 +10,8 @@ use super::{Finding, inferred};
 
 /// Writes a graph in every format; a refusal names its layer. What reads again must be the same model, if it is valid.
 pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Finding> {
-    let _ = snick_emit::dot(graph);
+    let _ = snick_emit::dot(graph, &|_| false);
+    let _ = snick_emit::model_explorer(graph);
     let _ = snick_emit::stablehlo(graph);
     if let Ok(level) = "6.4".parse::<FeatureLevel>() {
         let _ = snick_emit::directml(graph, level);

@@ -1,12 +1,11 @@
 //! The table of slice-like layers.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use snick_ir::ops::slice::notation;
 use snick_ir::text::Escaped;
-use snick_ir::{Dialect, Graph, Op};
-use snick_pass::is_slice_like;
+use snick_ir::{Graph, NodeId};
+use snick_pass::{is_slice_like, primitives_by_layer};
 
 use crate::cli::json::Json;
 use crate::cli::symbols::COLUMNS;
@@ -19,18 +18,10 @@ pub(super) struct SliceRow {
     primitives: Vec<String>,
 }
 
-/// Adds the slice-like layers with their primitives, which keep the layer's name, alone or before `/` or `.`.
+/// Adds the slice-like layers with their primitives.
 pub(super) fn add(graph: &Graph, canonical: &Graph, rows: &mut Vec<SliceRow>) {
-    let mut primitives: HashMap<&str, Vec<String>> = HashMap::new();
-    for id in canonical.ids() {
-        let node = canonical.node(id);
-        if matches!(node.op(), Op::Slice(_)) && node.op().dialect() == Dialect::Snick {
-            let text = notation(canonical, id).unwrap_or_default().join(" ");
-            let ends = node.name().match_indices(['/', '.']).map(|(at, _)| at);
-            let names = ends.map(|end| &node.name()[..end]).chain([node.name()]);
-            names.for_each(|name| primitives.entry(name).or_default().push(text.clone()));
-        }
-    }
+    let primitives = primitives_by_layer(canonical);
+    let text = |id: &NodeId| notation(canonical, *id).unwrap_or_default().join(" ");
     let mut bodies: Vec<(&Graph, &Graph)> = Vec::new();
     for id in graph.ids() {
         let node = graph.node(id);
@@ -39,7 +30,7 @@ pub(super) fn add(graph: &Graph, canonical: &Graph, rows: &mut Vec<SliceRow>) {
                 layer: node.name().to_string(),
                 op: node.op().type_name().to_string(),
                 numpy: notation(graph, id).unwrap_or_default(),
-                primitives: primitives.get(node.name()).cloned().unwrap_or_default(),
+                primitives: primitives.get(node.name()).into_iter().flatten().map(text).collect(),
             });
         }
         if node.op().bodies().next().is_some()

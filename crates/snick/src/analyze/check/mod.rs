@@ -122,6 +122,14 @@ impl Model {
         let errors = model.infer().into_located();
         findings(&Subject::new(&model, &errors, None, options))
     }
+
+    /// What is wrong with the inferred model, and with the file that it was read from.
+    #[cfg(feature = "view")]
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        let mut model = self.clone();
+        let errors = model.infer().into_located();
+        findings(&Subject::new(&model, &errors, survey(&model), &CheckOptions::new()))
+    }
 }
 
 /// Checks the model in a file or a folder. A file that cannot be read is a finding, too.

@@ -4,7 +4,7 @@ mod error;
 pub(super) mod suggest;
 mod target;
 mod text;
-mod tree;
+pub(crate) mod tree;
 mod unknown;
 
 use snick_ir::{Graph, Loc, Part, ValuePart};

@@ -19,7 +19,7 @@ const MAX_COMPUTED: usize = 500;
 const SET_BY_LAYER: &str = "the layer itself sets it";
 
 /// Builds trees of one graph.
-pub(super) struct Tracer<'g> {
+pub(crate) struct Tracer<'g> {
     graph: &'g Graph,
     births: Births<'g>,
     dependencies: Dependencies<'g>,
@@ -27,7 +27,7 @@ pub(super) struct Tracer<'g> {
 }
 
 impl<'g> Tracer<'g> {
-    pub(super) fn new(graph: &'g Graph) -> Self {
+    pub(crate) fn new(graph: &'g Graph) -> Self {
         let (births, dependencies) = (Births::new(graph), Dependencies::new(graph));
         Self { graph, births, dependencies, computed: 0 }
     }
@@ -38,6 +38,22 @@ impl<'g> Tracer<'g> {
         let expr = self.expr(of.value, of.part);
         let target = Place::of(self.graph, of);
         Why { tree, target, known: is_known(self.graph, &expr, &self.births), suggestions: Vec::new() }
+    }
+
+    /// The parts of the inputs of its layer that a part of a value comes from: one that is passed on, or those that it is
+    /// computed from. None for what is declared, constant or born there.
+    #[cfg(feature = "view")]
+    pub(crate) fn hop(&mut self, of: ValuePart) -> Vec<ValuePart> {
+        let (value, part) = (of.value, of.part);
+        let expr = self.expr(value, part);
+        if self.leaf(value, part, &expr).is_some() {
+            return Vec::new();
+        }
+        let sources = match self.same_symbols(value, part, &expr) {
+            Some(same) => vec![same],
+            None => self.sources(value, part, &expr),
+        };
+        sources.into_iter().map(|(value, part)| ValuePart::new(value, part)).collect()
     }
 
     /// The tree of a part of a value.

@@ -2,10 +2,24 @@
 
 use std::fmt::{Display, Write as _};
 
-use snick::{Diagnostic, InputOrigin, Interval};
+use snick_shape::Interval;
+
+use crate::text::Escaped;
+use crate::{Diagnostic, InputOrigin};
 
 /// A JSON text under construction. Commas are added automatically.
-#[derive(Default)]
+///
+/// ```
+/// use snick_ir::json::Json;
+///
+/// let mut json = Json::default();
+/// json.object(|json| {
+///     json.key("name").string("a \"b\"");
+///     json.key("dims").array(|json| [2, 3].into_iter().for_each(|dim| json.plain(dim)));
+/// });
+/// assert_eq!(json.finish(), "{\"name\":\"a \\\"b\\\"\",\"dims\":[2,3]}\n");
+/// ```
+#[derive(Clone, Default, Debug)]
 pub struct Json {
     out: String,
 }
@@ -69,6 +83,11 @@ impl Json {
             }
         }
         self.out.push('"');
+    }
+
+    /// A text from a model: control characters and marks of direction as `\u{..}`.
+    pub fn escaped(&mut self, text: &str) {
+        self.string(&Escaped(text).to_string());
     }
 
     /// A value whose text is JSON: a number, `true`, `false` or `null`.

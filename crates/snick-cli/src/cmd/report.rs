@@ -1,0 +1,51 @@
+//! `snick report`: a page that shows the model.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use snick::ReportOptions;
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::model;
+use crate::cli::options::ModelOptions;
+use crate::cli::overwrite::OverwriteOptions;
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+    /// The page to write: one HTML file that loads nothing else
+    #[arg(short, long, value_name = "R.html")]
+    output: PathBuf,
+    /// Show what changed from MODEL to this model
+    #[arg(long, value_name = "OTHER")]
+    diff: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: OverwriteOptions,
+}
+
+/// Reads, infers, writes the page.
+pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
+    let mut model = model::load(&options.model, console)?;
+    let of_other = options.diff.as_ref().map(|path| ModelOptions {
+        model: path.clone(),
+        weights: None,
+        ..options.model.clone()
+    });
+    let mut other = of_other.map(|options| model::load(&options, console)).transpose()?;
+    let files = [Some(&model), other.as_ref()].into_iter().flatten().flat_map(|model| model.files());
+    options.overwrite.check(files.map(PathBuf::as_path), &options.output)?;
+    let mut errors = model::infer(&mut model, console)?;
+    if let Some(other) = &mut other {
+        errors.extend(model::infer(other, console)?);
+    }
+    errors.iter().for_each(|error| console.located(error));
+    let page = ReportOptions::new();
+    let page = match &other {
+        Some(other) => page.diff(other),
+        None => page,
+    };
+    model.save_report(&options.output, &page)?;
+    Ok(Outcome::finding(!errors.is_empty()))
+}

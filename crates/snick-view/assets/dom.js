@@ -1,0 +1,46 @@
+// Elements of the page. Texts of a model reach the page through text nodes alone, never as HTML.
+
+/** Makes an element: attributes, `on…` listeners, then children, which are nodes or texts. */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/** An element of SVG. */
+export function svgElement(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** Two columns: names and what they mean. */
+export function definitions(rows) {
+  const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return element("dl", {}, shown.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+}
+
+/** A button that looks like a link. */
+export function link(text, onclick, title) {
+  return element("button", { type: "button", class: "link", onclick, title }, text);
+}
+
+/** Copies a text, also where a page in a file may not use the clipboard. */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", { "aria-hidden": "true", class: "off-screen" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}

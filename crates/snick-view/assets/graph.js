@@ -1,0 +1,436 @@
+// The graph on a canvas: only what is in sight is drawn. Keys do all that a pointer does.
+
+import { element } from "./dom.js";
+import { place } from "./layout.js";
+import { Minimap } from "./minimap.js";
+import { Scopes } from "./scopes.js";
+import { Search } from "./search.js";
+import { notation } from "./slices.js";
+
+const CHARACTER = 7.3;
+const LINE = 15;
+const PADDING = 8;
+const ARROW = 22;
+const LONGEST = 40;
+const MOST_OUTPUTS = 4;
+const MARGIN = 40;
+const FONT = "ui-monospace, Menlo, Consolas, monospace";
+
+const HELP =
+  "Graph. Arrow keys follow the arrows, Enter unfolds or folds a scope, plus and minus zoom, 0 shows all, / searches.";
+
+export class GraphView {
+  /** Shows the graphs of a model; `onSelect` is told of the layer that is selected. */
+  constructor(model, onSelect) {
+    Object.assign(this, { model, onSelect, scopes: new Map(), at: 0, selected: null, scale: 1, x: 0, y: 0, asked: false });
+    this.canvas = element("canvas", { class: "graph", tabindex: "0", role: "application", "aria-label": HELP });
+    this.minimap = new Minimap((x, y) => this.moveTo(x, y));
+    this.live = element("div", { class: "off-screen", "aria-live": "polite" });
+    this.search = new Search(model, (layer) => {
+      this.reveal(layer);
+      this.canvas.focus();
+    });
+    this.trail = element("span", { class: "trail" });
+    const button = (text, title, onclick) => element("button", { type: "button", title, "aria-label": title, onclick }, text);
+    const bar = element(
+      "div", { class: "bar" },
+      this.search.element,
+      button("Fold all", "Fold all scopes", () => this.foldAll(false)),
+      button("Unfold all", "Unfold all scopes", () => this.foldAll(true)),
+      button("+", "Zoom in", () => this.zoom(1.3)), button("−", "Zoom out", () => this.zoom(1 / 1.3)),
+      button("Fit", "Show all", () => this.fit()), this.trail,
+    );
+    this.element = element("div", { class: "graph-view" }, bar, element("div", { class: "stage" }, this.canvas, this.minimap.canvas), this.live);
+    this.listen();
+    model.onChange(() => this.draw());
+    this.show(0);
+  }
+
+  listen() {
+    this.canvas.addEventListener("keydown", (event) => this.onKey(event));
+    this.canvas.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
+    const pointers = new Map();
+    let moved = 0;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
+      moved = 0;
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      const before = pointers.get(event.pointerId);
+      if (!before) return;
+      const [dx, dy] = [event.offsetX - before[0], event.offsetY - before[1]];
+      moved += Math.abs(dx) + Math.abs(dy);
+      const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
+      if (other) {
+        const apart = (from) => Math.hypot(from[0] - other[0], from[1] - other[1]);
+        const factor = apart([event.offsetX, event.offsetY]) / Math.max(apart(before), 1);
+        this.zoom(factor, other[0], other[1]);
+      } else {
+        this.x += dx;
+        this.y += dy;
+        this.draw();
+      }
+      pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
+    });
+    const end = (event) => {
+      if (pointers.delete(event.pointerId) && event.type === "pointerup" && moved < 6) this.onClick(event);
+    };
+    this.canvas.addEventListener("pointerup", end);
+    this.canvas.addEventListener("pointercancel", end);
+    this.canvas.addEventListener("dblclick", () => this.toggle(this.selected));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redrawAll());
+    new ResizeObserver(() => this.resize()).observe(this.canvas);
+  }
+
+  /** Shows one of the graphs: the model itself is 0. */
+  show(at) {
+    this.at = at;
+    const graph = this.model.data.graphs[at];
+    if (!this.scopes.has(at)) this.scopes.set(at, new Scopes(graph));
+    this.trail.replaceChildren();
+    if (graph.owner !== null) {
+      const owner = this.model.layers[graph.owner];
+      const back = element("button", { type: "button", onclick: () => this.reveal(owner) }, "Back to the graph outside");
+      this.trail.append(`${graph.role} of ${owner.name} `, back);
+    }
+    this.layout();
+    this.fit();
+  }
+
+  layout() {
+    const scopes = this.scopes.get(this.at);
+    const { boxes, arrows } = scopes.visible();
+    /** The scopes that have a layer that changed. */
+    this.changedScopes = new Set(scopes.layers.filter(({ id }) => this.model.marks.has(id)).flatMap(({ id }) => scopes.of.get(id).path()));
+    this.boxes = boxes.map((item) => this.box(item));
+    this.arrows = arrows;
+    const placed = place(this.boxes, arrows);
+    this.boxes.forEach((box, at) => Object.assign(box, placed.boxes[at]));
+    this.byItem = new Map(this.boxes.map((box, at) => [box.item, at]));
+    [this.width, this.height] = [placed.width, placed.height];
+    this.ways = arrows.map(([from, to], at) => {
+      const start = { x: this.boxes[from].x, y: this.boxes[from].y + this.boxes[from].height };
+      return [start, ...placed.ways[at], this.boxes[to]];
+    });
+    this.redrawAll();
+  }
+
+  redrawAll() {
+    this.colours = null;
+    this.minimap.forget();
+    this.draw();
+  }
+
+  /** The text and the size of a box. */
+  box(item) {
+    const isLayer = item.id !== undefined;
+    const outputs = isLayer ? item.outputs.slice(0, item.kind === "output" ? 0 : MOST_OUTPUTS) : [];
+    const mark = this.markOf(item);
+    const lines = isLayer ? [item.op, shortened(lastName(item.name))] : [scopeTitle(item), shortened(item.name)];
+    const slice = isLayer ? this.model.slices.get(item.id) : null;
+    if (slice) {
+      const primitives = slice.primitives.map((primitive) => notation(this.model, primitive)).join(" ");
+      lines.push(shortened(primitives || "no primitive"));
+    }
+    const longest = Math.max(...lines.map((line) => line.length));
+    const widest = Math.max(0, ...outputs.map((output) => Math.min(symbolic(output).length, LONGEST)));
+    return {
+      item, lines, outputs, mark, kind: isLayer ? (item.kind ?? "layer") : "scope", inner: longest * CHARACTER + 2 * PADDING,
+      width: Math.max(longest * CHARACTER + 2 * PADDING, 2 * (widest * CHARACTER + PADDING)),
+      height: lines.length * LINE + PADDING, below: outputs.length * LINE + ARROW,
+    };
+  }
+
+  /** What changed of a layer, or of any layer in a scope. */
+  markOf(item) {
+    if (item.id !== undefined) return this.model.marks.get(item.id);
+    return this.changedScopes.has(item) ? "changed" : undefined;
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.canvas;
+    const ratio = window.devicePixelRatio || 1;
+    if (clientWidth === 0) return;
+    Object.assign(this.canvas, { width: clientWidth * ratio, height: clientHeight * ratio });
+    if (!this.hasSize) {
+      this.hasSize = true;
+      this.fit();
+    }
+    this.draw();
+  }
+
+  /** Shows all, or where that is too small to read, the beginning. */
+  fit() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (!width) return;
+    const whole = Math.min((width - MARGIN) / Math.max(this.width, 1), (height - MARGIN) / Math.max(this.height, 1), 1);
+    this.scale = Math.max(whole, Math.min(0.9, (width - MARGIN) / Math.max(this.width, 1)), 0.55);
+    this.x = (width - this.width * this.scale) / 2;
+    this.y = MARGIN / 2;
+    if (this.width * this.scale > width) {
+      const first = this.boxes.find((box) => box.y === 0);
+      this.x = width / 2 - (first?.x ?? this.width / 2) * this.scale;
+    }
+    this.draw();
+  }
+
+  zoom(factor, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+    const scale = Math.min(Math.max(this.scale * factor, 0.02), 3);
+    this.x = x - ((x - this.x) * scale) / this.scale;
+    this.y = y - ((y - this.y) * scale) / this.scale;
+    this.scale = scale;
+    this.draw();
+  }
+
+  /** Brings a point of the graph to the middle. */
+  moveTo(x, y) {
+    this.x = this.canvas.clientWidth / 2 - Math.min(Math.max(x, 0), this.width) * this.scale;
+    this.y = this.canvas.clientHeight / 2 - Math.min(Math.max(y, 0), this.height) * this.scale;
+    this.draw();
+  }
+
+  onWheel(event) {
+    event.preventDefault();
+    if (event.ctrlKey || event.metaKey) {
+      this.zoom(Math.exp(-event.deltaY / 300), event.offsetX, event.offsetY);
+      return;
+    }
+    this.x -= event.shiftKey ? event.deltaY : event.deltaX;
+    this.y -= event.shiftKey ? 0 : event.deltaY;
+    this.draw();
+  }
+
+  onClick(event) {
+    const [x, y] = [(event.offsetX - this.x) / this.scale, (event.offsetY - this.y) / this.scale];
+    const box = this.boxes.find((one) => Math.abs(x - one.x) <= one.inner / 2 && y >= one.y && y <= one.y + one.height);
+    if (box) this.select(box.item);
+  }
+
+  onKey(event) {
+    const at = this.byItem.get(this.selected);
+    const keys = {
+      ArrowDown: () => this.go(this.arrows.find(([from]) => from === at)?.[1]),
+      ArrowUp: () => this.go(this.arrows.find(([, to]) => to === at)?.[0]),
+      ArrowLeft: () => this.beside(at, -1), ArrowRight: () => this.beside(at, 1),
+      Enter: () => this.toggle(this.selected), " ": () => this.toggle(this.selected),
+      "+": () => this.zoom(1.3), "=": () => this.zoom(1.3), "-": () => this.zoom(1 / 1.3), 0: () => this.fit(),
+      "/": () => this.search.focus(),
+    };
+    if (!keys[event.key] || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    if (at === undefined && event.key.startsWith("Arrow")) this.go(0);
+    else keys[event.key]();
+  }
+
+  /** Goes to the nearest box of the same row on one side. */
+  beside(at, side) {
+    const from = this.boxes[at];
+    const row = this.boxes.filter((box) => box.y === from.y && (box.x - from.x) * side > 0);
+    const nearest = row.reduce((best, box) => (!best || Math.abs(box.x - from.x) < Math.abs(best.x - from.x) ? box : best), null);
+    if (nearest) this.go(this.byItem.get(nearest.item));
+  }
+
+  go(at) {
+    if (at === undefined || !this.boxes[at]) return;
+    this.select(this.boxes[at].item);
+    this.bringIntoSight(this.boxes[at]);
+  }
+
+  select(item) {
+    this.selected = item;
+    const box = this.boxes[this.byItem.get(item)];
+    if (box) this.live.textContent = `${box.lines.join(", ")} ${box.outputs.map((output) => this.model.fact(output)).join(" ")}`;
+    this.onSelect(item);
+    this.draw();
+  }
+
+  /** Unfolds a scope, folds the one around a layer, or shows the body of a layer. */
+  toggle(item) {
+    if (!item) return;
+    if (item.id !== undefined) {
+      const body = this.model.data.graphs.findIndex((graph) => graph.owner === item.id);
+      if (body >= 0) this.show(body);
+      else this.fold(this.scopes.get(this.at).of.get(item.id));
+      return;
+    }
+    this.open(item);
+  }
+
+  /** Unfolds a scope that is shown as a box. */
+  open(scope) {
+    scope.isOpen = true;
+    this.layout();
+    const scopes = this.scopes.get(this.at);
+    const first = scopes.shownAs(scopes.layers[scope.first]);
+    this.go(this.byItem.get(first));
+    this.center(this.boxes[this.byItem.get(first)]);
+  }
+
+  fold(scope) {
+    if (!scope?.parent) return;
+    scope.isOpen = false;
+    this.layout();
+    const shown = this.scopes.get(this.at).shownAs(this.scopes.get(this.at).layers[scope.first]);
+    this.go(this.byItem.get(shown));
+    this.center(this.boxes[this.byItem.get(shown)]);
+  }
+
+  foldAll(isOpen) {
+    this.scopes.get(this.at).setAll(isOpen);
+    this.layout();
+    this.fit();
+  }
+
+  /** Shows a layer, in whatever graph and scope it is. */
+  reveal(layer) {
+    if (layer.kind === "constant" && layer.readers.length > 0) {
+      this.reveal(this.model.layers[layer.readers[0][0]]);
+      this.onSelect(layer);
+      return;
+    }
+    if (layer.graph !== this.at) this.show(layer.graph);
+    this.scopes.get(this.at).reveal(layer);
+    this.layout();
+    this.select(layer);
+    const box = this.boxes[this.byItem.get(layer)];
+    if (box) this.center(box);
+  }
+
+  center(box) {
+    this.scale = Math.max(this.scale, 0.8);
+    this.x = this.canvas.clientWidth / 2 - box.x * this.scale;
+    this.y = this.canvas.clientHeight / 3 - box.y * this.scale;
+    this.draw();
+  }
+
+  bringIntoSight(box) {
+    const [x, y] = [box.x * this.scale + this.x, box.y * this.scale + this.y];
+    const { clientWidth, clientHeight } = this.canvas;
+    const isInSight = x > 40 && x < clientWidth - 40 && y > 20 && y < clientHeight - 80;
+    if (!isInSight) this.center(box);
+  }
+
+  /** Draws before the next frame, however often it is asked for. */
+  draw() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => {
+      this.asked = false;
+      this.paint();
+    });
+  }
+
+  style() {
+    if (!this.colours) {
+      const style = getComputedStyle(this.canvas);
+      this.colours = new Proxy({}, { get: (known, name) => (known[name] ??= style.getPropertyValue(`--${name}`).trim()) });
+    }
+    return this.colours;
+  }
+
+  paint() {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    if (!width) return;
+    const context = this.canvas.getContext("2d");
+    const ratio = window.devicePixelRatio || 1;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.x, ratio * this.y);
+    const sight = {
+      left: -this.x / this.scale, top: -this.y / this.scale,
+      right: (width - this.x) / this.scale, bottom: (height - this.y) / this.scale,
+    };
+    this.paintArrows(context, sight);
+    for (const box of this.boxes) {
+      const isInSight = box.y < sight.bottom && box.y + box.height + box.below > sight.top
+        && box.x - box.width < sight.right && box.x + box.width > sight.left;
+      if (isInSight) this.paintBox(context, box);
+    }
+    this.minimap.paint(this.boxes, this, sight, this.style());
+  }
+
+  paintArrows(context, sight) {
+    const colours = this.style();
+    const at = this.byItem.get(this.selected);
+    const isDetailed = this.scale > 0.25;
+    this.ways.forEach((way, index) => {
+      const [first, last] = [way[0], way.at(-1)];
+      if (Math.max(first.y, last.y) < sight.top || Math.min(first.y, last.y) > sight.bottom) return;
+      const isNear = at !== undefined && this.arrows[index].includes(at);
+      context.strokeStyle = isNear ? colours.accent : colours.line;
+      context.lineWidth = isNear ? 2 : 1;
+      context.beginPath();
+      context.moveTo(first.x, first.y);
+      for (let stop = 1; stop < way.length; stop += 1) {
+        const [from, to] = [way[stop - 1], way[stop]];
+        const middle = (from.y + to.y) / 2;
+        if (Math.abs(from.x - to.x) < 0.1) context.lineTo(to.x, to.y);
+        else context.bezierCurveTo(from.x, middle, to.x, middle, to.x, to.y);
+      }
+      context.stroke();
+      if (!isDetailed) return;
+      context.fillStyle = context.strokeStyle;
+      context.beginPath();
+      context.moveTo(last.x, last.y);
+      context.lineTo(last.x - 3.5, last.y - 7);
+      context.lineTo(last.x + 3.5, last.y - 7);
+      context.fill();
+    });
+  }
+
+  paintBox(context, box) {
+    const colours = this.style();
+    const left = box.x - box.inner / 2;
+    const kind = box.mark ?? box.kind;
+    const round = box.kind === "input" || box.kind === "output" ? 10 : 3;
+    const draw = (dx, dy) => {
+      context.beginPath();
+      context.roundRect(left + dx, box.y + dy, box.inner, box.height, round);
+      context.fill();
+      context.stroke();
+    };
+    context.fillStyle = colours[`${kind}-fill`] || colours["layer-fill"];
+    context.strokeStyle = colours[`${kind}-stroke`] || colours["layer-stroke"];
+    context.lineWidth = 1;
+    if (box.item.repeats) draw(4, 4);
+    const isSelected = box.item === this.selected;
+    if (isSelected) [context.lineWidth, context.strokeStyle] = [3, colours.accent];
+    draw(0, 0);
+    if (this.scale < 0.25) return;
+    context.textBaseline = "alphabetic";
+    box.lines.forEach((line, at) => {
+      context.font = `${at === 0 ? "bold " : ""}12px ${FONT}`;
+      context.fillStyle = at === 0 ? colours.text : colours.faint;
+      context.fillText(line, left + PADDING, box.y + LINE * (at + 1) - 1);
+    });
+    context.font = `11px ${FONT}`;
+    box.outputs.forEach((output, at) => {
+      const text = shortened(this.model.fact(output));
+      const y = box.y + box.height + LINE * (at + 1) - 2;
+      context.strokeStyle = colours.page;
+      context.lineWidth = 3;
+      context.strokeText(text, box.x + PADDING, y);
+      context.fillStyle = this.model.isOpenOutput(output) ? colours.open : colours.faint;
+      context.fillText(text, box.x + PADDING, y);
+    });
+  }
+}
+
+function symbolic(output) {
+  return `${output.type}${output.dims ? `[${output.dims.join(",")}]` : "[...]"}`;
+}
+
+function scopeTitle(scope) {
+  const layers = `${scope.size} layers`;
+  return scope.repeats ? `${scope.repeats} × ${Math.round(scope.size / scope.repeats)} layers` : layers;
+}
+
+/** The end of a name, with the scope before it. */
+function lastName(name) {
+  return name.split("/").slice(-2).join("/");
+}
+
+function shortened(text) {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}…${text.slice(1 - LONGEST / 2)}`;
+}

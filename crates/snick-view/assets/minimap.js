@@ -1,0 +1,51 @@
+// The whole graph in a corner, with what is in sight.
+
+import { element } from "./dom.js";
+
+const SIZE = 150;
+const MARGIN_OF_MAP = 4;
+
+export class Minimap {
+  /** `onMove` is told of the point of the graph that is to be in the middle. */
+  constructor(onMove) {
+    this.canvas = element("canvas", { class: "minimap", width: SIZE, height: SIZE, "aria-hidden": "true" });
+    this.canvas.addEventListener("pointerdown", (event) => {
+      // The map may be shown smaller than it is drawn.
+      const shown = SIZE / this.canvas.clientWidth;
+      const { left, top, scale } = this.place;
+      onMove((event.offsetX * shown - left) / scale, (event.offsetY * shown - top) / scale);
+    });
+  }
+
+  /** The boxes have changed. */
+  forget() {
+    this.boxes = null;
+  }
+
+  paint(boxes, { width, height }, sight, colours) {
+    const room = SIZE - 2 * MARGIN_OF_MAP;
+    const scale = Math.min(room / Math.max(width, 1), room / Math.max(height, 1));
+    const [left, top] = [(SIZE - width * scale) / 2, (SIZE - height * scale) / 2];
+    this.place = { left, top, scale };
+    this.boxes ??= this.drawn(boxes, colours);
+    const context = this.canvas.getContext("2d");
+    context.clearRect(0, 0, SIZE, SIZE);
+    context.drawImage(this.boxes, 0, 0);
+    context.strokeStyle = colours.accent;
+    context.lineWidth = 1.5;
+    const [right, bottom] = [sight.right - sight.left, sight.bottom - sight.top];
+    context.strokeRect(left + sight.left * scale, top + sight.top * scale, right * scale, bottom * scale);
+  }
+
+  drawn(boxes, colours) {
+    const { left, top, scale } = this.place;
+    const canvas = element("canvas", { width: SIZE, height: SIZE });
+    const context = canvas.getContext("2d");
+    for (const box of boxes) {
+      context.fillStyle = colours[`${box.mark ?? box.kind}-stroke`] || colours["layer-stroke"];
+      const [width, height] = [Math.max(box.inner * scale, 1), Math.max(box.height * scale, 0.7)];
+      context.fillRect(left + (box.x - box.inner / 2) * scale, top + box.y * scale, width, height);
+    }
+    return canvas;
+  }
+}

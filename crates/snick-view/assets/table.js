@@ -1,0 +1,111 @@
+// The layers as a table. Only rows in sight are in the page.
+
+import { copy, element, link } from "./dom.js";
+import { bytes, count } from "./numbers.js";
+
+const ROW = 28;
+
+const COLUMNS = [
+  { name: "Layer", of: (layer) => layer.name },
+  { name: "Operation", of: (layer) => layer.op },
+  { name: "Shape", of: (layer, model) => layer.outputs.map((output) => model.fact(output)).join(" ") },
+  { name: "MACs", of: (layer, model) => model.cost(layer)[0], shown: count },
+  { name: "Writes", of: (layer, model) => model.cost(layer)[2], shown: bytes },
+  { name: "Weights", of: (layer, model) => BigInt(model.weights(layer)), shown: bytes },
+  { name: "Place", of: (layer) => layer.loc ?? "" },
+];
+
+export class Table {
+  constructor(model, onGo) {
+    Object.assign(this, { model, onGo, column: null, isDescending: false });
+    const filter = { type: "search", placeholder: "Filter: name, operation, shape", "aria-label": "Filter layers", oninput: () => this.update() };
+    this.filter = element("input", filter);
+    this.operations = element("select", { "aria-label": "Operation", onchange: () => this.update() });
+    const used = new Map();
+    model.layers.forEach((layer) => used.set(layer.op, (used.get(layer.op) ?? 0) + 1));
+    const sorted = [...used].sort((a, b) => b[1] - a[1]);
+    this.operations.append(element("option", { value: "" }, "All operations"), ...sorted.map(([op, times]) => element("option", { value: op }, `${op} (${times})`)));
+    this.copied = element("span", { role: "status" });
+    this.summary = element("span", { role: "status" });
+    this.headings = COLUMNS.map((column) => element("div", { role: "columnheader" }, link(column.name, () => this.sort(column))));
+    this.rows = element("div", { class: "rows", role: "rowgroup" });
+    this.scroller = element("div", { class: "scroller", tabindex: "0", role: "table", "aria-label": "Layers", onscroll: () => this.draw() },
+      element("div", { class: "row head", role: "row" }, this.headings), this.rows);
+    const button = element("button", { type: "button", onclick: () => this.copy() }, "Copy as CSV");
+    this.element = element("div", { class: "table-view" }, element("div", { class: "bar" }, this.filter, this.operations, button, this.copied, this.summary), this.scroller);
+    model.onChange(() => this.update());
+    new ResizeObserver(() => this.draw()).observe(this.scroller);
+    this.update();
+  }
+
+  sort(column) {
+    this.isDescending = this.column === column ? !this.isDescending : Boolean(column.shown);
+    this.column = column;
+    this.headings.forEach((heading, at) => {
+      const order = this.isDescending ? "descending" : "ascending";
+      heading.setAttribute("aria-sort", COLUMNS[at] === column ? order : "none");
+    });
+    this.update();
+  }
+
+  update() {
+    const { model, column } = this;
+    const words = this.filter.value.trim().toLowerCase();
+    const op = this.operations.value;
+    const shape = COLUMNS[2];
+    this.layers = model.layers.filter((layer) =>
+      (!op || layer.op === op) && (!words || layer.search.includes(words) || shape.of(layer, model).toLowerCase().includes(words)));
+    if (column) {
+      const keyed = this.layers.map((layer) => [column.of(layer, model), layer]);
+      const compare = column.shown ? (a, b) => compareNumbers(a[0], b[0]) : (a, b) => (a[0] < b[0] ? -1 : Number(a[0] > b[0]));
+      keyed.sort(this.isDescending ? (a, b) => compare(b, a) : compare);
+      this.layers = keyed.map(([, layer]) => layer);
+    }
+    this.summary.textContent = `${this.layers.length} of ${model.layers.length} layers`;
+    this.scroller.setAttribute("aria-rowcount", this.layers.length + 1);
+    this.rows.style.height = `${this.layers.length * ROW}px`;
+    this.draw();
+  }
+
+  draw() {
+    const first = Math.max(Math.floor(this.scroller.scrollTop / ROW) - 5, 0);
+    const last = first + Math.ceil((this.scroller.clientHeight || 600) / ROW) + 10;
+    const shown = this.layers.slice(first, last).map((layer, at) => {
+      const cells = COLUMNS.map((column, index) => {
+        const text = this.text(column, layer);
+        const child = index === 0 ? link(text, () => this.onGo(layer)) : text;
+        const isOpen = index === 2 && layer.outputs.some((output) => this.model.isOpenOutput(output));
+        return element("div", { role: "cell", title: text, class: isOpen ? "open" : "" }, child);
+      });
+      const mark = this.model.marks.get(layer.id) ?? layer.kind ?? "";
+      return element("div", { class: `row ${mark}`, role: "row", "aria-rowindex": first + at + 2, style: `top:${(first + at) * ROW}px` }, cells);
+    });
+    this.rows.replaceChildren(...shown);
+  }
+
+  text(column, layer) {
+    const value = column.of(layer, this.model);
+    if (!column.shown) return value;
+    return value === 0n ? "" : column.shown(value);
+  }
+
+  async copy() {
+    const plain = (value) => String(value ?? "?");
+    const lines = this.layers.map((layer) => COLUMNS.map((column) => csv(plain(column.of(layer, this.model)))).join(","));
+    await copy([COLUMNS.map(({ name }) => name).join(","), ...lines].join("\n"));
+    this.copied.textContent = "Copied";
+    setTimeout(() => (this.copied.textContent = ""), 2000);
+  }
+}
+
+/** Unknown numbers come first. */
+function compareNumbers(a, b) {
+  if (a === null || b === null) return Number(b === null) - Number(a === null);
+  return a < b ? -1 : Number(a > b);
+}
+
+/** A cell of CSV. Spreadsheets run what begins like a formula. */
+function csv(text) {
+  const safe = /^[=+\-@\t]/.test(text) ? `'${text}` : text;
+  return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

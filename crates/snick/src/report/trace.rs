@@ -1,0 +1,76 @@
+//! Where each size comes from, a step at a time: the viewer follows the steps to the inputs.
+
+use std::collections::{HashSet, VecDeque};
+
+use snick_ir::json::Json;
+use snick_ir::{Graph, Part, ValuePart};
+
+use super::layers::{Numbered, Numbers};
+use crate::analyze::why::tree::Tracer;
+
+/// The most that is tried for a report: a step tries each size and known element of what the layer reads. Sizes that depend
+/// on symbols come first.
+const MOST_TRIED: usize = 300_000;
+
+/// Writes the parts that each part comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an element. What is not
+/// there comes from nothing, or is beyond the limit.
+pub(super) fn write(json: &mut Json, numbers: &Numbers) {
+    let mut left = MOST_TRIED;
+    for numbered in &numbers.graphs {
+        let mut tracer = Tracer::new(numbered.graph);
+        let (symbolic, constant) = sizes(numbered);
+        let mut waiting: VecDeque<ValuePart> = symbolic.into_iter().chain(constant).collect();
+        let mut seen: HashSet<(snick_ir::Value, Part)> = HashSet::new();
+        while let Some(of) = waiting.pop_front() {
+            if !seen.insert((of.value, of.part)) {
+                continue;
+            }
+            let Some(rest) = left.checked_sub(tried(numbered.graph, of)) else { return };
+            left = rest;
+            let from = tracer.hop(of);
+            if !from.is_empty() {
+                json.key(&text(numbered, of)).array(|json| {
+                    from.iter().for_each(|part| json.string(&text(numbered, *part)));
+                });
+            }
+            // What is on the way to an explained part is to be explained, too, before anything else.
+            from.into_iter().rev().for_each(|part| waiting.push_front(part));
+        }
+    }
+}
+
+/// How many parts of its inputs a step from a layer tries.
+fn tried(graph: &Graph, of: ValuePart) -> usize {
+    let inputs = graph.inputs(of.value.node).into_iter().flatten();
+    let parts = inputs.filter_map(|value| graph.fact(value)).map(|fact| Part::all(fact).count());
+    parts.fold(1, usize::saturating_add)
+}
+
+/// The sizes of all outputs of layers that compute: those with symbols, and the numbers.
+fn sizes(numbered: &Numbered) -> (Vec<ValuePart>, Vec<ValuePart>) {
+    let graph = numbered.graph;
+    let nodes = numbered.order.iter().map(|&id| graph.node(id));
+    let computed = nodes.filter(|node| !matches!(node.op(), snick_ir::Op::Const(_)));
+    let parts = computed.flat_map(|node| {
+        let outs = node.outs().iter().enumerate();
+        outs.flat_map(move |(port, out)| {
+            let value = node.output(port);
+            Part::dims(&out.fact).filter_map(move |part| {
+                let is_symbolic = part.of(&out.fact)?.as_const().is_none();
+                Some((is_symbolic, ValuePart::new(value?, part)))
+            })
+        })
+    });
+    let (symbolic, constant): (Vec<_>, Vec<_>) = parts.partition(|(is_symbolic, _)| *is_symbolic);
+    let parts = |list: Vec<(bool, ValuePart)>| list.into_iter().map(|(_, part)| part).collect();
+    (parts(symbolic), parts(constant))
+}
+
+fn text(numbered: &Numbered, of: ValuePart) -> String {
+    let (layer, port) = (numbered.of(of.value.node), of.value.port);
+    match of.part {
+        Part::Dim(axis) => format!("{layer}:{port}:{axis}"),
+        Part::Element(index) => format!("{layer}:{port}:e{index}"),
+        _ => format!("{layer}:{port}"),
+    }
+}

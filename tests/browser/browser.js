@@ -1,0 +1,102 @@
+// A browser with pages of reports. `SNICK` is the program, `CHROMIUM` the browser; screenshots go to target/screenshots.
+
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+export const ROOT = new URL("../..", import.meta.url).pathname;
+const SNICK = process.env.SNICK ?? join(ROOT, "target/release/snick");
+const SCREENSHOTS = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "screenshots");
+const ARGUMENTS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
+const FOLDER = mkdtempSync(join(tmpdir(), "snick-browser-"));
+
+/** Runs snick; a finding (exit 1) is no failure. Returns what it prints. */
+export function snick(...args) {
+  const run = spawnSync(SNICK, args, { maxBuffer: 2 ** 30, encoding: "utf8" });
+  if (run.status !== 0 && run.status !== 1) throw new Error(`snick ${args.join(" ")}: ${run.stderr}`);
+  return { isFine: run.status === 0, text: run.stdout };
+}
+
+/** Writes the report of a model. Returns its path. */
+export function writeReport(model, ...options) {
+  const path = join(FOLDER, `${Math.random().toString(36).slice(2)}.html`);
+  snick("report", model, "-o", path, ...options);
+  return path;
+}
+
+/** The data of a report. */
+export function dataOf(report) {
+  return JSON.parse(/id="data">(.*?)<\/script>/s.exec(readFileSync(report, "utf8"))[1]);
+}
+
+/** The path of one of the project's own models. */
+export function model(name) {
+  return join(ROOT, "models", name, "model.xml");
+}
+
+export async function launch() {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS });
+}
+
+/** Opens a file. `page.problems` collects what the console and the page complain about, and requests of other files. */
+export async function open(browser, path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.problems = [];
+  page.on("console", (message) => page.problems.push(message.text()));
+  page.on("pageerror", (error) => page.problems.push(error.stack));
+  page.on("dialog", (dialog) => page.problems.push(`dialog: ${dialog.message()}`));
+  page.on("request", (request) => request.url() !== `file://${path}` && page.problems.push(`loads ${request.url()}`));
+  // What the page copies: a page in a file has no clipboard in a browser without a window.
+  await page.addInitScript(() => {
+    Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (window.copied = text) } });
+  });
+  await page.goto(`file://${path}`);
+  await page.waitForSelector("canvas.graph");
+  await painted(page);
+  return page;
+}
+
+/** Waits until what was asked for is on the screen. */
+export async function painted(page) {
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+export async function tab(page, name) {
+  await page.getByRole("tab", { name }).click();
+}
+
+export async function screenshot(page, name) {
+  await painted(page);
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+}
+
+/** The table of layers as the page copies it: a list of cells a row, without the head. */
+export async function table(page) {
+  await tab(page, "Table");
+  await page.evaluate(() => (window.copied = null));
+  await page.getByRole("button", { name: "Copy as CSV" }).click();
+  await page.waitForFunction(() => window.copied !== null);
+  return parseCsv(await page.evaluate(() => window.copied)).slice(1);
+}
+
+export function parseCsv(text) {
+  const rows = [[""]];
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const cells = rows.at(-1);
+    const next = text[at];
+    if (isQuoted && next === '"' && text[at + 1] === '"') cells[cells.length - 1] += text[(at += 1)];
+    else if (next === '"') isQuoted = !isQuoted;
+    else if (next === "," && !isQuoted) cells.push("");
+    else if (next === "\n" && !isQuoted) rows.push([""]);
+    else cells[cells.length - 1] += next;
+  }
+  return rows;
+}
