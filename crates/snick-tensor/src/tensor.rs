@@ -3,8 +3,10 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod debug;
+mod file_range;
 mod repeats;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::buffer::{Buffer, Pool, filled};
@@ -388,19 +390,26 @@ impl Tensor {
 
     /// The bytes of the elements, if they are packed and start on a byte.
     pub(crate) fn packed_bytes(&self) -> Option<&[u8]> {
+        let range = self.packed_range()?;
+        if range.is_empty() {
+            return Some(&[]);
+        }
+        let bytes = self.storage.bytes().get(range)?;
+        packing::tail_is_clear(self.element_type, bytes, self.len()).then_some(bytes)
+    }
+
+    /// Where the elements lie in the storage, if they are packed and start on a byte.
+    fn packed_range(&self) -> Option<Range<usize>> {
         if !self.is_contiguous() {
             return None;
         }
         let len = self.element_type.stored_len(self.len())?;
-        if len == 0 {
-            return Some(&[]);
-        }
         let first = match self.element_type.unit_bytes() {
+            _ if len == 0 => 0,
             Some(unit) => self.layout.start * unit,
             None => packing::first_byte(self.element_type, self.layout.start)?,
         };
-        let bytes = self.storage.bytes().get(first..first + len)?;
-        packing::tail_is_clear(self.element_type, bytes, self.len()).then_some(bytes)
+        Some(first..first + len)
     }
 }
 

@@ -6,6 +6,7 @@ mod explain;
 mod many;
 mod pictures;
 mod report;
+mod stablehlo_folder;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -12,7 +12,7 @@ use super::{Finding, inferred};
 pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Finding> {
     let _ = snick_emit::dot(graph, &|_| false);
     let _ = snick_emit::model_explorer(graph);
-    let _ = snick_emit::stablehlo(graph);
+    let _ = snick_emit::stablehlo(graph, snick_emit::Precision::Highest);
     if let Ok(level) = "6.4".parse::<FeatureLevel>() {
         let _ = snick_emit::directml(graph, level);
     }

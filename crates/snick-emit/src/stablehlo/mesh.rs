@@ -1,0 +1,215 @@
+//! A mesh of devices, and rules that spread arguments over its axes.
+
+use std::str::FromStr;
+
+/// Devices in a grid with named axes: `batch=2,model=4`.
+///
+/// ```
+/// let mesh: snick_emit::Mesh = "batch=2,model=4".parse()?;
+/// assert_eq!((mesh.axes()[1].0.as_str(), mesh.devices()), ("model", 8));
+/// # Ok::<(), snick_emit::ShardError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mesh {
+    axes: Vec<(String, usize)>,
+}
+
+/// Rules that spread arguments over a mesh: `ids[batch],*.up.weight[model,_]`.
+///
+/// A rule is a pattern of argument names, in which `*` stands for any characters and `?` for one, and an axis of the mesh
+/// or `_` for each dim; dims that are left out are whole on each device.
+///
+/// ```
+/// let rules: snick_emit::ShardRules = "ids[batch],*.up.weight[_,model]".parse()?;
+/// assert!("ids".parse::<snick_emit::ShardRules>().is_err());
+/// # Ok::<(), snick_emit::ShardError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ShardRules {
+    pub(super) rules: Vec<ShardRule>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct ShardRule {
+    pub(super) pattern: String,
+    /// An axis of the mesh for each dim.
+    pub(super) axes: Vec<Option<String>>,
+}
+
+/// Why a module cannot be spread over a mesh so.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ShardError {
+    /// Not a mesh.
+    #[error("`{text}` is not a mesh: {why}; write it like batch=2,model=4")]
+    Mesh {
+        /// As it was given.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Not a rule.
+    #[error("`{text}` is not a sharding: {why}; write it like ids[batch],*.up.weight[model,_]")]
+    Rule {
+        /// The part that is wrong.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An axis that the mesh does not have.
+    #[error("`{rule}`: the mesh has no axis `{axis}`; it has {axes}")]
+    UnknownAxis {
+        /// The rule.
+        rule: String,
+        /// The axis.
+        axis: String,
+        /// The axes that there are.
+        axes: String,
+    },
+    /// A pattern that no argument matches.
+    #[error("`{rule}` matches no argument; {hint}")]
+    NoMatch {
+        /// The rule.
+        rule: String,
+        /// Names that there are.
+        hint: String,
+    },
+    /// Two rules for one argument.
+    #[error("`{rule}` and `{other}` both match `{argument}`; narrow one of them")]
+    TwoRules {
+        /// The argument.
+        argument: String,
+        /// The first rule.
+        rule: String,
+        /// The second.
+        other: String,
+    },
+    /// A rule with more dims than an argument has.
+    #[error("`{rule}` has {axes} dims, but `{argument}` has {rank}")]
+    Rank {
+        /// The rule.
+        rule: String,
+        /// The argument.
+        argument: String,
+        /// Dims of the rule.
+        axes: usize,
+        /// Dims of the argument.
+        rank: usize,
+    },
+    /// A size that an axis does not divide.
+    #[error("`{rule}`: {axis}={size} does not divide dim {dim} of `{argument}`, which is {extent}; {hint}")]
+    Indivisible {
+        /// The rule.
+        rule: String,
+        /// The argument.
+        argument: String,
+        /// The dim, from 0.
+        dim: usize,
+        /// The size of the dim.
+        extent: String,
+        /// The axis.
+        axis: String,
+        /// The size of the axis.
+        size: usize,
+        /// Sizes that would do.
+        hint: String,
+    },
+}
+
+impl Mesh {
+    /// The axes, from the one whose neighbours are furthest apart, with their sizes.
+    pub fn axes(&self) -> &[(String, usize)] {
+        &self.axes
+    }
+
+    /// The number of devices.
+    pub fn devices(&self) -> usize {
+        self.axes.iter().fold(1, |all, (_, size)| all.saturating_mul(*size))
+    }
+
+    /// The size of an axis.
+    pub(super) fn size(&self, axis: &str) -> Option<usize> {
+        self.axes.iter().find(|(name, _)| name == axis).map(|&(_, size)| size)
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+impl FromStr for Mesh {
+    type Err = ShardError;
+
+    fn from_str(text: &str) -> Result<Self, ShardError> {
+        let wrong = |why: String| ShardError::Mesh { text: text.into(), why };
+        let mut axes: Vec<(String, usize)> = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let (name, size) = part.split_once('=').ok_or_else(|| wrong(format!("`{part}` has no size")))?;
+            let (name, size) = (name.trim(), size.trim());
+            if !is_name(name) || name == "_" {
+                return Err(wrong(format!("`{name}` is no name of an axis")));
+            }
+            if axes.iter().any(|(other, _)| other == name) {
+                return Err(wrong(format!("the axis `{name}` is there twice")));
+            }
+            match size.parse() {
+                Ok(size @ 1..) => axes.push((name.into(), size)),
+                _ => return Err(wrong(format!("`{size}` is no number of devices"))),
+            }
+        }
+        let devices = axes.iter().try_fold(1_usize, |all, (_, size)| all.checked_mul(*size));
+        match devices {
+            Some(..=MAX_DEVICES) => Ok(Self { axes }),
+            _ => Err(wrong(format!("it has more than {MAX_DEVICES} devices"))),
+        }
+    }
+}
+
+/// More than there are anywhere.
+const MAX_DEVICES: usize = 1 << 24;
+
+impl FromStr for ShardRules {
+    type Err = ShardError;
+
+    fn from_str(text: &str) -> Result<Self, ShardError> {
+        let mut rules = Vec::new();
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let wrong = |why: &str| ShardError::Rule { text: rest.into(), why: why.into() };
+            let (rule, behind) = rest.split_once(']').ok_or_else(|| wrong("`[` and `]` are missing"))?;
+            let (pattern, axes) = rule.rsplit_once('[').ok_or_else(|| wrong("`[` is missing"))?;
+            if pattern.trim().is_empty() {
+                return Err(wrong("it names no argument"));
+            }
+            rules.push(ShardRule {
+                pattern: pattern.trim().into(),
+                axes: axes_of(axes).map_err(|why| wrong(&why))?,
+            });
+            let behind = behind.trim_start();
+            rest = match behind.strip_prefix(',') {
+                Some(next) if !next.trim().is_empty() => next.trim_start(),
+                None if behind.is_empty() => behind,
+                _ => return Err(wrong("behind `]` comes `,` and another one, or the end")),
+            };
+        }
+        Ok(Self { rules })
+    }
+}
+
+fn axes_of(text: &str) -> Result<Vec<Option<String>>, String> {
+    let mut axes: Vec<Option<String>> = Vec::new();
+    for axis in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
+        let axis = match axis {
+            "_" => None,
+            axis if is_name(axis) => Some(axis.to_string()),
+            axis => return Err(format!("`{axis}` is no name of an axis")),
+        };
+        if axis.is_some() && axes.contains(&axis) {
+            return Err(format!("the axis `{}` is there twice", axis.unwrap_or_default()));
+        }
+        axes.push(axis);
+    }
+    Ok(axes)
+}
