@@ -9,7 +9,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use snick::{
     CheckOptions, Diagnostic, Error, Finding, InferOptions, Limits, LoadOptions, Located, NodeId,
-    PictureOptions, SaveOptions, SliceAs,
+    PictureOptions, ReportOptions, SaveOptions, SliceAs,
 };
 use snick_cli::documents::{self, Document};
 
@@ -367,6 +367,16 @@ impl Model {
             let options = depth.into_iter().fold(options, PictureOptions::depth);
             let options = around.into_iter().fold(options, |options, layer| options.around(layer, 2));
             Ok(state.model.picture(&options))
+        })
+    }
+
+    /// The page of a report, with what changed to another model.
+    fn report(&self, py: Python<'_>, other: Option<PyRef<'_, Self>>) -> PyResult<String> {
+        let copy = |other: PyRef<'_, Self>| other.inferred(py, Stage::Other, |state| Ok(state.model.clone()));
+        let other = other.map(copy).transpose()?;
+        self.inferred(py, Stage::Other, move |state| {
+            let options = other.iter().fold(ReportOptions::new(), ReportOptions::diff);
+            state.model.report(&options)
         })
     }
 

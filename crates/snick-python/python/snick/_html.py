@@ -72,15 +72,6 @@ def model(of: "Model") -> str:
     return f"<div>{''.join(parts)}</div>"
 
 
-def page(of: "Model") -> str:
-    """A page of its own."""
-    style = "body{font:14px sans-serif}table{border-collapse:collapse}td,th{padding:2px 8px;text-align:left}"
-    head = f'<meta charset="utf-8"><title>{escape(of.name)}</title><style>{style}</style>'
-    parts = [model(of), "<h4>layers</h4>", of.layers._repr_html_(), "<h4>cost</h4>", of.cost()._repr_html_()]
-    parts += ["<h4>findings</h4>", of.check()._repr_html_()]
-    return f"<!DOCTYPE html><html><head>{head}</head><body>{''.join(parts)}</body></html>"
-
-
 def _tree(tree: "Data", left: List[int]) -> str:
     left[0] -= 1
     reason = f": {escape(tree['reason'])}" if tree.get("reason") else ""

@@ -632,11 +632,15 @@ class Model:
         """A picture as SVG; of scopes down to ``depth``, or of what is near the layer ``around``."""
         return self._model.picture(depth, around)
 
-    def report(self, path: Union[str, "os.PathLike[str]", None] = None) -> str:
-        """A self-contained page of HTML about the model; written to ``path``, too, if it is given."""
-        from ._html import page
-
-        text = page(self)
+    def report(
+        self,
+        path: Union[str, "os.PathLike[str]", None] = None,
+        *,
+        diff: Optional["Model"] = None,
+    ) -> str:
+        """A self-contained page of HTML that shows the model, and what changed to the model ``diff``; written to ``path``,
+        too, if it is given."""
+        text = self._model.report(None if diff is None else diff._model)
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
