@@ -60,17 +60,23 @@ fn joined() -> String {
 pub fn page(title: &str, data: &str) -> String {
     // A `<` is in texts alone, where JSON has another way to write it: no text can end the element, or begin another.
     let data = data.trim_end().replace('<', "\\u003c");
-    let (title, style, script) = (Quoted(title), viewer_style(), joined());
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'unsafe-inline'; img-src data:\">\n<title>{title}</title>\n<style>\nhtml, body, #viewer {{ height: 100%; margin: 0; }}\n{style}</style>\n</head>\n\
-         <body>\n<div id=\"viewer\"></div>\n<noscript>This page needs JavaScript.</noscript>\n\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n<script type=\"module\">\n{script}\
-         mount(document.getElementById(\"viewer\"), JSON.parse(document.getElementById(\"data\").textContent));\n\
-         </script>\n</body>\n</html>\n"
-    )
+    let title = Quoted(title).to_string();
+    let parts = [
+        ("{title}", title.as_str()),
+        ("{style}", viewer_style()),
+        ("{data}", &data),
+        ("{script}", &joined()),
+    ];
+    let mut page = String::new();
+    let mut rest = include_str!("../assets/page.html");
+    // From front to back: a text that is filled in has no places to fill.
+    for (mark, text) in parts {
+        let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
+        page.push_str(before);
+        page.push_str(text);
+        rest = after;
+    }
+    page + rest
 }
 
 #[cfg(test)]
@@ -80,7 +86,7 @@ mod tests {
     #[test]
     fn data_and_titles_cannot_leave_their_elements() {
         let hostile = r#"{"name":"</script><script>alert(1)</script><!--"}"#;
-        let page = page("</title><script>", hostile);
+        let page = page("</title><script>{data}", hostile);
         assert_eq!(page.matches("<script").count(), 2);
         assert_eq!(page.matches("</script>").count(), 2);
         assert!(!page.contains("<!--") && page.contains("&lt;/title&gt;"));
@@ -97,6 +103,7 @@ mod tests {
     fn every_asset_is_part_of_the_viewer() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
         let count = std::fs::read_dir(folder).unwrap().count();
-        assert_eq!(count, SCRIPTS.len() + 1);
+        // The style sheet and the page itself are no scripts.
+        assert_eq!(count, SCRIPTS.len() + 2);
     }
 }
