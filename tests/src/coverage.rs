@@ -86,7 +86,7 @@ type Emit = fn(&Graph) -> bool;
 const TARGETS: [(&str, Emit); 4] = [
     ("openvino", |graph| snick_emit::openvino::openvino(graph, SliceAs::default()).is_ok()),
     ("onnx", |graph| onnx(graph).is_some()),
-    ("stablehlo", |graph| snick_emit::stablehlo(graph).is_ok()),
+    ("stablehlo", |graph| snick_emit::stablehlo(graph, snick_emit::Precision::Highest).is_ok()),
     ("directml", |graph| {
         let mut lowered = graph.clone();
         drop(snick_pass::lower_slices(&mut lowered));

@@ -16,6 +16,8 @@ use snick_pass::lower_slices;
 use snick_shape::AxisSlice;
 use snick_tensor::ElementType;
 
+use crate::json::quoted;
+
 /// Writes the slices of an inferred, canonical graph, those of its bodies and of decompositions of custom ops included.
 /// Other layers are not described.
 ///
@@ -250,20 +252,6 @@ impl Names {
 fn listed(numbers: &[i64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
     format!("[{}]", numbers.join(","))
-}
-
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c < ' ' => {
-                let _ = write!(quoted, "\\u{:04x}", c as u32);
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted + "\""
 }
 
 #[cfg(test)]

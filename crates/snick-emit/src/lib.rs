@@ -14,8 +14,8 @@
 //! "#;
 //! let mut graph = snick_ir::text::parse(text, None)?;
 //! assert!(snick_ir::infer(&mut graph).is_empty());
-//! let mlir = snick_emit::stablehlo(&graph)?;
-//! assert!(mlir.contains("stablehlo.multiply"));
+//! let module = snick_emit::stablehlo(&graph, Default::default())?;
+//! assert!(module.to_string().contains("stablehlo.multiply"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -27,13 +27,14 @@ mod body;
 mod decompression;
 mod directml;
 mod dot;
+mod json;
 mod layer;
 mod legalized;
-mod stablehlo;
+pub mod stablehlo;
 mod table;
 mod type_limits;
 mod unique_names;
 
 pub use directml::directml;
 pub use dot::dot;
-pub use stablehlo::stablehlo;
+pub use stablehlo::{Mesh, Precision, ShardError, ShardRules, stablehlo};

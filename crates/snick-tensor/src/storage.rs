@@ -4,6 +4,9 @@ mod map;
 mod read;
 
 use std::fmt;
+use std::path::Path;
+#[cfg(any(unix, windows))]
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytemuck::{NoUninit, Pod};
@@ -39,9 +42,9 @@ trait Owner: Send + Sync {
         None
     }
 
-    /// Whether the bytes are those of a file, from its start.
-    fn is_file(&self) -> bool {
-        false
+    /// The file whose bytes these are, from its start.
+    fn file(&self) -> Option<&Path> {
+        None
     }
 
     /// The forms that kernels derived from these bytes.
@@ -88,14 +91,21 @@ impl Owner for Kept {
     }
 }
 
+/// A mapped file.
 #[cfg(any(unix, windows))]
-impl Owner for memmap2::Mmap {
+struct MappedFile {
+    map: memmap2::Mmap,
+    path: PathBuf,
+}
+
+#[cfg(any(unix, windows))]
+impl Owner for MappedFile {
     fn bytes(&self) -> &[u8] {
-        self
+        &self.map
     }
 
-    fn is_file(&self) -> bool {
-        true
+    fn file(&self) -> Option<&Path> {
+        Some(&self.path)
     }
 }
 
@@ -162,7 +172,12 @@ impl Storage {
 
     /// Where the window begins in its file, if it is one on a mapped file.
     pub fn file_offset(&self) -> Option<usize> {
-        self.owner.is_file().then_some(self.offset)
+        self.owner.file().map(|_| self.offset)
+    }
+
+    /// The mapped file that it is a window on, under the path by which it was opened.
+    pub fn file(&self) -> Option<&Path> {
+        self.owner.file()
     }
 
     /// Bytes in the window.

@@ -5,6 +5,8 @@ mod arrays;
 mod debug;
 mod repeats;
 
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::buffer::{Buffer, Pool, filled};
@@ -341,19 +343,33 @@ impl Tensor {
 
     /// The bytes of the elements, if they are packed and start on a byte.
     pub(crate) fn packed_bytes(&self) -> Option<&[u8]> {
+        let range = self.packed_range()?;
+        if range.is_empty() {
+            return Some(&[]);
+        }
+        let bytes = self.storage.bytes().get(range)?;
+        packing::tail_is_clear(self.element_type, bytes, self.len()).then_some(bytes)
+    }
+
+    /// Where the elements lie in the storage, if they are packed and start on a byte.
+    fn packed_range(&self) -> Option<Range<usize>> {
         if !self.is_contiguous() {
             return None;
         }
         let len = self.element_type.stored_len(self.len())?;
-        if len == 0 {
-            return Some(&[]);
-        }
         let first = match self.element_type.unit_bytes() {
+            _ if len == 0 => 0,
             Some(unit) => self.layout.start * unit,
             None => packing::first_byte(self.element_type, self.layout.start)?,
         };
-        let bytes = self.storage.bytes().get(first..first + len)?;
-        packing::tail_is_clear(self.element_type, bytes, self.len()).then_some(bytes)
+        Some(first..first + len)
+    }
+
+    /// The mapped file that the elements lie in, and the range of its bytes that they are, if they are packed and start
+    /// on a byte. No element is read.
+    pub fn file_range(&self) -> Option<(&Path, Range<usize>)> {
+        let (range, offset) = (self.packed_range()?, self.storage.file_offset()?);
+        Some((self.storage.file()?, offset + range.start..offset + range.end))
     }
 }
 

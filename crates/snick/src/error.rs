@@ -92,6 +92,10 @@ pub enum Error {
         /// What it holds.
         message: String,
     },
+    /// Arguments of a module that cannot be spread over a mesh so.
+    #[cfg(feature = "emit")]
+    #[error(transparent)]
+    Shard(#[from] snick_emit::ShardError),
     /// Declarations of ops that cannot be read.
     #[error("{message}")]
     Ops {
@@ -160,6 +164,7 @@ impl Error {
     /// | S057 | work that the progress function stopped |
     /// | S058 | a folder that holds no model, or several |
     /// | S059 | declarations of ops that cannot be read |
+    /// | S060 | a mesh or a sharding that does not fit |
     pub fn code(&self) -> &'static str {
         match self {
             Self::Read(ReadError::LfsPointer { .. }) => "S005",
@@ -176,6 +181,8 @@ impl Error {
             Self::Cancelled { .. } => "S057",
             Self::Folder { .. } => "S058",
             Self::Ops { .. } => "S059",
+            #[cfg(feature = "emit")]
+            Self::Shard(_) => "S060",
         }
     }
 

@@ -71,6 +71,8 @@ mod fit_sizes;
 mod save;
 #[cfg(feature = "run")]
 mod session;
+#[cfg(feature = "emit")]
+mod stablehlo_folder;
 
 #[cfg(feature = "analyze")]
 pub use analyze::{
@@ -102,6 +104,8 @@ pub use session::{RunOptions, Session};
 pub use snick_directml::FeatureLevel;
 #[cfg(feature = "emit")]
 pub use snick_emit::openvino::SliceAs;
+#[cfg(feature = "emit")]
+pub use snick_emit::{Mesh, Precision, ShardError, ShardRules};
 pub use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Patch, RewriteResult, Rule};
 pub use snick_ir::{
     Arity, AttrValue, Attrs, BuildMode, Custom, CustomOp, Diagnostic, Dialect, Fact, Facts, Format, Graph,
@@ -116,3 +120,5 @@ pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SymExpr, Symbols};
 pub use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
 #[cfg(feature = "view")]
 pub use snick_view::PictureOptions;
+#[cfg(feature = "emit")]
+pub use stablehlo_folder::{FILES as STABLEHLO_FILES, StableHloOptions};

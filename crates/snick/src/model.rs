@@ -335,6 +335,35 @@ impl Model {
         crate::save::save(&self.graph, path.as_ref(), options)
     }
 
+    /// Writes it as a StableHLO folder: `model.mlir` with constants of 1 KiB and more as arguments, `manifest.json` that
+    /// says where their bytes are, and `folded.bin` for those that folding made. Weights stay in the files of the model.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,2\"}\n  \
+    /// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+    /// use snick::StableHloOptions;
+    ///
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// # let out = std::env::temp_dir().join(format!("snick-doctest-stablehlo-{}", std::process::id()));
+    /// let options = StableHloOptions::new().mesh("batch=2".parse()?, "x[batch]".parse()?);
+    /// model.save_stablehlo(&out, &options)?;
+    /// assert!(std::fs::read_to_string(out.join("manifest.json")).unwrap().contains("\"sharding\":[\"batch\",null]"));
+    /// # std::fs::remove_dir_all(&out).unwrap();
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for what StableHLO cannot express, [`Error::Shard`] for a mesh or rules that do not fit,
+    /// [`Error::Io`]. Nothing is written then.
+    pub fn save_stablehlo(
+        &self,
+        folder: impl AsRef<std::path::Path>,
+        options: &crate::StableHloOptions,
+    ) -> Result<(), Error> {
+        crate::stablehlo_folder::save(&self.graph, folder.as_ref(), options)
+    }
+
     /// Draws it as SVG: layers from top to bottom, with symbolic shapes.
     ///
     /// ```

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use snick_directml::FeatureLevel;
+use snick_emit::Precision;
 use snick_emit::openvino::{self, SliceAs};
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 use snick_ir::{Format, Graph};
@@ -33,12 +34,18 @@ pub struct SaveOptions {
     pub feature_level: FeatureLevel,
     /// The operation that a `slice` primitive is written as in an OpenVINO IR.
     pub slice_as: SliceAs,
+    /// How exactly StableHLO computes.
+    pub precision: Precision,
 }
 
 impl Default for SaveOptions {
     /// The slice operation of which OpenVINO infers most, and the lowest feature level that slices every type it has.
     fn default() -> Self {
-        Self { feature_level: FeatureLevel::V4_1, slice_as: SliceAs::default() }
+        Self {
+            feature_level: FeatureLevel::V4_1,
+            slice_as: SliceAs::default(),
+            precision: Precision::default(),
+        }
     }
 }
 
@@ -58,6 +65,12 @@ impl SaveOptions {
     #[must_use]
     pub fn slice_as(self, slice_as: SliceAs) -> Self {
         Self { slice_as, ..self }
+    }
+
+    /// Sets how exactly StableHLO computes.
+    #[must_use]
+    pub fn precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
     }
 }
 
@@ -94,8 +107,8 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             files.add(path, |file| file.write_all(print(graph, how).as_bytes()))?;
         }
         Some(Format::StableHlo) => {
-            let text = snick_emit::stablehlo(graph)?;
-            files.add(path, |file| file.write_all(text.as_bytes()))?;
+            let module = snick_emit::stablehlo(graph, options.precision)?;
+            files.add(path, |file| write!(file, "{module}"))?;
         }
         Some(Format::Dot) => {
             files.add(path, |file| file.write_all(snick_emit::dot(graph).as_bytes()))?;

@@ -65,8 +65,9 @@ fn values_are_defined_once_and_before_use() {
     for path in &paths {
         let mut read = snick_read::read_file(path, None).unwrap();
         snick_ir::infer(&mut read.graph);
-        match snick_emit::stablehlo(&read.graph) {
-            Ok(text) => {
+        match snick_emit::stablehlo(&read.graph, snick_emit::Precision::Highest) {
+            Ok(module) => {
+                let text = module.to_string();
                 assert_eq!(wrong_name(&text), None, "{}:\n{text}", path.display());
                 written += 1;
             }

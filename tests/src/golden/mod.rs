@@ -274,7 +274,9 @@ fn onnx_models_as_written() {
 #[test]
 fn stablehlo_modules_as_written() {
     let written = check_emitter("stablehlo", files::ops_and_models(), true, |graph| {
-        snick_emit::stablehlo(graph).map_err(|error| error.to_string())
+        snick_emit::stablehlo(graph, snick_emit::Precision::Highest)
+            .map(|module| module.to_string())
+            .map_err(|error| error.to_string())
     });
     assert_covers_table(1, &written);
 }

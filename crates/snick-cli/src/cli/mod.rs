@@ -18,6 +18,7 @@ pub mod outcome;
 pub mod overwrite;
 pub mod progress;
 pub mod search;
+pub mod stablehlo;
 pub mod summary;
 pub mod symbols;
 pub mod target;

@@ -8,6 +8,7 @@ use snick::{Format, Model, PictureOptions};
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::model;
 use crate::cli::options::ModelOptions;
+use crate::cli::stablehlo::StableHloArgs;
 use crate::cli::target::{TargetOptions, is_stdout};
 
 /// Options of the verb.
@@ -19,6 +20,8 @@ pub struct Options {
     output: PathBuf,
     #[command(flatten)]
     target: TargetOptions,
+    #[command(flatten)]
+    stablehlo: StableHloArgs,
     #[command(flatten)]
     picture: Picture,
     /// Turn variables into inputs (past…) and outputs (present…), and say what each begins with
@@ -80,31 +83,39 @@ impl Picture {
 
 fn output_help() -> String {
     let formats = Format::described(Format::can_write);
-    format!("File to write; the extension selects the format: {formats}. - is text form on standard output")
+    format!(
+        "File to write; the extension selects the format: {formats}. A folder with --to. - is text form on standard output"
+    )
 }
 
 /// Reads, infers, writes.
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut model = model::load(&options.model, console)?;
-    options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
+    for file in options.stablehlo.files(&options.output)? {
+        options.target.check(model.files().iter().map(PathBuf::as_path), &file)?;
+    }
     options.picture.check(&model, &options.output)?;
     let mut errors = model::infer(&mut model, console)?;
-    if options.stateless || options.stateful {
-        let states = if options.stateless { model.make_stateless() } else { model.make_stateful() };
-        states?.iter().for_each(|state| console.note(&state.to_string()));
-    }
+    let states = match () {
+        () if options.stateless => model.make_stateless()?,
+        () if options.stateful => model.make_stateful()?,
+        () => Vec::new(),
+    };
+    states.iter().for_each(|state| console.note(&state.to_string()));
     // A DirectML description holds slices only, so every slice-like layer is lowered.
     if Format::to_write(&options.output) == Some(Format::DirectMl) {
         errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);
     }
     errors.iter().for_each(|error| console.located(error));
     match Format::to_write(&options.output) {
+        _ if options.stablehlo.save(&model, &options.output, states)? => {}
         _ if is_stdout(&options.output) => console.print(&model.to_text())?,
         Some(Format::Svg) => {
             let failed = errors.iter().map(|error| error.layer.clone()).collect();
             model.save_picture(&options.output, &options.picture.options(failed))?;
         }
-        _ => model.save_with(&options.output, options.target.save())?,
+        _ => model
+            .save_with(&options.output, options.target.save().precision(options.stablehlo.precision()))?,
     }
     Ok(Outcome::finding(!errors.is_empty()))
 }

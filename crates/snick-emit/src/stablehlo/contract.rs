@@ -24,8 +24,9 @@ pub(super) fn contract(
     let batching = format!("batching_dims = {:?} x {:?}, ", batch[0], batch[1]);
     let batching = if batch[0].is_empty() { "" } else { &batching };
     let what = format!("{}, {}, {batching}", a.name, b.name);
+    let precision = e.function.precision.word();
     let tail = format!(
-        "contracting_dims = {:?} x {:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {ty}",
+        "contracting_dims = {:?} x {:?}, precision = [{precision}, {precision}] : ({}, {}) -> {ty}",
         shared[0], shared[1], a.ty, b.ty
     );
     Ok(e.line("stablehlo.dot_general", &what, &tail, ty))

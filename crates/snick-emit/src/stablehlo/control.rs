@@ -38,7 +38,8 @@ impl Function {
             let declared = Type::declared(body.fact(value).ok_or(OpError::NotConnected { port: 0 })?)?;
             let rounded = self.convert("given", operand.clone(), declared.element);
             let rounded = self.computed("given", rounded);
-            self.define(value, same_type("what a body is given", &rounded, &declared.computed())?);
+            let ty = self.computed_type(declared);
+            self.define(value, same_type("what a body is given", &rounded, &ty)?);
         }
         super::layers(body, self).map_err(OpError::Inside)
     }
@@ -182,7 +183,7 @@ fn iterated(e: &mut Emitter) -> Result {
         start.push(match state.parameter {
             Some(parameter) => fed(&body, parameter, &outer)?,
             None => {
-                let ty = Type::of(&returned(&body, state.result)?)?;
+                let ty = e.function.type_of(&returned(&body, state.result)?)?;
                 e.full(0.0, &ty)?
             }
         });
@@ -227,7 +228,7 @@ fn iteration(
             (Some(state), _) => carried.get(state).cloned(),
             (None, Some(PortLink { purpose: Some(Purpose::CurrentIteration), .. })) => {
                 let fact = of.body.graph.fact(Value { node: id, port: 0 });
-                let ty = Type::of(fact.ok_or(OpError::NotConnected { port: 0 })?)?;
+                let ty = e.function.type_of(fact.ok_or(OpError::NotConnected { port: 0 })?)?;
                 let shaped = e.reshape(number, &ty.dims)?;
                 Some(e.convert(&shaped, ty.element))
             }

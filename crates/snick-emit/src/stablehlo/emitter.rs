@@ -1,15 +1,18 @@
 //! What a row of the table sees: one layer, and the means to write operations for it.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Deref;
 
 use snick_ir::{Fact, Graph, NodeId, OpError, Value};
-use snick_shape::{SymExpr, SymbolId};
+use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
 use super::literal;
-use super::types::{Sizes, Type, computed};
+use super::module::{Argument, ArgumentData, Module, Port};
+use super::precision::Precision;
+use super::scope::Scope;
+use super::types::{Sizes, Type};
+use super::weights::Weights;
 use crate::layer::Layer;
 use crate::legalized::Refusals;
 use crate::unique_names::UniqueNames;
@@ -24,42 +27,51 @@ pub(super) struct Operand {
 /// A result whose error is an [`OpError`].
 pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 
-/// For symbols, a value and an axis of it whose size they are.
-pub(super) type Sources = HashMap<SymbolId, (Operand, usize)>;
-
-/// Scalars of i64 for sizes.
-pub(super) type Numbers = HashMap<SymExpr, Operand>;
-
-/// Scalars of i64 by the text of the operation that computes them.
-pub(super) type Steps = HashMap<String, Operand>;
-
-/// What a graph, or a region, knows of its own values.
-#[derive(Clone, Default)]
-pub(super) struct Scope {
-    values: HashMap<Value, Operand>,
-    pub(super) results: Vec<Operand>,
-    pub(super) sources: Sources,
-    /// Sizes that are written already.
-    pub(super) numbers: Numbers,
-    /// Steps towards sizes that are written already, by their text.
-    pub(super) steps: Steps,
-}
-
 /// The function that is being written.
 #[derive(Default)]
 pub(super) struct Function {
-    arguments: Vec<Operand>,
+    arguments: Vec<Argument>,
+    results: Vec<Port>,
     body: String,
+    /// Of values, and of arguments.
     names: UniqueNames,
+    argument_names: UniqueNames,
     pub(super) scope: Scope,
     pub(super) refusals: Refusals,
+    pub(super) precision: Precision,
+    /// Where large constants are arguments; `None` where they stay in the text.
+    pub(super) weights: Option<Weights>,
     /// How many regions are open.
     pub(super) depth: usize,
 }
 
 impl Function {
-    pub(super) fn new(refusals: Refusals) -> Self {
-        Self { refusals, ..Self::default() }
+    pub(super) fn new(refusals: Refusals, precision: Precision, weights: Option<Weights>) -> Self {
+        Self { refusals, precision, weights, ..Self::default() }
+    }
+
+    /// Adds an argument; its value is as declared.
+    pub(super) fn argument(&mut self, name: &str, ty: Type, data: ArgumentData) -> Operand {
+        let operand = Operand { name: self.fresh(name), ty };
+        let own_name = self.argument_names.give(name.to_string(), '~', 1);
+        self.arguments.push(Argument {
+            port: Port::new(own_name, &operand.ty),
+            data,
+            sharding: Vec::new(),
+            value: operand.name.clone(),
+            ty: operand.ty.to_string(),
+        });
+        operand
+    }
+
+    /// The type of a value as it is computed.
+    pub(super) fn type_of(&self, fact: &Fact) -> Result<Type> {
+        Ok(self.computed_type(Type::declared(fact)?))
+    }
+
+    /// The type that values of this one are computed in.
+    pub(super) fn computed_type(&self, ty: Type) -> Type {
+        Type { element: self.precision.computed(ty.element), ..ty }
     }
 
     /// An argument of the function, unless it is given already.
@@ -70,8 +82,7 @@ impl Function {
         }
         let fact = graph.fact(value).ok_or(OpError::NotConnected { port: 0 })?;
         let name = graph.node(id).name();
-        let operand = Operand { name: self.fresh(name), ty: Type::declared(fact)? };
-        self.arguments.push(operand.clone());
+        let operand = self.argument(name, Type::declared(fact)?, ArgumentData::Input);
         let computed = self.computed(name, operand);
         self.define(value, computed);
         Ok(())
@@ -83,7 +94,11 @@ impl Function {
         let value = graph.inputs(id).into_iter().flatten().next().ok_or_else(not_connected)?;
         let operand = self.scope.values.get(&value).cloned().ok_or_else(not_connected)?;
         let declared = graph.fact(value).ok_or_else(not_connected)?.element_type;
-        let result = self.convert(graph.node(id).name(), operand, declared);
+        let name = graph.node(id).name();
+        let result = self.convert(name, operand, declared);
+        if self.depth == 0 {
+            self.results.push(Port::new(name, &result.ty));
+        }
         self.scope.results.push(result);
         Ok(())
     }
@@ -100,7 +115,7 @@ impl Function {
 
     /// The value in the type that it is computed in.
     pub(super) fn computed(&mut self, name: &str, x: Operand) -> Operand {
-        let element = computed(x.ty.element);
+        let element = self.precision.computed(x.ty.element);
         self.convert(name, x, element)
     }
 
@@ -117,8 +132,8 @@ impl Function {
     /// From here on the value is this.
     pub(super) fn define(&mut self, value: Value, operand: Operand) {
         for (axis, symbol) in operand.ty.dims.iter().map(SymExpr::as_symbol).enumerate() {
-            if let Some(symbol) = symbol {
-                self.scope.sources.entry(symbol).or_insert_with(|| (operand.clone(), axis));
+            if let Some(symbol) = symbol.filter(|symbol| !self.scope.sources.contains_key(symbol)) {
+                self.scope.sources.insert(symbol, (operand.clone(), axis));
             }
         }
         self.scope.values.insert(value, operand);
@@ -146,6 +161,9 @@ impl Function {
 
     /// A constant, written as it is and given as it is computed with.
     pub(super) fn constant(&mut self, name: &str, tensor: &Tensor) -> Result<Operand> {
+        if let Some(stored) = self.stored(name, tensor)? {
+            return Ok(stored);
+        }
         let (part, axes) = tensor.without_repeats();
         if !axes.is_empty() && part.len() < tensor.len() && tensor.len() > literal::MAX_NUMBERS {
             let part = self.constant(name, &part)?;
@@ -153,7 +171,13 @@ impl Function {
             let tail = format!(", dims = {axes:?} : ({}) -> {ty}", part.ty);
             return Ok(self.line(name, "stablehlo.broadcast_in_dim", &part.name, &tail, ty));
         }
-        let ty = Type::declared(&Fact::constant(std::sync::Arc::new(tensor.clone())))?;
+        if !axes.is_empty()
+            && literal::uniform(tensor)?.is_none()
+            && let Some(folded) = self.folded(name, tensor)?
+        {
+            return Ok(folded);
+        }
+        let ty = Type::fixed_at(tensor.element_type(), tensor.dims())?;
         let operand = Operand { name: self.fresh(name), ty };
         let literal = literal::dense(tensor)?;
         self.write(&format!("{} = stablehlo.constant dense<{literal}> : {}", operand.name, operand.ty));
@@ -172,20 +196,15 @@ impl Function {
     }
 
     /// The module.
-    pub(super) fn finish(self, name: &str) -> String {
-        let types: Vec<String> = self.scope.results.iter().map(|result| result.ty.to_string()).collect();
-        let names: Vec<&str> = self.scope.results.iter().map(|result| result.name.as_str()).collect();
-        let arguments: Vec<String> =
-            self.arguments.iter().map(|argument| format!("{}: {}", argument.name, argument.ty)).collect();
-        let plain: String = name.chars().filter(|c| !c.is_control() && !matches!(c, '"' | '\\')).collect();
-        format!(
-            "module @\"{plain}\" {{\n  func.func public @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
-            arguments.join(", "),
-            types.join(", "),
-            self.body,
-            names.join(", "),
-            types.join(", "),
-        )
+    pub(super) fn finish(self, name: &str) -> Module {
+        Module {
+            name: name.to_string(),
+            arguments: self.arguments,
+            results: self.results,
+            mesh: None,
+            body: self.body,
+            returned: self.scope.results.into_iter().map(|it| [it.name, it.ty.to_string()]).collect(),
+        }
     }
 }
 
@@ -222,7 +241,7 @@ impl<'g> Emitter<'g> {
     /// The type of output `port`.
     pub(super) fn output(&self, port: u32) -> Result<Type, OpError> {
         let fact = self.graph.fact(Value { node: self.id, port });
-        Type::of(fact.ok_or(OpError::NotConnected { port: port as usize })?)
+        self.function.type_of(fact.ok_or(OpError::NotConnected { port: port as usize })?)
     }
 
     /// The value is output `port` of the layer.
@@ -241,9 +260,7 @@ impl<'g> Emitter<'g> {
         let ty = operands
             .first()
             .map_or(Type { element: ElementType::F32, dims: vec![] }, |first| first.ty.clone());
-        // CHLO lists the types of operands and results.
-        let types = if op.starts_with("chlo") { format!(": {ty} -> {ty}") } else { format!(": {ty}") };
-        self.line(op, &names(operands), &types, ty)
+        self.line(op, &names(operands), &format!(": {ty}"), ty)
     }
 
     /// `%x = dialect.op ..what.. tail`.

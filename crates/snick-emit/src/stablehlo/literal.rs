@@ -26,13 +26,10 @@ pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
     if tensor.len() <= MAX_NUMBERS {
         return Ok(numbers_or_one(&numbers(tensor)?, tensor.dims()));
     }
-    let bytes = whole_bytes(tensor)?;
-    let width = bytes.len() / tensor.len();
-    let (first, _) = bytes.split_at(width);
-    if bytes.chunks_exact(width).all(|element| element == first) {
-        let one = tensor.contiguous().reshape(&[tensor.len()])?.slice(0, 0, 1, 1)?;
+    if let Some(one) = uniform(tensor)? {
         return Ok(numbers(&one)?.remove(0));
     }
+    let bytes = whole_bytes(tensor)?;
     let mut text = String::with_capacity(2 * bytes.len() + 4);
     text.push_str("\"0x");
     for byte in bytes.iter() {
@@ -41,6 +38,20 @@ pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
     }
     text.push('"');
     Ok(text)
+}
+
+/// The one element that a tensor has in all places.
+pub(super) fn uniform(tensor: &Tensor) -> Result<Option<Tensor>, TensorError> {
+    if tensor.is_empty() {
+        return Ok(None);
+    }
+    let bytes = whole_bytes(tensor)?;
+    let width = bytes.len() / tensor.len();
+    let (first, _) = bytes.split_at(width);
+    match bytes.chunks_exact(width.max(1)).all(|element| element == first) {
+        true => tensor.contiguous().reshape(&[tensor.len()])?.slice(0, 0, 1, 1).map(Some),
+        false => Ok(None),
+    }
 }
 
 /// The elements, none smaller than a byte: MLIR packs only booleans.

@@ -6,9 +6,12 @@
 //! have the functions of rows that are more than a name. What inference knows already is written as a constant, and
 //! what it knows as an expression over the sizes of inputs as arithmetic on these (`sizes.rs`): no shape is computed by
 //! the layers that did so in the graph.
-//! Functions that StableHLO leaves to its companion dialect (`erf`, `acos` ..) are written in that, CHLO.
+//! Functions that StableHLO leaves to its companion dialect CHLO (`erf`, `acos` ..) are spelled out (`special.rs`).
 //!
-//! Followed: the StableHLO specification, version 1.0, with CHLO.
+//! A module has its constants in its text, or large ones as arguments (`weights.rs`), whose dims can be spread over a mesh
+//! of devices (`mesh.rs`).
+//!
+//! Followed: the StableHLO specification, version 1.0, and Shardy's annotations.
 
 mod activation;
 mod contract;
@@ -22,7 +25,11 @@ mod fourier;
 mod indexing;
 mod literal;
 mod lookup;
+mod manifest;
+mod mesh;
+mod module;
 mod movement;
+mod precision;
 mod product;
 mod recurrent;
 mod reduce;
@@ -32,15 +39,18 @@ mod resample;
 mod rule;
 mod sampling;
 mod scatter;
+mod scope;
 mod shape;
 mod sizes;
 mod slices;
 mod sort;
 mod sorted;
+mod special;
 mod table;
 mod taps;
 mod types;
 mod unary;
+mod weights;
 mod window;
 
 use snick_ir::rewrite::apply_throughout;
@@ -49,17 +59,50 @@ use snick_pass::legalize::{from_slice, to_slice};
 use snick_shape::SymbolId;
 
 use self::emitter::{Emitter, Function};
+pub use self::manifest::FOLDED;
+pub use self::mesh::{Mesh, ShardError, ShardRules};
+pub use self::module::{Argument, ArgumentData, Module, Port};
+pub use self::precision::Precision;
+use self::weights::Weights;
 use crate::legalized::Refusals;
 
-/// Writes an inferred graph as an MLIR module of one function, `main`.
+/// Writes an inferred graph as an MLIR module of one function, `main`, with its constants in the text.
 ///
 /// # Errors
 /// The layer that StableHLO has no operations for: sizes that depend on data, types that MLIR lacks.
-pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
+pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Located>> {
+    written(graph, precision, None)
+}
+
+/// Writes an inferred graph as an MLIR module of one function, `main`. Constants of 1 KiB or more are arguments: weights,
+/// whose bytes are not read, and what folding made of others.
+///
+/// ```
+/// let text = r#"snick 1
+/// graph "scale" {
+///   %x = Parameter-1 {element_type: f32, shape: "2,4"}
+///   %y = Result-1(%x)
+/// }
+/// "#;
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let mut module = snick_emit::stablehlo::module(&graph, Default::default())?;
+/// module.shard("batch=2".parse()?, &"x[batch]".parse()?)?;
+/// assert!(module.to_string().contains("sdy.sharding"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`stablehlo`].
+pub fn module(graph: &Graph, precision: Precision) -> Result<Module, Box<Located>> {
+    written(graph, precision, Some(Weights::of(graph)))
+}
+
+fn written(graph: &Graph, precision: Precision, weights: Option<Weights>) -> Result<Module, Box<Located>> {
     let mut graph = graph.clone();
     let refusals = Refusals::legalize(&mut graph, &table::target(), "StableHLO")?;
     apply_throughout(&mut graph, &[to_slice::RULE, from_slice::BOUNDS])?;
-    let mut function = Function::new(refusals);
+    let mut function = Function::new(refusals, precision, weights);
     layers(&graph, &mut function)?;
     Ok(function.finish(&graph.name))
 }
@@ -68,39 +111,73 @@ pub fn stablehlo(graph: &Graph) -> Result<String, Box<Located>> {
 fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
     let order = graph.order()?;
     let symbols = sizes::of_arguments(graph);
-    let needed = needed(graph, &order, &symbols);
-    for id in order.into_iter().filter(|id| needed[id.index()]) {
-        let written = match graph.node(id).op() {
-            Op::Parameter(_) => function.parameter(graph, id),
-            Op::Result(_) => function.result(graph, id),
-            _ if is_known(graph, id) => function.constants(graph, id),
-            _ if sizes::is_shape_value(graph, id, &symbols) => function.emit_shape_value(graph, id),
-            _ => Emitter::new(graph, id, function).and_then(|mut emitter| table::emit(&mut emitter)),
+    let kinds = kinds(graph, &order, &symbols, function.weights.as_ref());
+    // Inputs and results keep the order of the model.
+    for id in graph.parameters() {
+        function.parameter(graph, id).map_err(|error| function.refusals.located(graph, id, error))?;
+    }
+    for id in order {
+        let written = match kinds[id.index()] {
+            Kind::Unused => Ok(()),
+            Kind::Constant => function.constants(graph, id),
+            Kind::ShapeValue => function.emit_shape_value(graph, id),
+            Kind::Computed => {
+                Emitter::new(graph, id, function).and_then(|mut emitter| table::emit(&mut emitter))
+            }
         };
         written.map_err(|error| function.refusals.located(graph, id, error))?;
+    }
+    for id in graph.results() {
+        function.result(graph, id).map_err(|error| function.refusals.located(graph, id, error))?;
     }
     Ok(())
 }
 
-/// Whether inference knows all outputs of a layer.
-fn is_known(graph: &Graph, id: NodeId) -> bool {
-    let outs = graph.node(id).outs();
-    !matches!(graph.node(id).op(), Op::Parameter(_) | Op::Result(_))
-        && outs.iter().all(|out| out.fact.as_tensor().is_some())
+/// How a layer is written.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Kind {
+    /// Not here: no result needs it, or it is an input or a result.
+    Unused,
+    /// As the values that inference knows.
+    Constant,
+    /// As arithmetic on the sizes of arguments.
+    ShapeValue,
+    /// As what it computes.
+    Computed,
 }
 
-/// By [`NodeId::index`]: the layers that results are computed from, up to those that are known or follow from sizes,
-/// and all Parameters.
-fn needed(graph: &Graph, order: &[NodeId], symbols: &[SymbolId]) -> Vec<bool> {
+/// By [`NodeId::index`]: how each layer is written, of those that results are computed from.
+fn kinds(graph: &Graph, order: &[NodeId], symbols: &[SymbolId], weights: Option<&Weights>) -> Vec<Kind> {
+    let users = weights.map(|weights| weights.users(graph, order, table::has_rule));
+    let uses_weights = |id: NodeId| users.as_ref().is_some_and(|users| users[id.index()]);
+    let mut kinds = vec![Kind::Unused; graph.bound()];
     let mut needed = vec![false; graph.bound()];
     for &id in order.iter().rev() {
-        let is_end = matches!(graph.node(id).op(), Op::Result(_) | Op::Parameter(_));
-        needed[id.index()] |= is_end;
-        if needed[id.index()] && !is_known(graph, id) && !sizes::is_shape_value(graph, id, symbols) {
+        let needs_inputs = match graph.node(id).op() {
+            Op::Result(_) => true,
+            Op::Parameter(_) => false,
+            _ if !needed[id.index()] => false,
+            _ => {
+                let kind = match id {
+                    _ if uses_weights(id) => Kind::Computed,
+                    _ if is_known(graph, id) => Kind::Constant,
+                    _ if sizes::is_shape_value(graph, id, symbols) => Kind::ShapeValue,
+                    _ => Kind::Computed,
+                };
+                kinds[id.index()] = kind;
+                kind == Kind::Computed
+            }
+        };
+        if needs_inputs {
             graph.inputs(id).into_iter().flatten().for_each(|value| needed[value.node.index()] = true);
         }
     }
-    needed
+    kinds
+}
+
+/// Whether inference knows all outputs of a layer.
+fn is_known(graph: &Graph, id: NodeId) -> bool {
+    graph.node(id).outs().iter().all(|out| out.fact.as_tensor().is_some())
 }
 
 #[cfg(test)]
@@ -113,7 +190,9 @@ mod tests {
         let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
         let mut graph = text::parse(&text, None).unwrap();
         assert_eq!(infer(&mut graph), []);
-        stablehlo(&graph).map_err(|error| error.to_string())
+        stablehlo(&graph, Precision::Highest)
+            .map(|module| module.to_string())
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -102,10 +102,11 @@ fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, move
     let array = |list: &[usize]| list.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     let padding: Vec<String> = moves.padding.iter().map(|[low, high]| format!("[{low}, {high}]")).collect();
     let spatial = moves.strides.len();
+    let precision = e.function.precision.word();
     let attributes = format!(
         "batch_group_count = 1 : i64, dimension_numbers = {}, feature_group_count = {groups} : i64, \
          lhs_dilation = array<i64: {}>, padding = dense<[{}]> : tensor<{spatial}x2xi64>, \
-         precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>], \
+         precision_config = [#stablehlo<precision {precision}>, #stablehlo<precision {precision}>], \
          rhs_dilation = array<i64: {}>, window_strides = array<i64: {}>",
         layout(spatial),
         array(&moves.lhs_dilation),

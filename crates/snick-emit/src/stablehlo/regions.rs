@@ -3,21 +3,22 @@
 use snick_ir::OpError;
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Function, Operand, Scope, names};
+use super::emitter::{Emitter, Function, Operand, names};
+use super::scope::Mark;
 use super::types::Type;
 
 impl Function {
     /// Opens a region. What is written inside is not seen behind it, sizes included: they are given back by
     /// [`Function::close`].
-    pub(super) fn open(&mut self) -> Scope {
+    pub(super) fn open(&mut self) -> Mark {
         self.depth += 1;
-        self.scope.clone()
+        self.scope.mark()
     }
 
     /// Closes it.
-    pub(super) fn close(&mut self, before: Scope) {
+    pub(super) fn close(&mut self, before: Mark) {
         self.depth -= 1;
-        self.scope = before;
+        self.scope.forget(before);
     }
 }
 

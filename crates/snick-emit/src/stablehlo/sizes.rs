@@ -40,7 +40,7 @@ impl Function {
     pub(super) fn emit_shape_value(&mut self, graph: &Graph, id: NodeId) -> Result {
         let node = graph.node(id);
         for (port, out) in (0..).zip(node.outs()) {
-            let ty = Type::of(&out.fact)?;
+            let ty = self.type_of(&out.fact)?;
             let elements = out.fact.elements().unwrap_or_default();
             let numbers = self.vector(node.name(), &elements)?;
             let shaped = self.shaped(node.name(), numbers, &ty.with(ElementType::I64));
@@ -51,7 +51,8 @@ impl Function {
         Ok(())
     }
 
-    fn shaped(&mut self, name: &str, x: Operand, ty: &Type) -> Operand {
+    /// The same elements in other sizes, both of them known.
+    pub(super) fn shaped(&mut self, name: &str, x: Operand, ty: &Type) -> Operand {
         if x.ty == *ty {
             return x;
         }

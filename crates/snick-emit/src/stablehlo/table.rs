@@ -2,14 +2,16 @@
 
 use std::sync::LazyLock;
 
+use snick_ir::{Graph, NodeId};
 use snick_pass::legalize::Target;
 
 use super::emitter::{Emitter, Result};
 use super::rule::EmitRule;
 use super::{
     activation, control, decoding, detection, einsum, elementwise, fourier, indexing, movement, product,
-    recurrent, reduction, resample, sampling, scatter, shape, slices, sort, types, window,
+    recurrent, reduction, resample, sampling, scatter, shape, slices, sort, special, types, window,
 };
+use crate::layer::Layer;
 use crate::legalized::no_operator;
 use crate::table::Table;
 
@@ -34,6 +36,7 @@ static TABLE: LazyLock<Table<EmitRule>> = LazyLock::new(|| {
             shape::ROWS,
             slices::ROWS,
             sort::ROWS,
+            special::ROWS,
             window::ROWS,
         ],
         &[],
@@ -47,6 +50,11 @@ pub(super) fn target() -> Target {
         computes_in: |graph, id| TABLE.computes_in(graph, id),
         has_type: types::has_type,
     }
+}
+
+/// Whether a layer is written as it is.
+pub(super) fn has_rule(graph: &Graph, id: NodeId) -> bool {
+    Layer::new(graph, id).is_ok_and(|layer| TABLE.rule(&layer).is_some())
 }
 
 /// Writes a layer that is neither a source nor a result.

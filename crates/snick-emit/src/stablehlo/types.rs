@@ -14,11 +14,6 @@ pub(super) struct Type {
 }
 
 impl Type {
-    /// Of a value whose rank is known, as it is computed: f16 and bf16 in f32.
-    pub(super) fn of(fact: &Fact) -> Result<Self, OpError> {
-        Ok(Self::declared(fact)?.computed())
-    }
-
     /// Of a value whose rank is known, as it is declared.
     pub(super) fn declared(fact: &Fact) -> Result<Self, OpError> {
         let dims = fact.shape.dims();
@@ -27,9 +22,10 @@ impl Type {
         Ok(Self { element: fact.element_type, dims: dims.to_vec() })
     }
 
-    /// The type that values of this one are computed in.
-    pub(super) fn computed(self) -> Self {
-        Self { element: computed(self.element), ..self }
+    /// Of these elements and known sizes.
+    pub(super) fn fixed_at(element: ElementType, dims: &[usize]) -> Result<Self, OpError> {
+        spelled(element)?;
+        Ok(Self { element, dims: dims.sizes() })
     }
 
     /// The same sizes, other elements.
@@ -65,12 +61,6 @@ impl Type {
     pub(super) fn is_fixed(&self) -> bool {
         self.dims.iter().all(|dim| dim.as_const().is_some())
     }
-}
-
-/// The type that elements of this one are computed in: runtimes compute f16 and bf16 in f32, and round where values
-/// leave the model.
-pub(super) fn computed(element: ElementType) -> ElementType {
-    if element.is_half() { ElementType::F32 } else { element }
 }
 
 /// A size that must be known.

@@ -3,7 +3,6 @@
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
-use super::types::computed;
 
 /// A function of the one input that matters.
 pub(super) fn activate(
@@ -17,7 +16,7 @@ pub(super) fn activate(
 
 /// Truth is what is not zero.
 pub(super) fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Result<Operand> {
-    let to = computed(to);
+    let to = e.function.precision.computed(to);
     if to != ElementType::Boolean || x.ty.element == to {
         return Ok(e.convert(x, to));
     }

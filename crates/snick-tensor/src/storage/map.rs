@@ -19,8 +19,8 @@ impl Storage {
         {
             let file = std::fs::File::open(path)?;
             // SAFETY: the mapping is read-only, and the caller keeps the file as it is.
-            let owner = unsafe { memmap2::Mmap::map(&file) }?;
-            Ok(Self::whole(std::sync::Arc::new(owner)))
+            let map = unsafe { memmap2::Mmap::map(&file) }?;
+            Ok(Self::whole(std::sync::Arc::new(super::MappedFile { map, path: path.to_path_buf() })))
         }
         #[cfg(not(any(unix, windows)))]
         Ok(Self::from_vec(std::fs::read(path)?))
@@ -40,6 +40,7 @@ mod tests {
         let storage = map().unwrap();
         assert_eq!((storage.bytes(), storage.file_offset()), (&[7, 8, 9][..], Some(0)));
         assert_eq!(storage.window(1, 2).unwrap().file_offset(), Some(1));
+        assert_eq!(storage.file(), Some(path.as_path()));
         drop(storage);
         std::fs::remove_file(&path).unwrap();
         assert!(map().is_err());

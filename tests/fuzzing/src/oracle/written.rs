@@ -11,7 +11,7 @@ use super::{Finding, inferred};
 /// Writes a graph in every format; a refusal names its layer. What reads again must be the same model, if it is valid.
 pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Finding> {
     let _ = snick_emit::dot(graph);
-    let _ = snick_emit::stablehlo(graph);
+    let _ = snick_emit::stablehlo(graph, snick_emit::Precision::Highest);
     if let Ok(level) = "6.4".parse::<FeatureLevel>() {
         let _ = snick_emit::directml(graph, level);
     }

@@ -1,0 +1,94 @@
+//! Options of StableHLO: how exactly it computes, and the folder with its mesh of devices.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use snick::{Format, Mesh, Model, Precision, ShardRules, StableHloOptions, State};
+
+use super::console::Failure;
+
+/// What is written of StableHLO.
+#[derive(Args)]
+#[command(next_help_heading = "StableHLO")]
+pub struct StableHloArgs {
+    /// Write a folder: model.mlir with large constants as arguments, manifest.json that says where their bytes are
+    /// (weights stay in the model's own files), and folded.bin for constants that folding made
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    to: Option<FolderFormat>,
+    /// Compute in f32 and exactly, as `snick run` does, or in the types of the model and as fast as the device can
+    #[arg(long, value_name = "HOW", value_enum, default_value = "highest")]
+    precision: PrecisionName,
+    /// Devices to spread the arguments over, a size for each named axis: batch=2,model=4
+    #[arg(long, value_name = "AXES", requires = "to")]
+    mesh: Option<Mesh>,
+    /// Which dims are spread over which axis, by names of arguments: ids[batch],*.up.weight[model,_]; * is any text,
+    /// ? one character, _ a dim that stays whole
+    #[arg(long, value_name = "RULES", requires = "mesh")]
+    shard: Option<ShardRules>,
+}
+
+/// Formats that are folders.
+#[derive(Copy, Clone, ValueEnum)]
+enum FolderFormat {
+    /// A StableHLO module with its manifest
+    #[value(name = "stablehlo")]
+    StableHlo,
+}
+
+/// [`Precision`] by name.
+#[derive(Copy, Clone, ValueEnum)]
+enum PrecisionName {
+    Highest,
+    Native,
+}
+
+impl StableHloArgs {
+    /// How exactly modules compute.
+    pub fn precision(&self) -> Precision {
+        match self.precision {
+            PrecisionName::Highest => Precision::Highest,
+            PrecisionName::Native => Precision::Native,
+        }
+    }
+
+    /// The files that are written into `output`, if that is to be a folder; else `output` itself.
+    ///
+    /// # Errors
+    /// An output that ends like a file where a folder is asked for, or the other way round.
+    pub fn files(&self, output: &Path) -> Result<Vec<std::path::PathBuf>, Failure> {
+        let is_named_as_folder =
+            output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
+        match self.to {
+            Some(FolderFormat::StableHlo) if !is_named_as_folder && Format::to_write(output).is_some() => {
+                Err(Failure::usage(format!(
+                    "{0}: --to stablehlo writes a folder; end its name with /, or leave --to out to write the one file",
+                    output.display()
+                )))
+            }
+            Some(FolderFormat::StableHlo) if output.is_file() => {
+                Err(Failure::usage(format!("{}: a file, not a folder", output.display())))
+            }
+            Some(FolderFormat::StableHlo) => {
+                Ok(snick::STABLEHLO_FILES.iter().map(|name| output.join(name)).collect())
+            }
+            None if is_named_as_folder && !output.is_file() => Err(Failure::usage(format!(
+                "{}: a folder; --to stablehlo writes one, other formats are selected by the extension of a file",
+                output.display()
+            ))),
+            None => Ok(vec![output.to_path_buf()]),
+        }
+    }
+
+    /// Writes the folder, if one is asked for; whether it was.
+    pub fn save(&self, model: &Model, output: &Path, states: Vec<State>) -> Result<bool, Failure> {
+        if self.to.is_none() {
+            return Ok(false);
+        }
+        let mut options = StableHloOptions::new().precision(self.precision()).states(states);
+        if let Some(mesh) = &self.mesh {
+            options = options.mesh(mesh.clone(), self.shard.clone().unwrap_or_default());
+        }
+        model.save_stablehlo(output, &options)?;
+        Ok(true)
+    }
+}

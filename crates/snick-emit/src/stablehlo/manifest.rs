@@ -1,0 +1,148 @@
+//! `manifest.json`: what a module is called with, for programs that call it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use snick_tensor::Tensor;
+
+use super::module::{Argument, ArgumentData, Module, Port};
+use crate::json::quoted;
+
+/// The file beside a module that has its folded constants.
+pub const FOLDED: &str = "folded.bin";
+
+/// Folded constants begin at multiples of this many bytes.
+const ALIGNMENT: usize = 64;
+
+impl Module {
+    /// The folded constants among the arguments, with their offsets in [`FOLDED`].
+    pub fn folded(&self) -> impl Iterator<Item = (usize, &Tensor)> {
+        let tensors = self.arguments.iter().filter_map(|argument| match &argument.data {
+            ArgumentData::Folded(tensor) => Some((argument.port.bytes().unwrap_or(0), tensor)),
+            _ => None,
+        });
+        tensors.scan(0_usize, |end, (bytes, tensor)| {
+            let offset = end.next_multiple_of(ALIGNMENT);
+            *end = offset + bytes;
+            Some((offset, tensor))
+        })
+    }
+
+    /// Notes that an input and a result are a state: what the one returns is what the other is given next.
+    pub fn mark_state(&mut self, input: &str, result: &str, state: &str) {
+        let inputs =
+            self.arguments.iter_mut().filter(|argument| matches!(argument.data, ArgumentData::Input));
+        let inputs = inputs.map(|argument| &mut argument.port).filter(|port| port.name == input);
+        let results = self.results.iter_mut().filter(|port| port.name == result);
+        inputs.chain(results).for_each(|port| port.state = Some(state.to_string()));
+    }
+
+    /// The manifest, as JSON: the mesh, all arguments in order, and which of them are inputs. `relative` gives the path of a
+    /// file of the model as it is written.
+    ///
+    /// # Errors
+    /// That of `relative`.
+    pub fn manifest<E>(&self, relative: impl Fn(&Path) -> Result<String, E>) -> Result<String, E> {
+        let mut text = String::from("{\"schema\":\"snick.stablehlo/1\",\"mesh\":");
+        match &self.mesh {
+            Some(mesh) => {
+                let axes: Vec<String> =
+                    mesh.axes().iter().map(|(name, size)| format!("{}:{size}", quoted(name))).collect();
+                let _ = write!(text, "{{{}}}", axes.join(","));
+            }
+            None => text.push_str("null"),
+        }
+        let mut folded = self.folded().map(|(offset, _)| offset);
+        let mut arguments = Vec::with_capacity(self.arguments.len());
+        for argument in &self.arguments {
+            let place = match &argument.data {
+                ArgumentData::Input => None,
+                ArgumentData::File { path, range } => Some((relative(path)?, range.start)),
+                ArgumentData::Folded(_) => Some((FOLDED.to_string(), folded.next().unwrap_or(0))),
+            };
+            arguments.push(argument_line(argument, place));
+        }
+        let inputs = self.arguments.iter().filter(|argument| matches!(argument.data, ArgumentData::Input));
+        let inputs = inputs.map(|argument| format!("{{{}}}", signature(&argument.port)));
+        let results = self.results.iter().map(|port| format!("{{{}}}", signature(port)));
+        for (key, lines) in
+            [("arguments", arguments), ("inputs", inputs.collect()), ("results", results.collect())]
+        {
+            let _ = write!(text, ",\n\"{key}\":[\n{}\n]", lines.join(",\n"));
+        }
+        text.push_str("}\n");
+        Ok(text)
+    }
+}
+
+fn argument_line(argument: &Argument, place: Option<(String, usize)>) -> String {
+    let mut line = format!("{{{}", signature(&argument.port));
+    if let Some((file, offset)) = place {
+        let bytes = argument.port.bytes().unwrap_or(0);
+        let _ = write!(line, ",\"file\":{},\"offset\":{offset},\"bytes\":{bytes}", quoted(&file));
+    }
+    let axes: Vec<String> = argument
+        .sharding
+        .iter()
+        .map(|axis| axis.as_ref().map_or_else(|| "null".into(), |axis| quoted(axis)))
+        .collect();
+    match axes.is_empty() {
+        true => line.push_str(",\"sharding\":null}"),
+        false => drop(write!(line, ",\"sharding\":[{}]}}", axes.join(","))),
+    }
+    line
+}
+
+/// The name and the type, and the state that it is.
+fn signature(port: &Port) -> String {
+    let dims = port.dims.iter().map(|dim| dim.map_or_else(|| "null".into(), |dim| dim.to_string()));
+    let dims = dims.collect::<Vec<String>>().join(",");
+    let state = port.state.as_ref().map(|state| format!(",\"state\":{}", quoted(state))).unwrap_or_default();
+    format!(
+        "\"name\":{},\"element_type\":\"{}\",\"dims\":[{dims}]{state}",
+        quoted(&port.name),
+        port.element_type
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use snick_ir::{infer, text};
+
+    use crate::stablehlo::{Precision, module};
+
+    #[test]
+    fn every_argument_has_a_line() {
+        // What is computed from small constants alone is folded; the bytes are those of `folded`.
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"300\"}
+  %start = Const-1 i64[] <0>\n  %stop = Const-1 i64[] <300>\n  %step = Const-1 i64[] <1>
+  %steps = Range-4(%start, %stop, %step) {output_type: f32}\n  %y = Add-1(%x, %steps) {auto_broadcast: numpy}
+  %r = Result-1(%y)\n}\n";
+        let mut graph = text::parse(text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let mut module = module(&graph, Precision::Highest).unwrap();
+        module.mark_state("x", "r", "\"v\"");
+        let manifest = module.manifest(|_| Ok::<_, Infallible>(String::new())).unwrap();
+        let expected = "{\"schema\":\"snick.stablehlo/1\",\"mesh\":null,
+\"arguments\":[
+{\"name\":\"x\",\"element_type\":\"f32\",\"dims\":[300],\"state\":\"\\\"v\\\"\",\"sharding\":null},
+{\"name\":\"steps\",\"element_type\":\"f32\",\"dims\":[300],\"file\":\"folded.bin\",\"offset\":0,\"bytes\":1200,\"sharding\":null}
+],
+\"inputs\":[
+{\"name\":\"x\",\"element_type\":\"f32\",\"dims\":[300],\"state\":\"\\\"v\\\"\"}
+],
+\"results\":[
+{\"name\":\"r\",\"element_type\":\"f32\",\"dims\":[300],\"state\":\"\\\"v\\\"\"}
+]}
+";
+        assert_eq!(manifest, expected);
+        let folded: Vec<usize> =
+            module.folded().map(|(offset, tensor)| offset + tensor.to_bytes().len()).collect();
+        assert_eq!(folded, [1200]);
+        let text = module.to_string();
+        assert!(text.contains("@main(%x: tensor<300xf32>, %steps: tensor<300xf32>)"), "{text}");
+        assert!(!text.contains("stablehlo.constant"), "{text}");
+    }
+}

@@ -1,0 +1,134 @@
+//! A module: its function, and what the function is called with.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use snick_tensor::{ElementType, Tensor};
+
+use super::mesh::Mesh;
+use super::types::Type;
+
+/// A StableHLO module of one function, `main`. Its text is what [`fmt::Display`] writes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Module {
+    /// The name of the graph.
+    pub name: String,
+    /// What `main` is called with, in order: the inputs of the graph, then its weights.
+    pub arguments: Vec<Argument>,
+    /// What `main` returns, in order.
+    pub results: Vec<Port>,
+    /// The devices that the arguments are spread over; see [`Module::shard`].
+    pub mesh: Option<Mesh>,
+    pub(super) body: String,
+    /// The names and types of the values that `main` returns.
+    pub(super) returned: Vec<[String; 2]>,
+}
+
+/// A named value of a module's signature.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Port {
+    /// The name of the layer; names of arguments are unique.
+    pub name: String,
+    /// The element type, as the model declares it.
+    pub element_type: ElementType,
+    /// The sizes; `None` where one is known only at run time.
+    pub dims: Vec<Option<usize>>,
+    /// The variable that it was, if a state became an input and an output.
+    pub state: Option<String>,
+}
+
+impl Port {
+    pub(super) fn new(name: impl Into<String>, ty: &Type) -> Self {
+        let dims = ty.dims.iter().map(|dim| dim.as_const().and_then(|dim| usize::try_from(dim).ok()));
+        Self { name: name.into(), element_type: ty.element, dims: dims.collect(), state: None }
+    }
+
+    /// Its size in bytes, elements of less than 8 bits packed; `None` if a size is known only at run time.
+    pub fn bytes(&self) -> Option<usize> {
+        let elements = self.dims.iter().try_fold(1_usize, |all, &dim| all.checked_mul(dim?));
+        self.element_type.byte_len(elements?)
+    }
+}
+
+/// An argument of a module.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Argument {
+    /// Its name, element type and sizes.
+    pub port: Port,
+    /// Where its value comes from.
+    pub data: ArgumentData,
+    /// For each dim, the axis of the mesh that it is spread over. Empty if the partitioner is to choose.
+    pub sharding: Vec<Option<String>>,
+    /// Its name in the text, and its type.
+    pub(super) value: String,
+    pub(super) ty: String,
+}
+
+/// Where the value of an argument comes from.
+#[derive(Clone, Debug)]
+pub enum ArgumentData {
+    /// Whoever calls the function gives it.
+    Input,
+    /// It lies in a file of the model.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Its bytes there.
+        range: Range<usize>,
+    },
+    /// It was computed from constants of the model.
+    Folded(Tensor),
+}
+
+/// A text in quotes, without what MLIR would need escapes for.
+struct Quoted<'t>(&'t str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain: String = self.0.chars().filter(|c| !c.is_control() && !matches!(c, '"' | '\\')).collect();
+        write!(f, "\"{plain}\"")
+    }
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.value, self.ty)?;
+        if self.sharding.is_empty() {
+            return Ok(());
+        }
+        f.write_str(" {sdy.sharding = #sdy.sharding<@mesh, [")?;
+        for (i, axis) in self.sharding.iter().enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            match axis {
+                Some(axis) => write!(f, "{comma}{{\"{axis}\"}}")?,
+                None => write!(f, "{comma}{{}}")?,
+            }
+        }
+        f.write_str("]>}")
+    }
+}
+
+impl fmt::Display for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "module @{} {{", Quoted(&self.name))?;
+        if let Some(mesh) = &self.mesh {
+            let axes: Vec<String> =
+                mesh.axes().iter().map(|(name, size)| format!("\"{name}\"={size}")).collect();
+            writeln!(f, "  sdy.mesh @mesh = <[{}]>", axes.join(", "))?;
+        }
+        f.write_str("  func.func public @main(")?;
+        for (i, argument) in self.arguments.iter().enumerate() {
+            write!(f, "{}{argument}", if i > 0 { ", " } else { "" })?;
+        }
+        let [names, types] = [0, 1].map(|part| {
+            self.returned.iter().map(|value| value[part].as_str()).collect::<Vec<_>>().join(", ")
+        });
+        writeln!(f, ") -> ({types}) {{")?;
+        f.write_str(&self.body)?;
+        writeln!(f, "    return {names} : {types}\n  }}\n}}")
+    }
+}

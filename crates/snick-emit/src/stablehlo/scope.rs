@@ -1,0 +1,129 @@
+//! What is known of values while a function is written, and forgotten at the end of a region.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use snick_ir::Value;
+use snick_shape::{SymExpr, SymbolId};
+
+use super::emitter::Operand;
+
+/// A map that forgets what was put in since a mark, in time linear in that alone: a function of many regions is not
+/// copied for each.
+pub(super) struct ScopedMap<K, V> {
+    map: HashMap<K, V>,
+    /// What was put in, with what it replaced; kept only while there is a mark.
+    log: Vec<(K, Option<V>)>,
+    marks: usize,
+}
+
+impl<K, V> Default for ScopedMap<K, V> {
+    fn default() -> Self {
+        Self { map: HashMap::new(), log: Vec::new(), marks: 0 }
+    }
+}
+
+impl<K: Hash + Eq + Clone, V> ScopedMap<K, V> {
+    pub(super) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.map.get(key)
+    }
+
+    pub(super) fn contains_key(&self, key: &K) -> bool {
+        self.map.contains_key(key)
+    }
+
+    pub(super) fn insert(&mut self, key: K, value: V) {
+        if self.marks == 0 {
+            self.map.insert(key, value);
+            return;
+        }
+        let old = self.map.insert(key.clone(), value);
+        self.log.push((key, old));
+    }
+
+    fn mark(&mut self) -> usize {
+        self.marks += 1;
+        self.log.len()
+    }
+
+    /// Forgets what was put in since the mark, which must be the last one.
+    fn forget(&mut self, mark: usize) {
+        self.marks = self.marks.saturating_sub(1);
+        for (key, old) in self.log.drain(mark.min(self.log.len())..).rev() {
+            match old {
+                Some(old) => self.map.insert(key, old),
+                None => self.map.remove(&key),
+            };
+        }
+    }
+}
+
+/// What a graph, or a region, knows of its own values.
+#[derive(Default)]
+pub(super) struct Scope {
+    pub(super) values: ScopedMap<Value, Operand>,
+    pub(super) results: Vec<Operand>,
+    /// For symbols, a value and an axis of it whose size they are.
+    pub(super) sources: ScopedMap<SymbolId, (Operand, usize)>,
+    /// Sizes that are written already, as scalars of i64.
+    pub(super) numbers: ScopedMap<SymExpr, Operand>,
+    /// Steps towards sizes that are written already, by their text.
+    pub(super) steps: ScopedMap<String, Operand>,
+}
+
+/// A place to return to.
+#[derive(Copy, Clone)]
+pub(super) struct Mark {
+    values: usize,
+    results: usize,
+    sources: usize,
+    numbers: usize,
+    steps: usize,
+}
+
+impl Scope {
+    pub(super) fn mark(&mut self) -> Mark {
+        Mark {
+            values: self.values.mark(),
+            results: self.results.len(),
+            sources: self.sources.mark(),
+            numbers: self.numbers.mark(),
+            steps: self.steps.mark(),
+        }
+    }
+
+    /// Forgets what became known since the last mark.
+    pub(super) fn forget(&mut self, mark: Mark) {
+        self.values.forget(mark.values);
+        self.results.truncate(mark.results);
+        self.sources.forget(mark.sources);
+        self.numbers.forget(mark.numbers);
+        self.steps.forget(mark.steps);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ScopedMap;
+
+    #[test]
+    fn marks_nest_and_give_back_what_was_replaced() {
+        let mut map = ScopedMap::default();
+        map.insert("a", 1);
+        let outer = map.mark();
+        map.insert("a", 2);
+        map.insert("b", 2);
+        let inner = map.mark();
+        map.insert("a", 3);
+        map.forget(inner);
+        assert_eq!((map.get("a"), map.get("b")), (Some(&2), Some(&2)));
+        map.forget(outer);
+        assert_eq!((map.get("a"), map.get("b")), (Some(&1), None));
+        map.insert("c", 1);
+        assert!(map.log.is_empty());
+    }
+}

@@ -1,0 +1,136 @@
+//! Constants that are arguments: weights, which stay in the files of the model, and what folding made of them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{Graph, NodeId, Op};
+use snick_tensor::{ElementType, Tensor};
+
+use super::emitter::{Function, Operand, Result};
+use super::module::ArgumentData;
+use super::types::Type;
+
+/// Constants of this many bytes or more are arguments; smaller ones stay in the text.
+const LEAST_BYTES: usize = 1024;
+
+/// A place in a file, and what its bytes are read as.
+type Place = (PathBuf, Range<usize>, ElementType);
+
+/// The large constants of a model, by their places in its files.
+#[derive(Default)]
+pub(super) struct Weights {
+    stored: HashMap<Place, Stored>,
+}
+
+/// A constant of the model as its file has it.
+struct Stored {
+    name: String,
+    dims: Vec<usize>,
+    /// The argument, once there is one.
+    argument: Option<Operand>,
+}
+
+impl Weights {
+    /// Those of a graph and its bodies. Of constants in one place the first names it.
+    pub(super) fn of(graph: &Graph) -> Self {
+        let mut weights = Self::default();
+        weights.add(graph);
+        weights
+    }
+
+    fn add(&mut self, graph: &Graph) {
+        for id in graph.ids() {
+            let node = graph.node(id);
+            node.op().bodies().for_each(|(_, body)| self.add(body));
+            let Op::Const(Constant::Here(tensor)) = node.op() else { continue };
+            let Some((path, range)) = place(tensor) else { continue };
+            let stored =
+                || Stored { name: node.name().to_string(), dims: tensor.dims().to_vec(), argument: None };
+            self.stored.entry((path.to_path_buf(), range, tensor.element_type())).or_insert_with(stored);
+        }
+    }
+
+    fn get_mut(&mut self, tensor: &Tensor) -> Option<(Place, &mut Stored)> {
+        let (path, range) = place(tensor)?;
+        let place = (path.to_path_buf(), range, tensor.element_type());
+        self.stored.get_mut(&place).map(|stored| (place, stored))
+    }
+
+    fn holds(&self, tensor: &Tensor) -> bool {
+        let place = place(tensor).map(|(path, range)| (path.to_path_buf(), range, tensor.element_type()));
+        place.is_some_and(|place| self.stored.contains_key(&place))
+    }
+
+    /// By [`NodeId::index`]: the layers of known value that are computed by the module all the same, because they follow
+    /// from weights: folding them would copy the weights.
+    pub(super) fn users(
+        &self,
+        graph: &Graph,
+        order: &[NodeId],
+        has_rule: fn(&Graph, NodeId) -> bool,
+    ) -> Vec<bool> {
+        let (mut follows, mut users) = (vec![false; graph.bound()], vec![false; graph.bound()]);
+        for &id in order {
+            let known = |tensor: &Tensor| is_large(tensor) && !self.holds(tensor);
+            let mut tensors = graph.node(id).outs().iter().filter_map(|out| out.fact.as_tensor());
+            let is_const = matches!(graph.node(id).op(), Op::Const(_));
+            follows[id.index()] = match is_const {
+                true => tensors.any(|tensor| self.holds(tensor)),
+                false => {
+                    let mut inputs = graph.inputs(id).into_iter().flatten();
+                    inputs.any(|value| follows[value.node.index()])
+                }
+            };
+            users[id.index()] = !is_const
+                && follows[id.index()]
+                && tensors.any(|tensor| known(tensor))
+                && has_rule(graph, id);
+        }
+        users
+    }
+}
+
+fn is_large(tensor: &Tensor) -> bool {
+    tensor.element_type().byte_len(tensor.len()).is_none_or(|bytes| bytes >= LEAST_BYTES)
+}
+
+/// Where a large constant lies in a file.
+fn place(tensor: &Tensor) -> Option<(&Path, Range<usize>)> {
+    tensor.file_range().filter(|(_, range)| range.len() >= LEAST_BYTES)
+}
+
+impl Function {
+    /// A constant that lies in a file of the model, as an argument.
+    pub(super) fn stored(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
+        let Some((place, stored)) = self.weights.as_mut().and_then(|weights| weights.get_mut(tensor)) else {
+            return Ok(None);
+        };
+        let (path, range, element) = place;
+        let argument = match &stored.argument {
+            Some(argument) => argument.clone(),
+            None => {
+                let (own_name, ty) = (stored.name.clone(), Type::fixed_at(element, &stored.dims)?);
+                let argument = self.argument(&own_name, ty, ArgumentData::File { path, range });
+                if let Some((_, stored)) = self.weights.as_mut().and_then(|weights| weights.get_mut(tensor)) {
+                    stored.argument = Some(argument.clone());
+                }
+                argument
+            }
+        };
+        let ty = argument.ty.sized(tensor.dims());
+        let shaped = self.shaped(name, argument, &ty);
+        Ok(Some(self.computed(name, shaped)))
+    }
+
+    /// A large constant that lies in no file, as an argument.
+    pub(super) fn folded(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
+        if self.weights.is_none() || !is_large(tensor) {
+            return Ok(None);
+        }
+        let ty = Type::fixed_at(tensor.element_type(), tensor.dims())?;
+        let argument = self.argument(name, ty, ArgumentData::Folded(tensor.clone()));
+        Ok(Some(self.computed(name, argument)))
+    }
+}

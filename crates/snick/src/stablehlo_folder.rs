@@ -1,0 +1,135 @@
+//! Writes a model as a StableHLO folder: a module, its manifest, and what folding made; weights stay where they are.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use snick_emit::stablehlo::{self, FOLDED};
+use snick_emit::{Mesh, Precision, ShardRules};
+use snick_ir::Graph;
+use snick_pass::states::State;
+
+use crate::Error;
+use crate::files::OutputFiles;
+
+/// Choices of a StableHLO folder.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct StableHloOptions {
+    /// How exactly the module computes.
+    pub precision: Precision,
+    /// Devices to spread the arguments over.
+    pub mesh: Option<Mesh>,
+    /// Which dims of which arguments are spread; of use with a mesh.
+    pub shard: ShardRules,
+    /// States that became inputs and outputs; the manifest names them.
+    pub states: Vec<State>,
+}
+
+impl StableHloOptions {
+    /// The highest precision, no mesh, no states.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how exactly the module computes.
+    #[must_use]
+    pub fn precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
+    }
+
+    /// Spreads arguments over a mesh.
+    #[must_use]
+    pub fn mesh(self, mesh: Mesh, shard: ShardRules) -> Self {
+        Self { mesh: Some(mesh), shard, ..self }
+    }
+
+    /// Names the states that [`Model::make_stateless`](crate::Model::make_stateless) returned.
+    #[must_use]
+    pub fn states(self, states: Vec<State>) -> Self {
+        Self { states, ..self }
+    }
+}
+
+/// The files of a folder.
+pub const FILES: [&str; 3] = ["model.mlir", "manifest.json", FOLDED];
+
+/// Writes all files of the folder, or none; the folder is made if it is not there.
+pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> Result<(), Error> {
+    let mut module = stablehlo::module(graph, options.precision)?;
+    if let Some(mesh) = &options.mesh {
+        module.shard(mesh.clone(), &options.shard)?;
+    }
+    for state in &options.states {
+        if let State::Passed { variable_id, input, output, .. } = state {
+            module.mark_state(input, output, variable_id);
+        }
+    }
+    let is_new = !folder.exists();
+    fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+    let saved = fill(&module, folder);
+    if saved.is_err() && is_new {
+        // There is nobody to report another error to.
+        let _ = fs::remove_dir(folder);
+    }
+    saved
+}
+
+fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
+    let here = fs::canonicalize(folder).map_err(|error| Error::io(folder, error))?;
+    let manifest = module.manifest(|path| relative(&here, path).map_err(|error| Error::io(path, error)))?;
+    let [text_file, manifest_file, folded_file] = FILES.map(|name| folder.join(name));
+    let mut files = OutputFiles::new();
+    // Weights come first, so that a reader of the module finds them.
+    if module.folded().next().is_some() {
+        files.add(&folded_file, |file| {
+            let mut end = 0;
+            for (offset, tensor) in module.folded() {
+                file.write_all(&vec![0; offset - end])?;
+                let bytes = tensor.to_bytes();
+                file.write_all(&bytes)?;
+                end = offset + bytes.len();
+            }
+            Ok(())
+        })?;
+    }
+    files.add(&text_file, |file| write!(file, "{module}"))?;
+    files.add(&manifest_file, |file| file.write_all(manifest.as_bytes()))?;
+    files.commit()
+}
+
+/// The path of a file as seen from a folder, with `/` between its parts.
+fn relative(folder: &Path, file: &Path) -> io::Result<String> {
+    let file = fs::canonicalize(file)?;
+    let path = relative_path(folder, &file);
+    let refused = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message);
+    let path = path.ok_or_else(|| refused("the folder is on another drive than the weights"))?;
+    let parts: Option<Vec<&str>> = path.components().map(|part| part.as_os_str().to_str()).collect();
+    let parts = parts.ok_or_else(|| refused("the path of the weights is not Unicode, which JSON needs"))?;
+    Ok(parts.join("/"))
+}
+
+/// The way from a folder to a file, both of which are absolute and free of links; `None` if there is none.
+fn relative_path(folder: &Path, file: &Path) -> Option<PathBuf> {
+    let (folder, file): (Vec<Component>, Vec<Component>) =
+        (folder.components().collect(), file.components().collect());
+    let shared = folder.iter().zip(&file).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n(Component::ParentDir, folder.len() - shared);
+    (shared > 0).then(|| up.chain(file[shared..].iter().copied()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_go_up_and_down() {
+        for (folder, file, expected) in [
+            ("/a/b", "/a/m.bin", "../m.bin"),
+            ("/a/b", "/a/b/m.bin", "m.bin"),
+            ("/a/b/c", "/d/m.bin", "../../../d/m.bin"),
+        ] {
+            assert_eq!(relative_path(Path::new(folder), Path::new(file)).unwrap(), Path::new(expected));
+        }
+    }
+}
