@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use snick_emit::stablehlo::{self, FOLDED};
+use snick_emit::stablehlo::{self, ArgumentData, FOLDED};
 use snick_emit::{Mesh, Precision, ShardRules};
 use snick_ir::Graph;
 use snick_pass::states::State;
@@ -79,6 +79,7 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
     let here = fs::canonicalize(folder).map_err(|error| Error::io(folder, error))?;
     let manifest = module.manifest(|path| relative(&here, path).map_err(|error| Error::io(path, error)))?;
     let [text_file, manifest_file, folded_file] = FILES.map(|name| folder.join(name));
+    refuse_weights_at(module, &folded_file)?;
     let mut files = OutputFiles::new();
     // Weights come first, so that a reader of the module finds them.
     if module.folded().next().is_some() {
@@ -96,6 +97,22 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
     files.add(&text_file, |file| write!(file, "{module}"))?;
     files.add(&manifest_file, |file| file.write_all(manifest.as_bytes()))?;
     files.commit()
+}
+
+/// Refuses to write folded constants over the weights that the manifest points to, forced or not.
+fn refuse_weights_at(module: &stablehlo::Module, folded: &Path) -> Result<(), Error> {
+    let Ok(folded_file) = fs::canonicalize(folded) else { return Ok(()) };
+    let is_there = |argument: &stablehlo::Argument| match &argument.data {
+        ArgumentData::File { path, .. } => fs::canonicalize(path).is_ok_and(|path| path == folded_file),
+        _ => false,
+    };
+    match module.folded().next().is_some() && module.arguments.iter().any(is_there) {
+        true => {
+            let message = "it holds the weights, which stay there; write another folder";
+            Err(Error::io(folded, io::Error::new(io::ErrorKind::InvalidInput, message)))
+        }
+        false => Ok(()),
+    }
 }
 
 /// The path of a file as seen from a folder, with `/` between its parts.

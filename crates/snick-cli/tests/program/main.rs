@@ -5,6 +5,7 @@ mod cli;
 mod explain;
 mod many;
 mod pictures;
+mod stablehlo_folder;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

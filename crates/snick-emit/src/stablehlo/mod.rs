@@ -256,6 +256,42 @@ mod tests {
     }
 
     #[test]
+    fn halves_stay_halves_at_native_precision() {
+        let text = "snick 1\ngraph \"g\" {\n%x = Parameter-1 {element_type: bf16, shape: \"2,2\"}
+             %y = MatMul-1(%x, %x) {transpose_a: false, transpose_b: false}\n%r = Result-1(%y)\n}\n";
+        let mut graph = text::parse(text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let text = stablehlo(&graph, Precision::Native).unwrap().to_string();
+        let line = "precision = [DEFAULT, DEFAULT] : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>";
+        assert!(text.contains(line) && !text.contains("f32"), "{text}");
+    }
+
+    #[test]
+    fn inputs_and_results_keep_the_order_of_the_model() {
+        let text = written(
+            "%b = Parameter-1 {element_type: f32, shape: \"2\"}
+             %a = Parameter-1 {element_type: f32, shape: \"3\"}
+             %x = Exp-1(%a)
+             %y = Exp-1(%b)
+             %s = Result-1(%x)
+             %r = Result-1(%y)",
+        );
+        let line = "@main(%b: tensor<2xf32>, %a: tensor<3xf32>) -> (tensor<3xf32>, tensor<2xf32>)";
+        assert!(text.as_ref().unwrap().contains(line), "{text:?}");
+    }
+
+    #[test]
+    fn variables_are_refused_with_what_to_do() {
+        let text = written(
+            "%x = Parameter-1 {element_type: f32, shape: \"2\"}
+             %y = ReadValue-6(%x) {variable_id: \"v\", variable_type: f32, variable_shape: \"2\"}
+             %z = Assign-6(%y) {variable_id: \"v\"}
+             %r = Result-1(%y)",
+        );
+        assert!(text.unwrap_err().contains("a variable, which --stateless turns into"));
+    }
+
+    #[test]
     fn functions_of_integers_are_those_of_reals_rounded() {
         let text = |element: &str| {
             let x = format!("%x = Parameter-1 {{element_type: {element}, shape: \"2\"}}");
