@@ -3,10 +3,10 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod debug;
+mod file_range;
 mod repeats;
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::buffer::{Buffer, Pool, filled};
@@ -363,13 +363,6 @@ impl Tensor {
             None => packing::first_byte(self.element_type, self.layout.start)?,
         };
         Some(first..first + len)
-    }
-
-    /// The mapped file that the elements lie in, and the range of its bytes that they are, if they are packed and start
-    /// on a byte. No element is read.
-    pub fn file_range(&self) -> Option<(&Path, Range<usize>)> {
-        let (range, offset) = (self.packed_range()?, self.storage.file_offset()?);
-        Some((self.storage.file()?, offset + range.start..offset + range.end))
     }
 }
 

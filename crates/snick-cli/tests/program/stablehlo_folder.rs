@@ -92,7 +92,11 @@ fn what_is_refused_leaves_nothing_behind() {
     let path = |name: &str| folder.join(name).display().to_string();
     let sized = "image[1,3,64,64]";
     for (output, more, message) in [
-        ("new/", &["--to", "stablehlo", "--mesh", "model=2", "--shard", "absent[model]"][..], "matches no argument"),
+        (
+            "new/",
+            &["--to", "stablehlo", "--mesh", "model=2", "--shard", "absent[model]"][..],
+            "matches no argument",
+        ),
         ("new/", &["--to", "stablehlo", "--mesh", "model=2", "--shard", "image[_,model]"], "1, 3 would"),
         ("new/", &["--to", "stablehlo", "--mesh", "model"], "`model` has no size"),
         ("new/", &["--to", "stablehlo", "--shard", "image[model]"], "--mesh"),

@@ -9,6 +9,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::literal;
 use super::module::{Argument, ArgumentData, Module, Port};
+pub(super) use super::operand::Operand;
 use super::precision::Precision;
 use super::scope::Scope;
 use super::types::{Sizes, Type};
@@ -16,13 +17,6 @@ use super::weights::Weights;
 use crate::layer::Layer;
 use crate::legalized::Refusals;
 use crate::unique_names::UniqueNames;
-
-/// A value of the output: its name, with the `%`, and its type.
-#[derive(Clone, Debug)]
-pub(super) struct Operand {
-    pub(super) name: String,
-    pub(super) ty: Type,
-}
 
 /// A result whose error is an [`OpError`].
 pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;

@@ -1,10 +1,6 @@
-//! A mesh of devices, and which dims of arguments are spread over its axes: Shardy's annotations.
+//! A mesh of devices, and rules that spread arguments over its axes.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::str::FromStr;
-
-use super::module::{Module, Port};
 
 /// Devices in a grid with named axes: `batch=2,model=4`.
 ///
@@ -30,14 +26,14 @@ pub struct Mesh {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ShardRules {
-    rules: Vec<ShardRule>,
+    pub(super) rules: Vec<ShardRule>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct ShardRule {
-    pattern: String,
+pub(super) struct ShardRule {
+    pub(super) pattern: String,
     /// An axis of the mesh for each dim.
-    axes: Vec<Option<String>>,
+    pub(super) axes: Vec<Option<String>>,
 }
 
 /// Why a module cannot be spread over a mesh so.
@@ -131,7 +127,8 @@ impl Mesh {
         self.axes.iter().fold(1, |all, (_, size)| all.saturating_mul(*size))
     }
 
-    fn size(&self, axis: &str) -> Option<usize> {
+    /// The size of an axis.
+    pub(super) fn size(&self, axis: &str) -> Option<usize> {
         self.axes.iter().find(|(name, _)| name == axis).map(|&(_, size)| size)
     }
 }
@@ -215,213 +212,4 @@ fn axes_of(text: &str) -> Result<Vec<Option<String>>, String> {
         axes.push(axis);
     }
     Ok(axes)
-}
-
-impl ShardRule {
-    fn text(&self) -> String {
-        let axes: Vec<&str> = self.axes.iter().map(|axis| axis.as_deref().unwrap_or("_")).collect();
-        format!("{}[{}]", self.pattern, axes.join(","))
-    }
-
-    /// The axis of each dim of an argument.
-    fn sharding(&self, mesh: &Mesh, argument: &Port) -> Result<Vec<Option<String>>, ShardError> {
-        let rank = argument.dims.len();
-        if self.axes.len() > rank {
-            let (rule, argument) = (self.text(), argument.name.clone());
-            return Err(ShardError::Rank { rule, argument, axes: self.axes.len(), rank });
-        }
-        for (dim, (axis, &extent)) in self.axes.iter().zip(&argument.dims).enumerate() {
-            let Some((axis, size)) = axis.as_ref().and_then(|axis| Some((axis, mesh.size(axis)?))) else {
-                continue;
-            };
-            if extent.is_some_and(|extent| extent.is_multiple_of(size)) {
-                continue;
-            }
-            return Err(ShardError::Indivisible {
-                rule: self.text(),
-                argument: argument.name.clone(),
-                dim,
-                extent: extent.map_or_else(|| "known only at run time".into(), |extent| extent.to_string()),
-                axis: axis.clone(),
-                size,
-                hint: match extent {
-                    Some(extent) => format!("{} would", divisors(extent)),
-                    None => "convert with --shape".into(),
-                },
-            });
-        }
-        let missing = std::iter::repeat_n(None, rank - self.axes.len());
-        Ok(self.axes.iter().cloned().chain(missing).collect())
-    }
-}
-
-/// The divisors of a size, the least ones of many: `1, 2, 3, 6`.
-fn divisors(size: usize) -> String {
-    const SHOWN: usize = 12;
-    // Enough to find all that a mesh may have.
-    let all: Vec<usize> = (1..=size.min(1 << 12)).filter(|&d| size.is_multiple_of(d)).collect();
-    let mut text = all.iter().take(SHOWN).map(usize::to_string).collect::<Vec<_>>().join(", ");
-    if all.len() > SHOWN {
-        let _ = write!(text, ", ..");
-    }
-    text
-}
-
-/// Whether a name fits a pattern with `*` and `?`, in time of the product of both lengths at most.
-fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    // The last star, and where what it stands for ends.
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match (pattern.get(p), star) {
-            (Some('*'), _) => {
-                star = Some((p, n));
-                p += 1;
-            }
-            (Some(&c), _) if c == '?' || c == name[n] => {
-                p += 1;
-                n += 1;
-            }
-            (_, Some((place, end))) => {
-                star = Some((place, end + 1));
-                p = place + 1;
-                n = end + 1;
-            }
-            _ => return false,
-        }
-    }
-    pattern[p..].iter().all(|&c| c == '*')
-}
-
-impl Module {
-    /// Spreads the arguments over a mesh as the rules say; the partitioner places those that no rule matches.
-    ///
-    /// # Errors
-    /// An axis that the mesh does not have, a rule that matches nothing, two that match one argument, a size that its
-    /// axis does not divide. The module is as before then.
-    pub fn shard(&mut self, mesh: Mesh, rules: &ShardRules) -> Result<(), ShardError> {
-        let mut shardings: HashMap<usize, (&ShardRule, Vec<Option<String>>)> = HashMap::new();
-        for rule in &rules.rules {
-            if let Some(axis) = rule.axes.iter().flatten().find(|axis| mesh.size(axis).is_none()) {
-                let axes = mesh.axes.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(ShardError::UnknownAxis { rule: rule.text(), axis: axis.clone(), axes });
-            }
-            let mut found = false;
-            for (i, argument) in self.arguments.iter().enumerate() {
-                if !matches(&rule.pattern, &argument.port.name) {
-                    continue;
-                }
-                found = true;
-                let sharding = rule.sharding(&mesh, &argument.port)?;
-                if let Some((other, _)) = shardings.insert(i, (rule, sharding)) {
-                    let argument = argument.port.name.clone();
-                    return Err(ShardError::TwoRules { argument, rule: other.text(), other: rule.text() });
-                }
-            }
-            if !found {
-                return Err(ShardError::NoMatch { rule: rule.text(), hint: self.names_like(&rule.pattern) });
-            }
-        }
-        for (i, (_, sharding)) in shardings {
-            if let Some(argument) = self.arguments.get_mut(i) {
-                argument.sharding = sharding;
-            }
-        }
-        self.mesh = Some(mesh);
-        Ok(())
-    }
-
-    /// Names of arguments that share the longest run of letters with a pattern.
-    fn names_like(&self, pattern: &str) -> String {
-        const SHOWN: usize = 4;
-        let parts: Vec<&str> =
-            pattern.split(|c: char| !c.is_alphanumeric()).filter(|p| p.len() > 2).collect();
-        let names = || self.arguments.iter().map(|argument| argument.port.name.as_str());
-        let mut like: Vec<&str> =
-            names().filter(|name| parts.iter().any(|&part| name.contains(part))).take(SHOWN).collect();
-        if like.is_empty() {
-            like = names().take(SHOWN).collect();
-        }
-        match like.is_empty() {
-            true => "the module has no arguments".into(),
-            false => format!("there is `{}`; manifest.json lists all", like.join("`, `")),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use snick_ir::{infer, text};
-
-    use super::*;
-    use crate::stablehlo::{Precision, module};
-
-    fn sharded(mesh: &str, rules: &str) -> Result<String, String> {
-        let text = "snick 1\ngraph \"g\" {\n  %ids = Parameter-1 {element_type: f32, shape: \"4,6\"}
-  %mask = Parameter-1 {element_type: f32, shape: \"N,6\"}\n  %r = Result-1(%ids)\n}\n";
-        let mut graph = text::parse(text, None).unwrap();
-        assert_eq!(infer(&mut graph), []);
-        let mut module = module(&graph, Precision::Highest).unwrap();
-        let rules = rules.parse().map_err(|error: ShardError| error.to_string())?;
-        let mesh = mesh.parse().map_err(|error: ShardError| error.to_string())?;
-        module.shard(mesh, &rules).map_err(|error| error.to_string())?;
-        Ok(module.to_string())
-    }
-
-    #[test]
-    fn annotations_are_those_of_shardy() {
-        let text = sharded("batch=2,model=3", "i?s[batch,model]").unwrap();
-        for line in [
-            "  sdy.mesh @mesh = <[\"batch\"=2, \"model\"=3]>\n",
-            "%ids: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"batch\"}, {\"model\"}]>}, %mask: tensor<?x6xf32>)",
-        ] {
-            assert!(text.contains(line), "{line} in\n{text}");
-        }
-        assert!(sharded("batch=2", "ids[batch]").unwrap().contains("[{\"batch\"}, {}]>"));
-        assert!(!sharded("batch=2", "").unwrap().contains("sdy.sharding"));
-    }
-
-    #[test]
-    fn what_cannot_be_sharded_is_an_error_that_says_what_to_do() {
-        for (mesh, rules, message) in [
-            ("batch=2", "ids[data]", "the mesh has no axis `data`; it has batch"),
-            ("batch=2", "ixs[batch]", "`ixs[batch]` matches no argument; there is `ids`"),
-            (
-                "batch=4",
-                "ids[_,batch]",
-                "batch=4 does not divide dim 1 of `ids`, which is 6; 1, 2, 3, 6 would",
-            ),
-            ("batch=2", "mask[batch]", "which is known only at run time; convert with --shape"),
-            ("batch=2", "*[_],ids[batch]", "`*[_]` and `ids[batch]` both match `ids`"),
-            ("batch=2", "ids[_,_,_]", "`ids[_,_,_]` has 3 dims, but `ids` has 2"),
-            ("batch=2", "ids[batch,batch]", "the axis `batch` is there twice"),
-            ("batch=2", "ids", "`[` and `]` are missing"),
-            ("batch=2", "ids[batch] mask[_]", "behind `]` comes `,`"),
-            ("batch=2", "[batch]", "it names no argument"),
-            ("batch", "", "`batch` has no size"),
-            ("batch=0", "", "`0` is no number of devices"),
-            ("a=2,a=2", "", "the axis `a` is there twice"),
-            ("a=99999999,b=99999999999", "", "more than 16777216 devices"),
-            ("\u{1b}=2", "", "is no name of an axis"),
-        ] {
-            let error = sharded(mesh, rules).unwrap_err();
-            assert!(error.contains(message), "{mesh} {rules}: {error}");
-        }
-    }
-
-    #[test]
-    fn patterns_have_stars_and_question_marks() {
-        for (pattern, name, expected) in [
-            ("*.up.weight", "h.0.up.weight", true),
-            ("*.up.weight", "h.0.up.weight2", false),
-            ("h.*.w*t", "h.10.weight", true),
-            ("h.?.weight", "h.10.weight", false),
-            ("*", "", true),
-            ("", "a", false),
-            ("a*b*c", "a-b-b-c", true),
-        ] {
-            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
-        }
-    }
 }

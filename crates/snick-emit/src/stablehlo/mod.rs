@@ -14,6 +14,7 @@
 //! Followed: the StableHLO specification, version 1.0, and Shardy's annotations.
 
 mod activation;
+mod arguments;
 mod contract;
 mod control;
 mod decoding;
@@ -29,6 +30,7 @@ mod manifest;
 mod mesh;
 mod module;
 mod movement;
+mod operand;
 mod precision;
 mod product;
 mod recurrent;
@@ -41,6 +43,7 @@ mod sampling;
 mod scatter;
 mod scope;
 mod shape;
+mod sharding;
 mod sizes;
 mod slices;
 mod sort;
@@ -262,7 +265,8 @@ mod tests {
         let mut graph = text::parse(text, None).unwrap();
         assert_eq!(infer(&mut graph), []);
         let text = stablehlo(&graph, Precision::Native).unwrap().to_string();
-        let line = "precision = [DEFAULT, DEFAULT] : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>";
+        let line =
+            "precision = [DEFAULT, DEFAULT] : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>";
         assert!(text.contains(line) && !text.contains("f32"), "{text}");
     }
 

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use snick_ir::Value;
 use snick_shape::{SymExpr, SymbolId};
 
-use super::emitter::Operand;
+use super::operand::Operand;
 
 /// A map that forgets what was put in since a mark, in time linear in that alone: a function of many regions is not
 /// copied for each.

@@ -8,9 +8,7 @@ use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Function, Operand, Result};
-use super::module::ArgumentData;
-use super::types::Type;
+use super::operand::Operand;
 
 /// Constants of this many bytes or more are arguments; smaller ones stay in the text.
 const LEAST_BYTES: usize = 1024;
@@ -25,11 +23,12 @@ pub(super) struct Weights {
 }
 
 /// A constant of the model as its file has it.
-struct Stored {
-    name: String,
-    dims: Vec<usize>,
+#[derive(Clone)]
+pub(super) struct Stored {
+    pub(super) name: String,
+    pub(super) dims: Vec<usize>,
     /// The argument, once there is one.
-    argument: Option<Operand>,
+    pub(super) argument: Option<Operand>,
 }
 
 impl Weights {
@@ -52,10 +51,10 @@ impl Weights {
         }
     }
 
-    fn get_mut(&mut self, tensor: &Tensor) -> Option<(Place, &mut Stored)> {
+    /// The constant whose bytes these elements are.
+    pub(super) fn get_mut(&mut self, tensor: &Tensor) -> Option<&mut Stored> {
         let (path, range) = place(tensor)?;
-        let place = (path.to_path_buf(), range, tensor.element_type());
-        self.stored.get_mut(&place).map(|stored| (place, stored))
+        self.stored.get_mut(&(path.to_path_buf(), range, tensor.element_type()))
     }
 
     fn holds(&self, tensor: &Tensor) -> bool {
@@ -92,45 +91,12 @@ impl Weights {
     }
 }
 
-fn is_large(tensor: &Tensor) -> bool {
+/// Whether a constant becomes an argument.
+pub(super) fn is_large(tensor: &Tensor) -> bool {
     tensor.element_type().byte_len(tensor.len()).is_none_or(|bytes| bytes >= LEAST_BYTES)
 }
 
 /// Where a large constant lies in a file.
 fn place(tensor: &Tensor) -> Option<(&Path, Range<usize>)> {
     tensor.file_range().filter(|(_, range)| range.len() >= LEAST_BYTES)
-}
-
-impl Function {
-    /// A constant that lies in a file of the model, as an argument.
-    pub(super) fn stored(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
-        let Some((place, stored)) = self.weights.as_mut().and_then(|weights| weights.get_mut(tensor)) else {
-            return Ok(None);
-        };
-        let (path, range, element) = place;
-        let argument = match &stored.argument {
-            Some(argument) => argument.clone(),
-            None => {
-                let (own_name, ty) = (stored.name.clone(), Type::fixed_at(element, &stored.dims)?);
-                let argument = self.argument(&own_name, ty, ArgumentData::File { path, range });
-                if let Some((_, stored)) = self.weights.as_mut().and_then(|weights| weights.get_mut(tensor)) {
-                    stored.argument = Some(argument.clone());
-                }
-                argument
-            }
-        };
-        let ty = argument.ty.sized(tensor.dims());
-        let shaped = self.shaped(name, argument, &ty);
-        Ok(Some(self.computed(name, shaped)))
-    }
-
-    /// A large constant that lies in no file, as an argument.
-    pub(super) fn folded(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
-        if self.weights.is_none() || !is_large(tensor) {
-            return Ok(None);
-        }
-        let ty = Type::fixed_at(tensor.element_type(), tensor.dims())?;
-        let argument = self.argument(name, ty, ArgumentData::Folded(tensor.clone()));
-        Ok(Some(self.computed(name, argument)))
-    }
 }

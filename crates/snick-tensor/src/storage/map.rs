@@ -30,6 +30,7 @@ impl Storage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ElementType, Tensor};
 
     #[test]
     fn a_mapped_file_reads_like_the_heap() {
@@ -44,5 +45,21 @@ mod tests {
         drop(storage);
         std::fs::remove_file(&path).unwrap();
         assert!(map().is_err());
+    }
+
+    #[test]
+    fn packed_elements_of_a_mapped_file_have_a_place() {
+        let path = std::env::temp_dir().join(format!("snick-range-{}", std::process::id()));
+        std::fs::write(&path, [0x10, 0x32, 0x54, 0x76]).unwrap();
+        // SAFETY: nobody else knows the file.
+        let storage = unsafe { Storage::map(&path) }.unwrap().window(1, 3).unwrap();
+        let nibbles = Tensor::new(ElementType::U4, &[3, 2], storage).unwrap();
+        assert_eq!(nibbles.file_range(), Some((path.as_path(), 1..4)));
+        assert_eq!(nibbles.slice(0, 1, 2, 1).unwrap().file_range(), Some((path.as_path(), 2..4)));
+        // Not packed; not on a byte; not in a file.
+        assert_eq!(nibbles.slice(1, 0, 1, 1).unwrap().file_range(), None);
+        assert_eq!(nibbles.reshape(&[6]).unwrap().slice(0, 1, 2, 1).unwrap().file_range(), None);
+        assert_eq!(Tensor::full(&[4], 1u8).unwrap().file_range(), None);
+        std::fs::remove_file(&path).unwrap();
     }
 }
