@@ -9,14 +9,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use snick_directml::{FeatureLevel, data_type};
+use snick_ir::json::quoted;
 use snick_ir::ops::slice::primitive::Slice;
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
 use snick_pass::lower_slices;
 use snick_shape::AxisSlice;
 use snick_tensor::ElementType;
-
-use crate::json::quoted;
 
 /// Writes the slices of an inferred, canonical graph, those of its bodies and of decompositions of custom ops included.
 /// Other layers are not described.

@@ -27,7 +27,6 @@ mod body;
 mod decompression;
 mod directml;
 mod dot;
-mod json;
 mod layer;
 mod legalized;
 mod model_explorer;

@@ -7,6 +7,29 @@ use snick_shape::Interval;
 use crate::text::Escaped;
 use crate::{Diagnostic, InputOrigin};
 
+/// A string of JSON, with its quotes.
+///
+/// ```
+/// assert_eq!(snick_ir::json::quoted("a \"b\"\n"), r#""a \"b\"\n""#);
+/// ```
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if c < ' ' => drop(write!(quoted, "\\u{:04x}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 /// A JSON text under construction. Commas are added automatically.
 ///
 /// ```
@@ -70,19 +93,7 @@ impl Json {
     /// A string.
     pub fn string(&mut self, text: &str) {
         self.comma();
-        self.out.push('"');
-        for c in text.chars() {
-            match c {
-                '"' => self.out.push_str("\\\""),
-                '\\' => self.out.push_str("\\\\"),
-                '\n' => self.out.push_str("\\n"),
-                '\r' => self.out.push_str("\\r"),
-                '\t' => self.out.push_str("\\t"),
-                c if c < ' ' => drop(write!(self.out, "\\u{:04x}", u32::from(c))),
-                c => self.out.push(c),
-            }
-        }
-        self.out.push('"');
+        self.out.push_str(&quoted(text));
     }
 
     /// A text from a model: control characters and marks of direction as `\u{..}`.

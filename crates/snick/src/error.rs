@@ -154,6 +154,7 @@ impl Error {
     /// | S014 | an unknown operation |
     /// | S017 | two edges to one input |
     /// | S020 | any other error of a layer: inference fails |
+    /// | S049 | a mesh or a sharding that does not fit |
     /// | S050 | an operation without an implementation to run |
     /// | S051 | something that the output format cannot express |
     /// | S052 | an input that a run needs and is not given |
@@ -164,7 +165,6 @@ impl Error {
     /// | S057 | work that the progress function stopped |
     /// | S058 | a folder that holds no model, or several |
     /// | S059 | declarations of ops that cannot be read |
-    /// | S060 | a mesh or a sharding that does not fit |
     pub fn code(&self) -> &'static str {
         match self {
             Self::Read(ReadError::LfsPointer { .. }) => "S005",
@@ -182,7 +182,7 @@ impl Error {
             Self::Folder { .. } => "S058",
             Self::Ops { .. } => "S059",
             #[cfg(feature = "emit")]
-            Self::Shard(_) => "S060",
+            Self::Shard(_) => "S049",
         }
     }
 

@@ -103,8 +103,8 @@ fn what_is_refused_leaves_nothing_behind() {
         ("new/", &[], "--to stablehlo"),
         ("new.mlir", &["--to", "stablehlo"], "end its name with /"),
     ] {
-        let args = [&["convert", &model("focus_cnn"), "--shape", sized, "-o", &path(output)], more].concat();
-        let refused = snick(&args);
+        let (model, output) = (model("focus_cnn"), path(output));
+        let refused = snick(&[&["convert", &model, "--shape", sized, "-o", &output], more].concat());
         assert_eq!(refused.status.code(), Some(2), "{more:?}");
         assert!(text(&refused.stderr).contains(message), "{more:?}: {}", text(&refused.stderr));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{more:?}");

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use snick_ir::json::quoted;
 use snick_tensor::Tensor;
 
 use super::module::{Argument, ArgumentData, Module, Port};
-use crate::json::quoted;
 
 /// The file beside a module that has its folded constants.
 pub const FOLDED: &str = "folded.bin";

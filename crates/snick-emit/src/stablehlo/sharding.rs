@@ -134,7 +134,7 @@ impl Module {
         }
         match like.is_empty() {
             true => "the module has no arguments".into(),
-            false => format!("there is `{}`; manifest.json lists all", like.join("`, `")),
+            false => format!("there is `{}`; a manifest written without rules lists all", like.join("`, `")),
         }
     }
 }
