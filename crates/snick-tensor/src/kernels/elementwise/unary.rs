@@ -70,7 +70,7 @@ fn map<T: Copy>(values: &[T], f: impl Fn(T) -> T) -> Vec<T> {
 }
 
 macro_rules! real {
-    ($t:ident, $erf:path) => {
+    ($t:ident, $erf:path, $asinh:path, $acosh:path, $atanh:path) => {
         impl Unary for $t {
             fn unary(op: UnaryOp, v: &[$t]) -> Vec<$t> {
                 use std::$t::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
@@ -81,11 +81,11 @@ macro_rules! real {
                 match op {
                     Abs => map(v, $t::abs),
                     Acos => map(v, $t::acos),
-                    Acosh => map(v, $t::acosh),
+                    Acosh => map(v, $acosh),
                     Asin => map(v, $t::asin),
-                    Asinh => map(v, $t::asinh),
+                    Asinh => map(v, $asinh),
                     Atan => map(v, $t::atan),
-                    Atanh => map(v, $t::atanh),
+                    Atanh => map(v, $atanh),
                     Ceiling => map(v, $t::ceil),
                     Cos => map(v, $t::cos),
                     Cosh => map(v, $t::cosh),
@@ -138,8 +138,9 @@ macro_rules! real {
     };
 }
 
-real!(f32, libm::erff);
-real!(f64, libm::erf);
+// The inverse hyperbolic functions of the standard library overflow at large numbers and are off near -1.
+real!(f32, libm::erff, libm::asinhf, libm::acoshf, libm::atanhf);
+real!(f64, libm::erf, libm::asinh, libm::acosh, libm::atanh);
 
 macro_rules! integer {
     ($($t:ident: $negate:expr, $abs:expr);* $(;)?) => {$(
@@ -225,6 +226,20 @@ mod tests {
 
     fn f(op: UnaryOp, x: f32) -> f32 {
         op.apply(&Tensor::scalar(x)).unwrap().to_f32_vec().unwrap()[0]
+    }
+
+    #[test]
+    fn inverse_hyperbolic_functions_hold_to_the_ends_of_their_range() {
+        for (op, x, expected) in [
+            (Atanh, 1.0_f32.next_down(), 8.664_34),
+            (Atanh, (-1.0_f32).next_up(), -8.664_34),
+            (Asinh, 3e38, 89.289_99),
+            (Asinh, -3e38, -89.289_99),
+            (Acosh, 3e38, 89.289_99),
+        ] {
+            let found = f(op, x);
+            assert!((found / expected - 1.0).abs() < 1e-6, "{found} is not {expected}");
+        }
     }
 
     fn near(found: f32, expected: f32) {
