@@ -42,6 +42,8 @@ test("why follows a size up to the input", async () => {
   await page.locator(".panel details.why", { hasText: "axis 2" }).first().locator("summary").click();
   const inner = page.locator(".panel details.why details.why").first();
   await inner.locator("summary").first().click();
+  // A tree is built behind the event of its unfolding.
+  await inner.locator(".made").waitFor();
   assert.match(await page.locator(".panel").innerText(), /computed from:[^]*Parameter image axis 2: the input declares it/);
   await screenshot(page, "why");
 });
