@@ -9,7 +9,7 @@ use snick_ir::{Dialect, Graph, NodeId, Op};
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  %axis = Const-1 i64[] <0>\n  \
-/// #     %half = Split-1(%x, %axis) {num_splits: 2}\n  %y = Result-1(%half#0)\n}\n";
+/// #     %half = Split-1(%x, %axis) {num_splits: 2} : (_, _)\n  %y = Result-1(%half)\n}\n";
 /// let mut graph = snick_ir::text::parse(text, None)?;
 /// snick_ir::infer(&mut graph);
 /// assert!(snick_pass::lower_slices(&mut graph).errors.is_empty());

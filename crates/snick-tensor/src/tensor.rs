@@ -3,8 +3,10 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod debug;
+mod exclusive;
 mod file_range;
 mod repeats;
+mod strided;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -83,35 +85,6 @@ impl Tensor {
             ElementType::String => Self::strings(dims, crate::text::unpack(storage.bytes())?),
             _ => Self::of_bytes(et, dims, storage),
         }
-    }
-
-    /// A view of `storage`: element `[i, j, ..]` is at `start + i * strides[0] + j * strides[1] + ..`, in elements. For
-    /// types of whole bytes.
-    ///
-    /// ```
-    /// use snick_tensor::{ElementType, Storage, Tensor};
-    ///
-    /// let bytes = Storage::heap(vec![1, 2, 3, 4]);
-    /// let backward = Tensor::from_strided(ElementType::U8, &[4], &[-1], 3, bytes)?;
-    /// assert_eq!(backward.to_i64_vec()?, [4, 3, 2, 1]);
-    /// # Ok::<(), snick_tensor::TensorError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`TensorError::WindowOutOfRange`] if an element is outside the storage; [`TensorError::UnsupportedType`],
-    /// [`TensorError::TooLarge`]; [`TensorError::ElementCount`] if there is not one stride for each dim.
-    pub fn from_strided(
-        et: ElementType,
-        dims: &[usize],
-        strides: &[isize],
-        start: usize,
-        storage: Storage,
-    ) -> Result<Self, TensorError> {
-        stored_bytes(et, dims)?;
-        let unit = et.unit_bytes().filter(|_| et != ElementType::String);
-        let unit = unit.ok_or(TensorError::UnsupportedType { element_type: et })?;
-        let layout = Layout::strided(dims, strides, start, storage.len() / unit)?;
-        Ok(Tensor { element_type: et, layout, storage, texts: None })
     }
 
     /// A tensor that takes over the elements of `values`, in row-major order.
@@ -240,39 +213,6 @@ impl Tensor {
     /// The same indices into another table of texts.
     pub(crate) fn with_texts(self, texts: Option<Arc<[String]>>) -> Self {
         Tensor { texts, ..self }
-    }
-
-    /// Whether a kernel computed the elements and this is the only owner, so that a result may overwrite them.
-    pub fn is_exclusive(&mut self) -> bool {
-        self.layout.is_contiguous() && self.storage.exclusive().is_some()
-    }
-
-    /// The bytes of the elements in row-major order, mutable, on the terms of [`Tensor::is_exclusive`].
-    ///
-    /// ```
-    /// use snick_tensor::Tensor;
-    ///
-    /// let mut given = Tensor::from_slice(&[1u8, 2], &[2])?;
-    /// assert_eq!(given.exclusive_bytes(), None); // no kernel computed it
-    /// # Ok::<(), snick_tensor::TensorError>(())
-    /// ```
-    pub fn exclusive_bytes(&mut self) -> Option<&mut [u8]> {
-        if !self.layout.is_contiguous() {
-            return None;
-        }
-        let (start, len) = (self.layout.start, self.size_in_bytes());
-        let first = start.checked_mul(self.element_type.unit_bytes()?)?;
-        self.storage.exclusive()?.get_mut(first..first.checked_add(len)?)
-    }
-
-    /// The elements in row-major order, mutable: if a kernel computed them and this is the only owner.
-    pub(crate) fn exclusive<T: bytemuck::Pod>(&mut self) -> Option<&mut [T]> {
-        if !self.layout.is_contiguous() {
-            return None;
-        }
-        let (start, len) = (self.layout.start, self.len());
-        let elements: &mut [T] = bytemuck::try_cast_slice_mut(self.storage.exclusive()?).ok()?;
-        elements.get_mut(start..start + len)
     }
 
     /// The same bytes under another type of the same width.

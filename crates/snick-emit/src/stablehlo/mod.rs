@@ -292,7 +292,7 @@ mod tests {
              %z = Assign-6(%y) {variable_id: \"v\"}
              %r = Result-1(%y)",
         );
-        assert!(text.unwrap_err().contains("a variable, which --stateless turns into"));
+        assert!(text.unwrap_err().contains("a variable (--stateless makes it"));
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(super) fn emit(e: &mut Emitter) -> Result {
                 e.give(port, value)
             }),
             None if matches!(e.node.op(), Op::ReadValue(_)) => {
-                Err(OpError::unsupported("a variable, which --stateless turns into an input and an output"))
+                Err(OpError::unsupported("a variable (--stateless makes it an input and an output)"))
             }
             None => Err(no_operator()),
         },

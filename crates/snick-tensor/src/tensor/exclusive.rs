@@ -1,0 +1,38 @@
+//! Elements that nobody else has, which may be written over.
+
+use super::Tensor;
+
+impl Tensor {
+    /// Whether a kernel computed the elements and this is the only owner, so that a result may overwrite them.
+    pub fn is_exclusive(&mut self) -> bool {
+        self.layout.is_contiguous() && self.storage.exclusive().is_some()
+    }
+
+    /// The bytes of the elements in row-major order, mutable, on the terms of [`Tensor::is_exclusive`].
+    ///
+    /// ```
+    /// use snick_tensor::Tensor;
+    ///
+    /// let mut given = Tensor::from_slice(&[1u8, 2], &[2])?;
+    /// assert_eq!(given.exclusive_bytes(), None); // no kernel computed it
+    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// ```
+    pub fn exclusive_bytes(&mut self) -> Option<&mut [u8]> {
+        if !self.layout.is_contiguous() {
+            return None;
+        }
+        let (start, len) = (self.layout.start, self.size_in_bytes());
+        let first = start.checked_mul(self.element_type.unit_bytes()?)?;
+        self.storage.exclusive()?.get_mut(first..first.checked_add(len)?)
+    }
+
+    /// The elements in row-major order, mutable: if a kernel computed them and this is the only owner.
+    pub(crate) fn exclusive<T: bytemuck::Pod>(&mut self) -> Option<&mut [T]> {
+        if !self.layout.is_contiguous() {
+            return None;
+        }
+        let (start, len) = (self.layout.start, self.len());
+        let elements: &mut [T] = bytemuck::try_cast_slice_mut(self.storage.exclusive()?).ok()?;
+        elements.get_mut(start..start + len)
+    }
+}
