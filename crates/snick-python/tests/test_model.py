@@ -198,7 +198,9 @@ def test_notebooks_escape_names(graph):
     ):
         assert "<b>&" not in text
     assert "&lt;b&gt;&amp;" in model._repr_html_() and "<svg" in model._repr_html_()
-    assert model.report().startswith("<!DOCTYPE html>") and "http" not in model.report().replace("http://www.w3.org", "")
+    report = model.report()
+    assert report.startswith("<!DOCTYPE html>") and "://" not in report.replace("http://www.w3.org", "")
+    assert '"diff":null' in report and '"diff":{"equal":true' in model.report(diff=model)
 
 
 def test_why(add):
@@ -364,13 +366,13 @@ def test_control_c_ends_a_run():
         pytest.skip("no signals to this thread")
     program = """
 import threading, _thread, signal, numpy as np, snick
-lines = ['  %x = Parameter-1 {element_type: f32, shape: "400,400"}', '  %m0 = MatMul-1(%x, %x)']
+lines = ['  %x = Parameter-1 {element_type: f32, shape: "1000,1000"}', '  %m0 = MatMul-1(%x, %x)']
 lines += [f'  %m{i} = MatMul-1(%m{i - 1}, %x)' for i in range(1, 3000)]
 model = snick.parse('snick 1\\ngraph "g" {\\n' + chr(10).join(lines) + '\\n  %y = Result-1(%m2999)\\n}\\n')
 model.infer()
 threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
 try:
-    model.run({"x": np.zeros((400, 400), np.float32)})
+    model.run({"x": np.zeros((1000, 1000), np.float32)})
     print("completed")
 except KeyboardInterrupt:
     print("interrupted")
