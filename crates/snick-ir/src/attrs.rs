@@ -42,6 +42,11 @@ pub enum AttrValue<'a> {
 }
 
 impl AttrValue<'_> {
+    /// A list without items: it is one of integers whatever was meant, as the text form has one kind of it.
+    fn empty_list() -> Self {
+        Self::Ints(SmallVec::new())
+    }
+
     /// The same value, borrowing nothing.
     pub fn into_owned(self) -> AttrValue<'static> {
         match self {
@@ -104,17 +109,23 @@ impl<const N: usize> From<[i64; N]> for AttrValue<'_> {
 }
 impl From<Vec<f64>> for AttrValue<'_> {
     fn from(v: Vec<f64>) -> Self {
-        Self::Floats(v)
+        match v.is_empty() {
+            true => Self::empty_list(),
+            false => Self::Floats(v),
+        }
     }
 }
 impl From<&[f64]> for AttrValue<'_> {
     fn from(v: &[f64]) -> Self {
-        Self::Floats(v.to_vec())
+        v.to_vec().into()
     }
 }
 impl From<Vec<String>> for AttrValue<'_> {
     fn from(v: Vec<String>) -> Self {
-        Self::Texts(v)
+        match v.is_empty() {
+            true => Self::empty_list(),
+            false => Self::Texts(v),
+        }
     }
 }
 impl From<&[usize]> for AttrValue<'_> {

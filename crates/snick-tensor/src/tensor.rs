@@ -453,12 +453,17 @@ impl Tensor {
 }
 
 impl PartialEq for Tensor {
-    /// Equal type, dims and bits: `NaN` equals itself, 0.0 and -0.0 differ.
+    /// Equal type, dims and bits: `NaN` equals itself, 0.0 and -0.0 differ. Of booleans, every byte but 0 is true.
     fn eq(&self, other: &Self) -> bool {
         self.element_type == other.element_type
             && self.dims() == other.dims()
             && match self.element_type {
                 ElementType::String => self.as_strings() == other.as_strings(),
+                ElementType::Boolean => {
+                    let truths =
+                        |tensor: &Self| tensor.to_bytes().iter().map(|&byte| byte != 0).collect::<Vec<_>>();
+                    truths(self) == truths(other)
+                }
                 _ => self.to_bytes() == other.to_bytes(),
             }
     }

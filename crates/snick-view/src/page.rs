@@ -25,7 +25,7 @@ const SCRIPTS: [&str; 16] = [
 ];
 
 /// The viewer as one JavaScript module, which exports `mount(element, data)`: it shows data of the schema `snick.view/1`
-/// in an element of any page that has [`viewer_style`], as high as what it is in.
+/// in an element of any page that has [`viewer_style`]. The viewer fills the height of the element.
 ///
 /// ```
 /// assert!(snick_view::viewer_script().ends_with("export { mount };\n"));

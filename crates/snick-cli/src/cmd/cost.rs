@@ -187,14 +187,7 @@ fn as_json(cost: &ModelCost, symbols: &[Symbol]) -> String {
 
 /// The totals.
 pub fn write_json(cost: &ModelCost, json: &mut Json) {
-    for (key, amount) in [
-        ("macs", &cost.macs),
-        ("flops", &cost.flops),
-        ("activation_bytes", &cost.activation_bytes),
-        ("peak_bytes", &cost.peak_bytes),
-        ("state_bytes", &cost.state_bytes),
-        ("fuel", &cost.fuel),
-    ] {
+    for (key, amount) in cost.totals() {
         number_or_expression(json, key, amount, cost);
     }
 }

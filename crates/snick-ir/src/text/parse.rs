@@ -123,7 +123,7 @@ impl<'t> Parser<'t> {
             }
             attrs = self.attrs()?;
         }
-        let mut outs = self.outputs()?;
+        let outs = self.outputs()?;
         let details = self.details()?;
         let mut bodies = Vec::new();
         while let Token::Word(w) = self.lexer.peek()?
@@ -136,15 +136,14 @@ impl<'t> Parser<'t> {
             Some(op) => op,
             None if is_opaque => Op::opaque(&op_type, attrs),
             None => {
-                let mut raw = RawNode::openvino(&op_type, version.clone(), attrs, outs.len());
+                let mut raw =
+                    RawNode::openvino(&op_type, version.clone(), attrs, outs.as_ref().map_or(0, Vec::len));
                 raw.dialect = dialect;
                 *raw.bodies.get_mut() = bodies;
                 self.ops.parse(&mut raw).map_err(at_type)?
             }
         };
-        if outs.is_empty() && !matches!(op, Op::Opaque(_)) {
-            outs.push(Output::unknown());
-        }
+        let outs = outs.unwrap_or_else(|| if op.is_opaque() { vec![] } else { vec![Output::unknown()] });
         self.layers += 1;
         if !self.monitor.read_layer(self.layers, &name) {
             return Err(ParseError { loc, message: "parsing was stopped".into() });
@@ -226,14 +225,15 @@ impl<'t> Parser<'t> {
     }
 
     /// `: f32[1,2] "a" "b"`, or several in parentheses; `_` for a port without a declared type.
-    fn outputs(&mut self) -> Parsed<Vec<Output>> {
+    /// `: f32[1,2] "name"`, or all of them in parentheses; `None` if they are left out.
+    fn outputs(&mut self) -> Parsed<Option<Vec<Output>>> {
         if !self.eat(':')? {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         if self.eat('(')? {
-            return self.list(')', Self::output);
+            return self.list(')', Self::output).map(Some);
         }
-        Ok(vec![self.output()?])
+        Ok(Some(vec![self.output()?]))
     }
 
     fn output(&mut self) -> Parsed<Output> {

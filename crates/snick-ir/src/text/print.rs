@@ -171,7 +171,14 @@ impl Printer {
         let is_const = matches!(node.op(), Op::Const(_));
         let shown = (self.options.types || !node.op().is_builtin()) && !is_const;
         let named = node.outs().iter().any(|o| !o.names().is_empty());
-        if node.outs().is_empty() || !(shown || named || node.outs().len() > 1) {
+        if node.outs().is_empty() {
+            // Left out, they are one, as those of most layers.
+            if !node.op().is_opaque() {
+                self.out.push_str(" : ()");
+            }
+            return;
+        }
+        if !(shown || named || node.outs().len() > 1) {
             return;
         }
         let port = |out: &Output| {
@@ -347,7 +354,8 @@ fn type_text(out: &Output, symbols: &Symbols, symbolic: bool) -> String {
 
 fn ids_text(ids: &PortIds, count: usize) -> String {
     let count = if let PortIds::Listed(ids) = ids { ids.len() } else { count };
-    let ids: Vec<String> = (0..count).map(|i| ids.id(i).to_string()).collect();
+    // The first number of no ports is kept, too: ports that a file declares may be unconnected.
+    let ids: Vec<String> = (0..count.max(1)).map(|i| ids.id(i).to_string()).collect();
     format!("[{}]", ids.join(","))
 }
 

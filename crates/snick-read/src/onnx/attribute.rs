@@ -44,18 +44,15 @@ fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'s
     let float = || Some(AttrValue::Float(decimal(a.f.unwrap_or_default())));
     let int = || Some(AttrValue::Int(a.i.unwrap_or_default()));
     let string = || Some(AttrValue::Text(Cow::Owned(a.s.as_ref().map(text).unwrap_or_default())));
-    let floats = || Some(AttrValue::Floats(a.floats.iter().map(|&v| decimal(v)).collect()));
+    let floats = || Some(AttrValue::from(a.floats.iter().map(|&v| decimal(v)).collect::<Vec<_>>()));
     let ints = || Some(AttrValue::Ints(a.ints.as_slice().into()));
-    // An empty list is one of integers: the text form has one kind of it.
     Ok(match a.kind.unwrap_or_default() {
-        kind::FLOATS if a.floats.is_empty() => ints(),
-        kind::STRINGS if a.strings.is_empty() => ints(),
         kind::FLOAT => float(),
         kind::INT => int(),
         kind::STRING => string(),
         kind::FLOATS => floats(),
         kind::INTS => ints(),
-        kind::STRINGS => Some(AttrValue::Texts(a.strings.iter().map(text).collect())),
+        kind::STRINGS => Some(AttrValue::from(a.strings.iter().map(text).collect::<Vec<_>>())),
         kind::TENSOR => match &a.t {
             Some(tensor) => Some(AttrValue::Tensor(Arc::new(tensors.tensor(tensor)?))),
             None => None,

@@ -78,8 +78,9 @@ impl<'x> Body<'x> {
                 (output_name, map.outputs, outputs, raw.outputs),
             ] {
                 let links = entries.iter().map(|entry| link(entry, &ordinals, ids, count));
-                let texts = links.map(|link| link.map(|link| link.to_string())).collect::<Result<_, _>>()?;
-                raw.attrs.push(name.into(), AttrValue::Texts(texts));
+                let texts =
+                    links.map(|link| link.map(|link| link.to_string())).collect::<Result<Vec<_>, _>>()?;
+                raw.attrs.push(name.into(), AttrValue::from(texts));
             }
             if bodies.is_empty() {
                 let pairs = self.back_edges.iter().flat_map(|&(from, to)| [from, to]);

@@ -16,7 +16,7 @@ pub struct Execution {
     /// Layers of the model that nothing which ran names, constants aside: the plug-in folded, joined or dropped them.
     pub absent: Vec<LayerRef>,
     /// Inputs and outputs of the model that the execution graph does not name: it is that of another model.
-    pub foreign: Vec<LayerRef>,
+    pub missing_ends: Vec<LayerRef>,
 }
 
 /// A layer of an execution graph, and what it computes.
@@ -33,7 +33,7 @@ pub struct ExecutedLayer {
 impl Execution {
     /// Whether every input and output of the model is in the execution graph.
     pub fn is_of_the_model(&self) -> bool {
-        self.foreign.is_empty()
+        self.missing_ends.is_empty()
     }
 
     /// The time of all layers, in microseconds.
@@ -82,7 +82,7 @@ pub fn execution_of(model: &Model, executed: &Model) -> Option<Execution> {
         let node = graph.node(id);
         match node.op() {
             Op::Const(_) => {}
-            Op::Parameter(_) | Op::Result(_) => execution.foreign.push(node.into()),
+            Op::Parameter(_) | Op::Result(_) => execution.missing_ends.push(node.into()),
             _ => execution.absent.push(node.into()),
         }
     }

@@ -103,13 +103,7 @@ fn cost(json: &mut Json, model: &Model) {
     json.object(|json| {
         json.key("parameters").plain(cost.parameters);
         json.key("weights_bytes").plain(cost.weights_bytes);
-        for (key, amount) in [
-            ("macs", &cost.macs),
-            ("flops", &cost.flops),
-            ("activation_bytes", &cost.activation_bytes),
-            ("peak_bytes", &cost.peak_bytes),
-            ("state_bytes", &cost.state_bytes),
-        ] {
+        for (key, amount) in cost.totals() {
             json.key(key);
             write_amount(json, amount, &cost.symbols);
         }

@@ -36,7 +36,7 @@ pub(super) fn write(execution: &Execution) -> String {
     }
     more(ran.len(), &mut text);
     list("not executed by themselves", &execution.absent, &mut text);
-    list("inputs and outputs that the execution graph does not have", &execution.foreign, &mut text);
+    list("inputs and outputs that the execution graph does not have", &execution.missing_ends, &mut text);
     counts(execution, &mut text);
     text
 }
@@ -69,12 +69,11 @@ fn more(len: usize, text: &mut String) {
 }
 
 fn counts(execution: &Execution, text: &mut String) {
-    let of_the_model = |layer: &&ExecutedLayer| !layer.sources.is_empty();
     let joined: Vec<&ExecutedLayer> =
         execution.layers.iter().filter(|layer| layer.sources.len() > 1).collect();
     let sources: usize = joined.iter().map(|layer| layer.sources.len()).sum();
     let mut made: BTreeMap<&str, usize> = BTreeMap::new();
-    for layer in execution.layers.iter().filter(|layer| !of_the_model(layer)) {
+    for layer in execution.layers.iter().filter(|layer| layer.sources.is_empty()) {
         *made.entry(&layer.time.op).or_default() += 1;
     }
     let made: Vec<String> = made.iter().map(|(op, count)| format!("{count} {op}")).collect();
@@ -111,7 +110,7 @@ pub(super) fn write_json(execution: &Execution) -> String {
                 });
             }
         });
-        for (key, layers) in [("absent", &execution.absent), ("foreign", &execution.foreign)] {
+        for (key, layers) in [("absent", &execution.absent), ("missing_ends", &execution.missing_ends)] {
             json.line().key(key);
             write_layers(json, layers);
         }

@@ -159,9 +159,11 @@ macro_rules! integer {
                     }
                     _ => {
                         let wide: Vec<f64> = v.iter().map(|&x| x as f64).collect();
-                        // The OpenVINO runtime rounds to even, and wraps negative values of unsigned types.
+                        // The OpenVINO runtime rounds to even, wraps negative values of unsigned types, and makes the least
+                        // number of what is none.
                         let whole = |y: f64| match y.round_ties_even() {
                             y if y < 0.0 && <$t>::MIN == 0 => (y as i64) as $t,
+                            y if y.is_nan() => <$t>::MIN,
                             y => y as $t,
                         };
                         f64::unary(op, &wide).into_iter().map(whole).collect()
@@ -279,6 +281,10 @@ mod tests {
         let one = Tensor::scalar(1i32);
         let whole = |op: UnaryOp| op.apply(&one).unwrap().to_i64_vec().unwrap()[0];
         assert_eq!((whole(Sin), whole(Tanh), whole(Exp), whole(Cosh)), (1, 1, 3, 2));
+        // What is no number, or beyond the type, is as near as the type goes.
+        let ends = Tensor::from_vec(&[3], vec![0i8, -1, 100]).unwrap();
+        assert_eq!(Log.apply(&ends).unwrap().to_i64_vec().unwrap(), [-128, -128, 5]);
+        assert_eq!(Exp.apply(&ends).unwrap().to_i64_vec().unwrap(), [1, 0, 127]);
         let wide = Tensor::scalar(i64::MAX);
         assert_eq!(Abs.apply(&wide).unwrap(), wide);
         assert!(Abs.apply(&Tensor::from_bools(&[], &[true]).unwrap()).is_err());

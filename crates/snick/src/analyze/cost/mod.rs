@@ -124,6 +124,20 @@ pub struct ModelCost {
     pub notes: Vec<String>,
 }
 
+impl ModelCost {
+    /// The amounts of the whole run, each with the name of its field.
+    pub fn totals(&self) -> [(&'static str, &Amount); 6] {
+        [
+            ("macs", &self.macs),
+            ("flops", &self.flops),
+            ("activation_bytes", &self.activation_bytes),
+            ("peak_bytes", &self.peak_bytes),
+            ("state_bytes", &self.state_bytes),
+            ("fuel", &self.fuel),
+        ]
+    }
+}
+
 impl Model {
     /// What a run costs; after [`Model::infer`].
     ///
