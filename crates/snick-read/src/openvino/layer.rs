@@ -51,7 +51,12 @@ pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> 
     }
     loop {
         match cursor.step()? {
-            Step::Open("data") => read_data(cursor, &mut layer)?,
+            Step::Open("data") => {
+                if !layer.attrs.is_empty() {
+                    return Err(cursor.error("the layer has a second <data> element"));
+                }
+                read_data(cursor, &mut layer)?;
+            }
             Step::Open("input") => read_inputs(cursor, &mut layer)?,
             Step::Open("output") => read_outputs(cursor, &mut layer)?,
             Step::Open("body" | "then_body") => {

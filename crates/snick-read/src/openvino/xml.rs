@@ -31,6 +31,9 @@ pub(super) enum Step<'x> {
 pub(super) struct Cursor<'x> {
     text: &'x str,
     source: &'x str,
+    /// The text behind the last step.
+    rest: &'x str,
+    /// Steps that the plain parser can take are not taken here: it is behind until one is needed.
     reader: Reader<&'x [u8]>,
     /// Attributes of the last start tag.
     attrs: Attributes<'x>,
@@ -67,6 +70,7 @@ impl<'x> Cursor<'x> {
         Self {
             text,
             source,
+            rest: text,
             reader,
             attrs: Attributes::default(),
             open: Vec::new(),
@@ -87,8 +91,11 @@ impl<'x> Cursor<'x> {
             return step;
         }
         loop {
-            self.at = self.position();
+            self.at = self.text.len() - self.rest.len();
+            let passed = self.at.saturating_sub(self.position());
+            self.reader.stream().consume(passed);
             let event = self.reader.read_event().map_err(|error| self.error(error.to_string()))?;
+            self.rest = self.text.get(self.position()..).unwrap_or_default();
             self.behind_text = matches!(event, Event::Text(_) | Event::GeneralRef(_));
             match event {
                 Event::Start(start) => return self.open(&start),
@@ -156,35 +163,29 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The text from the next markup on, if the reader is before it: inside the root, and not after character data, when the
-    /// reader expects markup.
+    /// The text from the next markup on: inside the root, and not after character data, when the reader expects markup.
     fn markup(&self) -> Option<&'x str> {
         if self.empty || self.behind_text || self.open.is_empty() {
             return None;
         }
-        Some(self.text.get(self.position()..)?.trim_ascii_start())
+        Some(self.rest.trim_ascii_start())
     }
 
     /// The next start or end tag, if the plain parser can read it.
     fn plain_step(&mut self) -> Option<Result<Step<'x>, ReadError>> {
         let markup = self.markup()?;
         let at = self.text.len() - markup.len();
-        if let Some((name, behind)) = plain::end_tag(markup) {
+        if let Some(end) = markup.strip_prefix("</") {
+            let open = self.open.last()?;
+            // Another end is an error, which the reader places.
+            self.rest = end.strip_prefix(open)?.strip_prefix('>')?;
             self.at = at;
-            self.pass_to(behind);
-            return Some(self.leave(name).map(|()| Step::Close));
+            self.open.pop();
+            return Some(Ok(Step::Close));
         }
         let tag = plain::start_tag(markup, &mut self.attrs)?;
-        self.at = at;
-        self.pass_to(tag.behind);
-        self.empty = tag.empty;
+        (self.at, self.rest, self.empty) = (at, tag.behind, tag.empty);
         Some(self.enter(tag.name).map(|()| Step::Open(tag.name)))
-    }
-
-    /// Continues the reader at `rest`, a suffix of the text.
-    fn pass_to(&mut self, rest: &str) {
-        let passed = (self.text.len() - rest.len()).saturating_sub(self.position());
-        self.reader.stream().consume(passed);
     }
 
     /// The same text with the lifetime of the document, from which events borrow.
@@ -249,8 +250,8 @@ impl<'x> Cursor<'x> {
 
     /// The text of the next element, if that is a `<dim>` that the plain parser can read.
     pub(super) fn dim(&mut self) -> Option<&'x str> {
-        let (dim, behind) = plain::dim(self.markup()?)?;
-        self.pass_to(behind);
+        let (dim, rest) = plain::dim(self.markup()?)?;
+        self.rest = rest;
         Some(dim)
     }
 
