@@ -1,9 +1,11 @@
 //! What verbs answer about models in memory: the text and the JSON of the command line, for programs that hold a model.
 
+use snick::text::Escaped;
 use snick::{Diagnostic, Error, Limits, Located, Model};
 
 use crate::cli::console::Failure;
 use crate::cli::options::OutputFormat::{Json, Text};
+use crate::cmd::run::on_drawn_inputs;
 use crate::cmd::{canon, cost, diff, infer, why};
 
 /// The layers that the text of a cost lists.
@@ -75,23 +77,43 @@ pub fn diff(a: &Model, b: &Model) -> Result<Document, Error> {
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
-/// `snick canon MODEL`, which changes the inferred model; with `is_verified`, `--verify`.
+/// `snick canon MODEL`, which changes the inferred model that has `errors`; with `is_verified`, `--verify`.
 ///
 /// # Errors
 /// The message of a limit that was reached; the model is sound then, but rewritten in part.
-pub fn canonicalise(model: &mut Model, is_verified: bool, limits: Limits) -> Result<Document, CanonError> {
-    let canonical = canon::of_model(model, is_verified, limits)?;
+pub fn canonicalise(
+    model: &mut Model,
+    errors: Vec<Located>,
+    is_verified: bool,
+    limits: Limits,
+) -> Result<Document, DocumentError> {
+    let canonical = canon::of_model(model, errors, is_verified, limits)?;
     Ok(Document { json: canonical.as_json(model), text: canonical.as_text(model, false) })
 }
 
-/// Why a model cannot be brought into canonical form, or not be verified.
+/// `snick run MODEL` of an inferred model, on drawn inputs of the smallest sizes that it runs with. The text begins with
+/// what was drawn.
+///
+/// # Errors
+/// [`DocumentError::Invalid`] for a layer that fails, also because it needs more memory or fuel than there may be.
+pub fn run(model: &Model, limits: Limits) -> Result<Document, DocumentError> {
+    let (notes, report) = on_drawn_inputs(model, limits)?;
+    if !report.errors.is_empty() {
+        let diagnostics = report.errors.iter().map(Diagnostic::from).collect();
+        return Err(Error::Invalid { diagnostics }.into());
+    }
+    let notes: String = notes.iter().map(|note| format!("{}\n", Escaped(note))).collect();
+    Ok(Document { json: report.as_json(), text: notes + &report.as_text() })
+}
+
+/// Why there is no document: a model that cannot be brought into canonical form, verified or run.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
-pub enum CanonError {
+pub enum DocumentError {
     /// A limit was reached.
     #[error("{0}")]
     Limit(String),
-    /// Layers with errors, which keep both forms from running.
+    /// Layers with errors, which keep the model from running.
     #[error(transparent)]
     Invalid(#[from] Error),
     /// Anything else.
@@ -99,7 +121,7 @@ pub enum CanonError {
     Other(String),
 }
 
-impl From<Failure> for CanonError {
+impl From<Failure> for DocumentError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Limit(message) => Self::Limit(message),

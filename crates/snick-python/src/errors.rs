@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use snick::{Diagnostic, Error, Graph, OpError, ReadError, TensorError};
-use snick_cli::documents::CanonError;
+use snick_cli::documents::DocumentError;
 
 use crate::facts::place;
 
@@ -61,10 +61,10 @@ pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Gra
 }
 
 /// The exception of a model that is not in canonical form.
-pub fn canon_exception(py: Python<'_>, error: &CanonError) -> PyErr {
+pub fn canon_exception(py: Python<'_>, error: &DocumentError) -> PyErr {
     match error {
-        CanonError::Limit(message) => new(py, "LimitError", AlsoIs::Nothing, "S008", message, Vec::new()),
-        CanonError::Invalid(error) => exception(py, Stage::Run, error, None),
+        DocumentError::Limit(message) => new(py, "LimitError", AlsoIs::Nothing, "S008", message, Vec::new()),
+        DocumentError::Invalid(error) => exception(py, Stage::Run, error, None),
         other => new(py, "Error", AlsoIs::Nothing, "S020", &other.to_string(), Vec::new()),
     }
 }

@@ -279,7 +279,7 @@ impl Model {
             state.is_as_read = false;
             // The canonical form is inferred, too.
             let errors = state.errors.clone();
-            let document = documents::canonicalise(state.change(), is_verified, self.limits)?;
+            let document = documents::canonicalise(state.change(), Vec::new(), is_verified, self.limits)?;
             state.errors = errors;
             Ok(document)
         });

@@ -30,6 +30,8 @@ mod json;
 #[cfg(feature = "ngraph")]
 mod ngraph;
 
+#[cfg(feature = "onnx")]
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use snick_ir::{Format, Graph, Located, Monitor, OpError, Registry, Watch};
@@ -76,6 +78,9 @@ pub struct Read {
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     weights: Option<PathBuf>,
+    /// The files of external data of a model in memory, by location.
+    #[cfg(feature = "onnx")]
+    external: BTreeMap<String, Storage>,
     ops: Registry,
     watch: Watch,
 }
@@ -91,6 +96,14 @@ impl Reader {
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { weights: Some(path.into()), ..self }
+    }
+
+    /// Gives an ONNX model in memory the bytes of a file that it keeps constants in; `location` is what the model calls it.
+    #[cfg(feature = "onnx")]
+    #[must_use]
+    pub fn external(mut self, location: impl Into<String>, bytes: Vec<u8>) -> Self {
+        self.external.insert(location.into(), Storage::heap(bytes));
+        self
     }
 
     /// Reads registered ops, too.
@@ -161,8 +174,8 @@ impl Reader {
             }
             // The parent of a bare file name is the empty path.
             Format::Onnx => {
-                let folder = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-                self.onnx(&open(path)?, folder, &source, monitor)
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                self.onnx(&open(path)?, Some(parent.unwrap_or(Path::new("."))), &source, monitor)
             }
             format => self.without_weights(format, read(path)?.bytes(), &source, monitor),
         };
@@ -172,8 +185,8 @@ impl Reader {
         Ok(read)
     }
 
-    /// Reads a model from memory; `weights` are the bytes of the `.bin`. Messages call the model `source`. External data
-    /// of ONNX models is not read.
+    /// Reads a model from memory; `weights` are the bytes of the `.bin`. Messages call the model `source`. No file is
+    /// opened: ONNX models have the external data that `Reader::external` gives them.
     ///
     /// # Errors
     /// Bytes that are not of this format; [`ReadError::Stopped`].
@@ -249,7 +262,11 @@ impl Reader {
         source: &str,
         monitor: &mut Monitor,
     ) -> Result<Read, ReadError> {
-        onnx::read_with(model, folder, source, &self.ops, monitor)
+        let external = match folder {
+            Some(folder) => onnx::ExternalFiles::in_folder(folder),
+            None => onnx::ExternalFiles::in_memory(&self.external),
+        };
+        onnx::read_with(model, external, source, &self.ops, monitor)
     }
 
     #[cfg(not(feature = "onnx"))]

@@ -135,6 +135,31 @@ impl Drop for OutputFiles {
     }
 }
 
+/// Where the files of a model go.
+pub(crate) trait Files {
+    /// Fills a file.
+    fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error>;
+}
+
+impl Files for OutputFiles {
+    fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error> {
+        self.add(path, fill)
+    }
+}
+
+/// Files that are not written anywhere.
+#[derive(Default)]
+pub(crate) struct MemoryFiles(pub(crate) Vec<(PathBuf, Vec<u8>)>);
+
+impl Files for MemoryFiles {
+    fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error> {
+        let mut bytes = Cursor::new(Vec::new());
+        fill(&mut bytes).map_err(|error| Error::io(path, error))?;
+        self.0.push((path.to_path_buf(), bytes.into_inner()));
+        Ok(())
+    }
+}
+
 /// The path that a symbolic link leads to, whether or not there is a file.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     // As many as Linux follows.

@@ -25,6 +25,7 @@ pub struct LoadOptions {
     reader: Reader,
     watch: Watch,
     strict: bool,
+    name: Option<String>,
 }
 
 impl LoadOptions {
@@ -38,6 +39,20 @@ impl LoadOptions {
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { reader: self.reader.weights(path), ..self }
+    }
+
+    /// What messages call a model from memory.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    /// Gives an ONNX model from memory the bytes of a file that it keeps constants in; `location` is what the model calls
+    /// the file, which is its path from the folder of the model.
+    #[cfg(feature = "onnx")]
+    #[must_use]
+    pub fn external(self, location: impl Into<String>, bytes: Vec<u8>) -> Self {
+        Self { reader: self.reader.external(location, bytes), ..self }
     }
 
     /// Reads registered ops, too.
@@ -122,7 +137,8 @@ pub fn load_bytes(
     weights: Option<&[u8]>,
     options: &LoadOptions,
 ) -> Result<Model, Error> {
-    let source = if format == Format::Text { TEXT } else { "<bytes>" };
+    let unnamed = if format == Format::Text { TEXT } else { "<bytes>" };
+    let source = options.name.as_deref().unwrap_or(unnamed);
     let read = options.reader().bytes(format, model.as_ref(), weights, source)?;
     options.check(read.into())
 }

@@ -335,6 +335,29 @@ impl Model {
         crate::save::save(&self.graph, path.as_ref(), options)
     }
 
+    /// The files that [`Model::save_with`] writes for this name, without writing them: names and bytes, the model last.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    /// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// let files = model.to_files("relu.xml", snick::SaveOptions::new())?;
+    /// let names: Vec<_> = files.iter().map(|(name, _)| name.to_string_lossy()).collect();
+    /// assert_eq!(names, ["relu.bin", "relu.xml"]);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for what the format cannot express, [`Error::Target`] for an unknown extension.
+    pub fn to_files(
+        &self,
+        name: impl AsRef<std::path::Path>,
+        options: crate::SaveOptions,
+    ) -> Result<Vec<(PathBuf, Vec<u8>)>, Error> {
+        crate::save::to_files(&self.graph, name.as_ref(), options)
+    }
+
     /// Its picture as SVG; see [`Model::save_picture`].
     #[cfg(feature = "view")]
     pub fn picture(&self, options: &crate::PictureOptions) -> String {

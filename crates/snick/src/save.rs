@@ -1,6 +1,6 @@
 //! Writes a model to a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use snick_directml::FeatureLevel;
 use snick_emit::Precision;
@@ -9,7 +9,7 @@ use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 use snick_ir::{Format, Graph};
 
 use crate::Error;
-use crate::files::OutputFiles;
+use crate::files::{Files, MemoryFiles, OutputFiles};
 
 /// Choices that the formats leave.
 ///
@@ -77,12 +77,28 @@ impl SaveOptions {
 /// Writes the graph in the format of the file extension: all of its files, or none.
 pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
     let mut files = OutputFiles::new();
+    write(graph, path, options, &mut files)?;
+    files.commit()
+}
+
+/// The same files in memory.
+pub(crate) fn to_files(
+    graph: &Graph,
+    path: &Path,
+    options: SaveOptions,
+) -> Result<Vec<(PathBuf, Vec<u8>)>, Error> {
+    let mut files = MemoryFiles::default();
+    write(graph, path, options, &mut files)?;
+    Ok(files.0)
+}
+
+fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files) -> Result<(), Error> {
     // Weights come first, so that a reader of the model finds them.
     match Format::to_write(path) {
         Some(Format::OpenVino) => {
             let ir = openvino::openvino(graph, options.slice_as)?;
-            files.add(&path.with_extension("bin"), |file| file.write_all(&ir.bin))?;
-            files.add(path, |file| file.write_all(ir.xml.as_bytes()))?;
+            files.put(&path.with_extension("bin"), &|file| file.write_all(&ir.bin))?;
+            files.put(path, &|file| file.write_all(ir.xml.as_bytes()))?;
         }
         #[cfg(feature = "onnx")]
         Some(Format::Onnx) => {
@@ -90,41 +106,42 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
             let name = data.file_name().unwrap_or_default().to_string_lossy();
             let model = snick_emit::onnx::onnx(graph, &name)?;
             if !model.data.is_empty() {
-                files.add(&data, |file| model.data.write(file))?;
+                files.put(&data, &|file| model.data.write(file))?;
             }
-            files.add(path, |file| file.write_all(&model.model))?;
+            files.put(path, &|file| file.write_all(&model.model))?;
         }
         Some(Format::DirectMl) => {
             let text = snick_emit::directml(graph, options.feature_level)?;
-            files.add(path, |file| file.write_all(text.as_bytes()))?;
+            files.put(path, &|file| file.write_all(text.as_bytes()))?;
         }
         Some(Format::Text) => {
             let weights = packed_weights(graph);
             if !weights.is_empty() {
-                files.add(&path.with_extension("bin"), |file| file.write_all(&weights))?;
+                files.put(&path.with_extension("bin"), &|file| file.write_all(&weights))?;
             }
             let how = PrintOptions::new().weights(Weights::Packed);
-            files.add(path, |file| file.write_all(print(graph, how).as_bytes()))?;
+            files.put(path, &|file| file.write_all(print(graph, how).as_bytes()))?;
         }
         Some(Format::StableHlo) => {
             let module = snick_emit::stablehlo(graph, options.precision)?;
-            files.add(path, |file| write!(file, "{module}"))?;
+            files.put(path, &|file| write!(file, "{module}"))?;
         }
         Some(Format::Dot) => {
             let text = snick_emit::dot(graph, &|_| false);
-            files.add(path, |file| file.write_all(text.as_bytes()))?;
+            files.put(path, &|file| file.write_all(text.as_bytes()))?;
         }
         Some(Format::ModelExplorer) => {
             let text = snick_emit::model_explorer(graph);
-            files.add(path, |file| file.write_all(text.as_bytes()))?;
+            files.put(path, &|file| file.write_all(text.as_bytes()))?;
         }
         #[cfg(feature = "view")]
         Some(Format::Svg) => {
-            return save_picture(graph, path, &snick_view::PictureOptions::new());
+            let picture = snick_view::svg(graph, &snick_view::PictureOptions::new());
+            files.put(path, &|file| file.write_all(picture.as_bytes()))?;
         }
         _ => return Err(Error::Target { path: path.to_path_buf() }),
     }
-    files.commit()
+    Ok(())
 }
 
 /// Writes the graph as Graphviz if the file is called so, and otherwise as SVG.

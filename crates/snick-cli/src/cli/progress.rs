@@ -9,8 +9,8 @@ use super::console::Console;
 
 /// A bar on standard error, if that is a terminal, for work of more than a second. Dropping it erases it.
 pub struct ProgressBar {
-    is_enabled: bool,
-    started: Instant,
+    /// `None` for a bar that is never drawn.
+    started: Option<Instant>,
     drawn: Option<Instant>,
 }
 
@@ -22,7 +22,7 @@ impl ProgressBar {
 
     /// A bar that is not drawn yet.
     pub fn new(console: &Console) -> Self {
-        Self { is_enabled: console.shows_progress(), started: Instant::now(), drawn: None }
+        Self { started: console.shows_progress().then(Instant::now), drawn: None }
     }
 
     /// Draws the progress over layers, at most ten times a second.
@@ -32,7 +32,7 @@ impl ProgressBar {
 
     /// Draws that so many of all `things` are done.
     pub fn advance_to(&mut self, done: usize, all: usize, things: &str) {
-        if !self.is_enabled || self.started.elapsed() < Self::DELAY {
+        if self.started.is_none_or(|started| started.elapsed() < Self::DELAY) {
             return;
         }
         if self.drawn.is_some_and(|drawn| drawn.elapsed() < Self::REDRAW_INTERVAL) {

@@ -123,12 +123,17 @@ fn canonicalise(
     Ok(Canonical { report, lowered, verdict, errors })
 }
 
-/// Brings an inferred model into canonical form, as the verb does.
-pub fn of_model(model: &mut Model, is_verified: bool, limits: Limits) -> Result<Canonical, Failure> {
+/// Brings an inferred model that has `errors` into canonical form, as the verb does.
+pub fn of_model(
+    model: &mut Model,
+    errors: Vec<Located>,
+    is_verified: bool,
+    limits: Limits,
+) -> Result<Canonical, Failure> {
     let (console, inputs) = (Console::silent(limits), InputOptions::default());
     let options = model::rewriting(&console).check(is_verified);
     let rewrite = |graph: &mut Graph| snick_pass::canonicalise(graph, &options);
-    canonicalise(model, Vec::new(), rewrite, is_verified.then_some(&inputs), &console)
+    canonicalise(model, errors, rewrite, is_verified.then_some(&inputs), &console)
 }
 
 /// Runs the passes, or all until nothing changes.

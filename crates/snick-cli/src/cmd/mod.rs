@@ -12,7 +12,7 @@ mod inspect;
 mod ops;
 mod reduce;
 mod report;
-mod run;
+pub mod run;
 pub mod why;
 
 use clap::Subcommand;

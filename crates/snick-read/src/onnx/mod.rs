@@ -2,13 +2,14 @@
 //!
 //! `model.rs` decodes the file, `network.rs` holds the graph under construction, `nodes.rs` walks the nodes,
 //! `function.rs` inlines functions, `bodies.rs` reads inner graphs,
-//! `tensor.rs` reads constants. A row of the table in `ops/` builds the IR nodes of an ONNX node
+//! `tensor.rs` reads constants, also those in files beside the model (`external.rs`). A row of the table in `ops/` builds the IR nodes of an ONNX node
 //! with a `NodeBuilder` (`builder.rs`); `sequence.rs` resolves sequences. A node without a row, or whose
 //! row refuses it, stays an opaque layer with the declared types of its outputs.
 
 mod attribute;
 mod bodies;
 mod builder;
+mod external;
 mod free_names;
 mod function;
 mod model;
@@ -21,6 +22,7 @@ mod stepped;
 mod tensor;
 mod types;
 
+pub(crate) use external::ExternalFiles;
 pub use model::read;
 pub(crate) use model::read_with;
 pub use ops::{Operator, operators};

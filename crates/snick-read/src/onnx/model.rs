@@ -6,6 +6,7 @@ use bytes::Bytes;
 use snick_ir::{Monitor, Registry};
 use snick_tensor::Storage;
 
+use super::external::ExternalFiles;
 use super::network::Network;
 use super::opsets::{functions, opsets};
 use super::tensor::Tensors;
@@ -25,13 +26,14 @@ impl AsRef<[u8]> for View {
 /// # Errors
 /// [`ReadError::Onnx`] if the bytes are not a model of a supported operator set, or a value is missing.
 pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
-    read_with(file, folder, source, &Registry::builtin(), &mut Monitor::default())
+    let external = folder.map_or_else(ExternalFiles::default, ExternalFiles::in_folder);
+    read_with(file, external, source, &Registry::builtin(), &mut Monitor::default())
 }
 
 /// [`read`] with registered ops, watched.
 pub(crate) fn read_with(
     file: &Storage,
-    folder: Option<&Path>,
+    external: ExternalFiles,
     source: &str,
     ops: &Registry,
     monitor: &mut Monitor,
@@ -43,7 +45,7 @@ pub(crate) fn read_with(
         return Err(error("the file has no graph: this is not an ONNX model".into()));
     };
     let opsets = opsets(&model.opset_import).map_err(error)?;
-    let tensors = Tensors::new(file, folder);
+    let tensors = Tensors::new(file, external);
     let mut network = Network::new(source, &tensors, functions(&model), ops, monitor);
     network.read(main, &opsets).map_err(error)?;
     Ok(network.finish())

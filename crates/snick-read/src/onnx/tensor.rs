@@ -1,14 +1,12 @@
 //! Constants: views of the model file or of external files; typed fields are copied.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 
 use snick_ir::OpError;
 use snick_onnx::{Tensor as Message, from_number};
 use snick_tensor::{ElementType, Storage, Tensor};
 
-use crate::file::map;
+use super::external::ExternalFiles;
 use crate::out_of_file;
 
 /// Number of [`Message::data_location`] for data in another file.
@@ -17,19 +15,17 @@ const EXTERNAL: i32 = 1;
 /// The files that hold the bytes of constants.
 pub(super) struct Tensors<'m> {
     file: &'m Storage,
-    folder: Option<PathBuf>,
-    /// Mapped external files by location.
-    external: RefCell<HashMap<String, (PathBuf, Storage)>>,
+    external: ExternalFiles,
 }
 
 impl<'m> Tensors<'m> {
-    pub(super) fn new(file: &'m Storage, folder: Option<&Path>) -> Self {
-        Self { file, folder: folder.map(Path::to_path_buf), external: RefCell::default() }
+    pub(super) fn new(file: &'m Storage, external: ExternalFiles) -> Self {
+        Self { file, external }
     }
 
     /// The external files that were read.
     pub(super) fn files(&self) -> Vec<PathBuf> {
-        self.external.borrow().values().map(|(path, _)| path.clone()).collect()
+        self.external.paths()
     }
 
     /// The tensor of a message.
@@ -87,34 +83,9 @@ impl<'m> Tensors<'m> {
         };
         let location = entry("location").ok_or(OpError::MissingAttribute { name: "location" })?;
         let (offset, length) = (number("offset", 0)?, number("length", expected)?);
-        let storage = self.open(location)?;
+        let storage = self.external.open(location)?;
         let end = offset.saturating_add(length);
         storage.window(offset, length).map_err(|_| out_of_file((offset, end), location, storage.len()))
-    }
-
-    /// Opens an external file; refuses anything outside the folder of the model.
-    fn open(&self, location: &str) -> Result<Storage, OpError> {
-        let outside = || OpError::UnsafePath { location: location.to_string() };
-        let folder = self.folder.as_ref().ok_or_else(outside)?;
-        let inside =
-            Path::new(location).components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
-        if !inside || location.is_empty() {
-            return Err(outside());
-        }
-        if let Some((_, storage)) = self.external.borrow().get(location) {
-            return Ok(storage.clone());
-        }
-        let failed = |error: std::io::Error| OpError::WeightsMissing {
-            why: format!("its file `{location}`: {error}"),
-        };
-        // A symbolic link may still lead out of the folder.
-        let path = folder.join(location).canonicalize().map_err(failed)?;
-        if !path.starts_with(folder.canonicalize().map_err(failed)?) {
-            return Err(outside());
-        }
-        let storage = map(&path).map_err(failed)?;
-        self.external.borrow_mut().insert(location.to_string(), (path, storage.clone()));
-        Ok(storage)
     }
 }
 

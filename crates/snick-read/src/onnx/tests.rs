@@ -283,6 +283,24 @@ fn files_beside_the_model_are_checked() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[test]
+fn a_model_in_memory_has_the_external_data_that_it_is_given() {
+    let entry = onnx::Entry { key: "location".into(), value: "part.data".into() };
+    let constant = onnx::Tensor {
+        dims: vec![1],
+        data_location: Some(1),
+        external_data: vec![entry],
+        int64_data: vec![],
+        ..vector("s", &[])
+    };
+    let bytes = onnx::encode(&model(vec![node("Slice", &["x", "s", "s"], &["y"])], vec![constant]));
+    let read = |reader: Reader| reader.bytes(Format::Onnx, &bytes, None, "m").unwrap();
+    assert!(read(Reader::new().external("part.data", vec![0; 8])).errors.is_empty());
+    let missing = read(Reader::new().external("other.data", vec![0; 8])).errors;
+    assert_eq!(missing[0].error.code(), "S002");
+    assert!(missing[0].to_string().contains("its file `part.data`: not given with the model"));
+}
+
 fn scalar(name: &str, value: i64) -> onnx::Tensor {
     onnx::Tensor { dims: vec![], ..vector(name, &[value]) }
 }

@@ -8,13 +8,13 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use snick::{Model, output_names};
+use snick::{Limits, Model, output_names};
 use snick_run::Session;
 use snick_tensor::Tensor;
 
 use self::recorded::{compare_recorded, read_recorded};
 use self::report::RunReport;
-use self::steps::run_steps;
+use self::steps::{StepOptions, run_steps};
 use crate::cli::compare::Tolerance;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inner_values::{InnerValues, dump, first_difference};
@@ -119,6 +119,17 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
 }
 
+/// Runs an inferred model once on drawn inputs, as the verb does. Returns notes on the inputs, and what came out.
+pub fn on_drawn_inputs(model: &Model, limits: Limits) -> Result<(Vec<String>, RunReport), Failure> {
+    let (console, options) = (Console::silent(limits), InputOptions::default());
+    let session = Session::new(model.share_graph()).map_err(Failure::layer)?;
+    let steps = StepOptions { inputs: &options, load_state: None, keep_going: false, check_facts: false };
+    let mut report = RunReport::default();
+    let inputs = run_steps(&session, steps, &console, &mut InnerValues::default(), &mut report)?;
+    let notes = options.read(model.graph(), console.memory())?.drawn(model.graph(), &inputs);
+    Ok((notes, report))
+}
+
 /// Runs all steps, and compares. Returns the inputs of each step.
 fn execute(
     model: &Model,
@@ -156,7 +167,13 @@ fn execute(
             return Ok(Vec::new());
         }
     };
-    let inputs = run_steps(&session, options, console, &mut inner, report)?;
+    let steps = StepOptions {
+        inputs: &options.inputs,
+        load_state: options.load_state.as_deref(),
+        keep_going: options.keep_going,
+        check_facts: options.check_facts,
+    };
+    let inputs = run_steps(&session, steps, console, &mut inner, report)?;
     for (name, tensor) in inner.taken.iter().filter(|(name, _)| options.dump.contains(name)) {
         dump(name, tensor)?;
     }

@@ -13,10 +13,10 @@ use crate::cli::summary::Summary;
 
 /// The results of all steps.
 #[derive(Default)]
-pub(super) struct RunReport {
+pub struct RunReport {
     pub(super) steps: usize,
     pub(super) outputs: Vec<RunOutput>,
-    pub(super) errors: Vec<Located>,
+    pub errors: Vec<Located>,
     /// The variables after the last step.
     pub(super) variables: Variables,
     pub(super) compared: Vec<(String, Comparison)>,
@@ -52,7 +52,7 @@ impl RunReport {
         if self.lists_elements { summary.with_elements() } else { summary }
     }
 
-    pub(super) fn as_text(&self) -> String {
+    pub fn as_text(&self) -> String {
         let mut text = String::new();
         if self.compared.is_empty() {
             for RunOutput { shown, value, .. } in &self.outputs {
@@ -78,7 +78,7 @@ impl RunReport {
         text
     }
 
-    pub(super) fn as_json(&self) -> String {
+    pub fn as_json(&self) -> String {
         let mut json = Json::default();
         json.object(|json| {
             json.key("schema").string("snick.run/1");

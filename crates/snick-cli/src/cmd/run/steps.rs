@@ -1,17 +1,29 @@
 //! Running the steps on given and drawn inputs.
 
+use std::path::Path;
+
 use snick::{input_candidates, named_outputs, public_name};
 use snick_ir::Graph;
 use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
 
-use super::Options;
 use super::report::{RunOutput, RunReport, step_key};
 use crate::cli::console::{Console, Failure};
 use crate::cli::inner_values::InnerValues;
+use crate::cli::inputs::InputOptions;
 use crate::cli::progress::ProgressBar;
 use crate::cli::search::Search;
 use crate::npz;
+
+/// What steps are run on, and how.
+#[derive(Copy, Clone)]
+pub(super) struct StepOptions<'o> {
+    pub(super) inputs: &'o InputOptions,
+    /// The file of the values that variables begin with.
+    pub(super) load_state: Option<&'o Path>,
+    pub(super) keep_going: bool,
+    pub(super) check_facts: bool,
+}
 
 /// Codes of errors that larger sizes do not help: weights that are missing or cut, a limit, an op that cannot run.
 const ANY_SIZES: [&str; 4] = ["S002", "S003", "S008", "S050"];
@@ -23,7 +35,7 @@ type Attempt = (Vec<Vec<Tensor>>, InnerValues, RunReport);
 /// the first of all if it runs with none. Returns the inputs of each step.
 pub(super) fn run_steps(
     session: &Session,
-    options: &Options,
+    options: StepOptions,
     console: &Console,
     inner: &mut InnerValues,
     report: &mut RunReport,
@@ -85,7 +97,7 @@ pub(super) fn run_steps(
 fn run_once(
     session: &Session,
     inputs: &[Vec<Tensor>],
-    options: &Options,
+    options: StepOptions,
     console: &Console,
     inner: &mut InnerValues,
 ) -> Result<RunReport, Failure> {
@@ -127,9 +139,9 @@ fn run_once(
 }
 
 /// The variables before the first step.
-fn initial_variables(graph: &Graph, options: &Options, console: &Console) -> Result<Variables, Failure> {
+fn initial_variables(graph: &Graph, options: StepOptions, console: &Console) -> Result<Variables, Failure> {
     let mut variables = Variables::default();
-    let Some(path) = &options.load_state else { return Ok(variables) };
+    let Some(path) = options.load_state else { return Ok(variables) };
     for (variable_id, value) in npz::read::<Failure>(path, console.memory(), |_| Ok(true), |_, _| Ok(()))? {
         // Types that numpy lacks are stored as their bits.
         let stored = npz::fit(value.clone(), Variables::element_type(graph, &variable_id), None);
