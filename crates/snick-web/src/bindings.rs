@@ -1,0 +1,141 @@
+//! How JavaScript calls a [`Session`]. An error that is thrown is a [`Problem`]; anything else that is thrown is a defect,
+//! or memory that the browser does not give, and the worker is to be ended.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::files::File;
+use crate::{limits, problem, session};
+
+/// Panics become exceptions with a message.
+#[wasm_bindgen(start)]
+fn start() {
+    std::panic::set_hook(Box::new(|info| wasm_bindgen::throw_str(&info.to_string())));
+}
+
+/// What is wrong, and what to do.
+#[wasm_bindgen]
+pub struct Problem(problem::Problem);
+
+#[wasm_bindgen]
+impl Problem {
+    /// What is wrong.
+    #[wasm_bindgen(getter)]
+    pub fn message(&self) -> String {
+        self.0.message.clone()
+    }
+
+    /// What to do.
+    #[wasm_bindgen(getter)]
+    pub fn help(&self) -> String {
+        self.0.help.clone()
+    }
+}
+
+impl From<problem::Problem> for Problem {
+    fn from(problem: problem::Problem) -> Self {
+        Self(problem)
+    }
+}
+
+/// Files in memory.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Files(Vec<File>);
+
+#[wasm_bindgen]
+impl Files {
+    /// No files; so many bytes will follow.
+    #[wasm_bindgen(constructor)]
+    pub fn new(bytes: f64) -> Result<Files, Problem> {
+        if bytes > limits::FILE_BYTES as f64 {
+            let [given, most] = [bytes, limits::FILE_BYTES as f64].map(|bytes| (bytes / 1e6).round());
+            let message = format!("the files have {given} MB, and this page reads {most} MB");
+            return Err(problem::Problem::limit(&message).into());
+        }
+        Ok(Self::default())
+    }
+
+    /// Adds a file.
+    pub fn add(&mut self, name: String, bytes: Vec<u8>) {
+        self.0.push(File { name, bytes });
+    }
+
+    /// How many there are.
+    #[wasm_bindgen(getter)]
+    pub fn length(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The name of one.
+    pub fn name(&self, at: usize) -> Option<String> {
+        self.0.get(at).map(|file| file.name.clone())
+    }
+
+    /// Takes the bytes of one.
+    pub fn take(&mut self, at: usize) -> Option<Vec<u8>> {
+        self.0.get_mut(at).map(|file| std::mem::take(&mut file.bytes))
+    }
+}
+
+/// See [`session::Session`].
+#[wasm_bindgen]
+pub struct Session(session::Session);
+
+#[wasm_bindgen]
+impl Session {
+    /// See [`session::Session::open`].
+    #[wasm_bindgen(constructor)]
+    pub fn open(files: Files) -> Result<Session, Problem> {
+        Ok(Self(session::Session::open(files.0)?))
+    }
+
+    /// See [`session::Session::compare`].
+    pub fn compare(&mut self, files: Files) -> Result<(), Problem> {
+        Ok(self.0.compare(files.0)?)
+    }
+
+    /// See [`session::Session::reshape`].
+    pub fn reshape(&mut self, spec: &str) -> Result<(), Problem> {
+        Ok(self.0.reshape(spec)?)
+    }
+
+    /// See [`session::Session::show`].
+    pub fn show(&mut self, is_canonical: bool) -> Result<(), Problem> {
+        Ok(self.0.show(is_canonical)?)
+    }
+
+    /// See [`session::Session::data`].
+    pub fn data(&self) -> Result<String, Problem> {
+        Ok(self.0.data()?)
+    }
+
+    /// See [`session::Session::rewrites`].
+    pub fn rewrites(&self) -> String {
+        self.0.rewrites().to_string()
+    }
+
+    /// See [`session::Session::canon_json`].
+    pub fn canon_json(&mut self) -> Result<String, Problem> {
+        Ok(self.0.canon_json()?)
+    }
+
+    /// See [`session::Session::infer_json`].
+    pub fn infer_json(&self) -> String {
+        self.0.infer_json()
+    }
+
+    /// See [`session::Session::why`].
+    pub fn why(&self, target: &str) -> Result<String, Problem> {
+        Ok(self.0.why(target)?)
+    }
+
+    /// See [`session::Session::run`].
+    pub fn run(&self) -> Result<String, Problem> {
+        Ok(self.0.run()?)
+    }
+
+    /// See [`session::Session::save`].
+    pub fn save(&self, extension: &str) -> Result<Files, Problem> {
+        Ok(Files(self.0.save(extension)?))
+    }
+}

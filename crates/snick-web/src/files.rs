@@ -1,0 +1,150 @@
+//! Which of the files that a page is given are models, and what belongs to them.
+
+use std::path::{Path, PathBuf};
+
+use snick::{Error, Format, LoadOptions, Model};
+
+use crate::limits;
+use crate::problem::Problem;
+
+/// A file in memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct File {
+    /// Its name, or its path from the folder that was dropped.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+/// A model, and the files that hold its constants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModelFiles {
+    model: File,
+    format: Format,
+    /// The `.bin`, or files of external data.
+    data: Vec<File>,
+}
+
+const WHAT_TO_OPEN: &str = "Open an .xml with its .bin, an .onnx with its external data, a .snick or a .json; or two of \
+                            them, to see what changed.";
+
+/// Finds the models among files, one or two of them. A `.json` is a model only if there is no other.
+///
+/// # Errors
+/// No model, or more than two.
+pub fn models(files: Vec<File>) -> Result<Vec<ModelFiles>, Problem> {
+    let format = |file: &File| Format::to_read(Path::new(&file.name));
+    let is_json = |format: Format| matches!(format, Format::NGraph | Format::DirectMl);
+    let has_others = files.iter().filter_map(format).any(|format| !is_json(format));
+    let is_model = |file: &File| format(file).is_some_and(|format| !has_others || !is_json(format));
+    let (found, mut data): (Vec<File>, Vec<File>) = files.into_iter().partition(is_model);
+    match found.len() {
+        1 | 2 => {}
+        0 => return Err(Problem::new(&no_model(&data), WHAT_TO_OPEN)),
+        count => return Err(Problem::new(&format!("{count} models at once"), WHAT_TO_OPEN)),
+    }
+    let is_alone = found.len() == 1;
+    let with_data = |model: File| {
+        let format = Format::to_read(Path::new(&model.name))?;
+        let data = match format {
+            // What no other model can need is not copied.
+            Format::OpenVino | Format::Text if is_alone => take_weights(&model, &mut data, true),
+            Format::OpenVino | Format::Text => take_weights(&model, &mut data.clone(), false),
+            Format::Onnx if is_alone => take_external(&model, std::mem::take(&mut data)),
+            Format::Onnx => take_external(&model, data.clone()),
+            _ => Vec::new(),
+        };
+        Some(ModelFiles { model, format, data })
+    };
+    Ok(found.into_iter().filter_map(with_data).collect())
+}
+
+fn no_model(data: &[File]) -> String {
+    match data {
+        [] => "no file was given".to_string(),
+        [one] => format!("{} is no model", one.name),
+        [first, ..] => format!("no model is among the {} files; the first is {}", data.len(), first.name),
+    }
+}
+
+/// The `.bin` of the same name; any, if there is one model and one `.bin`.
+fn take_weights(model: &File, data: &mut Vec<File>, is_alone: bool) -> Vec<File> {
+    data.retain(|file| Path::new(&file.name).extension().is_some_and(|it| it.eq_ignore_ascii_case("bin")));
+    let stem = Path::new(&model.name).with_extension("");
+    let named = data.iter().position(|file| Path::new(&file.name).with_extension("") == stem);
+    let only = (is_alone && data.len() == 1).then_some(0);
+    named.or(only).map(|at| data.swap_remove(at)).into_iter().collect()
+}
+
+/// The files in the folder of the model, by their path from there.
+fn take_external(model: &File, data: Vec<File>) -> Vec<File> {
+    let folder = Path::new(&model.name).parent().unwrap_or(Path::new(""));
+    let inside = |file: File| {
+        let location = Path::new(&file.name).strip_prefix(folder).ok()?.to_str()?.to_string();
+        Some(File { name: location, ..file })
+    };
+    data.into_iter().filter_map(inside).collect()
+}
+
+impl ModelFiles {
+    /// The name of the model's file, without folders.
+    pub fn name(&self) -> PathBuf {
+        Path::new(&self.model.name).file_name().map(PathBuf::from).unwrap_or_default()
+    }
+
+    /// Reads the model with the limits of a page.
+    ///
+    /// # Errors
+    /// As [`snick::load_bytes`].
+    pub fn load(self) -> Result<Model, Error> {
+        let name = self.name();
+        let options = LoadOptions::new().limits(limits::of_model()).name(name.to_string_lossy());
+        if self.format == Format::Onnx {
+            let options =
+                self.data.into_iter().fold(options, |options, file| options.external(file.name, file.bytes));
+            return snick::load_bytes(self.format, self.model.bytes, None, &options);
+        }
+        let weights = self.data.first().map(|file| file.bytes.as_slice());
+        snick::load_bytes(self.format, self.model.bytes, weights, &options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(files: &[&str]) -> Result<Vec<(String, Vec<String>)>, Problem> {
+        let file = |name: &&str| File { name: name.to_string(), bytes: Vec::new() };
+        let found = models(files.iter().map(file).collect())?;
+        let named =
+            |found: ModelFiles| (found.model.name, found.data.into_iter().map(|file| file.name).collect());
+        Ok(found.into_iter().map(named).collect())
+    }
+
+    #[test]
+    fn weights_belong_to_the_model_of_their_name() {
+        let found = names(&["b.bin", "b.xml", "a.xml", "a.bin"]).unwrap();
+        assert_eq!(found, [("b.xml".into(), vec!["b.bin".into()]), ("a.xml".into(), vec!["a.bin".into()])]);
+        // A name does not matter where there is one of each.
+        assert_eq!(names(&["x.xml", "weights.bin"]).unwrap()[0].1, ["weights.bin"]);
+        assert!(names(&["x.xml", "y.bin", "z.bin"]).unwrap()[0].1.is_empty());
+        assert!(names(&["x.xml", "y.xml", "z.bin"]).unwrap().iter().all(|(_, data)| data.is_empty()));
+    }
+
+    #[test]
+    fn a_folder_of_a_model_has_other_json_and_external_data() {
+        let found = names(&["m/model.onnx", "m/config.json", "m/parts/model.data", "other.data"]).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].1, ["config.json", "parts/model.data"]);
+        assert_eq!(names(&["slices.json"]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn files_without_a_model_say_what_to_open() {
+        for files in [&[][..], &["a.bin"], &["photo.png", "a.bin"], &["a.xml", "b.xml", "c.onnx"]] {
+            let problem = names(files).unwrap_err();
+            assert!(problem.help.contains(".onnx"), "{problem:?}");
+        }
+        assert_eq!(names(&["\u{7}.png"]).unwrap_err().message, "\\u{7}.png is no model");
+    }
+}

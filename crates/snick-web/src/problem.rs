@@ -1,0 +1,53 @@
+//! What went wrong, for people.
+
+use snick::Error;
+use snick::text::Escaped;
+use snick_cli::documents::DocumentError;
+
+/// What a limit of the page means.
+const LIMIT_HELP: &str = "A page may use a part of the machine only. The command line has no such limit: snick report MODEL -o report.html";
+
+/// Why the page cannot do what it was asked, and what to do about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// What is wrong; without control characters.
+    pub message: String,
+    /// What to do; may be empty where the message says it.
+    pub help: String,
+}
+
+impl Problem {
+    /// A problem that this helps against.
+    pub fn new(message: &str, help: impl Into<String>) -> Self {
+        Self { message: Escaped(message).to_string(), help: help.into() }
+    }
+
+    /// A limit of the page that was reached.
+    pub fn limit(message: &str) -> Self {
+        Self::new(message, LIMIT_HELP)
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let help = match error.code() {
+            "S001" => "The file is damaged, or of another format than its name says.",
+            "S008" => LIMIT_HELP,
+            "S051" => "Another format may be able to say it.",
+            "S054" => "Names are those of the tab Table.",
+            "S055" => "A shape is written as image[N,3,H=32..64,64]; several are separated by commas.",
+            _ => "",
+        };
+        Self::new(&error.with_causes(), help)
+    }
+}
+
+impl From<DocumentError> for Problem {
+    fn from(error: DocumentError) -> Self {
+        match error {
+            DocumentError::Invalid(error) => error.into(),
+            DocumentError::Limit(message) => Self::limit(&message),
+            other => Self::new(&other.to_string(), ""),
+        }
+    }
+}

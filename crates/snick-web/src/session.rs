@@ -1,0 +1,218 @@
+//! The models that a page shows.
+
+use std::path::Path;
+
+use snick::{Error, Format, InferOptions, Located, Model, PictureOptions, ReportOptions, SaveOptions};
+use snick_cli::documents::{self, Document};
+
+use crate::files::{self, File, ModelFiles};
+use crate::limits;
+use crate::problem::Problem;
+
+/// A model as it was read, with the shapes that were set, and its canonical form once it was asked for.
+struct Shown {
+    name: String,
+    read: Inferred,
+    canonical: Option<(Inferred, Document)>,
+}
+
+/// A model, and the errors of its inference.
+#[derive(Clone)]
+struct Inferred {
+    model: Model,
+    errors: Vec<Located>,
+}
+
+impl Inferred {
+    fn infer(&mut self) -> Result<(), Error> {
+        let options = InferOptions::new().limits(limits::of_model());
+        self.errors = self.model.infer_with(&options)?.into_located();
+        Ok(())
+    }
+}
+
+impl Shown {
+    fn open(files: ModelFiles) -> Result<Self, Problem> {
+        let name = files.name().to_string_lossy().into_owned();
+        let mut read = Inferred { model: files.load()?, errors: Vec::new() };
+        read.infer()?;
+        Ok(Self { name, read, canonical: None })
+    }
+
+    fn reshaped(&self, spec: &str) -> Result<Inferred, Problem> {
+        let mut read = self.read.clone();
+        read.model.reshape(spec)?;
+        read.infer()?;
+        Ok(read)
+    }
+
+    fn canonicalise(&mut self) -> Result<(), Problem> {
+        if self.canonical.is_none() {
+            let mut form = self.read.clone();
+            let errors = form.errors.clone();
+            let document = documents::canonicalise(&mut form.model, errors, false, limits::of_model())?;
+            self.canonical = Some((form, document));
+        }
+        Ok(())
+    }
+
+    fn form(&self, is_canonical: bool) -> &Inferred {
+        match &self.canonical {
+            Some((form, _)) if is_canonical => form,
+            _ => &self.read,
+        }
+    }
+}
+
+/// One model, or two whose differences are shown, as they were read or in canonical form.
+pub struct Session {
+    first: Shown,
+    second: Option<Shown>,
+    is_canonical: bool,
+}
+
+impl Session {
+    /// Opens the models among the files.
+    ///
+    /// # Errors
+    /// No model, more than two, or one that cannot be read; a limit of the page.
+    pub fn open(given: Vec<File>) -> Result<Self, Problem> {
+        let mut models = files::models(given)?.into_iter();
+        let Some(first) = models.next() else { return Err(Problem::new("no file was given", "")) };
+        let second = models.next().map(Shown::open).transpose()?;
+        Ok(Self { first: Shown::open(first)?, second, is_canonical: false })
+    }
+
+    /// Opens a second model, to compare the first with.
+    ///
+    /// # Errors
+    /// As [`Session::open`], and for two models; nothing has changed then.
+    pub fn compare(&mut self, given: Vec<File>) -> Result<(), Problem> {
+        let mut models = files::models(given)?;
+        let Some(second) = models.pop().filter(|_| models.is_empty()) else {
+            return Err(Problem::new(
+                "two models to compare with",
+                "Choose one; or open two models at once.",
+            ));
+        };
+        let mut second = Shown::open(second)?;
+        if self.is_canonical {
+            second.canonicalise()?;
+        }
+        self.second = Some(second);
+        Ok(())
+    }
+
+    /// Sets the input shapes of all models; an empty text leaves them as they are.
+    ///
+    /// # Errors
+    /// A shape or a name that a model does not take; nothing has changed then.
+    pub fn reshape(&mut self, spec: &str) -> Result<(), Problem> {
+        let first = self.first.reshaped(spec)?;
+        let second = self.second.as_ref().map(|second| second.reshaped(spec)).transpose()?;
+        (self.first.read, self.first.canonical) = (first, None);
+        if let (Some(shown), Some(read)) = (&mut self.second, second) {
+            (shown.read, shown.canonical) = (read, None);
+        }
+        let is_canonical = std::mem::take(&mut self.is_canonical);
+        self.show(is_canonical)
+    }
+
+    /// Shows the canonical form, or the models as they were read.
+    ///
+    /// # Errors
+    /// A limit of the page.
+    pub fn show(&mut self, is_canonical: bool) -> Result<(), Problem> {
+        if is_canonical {
+            self.first.canonicalise()?;
+            self.second.as_mut().map(Shown::canonicalise).transpose()?;
+        }
+        self.is_canonical = is_canonical;
+        Ok(())
+    }
+
+    fn shown(&self) -> &Inferred {
+        self.first.form(self.is_canonical)
+    }
+
+    fn report_options(&self) -> ReportOptions<'_> {
+        let other = self.second.as_ref().map(|second| &second.form(self.is_canonical).model);
+        other.map_or_else(ReportOptions::new, |other| ReportOptions::new().diff(other))
+    }
+
+    /// The data that the viewer shows: JSON of the schema `snick.view/1`.
+    ///
+    /// # Errors
+    /// A cycle of layers where two models are compared.
+    pub fn data(&self) -> Result<String, Problem> {
+        Ok(self.shown().model.report_data(&self.report_options())?)
+    }
+
+    /// What became of the slices of the first model: text, once its canonical form was shown; empty before.
+    pub fn rewrites(&self) -> &str {
+        self.first.canonical.as_ref().map_or("", |(_, document)| &document.text)
+    }
+
+    /// What `snick canon --format json` prints of the first model.
+    ///
+    /// # Errors
+    /// A limit of the page.
+    pub fn canon_json(&mut self) -> Result<String, Problem> {
+        self.first.canonicalise()?;
+        Ok(self.first.canonical.as_ref().map(|(_, document)| document.json.clone()).unwrap_or_default())
+    }
+
+    /// What `snick infer --format json` prints of the first model.
+    pub fn infer_json(&self) -> String {
+        documents::infer_json(&self.first.read.model, &self.first.read.errors)
+    }
+
+    /// What `snick why` says of a layer, an output or a size, `LAYER:OUTPUT:AXIS`; of all unknown sizes if the text is
+    /// empty.
+    ///
+    /// # Errors
+    /// A name that the model does not have.
+    pub fn why(&self, target: &str) -> Result<String, Problem> {
+        let model = &self.shown().model;
+        match target {
+            "" => Ok(documents::why_unknown(model).text),
+            target => Ok(documents::why(model, target)?.text),
+        }
+    }
+
+    /// Runs the first model on drawn inputs, and says what came out.
+    ///
+    /// # Errors
+    /// A layer that fails, or a limit of the page.
+    pub fn run(&self) -> Result<String, Problem> {
+        let Inferred { model, errors } = self.shown();
+        if let Some(error) = errors.first() {
+            return Err(Error::from(error.clone()).into());
+        }
+        Ok(documents::run(model, limits::of_run())?.text)
+    }
+
+    /// The files of what is shown, in the format of an extension; `html` is a report.
+    ///
+    /// # Errors
+    /// What the format cannot express.
+    pub fn save(&self, extension: &str) -> Result<Vec<File>, Problem> {
+        let Inferred { model, errors } = self.shown();
+        let path = Path::new(&self.first.name).with_extension(extension);
+        let name = path.to_string_lossy().into_owned();
+        let single = |text: String| vec![File { name: name.clone(), bytes: text.into_bytes() }];
+        if extension == "html" {
+            return Ok(single(model.report(&self.report_options())?));
+        }
+        if Format::to_write(&path) == Some(Format::Svg) {
+            let failed: Vec<String> = errors.iter().map(|error| error.layer.clone()).collect();
+            return Ok(single(model.picture(&PictureOptions::new().failed(failed))));
+        }
+        let files = model.to_files(&path, SaveOptions::new())?;
+        let named = |(path, bytes): (std::path::PathBuf, Vec<u8>)| File {
+            name: path.to_string_lossy().into_owned(),
+            bytes,
+        };
+        Ok(files.into_iter().map(named).collect())
+    }
+}
