@@ -43,15 +43,21 @@ export async function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS });
 }
 
-/** Opens a file. `page.problems` collects what the console and the page complain about, and requests of other files. */
-export async function open(browser, path, options = {}) {
+/** A page. `page.problems` collects what the console and the page complain about, and requests of what is not its own. */
+export async function watched(browser, isOwn, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
   page.problems = [];
   page.on("console", (message) => page.problems.push(message.text()));
   page.on("pageerror", (error) => page.problems.push(error.stack));
   page.on("dialog", (dialog) => page.problems.push(`dialog: ${dialog.message()}`));
-  page.on("request", (request) => request.url() !== `file://${path}` && page.problems.push(`loads ${request.url()}`));
+  page.on("request", (request) => isOwn(request.url()) || page.problems.push(`loads ${request.url()}`));
+  return page;
+}
+
+/** Opens the file of a report. */
+export async function open(browser, path, options = {}) {
+  const page = await watched(browser, (url) => url === `file://${path}`, options);
   // What the page copies: a page in a file has no clipboard in a browser without a window.
   await page.addInitScript(() => {
     Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (window.copied = text) } });

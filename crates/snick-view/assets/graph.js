@@ -20,9 +20,9 @@ const HELP =
   "Graph. Arrow keys follow the arrows, Enter unfolds or folds a scope, plus and minus zoom, 0 shows all, / searches.";
 
 export class GraphView {
-  /** Shows the graphs of a model; `onSelect` is told of the layer that is selected. */
-  constructor(model, onSelect) {
-    Object.assign(this, { model, onSelect, scopes: new Map(), at: 0, selected: null, scale: 1, x: 0, y: 0, asked: false });
+  /** Shows the graphs of a model until `signal` is aborted; `onSelect` is told of the layer that is selected. */
+  constructor(model, onSelect, signal) {
+    Object.assign(this, { model, onSelect, signal, scopes: new Map(), at: 0, selected: null, scale: 1, x: 0, y: 0, asked: false });
     this.canvas = element("canvas", { class: "graph", tabindex: "0", role: "application", "aria-label": HELP });
     this.minimap = new Minimap((x, y) => this.moveTo(x, y));
     this.live = element("div", { class: "off-screen", "aria-live": "polite" });
@@ -79,7 +79,7 @@ export class GraphView {
     this.canvas.addEventListener("pointerup", end);
     this.canvas.addEventListener("pointercancel", end);
     this.canvas.addEventListener("dblclick", () => this.toggle(this.selected));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redrawAll());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redrawAll(), { signal: this.signal });
     new ResizeObserver(() => this.resize()).observe(this.canvas);
   }
 

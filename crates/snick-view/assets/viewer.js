@@ -12,7 +12,8 @@ import { Table } from "./table.js";
 import { Treemap } from "./treemap.js";
 
 /**
- * Shows data of the schema `snick.view/1` in an element, in place of what is there. Returns `{ model, show(layer) }`.
+ * Shows data of the schema `snick.view/1` in an element, in place of what is there. Returns `{ model, show(layer), unmount() }`;
+ * a page that shows other data later unmounts first.
  */
 export function mount(place, data) {
   if (data.schema !== "snick.view/1") throw new TypeError(`the viewer shows snick.view/1, not ${data.schema}`);
@@ -23,8 +24,9 @@ export function mount(place, data) {
   diff?.changed.forEach(({ a, b }) => [marks.set(a, "changed"), otherMarks.set(b, "changed")]);
   const models = [new Model(data, marks)];
   if (diff) models.push(new Model(diff.other, otherMarks));
+  const mounted = new AbortController();
   const views = [];
-  const view = (side) => (views[side] ??= new View(models[side], side, models, diff, choose));
+  const view = (side) => (views[side] ??= new View(models[side], side, models, diff, choose, mounted.signal));
   function choose(side, layer) {
     place.replaceChildren(view(side).element);
     if (layer) view(side).go(layer);
@@ -32,11 +34,15 @@ export function mount(place, data) {
   }
   place.classList.add("snick-viewer");
   const first = choose(0);
-  return { model: models[0], show: (layer) => first.go(layer) };
+  const unmount = () => {
+    mounted.abort();
+    place.replaceChildren();
+  };
+  return { model: models[0], show: (layer) => first.go(layer), unmount };
 }
 
 class View {
-  constructor(model, side, models, diff, choose) {
+  constructor(model, side, models, diff, choose, signal) {
     Object.assign(this, { model, side, models, diff, choose });
     this.go = (layer) => {
       this.open("Graph");
@@ -44,7 +50,7 @@ class View {
     };
     this.panel = new Panel(model, this.go);
     const graph = () => {
-      this.graph = new GraphView(model, (item) => this.panel.show(item));
+      this.graph = new GraphView(model, (item) => this.panel.show(item), signal);
       return element("div", { class: "split" }, this.graph.element, this.panel.element);
     };
     const { findings } = model.data.check;

@@ -1,6 +1,7 @@
 //! What the page says of the model as a whole: its head, the verdict of check, cost, unknown sizes.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use snick_ir::json::Json;
 use snick_ir::{Format, Graph, NodeId, Op, Severity};
@@ -34,7 +35,9 @@ pub(super) fn write(json: &mut Json, model: &Model, numbers: &Numbers, findings:
 
 /// The format of the file, with its version.
 fn format(model: &Model) -> String {
-    let format = model.files().first().and_then(|path| Format::to_read(path));
+    // A model from memory may have the name of a file, too.
+    let path = model.files().first().map_or(Path::new(&model.graph().source), PathBuf::as_path);
+    let format = Format::to_read(path);
     match (format, model.graph().ir_version) {
         (_, Some(version)) => format!("{} v{version}", Format::OpenVino.name()),
         (Some(format), None) => format.name().to_string(),

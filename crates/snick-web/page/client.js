@@ -1,0 +1,65 @@
+// The page's side of the worker: one request at a time, which may be stopped.
+
+/** Milliseconds that a request may take. */
+const MOST_TIME = 120_000;
+
+const STOPPED = { message: "stopped", help: "" };
+const TOO_LONG = {
+  message: `this took longer than ${MOST_TIME / 1000} s, and was stopped`,
+  help: "The command line has no such limit: snick report MODEL -o report.html",
+};
+
+export class Client {
+  #worker = null;
+  #end = null;
+
+  /**
+   * Asks the worker. Rejects with `{ message, help }`. A request that fails badly, or is stopped, loses what the worker
+   * knew: `isNew` is true then.
+   */
+  call(method, ...args) {
+    this.#worker ??= start();
+    const worker = this.#worker;
+    return new Promise((resolve, reject) => {
+      const fail = (problem) => {
+        worker.terminate();
+        this.#worker = null;
+        done(reject, problem);
+      };
+      const done = (settle, value) => {
+        clearTimeout(timer);
+        this.#end = null;
+        settle(value);
+      };
+      const timer = setTimeout(fail, MOST_TIME, TOO_LONG);
+      this.#end = fail;
+      worker.onmessage = ({ data: { result, problem } }) => {
+        if (problem?.isFatal) fail(problem);
+        else if (problem) done(reject, problem);
+        else done(resolve, result);
+      };
+      worker.onerror = (event) => {
+        event.preventDefault();
+        fail({ message: `the page cannot start: ${event.message || "a file of it is missing"}`, help: "Load the page again." });
+      };
+      worker.postMessage({ method, args });
+    });
+  }
+
+  /** Whether the worker knows nothing of earlier requests. */
+  get isNew() {
+    return this.#worker === null;
+  }
+
+  /** Ends the request under way. */
+  stop() {
+    this.#end?.(STOPPED);
+  }
+}
+
+/** A worker of a blob has the policy of the page: it, too, can reach nothing but the files of the page. */
+function start() {
+  const script = `import ${JSON.stringify(new URL("worker.js", import.meta.url).href)};`;
+  const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  return new Worker(url, { type: "module" });
+}

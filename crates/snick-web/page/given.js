@@ -1,0 +1,54 @@
+// Files that the page is given, as `[{ name, file }]`: chosen, dropped, or loaded from where the page is.
+
+/** A folder with more files is hardly that of a model. */
+const MOST_FILES = 500;
+
+export function chosen(list) {
+  return [...list].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
+}
+
+/** Files and folders that were dropped. Called in the event itself: later the browser forgets them. */
+export function dropped(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (!entries.some((entry) => entry.isDirectory)) return Promise.resolve(chosen(transfer.files));
+  return walk(entries, []);
+}
+
+async function walk(entries, found) {
+  for (const entry of entries) {
+    if (found.length >= MOST_FILES) {
+      throw { message: `the folder has more than ${MOST_FILES} files`, help: "Drop the files of the model, or the folder that has them alone." };
+    }
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      found.push({ name: entry.fullPath.slice(1), file });
+    } else {
+      await walk(await children(entry.createReader()), found);
+    }
+  }
+  return found;
+}
+
+/** A reader gives the entries of a folder in parts; an empty part is the end. */
+async function children(reader) {
+  const all = [];
+  for (;;) {
+    const part = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (part.length === 0) return all;
+    all.push(...part);
+  }
+}
+
+/** Files beside the page, by their addresses. The policy of the page allows no others. */
+export function loaded(addresses) {
+  const load = async (address) => {
+    const name = decodeURIComponent(new URL(address, document.baseURI).pathname.split("/").at(-1));
+    const response = await fetch(address).catch(() => null);
+    if (!response?.ok) {
+      const why = response ? `the server answers ${response.status}` : "it is not there, or on another site";
+      throw { message: `cannot load ${address}: ${why}`, help: "Models are loaded from the site of the page; open others from your computer." };
+    }
+    return { name, file: new File([await response.blob()], name) };
+  };
+  return Promise.all(addresses.map(load));
+}
