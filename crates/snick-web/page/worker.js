@@ -3,7 +3,9 @@
 
 import init, { Files, Session } from "./snick.js";
 
-const loaded = init({ module_or_path: new URL("./snick_bg.wasm", import.meta.url) });
+const loaded = init({ module_or_path: new URL("./snick_bg.wasm", import.meta.url) }).catch(({ message }) => {
+  throw { message: `the page cannot start: ${message}`, help: "Load the page again, in a current browser.", isFatal: true };
+});
 
 /** What the page shows, once a model is open. */
 let session = null;
@@ -57,7 +59,7 @@ async function read(given) {
 }
 
 function problemOf(error) {
-  if (typeof error.help === "string") return { message: error.message, help: error.help, isFatal: false };
+  if (typeof error.help === "string") return { message: error.message, help: error.help, isFatal: error.isFatal === true };
   return {
     message: `snick stopped: ${error.message ?? error}`,
     help: "The model may need more memory than a browser gives a page: the command line can use all. If it is small, this is a defect of snick; please report it with the model.",

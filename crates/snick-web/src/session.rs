@@ -216,3 +216,88 @@ impl Session {
         Ok(files.into_iter().map(named).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model that takes every second element of its input.
+    fn model(name: &str, step: i64) -> File {
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N,4\"}}\n  \
+             %start = Const-1 i64[1] <0>\n  %stop = Const-1 i64[1] <4>\n  %step = Const-1 i64[1] <{step}>\n  \
+             %axes = Const-1 i64[1] <1>\n  %s = Slice-8(%x, %start, %stop, %step, %axes)\n  \
+             %y = Result-1(%s)\n}}\n"
+        );
+        File { name: name.to_string(), bytes: text.into_bytes() }
+    }
+
+    fn opened() -> Session {
+        Session::open(vec![model("a.snick", 2)]).unwrap()
+    }
+
+    #[test]
+    fn answers_are_those_of_the_command_line() {
+        let mut session = opened();
+        assert!(session.infer_json().starts_with(r#"{"schema":"snick.infer/1""#));
+        assert!(session.canon_json().unwrap().contains(r#""slice_after":1"#));
+        assert!(session.why("s:0:0").unwrap().starts_with("s axis 0 = N"));
+        assert!(session.why("").unwrap().contains("Parameter x"));
+        let run = session.run().unwrap();
+        assert!(run.starts_with("input x is drawn: f32[1,4]") && run.contains("y: f32[1, 2]"), "{run}");
+        assert!(session.why("nowhere").unwrap_err().message.contains("nowhere"));
+    }
+
+    #[test]
+    fn what_is_shown_has_a_form_and_shapes() {
+        let mut session = opened();
+        assert!(session.data().unwrap().contains(r#""op":"Slice""#));
+        session.show(true).unwrap();
+        assert!(session.data().unwrap().contains(r#""op":"slice""#));
+        assert!(session.rewrites().contains("1 slice-like layer lowered to 1 slice"));
+        session.reshape("x[7,4]").unwrap();
+        let data = session.data().unwrap();
+        assert!(data.contains(r#""op":"slice""#) && data.contains(r#""dims":[7,2]"#), "{data}");
+        let refused = session.reshape("z[1]").unwrap_err();
+        assert!(refused.message.contains("no input named `z`") && !refused.help.is_empty());
+        assert!(session.data().unwrap().contains(r#""dims":[7,2]"#));
+        session.show(false).unwrap();
+        assert!(session.data().unwrap().contains(r#""op":"Slice""#));
+    }
+
+    #[test]
+    fn a_second_model_is_compared() {
+        let mut session = opened();
+        let two = session.compare(vec![model("b.snick", 1), model("c.snick", 1)]).unwrap_err();
+        assert_eq!(two.message, "two models to compare with");
+        session.compare(vec![model("b.snick", 1)]).unwrap();
+        assert!(session.data().unwrap().contains(r#""diff":{"equal":false"#));
+        let both = Session::open(vec![model("a.snick", 2), model("b.snick", 2)]).unwrap();
+        assert!(both.data().unwrap().contains(r#""diff":{"equal":true"#));
+    }
+
+    #[test]
+    fn files_are_saved_in_every_format_of_the_page() {
+        let session = opened();
+        let names = |extension| -> Vec<String> {
+            session.save(extension).unwrap().into_iter().map(|file| file.name).collect()
+        };
+        assert_eq!(names("html"), ["a.html"]);
+        assert_eq!(names("svg"), ["a.svg"]);
+        assert_eq!(names("snick"), ["a.snick"]);
+        assert_eq!(names("xml"), ["a.bin", "a.xml"]);
+        assert_eq!(names("onnx"), ["a.onnx"]);
+        assert_eq!(names("mlir"), ["a.mlir"]);
+        assert!(session.save("png").is_err());
+    }
+
+    #[test]
+    fn a_broken_model_is_a_problem_with_help() {
+        let broken = File { name: "a.xml".to_string(), bytes: b"<net".to_vec() };
+        let Err(problem) = Session::open(vec![broken]) else { panic!("the model is broken") };
+        assert!(problem.message.starts_with("a.xml:1:") && problem.help.contains("damaged"), "{problem:?}");
+        let long = File { name: "a.xml".to_string(), bytes: vec![b' '; limits::TEXT_BYTES + 1] };
+        let Err(problem) = Session::open(vec![long]) else { panic!("the model is too long") };
+        assert!(problem.message.contains("limit") && problem.help.contains("command line"), "{problem:?}");
+    }
+}

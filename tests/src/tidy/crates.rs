@@ -5,7 +5,7 @@ use std::fs;
 use crate::files::{self, root};
 
 /// The crates; each may depend on those before it.
-const CRATES: [&str; 16] = [
+const CRATES: [&str; 17] = [
     "snick-shape",
     "snick-tensor",
     "snick-text",
@@ -22,6 +22,7 @@ const CRATES: [&str; 16] = [
     "snick-testing",
     "snick-cli",
     "snick-python",
+    "snick-web",
 ];
 
 #[test]
