@@ -5,7 +5,7 @@
 use snick::Limits;
 
 /// Bytes of the files of all models together. They are in memory twice while they are read.
-pub const FILE_BYTES: usize = 512 << 20;
+pub const FILE_BYTES: usize = 500_000_000;
 
 /// Bytes of a model of text, which takes ten times as much memory once it is read.
 pub const TEXT_BYTES: usize = 64 << 20;
