@@ -460,9 +460,8 @@ impl PartialEq for Tensor {
             && match self.element_type {
                 ElementType::String => self.as_strings() == other.as_strings(),
                 ElementType::Boolean => {
-                    let truths =
-                        |tensor: &Self| tensor.to_bytes().iter().map(|&byte| byte != 0).collect::<Vec<_>>();
-                    truths(self) == truths(other)
+                    let (mine, theirs) = (self.to_bytes(), other.to_bytes());
+                    mine.iter().map(|&byte| byte != 0).eq(theirs.iter().map(|&byte| byte != 0))
                 }
                 _ => self.to_bytes() == other.to_bytes(),
             }

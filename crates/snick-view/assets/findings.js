@@ -38,7 +38,7 @@ export function unknownList(model, onGo) {
 export function changeList(model, other, diff, onGo) {
   const verdict = diff.equal
     ? `The models are the same: ${diff.same} layers, ${diff.renamed} of other names.`
-    : `${diff.same} layers are the same, ${diff.renamed} have other names, ${diff.changed.length} are changed, ${diff.removed.length} removed, ${diff.added.length} added. ${diff.drift} have other shapes or types because of that.`;
+    : `${diff.same} layers are the same, ${diff.renamed} renamed, ${diff.changed.length} changed, ${diff.removed.length} removed, ${diff.added.length} added. ${diff.drift} have other shapes or types because of that.`;
   const go = (side) => (layer) => onGo(side, layer);
   const rows = [
     ...diff.changed.map(({ a, b, what }) => ["changed", layerLink(model, a, go(0)), layerLink(other, b, go(1)), element("div", {}, what.map((line) => element("div", {}, line)))]),

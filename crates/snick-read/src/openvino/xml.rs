@@ -33,7 +33,7 @@ pub(super) struct Cursor<'x> {
     source: &'x str,
     /// The text behind the last step.
     rest: &'x str,
-    /// Steps that the plain parser can take are not taken here: it is behind until one is needed.
+    /// Reads what the plain parser cannot, and is moved to `rest` only then.
     reader: Reader<&'x [u8]>,
     /// Attributes of the last start tag.
     attrs: Attributes<'x>,
