@@ -4,14 +4,9 @@ use snick_tensor::ElementType;
 
 /// Bounds of numbers of a type: those of integers are rounded inwards, and are no further than the type reaches.
 pub(crate) fn bounds(min: f64, max: f64, element_type: ElementType) -> [f64; 2] {
-    match (element_type.is_integer(), element_type.bit_width()) {
-        (true, Some(bits)) => {
-            let reach =
-                2_f64.powi(i32::try_from(bits).unwrap_or(i32::MAX) - i32::from(element_type.is_signed()));
-            let least = if element_type.is_signed() { -reach } else { 0.0 };
-            [min.ceil(), max.floor()].map(|bound| bound.clamp(least, reach - 1.0))
-        }
-        _ => [min, max],
+    match element_type.integer_range_f64() {
+        Some((least, most)) => [min.ceil(), max.floor()].map(|bound| bound.clamp(least, most)),
+        None => [min, max],
     }
 }
 

@@ -60,8 +60,8 @@ pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Gra
     new(py, class, also_is(error, stage), error.code(), &error.with_causes(), layers)
 }
 
-/// The exception of a model that is not in canonical form.
-pub fn canon_exception(py: Python<'_>, error: &DocumentError) -> PyErr {
+/// The exception of a model that the command line could not turn into a document.
+pub fn document_exception(py: Python<'_>, error: &DocumentError) -> PyErr {
     match error {
         DocumentError::Limit(message) => new(py, "LimitError", AlsoIs::Nothing, "S008", message, Vec::new()),
         DocumentError::Invalid(error) => exception(py, Stage::Run, error, None),

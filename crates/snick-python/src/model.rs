@@ -283,7 +283,7 @@ impl Model {
             state.errors = errors;
             Ok(document)
         });
-        done.map(tuple).map_err(|error| errors::canon_exception(py, &error))
+        done.map(tuple).map_err(|error| errors::document_exception(py, &error))
     }
 
     fn why(&self, py: Python<'_>, target: &str) -> PyResult<DocumentTuple> {

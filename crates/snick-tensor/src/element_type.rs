@@ -196,6 +196,15 @@ impl ElementType {
         })
     }
 
+    /// As [`integer_range`](Self::integer_range), in floats: the upper end of `u64` is whole, 64-bit ends are rounded.
+    pub const fn integer_range_f64(self) -> Option<(f64, f64)> {
+        match (self, self.integer_range()) {
+            (U64, _) => Some((0.0, u64::MAX as f64)),
+            (_, Some((min, max))) => Some((min as f64, max as f64)),
+            (_, None) => None,
+        }
+    }
+
     /// The size of `count` packed elements in bytes; `None` for `dynamic` and `string`, and when the product overflows.
     /// `u3` and `u6` come in whole groups of three bytes.
     pub const fn byte_len(self, count: usize) -> Option<usize> {

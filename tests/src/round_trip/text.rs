@@ -63,3 +63,12 @@ fn the_operation_set_of_a_constant_is_checked() {
     let error = parse(text, None).unwrap_err().to_string();
     assert!(error.contains("Const: the operation set is opset0"), "{error}");
 }
+
+#[test]
+fn the_version_of_the_ir_is_checked() {
+    for version in [9, 12] {
+        let error =
+            parse(&format!("snick 1\ngraph \"g\" {{\n  ir {version}\n}}\n"), None).unwrap_err().to_string();
+        assert!(error.contains("10 or 11"), "{error}");
+    }
+}

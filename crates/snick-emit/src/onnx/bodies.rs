@@ -196,11 +196,23 @@ fn give(e: &mut Emitter, body: &Body, result: usize) -> Result {
 /// A condition as a scalar.
 fn truth(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
     let truth = e.cast(name, fact.element_type, ElementType::Boolean)?;
-    if fact.shape.rank() == Some(0) {
-        return Ok(truth);
+    first(e, truth, fact)
+}
+
+/// The first element as a scalar: what a vector says that is longer than one, only a run can know.
+fn first(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
+    match fact.shape.dims() {
+        Some([]) => Ok(name),
+        Some([dim]) if dim.as_const() == Some(1) => {
+            let shape = e.vector(&[])?;
+            Ok(e.node("Reshape", &[name, shape], vec![]))
+        }
+        _ => {
+            let (all, zero) = (e.vector(&[-1])?, e.number(ElementType::I64, 0.0)?);
+            let elements = e.node("Reshape", &[name, all], vec![]);
+            Ok(e.node("Gather", &[elements, zero], vec![]))
+        }
     }
-    let shape = e.vector(&[])?;
-    Ok(e.node("Reshape", &[truth, shape], vec![]))
 }
 
 fn graph_attribute(name: &str, graph: onnx::Graph) -> onnx::Attribute {
@@ -219,6 +231,7 @@ fn limit(e: &mut Emitter) -> Result<String> {
         return Ok(String::new());
     }
     let trips = e.input_i64(0)?;
+    let trips = first(e, trips, e.fact(0)?)?;
     if known.is_some() {
         return Ok(trips);
     }

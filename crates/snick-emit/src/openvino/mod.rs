@@ -8,15 +8,12 @@ mod weights;
 mod xml;
 
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
-use snick_ir::{Graph, Info, Located, NodeId, OpError};
+use snick_ir::{Graph, IR_VERSIONS, Info, Located, NodeId, OpError};
 use snick_pass::legalize::from_slice;
 pub use snick_pass::legalize::from_slice::SliceAs;
 
 use self::weights::Weights;
 use self::xml::Xml;
-
-/// IR version of graphs that come from no IR.
-const IR_VERSION: u32 = 11;
 
 /// The two files of an IR.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,7 +24,7 @@ pub struct Files {
     pub bin: Vec<u8>,
 }
 
-/// Writes an inferred graph as an IR; `slice_as` is what becomes of the `slice` primitive.
+/// Writes an inferred graph as an IR, of the newest version if it was read from none; `slice_as` is what becomes of the `slice` primitive.
 ///
 /// # Errors
 /// The layer that the format cannot say: constants without weights, primitives without counterpart.
@@ -41,7 +38,8 @@ pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>>
     writer.xml.declaration();
     writer.xml.open("net");
     writer.xml.attr("name", &graph.name);
-    writer.xml.attr("version", graph.ir_version.unwrap_or(IR_VERSION));
+    let version = graph.ir_version.filter(|version| IR_VERSIONS.contains(version));
+    writer.xml.attr("version", version.unwrap_or(*IR_VERSIONS.end()));
     writer.xml.model_attrs(&["name", "version"], attrs.map(|(name, value)| (name.as_str(), value)));
     writer.net(&graph)?;
     writer.xml.close("net");

@@ -62,6 +62,9 @@ fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
 
 /// A boolean of one element.
 fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
+    if x.ty.dims.iter().any(|dim| dim.as_const().is_some_and(|dim| dim != 1)) {
+        return Err(OpError::unsupported(format!("a condition of {}", x.ty)));
+    }
     let x = e.reshape(x, &[])?;
     converted(e, &x, ElementType::Boolean)
 }

@@ -97,7 +97,7 @@ fn number_bodies(graph: &mut Graph, last: &mut u32) {
     for node in graph.nodes.node_weights_mut() {
         for body in node.op.bodies_mut() {
             *last = last.saturating_add(1);
-            body.symbols = Symbols::of_body(*last);
+            body.forget_all(*last);
             number_bodies(body, last);
         }
     }
@@ -246,6 +246,15 @@ impl Graph {
     fn forget(&mut self, id: NodeId) {
         let place = self.place(id);
         for out in &mut self.nodes[place].outs {
+            out.fact = Fact::unknown();
+        }
+    }
+
+    /// Nothing is known of the layers of this body, whose table of symbols gets this number: old facts would name symbols
+    /// that the new table does not have.
+    pub(crate) fn forget_all(&mut self, number: u32) {
+        self.symbols = Symbols::of_body(number);
+        for out in self.nodes.node_weights_mut().flat_map(|node| &mut node.outs) {
             out.fact = Fact::unknown();
         }
     }

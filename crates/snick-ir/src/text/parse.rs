@@ -12,8 +12,8 @@ use crate::graph::Details;
 use crate::ops;
 use crate::ops::source::constant::Constant;
 use crate::{
-    AttrValue, Attrs, Declared, Dialect, Graph, Info, Monitor, Node, NodeId, Op, OpError, Output, PortIds,
-    RawNode, Registry, Value, Version,
+    AttrValue, Attrs, Declared, Dialect, Graph, IR_VERSIONS, Info, Monitor, Node, NodeId, Op, OpError,
+    Output, PortIds, RawNode, Registry, Value, Version,
 };
 
 /// The maximum nesting of bodies: more than an XML can have, whose elements nest up to 256 levels.
@@ -85,7 +85,7 @@ impl<'t> Parser<'t> {
                     Token::Mark('}') => break,
                     Token::Word(w) if w == "ir" => {
                         parser.lexer.next()?;
-                        graph.ir_version = Some(parser.number()?);
+                        graph.ir_version = Some(parser.ir_version()?);
                     }
                     Token::Word(w) if w == "info" => {
                         parser.lexer.next()?;
@@ -426,9 +426,9 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn number(&mut self) -> Parsed<u32> {
-        self.lexer.expect("a number", |token| match token {
-            Token::Number(number) => number.parse().ok(),
+    fn ir_version(&mut self) -> Parsed<u32> {
+        self.lexer.expect("10 or 11, a version of IR that is supported", |token| match token {
+            Token::Number(number) => number.parse().ok().filter(|number| IR_VERSIONS.contains(number)),
             _ => None,
         })
     }

@@ -49,10 +49,11 @@ pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> 
     if !extra.is_empty() {
         layer.info.push(Info { name: "layer".into(), attrs: extra, ..Info::default() });
     }
+    let mut has_data = false;
     loop {
         match cursor.step()? {
             Step::Open("data") => {
-                if !layer.attrs.is_empty() {
+                if std::mem::replace(&mut has_data, true) {
                     return Err(cursor.error("the layer has a second <data> element"));
                 }
                 read_data(cursor, &mut layer)?;
@@ -209,6 +210,20 @@ pub(super) fn port_ids(ids: &[u32], first: u32) -> Option<PortIds> {
 #[cfg(test)]
 mod tests {
     use super::split_names;
+    use crate::openvino::{Weights, read};
+
+    #[test]
+    fn a_second_data_element_is_an_error() {
+        for data in ["<data/><data/>", "<data/><data element_type=\"f32\" shape=\"\"/>"] {
+            let text = format!(
+                "<net name=\"n\" version=\"11\"><layers><layer id=\"0\" name=\"x\" type=\"Parameter\" \
+                 version=\"opset1\">{data}</layer></layers></net>"
+            );
+            let read = read(&text, &Weights::from_bytes("w.bin", Vec::new()), "n.xml");
+            let message = read.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(message.contains("a second <data> element"), "{data}: {message}");
+        }
+    }
 
     #[test]
     fn tensor_names_may_hold_commas() {

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::{self, Entry};
 use snick_ir::{
-    Attrs, Dialect, Graph, Info, Loc, Located, Monitor, Node, NodeId, Op, OpError, Output, PortIds, RawNode,
-    Registry, Value,
+    Attrs, Dialect, Graph, IR_VERSIONS, Info, Loc, Located, Monitor, Node, NodeId, Op, OpError, Output,
+    PortIds, RawNode, Registry, Value,
 };
 
 use super::layer::{Layer, port_ids, read_layer};
@@ -141,7 +141,7 @@ pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Resul
     }
     let version = cursor.require("version")?;
     let ir_version = match version.trim_ascii().parse::<u32>() {
-        Ok(number @ 10..=11) => number,
+        Ok(number) if IR_VERSIONS.contains(&number) => number,
         _ => {
             let (source_name, version) = (context.source.to_string(), version.trim_ascii().to_string());
             return Err(ReadError::IrVersion { source_name, version });

@@ -1,4 +1,4 @@
-//! Slice-like layers, and the primitives that they become.
+//! Slices and slice-like layers, and the primitives that they become.
 
 use snick_ir::json::Json;
 use snick_ir::ops::slice::notation;
@@ -8,7 +8,7 @@ use snick_pass::{is_slice_like, primitives_by_layer};
 use super::expr;
 use super::layers::Numbers;
 
-/// The slice-like layers of the model itself and of its bodies.
+/// The slices and slice-like layers of the model itself and of its bodies.
 pub(super) fn write(json: &mut Json, graph: &Graph, numbers: &Numbers) {
     let mut canonical = graph.clone();
     // What cannot be lowered stays, and has no primitive.
@@ -19,7 +19,7 @@ pub(super) fn write(json: &mut Json, graph: &Graph, numbers: &Numbers) {
         let primitives = primitives_by_layer(canonical);
         for &id in &numbered.order {
             let node = numbered.graph.node(id);
-            if is_slice_like(node.op()) {
+            if is_slice_like(node.op()) || matches!(node.op(), Op::Slice(_)) {
                 json.line().object(|json| {
                     json.key("layer").plain(numbered.of(id));
                     let text = notation(numbered.graph, id).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Inference of If: the branch that a known condition selects, or the union of both.
 
 use smallvec::SmallVec;
-use snick_shape::Symbols;
 use snick_tensor::ElementType;
 
 use super::iterate::{is_single, truth};
@@ -50,7 +49,7 @@ fn branch(
     cx: &mut Infer,
     session: &mut InferSession,
 ) -> Result<Facts, OpError> {
-    body.symbols = Symbols::of_body(body.symbols.body());
+    body.forget_all(body.symbols.body());
     let mut symbol_map = SymbolMap::default();
     let mut given = vec![None; body.parameters().count()];
     for link in &map.inputs {
@@ -78,6 +77,7 @@ mod tests {
         let text = format!(
             "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n  \
              %p = Parameter-1 {{element_type: boolean, shape: \"\"}}\n  %t = Const-1 boolean[] <1>\n  \
+             %f = Const-1 f32[] <0.1>\n  \
              %if = If-8(%{condition}, %x) {{inputs: [\"1 -> 0\"], outputs: [\"0 -> 0\"], back_edges: [], \
              else_inputs: [\"1 -> 0\"], else_outputs: [\"0 -> 0\"], else_back_edges: []}}\n    \
              then_body graph \"\" {{\n %x = Parameter-1 {{element_type: f32, shape: \"?,?\"}}\n {then}\n \
@@ -103,6 +103,13 @@ mod tests {
         assert_eq!(outcome("t", SAME, WIDER), "[N,3]");
         let scalar = "%a = Const-1 i64[2] <0, 1>\n %y = ReduceSum-1(%x, %a) {keep_dims: false}";
         assert_eq!(outcome("p", SAME, scalar), "[...]");
+    }
+
+    #[test]
+    fn conditions_are_not_floats() {
+        assert!(
+            outcome("f", SAME, SAME).contains("the condition is f32, expected boolean or an integer type")
+        );
     }
 
     #[test]

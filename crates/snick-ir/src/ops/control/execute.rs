@@ -5,7 +5,7 @@ use snick_shape::ShapeSpec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::concat;
 
-use super::iterate::{ITERATIONS_DIFFER, output_parts};
+use super::iterate::{ITERATIONS_DIFFER, is_whole, output_parts};
 use super::no_trips::no_parts;
 use super::port_map::{Cut, PortLink, PortMap, Purpose};
 use super::subgraph::{SubGraph, SubGraphKind};
@@ -167,6 +167,7 @@ fn complete(arguments: Vec<Option<Tensor>>) -> Result<Vec<Tensor>, OpError> {
 
 /// An integer or boolean: the first element of a tensor, usually the only one.
 fn number(what: &str, tensor: &Tensor) -> Result<i64, OpError> {
+    is_whole(what, tensor.element_type())?;
     let empty = || OpError::mismatch(format!("the number of elements of {what}"), 0, "1");
     tensor.to_i64_vec()?.first().copied().ok_or_else(empty)
 }

@@ -1,6 +1,7 @@
 //! Inference of TensorIterator and Loop: the body over all iterations, and their number.
 
-use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, Symbols};
+use snick_shape::{Birth, Interval, Origin, Shape, SymExpr};
+use snick_tensor::ElementType;
 
 use super::kind::SubGraphKind;
 use super::no_trips::{input_sizes, with_no_trips};
@@ -30,7 +31,7 @@ pub(super) fn infer(
     if cx.len() > ports {
         return Err(OpError::Arity { expected: format!("{ports}, as in the port map"), got: cx.len() });
     }
-    body.symbols = Symbols::of_body(body.symbols.body());
+    body.forget_all(body.symbols.body());
     let mut symbol_map = SymbolMap::default();
     let parts = match kind {
         SubGraphKind::Loop => None,
@@ -233,14 +234,25 @@ fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
     })
 }
 
-/// Requires a scalar, or a vector, which has one element if it is known.
+/// Requires a scalar, or a vector, which has one element if it is known; of booleans or integers. Of a float, OpenVINO
+/// looks at the first byte.
 pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
+    is_whole(what, fact.element_type)?;
     match fact.shape.dims() {
         Some([size]) if fact.known.is_some() && size.as_const().is_some_and(|size| size != 1) => {
             Err(OpError::mismatch(format!("the size of {what}"), fact.elements().map_or(0, |e| e.len()), 1))
         }
         None | Some([] | [_]) => Ok(()),
         Some(dims) => Err(OpError::rank(what, dims.len(), "0 or 1")),
+    }
+}
+
+/// Requires booleans or integers, if the type is known.
+pub(super) fn is_whole(what: &str, given: ElementType) -> Result<(), OpError> {
+    match given {
+        ElementType::Boolean | ElementType::Dynamic => Ok(()),
+        _ if given.is_integer() => Ok(()),
+        _ => Err(OpError::element_type(what, given, "boolean or an integer type")),
     }
 }
 

@@ -11,13 +11,15 @@ use super::helpers::{Result, is_integer};
 pub(crate) const RULE: Rule = Rule::rounding("float-function-of-integers", function_of_integers);
 
 fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
+    use UnaryOp::{Abs, Ceiling, Floor, Negative, Relu, Sign};
+    use UnaryOp::{Cos, Erf, HSigmoid, Sigmoid, Sin, SoftSign, Tanh};
     let op = p.node().op().clone();
-    let has_integer_form = match &op {
-        Op::Unary(op) => {
-            use UnaryOp::{Abs, Ceiling, Floor, Negative, Relu, Sign};
-            matches!(op.function, Abs | Ceiling | Floor | Negative | Relu | Sign)
-        }
-        _ => true,
+    let (has_integer_form, is_within_one) = match &op {
+        Op::Unary(op) => (
+            matches!(op.function, Abs | Ceiling | Floor | Negative | Relu | Sign),
+            matches!(op.function, Cos | Erf | HSigmoid | Sigmoid | Sin | SoftSign | Tanh),
+        ),
+        _ => (true, false),
     };
     if has_integer_form || !is_integer(p)? {
         return Ok(RewriteResult::NoMatch);
@@ -27,11 +29,14 @@ fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
     let wide = p.convert(x, ElementType::F64)?;
     let y = p.add_op(op, &[wide])?;
     let whole = p.add_op(Round::default(), &[y])?;
-    // A conversion would wrap what is beyond the type; the function gives the nearest number.
-    let reach = 2_f64.powi(own.bit_width().unwrap_or(64) as i32 - i32::from(own.is_signed()));
-    let min = if own.is_signed() { -reach } else { 0.0 };
-    let within = p.add_op(Clamp { min, max: reach - 1.0 }, &[whole])?;
-    let near = p.convert(within, own)?;
+    let near = match own.integer_range_f64() {
+        // A conversion would wrap what is beyond the type; the function gives the nearest number.
+        Some((min, max)) if !is_within_one => {
+            let within = p.add_op(Clamp { min, max }, &[whole])?;
+            p.convert(within, own)?
+        }
+        _ => p.convert(whole, own)?,
+    };
     if own.is_signed() {
         return Ok(RewriteResult::one(near));
     }
