@@ -58,6 +58,8 @@ struct Mark {
 
 impl<'x> Cursor<'x> {
     pub(super) fn new(text: &'x str, source: &'x str) -> Self {
+        // The reader would pass over a byte order mark, and not count it.
+        let text = text.trim_start_matches('\u{feff}');
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
         // A reference splits a text in parts, whose white space counts.
@@ -307,6 +309,20 @@ impl<'x> Cursor<'x> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The reader and the plain parser, which take turns here, agree about the position.
+    #[test]
+    fn byte_order_marks_are_passed_over() {
+        for marks in 0..3 {
+            let text =
+                format!("{}<?xml version=\"1.0\"?>\n<a><b c=\"&lt;\"/><d/></a>", "\u{feff}".repeat(marks));
+            let mut cursor = Cursor::new(&text, "a.xml");
+            assert!(matches!(cursor.step(), Ok(Step::Open("a"))));
+            let info = cursor.info("a").unwrap();
+            assert_eq!((info.children[0].attrs[0].1.as_str(), info.children[1].name.as_str()), ("<", "d"));
+            assert!(matches!(cursor.step(), Ok(Step::End)));
+        }
+    }
 
     #[test]
     fn white_space_beside_references_is_text() {

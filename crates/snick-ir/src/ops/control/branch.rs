@@ -107,8 +107,10 @@ mod tests {
 
     #[test]
     fn conditions_are_not_floats() {
+        let error = outcome("f", SAME, SAME);
         assert!(
-            outcome("f", SAME, SAME).contains("the condition is f32, expected boolean or an integer type")
+            error.contains("the condition has element type f32, expected boolean or an integer type"),
+            "{error}"
         );
     }
 

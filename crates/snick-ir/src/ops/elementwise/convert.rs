@@ -20,7 +20,7 @@ op! {
 impl InferOp for Convert {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let fact = Fact::new(self.destination_type, cx.shape(0).clone());
-        Ok(Facts::from(converted(cx, fact)))
+        converted(cx, fact).map(Facts::from)
     }
 }
 
@@ -30,9 +30,23 @@ impl EvalOp for Convert {
     }
 }
 
+/// The output of a conversion of input 0 to the element type of the fact.
+///
+/// # Errors
+/// From or to text: no number is read or written.
+pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Result<Fact, OpError> {
+    let (from, to) = (cx.element_type(0), fact.element_type);
+    let is_text = |et| et == ElementType::String;
+    let is_known = ![from, to].contains(&ElementType::Dynamic);
+    if is_known && is_text(from) != is_text(to) {
+        return Err(OpError::unsupported("conversion from or to text"));
+    }
+    Ok(with_elements(cx, fact))
+}
+
 /// The output of a conversion of input 0 with what is known of its elements. Integers that may wrap are unknown within
 /// their type; what may be lost in rounding is known within bounds.
-pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Fact {
+fn with_elements(cx: &mut Infer, fact: Fact) -> Fact {
     let (from, to) = (cx.element_type(0), fact.element_type);
     if cx.input(0).as_tensor().is_some() {
         return fact; // folds

@@ -15,7 +15,7 @@ impl InferOp for ConvertLike {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let et = cx.element_type(1);
         let fact = Fact::new(et, cx.shape(0).clone());
-        Ok(Facts::from(converted(cx, fact)))
+        converted(cx, fact).map(Facts::from)
     }
 }
 

@@ -1,5 +1,6 @@
 //! PReLU-1.
 
+use snick_shape::SymExpr;
 use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{Dims, Tensor};
 
@@ -14,7 +15,18 @@ op! {
 
 impl InferOp for PRelu {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
+        let (data, slope) = (cx.shape(0), cx.shape(1));
+        if let (Some(data_dims), Some(slope_dims)) = (data.dims(), slope.dims()) {
+            let may_equal = |a: &SymExpr, b: &SymExpr| cx.interval(a).meet(cx.interval(b)).is_some();
+            let is_of_channels = matches!((slope_dims, data_dims), ([a], [_, b, ..]) if may_equal(a, b));
+            let fits = |(a, b)| cx.interval(a).contains(1) || may_equal(a, b);
+            let broadcasts = slope_dims.len() <= data_dims.len()
+                && slope_dims.iter().rev().zip(data_dims.iter().rev()).all(fits);
+            if !is_of_channels && !broadcasts {
+                return Err(cx.conflict("the slope {} does not broadcast to {}", slope, data));
+            }
+        }
+        Ok(Facts::from(Fact::new(cx.element_type(0), data.clone())))
     }
 }
 

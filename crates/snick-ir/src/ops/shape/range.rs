@@ -24,7 +24,13 @@ const INPUTS: [&str; 3] = ["start", "stop", "step"];
 
 impl InferOp for Range {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let element_type = if self.since.at_least(4) { self.output_type } else { cx.common_type(0..3) };
+        let element_type = match self.output_type {
+            output_type @ (ElementType::Boolean | ElementType::String) => {
+                return Err(OpError::element_type("output_type", output_type, "a numeric type"));
+            }
+            output_type if self.since.at_least(4) && output_type != ElementType::Dynamic => output_type,
+            _ => cx.common_type(0..3),
+        };
         for (i, what) in INPUTS.into_iter().enumerate() {
             let got = cx.element_type(i);
             if matches!(got, ElementType::Boolean | ElementType::String) {
