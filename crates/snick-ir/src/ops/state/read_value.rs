@@ -1,6 +1,6 @@
 //! ReadValue-3 and ReadValue-6.
 
-use snick_shape::{Interval, Shape, ShapeSpec};
+use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::attrs::missing;
@@ -44,8 +44,7 @@ impl ReadValue {
         });
         let shape = match (&self.variable_shape, init) {
             (Some(shape), init) => {
-                let origin = cx.origin();
-                let declared = shape.instantiate(cx.symbols(), origin)?;
+                let declared = declared(cx, shape)?;
                 if let Some(init) = init {
                     cx.merge_shapes("the variable is {}, its initial value {}", &declared, &init.shape)?;
                 }
@@ -93,10 +92,25 @@ impl ReadValue {
     }
 }
 
+/// The declared shape. A name says nothing but its interval: the value is from another run than what else has this name.
+fn declared(cx: &mut Infer, shape: &ShapeSpec) -> Result<Shape, OpError> {
+    let origin = cx.origin();
+    let named = shape.instantiate(cx.symbols(), origin)?;
+    let (ShapeSpec::Dims(specs), Some(dims)) = (shape, named.dims()) else { return Ok(named) };
+    let own = |(spec, dim): (&DimSpec, &SymExpr)| match spec {
+        DimSpec::Interval(_) => dim.clone(),
+        _ => unknown_size(cx, cx.interval(dim)),
+    };
+    Ok(Shape::ranked(specs.iter().zip(dims).map(own).collect::<Vec<_>>()))
+}
+
 /// A shape of which only the intervals are known.
 fn unknown(cx: &mut Infer, dims: &[Interval]) -> Shape {
-    let dim = |&dim: &Interval| cx.unknown_data(dim, "of whatever was assigned to the variable last");
-    Shape::ranked(dims.iter().map(dim).collect::<Vec<_>>())
+    Shape::ranked(dims.iter().map(|&dim| unknown_size(cx, dim)).collect::<Vec<_>>())
+}
+
+fn unknown_size(cx: &mut Infer, interval: Interval) -> SymExpr {
+    cx.unknown_data(interval, "of whatever was assigned to the variable last")
 }
 
 impl EvalOp for ReadValue {
