@@ -178,9 +178,9 @@ impl Fact {
 
     /// This fact with known elements, which are ignored if their number does not match the shape.
     pub fn with_elements(mut self, elements: Option<impl Into<Arc<[SymExpr]>>>) -> Self {
-        if let (Some(elements), Some(dims)) = (elements, self.shape.as_static()) {
+        if let (Some(elements), Some(count)) = (elements, self.shape.element_count()) {
             let elements = elements.into();
-            if elements.len() <= MAX_ELEMENTS && dims.iter().product::<usize>() == elements.len() {
+            if elements.len() <= MAX_ELEMENTS && count == elements.len() {
                 self.known = Some(Known::Elements(elements));
             }
         }

@@ -83,6 +83,19 @@ impl Shape {
         self.dims()?.iter().map(|dim| usize::try_from(dim.as_const()?).ok()).collect()
     }
 
+    /// The number of elements, when all dimensions are known and it fits its type.
+    ///
+    /// ```
+    /// # use snick_shape::Shape;
+    /// assert_eq!(Shape::from([2, 3]).element_count(), Some(6));
+    /// assert_eq!(Shape::from([i64::MAX, 3]).element_count(), None);
+    /// assert_eq!(Shape::unranked().element_count(), None);
+    /// ```
+    pub fn element_count(&self) -> Option<usize> {
+        let size = |dim: &SymExpr| usize::try_from(dim.as_const()?).ok();
+        self.dims()?.iter().try_fold(1usize, |count, dim| count.checked_mul(size(dim)?))
+    }
+
     /// Whether rank and dimensions are all known numbers.
     ///
     /// ```

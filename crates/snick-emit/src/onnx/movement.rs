@@ -104,7 +104,7 @@ fn roll(e: &mut Emitter) -> Result {
     let shifts = e.input_i64(1)?;
     let one = e.vector(&[1])?;
     let shifts = e.reshaped(&shifts, &[-1])?;
-    let single = e.fact(1)?.shape.as_static().is_some_and(|dims| dims.iter().product::<usize>() == 1);
+    let single = e.fact(1)?.shape.element_count() == Some(1);
     let mut value = e.input(0)?;
     for (i, axis) in (0..).zip(axes) {
         let at = if single { 0 } else { i };

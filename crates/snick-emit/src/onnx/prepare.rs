@@ -1,7 +1,7 @@
-//! What ONNX cannot say, in other words: slices by the primitive, and that by Slice-8; outputs that layers read.
+//! Slices that ONNX cannot say, by the primitive, and that by Slice-8.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule, apply_throughout};
-use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
+use snick_ir::{Graph, Located, Op, OpError};
 use snick_pass::legalize::from_slice::{self, SliceAs};
 use snick_pass::legalize::to_slice;
 
@@ -13,22 +13,7 @@ pub(super) fn prepare(mut graph: Graph) -> Result<Graph, Box<Located>> {
     apply_throughout(&mut graph, &[DYNAMIC_BOUNDS])?;
     apply_throughout(&mut graph, &[from_slice::ranges(SliceAs::Slice)])?;
     apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
-    read_past_results(&mut graph);
     Ok(graph)
-}
-
-/// What reads a Result reads its input: an output of ONNX is a name, and no node.
-fn read_past_results(graph: &mut Graph) {
-    let results: Vec<NodeId> = graph.results().collect();
-    for node in results {
-        let result = Value { node, port: 0 };
-        if let Some(returned) = graph.inputs(node).first().copied().flatten()
-            && !graph.uses(result).is_empty()
-        {
-            graph.replace_uses(result, returned);
-        }
-    }
-    graph.for_each_body(read_past_results);
 }
 
 fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {

@@ -127,8 +127,8 @@ fn average_pool(e: &mut Emitter) -> Result {
         let ones = e.full(1.0, &x.ty)?;
         slide(e, &ones, &window, "add", 0.0, &dims)?
     } else {
-        let count: usize = window.sizes.iter().product();
-        e.full(count as f64, &sum.ty)?
+        let count: f64 = window.sizes.iter().map(|&size| size as f64).product();
+        e.full(count, &sum.ty)?
     };
     let y = e.same("stablehlo.divide", &[&sum, &count]);
     e.give(0, y)

@@ -101,10 +101,10 @@ fn through_group<C: AnySlice>(
     if sliced.next().is_some() || outer.iter().any(|&dim| dim != 1) || slice.step != 1 || slice.len == 0 {
         return None;
     }
-    let row: i64 = inner.get(1..)?.iter().product();
+    let row = product(inner.get(1..)?)?;
     let (start, len) = (slice.start.checked_mul(row)?, slice.len.checked_mul(row)?);
     let mut axes = SmallVec::new();
-    let mut below: i64 = from.iter().product();
+    let mut below = product(&from)?;
     let mut offset = start;
     for (at, dim) in (first..).zip(from) {
         below /= dim;
@@ -121,6 +121,11 @@ fn through_group<C: AnySlice>(
         offset = within;
     }
     None
+}
+
+/// `None` if it is 0, or beyond the type.
+fn product(sizes: &[i64]) -> Option<i64> {
+    sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size)).filter(|&product| product != 0)
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ impl InferOp for CumSum {
         if !matches!(axis, ElementType::I32 | ElementType::I64 | ElementType::Dynamic) {
             return Err(OpError::element_type("the axis", axis, "i32 or i64"));
         }
+        cx.expect_one(1)?;
         cx.demand_axes(1);
         if let (Some(rank), Some([axis])) = (cx.shape(0).rank(), cx.input(1).ints().as_deref()) {
             normalize_axis(*axis, rank)?;
