@@ -81,6 +81,10 @@ pub fn sizes(
     for i in std::iter::once(0).chain(layout.states()).chain(lengths) {
         take(cx, "batch sizes", &mut batch, i, 0);
     }
+    let mut width = None;
+    for i in [0, weights] {
+        take(cx, "sizes of an element of the sequence", &mut width, i, 1 + extra);
+    }
     let mut hidden = None;
     for i in layout.states().chain([weights + 1]) {
         take(cx, "hidden sizes", &mut hidden, i, 1 + extra);
