@@ -16,9 +16,11 @@ array([[0., 2., 3.]], dtype=float32)
 from ._answers import Answer, Cost, Data, Diff, Finding, Findings, Report, Why
 from ._dtypes import DType
 from ._errors import Error, InferError, LayerError, LimitError, ReadError, RunError
+from ._layers import Layer, Layers, Output, Port, Ports, Source
 from ._load import diff, load, parse, to_openvino
-from ._model import Inference, Layer, Layers, Model, Output, Outputs, Port, Ports, Session, Source
+from ._model import Inference, Model
 from ._sequences import Named, Shape, Symbol, Symbols
+from ._session import Outputs, Session
 from ._snick import __version__
 
 __all__ = [

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Iterable, List, Sequence
 
 if TYPE_CHECKING:
     from ._answers import Data, Diff, Why
-    from ._model import Model, Port
+    from ._layers import Port
+    from ._model import Model
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 

@@ -8,7 +8,8 @@ from typing import Any, Mapping, Optional, Tuple, Union
 from . import _snick
 from ._answers import Diff
 from ._errors import _make
-from ._model import Model, Shapes
+from ._model import Model
+from ._shapes import Shapes, _specification
 
 Weights = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 
@@ -57,8 +58,6 @@ def load(
         native = _snick.load_bytes(content, extension, beside, layers, memory, time)
     loaded = Model(native)
     if shapes is not None:
-        from ._model import _specification
-
         native.reshape(_specification(shapes))
     return loaded
 

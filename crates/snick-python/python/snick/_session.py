@@ -1,0 +1,95 @@
+"""Runs of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from . import _snick
+from ._dtypes import _as_array
+from ._errors import _make
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+
+class Outputs(Dict[str, Any]):
+    """The outputs of a run by the names of their Result layers; a tensor name finds its output, too."""
+
+    def __init__(self, outputs: Sequence[Tuple[List[str], Any]]) -> None:
+        super().__init__()
+        self._aliases: Dict[str, str] = {}
+        # A name means the first output that has it.
+        for names, array in outputs:
+            self.setdefault(names[0], array)
+            for name in names[1:]:
+                self._aliases.setdefault(name, names[0])
+
+    def __missing__(self, name: str) -> Any:
+        if name in self._aliases:
+            return super().__getitem__(self._aliases[name])
+        raise KeyError(f"no output named `{name}`; the model has {', '.join(self)}")
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self._aliases
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The output of a name, or ``default``."""
+        return self[name] if name in self else default
+
+    def __reduce__(self) -> Any:
+        extra: Dict[str, List[str]] = {}
+        for alias, name in self._aliases.items():
+            extra.setdefault(name, []).append(alias)
+        return Outputs, ([([name, *extra.get(name, [])], array) for name, array in self.items()],)
+
+
+def _arrays(inputs: Optional[Mapping[Any, Any]]) -> Dict[str, "Array"]:
+    """The arrays by names; an index is a name, too."""
+    if inputs is None:
+        return {}
+    if not isinstance(inputs, Mapping):
+        message = f"inputs are a {type(inputs).__name__}, expected a mapping of names to arrays"
+        raise _make("RunError", "TypeError", "S054", message, [])
+    arrays: Dict[str, "Array"] = {}
+    for name, value in inputs.items():
+        try:
+            arrays[str(name)] = _as_array(value)
+        except (TypeError, ValueError) as error:
+            layer = ("S020", str(name), "Parameter", None, str(error))
+            raise _make("RunError", "TypeError", "S020", f"input `{name}`: {error}", [layer]) from error
+    return arrays
+
+
+def _threads(threads: Optional[int]) -> int:
+    if threads is not None and threads < 1:
+        raise ValueError(f"{threads} threads; expected at least 1")
+    return threads or 0
+
+
+class Session:
+    """A model made ready to run any number of times. Variables keep their values from run to run."""
+
+    def __init__(self, session: _snick.Session) -> None:
+        self._session = session
+
+    def run(self, inputs: Optional[Mapping[Any, Any]] = None, *, threads: Optional[int] = None) -> Outputs:
+        """As :meth:`Model.run`; variables keep their values for the next run.
+
+        Several threads may run one session; runs of a model that has variables wait for each other.
+        """
+        return Outputs(self._session.run(_arrays(inputs), _threads(threads)))
+
+    @property
+    def state(self) -> Dict[str, "Array"]:
+        """The values of the variables by their ids, as copies; none before the first run. They can be set, too."""
+        return dict(self._session.state())
+
+    @state.setter
+    def state(self, values: Mapping[str, Any]) -> None:
+        self._session.set_state(_arrays(values))
+
+    def reset(self) -> None:
+        """Forgets the values of variables: the next run is like the first."""
+        self._session.reset()
