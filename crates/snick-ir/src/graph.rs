@@ -148,7 +148,8 @@ impl Graph {
     /// Connects `value` to input `port` of `node`, replacing what was connected.
     ///
     /// # Errors
-    /// [`OpError::ForeignValue`] if the graph does not have one of the two nodes; a port beyond every real layer's.
+    /// [`OpError::ForeignValue`] if the graph does not have one of the two nodes; a port beyond every real layer's; a Result
+    /// to read from: it ends the graph, and is visited and run behind all layers.
     #[inline]
     pub fn connect(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
         let old = self.nodes.edges_directed(self.place(node), Incoming).find(|e| e.weight().to == port);
@@ -174,6 +175,9 @@ impl Graph {
             return Err(OpError::out_of_range("input port", i64::from(port), format!("below {MAX_PORTS}")));
         }
         let (from, to) = (self.place(value.node), self.place(node));
+        if matches!(self.nodes[from].op, Op::Result(_)) {
+            return Err(OpError::mismatch(format!("input {port}"), "a Result", "the value that it returns"));
+        }
         self.nodes.add_edge(from, to, Wire { from: value.port, to: port });
         Ok(())
     }

@@ -209,8 +209,9 @@ impl PassManager {
         self.report
     }
 
-    /// The graph, and then its bodies.
+    /// The bodies of the graph, and then itself: layers whose bodies differ as read may be alike then.
     fn canonicalise(&mut self, graph: &mut Graph) {
+        graph.for_each_body(|body| self.canonicalise(body));
         const STEPS: &[Pass] = &[
             Pass::of_rules("rules", RULES),
             Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates),
@@ -230,7 +231,6 @@ impl PassManager {
                 break;
             }
         }
-        graph.for_each_body(|body| self.canonicalise(body));
     }
 
     /// A pass on the graph, and then on its bodies.

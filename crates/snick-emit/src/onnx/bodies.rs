@@ -296,8 +296,9 @@ const MAX_PART: usize = 1 << 16;
 
 /// Parts, stacked along a new first axis, brought together along theirs.
 fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Body, result: usize) -> Result<String> {
-    let rank = body.fact(body.returned(result)).shape.rank();
-    let rank = rank.ok_or_else(|| OpError::unsupported("parts of unknown rank"))?;
+    let part = body.fact(body.returned(result));
+    let dims = part.shape.dims().ok_or_else(|| OpError::unsupported("parts of unknown rank"))?;
+    let rank = dims.len();
     let mut whole = stacked;
     if cut.stride < 0 {
         let bounds = [e.vector(&[-1])?, e.vector(&[i64::MIN])?, e.vector(&[0])?, e.vector(&[-1])?];
@@ -312,7 +313,8 @@ fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Body, result: us
         let order = (1..=axis).chain([0]).chain(axis + 1..=rank).map(|i| i as i64).collect();
         whole = e.node("Transpose", &[whole], vec![ints("perm", order)]);
     }
-    if cut.part_size == 1 {
+    // A part may have another size than the link says.
+    if dims[axis].as_const() == Some(1) {
         let single = e.vector(&[axis as i64 + 1])?;
         return Ok(e.node("Squeeze", &[whole, single], vec![]));
     }

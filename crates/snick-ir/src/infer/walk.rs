@@ -14,7 +14,7 @@ use super::shared_sizes::SharedSizes;
 use super::{Assumed, Conditions, Demands, EmptyAxes, Infer, input_symbols, saturating_product, variables};
 use crate::float_bounds::FloatBounds;
 use crate::{
-    Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output, Value,
+    Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output,
 };
 
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
@@ -239,18 +239,6 @@ impl Graph {
         for error in errors {
             let error = self.with_origins(id, error);
             session.errors.push(self.located(id, error));
-        }
-        if matches!(self.nodes[place].op, Op::Result(_)) {
-            self.check_readers(id, session);
-        }
-    }
-
-    /// A Result ends the graph: it is visited and run behind all layers, so none can read it.
-    fn check_readers(&self, result: NodeId, session: &mut InferSession) {
-        for (reader, port) in self.uses(Value { node: result, port: 0 }) {
-            let got = format!("Result `{}`", self.node(result).name());
-            let error = OpError::mismatch(format!("input {port}"), got, "the value that it returns");
-            session.errors.push(self.located(reader, error));
         }
     }
 
