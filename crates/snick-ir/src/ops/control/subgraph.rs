@@ -94,8 +94,10 @@ impl SubGraph {
                 true => Ok(()),
                 false => Err(OpError::mismatch(what, number, format!("a number below {count}"))),
             };
+            let mut fed = vec![false; parameters];
             for link in &map.inputs {
                 below("a Parameter in the port map", link.internal, parameters)?;
+                once(&mut fed[link.internal], "Parameter", link.internal)?;
             }
             for link in &map.outputs {
                 below("a Result in the port map", link.internal, results)?;
@@ -106,7 +108,9 @@ impl SubGraph {
                 below("a Parameter of a back edge", to, parameters)?;
             }
             let mut given = vec![false; most];
-            map.outputs.iter().filter_map(|link| link.external).for_each(|port| given[port] = true);
+            for port in map.outputs.iter().filter_map(|link| link.external) {
+                once(&mut given[port], "output", port)?;
+            }
             if let Some(port) = (0..self.outputs()).find(|&port| !given[port]) {
                 let what = format!("output {port}");
                 return Err(OpError::mismatch(what, "in no port map", "one entry in each"));
@@ -122,6 +126,14 @@ impl SubGraph {
             }
         }
         Ok(())
+    }
+}
+
+/// Marks what may be in a port map once.
+fn once(is_there: &mut bool, what: &str, number: usize) -> Result<(), OpError> {
+    match std::mem::replace(is_there, true) {
+        true => Err(OpError::mismatch(format!("{what} {number}"), "in the port map twice", "one entry")),
+        false => Ok(()),
     }
 }
 
