@@ -67,13 +67,27 @@ def padded(array, argument):
     return array, missing
 
 
-def sent(text):
+def group(line, devices):
+    """How many devices a collective joins, in any of XLA's spellings: {{0,1},{2,3}}, [2,2]<=[4], mesh['a'=2,'b'=2] {'a'}."""
+    if found := re.search(r"replica_groups=\{\{([\d,]+)\}", line):
+        return len(found[1].split(","))
+    if found := re.search(r"replica_groups=\[\d+,(\d+)\]", line):
+        return int(found[1])
+    if found := re.search(r"replica_groups=@?mesh\w*\[([^\]]*)\][^{]*\{([^}]*)\}", line):
+        sizes = dict(re.findall(r"'(\w+)'=(\d+)", found[1]))
+        axes = re.findall(r"'(\w+)'(?::\(\d+\)(\d+))?", found[2])
+        return int(np.prod([int(part or sizes[axis]) for axis, part in axes]))
+    if "replica_groups={}" in line or "replica_groups" not in line:
+        return devices
+    raise SystemExit(f"replica_groups are spelled in a way that is not known here: {line}")
+
+
+def sent(text, devices):
     """Bytes that a device sends in a call, by the operation: rings of g devices."""
     total = {}
     for kinds, kind, line in re.findall(r"= (\(?[\w\[\]{},() ]+?) (all-reduce|all-gather|all-to-all|reduce-scatter|"
                                         r"collective-permute)(?:-start)?\((.*)", text):
-        group = re.search(r"replica_groups=(?:\{\{([\d,]+)\}|\[\d+,(\d+)\])", line)
-        g = (len(group[1].split(",")) if group[1] else int(group[2])) if group else 2
+        g = group(line, devices)
         size = sum(int(np.prod([int(d) for d in dims.split(",") if d])) * int(re.sub(r"\D", "", kind.split("e")[0]) or 8) / 8
                    for kind, dims in re.findall(r"\b([a-z]+\d*\w*)\[([\d,]*)\]", kinds))
         factor = {"all-reduce": 2 * (g - 1) / g, "reduce-scatter": g - 1, "collective-permute": 1}.get(kind, (g - 1) / g)
@@ -106,7 +120,7 @@ def main():
     if args.plan:
         memory = program.get_compiled_memory_stats()
         print(json.dumps({"arguments": memory.argument_size_in_bytes, "temporary": memory.temp_size_in_bytes,
-                          "outputs": memory.output_size_in_bytes, "sent": sent(program.hlo_modules()[0].to_string())}))
+                          "outputs": memory.output_size_in_bytes, "sent": sent(program.hlo_modules()[0].to_string(), count)}))
         return
     given, missing, batch, values = np.load(args.inputs) if args.inputs else {}, 0, 0, []
     whole = jax.sharding.NamedSharding(jax.sharding.Mesh(np.array(devices), "d"), jax.sharding.PartitionSpec())

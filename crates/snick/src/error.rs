@@ -96,6 +96,10 @@ pub enum Error {
     #[cfg(feature = "emit")]
     #[error(transparent)]
     Shard(#[from] snick_emit::ShardError),
+    /// A module whose parts on devices cannot be planned.
+    #[cfg(feature = "emit")]
+    #[error(transparent)]
+    Partition(#[from] snick_emit::stablehlo::PartitionError),
     /// Declarations of ops that cannot be read.
     #[error("{message}")]
     Ops {
@@ -154,6 +158,7 @@ impl Error {
     /// | S014 | an unknown operation |
     /// | S017 | two edges to one input |
     /// | S020 | any other error of a layer: inference fails |
+    /// | S048 | a module of sizes that only a run shows, which cannot be planned for devices |
     /// | S049 | a mesh or a sharding that does not fit |
     /// | S050 | an operation without an implementation to run |
     /// | S051 | something that the output format cannot express |
@@ -183,6 +188,8 @@ impl Error {
             Self::Ops { .. } => "S059",
             #[cfg(feature = "emit")]
             Self::Shard(_) => "S049",
+            #[cfg(feature = "emit")]
+            Self::Partition(_) => "S048",
         }
     }
 

@@ -84,6 +84,8 @@ pub use analyze::{
     Symbol, Target, UnknownCode, UnknownOrigin, Unknowns, WeightChange, WeightKind, WeightsOf, Why, WhyNode,
     check_codes, check_file, diff, execution_of, layer_times, state_sizes, weights,
 };
+#[cfg(all(feature = "analyze", feature = "emit"))]
+pub use analyze::{Collective, ModelPlan, PlanOptions, PlannedArgument, Transfer, Unplanned};
 pub use error::Error;
 #[cfg(feature = "emit")]
 pub use files::{OutputFiles, Sink, write_file};

@@ -37,18 +37,26 @@ enum FolderFormat {
 
 /// [`Precision`] by name.
 #[derive(Copy, Clone, ValueEnum)]
-enum PrecisionName {
+pub enum PrecisionName {
+    /// In f32, exactly
     Highest,
+    /// In the types of the model
     Native,
+}
+
+impl From<PrecisionName> for Precision {
+    fn from(name: PrecisionName) -> Self {
+        match name {
+            PrecisionName::Highest => Self::Highest,
+            PrecisionName::Native => Self::Native,
+        }
+    }
 }
 
 impl StableHloArgs {
     /// How exactly modules compute.
     pub fn precision(&self) -> Precision {
-        match self.precision {
-            PrecisionName::Highest => Precision::Highest,
-            PrecisionName::Native => Precision::Native,
-        }
+        self.precision.into()
     }
 
     /// The files that are written into `output`, if that is to be a folder; else `output` itself.

@@ -10,6 +10,7 @@ mod explain;
 pub mod infer;
 mod inspect;
 mod ops;
+mod plan;
 mod reduce;
 mod report;
 pub mod run;
@@ -37,6 +38,8 @@ pub enum Verb {
     Why(why::Options),
     /// Count multiply-accumulates, operations and memory of a run
     Cost(cost::Options),
+    /// Plan a run on several devices: what each holds and sends, and how to spread the model over them
+    Plan(plan::Options),
     /// Show how two models differ: layers are matched by structure, not by name or order
     Diff(diff::Options),
     /// Check models and folders of models for what is broken or was not intended
@@ -68,6 +71,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Infer(options) => infer::run(&options, common, console),
         Verb::Canon(options) => canon::run(&options, common, console),
         Verb::Cost(options) => cost::run(&options, common, console),
+        Verb::Plan(options) => plan::run(&options, common, console),
         Verb::Diff(options) => diff::run(&options, common, console),
         Verb::Convert(options) => convert::run(&options, console),
         Verb::Report(options) => report::run(&options, console),

@@ -7,7 +7,7 @@ use super::mesh::{Mesh, ShardError, ShardRule, ShardRules};
 use super::module::{Module, Port};
 
 impl ShardRule {
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let axes: Vec<&str> = self.axes.iter().map(|axis| axis.as_deref().unwrap_or("_")).collect();
         format!("{}[{}]", self.pattern, axes.join(","))
     }
@@ -57,7 +57,7 @@ fn divisors(size: usize) -> String {
 }
 
 /// Whether a name fits a pattern with `*` and `?`, in time of the product of both lengths at most.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     // The last star, and where what it stands for ends.

@@ -6,6 +6,8 @@ mod check;
 mod cost;
 mod diff;
 mod execution;
+#[cfg(feature = "emit")]
+mod plan;
 mod states;
 pub(crate) mod symbols;
 mod timings;
@@ -21,6 +23,8 @@ pub use diff::{
     WeightChange, diff,
 };
 pub use execution::{ExecutedLayer, Execution, execution_of};
+#[cfg(feature = "emit")]
+pub use plan::{Collective, ModelPlan, PlanOptions, PlannedArgument, Transfer, Unplanned};
 pub use states::{StateSize, state_sizes};
 pub use symbols::{BirthKind, Symbol};
 pub use timings::{LayerTime, layer_times};

@@ -1,0 +1,222 @@
+//! `snick plan`: what each of several devices holds and sends, and how to spread a model over them.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use snick::{Mesh, ModelPlan, PlanOptions, ShardRules, Transfer};
+use snick_ir::text::Escaped;
+
+use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::json::Json;
+use crate::cli::memory::parse_size;
+use crate::cli::model;
+use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::stablehlo::PrecisionName;
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    model: ModelOptions,
+    /// How many devices there are
+    #[arg(long, value_name = "N", required_unless_present = "mesh", value_parser = clap::value_parser!(u32).range(1..))]
+    devices: Option<u32>,
+    /// The memory of a device: 16GiB, 512M
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
+    /// Plan for this mesh, as of `convert`, instead of proposing one; inputs are spread over an axis `batch`
+    #[arg(long, value_name = "AXES")]
+    mesh: Option<Mesh>,
+    /// Plan for these rules, as of `convert`, instead of proposing some
+    #[arg(long, value_name = "RULES", requires = "mesh")]
+    shard: Option<ShardRules>,
+    /// Compute in f32, or in the types of the model
+    #[arg(long, value_name = "HOW", value_enum, default_value = "highest")]
+    precision: PrecisionName,
+    /// Turn variables into inputs and outputs first
+    #[arg(long)]
+    stateless: bool,
+}
+
+impl Options {
+    fn plan(&self) -> Result<PlanOptions, Failure> {
+        let devices = self.devices.and_then(|devices| usize::try_from(devices).ok());
+        if let (Some(mesh), Some(devices)) = (&self.mesh, devices) {
+            if mesh.devices() != devices {
+                let message = format!(
+                    "--mesh {mesh} has {} devices, --devices says {devices}; leave one of them out",
+                    mesh.devices()
+                );
+                return Err(Failure::usage(message));
+            }
+        }
+        let mut options = PlanOptions::new(devices.unwrap_or(1)).precision(self.precision.into());
+        options.memory = self.memory.map(|memory| memory as u64);
+        (options.mesh, options.shard) = (self.mesh.clone(), self.shard.clone());
+        Ok(options)
+    }
+}
+
+/// Reads, infers, plans, prints. A plan that the memory does not hold is a finding.
+pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
+    let plan = options.plan()?;
+    let mut model = model::load(&options.model, console)?;
+    let errors = model::infer(&mut model, console)?;
+    errors.iter().for_each(|error| console.located(error));
+    if options.stateless {
+        model.make_stateless()?.iter().for_each(|state| console.note(&state.to_string()));
+    }
+    let plan = model.plan(&plan)?;
+    console.print(&match common.format {
+        OutputFormat::Text => as_text(&plan),
+        OutputFormat::Json => as_json(&plan),
+    })?;
+    Ok(Outcome::finding(!errors.is_empty() || plan.fits() == Some(false)))
+}
+
+/// A number of bytes in thousands, millions and so on.
+fn bytes_text(bytes: u64) -> String {
+    let prefixes = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    match prefixes.iter().find(|(factor, _)| bytes as f64 >= 10.0 * factor) {
+        Some((factor, unit)) => format!("{:.1} {unit}", bytes as f64 / factor),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// The bytes of all weights together.
+fn model_bytes(plan: &ModelPlan) -> u64 {
+    let weights = plan.arguments.iter().filter(|argument| !argument.is_input);
+    let bytes = weights.map(|argument| {
+        argument.element_type.byte_len(argument.dims.iter().product()).map_or(0, |bytes| bytes as u64)
+    });
+    bytes.sum()
+}
+
+/// What devices send, with how often they do; what is alike is counted together, what is sent most comes first.
+fn counted(plan: &ModelPlan) -> Vec<(usize, &Transfer)> {
+    let mut counted: Vec<(usize, &Transfer)> = Vec::new();
+    for transfer in &plan.transfers {
+        let is_alike = |own: &Transfer| {
+            (own.collective, own.devices, own.bytes, &own.operation)
+                == (transfer.collective, transfer.devices, transfer.bytes, &transfer.operation)
+        };
+        match counted.iter_mut().find(|(_, own)| is_alike(own)) {
+            Some((count, _)) => *count += 1,
+            None => counted.push((1, transfer)),
+        }
+    }
+    counted.sort_by_key(|(count, transfer)| std::cmp::Reverse(transfer.bytes.saturating_mul(*count as u64)));
+    counted
+}
+
+fn as_text(plan: &ModelPlan) -> String {
+    let mut text = String::new();
+    let devices = plan.mesh.devices();
+    let _ = writeln!(text, "plan for {devices} device{}", if devices == 1 { "" } else { "s" });
+    let _ = writeln!(text, "  --mesh {}", plan.mesh);
+    let rules = plan.shard.to_string();
+    if !rules.is_empty() {
+        let _ = writeln!(text, "  --shard '{}'", Escaped(&rules));
+    }
+    let _ = writeln!(text, "\neach device holds");
+    let mut line = |name: &str, bytes: u64, more: String| {
+        let _ = writeln!(text, "  {name:11}  {}{more}", bytes_text(bytes));
+    };
+    line("weights", plan.weight_bytes(), format!(" of {}", bytes_text(model_bytes(plan))));
+    line("inputs", plan.input_bytes(), String::new());
+    line(
+        "activations",
+        plan.peak_bytes,
+        format!(" at most, results of {} included", bytes_text(plan.result_bytes)),
+    );
+    let memory = match (plan.memory, plan.fits()) {
+        (Some(memory), Some(true)) => format!(", fits in {}", bytes_text(memory)),
+        (Some(memory), _) => format!(", does not fit in {}", bytes_text(memory)),
+        _ => String::new(),
+    };
+    line("all", plan.device_bytes(), memory);
+    let least = if plan.unplanned.is_empty() { "" } else { " at least" };
+    let _ = writeln!(text, "\neach device sends {}{least} in a call", bytes_text(plan.sent_bytes()));
+    for (count, transfer) in counted(plan) {
+        let _ = writeln!(
+            text,
+            "  {count} x {} in an {} of {} devices, as for {} {}",
+            bytes_text(transfer.bytes),
+            transfer.collective.name(),
+            transfer.devices,
+            transfer.operation,
+            Escaped(&transfer.value)
+        );
+    }
+    if !plan.unplanned.is_empty() {
+        let _ = writeln!(text, "\nnot known is what these send");
+    }
+    for unplanned in &plan.unplanned {
+        let (operation, value) = (&unplanned.operation, Escaped(&unplanned.value));
+        let _ = writeln!(text, "  {operation} {value}: {}", unplanned.reason);
+    }
+    text
+}
+
+fn as_json(plan: &ModelPlan) -> String {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("schema").string("snick.plan/1");
+        json.key("devices").plain(plan.mesh.devices());
+        json.key("mesh").string(&plan.mesh.to_string());
+        json.key("shard").string(&plan.shard.to_string());
+        for (key, bytes) in [
+            ("weight_bytes", plan.weight_bytes()),
+            ("input_bytes", plan.input_bytes()),
+            ("result_bytes", plan.result_bytes),
+            ("peak_bytes", plan.peak_bytes),
+            ("device_bytes", plan.device_bytes()),
+            ("sent_bytes", plan.sent_bytes()),
+        ] {
+            json.key(key).plain(bytes);
+        }
+        if let (Some(memory), Some(fits)) = (plan.memory, plan.fits()) {
+            json.key("memory_bytes").plain(memory);
+            json.key("fits").plain(fits);
+        }
+        json.line().key("arguments").array(|json| plan.arguments.iter().for_each(|own| argument(own, json)));
+        json.line().key("transfers").array(|json| {
+            for transfer in &plan.transfers {
+                json.line().object(|json| {
+                    json.key("value").string(&transfer.value);
+                    json.key("operation").string(&transfer.operation);
+                    json.key("collective").string(transfer.collective.name());
+                    json.key("devices").plain(transfer.devices);
+                    json.key("bytes").plain(transfer.bytes);
+                });
+            }
+        });
+        json.line().key("unplanned").array(|json| {
+            for unplanned in &plan.unplanned {
+                json.line().object(|json| {
+                    json.key("value").string(&unplanned.value);
+                    json.key("operation").string(&unplanned.operation);
+                    json.key("reason").string(&unplanned.reason);
+                });
+            }
+        });
+    });
+    json.finish()
+}
+
+fn argument(argument: &snick::PlannedArgument, json: &mut Json) {
+    json.line().object(|json| {
+        json.key("name").string(&argument.name);
+        json.key("element_type").string(&argument.element_type.to_string());
+        json.key("dims").array(|json| argument.dims.iter().for_each(|dim| json.plain(dim)));
+        json.key("is_input").plain(argument.is_input);
+        if let Some(axes) = &argument.axes {
+            json.key("axes").array(|json| {
+                for axes in axes {
+                    json.array(|json| axes.iter().for_each(|axis| json.string(axis)));
+                }
+            });
+        }
+        json.key("bytes").plain(argument.bytes);
+    });
+}

@@ -1,0 +1,90 @@
+//! A mesh as the partitioner sees it: each axis in prime parts, so that a dim can be spread over a part of an axis.
+
+use crate::stablehlo::mesh::Mesh;
+
+/// Over which parts of the mesh's axes each dim of a value is spread, the outermost first.
+pub(super) type Spread = Vec<Vec<usize>>;
+
+/// The parts of all axes.
+pub(super) struct Devices {
+    /// By part, the axis and the size.
+    parts: Vec<(usize, usize)>,
+    names: Vec<String>,
+}
+
+impl Devices {
+    pub(super) fn of(mesh: &Mesh) -> Self {
+        let mut parts = Vec::new();
+        for (axis, (_, size)) in mesh.axes().iter().enumerate() {
+            parts.extend(primes(*size).into_iter().map(|prime| (axis, prime)));
+        }
+        Self { parts, names: mesh.axes().iter().map(|(name, _)| name.clone()).collect() }
+    }
+
+    /// How many devices these parts are.
+    pub(super) fn count(&self, parts: &[usize]) -> usize {
+        parts
+            .iter()
+            .filter_map(|&part| self.parts.get(part))
+            .fold(1, |all, (_, size)| all.saturating_mul(*size))
+    }
+
+    /// All parts of an axis.
+    pub(super) fn parts_of(&self, name: &str) -> Vec<usize> {
+        let axis = self.names.iter().position(|own| own == name);
+        (0..self.parts.len()).filter(|&part| Some(self.parts[part].0) == axis).collect()
+    }
+
+    /// The elements of a value that a device holds, with what the last one of each dim is filled up with.
+    pub(super) fn elements(&self, dims: &[usize], spread: &Spread) -> usize {
+        let local = |(dim, size): (usize, &usize)| {
+            size.div_ceil(spread.get(dim).map_or(1, |parts| self.count(parts)))
+        };
+        dims.iter().enumerate().map(local).fold(1, usize::saturating_mul)
+    }
+
+    /// The axes of each dim by name; `None` where only a part of an axis is used.
+    pub(super) fn axes(&self, spread: &Spread) -> Option<Vec<Vec<String>>> {
+        let of_dim = |parts: &Vec<usize>| {
+            let mut axes: Vec<usize> = parts.iter().map(|&part| self.parts[part].0).collect();
+            axes.dedup();
+            let whole: usize =
+                axes.iter().map(|&axis| self.parts.iter().filter(|part| part.0 == axis).count()).sum();
+            (whole == parts.len()).then(|| axes.iter().map(|&axis| self.names[axis].clone()).collect())
+        };
+        spread.iter().map(of_dim).collect()
+    }
+}
+
+fn primes(mut number: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut prime = 2;
+    while number > 1 {
+        if prime * prime > number {
+            prime = number;
+        }
+        while number.is_multiple_of(prime) {
+            found.push(prime);
+            number /= prime;
+        }
+        prime += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_have_prime_parts() {
+        assert_eq!(primes(12), [2, 2, 3]);
+        assert_eq!(primes(7), [7]);
+        let devices = Devices::of(&"a=4,b=3".parse().unwrap());
+        assert_eq!((devices.parts_of("a"), devices.parts_of("b")), (vec![0, 1], vec![2]));
+        assert_eq!(devices.elements(&[8, 7], &vec![vec![0, 1], vec![2]]), 6);
+        assert_eq!(devices.axes(&vec![vec![0]]), None);
+        let whole = vec![vec!["a".to_string(), "b".to_string()], vec![]];
+        assert_eq!(devices.axes(&vec![vec![0, 1, 2], vec![]]), Some(whole));
+    }
+}

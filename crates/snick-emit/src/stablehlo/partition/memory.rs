@@ -1,0 +1,56 @@
+//! What a device holds: the values that live together at the worst moment. Values are freed after their last use; what
+//! only gives elements another place or repeats them is a view; an element-wise operation writes over an operand of its
+//! size that nobody else needs.
+
+use super::propagate::Placement;
+use super::rule::is_elementwise;
+use super::transfers::local_bytes;
+
+/// The bytes of the values that are computed and live together at the worst moment, arguments aside.
+pub(super) fn peak(placement: &Placement, is_used: &[bool]) -> u64 {
+    let program = placement.program;
+    let count = program.values.len();
+    // The buffer of each value, and of each buffer its bytes and how many uses are left.
+    let mut buffer_of: Vec<Option<usize>> = vec![None; count];
+    let mut buffers: Vec<(u64, usize)> = Vec::new();
+    let mut uses = vec![0_usize; count];
+    let used =
+        || program.operations.iter().zip(is_used).filter(|(_, used)| **used).map(|(operation, _)| operation);
+    used().flat_map(|operation| &operation.operands).for_each(|&value| uses[value] += 1);
+    program.results.iter().for_each(|&value| uses[value] += 1);
+    let (mut alive, mut worst) = (0_u64, 0_u64);
+    for operation in used().filter(|operation| !operation.is_constant) {
+        for &value in &operation.results {
+            let bytes = local_bytes(program, value, &placement.spreads[value], placement.devices);
+            let first = operation.operands.iter().copied().find(|&operand| !program.constant[operand]);
+            let reused = match operation.op.as_str() {
+                "reshape" | "broadcast_in_dim" | "slice" => first.map(|operand| buffer_of[operand]),
+                op if is_elementwise(op) => {
+                    let mut own = operation.operands.iter().filter_map(|&operand| buffer_of[operand]);
+                    own.find(|&buffer| buffers[buffer] == (bytes, 1)).map(Some)
+                }
+                _ => None,
+            };
+            let buffer = reused.unwrap_or_else(|| {
+                alive += bytes;
+                buffers.push((bytes, 0));
+                Some(buffers.len() - 1)
+            });
+            buffer_of[value] = buffer;
+            if let Some(buffer) = buffer {
+                buffers[buffer].1 += uses[value];
+            }
+        }
+        worst = worst.max(alive);
+        for &operand in &operation.operands {
+            if let Some(buffer) = buffer_of[operand] {
+                let (bytes, left) = &mut buffers[buffer];
+                *left = left.saturating_sub(1);
+                if *left == 0 {
+                    alive = alive.saturating_sub(std::mem::take(bytes));
+                }
+            }
+        }
+    }
+    worst
+}

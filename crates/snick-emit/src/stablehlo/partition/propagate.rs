@@ -1,0 +1,232 @@
+//! Where values are placed whose placement nobody asked for: as Shardy does, from what is known of the operands to the
+//! results and back, first through operations that only pass elements on.
+//!
+//! Parts of axes are followed for each factor of an operation. A factor takes what all tensors that have it agree on,
+//! as far as nothing else of the same tensor is spread over it; on both ways, until nothing changes.
+
+use std::collections::BTreeSet;
+
+use super::devices::{Devices, Spread};
+use super::program::Program;
+use super::rule::{FactorKind, Rule, is_elementwise};
+
+/// Which tensors of an operation others follow.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Direction {
+    Neither,
+    Forward,
+    Backward,
+    Both,
+}
+
+/// The rule of an operation, with the factors of each dim of each of its tensors.
+pub(super) struct Shape {
+    pub(super) rule: Rule,
+    /// By tensor, operands first, and dim.
+    pub(super) dims: Vec<Vec<Vec<usize>>>,
+}
+
+/// How a tensor's spread falls on the factors of an operation.
+pub(super) struct Projected {
+    /// By factor.
+    pub(super) parts: Vec<Vec<usize>>,
+    /// Parts that fall on no factor.
+    pub(super) rest: Vec<usize>,
+    /// By factor, whether parts come behind it that fall on none.
+    cut: Vec<bool>,
+}
+
+/// The parts of a dim go to its factors from the outermost on, as long as they divide them.
+pub(super) fn project(shape: &Shape, tensor: usize, spread: &Spread, devices: &Devices) -> Projected {
+    let count = shape.rule.factors.len();
+    let mut projected =
+        Projected { parts: vec![Vec::new(); count], rest: Vec::new(), cut: vec![false; count] };
+    for (factors, parts) in shape.dims[tensor].iter().zip(spread) {
+        let mut left = parts.iter().copied().peekable();
+        for (at, &factor) in factors.iter().enumerate() {
+            let size = shape.rule.factors[factor].size;
+            let is_last = at + 1 == factors.len();
+            let mut taken = 1;
+            while let Some(part) =
+                left.next_if(|&part| is_last || size.is_multiple_of(taken * devices.count(&[part])))
+            {
+                taken *= devices.count(&[part]);
+                projected.parts[factor].push(part);
+            }
+            if left.peek().is_some() && taken != size {
+                projected.cut[factor] = true;
+                break;
+            }
+        }
+        projected.rest.extend(left);
+    }
+    projected
+}
+
+/// The spread of a tensor whose factors are spread so; what is inside a factor that is not wholly spread stays whole.
+pub(super) fn joined(shape: &Shape, tensor: usize, parts: &[Vec<usize>], devices: &Devices) -> Spread {
+    let of_dim = |factors: &Vec<usize>| {
+        let mut all = Vec::new();
+        for &factor in factors {
+            all.extend(&parts[factor]);
+            if devices.count(&parts[factor]) != shape.rule.factors[factor].size {
+                break;
+            }
+        }
+        all
+    };
+    shape.dims[tensor].iter().map(of_dim).collect()
+}
+
+/// What is placed so far.
+pub(super) struct Placement<'p> {
+    pub(super) program: &'p Program,
+    pub(super) devices: &'p Devices,
+    pub(super) shapes: &'p [Option<Shape>],
+    /// By value.
+    pub(super) spreads: Vec<Spread>,
+    /// By value: placed by the user, so that nothing is added.
+    pub(super) closed: Vec<bool>,
+}
+
+impl Placement<'_> {
+    /// Places all values.
+    pub(super) fn propagate(&mut self) {
+        for round in 0..3 {
+            let is_spread = |value: &usize| self.spreads[*value].iter().any(|parts| !parts.is_empty());
+            let touched = |at: &usize| {
+                let operation = &self.program.operations[*at];
+                operation.operands.iter().chain(&operation.results).any(is_spread)
+            };
+            let mut open: BTreeSet<usize> = (0..self.program.operations.len()).filter(touched).collect();
+            while let Some(at) = open.pop_first() {
+                for value in self.update(at, round) {
+                    open.extend(&self.program.touching[value]);
+                }
+            }
+        }
+    }
+
+    /// Propagates through one operation; the values that are spread further.
+    fn update(&mut self, at: usize, round: usize) -> Vec<usize> {
+        let operation = &self.program.operations[at];
+        let Some(shape) = self.shapes[at].as_ref().filter(|_| !operation.is_constant) else { return vec![] };
+        let values: Vec<usize> = operation.operands.iter().chain(&operation.results).copied().collect();
+        let takes_part: Vec<bool> = values.iter().map(|&value| !self.program.constant[value]).collect();
+        let projected: Vec<Projected> = (values.iter().enumerate())
+            .map(|(tensor, &value)| project(shape, tensor, &self.spreads[value], self.devices))
+            .collect();
+        let operands = operation.operands.len();
+        let mut agreed: Vec<Vec<usize>> = (0..shape.rule.factors.len())
+            .map(|factor| match direction(&operation.op, shape.rule.factors[factor].kind, round) {
+                Direction::Neither => Vec::new(),
+                way => agree(shape, factor, way, operands, &projected, &takes_part),
+            })
+            .collect();
+        for (tensor, own) in projected.iter().enumerate().filter(|(tensor, _)| takes_part[*tensor]) {
+            let closed = self.closed[values[tensor]];
+            for factors in &shape.dims[tensor] {
+                for (at, &factor) in factors.iter().enumerate() {
+                    let is_last = at + 1 == factors.len();
+                    let size = shape.rule.factors[factor].size;
+                    let fits = |position: usize, parts: &[usize]| {
+                        own.parts[factor].get(position) == parts.get(position)
+                            || (!closed
+                                && !own.cut[factor]
+                                && (is_last || size.is_multiple_of(self.devices.count(&parts[..=position]))))
+                    };
+                    let end = (0..agreed[factor].len()).find(|&position| !fits(position, &agreed[factor]));
+                    if let Some(end) = end {
+                        agreed[factor].truncate(end);
+                    }
+                }
+            }
+        }
+        let snapshot = agreed.clone();
+        for (tensor, own) in projected.iter().enumerate().filter(|(tensor, _)| takes_part[*tensor]) {
+            let factors: Vec<usize> = shape.dims[tensor].iter().flatten().copied().collect();
+            for &factor in &factors {
+                let others = || factors.iter().filter(|&&other| other != factor);
+                let is_taken = |part: &usize| {
+                    own.rest.contains(part)
+                        || others()
+                            .any(|&other| own.parts[other].contains(part) || snapshot[other].contains(part))
+                };
+                if let Some(end) = agreed[factor].iter().position(is_taken) {
+                    agreed[factor].truncate(end);
+                }
+            }
+        }
+        let mut changed = Vec::new();
+        for (tensor, &value) in values.iter().enumerate().filter(|(tensor, _)| takes_part[*tensor]) {
+            let mut parts = projected[tensor].parts.clone();
+            let mut grows = false;
+            for &factor in shape.dims[tensor].iter().flatten() {
+                if agreed[factor].len() > parts[factor].len() && agreed[factor].starts_with(&parts[factor]) {
+                    parts[factor].clone_from(&agreed[factor]);
+                    grows = true;
+                }
+            }
+            if !grows || self.closed[value] || !projected[tensor].rest.is_empty() {
+                continue;
+            }
+            let spread = joined(shape, tensor, &parts, self.devices);
+            let size = |spread: &Spread| spread.iter().map(Vec::len).sum::<usize>();
+            if size(&spread) > size(&self.spreads[value]) {
+                self.spreads[value] = spread;
+                changed.push(value);
+            }
+        }
+        changed
+    }
+}
+
+/// Rounds: what passes elements on; what is spread for each part on its own; everything.
+fn direction(op: &str, kind: FactorKind, round: usize) -> Direction {
+    let passes = kind == FactorKind::PassThrough || kind == FactorKind::Lookup;
+    match op {
+        op if is_elementwise(op) || matches!(op, "reshape" | "transpose") => Direction::Both,
+        _ if round >= 2 => Direction::Both,
+        "broadcast_in_dim" if round == 1 => Direction::Backward,
+        _ if round == 1 && passes => Direction::Both,
+        "dynamic_slice" | "dynamic_update_slice" => Direction::Forward,
+        _ => Direction::Neither,
+    }
+}
+
+/// The parts that all tensors with a factor agree on; those on the far side of the direction add none.
+fn agree(
+    shape: &Shape,
+    factor: usize,
+    way: Direction,
+    operands: usize,
+    projected: &[Projected],
+    takes_part: &[bool],
+) -> Vec<usize> {
+    let mut tensors: Vec<usize> = (0..projected.len()).collect();
+    if way == Direction::Backward {
+        tensors.rotate_left(operands);
+    }
+    let mut agreed: Vec<usize> = Vec::new();
+    let mut grows = true;
+    for tensor in tensors {
+        let has = takes_part[tensor] && shape.dims[tensor].iter().flatten().any(|&own| own == factor);
+        if !has {
+            continue;
+        }
+        let is_far = match way {
+            Direction::Forward => tensor >= operands,
+            Direction::Backward => tensor < operands,
+            Direction::Both | Direction::Neither => false,
+        };
+        let own = &projected[tensor].parts[factor];
+        let shared = agreed.iter().zip(own).take_while(|(a, b)| a == b).count();
+        if shared < agreed.len().min(own.len()) {
+            agreed.truncate(shared);
+            grows = false;
+        } else if grows && !is_far && own.len() > agreed.len() {
+            agreed.clone_from(own);
+        }
+    }
+    agreed
+}

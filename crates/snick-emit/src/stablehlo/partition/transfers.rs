@@ -1,0 +1,162 @@
+//! What devices send one another, once all values are placed.
+
+use super::devices::{Devices, Spread};
+use super::program::Program;
+use super::propagate::{Placement, Shape, joined, project};
+use super::rule::{FactorKind, Rule};
+use super::{Collective, Transfer, Unplanned};
+
+/// The collectives of all operations, and the operations that nothing can be said of.
+pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec<Unplanned>) {
+    let (mut transfers, mut unplanned) = (Vec::new(), Vec::new());
+    for (at, operation) in placement.program.operations.iter().enumerate() {
+        let Some(&value) = operation.results.first() else { continue };
+        if operation.is_constant || !is_used[at] {
+            continue;
+        }
+        let name = || placement.program.values[value].name.clone();
+        match of_operation(placement, at) {
+            Ok(own) => transfers.extend(own.into_iter().map(|(collective, devices, bytes)| Transfer {
+                value: name(),
+                operation: operation.op.clone(),
+                collective,
+                devices,
+                bytes,
+            })),
+            Err(reason) => {
+                unplanned.push(Unplanned { value: name(), operation: operation.op.clone(), reason });
+            }
+        }
+    }
+    (transfers, unplanned)
+}
+
+/// A collective, of so many devices, and the bytes that each of them sends.
+type Step = (Collective, usize, u64);
+
+fn of_operation(placement: &Placement, at: usize) -> Result<Vec<Step>, String> {
+    let (program, devices) = (placement.program, placement.devices);
+    let operation = &program.operations[at];
+    let values: Vec<usize> = operation.operands.iter().chain(&operation.results).copied().collect();
+    let is_spread =
+        |value: usize| !program.constant[value] && placement.spreads[value].iter().any(|p| !p.is_empty());
+    if !values.iter().any(|&value| is_spread(value)) {
+        return Ok(vec![]);
+    }
+    let Some(shape) = &placement.shapes[at] else {
+        return Err("it is not known how this operation is spread".into());
+    };
+    let uneven = |&value: &usize| {
+        let dims = program.values[value].dims.iter().zip(&placement.spreads[value]);
+        dims.map(|(&size, parts)| (size, devices.count(parts)))
+            .find(|(size, count)| !size.is_multiple_of(*count))
+    };
+    if let Some((size, count)) = values.iter().find_map(uneven) {
+        return Err(format!("a dim of {size} is spread over {count} devices, which do not divide it"));
+    }
+    let parts = computed_as(placement, shape, &values, operation.operands.len())?;
+    let mut steps = Vec::new();
+    for (tensor, &value) in
+        operation.operands.iter().enumerate().filter(|(_, value)| !program.constant[**value])
+    {
+        let want = joined(shape, tensor, &parts, devices);
+        steps.extend(moved(program, value, &placement.spreads[value], &want, devices)?);
+    }
+    let summed: Vec<usize> = (shape.rule.factors.iter().zip(&parts))
+        .filter(|(factor, _)| matches!(factor.kind, FactorKind::Reduction | FactorKind::Lookup))
+        .flat_map(|(_, parts)| parts.iter().copied())
+        .collect();
+    let group = devices.count(&summed);
+    if group > 1 {
+        for &value in &operation.results {
+            let bytes = local_bytes(program, value, &placement.spreads[value], devices);
+            steps.push((Collective::AllReduce, group, bytes * 2 * (group as u64 - 1) / group as u64));
+        }
+    }
+    Ok(steps)
+}
+
+/// By factor, over what the operation is spread while it computes: as its result is, and along sums as its operands are.
+fn computed_as(
+    placement: &Placement,
+    shape: &Shape,
+    values: &[usize],
+    operands: usize,
+) -> Result<Vec<Vec<usize>>, String> {
+    let projected: Vec<_> = (values.iter().enumerate())
+        .map(|(tensor, &value)| project(shape, tensor, &placement.spreads[value], placement.devices))
+        .collect();
+    if projected
+        .iter()
+        .zip(values)
+        .any(|(own, &value)| !own.rest.is_empty() && !placement.program.constant[value])
+    {
+        return Err("a dim is spread further than the part of it that stays together".into());
+    }
+    let has = |rule: &Rule, tensor: usize, factor: usize| {
+        rule.factors[factor].places.iter().any(|(own, _)| *own == tensor)
+    };
+    let results = operands..values.len();
+    let mut parts = vec![Vec::new(); shape.rule.factors.len()];
+    for (factor, parts) in parts.iter_mut().enumerate() {
+        if let Some(result) = results.clone().find(|&tensor| has(&shape.rule, tensor, factor)) {
+            parts.clone_from(&projected[result].parts[factor]);
+        }
+    }
+    let taken: Vec<usize> = parts.iter().flatten().copied().collect();
+    for (factor, own) in shape.rule.factors.iter().enumerate() {
+        let of_operands = || {
+            let tensors = (0..operands).filter(|&tensor| !placement.program.constant[values[tensor]]);
+            tensors
+                .filter(|&tensor| has(&shape.rule, tensor, factor))
+                .map(|tensor| &projected[tensor].parts[factor])
+        };
+        match own.kind {
+            FactorKind::Permutation if of_operands().any(|parts| !parts.is_empty()) => {
+                return Err("parts of it move along a dim that is spread".into());
+            }
+            FactorKind::Reduction | FactorKind::Lookup => {
+                let longest = of_operands().max_by_key(|parts| parts.len());
+                let free = longest.into_iter().flatten().take_while(|part| !taken.contains(part));
+                parts[factor] = free.copied().collect();
+            }
+            _ => {}
+        }
+    }
+    Ok(parts)
+}
+
+pub(super) fn local_bytes(program: &Program, value: usize, spread: &Spread, devices: &Devices) -> u64 {
+    let value = &program.values[value];
+    value.bytes_of(devices.elements(&value.dims, spread))
+}
+
+/// What it takes to place a value otherwise: nothing where parts are only cut further.
+fn moved(
+    program: &Program,
+    value: usize,
+    own: &Spread,
+    want: &Spread,
+    devices: &Devices,
+) -> Result<Option<Step>, String> {
+    let (mut lost, mut gained) = (Vec::new(), Vec::new());
+    for (own, want) in own.iter().zip(want) {
+        let shared = own.iter().zip(want).take_while(|(a, b)| a == b).count();
+        lost.extend(&own[shared..]);
+        gained.extend(&want[shared..]);
+    }
+    if lost.is_empty() {
+        return Ok(None);
+    }
+    let group = devices.count(&lost) as u64;
+    let sent = |spread: &Spread| local_bytes(program, value, spread, devices) * (group - 1) / group;
+    let is_exchange = lost.len() == gained.len() && lost.iter().all(|part| gained.contains(part));
+    if is_exchange {
+        return Ok(Some((Collective::AllToAll, group as usize, sent(want))));
+    }
+    if lost.iter().any(|part| gained.contains(part)) {
+        return Err("its operand is placed in another way, by more than one step".into());
+    }
+    // What is cut further is cut before it is gathered.
+    Ok(Some((Collective::AllGather, group as usize, sent(want))))
+}

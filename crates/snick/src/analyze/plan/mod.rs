@@ -1,0 +1,197 @@
+//! How a model runs on several devices, from its shapes alone: what each holds and sends, and how to spread it.
+
+mod propose;
+
+use snick_emit::stablehlo::{self, ArgumentData, Module, Partition, Program};
+use snick_emit::{Mesh, Precision, ShardRules};
+use snick_tensor::ElementType;
+
+pub use snick_emit::stablehlo::{Collective, Transfer, Unplanned};
+
+use crate::{Error, Model};
+
+/// Choices of a plan.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct PlanOptions {
+    /// How many devices there are; of use without a mesh.
+    pub devices: usize,
+    /// The bytes that a device has.
+    pub memory: Option<u64>,
+    /// The mesh, instead of a proposed one.
+    pub mesh: Option<Mesh>,
+    /// How arguments are spread, instead of proposed rules; of use with a mesh.
+    pub shard: Option<ShardRules>,
+    /// How exactly the module computes.
+    pub precision: Precision,
+}
+
+impl PlanOptions {
+    /// A plan for so many devices, which proposes how to use them.
+    pub fn new(devices: usize) -> Self {
+        Self { devices, ..Self::default() }
+    }
+
+    /// Sets the bytes that a device has.
+    #[must_use]
+    pub fn memory(self, memory: u64) -> Self {
+        Self { memory: Some(memory), ..self }
+    }
+
+    /// Sets the mesh.
+    #[must_use]
+    pub fn mesh(self, mesh: Mesh) -> Self {
+        Self { mesh: Some(mesh), ..self }
+    }
+
+    /// Sets how arguments are spread over the mesh.
+    #[must_use]
+    pub fn shard(self, shard: ShardRules) -> Self {
+        Self { shard: Some(shard), ..self }
+    }
+
+    /// Sets how exactly the module computes.
+    #[must_use]
+    pub fn precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
+    }
+}
+
+/// An argument of the module, on a device.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct PlannedArgument {
+    /// Its name.
+    pub name: String,
+    /// Its element type.
+    pub element_type: ElementType,
+    /// Its sizes, all parts together.
+    pub dims: Vec<usize>,
+    /// Whether whoever calls the module gives it; others are weights.
+    pub is_input: bool,
+    /// For each dim, the axes that it is spread over; `None` where a dim is spread over a part of an axis.
+    pub axes: Option<Vec<Vec<String>>>,
+    /// The bytes of its part.
+    pub bytes: u64,
+}
+
+/// How a model runs on several devices.
+///
+/// ```
+/// use snick::PlanOptions;
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"8,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+/// let mut model = snick::parse(text)?;
+/// model.infer().into_result()?;
+/// let plan = model.plan(&PlanOptions::new(2))?;
+/// // Each device takes half of the batch, and sends nothing.
+/// assert_eq!((plan.mesh.to_string().as_str(), plan.shard.to_string().as_str()), ("batch=2", "x[batch]"));
+/// assert_eq!((plan.input_bytes(), plan.sent_bytes()), (64, 0));
+/// # Ok::<(), snick::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ModelPlan {
+    /// The devices.
+    pub mesh: Mesh,
+    /// How arguments are spread; those that no rule is for are placed by the partitioner.
+    pub shard: ShardRules,
+    /// The bytes that a device has, if that was given.
+    pub memory: Option<u64>,
+    /// The arguments, in order.
+    pub arguments: Vec<PlannedArgument>,
+    /// The bytes of results that a device holds.
+    pub result_bytes: u64,
+    /// The bytes of computed values that live together on a device at the worst moment, results included.
+    pub peak_bytes: u64,
+    /// What devices send in a call.
+    pub transfers: Vec<Transfer>,
+    /// Operations of which it is not known what they send.
+    pub unplanned: Vec<Unplanned>,
+}
+
+impl ModelPlan {
+    /// The bytes of weights that a device holds.
+    pub fn weight_bytes(&self) -> u64 {
+        self.arguments.iter().filter(|argument| !argument.is_input).map(|argument| argument.bytes).sum()
+    }
+
+    /// The bytes of inputs that a device holds.
+    pub fn input_bytes(&self) -> u64 {
+        self.arguments.iter().filter(|argument| argument.is_input).map(|argument| argument.bytes).sum()
+    }
+
+    /// The bytes that a device holds at the worst moment.
+    pub fn device_bytes(&self) -> u64 {
+        self.weight_bytes() + self.input_bytes() + self.peak_bytes
+    }
+
+    /// The bytes that each device sends in a call; if some operations are not planned, at least so many.
+    pub fn sent_bytes(&self) -> u64 {
+        self.transfers.iter().map(|transfer| transfer.bytes).sum()
+    }
+
+    /// Whether a device's memory holds it; `None` if its memory was not given.
+    pub fn fits(&self) -> Option<bool> {
+        self.memory.map(|memory| self.device_bytes() <= memory)
+    }
+
+    fn new(
+        module: &Module,
+        mesh: Mesh,
+        shard: ShardRules,
+        memory: Option<u64>,
+        partition: Partition,
+    ) -> Self {
+        let Partition { arguments, argument_bytes, result_bytes, peak_bytes, transfers, unplanned, .. } =
+            partition;
+        let arguments = module.arguments.iter().zip(arguments).zip(argument_bytes);
+        let arguments = arguments.map(|((argument, axes), bytes)| PlannedArgument {
+            name: argument.port.name.clone(),
+            element_type: argument.port.element_type,
+            dims: argument.port.dims.iter().flatten().copied().collect(),
+            is_input: matches!(argument.data, ArgumentData::Input),
+            axes,
+            bytes,
+        });
+        let arguments = arguments.collect();
+        Self { mesh, shard, memory, arguments, result_bytes, peak_bytes, transfers, unplanned }
+    }
+}
+
+impl Model {
+    /// Plans how the StableHLO module of the model runs on several devices; after [`Model::infer`]. Weights are arguments
+    /// of it, as [`Model::save_stablehlo`] writes them.
+    ///
+    /// Without a mesh one is proposed: that which sends the fewest bytes of those that fit the memory, and of these the
+    /// one that needs the least; if none fits, the one that needs the least.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for what StableHLO cannot express, [`Error::Shard`] for a mesh or rules that do not fit,
+    /// [`Error::Partition`] for sizes that only a run shows.
+    pub fn plan(&self, options: &PlanOptions) -> Result<ModelPlan, Error> {
+        let module = stablehlo::module(self.graph(), options.precision)?;
+        let program = Program::of(&module)?;
+        match (&options.mesh, &options.shard) {
+            (Some(mesh), Some(shard)) => planned(&module, &program, mesh, shard, options.memory),
+            _ => propose::plan(&module, &program, options),
+        }
+    }
+}
+
+/// The plan for a mesh and rules.
+fn planned(
+    module: &Module,
+    program: &Program,
+    mesh: &Mesh,
+    shard: &ShardRules,
+    memory: Option<u64>,
+) -> Result<ModelPlan, Error> {
+    let mut module = module.clone();
+    module.shard(mesh.clone(), shard)?;
+    let shardings: Vec<Vec<Option<String>>> =
+        module.arguments.iter().map(|argument| argument.sharding.clone()).collect();
+    let partition = program.partition(mesh, &shardings);
+    Ok(ModelPlan::new(&module, mesh.clone(), shard.clone(), memory, partition))
+}
