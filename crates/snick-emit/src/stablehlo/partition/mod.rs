@@ -155,7 +155,9 @@ impl Program {
                     "dot_general" | "convolution" => is_multiplied = true,
                     "gather" | "slice" | "dynamic_slice" => return false,
                     // What decompresses it comes first.
-                    "convert" | "transpose" | "reshape" | "multiply" | "subtract" => values.extend(&user.results),
+                    "convert" | "transpose" | "reshape" | "multiply" | "subtract" => {
+                        values.extend(&user.results)
+                    }
                     _ => {}
                 }
             }

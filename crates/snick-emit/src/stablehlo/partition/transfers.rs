@@ -1,5 +1,7 @@
 //! What devices send one another, once all values are placed.
 
+use std::collections::HashSet;
+
 use super::devices::{Devices, Spread};
 use super::program::Program;
 use super::propagate::{Placement, Shape, joined, project};
@@ -9,13 +11,15 @@ use super::{Collective, Transfer, Unplanned};
 /// The collectives of all operations, and the operations that nothing can be said of.
 pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec<Unplanned>) {
     let (mut transfers, mut unplanned) = (Vec::new(), Vec::new());
+    // What is placed otherwise once is not moved again for another operation.
+    let mut moved = HashSet::new();
     for (at, operation) in placement.program.operations.iter().enumerate() {
         let Some(&value) = operation.results.first() else { continue };
         if operation.is_constant || !is_used[at] {
             continue;
         }
         let name = || placement.program.values[value].name.clone();
-        match of_operation(placement, at) {
+        match of_operation(placement, at, &mut moved) {
             Ok(own) => transfers.extend(own.into_iter().map(|(collective, devices, bytes)| Transfer {
                 value: name(),
                 operation: operation.op.clone(),
@@ -34,7 +38,11 @@ pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec
 /// A collective, of so many devices, and the bytes that each of them sends.
 type Step = (Collective, usize, u64);
 
-fn of_operation(placement: &Placement, at: usize) -> Result<Vec<Step>, String> {
+fn of_operation(
+    placement: &Placement,
+    at: usize,
+    moved: &mut HashSet<(usize, Spread)>,
+) -> Result<Vec<Step>, String> {
     let (program, devices) = (placement.program, placement.devices);
     let operation = &program.operations[at];
     let values: Vec<usize> = operation.operands.iter().chain(&operation.results).copied().collect();
@@ -60,7 +68,8 @@ fn of_operation(placement: &Placement, at: usize) -> Result<Vec<Step>, String> {
         operation.operands.iter().enumerate().filter(|(_, value)| !program.constant[**value])
     {
         let want = joined(shape, tensor, &parts, devices);
-        steps.extend(moved(program, value, &placement.spreads[value], &want, devices)?);
+        let step = transition(program, value, &placement.spreads[value], &want, devices)?;
+        steps.extend(step.filter(|_| moved.insert((value, want))));
     }
     let summed: Vec<usize> = (shape.rule.factors.iter().zip(&parts))
         .filter(|(factor, _)| matches!(factor.kind, FactorKind::Reduction | FactorKind::Lookup))
@@ -132,7 +141,7 @@ pub(super) fn local_bytes(program: &Program, value: usize, spread: &Spread, devi
 }
 
 /// What it takes to place a value otherwise: nothing where parts are only cut further.
-fn moved(
+fn transition(
     program: &Program,
     value: usize,
     own: &Spread,

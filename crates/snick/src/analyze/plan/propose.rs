@@ -1,7 +1,8 @@
 //! Which mesh to use, and how to spread arguments over it.
 //!
-//! Inputs are spread over `batch`. Weights are spread over `model` one after the other, those of products first: each
-//! over the dim that sends the least for what it saves, if it saves more than it sends or if the memory asks for it.
+//! Inputs are spread over `batch`. Matrices are spread over `model` one after the other: each over the dim that sends
+//! the least for what it saves, if it saves more than it sends. Other matrices, and tables that are looked up, are spread
+//! only if the memory asks for it.
 //! What the partitioner spreads along with it (the weights behind it by rows, biases) needs no rule.
 
 use std::collections::BTreeSet;
@@ -129,7 +130,10 @@ impl Search<'_> {
         for (axis, size) in &axes {
             let before = cost.argument_bytes;
             for is_forced in [false, true] {
-                for arguments in self.groups(*size) {
+                for (is_table, arguments) in self.groups(*size) {
+                    if is_table && !is_forced {
+                        continue;
+                    }
                     if is_forced && self.memory.is_none_or(|memory| cost.device_bytes <= memory) {
                         break;
                     }
@@ -163,8 +167,8 @@ impl Search<'_> {
     }
 
     /// Weights that can be spread over so many devices, those of equal names but for numbers together; tables that are
-    /// looked up come last.
-    fn groups(&self, size: usize) -> Vec<Vec<usize>> {
+    /// looked up come last, and are marked.
+    fn groups(&self, size: usize) -> Vec<(bool, Vec<usize>)> {
         let mut groups: Vec<(bool, String, Vec<usize>)> = Vec::new();
         for (at, argument) in self.module.arguments.iter().enumerate() {
             let dims = &argument.port.dims;
@@ -180,7 +184,7 @@ impl Search<'_> {
             }
         }
         groups.sort_by_key(|(is_table, ..)| *is_table);
-        groups.into_iter().map(|(.., arguments)| arguments).collect()
+        groups.into_iter().map(|(is_table, _, arguments)| (is_table, arguments)).collect()
     }
 
     /// Spreads arguments over an axis: all over the same dim, or else each on its own.
