@@ -210,13 +210,11 @@ fn argument(argument: &snick::PlannedArgument, json: &mut Json) {
         json.key("element_type").string(&argument.element_type.to_string());
         json.key("dims").array(|json| argument.dims.iter().for_each(|dim| json.plain(dim)));
         json.key("is_input").plain(argument.is_input);
-        if let Some(axes) = &argument.axes {
-            json.key("axes").array(|json| {
-                for axes in axes {
-                    json.array(|json| axes.iter().for_each(|axis| json.string(axis)));
-                }
-            });
-        }
+        json.key("axes").array(|json| {
+            for axes in &argument.axes {
+                json.array(|json| axes.iter().for_each(|axis| json.string(axis)));
+            }
+        });
         json.key("bytes").plain(argument.bytes);
     });
 }

@@ -43,14 +43,27 @@ impl Devices {
         dims.iter().enumerate().map(local).fold(1, usize::saturating_mul)
     }
 
-    /// The axes of each dim by name; `None` where only a part of an axis is used.
-    pub(super) fn axes(&self, spread: &Spread) -> Option<Vec<Vec<String>>> {
+    /// The spread without axes of which only a part is used: arguments and results have none.
+    pub(super) fn whole_axes(&self, spread: &Spread) -> Spread {
+        let of_dim = |parts: &Vec<usize>| {
+            let count = |axis: usize, among: &mut dyn Iterator<Item = usize>| {
+                among.filter(|&part| self.parts[part].0 == axis).count()
+            };
+            let is_whole = |part: &usize| {
+                let axis = self.parts[*part].0;
+                count(axis, &mut parts.iter().copied()) == count(axis, &mut (0..self.parts.len()))
+            };
+            parts.iter().copied().take_while(is_whole).collect()
+        };
+        spread.iter().map(of_dim).collect()
+    }
+
+    /// The names of the axes of each dim.
+    pub(super) fn axes(&self, spread: &Spread) -> Vec<Vec<String>> {
         let of_dim = |parts: &Vec<usize>| {
             let mut axes: Vec<usize> = parts.iter().map(|&part| self.parts[part].0).collect();
             axes.dedup();
-            let whole: usize =
-                axes.iter().map(|&axis| self.parts.iter().filter(|part| part.0 == axis).count()).sum();
-            (whole == parts.len()).then(|| axes.iter().map(|&axis| self.names[axis].clone()).collect())
+            axes.into_iter().map(|axis| self.names[axis].clone()).collect()
         };
         spread.iter().map(of_dim).collect()
     }
@@ -83,8 +96,8 @@ mod tests {
         let devices = Devices::of(&"a=4,b=3".parse().unwrap());
         assert_eq!((devices.parts_of("a"), devices.parts_of("b")), (vec![0, 1], vec![2]));
         assert_eq!(devices.elements(&[8, 7], &vec![vec![0, 1], vec![2]]), 6);
-        assert_eq!(devices.axes(&vec![vec![0]]), None);
+        assert_eq!(devices.whole_axes(&vec![vec![2, 0], vec![]]), [vec![2], vec![]]);
         let whole = vec![vec!["a".to_string(), "b".to_string()], vec![]];
-        assert_eq!(devices.axes(&vec![vec![0, 1, 2], vec![]]), Some(whole));
+        assert_eq!(devices.axes(&vec![vec![0, 1, 2], vec![]]), whole);
     }
 }

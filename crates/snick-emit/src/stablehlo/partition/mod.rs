@@ -87,8 +87,8 @@ pub struct Unplanned {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Partition {
-    /// By argument and dim, the axes that it is spread over; `None` where only a part of an axis is used.
-    pub arguments: Vec<Option<Vec<Vec<String>>>>,
+    /// By argument and dim, the axes that it is spread over.
+    pub arguments: Vec<Vec<Vec<String>>>,
     /// By argument, the bytes that each device holds.
     pub argument_bytes: Vec<u64>,
     /// The bytes of the results that each device holds.
@@ -130,6 +130,9 @@ impl Program {
             }
         }
         placement.propagate();
+        for &value in &self.arguments {
+            placement.spreads[value] = devices.whole_axes(&placement.spreads[value]);
+        }
         let is_used = self.used();
         let (transfers, unplanned) = transfers::of(&placement, &is_used);
         let local =

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::devices::{Devices, Spread};
 use super::program::Program;
-use super::propagate::{Placement, Shape, joined, project};
+use super::propagate::{Placement, Projected, Shape, joined, project};
 use super::rule::{FactorKind, Rule};
 use super::{Collective, Transfer, Unplanned};
 
@@ -30,6 +30,14 @@ pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec
             Err(reason) => {
                 unplanned.push(Unplanned { value: name(), operation: operation.op.clone(), reason });
             }
+        }
+    }
+    for &value in &placement.program.results {
+        let whole = placement.devices.whole_axes(&placement.spreads[value]);
+        let step = transition(placement.program, value, &placement.spreads[value], &whole, placement.devices);
+        if let Ok(Some((collective, devices, bytes))) = step {
+            let value = placement.program.values[value].name.clone();
+            transfers.push(Transfer { value, operation: "return".into(), collective, devices, bytes });
         }
     }
     (transfers, unplanned)
@@ -127,12 +135,43 @@ fn computed_as(
             FactorKind::Reduction | FactorKind::Lookup => {
                 let longest = of_operands().max_by_key(|parts| parts.len());
                 let free = longest.into_iter().flatten().take_while(|part| !taken.contains(part));
-                parts[factor] = free.copied().collect();
+                let free: Vec<usize> = free.copied().collect();
+                if !gathers_instead(placement, shape, &projected, values, factor, &free) {
+                    parts[factor] = free;
+                }
             }
             _ => {}
         }
     }
     Ok(parts)
+}
+
+/// Whether a product of which one operand alone is spread along a sum gathers that operand: it is not larger than the
+/// result, which would have to be summed.
+fn gathers_instead(
+    placement: &Placement,
+    shape: &Shape,
+    projected: &[Projected],
+    values: &[usize],
+    factor: usize,
+    parts: &[usize],
+) -> bool {
+    let places = &shape.rule.factors[factor].places;
+    let is_spread = |tensor: usize| {
+        !placement.program.constant[values[tensor]] && projected[tensor].parts[factor].starts_with(parts)
+    };
+    let (&[(a, _), (b, _)], Some(&result)) = (places.as_slice(), values.last()) else { return false };
+    let spread = match (is_spread(a), is_spread(b)) {
+        _ if parts.is_empty() => return false,
+        (true, false) => a,
+        (false, true) => b,
+        _ => return false,
+    };
+    let bytes =
+        |value: usize, spread: &Spread| local_bytes(placement.program, value, spread, placement.devices);
+    let mut gathered = placement.spreads[values[spread]].clone();
+    gathered.iter_mut().for_each(|own| own.retain(|part| !parts.contains(part)));
+    bytes(values[spread], &gathered) <= bytes(result, &placement.spreads[result])
 }
 
 pub(super) fn local_bytes(program: &Program, value: usize, spread: &Spread, devices: &Devices) -> u64 {

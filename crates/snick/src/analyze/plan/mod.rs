@@ -69,8 +69,8 @@ pub struct PlannedArgument {
     pub dims: Vec<usize>,
     /// Whether whoever calls the module gives it; others are weights.
     pub is_input: bool,
-    /// For each dim, the axes that it is spread over; `None` where a dim is spread over a part of an axis.
-    pub axes: Option<Vec<Vec<String>>>,
+    /// For each dim, the axes that it is spread over.
+    pub axes: Vec<Vec<String>>,
     /// The bytes of its part.
     pub bytes: u64,
 }

@@ -94,9 +94,7 @@ struct Cost {
 impl Cost {
     fn of(partition: &Partition) -> Self {
         let argument_bytes = partition.argument_bytes.iter().sum();
-        let is_spread = |axes: &Option<Vec<Vec<String>>>| {
-            axes.as_ref().is_none_or(|axes| axes.iter().any(|axes| !axes.is_empty()))
-        };
+        let is_spread = |axes: &Vec<Vec<String>>| axes.iter().any(|axes| !axes.is_empty());
         Self {
             argument_bytes,
             device_bytes: argument_bytes + partition.peak_bytes,
