@@ -140,7 +140,7 @@ fn as_text(plan: &ModelPlan) -> String {
     for (count, transfer) in counted(plan) {
         let _ = writeln!(
             text,
-            "  {count} x {} in an {} of {} devices, as for {} {}",
+            "  {count} x {} in {} of {} devices, as for {} {}",
             bytes_text(transfer.bytes),
             transfer.collective.name(),
             transfer.devices,

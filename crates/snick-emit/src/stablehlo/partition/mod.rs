@@ -2,9 +2,10 @@
 //! rules are those of Shardy and of XLA's partitioner; where they are not known here, the operation is named.
 //!
 //! Bytes are counted for rings of `g` devices, in which each device sends `2 (g - 1) / g` of what is summed, and
-//! `(g - 1) / g` of what is gathered or exchanged.
+//! `(g - 1) / g` of what is gathered or exchanged; in a permutation of devices it sends all.
 
 mod devices;
+mod halo;
 mod memory;
 mod program;
 mod propagate;
@@ -42,6 +43,8 @@ pub enum Collective {
     AllGather,
     /// Each gets a part of what each other holds.
     AllToAll,
+    /// Each sends to one other, or to none.
+    CollectivePermute,
 }
 
 impl Collective {
@@ -51,6 +54,7 @@ impl Collective {
             Self::AllReduce => "all-reduce",
             Self::AllGather => "all-gather",
             Self::AllToAll => "all-to-all",
+            Self::CollectivePermute => "collective-permute",
         }
     }
 }

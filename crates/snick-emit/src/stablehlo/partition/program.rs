@@ -55,6 +55,19 @@ impl Operation {
         rest[..end].parse().ok()
     }
 
+    /// The first element of each dim, and the step, of a slice: `[0:4, 1:9:2]`.
+    pub(super) fn ranges(&self) -> Option<Vec<(usize, usize)>> {
+        let (_, rest) = self.text.split_once('[')?;
+        let (ranges, _) = rest.split_once(']')?;
+        let parse = |number: Option<&str>| number.map_or(Some(1), |number| number.trim().parse().ok());
+        let range = |text: &str| {
+            let mut parts = text.split(':');
+            let start = parts.next()?.trim().parse().ok()?;
+            Some((start, parse(parts.nth(1))?))
+        };
+        ranges.split(',').filter(|range| !range.trim().is_empty()).map(range).collect()
+    }
+
     fn behind(&self, word: &str) -> Option<&str> {
         let pattern = format!("{word} = ");
         let mut places = self.text.match_indices(&pattern).map(|(at, _)| at);
@@ -259,5 +272,7 @@ mod tests {
         assert_eq!(operation.lists("contracting_dims"), Some([vec![2], vec![3, 4]]));
         assert_eq!(operation.list("batching_dims"), Some(vec![0]));
         assert_eq!(operation.list("dims"), None);
+        let text = "%y = stablehlo.slice %x [0:8, 3:9:2] : (tensor<8x9xf32>) -> tensor<8x3xf32>".to_string();
+        assert_eq!(Operation { text, ..operation }.ranges(), Some(vec![(0, 1), (3, 2)]));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::devices::{Devices, Spread};
+use super::halo::Slice;
 use super::program::Program;
 use super::propagate::{Placement, Projected, Shape, joined, project};
 use super::rule::{FactorKind, Rule};
@@ -79,6 +80,7 @@ fn of_operation(
         let step = transition(program, value, &placement.spreads[value], &want, devices)?;
         steps.extend(step.filter(|_| moved.insert((value, want))));
     }
+    steps.extend(sliced(placement, at, &parts, shape)?);
     let summed: Vec<usize> = (shape.rule.factors.iter().zip(&parts))
         .filter(|(factor, _)| matches!(factor.kind, FactorKind::Reduction | FactorKind::Lookup))
         .flat_map(|(_, parts)| parts.iter().copied())
@@ -129,6 +131,7 @@ fn computed_as(
                 .map(|tensor| &projected[tensor].parts[factor])
         };
         match own.kind {
+            FactorKind::Permutation if is_sliced(placement, shape, values, factor) => {}
             FactorKind::Permutation if of_operands().any(|parts| !parts.is_empty()) => {
                 return Err("parts of it move along a dim that is spread".into());
             }
@@ -144,6 +147,54 @@ fn computed_as(
         }
     }
     Ok(parts)
+}
+
+/// Whether an operation is a slice that is spread alike before and after along a factor.
+fn is_sliced(placement: &Placement, shape: &Shape, values: &[usize], factor: usize) -> bool {
+    let &[x, y] = values else { return false };
+    shape.rule.factors[factor]
+        .places
+        .iter()
+        .all(|&(_, dim)| placement.spreads[x].get(dim) == placement.spreads[y].get(dim))
+}
+
+/// The permutations of a slice along a dim that is spread.
+fn sliced(
+    placement: &Placement,
+    at: usize,
+    parts: &[Vec<usize>],
+    shape: &Shape,
+) -> Result<Option<Step>, String> {
+    let (program, operation) = (placement.program, &placement.program.operations[at]);
+    let mut moving = shape
+        .rule
+        .factors
+        .iter()
+        .zip(parts)
+        .filter(|(factor, parts)| factor.kind == FactorKind::Permutation && !parts.is_empty());
+    let Some((factor, parts)) = moving.next() else { return Ok(None) };
+    let refused = || Err("parts of it move along a dim that is spread".to_string());
+    let (&[x], &[y], None) = (operation.operands.as_slice(), operation.results.as_slice(), moving.next())
+    else {
+        return refused();
+    };
+    let (Some(&(_, dim)), Some(ranges)) = (factor.places.first(), operation.ranges()) else {
+        return refused();
+    };
+    let (&[from, to], Some(&(start, 1))) =
+        (&[x, y].map(|value| program.values[value].dims[dim]), ranges.get(dim))
+    else {
+        return refused();
+    };
+    if operation.op != "slice" {
+        return refused();
+    }
+    let devices = placement.devices.count(parts);
+    let slice = Slice { devices, from: from / devices, to: to / devices, start };
+    let width: usize = slice.widths().iter().sum();
+    let own = local_bytes(program, y, &placement.spreads[y], placement.devices);
+    let bytes = own / (slice.to.max(1) as u64) * width as u64;
+    Ok((width > 0).then_some((Collective::CollectivePermute, devices, bytes)))
 }
 
 /// Whether a product of which one operand alone is spread along a sum gathers that operand: it is not larger than the
