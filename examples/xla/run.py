@@ -6,7 +6,7 @@
 
 Each process maps the .bin and copies only the parts that its devices hold. `--plan` prints what XLA says of memory and
 communication, and runs nothing. Where a batch is smaller than the module's, the rest of dim 0 is padded with its last
-row, and outputs of that size are cut. Tested with jax 0.10.2; only XLA's own client is used, nothing is traced.
+row, and outputs of that size are cut. Tested with jax 0.9.2 and 0.10.2; only XLA's own client is used, nothing is traced.
 """
 import argparse
 import json

@@ -11,12 +11,14 @@
 //! # Ok::<(), snick_onnx::WireError>(())
 //! ```
 
+mod device;
 mod element_type;
 mod message;
 
 use bytes::{Buf, Bytes};
 use prost::Message;
 
+pub use device::*;
 pub use element_type::{from_number, is_type_number, to_number};
 pub use message::*;
 

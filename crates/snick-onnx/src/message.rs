@@ -5,6 +5,8 @@
 use bytes::Bytes;
 use prost::{Message, Oneof};
 
+use crate::device::{DeviceConfiguration, NodeDeviceConfiguration};
+
 /// A model file.
 #[derive(Clone, PartialEq, Message)]
 pub struct Model {
@@ -23,6 +25,9 @@ pub struct Model {
     /// Functions that nodes may call.
     #[prost(message, repeated, tag = "25")]
     pub functions: Vec<Function>,
+    /// Groups of devices that nodes may be spread over.
+    #[prost(message, repeated, tag = "26")]
+    pub configuration: Vec<DeviceConfiguration>,
 }
 
 /// An operator set by domain and version.
@@ -86,6 +91,9 @@ pub struct Node {
     /// The overload of the function.
     #[prost(string, tag = "8")]
     pub overload: String,
+    /// How it is spread over devices.
+    #[prost(message, repeated, tag = "10")]
+    pub device_configurations: Vec<NodeDeviceConfiguration>,
 }
 
 /// An attribute: one of its value fields is set.

@@ -5,6 +5,7 @@ mod cli;
 mod explain;
 mod many;
 mod pictures;
+mod plan;
 mod report;
 mod stablehlo_folder;
 

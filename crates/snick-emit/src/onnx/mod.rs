@@ -8,6 +8,7 @@
 mod axes;
 mod bodies;
 mod detection;
+mod devices;
 mod elementwise;
 mod emitter;
 mod indexing;
@@ -68,7 +69,8 @@ fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFile
         };
         written.map_err(|error| writer.refusals.located(&graph, id, error))?;
     }
-    let (model, data) = writer.finish(data_name, max_embedded);
+    let (mut model, data) = writer.finish(data_name, max_embedded);
+    devices::add(&graph, &mut model);
     Ok(OnnxFiles { model: snick_onnx::encode(&model), data })
 }
 

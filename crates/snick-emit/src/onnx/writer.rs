@@ -76,7 +76,7 @@ impl Writer {
             producer_name: "snick".into(),
             graph: Some(self.graph),
             opset_import: vec![onnx::OperatorSet { domain: String::new(), version: Some(OPSET) }],
-            functions: Vec::new(),
+            ..onnx::Model::default()
         }
     }
 

@@ -9,6 +9,7 @@
 mod attribute;
 mod bodies;
 mod builder;
+mod devices;
 mod external;
 mod free_names;
 mod function;

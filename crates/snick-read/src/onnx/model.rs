@@ -6,6 +6,7 @@ use bytes::Bytes;
 use snick_ir::{Monitor, Registry};
 use snick_tensor::Storage;
 
+use super::devices;
 use super::external::ExternalFiles;
 use super::network::Network;
 use super::opsets::{functions, opsets};
@@ -48,5 +49,6 @@ pub(crate) fn read_with(
     let tensors = Tensors::new(file, external);
     let mut network = Network::new(source, &tensors, functions(&model), ops, monitor);
     network.read(main, &opsets).map_err(error)?;
+    network.graph.info.extend(devices::info(&model, main));
     Ok(network.finish())
 }
