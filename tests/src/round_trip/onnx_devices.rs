@@ -24,7 +24,8 @@ fn model() -> onnx::Model {
     let size = |value| onnx::Dim { value: Some(value) };
     let dims = vec![size(onnx::DimValue::Value(8)), size(onnx::DimValue::Param("N".into()))];
     let ty = onnx::TensorType { elem_type: 1, shape: Some(onnx::Shape { dim: dims }) };
-    let value = |name: &str| onnx::ValueInfo { name: name.into(), ty: Some(onnx::Type { tensor: Some(ty.clone()) }) };
+    let value =
+        |name: &str| onnx::ValueInfo { name: name.into(), ty: Some(onnx::Type { tensor: Some(ty.clone()) }) };
     let node = onnx::Node {
         input: vec!["x".into()],
         output: vec!["y".into()],
@@ -44,7 +45,11 @@ fn model() -> onnx::Model {
         ir_version: Some(11),
         graph: Some(graph),
         opset_import: vec![onnx::OperatorSet { domain: String::new(), version: Some(21) }],
-        configuration: vec![onnx::DeviceConfiguration { name: "four".into(), num_devices: 4, device: devices }],
+        configuration: vec![onnx::DeviceConfiguration {
+            name: "four".into(),
+            num_devices: 4,
+            device: devices,
+        }],
         ..onnx::Model::default()
     }
 }
@@ -60,7 +65,8 @@ fn device_configurations_are_kept() {
     let mut read = snick_read::onnx::read(&Storage::heap(onnx::encode(&model)), None, "g.onnx").unwrap();
     assert_eq!(snick_ir::infer(&mut read.graph), []);
     // The text form keeps them, too, and so does the canonical form.
-    let mut parsed = snick_ir::text::parse(&snick_ir::text::print(&read.graph, Default::default()), None).unwrap();
+    let mut parsed =
+        snick_ir::text::parse(&snick_ir::text::print(&read.graph, Default::default()), None).unwrap();
     assert_eq!(snick_ir::infer(&mut parsed), []);
     snick_pass::canonicalise(&mut read.graph, &Default::default());
     for graph in [&read.graph, &parsed] {

@@ -61,7 +61,10 @@ fn memory_decides() {
 fn given_meshes_and_rules_are_followed() {
     let (_, plan) = planned(&["--shape", "x[8,16]", "--mesh", "m=2", "--shard", "x[_,m]"]);
     // A sum of products along what only x is cut along: x is smaller than the sum, and gathered.
-    assert!(plan.contains(&format!("\"collective\":\"all-gather\",\"devices\":2,\"bytes\":{}", 8 * ROW / 2)), "{plan}");
+    assert!(
+        plan.contains(&format!("\"collective\":\"all-gather\",\"devices\":2,\"bytes\":{}", 8 * ROW / 2)),
+        "{plan}"
+    );
     for (more, message) in [
         (&["--shape", "x[8,16]", "--mesh", "m=2", "--devices", "3"][..], "--devices says 3"),
         (&["--shape", "x[8,16]", "--mesh", "m=3", "--shard", "x[m]"], "m=3 does not divide dim 0 of `x`"),

@@ -1,13 +1,16 @@
 //! What a device holds: the values that live together at the worst moment. Values are freed after their last use; what
 //! only gives elements another place or repeats them is a view; an element-wise operation writes over an operand of its
-//! size that nobody else needs.
+//! size that nobody else needs. Results have memory of their own from the beginning, and sums over devices are not made in
+//! place.
 
+use super::program::Program;
 use super::propagate::Placement;
 use super::rule::is_elementwise;
 use super::transfers::local_bytes;
 
-/// The bytes of the values that are computed and live together at the worst moment, arguments aside.
-pub(super) fn peak(placement: &Placement, is_used: &[bool]) -> u64 {
+/// The bytes of the values that are computed and live together at the worst moment, arguments aside; by operation, whether
+/// devices sum what it gives.
+pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) -> u64 {
     let program = placement.program;
     let count = program.values.len();
     // The buffer of each value, and of each buffer its bytes and how many uses are left.
@@ -18,8 +21,13 @@ pub(super) fn peak(placement: &Placement, is_used: &[bool]) -> u64 {
         || program.operations.iter().zip(is_used).filter(|(_, used)| **used).map(|(operation, _)| operation);
     used().flat_map(|operation| &operation.operands).for_each(|&value| uses[value] += 1);
     program.results.iter().for_each(|&value| uses[value] += 1);
-    let (mut alive, mut worst) = (0_u64, 0_u64);
-    for operation in used().filter(|operation| !operation.is_constant) {
+    let is_kept = kept(program);
+    let results = program.results.iter();
+    let results: u64 =
+        results.map(|&value| local_bytes(program, value, &placement.spreads[value], placement.devices)).sum();
+    let (mut alive, mut worst) = (results, results);
+    let operations = program.operations.iter().enumerate();
+    for (at, operation) in operations.filter(|(at, operation)| is_used[*at] && !operation.is_constant) {
         for &value in &operation.results {
             let bytes = local_bytes(program, value, &placement.spreads[value], placement.devices);
             let first = operation.operands.iter().copied().find(|&operand| !program.constant[operand]);
@@ -31,11 +39,18 @@ pub(super) fn peak(placement: &Placement, is_used: &[bool]) -> u64 {
                 }
                 _ => None,
             };
-            let buffer = reused.unwrap_or_else(|| {
-                alive += bytes;
-                buffers.push((bytes, 0));
-                Some(buffers.len() - 1)
-            });
+            let buffer = match reused {
+                _ if is_kept[value] => None,
+                Some(buffer) => buffer,
+                None => {
+                    alive += bytes;
+                    buffers.push((bytes, 0));
+                    Some(buffers.len() - 1)
+                }
+            };
+            if is_summed[at] {
+                worst = worst.max(alive + bytes);
+            }
             buffer_of[value] = buffer;
             if let Some(buffer) = buffer {
                 buffers[buffer].1 += uses[value];
@@ -53,4 +68,16 @@ pub(super) fn peak(placement: &Placement, is_used: &[bool]) -> u64 {
         }
     }
     worst
+}
+
+/// By value, whether it is a result, or one is a view of it.
+fn kept(program: &Program) -> Vec<bool> {
+    let mut kept = vec![false; program.values.len()];
+    program.results.iter().for_each(|&value| kept[value] = true);
+    for operation in program.operations.iter().rev().filter(|operation| operation.op == "reshape") {
+        if operation.results.iter().any(|&value| kept[value]) {
+            operation.operands.iter().for_each(|&value| kept[value] = true);
+        }
+    }
+    kept
 }

@@ -13,6 +13,8 @@ mod reshape;
 mod rule;
 mod transfers;
 
+use std::collections::HashSet;
+
 use self::devices::{Devices, Spread};
 pub use self::program::Program;
 use self::propagate::{Placement, Shape};
@@ -139,13 +141,18 @@ impl Program {
         }
         let is_used = self.used();
         let (transfers, unplanned) = transfers::of(&placement, &is_used);
+        let sums = transfers.iter().filter(|transfer| transfer.collective == Collective::AllReduce);
+        let summed: HashSet<&str> = sums.map(|transfer| transfer.value.as_str()).collect();
+        let is_of = |value: &ValueId| summed.contains(self.values[*value].name.as_str());
+        let is_summed: Vec<bool> =
+            self.operations.iter().map(|operation| operation.results.iter().any(is_of)).collect();
         let local =
             |value: &ValueId| transfers::local_bytes(self, *value, &placement.spreads[*value], &devices);
         Partition {
             arguments: self.arguments.iter().map(|&value| devices.axes(&placement.spreads[value])).collect(),
             argument_bytes: self.arguments.iter().map(local).collect(),
             result_bytes: self.results.iter().map(local).sum(),
-            peak_bytes: memory::peak(&placement, &is_used),
+            peak_bytes: memory::peak(&placement, &is_used, &is_summed),
             transfers,
             unplanned,
         }
