@@ -3,6 +3,5 @@
 mod control_flow;
 mod directml;
 mod onnx;
-mod onnx_devices;
 mod text;
 mod unknown_ranks;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod cli;
+mod devices;
 mod explain;
 mod many;
 mod pictures;

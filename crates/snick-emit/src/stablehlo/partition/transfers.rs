@@ -136,6 +136,12 @@ fn computed_as(
                 return Err("parts of it move along a dim that is spread".into());
             }
             FactorKind::Reduction | FactorKind::Lookup => {
+                let is_shared = of_operands().count() > 1 && of_operands().all(|parts| !parts.is_empty());
+                if is_shared && of_operands().flatten().any(|part| taken.contains(part)) {
+                    return Err(
+                        "its result is to be spread over the axis that its operands are summed along".into(),
+                    );
+                }
                 let longest = of_operands().max_by_key(|parts| parts.len());
                 let free = longest.into_iter().flatten().take_while(|part| !taken.contains(part));
                 let free: Vec<usize> = free.copied().collect();
