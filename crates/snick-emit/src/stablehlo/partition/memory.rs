@@ -3,9 +3,9 @@
 //! size that nobody else needs. Results have memory of their own from the beginning, and sums over devices are not made in
 //! place.
 
+use super::elementwise::is_elementwise;
 use super::program::Program;
 use super::propagate::Placement;
-use super::rule::is_elementwise;
 use super::transfers::local_bytes;
 
 /// The bytes of the values that are computed and live together at the worst moment, arguments aside; by operation, whether

@@ -5,6 +5,8 @@
 //! `(g - 1) / g` of what is gathered or exchanged; in a permutation of devices it sends all.
 
 mod devices;
+mod elementwise;
+mod factors;
 mod halo;
 mod memory;
 mod program;

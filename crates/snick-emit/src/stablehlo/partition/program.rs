@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::elementwise::is_elementwise;
 use super::{PartitionError, ValueId};
 use crate::stablehlo::module::Module;
 
@@ -216,8 +217,7 @@ fn operation(text: &str, reading: &mut Reading) -> Result<Operation, PartitionEr
 
 /// Whether an operation on constants is repeated for each use, so that uses do not bind one another.
 fn spreads_constants(op: &str) -> bool {
-    super::rule::is_elementwise(op)
-        || matches!(op, "broadcast_in_dim" | "reshape" | "transpose" | "slice" | "convert")
+    is_elementwise(op) || matches!(op, "broadcast_in_dim" | "reshape" | "transpose" | "slice" | "convert")
 }
 
 /// `tensor<..>` and so on, without what is between them.

@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::devices::{Devices, Spread};
+use super::elementwise::is_elementwise;
+use super::factors::{FactorKind, Rule};
 use super::program::Program;
-use super::rule::{FactorKind, Rule, is_elementwise};
 
 /// Which tensors of an operation others follow.
 #[derive(Copy, Clone, PartialEq, Eq)]

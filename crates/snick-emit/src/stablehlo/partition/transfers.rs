@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::devices::{Devices, Spread};
+use super::factors::{FactorKind, Rule};
 use super::halo::Slice;
 use super::program::Program;
 use super::propagate::{Placement, Projected, Shape, joined, project};
-use super::rule::{FactorKind, Rule};
 use super::{Collective, Transfer, Unplanned};
 
 /// The collectives of all operations, and the operations that nothing can be said of.
