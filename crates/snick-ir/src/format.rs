@@ -1,6 +1,10 @@
 //! The file formats of models: one list for readers, writers, and the texts that name them.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
+
+/// The versions of OpenVINO IR that are read and written.
+pub const IR_VERSIONS: RangeInclusive<u32> = 10..=11;
 
 /// A file format of models.
 ///

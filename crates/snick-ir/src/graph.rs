@@ -8,7 +8,6 @@ mod execution;
 mod node;
 
 use std::collections::HashSet;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use petgraph::Direction::{Incoming, Outgoing};
@@ -39,9 +38,6 @@ impl Wire {
     }
 }
 
-/// The versions of OpenVINO IR that are read and written.
-pub const IR_VERSIONS: RangeInclusive<u32> = 10..=11;
-
 /// A model or a sub-graph body.
 ///
 /// ```
@@ -62,7 +58,7 @@ pub struct Graph {
     pub name: String,
     /// The path of the file as given, for messages.
     pub source: String,
-    /// IR version of the file it was read from, one of [`IR_VERSIONS`].
+    /// IR version of the file it was read from, one of [`IR_VERSIONS`](crate::IR_VERSIONS).
     pub ir_version: Option<u32>,
     /// `rt_info`, `meta_data` and other metadata of the model.
     pub info: Vec<Info>,

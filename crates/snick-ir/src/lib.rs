@@ -59,8 +59,8 @@ pub use edit_distance::edit_distance;
 pub use error::{Located, OpError};
 pub use fact::{Fact, Facts, Known};
 pub use float_bounds::{FloatBounds, Ratio};
-pub use format::Format;
-pub use graph::{Declared, Details, Graph, IR_VERSIONS, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
+pub use format::{Format, IR_VERSIONS};
+pub use graph::{Declared, Details, Graph, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
 pub use infer::{
     Condition, Conditions, Dependencies, EmptyAxes, GIVEN_UP, Infer, IntegerRole, NO_EXPRESSION,
     NO_RULE_FOR_RANK, Part, ValuePart, conditions, infer, infer_with, normalize_axes, normalize_axis,

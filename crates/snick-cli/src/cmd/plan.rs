@@ -41,14 +41,14 @@ pub struct Options {
 impl Options {
     fn plan(&self) -> Result<PlanOptions, Failure> {
         let devices = self.devices.and_then(|devices| usize::try_from(devices).ok());
-        if let (Some(mesh), Some(devices)) = (&self.mesh, devices) {
-            if mesh.devices() != devices {
-                let message = format!(
-                    "--mesh {mesh} has {} devices, --devices says {devices}; leave one of them out",
-                    mesh.devices()
-                );
-                return Err(Failure::usage(message));
-            }
+        if let (Some(mesh), Some(devices)) = (&self.mesh, devices)
+            && mesh.devices() != devices
+        {
+            let message = format!(
+                "--mesh {mesh} has {} devices, --devices says {devices}; leave one of them out",
+                mesh.devices()
+            );
+            return Err(Failure::usage(message));
         }
         let mut options = PlanOptions::new(devices.unwrap_or(1)).precision(self.precision.into());
         options.memory = self.memory.map(|memory| memory as u64);

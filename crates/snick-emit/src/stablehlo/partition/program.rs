@@ -190,7 +190,7 @@ fn operation(text: &str, reading: &mut Reading) -> Result<Operation, PartitionEr
     let (name, count) =
         given.split_once(':').map_or((given, None), |(name, count)| (name, count.parse::<usize>().ok()));
     let first_line = text.lines().next().unwrap_or_default();
-    let op = first_line.split(|c: char| c == ' ' || c == '(').next().unwrap_or_default();
+    let op = first_line.split([' ', '(']).next().unwrap_or_default();
     let op = op.trim_matches('"').trim_start_matches("stablehlo.").to_string();
     // A loop has its types behind its head, others at their end.
     let signed = if op == "while" { first_line } else { text };
@@ -222,7 +222,7 @@ fn spreads_constants(op: &str) -> bool {
 
 /// `tensor<..>` and so on, without what is between them.
 fn types(signature: &str) -> Vec<&str> {
-    let inner = |part: &'_ str| part.find('>').map(|end| end);
+    let inner = |part: &'_ str| part.find('>');
     signature.split("tensor<").skip(1).filter_map(|part| inner(part).map(|end| &part[..end])).collect()
 }
 
