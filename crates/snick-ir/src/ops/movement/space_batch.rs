@@ -9,7 +9,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
     /// Blocks of the spatial axes moved to the batch. Inputs: data, a block size an axis, and the padding at the begin and
-    /// at the end of each axis. Axis 0 is the batch: its block is 1.
+    /// at the end of each axis. Axis 0 is the batch, whose block is 1; what pads it counts, as in OpenVINO's runs.
     #[op("SpaceToBatch", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct SpaceToBatch;
 }
@@ -81,15 +81,15 @@ impl Direction {
             data.iter().zip(&blocks).zip(&begins).zip(&ends).enumerate()
         {
             let edges = cx.add(begin, end);
-            dims.push(match (axis, self == Self::ToBatch) {
-                (0, true) => cx.mul(dim, &volume),
-                (0, false) => divided(cx, dim, &volume),
-                (_, true) => {
+            dims.push(match self {
+                Self::ToBatch => {
                     let padded = cx.add(dim, &edges);
-                    divided(cx, &padded, block)
+                    let count = divided(cx, &padded, block);
+                    if axis == 0 { cx.mul(&count, &volume) } else { count }
                 }
-                (_, false) => {
-                    let whole = cx.mul(dim, block);
+                Self::ToSpace => {
+                    let count = if axis == 0 { divided(cx, dim, &volume) } else { dim.clone() };
+                    let whole = cx.mul(&count, block);
                     let cropped = cx.sub(&whole, &edges);
                     let interval = cx.interval(&cropped);
                     let dim = cx.as_dim(&cropped);
