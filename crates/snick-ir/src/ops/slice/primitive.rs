@@ -230,6 +230,10 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         return Ok(known);
     }
     let Some(both) = range.meet(interval) else {
+        // Such a start fails when the slice runs, which it may never do.
+        if !is_len {
+            return Ok(cx.unknown(interval));
+        }
         return Err(OpError::conflict(
             format!("operand {input} is {{}}, its interval {{}}"),
             range,

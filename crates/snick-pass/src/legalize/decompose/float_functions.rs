@@ -1,7 +1,8 @@
-//! Functions of floats, applied to integers: computed in f64, rounded to even and converted back.
+//! Functions of floats, applied to integers: computed in f64, rounded to even and converted back; NaN becomes the least
+//! number of the type.
 
 use snick_ir::Op;
-use snick_ir::ops::{Round, elementwise::clamp::Clamp};
+use snick_ir::ops::{IsNaN, Round, elementwise::clamp::Clamp};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::UnaryOp;
@@ -12,14 +13,16 @@ pub(crate) const RULE: Rule = Rule::rounding("float-function-of-integers", funct
 
 fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
     use UnaryOp::{Abs, Ceiling, Floor, Negative, Relu, Sign};
+    use UnaryOp::{Acos, Acosh, Asin, Atanh, ErfInv, Log, Sqrt};
     use UnaryOp::{Cos, Erf, HSigmoid, Sigmoid, Sin, SoftSign, Tanh};
     let op = p.node().op().clone();
-    let (has_integer_form, is_within_one) = match &op {
+    let (has_integer_form, is_within_one, is_partial) = match &op {
         Op::Unary(op) => (
             matches!(op.function, Abs | Ceiling | Floor | Negative | Relu | Sign),
             matches!(op.function, Cos | Erf | HSigmoid | Sigmoid | Sin | SoftSign | Tanh),
+            matches!(op.function, Acos | Acosh | Asin | Atanh | ErfInv | Log | Sqrt),
         ),
-        _ => (true, false),
+        _ => (true, false, false),
     };
     if has_integer_form || !is_integer(p)? {
         return Ok(RewriteResult::NoMatch);
@@ -27,7 +30,12 @@ fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
     let x = p.input(0)?;
     let own = p.element_type(x)?;
     let wide = p.convert(x, ElementType::F64)?;
-    let y = p.add_op(op, &[wide])?;
+    let mut y = p.add_op(op, &[wide])?;
+    if let (true, Some((least, _))) = (is_partial, own.integer_range_f64()) {
+        // What a clamp or a conversion makes of NaN differs from one runtime to the next.
+        let is_nan = p.add_op(IsNaN, &[y])?;
+        y = p.select(is_nan, least, y)?;
+    }
     let whole = p.add_op(Round::default(), &[y])?;
     let near = match own.integer_range_f64() {
         // A conversion would wrap what is beyond the type; the function gives the nearest number.
