@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use snick_ir::{Graph, Located, NodeId, Op, Value};
-use snick_tensor::Tensor;
+use snick_ir::{Fact, Graph, Located, NodeId, Op, Value};
 use snick_tensor::kernels::PackedWeights;
+use snick_tensor::{ElementType, Tensor};
 
 use crate::fused_elementwise::FusedLayer;
 use crate::slice_numbers::SliceNumbers;
@@ -20,6 +20,9 @@ pub(crate) struct Step {
     pub(crate) first: usize,
     /// Number of outputs.
     pub(crate) outs: usize,
+    /// Whether inference knew neither type nor rank of an input, but says something of the outputs. An op may compute
+    /// what inference would refuse, so these outputs are checked.
+    pub(crate) is_checked: bool,
 }
 
 /// How a step computes its outputs.
@@ -101,7 +104,8 @@ impl Plan {
             let operands = inputs.into_iter().map(operand).collect();
             let (first, outs) = (first[node.index()], graph.node(node).outs().len());
             let kind = op.map_or(StepKind::Op, StepKind::Specialized);
-            Step { node, kind, operands, first, outs }
+            let is_checked = graph.inputs(node).into_iter().flatten().any(|value| is_open(graph, value));
+            Step { node, kind, operands, first, outs, is_checked }
         });
         let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
         plan.mark_last_uses();
@@ -149,4 +153,10 @@ impl Plan {
             }
         }
     }
+}
+
+/// Whether the type or the rank of a value is unknown.
+fn is_open(graph: &Graph, value: Value) -> bool {
+    let is_open = |fact: &Fact| fact.element_type == ElementType::Dynamic || fact.shape.rank().is_none();
+    graph.fact(value).is_some_and(is_open)
 }

@@ -171,7 +171,7 @@ impl Session {
                 }),
             };
             operands.clear();
-            if let (true, Ok(Some(outputs))) = (options.check_facts, &values)
+            if let (true, Ok(Some(outputs))) = (options.check_facts || step.is_checked, &values)
                 && let Err(error) = self.check(&bindings, node, step.first, outputs)
             {
                 values = Err(error);

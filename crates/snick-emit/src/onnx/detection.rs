@@ -1,6 +1,7 @@
 //! Boxes, regions, and what is read at places between pixels.
 
-use snick_ir::OpError;
+use snick_ir::ops::detection::roi_pooling::RoiPoolingMethod;
+use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
@@ -49,11 +50,11 @@ fn non_max_suppression(e: &mut Emitter) -> Result {
     let scores = inputs[1].clone();
     if e.len() > 2 {
         let most = e.input_i64(2)?;
-        inputs.push(e.reshaped(&most, &[1])?);
-    }
-    for i in 3..e.len().min(5) {
-        let threshold = real(e, i)?;
-        inputs.push(e.reshaped(&threshold, &[1])?);
+        // Thresholds that are missing are 0; in ONNX every score is above one that is missing.
+        let score = if e.len() > 4 { real(e, 4)? } else { e.number(ElementType::F32, 0.0)? };
+        for limit in [most, overlap_limit(e)?, score] {
+            inputs.push(e.reshaped(&limit, &[1])?);
+        }
     }
     let encoding = int("center_point_box", i64::from(e.word("box_encoding")? == "center"));
     let mut rows = e.node("NonMaxSuppression", &inputs, vec![encoding]);
@@ -73,6 +74,22 @@ fn non_max_suppression(e: &mut Emitter) -> Result {
     e.last_port(0, "Cast", &[rows], Emitter::to(target)?)?;
     e.last_port(1, "Concat", &[places, best], vec![int("axis", 1)])?;
     e.last_port(2, "Cast", &[count], Emitter::to(target)?)
+}
+
+/// The IoU above which ONNX drops a box: the layer drops it at its threshold, too, so it is the number before that.
+fn overlap_limit(e: &mut Emitter) -> Result<String> {
+    if e.len() <= 3 {
+        return Err(OpError::unsupported("an IoU threshold of 0"));
+    }
+    match e.known_float(3).map(|threshold| threshold as f32) {
+        Some(threshold) if threshold > 0.0 => e.number(ElementType::F32, f64::from(threshold.next_down())),
+        Some(threshold) => Err(OpError::unsupported(format!("an IoU threshold of {threshold}"))),
+        None => {
+            let threshold = e.cast(e.input(3)?, e.element_type(3)?, ElementType::F32)?;
+            let factor = e.number(ElementType::F32, f64::from(1f32.next_down()))?;
+            Ok(e.node("Mul", &[threshold, factor], vec![]))
+        }
+    }
 }
 
 fn roi_align(e: &mut Emitter) -> Result {
@@ -98,13 +115,13 @@ fn roi_align(e: &mut Emitter) -> Result {
 }
 
 fn roi_pooling(e: &mut Emitter) -> Result {
-    if e.word("method")? == "bilinear" {
+    let Op::RoiPooling(op) = e.node.op() else { return Err(OpError::unsupported("this layer")) };
+    if op.method == RoiPoolingMethod::Bilinear {
         return Err(OpError::unsupported("bilinear pooling of regions"));
     }
-    let size = |new, old| Ok::<_, OpError>(e.attrs.int(new)?.or(e.attrs.int(old)?).unwrap_or(0));
-    let pooled = vec![size("output_size_h", "pooled_h")?, size("output_size_w", "pooled_w")?];
-    let scale = e.attrs.float("spatial_scale")?.unwrap_or(1.0);
-    e.last("MaxRoiPool", &e.inputs(), vec![ints("pooled_shape", pooled), float("spatial_scale", scale)])
+    let pooled = op.pooled_size()?.map(|size| size as i64).to_vec();
+    let attrs = vec![ints("pooled_shape", pooled), float("spatial_scale", op.spatial_scale)];
+    e.last("MaxRoiPool", &e.inputs(), attrs)
 }
 
 /// Strides, dilations and pads of two axes.

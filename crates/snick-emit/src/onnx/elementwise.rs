@@ -1,6 +1,7 @@
 //! Ops on one element at a time, and conversions.
 
 use snick_ir::OpError;
+use snick_ir::ops::PRelu;
 use snick_ir::ops::elementwise::hard_sigmoid::HardSigmoid;
 use snick_ir::ops::elementwise::selu::Selu;
 use snick_tensor::ElementType;
@@ -161,19 +162,18 @@ fn not_equal(e: &mut Emitter) -> Result {
     e.last("Not", &[equal], vec![])
 }
 
-/// A slope of one axis belongs to the channels; ONNX would lay it along the last axis.
+/// A slope of the channels has axes of size 1 behind it; ONNX would lay it along the last axis.
 fn prelu(e: &mut Emitter) -> Result {
     let (x, slope) = (e.input(0)?, e.input(1)?);
     // Old files mix types.
     let mut slope = e.cast(slope, e.element_type(1)?, e.element_type(0)?)?;
-    let single = e.fact(1)?.shape.as_static().is_some_and(|dims| dims.iter().all(|&dim| dim == 1));
     let (rank, slopes) = (e.rank(0)?, e.rank(1)?);
-    if slopes == 1 && rank > 2 && !single {
+    if PRelu::is_by_channel(e.graph.symbols(), &e.fact(0)?.shape, &e.fact(1)?.shape)? {
         let mut sizes = vec![1; rank - 1];
         sizes[0] = -1;
         let sizes = e.vector(&sizes)?;
         slope = e.node("Reshape", &[slope, sizes], vec![]);
-    } else if slopes > rank || (slopes == 1 && rank < 2 && !single) {
+    } else if slopes > rank {
         return Err(OpError::unsupported("a slope of more axes than the data"));
     }
     e.last("PRelu", &[x, slope], vec![])

@@ -83,13 +83,16 @@ fn reverse_sequence(e: &mut Emitter) -> Result {
 /// Backwards along axes that a list names or a mask shows.
 fn reverse(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
-    let axes: Vec<i64> = if e.word("mode")? == "mask" {
+    let mut axes: Vec<i64> = if e.word("mode")? == "mask" {
         let mask = e.fact(1)?.as_tensor().and_then(|mask| mask.cast(ElementType::U8).ok()?.to_i64_vec().ok());
         let mask = mask.ok_or_else(|| OpError::unsupported("a mask known only at run time"))?;
         (0..).zip(mask).filter(|(_, reversed)| *reversed != 0).map(|(axis, _)| axis).collect()
     } else {
         e.fixed(1, "the axes")?
     };
+    // A list may name an axis twice, a Slice may not.
+    axes.sort_unstable();
+    axes.dedup();
     if axes.is_empty() {
         return e.last("Identity", &[x], vec![]);
     }

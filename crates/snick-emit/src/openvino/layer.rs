@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
+use snick_ir::ops::state::read_value::ReadValue;
 use snick_ir::{
     AttrValue, Attrs, Dialect, Graph, Info, Located, NodeId, NodeRef, Op, OpDef, OpError, Output, Value,
 };
@@ -62,6 +63,7 @@ impl Writer {
             // Their maps are elements of their own.
             Op::SubGraph(_) => Attrs::new(),
             Op::Parameter(parameter) => nameless(graph, node.id(), parameter).attrs(),
+            Op::ReadValue(variable) => variable_without_names(graph, node.id(), variable).attrs(),
             op => op.attrs(),
         };
         let extra = node.details().as_ref().map(|details| &details.extra);
@@ -228,6 +230,21 @@ fn nameless(graph: &Graph, id: NodeId, parameter: &Parameter) -> Parameter {
         }
     }
     parameter
+}
+
+/// The variable with the intervals of dims that the format cannot say.
+fn variable_without_names(graph: &Graph, id: NodeId, variable: &ReadValue) -> ReadValue {
+    let mut variable = variable.clone();
+    let inferred = graph.fact(Value { node: id, port: 0 }).and_then(|fact| fact.shape.dims());
+    if let Some(ShapeSpec::Dims(dims)) = &mut variable.variable_shape {
+        for (axis, dim) in dims.iter_mut().enumerate().filter(|(_, dim)| !matches!(dim, DimSpec::Interval(_)))
+        {
+            let expr = inferred.and_then(|dims| dims.get(axis));
+            let interval = expr.map_or(Interval::DIM, |expr| graph.symbols().interval(expr));
+            *dim = DimSpec::Interval(interval);
+        }
+    }
+    variable
 }
 
 /// The number of an input port.

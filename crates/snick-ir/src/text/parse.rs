@@ -114,8 +114,13 @@ impl<'t> Parser<'t> {
         let mut op = None;
         let at_type = |e: OpError| ParseError { loc, message: format!("{op_type}: {e}") };
         if constant {
-            let name = ops::find(dialect, &op_type).map_or(Ok(()), |entry| entry.name.check(&version));
-            name.map_err(at_type)?;
+            let name = ops::find(dialect, &op_type).map(|entry| entry.name);
+            name.map_or(Ok(()), |name| name.check(&version)).map_err(at_type)?;
+            if name.is_some_and(|name| name.defining_opset(&version).is_none()) {
+                let message =
+                    format!("{op_type} of `{version}` is not an operation; write `opaque {op_type}-...`");
+                return Err(ParseError { loc, message });
+            }
             op = Some(Op::Const(self.constant()?));
         } else {
             if self.eat('(')? {

@@ -84,7 +84,8 @@ impl Runs {
             let different =
                 want.len() != got.len() || !want.iter().zip(&got).all(|(w, g)| is_same(w, g, how));
             if different {
-                let detail = format!("of {inputs:?}\nexpected {want:?}\nbut got  {got:?}");
+                let place = want.iter().zip(&got).enumerate().find_map(first_difference).unwrap_or_default();
+                let detail = format!("of {inputs:?}\nexpected {want:?}\nbut got  {got:?}{place}");
                 return Err(Finding::of(oracle, detail, graph));
             }
         }
@@ -154,6 +155,13 @@ fn run(session: &Session, inputs: &[Tensor], check_facts: bool) -> Result<Vec<Te
         Err(error) if error.error.is_limit() => Err(Failure::Limit),
         Err(error) => Err(Failure::Error(error)),
     }
+}
+
+/// The first element of two outputs, the number of which is given, that is another.
+fn first_difference((number, (want, got)): (usize, (&Tensor, &Tensor))) -> Option<String> {
+    let (a, b) = (want.to_f64_vec().ok()?, got.to_f64_vec().ok()?);
+    let at = a.iter().zip(&b).position(|(a, b)| a.to_bits() != b.to_bits())?;
+    Some(format!("\nfirst in output {number}, element {at}: {} and {}", a[at], b[at]))
 }
 
 fn is_same(want: &Tensor, got: &Tensor, how: Tolerance) -> bool {

@@ -50,7 +50,7 @@ impl InferOp for RoiPooling {
         expect_size(cx, 1, 1, 5)?;
         let regions = common_dim(cx, &[(1, 0)])?;
         let channels = common_dim(cx, &[(0, 1)])?;
-        let [height, width] = self.pooled()?.map(|size| (size as i64).into());
+        let [height, width] = self.pooled_size()?.map(|size| (size as i64).into());
         self.scale()?;
         Ok(Facts::from(Fact::new(element_type, Shape::ranked([regions, channels, height, width]))))
     }
@@ -60,7 +60,7 @@ impl EvalOp for RoiPooling {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, regions] = exactly(inputs)?;
         let maps = FeatureMaps::new(data)?;
-        let pooled = self.pooled()?;
+        let pooled = self.pooled_size()?;
         let scale = self.scale()?;
         let listed = maps.regions(regions)?;
         let [_, channels, height, width] = maps.dims();
@@ -91,7 +91,10 @@ impl EvalOp for RoiPooling {
 
 impl RoiPooling {
     /// Height and width of the output: of the attributes that give them, the last declared one counts.
-    fn pooled(&self) -> Result<[usize; 2], OpError> {
+    ///
+    /// # Errors
+    /// If they are not 1 or more, or a list has other than two numbers.
+    pub fn pooled_size(&self) -> Result<[usize; 2], OpError> {
         let lists = [("`output_roi`", &self.output_roi), ("`output_size`", &self.output_size)];
         let mut lists = lists.into_iter().filter_map(|(name, list)| Some((name, list.as_deref()?)));
         let [height, width] = match lists.find(|(_, list)| !list.is_empty()) {

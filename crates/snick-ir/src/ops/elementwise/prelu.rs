@@ -1,9 +1,10 @@
 //! PReLU-1.
 
-use snick_shape::SymExpr;
+use snick_shape::{Shape, SymExpr, Symbols};
 use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{Dims, Tensor};
 
+use super::domain::Domain;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
@@ -15,6 +16,9 @@ op! {
 
 impl InferOp for PRelu {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        for (port, what) in [(0, "the data"), (1, "the slope")] {
+            Domain::Number.check(what, cx.element_type(port))?;
+        }
         let (data, slope) = (cx.shape(0), cx.shape(1));
         if let (Some(data_dims), Some(slope_dims)) = (data.dims(), slope.dims()) {
             let may_equal = |a: &SymExpr, b: &SymExpr| cx.interval(a).meet(cx.interval(b)).is_some();
@@ -27,6 +31,26 @@ impl InferOp for PRelu {
             }
         }
         Ok(Facts::from(Fact::new(cx.element_type(0), data.clone())))
+    }
+}
+
+impl PRelu {
+    /// Whether a slope belongs to the channels, along axis 1, and is not broadcast along the last axes.
+    ///
+    /// # Errors
+    /// If that depends on sizes known only in a run.
+    pub fn is_by_channel(symbols: &Symbols, data: &Shape, slope: &Shape) -> Result<bool, OpError> {
+        let (Some([.., last]), Some([slopes])) = (data.dims(), slope.dims()) else { return Ok(false) };
+        let Some([_, channels, _, ..]) = data.dims() else { return Ok(false) };
+        let may_equal = |dim: &SymExpr| symbols.interval(dim).meet(symbols.interval(slopes)).is_some();
+        match slopes.as_const() {
+            Some(1) => Ok(false),
+            _ if !may_equal(channels) => Ok(false),
+            count if slopes == channels || (count.is_some() && !may_equal(last)) => Ok(true),
+            _ => Err(OpError::unsupported(
+                "a slope of the channels or of the last axis, which depends on sizes known only in a run",
+            )),
+        }
     }
 }
 
@@ -48,6 +72,8 @@ impl EvalOp for PRelu {
 
 #[cfg(test)]
 mod tests {
+    use snick_shape::{Origin, ShapeSpec};
+
     use super::*;
 
     #[test]
@@ -58,5 +84,24 @@ mod tests {
         assert_eq!(out[0].to_f32_vec().unwrap(), [-2.0, -2.0, -3.0, -3.0]);
         let wrong = Tensor::full(&[3], 1f32).unwrap();
         assert!(PRelu.eval(&[data, wrong]).is_err());
+    }
+
+    #[test]
+    fn sizes_say_which_axis_a_slope_belongs_to() {
+        let mut symbols = Symbols::default();
+        let mut shape = |text: &str| {
+            let spec: ShapeSpec = text.parse().unwrap();
+            spec.instantiate(&mut symbols, Origin::default()).unwrap()
+        };
+        let slopes = [shape("3"), shape("1"), shape("3,1,1")];
+        let data = ["?,3,?", "?,3,3", "2,2..3,4", "2,4,3", "2,2..3,3", "?,?,?", "3", "2,3"].map(&mut shape);
+        let found = |slope: &Shape| {
+            let found = data.iter().map(|data| PRelu::is_by_channel(&symbols, data, slope).ok());
+            found.collect::<Vec<_>>()
+        };
+        let [yes, no] = [Some(true), Some(false)];
+        assert_eq!(found(&slopes[0]), [yes, yes, yes, no, None, None, no, no]);
+        assert_eq!(found(&slopes[1]), [no; 8]);
+        assert_eq!(found(&slopes[2]), [no; 8]);
     }
 }

@@ -20,6 +20,9 @@ op! {
 
 impl InferOp for Eye {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+        if self.output_type == ElementType::String {
+            return Err(OpError::element_type("the output", self.output_type, "a number or boolean"));
+        }
         for i in 0..3 {
             cx.expect_index(i)?;
             cx.expect_one(i)?;

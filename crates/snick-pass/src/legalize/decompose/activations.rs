@@ -3,12 +3,12 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use snick_ir::ops::elementwise::gelu::Approximation;
-use snick_ir::ops::{Elu, HardSigmoid, Selu};
+use snick_ir::ops::{Elu, HardSigmoid, PRelu, Selu};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, Value};
 use snick_tensor::kernels::UnaryOp;
 
-use super::helpers::{Result, in_f32, is_integer, known_size, per_channel};
+use super::helpers::{Result, in_f32, is_integer, per_channel};
 
 pub(crate) const GELU: Rule = Rule::rounding("decompose-gelu", gelu);
 pub(crate) const HARD_SIGMOID: Rule = Rule::rounding("decompose-hard-sigmoid", hard_sigmoid);
@@ -138,7 +138,7 @@ fn prelu(p: &mut Patch) -> Result<RewriteResult> {
     let (rank, element_type) = (p.rank(x)?, p.element_type(x)?);
     // Old files have slopes of another type than the data.
     let mut slope = p.convert(slope, element_type)?;
-    if p.rank(slope)? == 1 && rank > 2 && known_size(p, slope, 0)? != Some(1) {
+    if PRelu::is_by_channel(p.graph().symbols(), &p.fact(x)?.shape, &p.fact(slope)?.shape)? {
         slope = per_channel(p, slope, rank)?;
     }
     let below = p.multiply(x, slope)?;
