@@ -59,6 +59,8 @@ impl HalfPrecision {
         match op {
             op if op.has(OpTraits::MOVES_ELEMENTS) => None,
             op if op.has(OpTraits::BOUNDARY) => Some(declared),
+            // What is rounded twice may differ from what is rounded once by a whole step of a small type.
+            Op::Convert(op) if is_small_float(op.destination_type) => Some(declared),
             _ => Some(ElementType::F32),
         }
     }
@@ -94,4 +96,9 @@ impl HalfPrecision {
         };
         (first..).zip(values).map(as_declared).collect()
     }
+}
+
+/// Whether a type is of floats of 8 bits or fewer.
+fn is_small_float(element_type: ElementType) -> bool {
+    element_type.is_float() && element_type.bit_width().is_some_and(|bits| bits <= 8)
 }

@@ -13,30 +13,35 @@ pub const COLUMNS: usize = 80;
 
 /// The symbols of inputs that a text is still to declare: each is written with its interval where it stands alone for the
 /// first time.
-pub struct Declarations {
-    open: HashMap<String, Interval>,
+pub struct Declarations<'s> {
+    open: HashMap<&'s str, Interval>,
 }
 
-impl Declarations {
+impl<'s> Declarations<'s> {
     /// None is declared yet.
-    pub fn new(symbols: &[Symbol]) -> Self {
+    pub fn new(symbols: &'s [Symbol]) -> Self {
         let inputs = symbols.iter().filter(|symbol| symbol.kind == BirthKind::Input);
-        Self { open: inputs.map(|symbol| (symbol.name.clone(), symbol.interval)).collect() }
+        Self { open: inputs.map(|symbol| (symbol.name.as_str(), symbol.interval)).collect() }
     }
 
     /// `f32[N,3,H=16..64]`, and where `H` was declared before, `f32[N,3,H]`.
     pub fn kind(&mut self, graph: &Graph, fact: &Fact) -> String {
         let symbols = graph.symbols();
         let Some(dims) = fact.shape().dims() else { return format!("{}[...]", fact.element_type()) };
-        let dim = |dim: &snick::SymExpr| {
-            let text = symbols.display(dim).to_string();
-            match dim.as_symbol().and_then(|_| self.open.remove(&text)) {
-                Some(interval) if interval != Interval::DIM => format!("{text}={interval}"),
-                _ => text,
+        let mut text = format!("{}[", fact.element_type());
+        for (axis, dim) in dims.iter().enumerate() {
+            if axis > 0 {
+                text.push(',');
             }
-        };
-        let dims: Vec<String> = dims.iter().map(dim).collect();
-        format!("{}[{}]", fact.element_type(), dims.join(","))
+            let start = text.len();
+            let _ = write!(text, "{}", symbols.display(dim));
+            let declared = dim.as_symbol().and_then(|_| self.open.remove(&text[start..]));
+            if let Some(interval) = declared.filter(|&interval| interval != Interval::DIM) {
+                let _ = write!(text, "={interval}");
+            }
+        }
+        text.push(']');
+        text
     }
 }
 

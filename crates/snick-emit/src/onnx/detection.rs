@@ -1,12 +1,13 @@
 //! Boxes, regions, and what is read at places between pixels.
 
 use snick_ir::ops::detection::roi_pooling::RoiPoolingMethod;
-use snick_ir::{Op, OpError};
+use snick_ir::OpError;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
+use crate::layer::op;
 
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("Col2Im", Custom(columns_to_image)),
@@ -115,7 +116,7 @@ fn roi_align(e: &mut Emitter) -> Result {
 }
 
 fn roi_pooling(e: &mut Emitter) -> Result {
-    let Op::RoiPooling(op) = e.node.op() else { return Err(OpError::unsupported("this layer")) };
+    let op = op!(e, RoiPooling);
     if op.method == RoiPoolingMethod::Bilinear {
         return Err(OpError::unsupported("bilinear pooling of regions"));
     }

@@ -6,6 +6,7 @@
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::index_inputs::IndexEntry;
 use snick_ir::{Fact, IntOrValue, OpError};
+use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
@@ -58,6 +59,13 @@ fn strided_slice(e: &mut Emitter) -> Result {
     let facts: Vec<&Fact> = (0..e.len()).map(|i| e.fact(i)).collect::<Result<_, _>>()?;
     let unranked = || OpError::unsupported("an ellipsis over an unknown rank");
     let plan = op.plan(&facts)?.ok_or_else(unranked)?;
+    // An index that no size admits would leave an axis of size 0 that Squeeze cannot take.
+    let dims = facts[0].shape.dims().unwrap_or_default();
+    for range in plan.ranges().filter(|range| range.single) {
+        if let Some(dim) = dims.get(range.axis).and_then(SymExpr::as_const) {
+            range.resolve(dim).transpose()?;
+        }
+    }
     let ranges: Vec<[i64; 4]> = plan.ranges().map(onnx_range).collect::<Result<_, _>>()?;
     // Whole axes are left out.
     let ranges: Vec<[i64; 4]> =
