@@ -1,11 +1,11 @@
-//! How the C library keeps free memory. It adapts to what a program asks for only slowly; a graph is many small
-//! allocations, and the next model asks for as much as the last one.
+//! How the C library keeps free memory: the next model asks for as much as the last one gave back.
 #![allow(unsafe_code, reason = "the standard library has no access to its allocator")]
 
-/// Allocations below this many bytes come from the heap: the most to which the C library raises the threshold by itself.
-const LARGE: libc::c_int = 32 << 20;
+/// Allocations of this many bytes have pages of their own, which grow without a copy and go back at once.
+const LARGE: libc::c_int = 4 << 20;
 
-/// Free memory at the end of the heap that goes back to the system only if it is more: as above.
+/// Free memory at the end of the heap that goes back to the system only if it is more: the most to which the C library
+/// raises this by itself.
 const KEPT: libc::c_int = 64 << 20;
 
 /// The heap grows by this many bytes more than it must. They are resident only once they are used.

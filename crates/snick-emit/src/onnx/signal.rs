@@ -38,6 +38,10 @@ fn dft(e: &mut Emitter, inverse: i64) -> Result {
         3.. => Some(e.fixed(2, "the sizes of the signal")?),
         _ => None,
     };
+    let parts = e.fact(0)?.shape.dims().and_then(|dims| dims.last()?.as_const());
+    if parts != Some(2) {
+        return Err(OpError::unsupported("a signal whose last axis is not known to be 2"));
+    }
     let mut value = e.input(0)?;
     for (i, axis) in axes.iter().enumerate() {
         let axis = snick_ir::normalize_axis(*axis, axis_count)?;

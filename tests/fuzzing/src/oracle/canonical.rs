@@ -3,7 +3,8 @@
 use snick_ir::{Graph, Located, OpError};
 use snick_pass::{RewriteOptions, canonicalise};
 
-use super::run::{Runs, Tolerance};
+use super::compare::Tolerance;
+use super::run::Runs;
 use super::{Finding, inferred};
 use crate::input::limits;
 

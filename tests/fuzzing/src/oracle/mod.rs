@@ -1,6 +1,7 @@
 //! The oracles: what must hold of every graph, however it came to be.
 
 mod canonical;
+mod compare;
 mod run;
 mod text;
 mod written;

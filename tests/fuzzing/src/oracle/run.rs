@@ -10,6 +10,7 @@ use snick_shape::SymExpr;
 use snick_tensor::Tensor;
 
 use super::Finding;
+use super::compare::{Tolerance, difference, nudged};
 
 /// Memory of a run.
 pub(crate) const RUN_MEMORY: usize = 1 << 22;
@@ -33,27 +34,20 @@ enum Failure {
 
 /// Runs of a graph that computed all of its outputs: inputs and outputs.
 pub(super) struct Runs {
+    graph: Graph,
     complete: Vec<(Vec<Tensor>, Vec<Tensor>)>,
     /// Whether equal inputs may give other outputs.
     is_random: bool,
 }
 
-/// How outputs are compared.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Tolerance {
-    /// Bit by bit; every NaN equals every other.
-    Exact,
-    /// Floating-point elements may differ by rounding, and what has no elements may have other sizes: those of a loop
-    /// without iterations follow from what is known of its body.
-    Rounding,
-    /// Only element types and dims are compared: what rounds before it is an index may end anywhere.
-    Shapes,
-}
-
 impl Runs {
     /// No runs.
     pub(super) fn none() -> Self {
-        Self { complete: Vec::new(), is_random: false }
+        Self::of(Graph::default())
+    }
+
+    fn of(graph: Graph) -> Self {
+        Self { graph, complete: Vec::new(), is_random: false }
     }
 
     /// Another graph with the same inputs and outputs computes the same.
@@ -81,22 +75,25 @@ impl Runs {
                 Err(Failure::Error(error)) => return Err(Finding::of(oracle, error, graph)),
             };
             let how = if self.is_random { Tolerance::Shapes } else { how };
-            let different =
-                want.len() != got.len() || !want.iter().zip(&got).all(|(w, g)| is_same(w, g, how));
-            if different {
-                let place = want.iter().zip(&got).enumerate().find_map(first_difference).unwrap_or_default();
-                let detail = format!("of {inputs:?}\nexpected {want:?}\nbut got  {got:?}{place}");
+            if let Some(place) = difference(want, &got, how, || self.nearby(inputs)) {
+                let detail = format!("of {inputs:?}\nexpected {want:?}\nbut got  {got:?}\n{place}");
                 return Err(Finding::of(oracle, detail, graph));
             }
         }
         Ok(())
+    }
+
+    /// What this graph computes of inputs that are nearly the same.
+    fn nearby(&self, inputs: &[Tensor]) -> Vec<Vec<Tensor>> {
+        let Ok(session) = Session::without_folding(&self.graph) else { return Vec::new() };
+        (1..=4).filter_map(|seed| run(&session, &nudged(inputs, seed), false).ok()).collect()
     }
 }
 
 /// Runs a valid graph, and checks all values against what is inferred where nothing else fails. Facts may follow from
 /// what later layers demand, so a run with an error says nothing.
 pub(super) fn check(graph: &Graph) -> Result<Runs, Finding> {
-    let mut runs = Runs::none();
+    let mut runs = Runs::of(graph.clone());
     let is_random = |id| graph.node(id).op().has(OpTraits::RANDOM);
     runs.is_random = graph.ids().any(is_random) || graph.layers() != graph.len();
     let session = Session::without_folding(graph).map_err(|error| Finding::of("a session", error, graph))?;
@@ -155,32 +152,6 @@ fn run(session: &Session, inputs: &[Tensor], check_facts: bool) -> Result<Vec<Te
         Err(error) if error.error.is_limit() => Err(Failure::Limit),
         Err(error) => Err(Failure::Error(error)),
     }
-}
-
-/// The first element of two outputs, the number of which is given, that is another.
-fn first_difference((number, (want, got)): (usize, (&Tensor, &Tensor))) -> Option<String> {
-    let (a, b) = (want.to_f64_vec().ok()?, got.to_f64_vec().ok()?);
-    let at = a.iter().zip(&b).position(|(a, b)| a.to_bits() != b.to_bits())?;
-    Some(format!("\nfirst in output {number}, element {at}: {} and {}", a[at], b[at]))
-}
-
-fn is_same(want: &Tensor, got: &Tensor, how: Tolerance) -> bool {
-    let are_empty = want.is_empty() && got.is_empty() && want.rank() == got.rank();
-    let same_dims = want.dims() == got.dims() || (how != Tolerance::Exact && are_empty);
-    if want.element_type() != got.element_type() || !same_dims {
-        return false;
-    }
-    if how == Tolerance::Shapes || are_empty || want == got {
-        return true;
-    }
-    let (true, Ok(a), Ok(b)) = (want.element_type().is_float(), want.to_f64_vec(), got.to_f64_vec()) else {
-        return false;
-    };
-    let is_close = |x: f64, y: f64| {
-        let close = || (x - y).abs() <= 1e-4 + 1e-3 * x.abs() || !x.is_finite() || !y.is_finite();
-        x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) || (how == Tolerance::Rounding && close())
-    };
-    a.iter().zip(&b).all(|(&x, &y)| is_close(x, y))
 }
 
 /// Whether elements are only moved and compared, so that what is written is computed in the same order.

@@ -5,7 +5,8 @@ use snick_ir::{Format, Graph, Located, Op, OpError};
 use snick_read::Reader;
 use snick_tensor::{ElementType, TensorError};
 
-use super::run::{Runs, Tolerance, rounds};
+use super::compare::Tolerance;
+use super::run::{Runs, rounds};
 use super::{Finding, inferred};
 
 /// Writes a graph in every format; a refusal names its layer. What reads again must be the same model, if it is valid.

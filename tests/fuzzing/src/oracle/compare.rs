@@ -1,0 +1,120 @@
+//! Whether two runs computed the same.
+
+use snick_tensor::{SplitMix, Tensor};
+
+/// How outputs are compared.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Tolerance {
+    /// Bit by bit; every NaN equals every other.
+    Exact,
+    /// Floating-point elements may differ by rounding, and what has no elements may have other sizes: those of a loop
+    /// without iterations follow from what is known of its body.
+    Rounding,
+    /// Only element types and dims are compared: what rounds before it is an index may end anywhere.
+    Shapes,
+}
+
+/// Relative changes of inputs that are no more than rounding.
+const NUDGE: f64 = 1e-6;
+
+/// Where two runs differ, in words. `nearby` has outputs of the first for inputs that were nudged: where these lie as far
+/// apart, as those of a logarithm of rounding errors do, nothing can be compared.
+pub(super) fn difference(
+    want: &[Tensor],
+    got: &[Tensor],
+    how: Tolerance,
+    nearby: impl FnOnce() -> Vec<Vec<Tensor>>,
+) -> Option<String> {
+    if want.len() != got.len() {
+        return Some(format!("{} outputs, expected {}", got.len(), want.len()));
+    }
+    let is_other = |(want, got): (&Tensor, &Tensor)| !is_same(want, got, how);
+    let number = want.iter().zip(got).position(is_other)?;
+    let (want, got) = (&want[number], &got[number]);
+    let apart = elements_apart(want, got).unwrap_or_default();
+    let at = apart.first().copied().map(|(at, want, got)| format!(", element {at}: {got}, expected {want}"));
+    let place = Some(format!("output {number}{}", at.unwrap_or_default()));
+    if how != Tolerance::Rounding || apart.is_empty() {
+        return place;
+    }
+    let nearby: Vec<Vec<f64>> =
+        nearby().iter().filter_map(|outputs| outputs.get(number)?.to_f64_vec().ok()).collect();
+    let is_sensitive = |&(at, want, got): &(usize, f64, f64)| {
+        let moved = nearby.iter().filter_map(|values| values.get(at)).map(|value| (value - want).abs());
+        moved.into_iter().any(|moved| !moved.is_finite() || moved * 32.0 >= (got - want).abs())
+    };
+    if apart.iter().all(is_sensitive) { None } else { place }
+}
+
+/// The inputs with floating-point elements that differ by rounding.
+pub(super) fn nudged(inputs: &[Tensor], seed: u64) -> Vec<Tensor> {
+    let mut random = SplitMix::new(seed);
+    let mut nudge = |tensor: &Tensor| {
+        // Half a step of a small type would be lost.
+        let step = if tensor.element_type().is_half() { 1e-3 } else { NUDGE };
+        let values = tensor.to_f64_vec().ok()?;
+        let values = values.iter().map(|x| x * (1.0 + step * (2.0 * random.unit() - 1.0))).collect();
+        Tensor::from_vec::<f64>(tensor.dims(), values).ok()?.cast(tensor.element_type()).ok()
+    };
+    let nudge_floats = |tensor: &Tensor| {
+        let is_float = tensor.element_type().is_float();
+        is_float.then(|| nudge(tensor)).flatten().unwrap_or_else(|| tensor.clone())
+    };
+    inputs.iter().map(nudge_floats).collect()
+}
+
+fn is_same(want: &Tensor, got: &Tensor, how: Tolerance) -> bool {
+    let are_empty = want.is_empty() && got.is_empty() && want.rank() == got.rank();
+    let same_dims = want.dims() == got.dims() || (how != Tolerance::Exact && are_empty);
+    if want.element_type() != got.element_type() || !same_dims {
+        return false;
+    }
+    if how == Tolerance::Shapes || are_empty || want == got {
+        return true;
+    }
+    if !want.element_type().is_float() {
+        return false;
+    }
+    let (Ok(a), Ok(b)) = (want.to_f64_vec(), got.to_f64_vec()) else { return false };
+    let is_equal = |x: f64, y: f64| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan());
+    a.iter().zip(&b).all(|(&x, &y)| is_equal(x, y) || (how == Tolerance::Rounding && is_close(x, y)))
+}
+
+fn is_close(x: f64, y: f64) -> bool {
+    (x - y).abs() <= 1e-4 + 1e-3 * x.abs() || !x.is_finite() || !y.is_finite()
+}
+
+/// The numbers of the elements of two tensors of equal dims that are not close, with both elements.
+fn elements_apart(want: &Tensor, got: &Tensor) -> Option<Vec<(usize, f64, f64)>> {
+    let (a, b) = (want.to_f64_vec().ok()?, got.to_f64_vec().ok()?);
+    let pairs = a.into_iter().zip(b).enumerate().map(|(at, (want, got))| (at, want, got));
+    Some(pairs.filter(|&(_, want, got)| !is_close(want, got)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(value: f32) -> Vec<Tensor> {
+        vec![Tensor::scalar(value)]
+    }
+
+    #[test]
+    fn only_sensitive_elements_may_be_far_apart() {
+        let found = |nearby: f32| {
+            difference(&one(-20.0), &one(-37.0), Tolerance::Rounding, || vec![one(-20.0), one(nearby)])
+        };
+        assert_eq!(found(-20.001).as_deref(), Some("output 0, element 0: -37, expected -20"));
+        assert_eq!(found(-14.0), None);
+        let exact = difference(&one(-20.0), &one(-37.0), Tolerance::Exact, || vec![one(-14.0)]);
+        assert!(exact.is_some());
+    }
+
+    #[test]
+    fn nudges_are_small() {
+        let nudged = nudged(&[Tensor::scalar(2f32), Tensor::scalar(3i64)], 1);
+        let value = nudged[0].to_f64_vec().unwrap()[0];
+        assert!(value != 2.0 && (value - 2.0).abs() < 4e-6, "{value}");
+        assert_eq!(nudged[1], Tensor::scalar(3i64));
+    }
+}
