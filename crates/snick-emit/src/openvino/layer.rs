@@ -64,6 +64,7 @@ impl Writer {
             Op::SubGraph(_) => Attrs::new(),
             Op::Parameter(parameter) => nameless(graph, node.id(), parameter).attrs(),
             Op::ReadValue(variable) => variable_without_names(graph, node.id(), variable).attrs(),
+            op if op.is_opaque() => self.opaque(op)?,
             op => op.attrs(),
         };
         let extra = node.details().as_ref().map(|details| &details.extra);
@@ -91,6 +92,20 @@ impl Writer {
         let offset = self.weights.place(&bytes);
         let attrs = Attrs::new().with("element_type", tensor.element_type()).with("shape", tensor.dims());
         Ok(attrs.with("offset", offset as i64).with("size", bytes.len() as i64))
+    }
+
+    /// The attributes of an opaque layer. A constant of an operation set that does not exist has its value among them,
+    /// and the place where that was.
+    fn opaque(&mut self, op: &Op) -> Result<Attrs<'static>, OpError> {
+        let old = op.attrs().into_owned();
+        let Some(AttrValue::Tensor(value)) = old.get("value") else { return Ok(old) };
+        let mut attrs = self.constant(&Constant::new(value.clone()))?;
+        for (name, value) in old.iter().filter(|(name, _)| *name != "value") {
+            if !attrs.contains(name) {
+                attrs.push(name.to_string().into(), value.clone());
+            }
+        }
+        Ok(attrs)
     }
 
     fn inputs(&mut self, graph: &Graph, id: NodeId, infos: &[Info]) {
