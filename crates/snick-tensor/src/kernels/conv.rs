@@ -3,6 +3,7 @@
 mod depthwise;
 mod images;
 mod planes;
+mod regions;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use self::depthwise::depthwise;
 use self::images::Channels;
 use self::planes::{Cuts, Grid, Planes};
+use self::regions::Regions;
 use crate::buffer::Buffer;
 use crate::buffer::filled;
 use crate::kernels::broadcast::Strided;
@@ -159,6 +161,9 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let result = self.groups() * self.outputs() * windows;
         // Few filters over one channel have few products: the overhead matters.
         let alone = self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image();
+        if self.depth() > 1 && windows > FEW_WINDOWS && self.regions(images, out)? {
+            return Ok(());
+        }
         let cuts = if windows <= FEW_WINDOWS && !alone { None } else { Cuts::new(&self.grid) };
         let Some(cuts) = cuts else { return self.patches(images, out) };
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
@@ -168,6 +173,17 @@ impl<'a, T: Gemm> Slide<'a, T> {
             }
         }
         Ok(())
+    }
+
+    /// The convolution of all images by regions, if that saves products; else nothing, and `false`.
+    fn regions(&mut self, images: Images<T>, out: &mut [T]) -> Result<bool, TensorError> {
+        let Some(regions) = Regions::new::<T>(self.grid) else { return Ok(false) };
+        let filters = self.packed()?;
+        let result = self.groups() * self.outputs() * self.grid.windows();
+        for (n, out) in out.chunks_exact_mut(result).enumerate() {
+            regions.convolve(images.image(n), &filters, out)?;
+        }
+        Ok(true)
     }
 
     /// The convolution of an image that is split into planes.
@@ -356,6 +372,12 @@ mod tests {
             pads_begin: smallvec![1, -1],
             pads_end: smallvec![2, 3],
         };
+        let line = Window {
+            dilations: smallvec![29],
+            pads_begin: smallvec![90],
+            pads_end: smallvec![20],
+            ..Window::dense(1)
+        };
         let cases = [
             (t(&[2, 3, 5, 6]), t(&[1, 4, 3, 3, 2]), wide.clone()),
             (t(&[2, 4, 5, 6]), t(&[4, 2, 1, 3, 2]), wide.clone()),
@@ -368,6 +390,9 @@ mod tests {
             (t(&[1, 3, 40, 41]), t(&[1, 14, 3, 3, 3]), padded(1, 1)),
             (t(&[2, 3, 9, 40]), t(&[1, 5, 3, 3, 3]), padded(700, 700)),
             (t(&[3, 2, 40, 41]), t(&[1, 3, 2, 38, 39]), Window::dense(2)),
+            (t(&[2, 3, 20, 20]), t(&[1, 5, 3, 3, 3]), padded(8, 8)),
+            (t(&[1, 6, 21, 17]), t(&[2, 14, 3, 3, 3]), padded(30, 30)),
+            (t(&[1, 2, 70]), t(&[1, 3, 2, 4]), line),
         ];
         for (input, filters, window) in cases {
             let found = group_convolution(&input, &filters, &window).unwrap();

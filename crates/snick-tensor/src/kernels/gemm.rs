@@ -11,7 +11,7 @@ mod right;
 mod tile;
 
 pub(crate) use left::PackedLhs;
-pub(crate) use narrow::narrow;
+pub(crate) use narrow::{narrow, sum_of_lanes};
 pub(crate) use right::PackedRhs;
 
 use crate::PodElement;

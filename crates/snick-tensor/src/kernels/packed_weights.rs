@@ -1,8 +1,10 @@
 //! Weights of few bits that stay packed: their rows are unpacked when they are multiplied, a block at a time.
 
 mod decoding;
+mod row_product;
 
 use self::decoding::{Decoding, UnpackRow};
+use self::row_product::RowProduct;
 use crate::buffer::Buffer;
 use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, narrow, product};
 use crate::kernels::sharing;
@@ -121,7 +123,13 @@ impl PackedWeights {
     /// One row times the weights: the blocks are computed by all threads.
     fn row_times_blocks(&self, left: &Matrix<f32>, out: &mut [f32]) -> Result<(), TensorError> {
         let (size, strip) = (self.block(), self.strip());
+        let x = &left.data[left.start..];
+        let fits = row_product::fits(&self.decoding, self.group);
         let block = |(i, out): (usize, &mut [f32])| {
+            if fits {
+                self.row_times_codes(x, i * size, out);
+                return Ok(());
+            }
             let mut weights = Buffer::any(strip.checked_mul(self.depth).ok_or_else(too_large)?)?;
             for (k, out) in out.chunks_mut(strip).enumerate() {
                 let weights = &mut weights[..out.len() * self.depth];
@@ -138,6 +146,22 @@ impl PackedWeights {
             let mut blocks = blocks;
             blocks.try_for_each(block)
         }
+    }
+
+    /// One row times the weights from row `first` on, as many as `out` has room for.
+    fn row_times_codes(&self, x: &[f32], first: usize, out: &mut [f32]) {
+        let bytes = self.codes.packed_bytes().unwrap_or_default();
+        let (len, groups) = (bytes.len() / self.rows, self.depth / self.group);
+        let end = first + out.len();
+        widest(RowProduct {
+            x,
+            decoding: &self.decoding,
+            bytes: &bytes[first * len..end * len],
+            group: self.group,
+            zeros: &self.zeros[first * groups..end * groups],
+            scales: &self.scales[first * groups..end * groups],
+            out,
+        });
     }
 
     /// Several rows times the weights, block by block.

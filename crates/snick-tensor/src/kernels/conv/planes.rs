@@ -25,6 +25,7 @@ const MOST_ZEROS: usize = 8;
 const MOST_POSITIONS: usize = 4;
 
 /// The windows on an image.
+#[derive(Copy, Clone)]
 pub(super) struct Grid {
     pub axes: [WindowAxis; 3],
     /// The number of windows on each axis.

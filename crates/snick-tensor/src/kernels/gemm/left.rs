@@ -1,6 +1,9 @@
 //! The left matrix of a product, packed into tiles.
 
-use std::slice::Chunks;
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
 
 use super::{Gemm, Matrix, tile_rows};
 use crate::kernels::vectors::Isa;
@@ -38,10 +41,18 @@ pub(super) fn turn<T: Copy>(
 pub(crate) struct PackedLhs<T> {
     isa: Isa,
     rows: usize,
-    depth: usize,
-    /// The number of terms after which a partial sum is stored.
-    partial: usize,
-    data: Vec<T>,
+    /// The length of a row in memory.
+    columns: usize,
+    parts: Parts,
+    data: Arc<Vec<T>>,
+}
+
+/// The columns that are multiplied, in order.
+#[derive(Clone)]
+pub(super) struct Parts {
+    pub ranges: SmallVec<[Range<usize>; 1]>,
+    /// Whether the sums go on from one part to the next; else each part is summed separately.
+    pub go_on: bool,
 }
 
 /// Long sums of floats are more precise in two steps.
@@ -51,34 +62,41 @@ impl<T: Gemm> PackedLhs<T> {
     /// Packs a matrix for an instruction set.
     pub fn pack(isa: Isa, matrix: &Matrix<T>) -> Self {
         let height = tile_rows(isa);
-        let (rows, depth) = (matrix.rows, matrix.columns);
-        let mut data = vec![T::default(); rows.div_ceil(height) * height * depth];
-        if depth > 0 {
-            for (i, tile) in data.chunks_exact_mut(height * depth).enumerate() {
+        let (rows, columns) = (matrix.rows, matrix.columns);
+        let mut data = vec![T::default(); rows.div_ceil(height) * height * columns];
+        if columns > 0 {
+            for (i, tile) in data.chunks_exact_mut(height * columns).enumerate() {
                 let rows = height.min(rows - i * height);
                 turn(tile, height, rows, |r| (matrix.at(i * height + r, 0), matrix.column_step), matrix.data);
             }
         }
-        PackedLhs { isa, rows, depth, partial: PARTIAL, data }
+        let ranges = (0..columns).step_by(PARTIAL).map(|first| first..columns.min(first + PARTIAL)).collect();
+        PackedLhs { isa, rows, columns, parts: Parts { ranges, go_on: false }, data: Arc::new(data) }
     }
 
     /// The same with its columns permuted by `order`.
     pub fn with_columns(mut self, order: &[usize]) -> Self {
         let height = tile_rows(self.isa);
-        let mut before = Vec::new();
-        for tile in self.data.chunks_exact_mut((height * self.depth).max(1)) {
-            before.clear();
-            before.extend_from_slice(tile);
-            for (column, &from) in tile.chunks_exact_mut(height).zip(order) {
-                column.copy_from_slice(&before[from * height..][..height]);
+        let mut data = Vec::with_capacity(self.data.len());
+        for tile in self.data.chunks_exact((height * self.columns).max(1)) {
+            for from in order {
+                data.extend_from_slice(&tile[from * height..][..height]);
             }
         }
+        self.data = Arc::new(data);
         self
     }
 
     /// The same for sums in one step, however long.
     pub fn in_one_step(self) -> Self {
-        PackedLhs { partial: usize::MAX, ..self }
+        let all = 0..self.columns;
+        PackedLhs { parts: Parts { ranges: smallvec![all], go_on: true }, ..self }
+    }
+
+    /// Some of its columns, for sums in one step.
+    pub fn of_columns(&self, ranges: impl IntoIterator<Item = Range<usize>>) -> Self {
+        let parts = Parts { ranges: ranges.into_iter().collect(), go_on: true };
+        PackedLhs { parts, data: self.data.clone(), ..*self }
     }
 
     pub fn isa(&self) -> Isa {
@@ -91,13 +109,13 @@ impl<T: Gemm> PackedLhs<T> {
 
     /// The length of the summed axis.
     pub fn depth(&self) -> usize {
-        self.depth
+        self.parts.ranges.iter().map(|part| part.len()).sum()
     }
 
-    /// The tile whose first row is `row`, column-major, in parts that are summed separately.
+    /// The tile whose first row is `row`, column-major, and the columns to multiply.
     #[inline(always)]
-    pub fn tile<const ROWS: usize>(&self, row: usize) -> Chunks<'_, [T; ROWS]> {
-        let first = row * self.depth;
-        self.data[first..first + ROWS * self.depth].as_chunks().0.chunks(self.partial)
+    pub(super) fn tile<const ROWS: usize>(&self, row: usize) -> (&[[T; ROWS]], &Parts) {
+        let first = row * self.columns;
+        (self.data[first..first + ROWS * self.columns].as_chunks().0, &self.parts)
     }
 }

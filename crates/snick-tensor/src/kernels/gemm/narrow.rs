@@ -206,8 +206,20 @@ fn total<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T]) -> T 
     vector.store(&mut all);
     let (eight, a, b) = more::<I, T, 8>(halved(all), a, b);
     let (four, a, b) = more::<I, T, 4>(halved(eight), a, b);
-    let [p, q, r, s] = four;
-    a.iter().zip(b).fold((p + r) + (q + s), |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
+    let four = sum_of_four(four);
+    a.iter().zip(b).fold(four, |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
+}
+
+/// The sum of lanes in the order of [`narrow`] products whose rows are whole vectors.
+#[inline(always)]
+pub(crate) fn sum_of_lanes<T: Gemm>(all: [T; 16]) -> T {
+    let eight: [T; 8] = halved(all);
+    sum_of_four(halved(eight))
+}
+
+#[inline(always)]
+fn sum_of_four<T: Gemm>([p, q, r, s]: [T; 4]) -> T {
+    (p + r) + (q + s)
 }
 
 /// The second half added to the first.
