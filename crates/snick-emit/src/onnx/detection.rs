@@ -1,7 +1,7 @@
 //! Boxes, regions, and what is read at places between pixels.
 
-use snick_ir::ops::detection::roi_pooling::RoiPoolingMethod;
 use snick_ir::OpError;
+use snick_ir::ops::detection::roi_pooling::RoiPoolingMethod;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
