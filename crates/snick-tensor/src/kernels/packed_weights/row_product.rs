@@ -20,7 +20,7 @@ pub(super) struct RowProduct<'a> {
 
 /// Whether weights can be multiplied so: each group is whole pairs of vectors.
 pub(super) fn fits(decoding: &Decoding, group: usize) -> bool {
-    group % panel_columns::<f32>(Isa::best()) == 0 && !matches!(decoding, Decoding::Bytes(_))
+    group.is_multiple_of(panel_columns::<f32>(Isa::best())) && !matches!(decoding, Decoding::Bytes(_))
 }
 
 impl Vectorised for RowProduct<'_> {
@@ -35,7 +35,7 @@ impl Vectorised for RowProduct<'_> {
             }
             Decoding::Unsigned => {
                 let x = self.x;
-                self.rows::<I, _>(&Bytes(|byte| f32::from(byte)), x);
+                self.rows::<I, _>(&Bytes(f32::from), x);
             }
             Decoding::Signed => {
                 let x = self.x;
