@@ -4,6 +4,7 @@
 //! Narrower types than it computes in are widened first (f16, bf16 and smaller floats to `f32`, sub-byte integers to
 //! `i32`) and rounded once at the end; integers wrap.
 
+mod attention;
 pub(crate) mod broadcast;
 mod col2im;
 mod concat;
@@ -40,6 +41,7 @@ pub mod top_k;
 pub(crate) mod vectors;
 mod window;
 
+pub use attention::attention;
 pub use broadcast::broadcast_dims;
 pub use col2im::col2im;
 pub use concat::concat;

@@ -13,7 +13,7 @@ const PERCEPTRON: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_ty
     %c = MatMul-1(%b, %v) {transpose_a: false, transpose_b: false}\n  %d = SoftMax-8(%c) {axis: 1}\n  \
     %y = Result-1(%d)\n}\n";
 
-/// Attention over keys of the same length, in which scores take the most memory.
+/// Attention over keys of the same length, in which the scores of some queries take the most memory.
 const ATTENTION: &str = "snick 1\ngraph \"g\" {\n  %q = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  \
     %k = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  %v = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  \
     %a = ScaledDotProductAttention-13(%q, %k, %v) {causal: false}\n  %y = Result-1(%a)\n}\n";
@@ -58,7 +58,7 @@ fn the_peak_is_what_a_run_takes() -> Tested {
     // Sizes of 0 are open.
     for (text, dims, sizes) in [
         (PERCEPTRON, [&[0, 64][..], &[64, 256], &[256, 64]], [256, 1024, 4096]),
-        (ATTENTION, [&[1, 0, 64]; 3], [128, 256, 512]),
+        (ATTENTION, [&[1, 0, 64]; 3], [256, 512, 1024]),
         (CONVOLUTIONS, [&[2, 16, 0, 0], &[24, 16, 3, 3], &[2, 8, 12, 3, 3]], [64, 96, 256]),
         (MASKED, [&[1, 2, 0, 16], &[1, 2, 0, 16], &[1, 1, 0, 0]], [128, 256, 512]),
     ] {

@@ -112,6 +112,22 @@ pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
     }
 }
 
+/// Copies every `step`-th element, as many as `to` holds.
+#[inline(never)]
+fn copy_apart<T: Copy>(from: &[T], step: usize, to: &mut [T]) {
+    if step > 2 {
+        to.iter_mut().zip(from.iter().step_by(step)).for_each(|(to, &x)| *to = x);
+        return;
+    }
+    // Pairs, which the compiler takes apart as vectors.
+    let pairs = from.as_chunks::<2>().0;
+    to.iter_mut().zip(pairs).for_each(|(to, pair)| *to = pair[0]);
+    // The last element of the data may have no neighbour.
+    if let (Some(&last), Some(to)) = (from.last(), to.get_mut(pairs.len())) {
+        *to = last;
+    }
+}
+
 /// A run of elements of constant stride.
 #[derive(Copy, Clone)]
 pub(crate) struct Run<'a, T> {
@@ -135,10 +151,7 @@ impl<'a, T: Copy> Run<'a, T> {
             _ if to.is_empty() => {}
             0 => to.fill(self.data[self.at]),
             1 => copy_run(to, &self.data[self.at..self.at + to.len()]),
-            2.. => {
-                let from = self.data[self.at..].iter().step_by(self.step.unsigned_abs());
-                to.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
-            }
+            2.. => copy_apart(&self.data[self.at..], self.step.unsigned_abs(), to),
             _ => to.iter_mut().enumerate().for_each(|(i, to)| *to = self.get(i)),
         }
     }
@@ -217,6 +230,25 @@ mod tests {
             let mut to = vec![99; from.len()];
             copy_run(&mut to, &from);
             assert_eq!(to, from);
+        }
+    }
+
+    #[test]
+    fn runs_of_any_step_are_copied() {
+        let data: Vec<i32> = (0..40).collect();
+        for step in [-3, -1, 0, 1, 2, 3] {
+            let at = if step < 0 { 39 } else { 0 };
+            // As long as the data allows: the last element of a step of 2 has no neighbour in data of odd length.
+            for data in [&data[..], &data[..39]] {
+                let run = Run { data, at: at.min(data.len() - 1), step };
+                let most = if step == 0 { 9 } else { data.len().div_ceil(step.unsigned_abs()) };
+                for len in [0, 1, most - 1, most] {
+                    let mut to = vec![-1; len];
+                    run.copy_to(&mut to);
+                    let expected: Vec<i32> = (0..len).map(|i| run.get(i)).collect();
+                    assert_eq!(to, expected, "{step} {len}");
+                }
+            }
         }
     }
 

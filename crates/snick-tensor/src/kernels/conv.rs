@@ -2,6 +2,7 @@
 
 mod depthwise;
 mod images;
+mod placement;
 mod planes;
 mod regions;
 
@@ -16,7 +17,7 @@ use crate::buffer::Buffer;
 use crate::buffer::filled;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::{widen_real, with_real};
-use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow, product};
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
@@ -177,7 +178,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
 
     /// The convolution of all images by regions, if that saves products; else nothing, and `false`.
     fn regions(&mut self, images: Images<T>, out: &mut [T]) -> Result<bool, TensorError> {
-        let Some(regions) = Regions::new::<T>(self.grid) else { return Ok(false) };
+        let Some(regions) = Regions::new(self.grid) else { return Ok(false) };
         let filters = self.packed()?;
         let result = self.groups() * self.outputs() * self.grid.windows();
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
@@ -198,7 +199,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
                 starts = order.iter().map(|&k| starts[k]).collect();
             }
             let right = PackedRhs::of_runs(isa, planes.data(), starts, planes.of.positions);
-            product(left, &right, out, windows, |row, _, first, values| planes.place(row, first, values));
+            planes.placement().product(left, &right, out, windows);
         };
         let groups = filters.iter().zip(out.chunks_exact_mut(result)).enumerate();
         if sharing::is_shared() && filters.len() > 1 {

@@ -46,6 +46,12 @@ impl<'a, T: Copy> Matrix<'a, T> {
         }
     }
 
+    /// `count` of its rows, from `first` on.
+    pub fn rows_from(&self, first: usize, count: usize) -> Self {
+        let start = self.start.wrapping_add_signed(first as isize * self.row_step);
+        Matrix { start, rows: count, ..*self }
+    }
+
     /// Where an element lies.
     fn at(&self, row: usize, column: usize) -> usize {
         let offset = row as isize * self.row_step + column as isize * self.column_step;
@@ -136,10 +142,18 @@ pub(crate) fn product<T: Gemm>(
 /// Writes `a * b` into `out`, row after row.
 pub(crate) fn gemm<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
     let columns = right.columns();
-    product(left, right, out, columns, |row, _, first, values| {
-        let len = values.len().min(columns - first);
-        row[first..first + len].copy_from_slice(&values[..len]);
-    });
+    product(left, right, out, columns, |row, _, first, values| write_row(row, first, values));
+}
+
+/// Writes values to a row from `first` on, as many as it has room for. All of them are a panel, whose size is known when
+/// the kernel is compiled: no call copies it.
+#[inline(always)]
+pub(crate) fn write_row<T: Copy>(row: &mut [T], first: usize, values: &[T]) {
+    let Some(to) = row.get_mut(first..) else { return };
+    match to.get_mut(..values.len()) {
+        Some(to) => to.copy_from_slice(values),
+        None => to.iter_mut().zip(values).for_each(|(to, &x)| *to = x),
+    }
 }
 
 #[cfg(test)]

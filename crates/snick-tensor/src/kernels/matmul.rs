@@ -76,7 +76,7 @@ fn split(t: &Tensor) -> (&[usize], usize, usize) {
 }
 
 /// An operand with its batch axes broadcast, and the offset of each of its matrices.
-fn batches<'a, T: PodElement>(
+pub(super) fn batches<'a, T: PodElement>(
     t: &'a Tensor,
     dims: &[usize],
 ) -> Result<(Strided<'a, T>, Vec<usize>), TensorError> {
@@ -90,7 +90,7 @@ fn batches<'a, T: PodElement>(
 }
 
 /// The matrix that starts at `start`.
-fn matrix<'a, T: PodElement>(t: &'a Strided<'_, T>, start: usize) -> Matrix<'a, T> {
+pub(super) fn matrix<'a, T: PodElement>(t: &'a Strided<'_, T>, start: usize) -> Matrix<'a, T> {
     let rank = t.layout.dims.len();
     Matrix {
         data: &t.data,

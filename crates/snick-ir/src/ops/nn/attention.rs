@@ -96,7 +96,13 @@ impl EvalOp for ScaledDotProductAttention {
             Some(scale) => scale.cast(wide)?.reshape(&[])?,
             None => Tensor::scalar(1.0 / (depth.max(1) as f64).sqrt()).cast(wide)?,
         };
-        let scores = kernels::matmul(&BinaryOp::Mul.apply(&query, &scale)?, &key, false, true)?;
+        let query = BinaryOp::Mul.apply(&query, &scale)?;
+        // Models pass a scalar 0 for no mask.
+        let mask = rest.first().filter(|mask| mask.rank() > 0 || mask.element_type() == ElementType::Boolean);
+        if mask.is_none() && !self.causal && rest.get(2).is_none() && query.rank() > 2 {
+            return Ok(vec![kernels::attention(&query, &key, &value)?.cast(element_type)?]);
+        }
+        let scores = kernels::matmul(&query, &key, false, true)?;
         let [.., rows, keys] = scores.dims() else {
             return Err(OpError::rank("query", query.rank(), "3 or more"));
         };
@@ -106,10 +112,7 @@ impl EvalOp for ScaledDotProductAttention {
             let seen: Vec<bool> = (0..rows).flat_map(|i| (0..keys).map(move |j| j <= i)).collect();
             Some(Tensor::from_bools(&[rows, keys], &seen)?)
         } else {
-            // Models pass a scalar 0 for no mask.
-            rest.first()
-                .filter(|mask| mask.rank() > 0 || mask.element_type() == ElementType::Boolean)
-                .cloned()
+            mask.cloned()
         };
         let scores = match mask {
             None => scores,

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::images::Channels;
+use super::placement::Placement;
 use crate::TensorError;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::copy_run;
@@ -266,23 +267,11 @@ impl<'a, T: Gemm> Planes<'a, T> {
         starts
     }
 
-    /// Writes the results of the positions from `first` on to their windows.
-    #[inline(always)]
-    pub fn place(&self, windows: &mut [T], first: usize, values: &[T]) {
+    /// Where the windows of the positions lie.
+    pub fn placement(&self) -> Placement {
         let [_, h, w] = &self.of.cuts;
         let [_, rows, columns] = self.of.out;
-        let mut at = 0;
-        while at < values.len() {
-            let (line, column) = ((first + at) / w.len, (first + at) % w.len);
-            let to_next = w.len - column;
-            if column < columns && line % h.len < rows {
-                let window = (line / h.len * rows + line % h.len) * columns + column;
-                let len = (columns - column).min(values.len() - at);
-                let Some(to) = windows.get_mut(window..window + len) else { return };
-                copy_run(to, &values[at..at + len]);
-            }
-            at += to_next;
-        }
+        Placement { line: w.len, lines: h.len, rows, columns, row: columns, first: 0 }
     }
 }
 

@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use super::images::Channels;
+use super::placement::Placement;
 use super::planes::Grid;
 use crate::TensorError;
 use crate::buffer::Buffer;
-use crate::kernels::broadcast::copy_run;
-use crate::kernels::gemm::{Gemm, PackedLhs, PackedRhs, panel_columns, product};
+use crate::kernels::gemm::{Gemm, PackedLhs, PackedRhs, panel_columns};
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::WindowAxis;
 
@@ -49,7 +49,7 @@ pub(super) struct Regions {
 
 impl Regions {
     /// `None` if regions save less than a quarter of the products, or windows are not next to each other.
-    pub fn new<T: Gemm>(grid: Grid) -> Option<Self> {
+    pub fn new(grid: Grid) -> Option<Self> {
         let [depth, height, width] = &grid.axes;
         let is_flat = grid.out[0] == 1 && depth.kernel == 1 && depth.inside(0, 0).is_some();
         if !is_flat || height.stride != 1 || width.stride != 1 || grid.taps() == 1 {
@@ -58,7 +58,7 @@ impl Regions {
         let lines = Interval::all(height, grid.out[1]);
         let columns = Interval::all(width, grid.out[2]);
         // Products are computed a panel at a time.
-        let panel = panel_columns::<T>(Isa::best());
+        let panel = panel_columns::<f32>(Isa::best());
         let products = |windows: usize, taps: usize| windows.div_ceil(panel).saturating_mul(taps);
         let each = lines.iter().flat_map(|y| columns.iter().map(move |x| (y, x)));
         let sizes = each.map(|(y, x)| (y.windows.len() * x.windows.len(), y.taps.len() * x.taps.len()));
@@ -69,6 +69,7 @@ impl Regions {
 
     /// The convolution of one image with the filters of each group, whose columns are in the order of their elements,
     /// all channels of one after the other.
+    #[inline(never)]
     pub fn convolve<T: Gemm>(
         &self,
         image: Channels<T>,
@@ -80,12 +81,25 @@ impl Regions {
             let planes = self.planes(image, columns)?;
             for (g, (left, out)) in filters.iter().zip(out.chunks_exact_mut(result)).enumerate() {
                 let depth = image.count / filters.len();
+                let left = &self.filters(left, depth, &columns.taps);
                 for lines in &self.lines {
                     self.region(left, &planes, g * depth..(g + 1) * depth, [lines, columns], out);
                 }
             }
         }
         Ok(())
+    }
+
+    /// The filters without the elements of other columns than `taps`.
+    fn filters<T: Gemm>(&self, left: &PackedLhs<T>, depth: usize, taps: &Range<usize>) -> PackedLhs<T> {
+        let [_, height, width] = &self.grid.axes;
+        if taps.len() == width.kernel {
+            return left.of_columns(0..left.depth());
+        }
+        let lines = (0..height.kernel).map(|y| y * width.kernel);
+        let order: Vec<usize> =
+            lines.flat_map(|y| (y + taps.start) * depth..(y + taps.end) * depth).collect();
+        left.with_columns(&order)
     }
 
     /// What each element of a filter reads in the columns of an interval: `[channel, tap, line, column]`.
@@ -110,7 +124,7 @@ impl Regions {
         Ok(planes)
     }
 
-    /// The windows of one region.
+    /// The windows of one region; `left` has the elements of its columns only.
     fn region<T: Gemm>(
         &self,
         left: &PackedLhs<T>,
@@ -119,33 +133,29 @@ impl Regions {
         [lines, columns]: [&Interval; 2],
         out: &mut [T],
     ) {
-        let [_, height, width] = &self.grid.axes;
+        let [_, height, _] = &self.grid.axes;
         let (windows, row_len, len) = (self.grid.windows(), self.grid.out[2], columns.windows.len());
         // Windows that only see the padding are zeros, too: a product without terms.
-        let (mut starts, mut parts) = (Vec::new(), Vec::new());
+        let mut starts = Vec::new();
         for y in lines.taps.clone() {
             let line = height.inside(lines.windows.start, y).unwrap_or(0);
             for x in 0..columns.taps.len() {
                 let start = |channel: usize| ((channel * columns.taps.len() + x) * height.size + line) * len;
                 starts.extend(channels.clone().map(start));
             }
-            let taps = columns.taps.start + y * width.kernel..columns.taps.end + y * width.kernel;
-            parts.push(taps.start * channels.len()..taps.end * channels.len());
         }
         let right = PackedRhs::of_runs(Isa::best(), planes, starts, lines.windows.len() * len);
-        product(&left.of_columns(parts), &right, out, windows, |row, _, first, values| {
-            let mut at = 0;
-            while at < values.len() {
-                let (line, column) = ((first + at) / len, (first + at) % len);
-                if line >= lines.windows.len() {
-                    return;
-                }
-                let count = (len - column).min(values.len() - at);
-                let to = (lines.windows.start + line) * row_len + columns.windows.start + column;
-                let Some(to) = row.get_mut(to..to + count) else { return };
-                copy_run(to, &values[at..at + count]);
-                at += count;
-            }
-        });
+        let placement = Placement {
+            line: len,
+            // Results behind the last line of the region are none.
+            lines: usize::MAX,
+            rows: lines.windows.len(),
+            columns: len,
+            row: row_len,
+            first: lines.windows.start * row_len + columns.windows.start,
+        };
+        let line = columns.taps.len() * channels.len();
+        let left = left.of_columns(lines.taps.start * line..lines.taps.end * line);
+        placement.product(&left, &right, out, windows);
     }
 }

@@ -1,9 +1,8 @@
 //! The left matrix of a product, packed into tiles.
 
 use std::ops::Range;
+use std::slice::Chunks;
 use std::sync::Arc;
-
-use smallvec::{SmallVec, smallvec};
 
 use super::{Gemm, Matrix, tile_rows};
 use crate::kernels::vectors::Isa;
@@ -41,18 +40,13 @@ pub(super) fn turn<T: Copy>(
 pub(crate) struct PackedLhs<T> {
     isa: Isa,
     rows: usize,
-    /// The length of a row in memory.
+    /// Columns in memory.
     columns: usize,
-    parts: Parts,
+    /// The columns that are multiplied.
+    range: Range<usize>,
+    /// The number of terms after which a partial sum is stored.
+    partial: usize,
     data: Arc<Vec<T>>,
-}
-
-/// The columns that are multiplied, in order.
-#[derive(Clone)]
-pub(super) struct Parts {
-    pub ranges: SmallVec<[Range<usize>; 1]>,
-    /// Whether the sums go on from one part to the next; else each part is summed separately.
-    pub go_on: bool,
 }
 
 /// Long sums of floats are more precise in two steps.
@@ -70,33 +64,29 @@ impl<T: Gemm> PackedLhs<T> {
                 turn(tile, height, rows, |r| (matrix.at(i * height + r, 0), matrix.column_step), matrix.data);
             }
         }
-        let ranges = (0..columns).step_by(PARTIAL).map(|first| first..columns.min(first + PARTIAL)).collect();
-        PackedLhs { isa, rows, columns, parts: Parts { ranges, go_on: false }, data: Arc::new(data) }
+        PackedLhs { isa, rows, columns, range: 0..columns, partial: PARTIAL, data: Arc::new(data) }
     }
 
-    /// The same with its columns permuted by `order`.
-    pub fn with_columns(mut self, order: &[usize]) -> Self {
+    /// A matrix of the columns that `order` names.
+    pub fn with_columns(&self, order: &[usize]) -> Self {
         let height = tile_rows(self.isa);
-        let mut data = Vec::with_capacity(self.data.len());
+        let mut data = Vec::with_capacity(self.rows.div_ceil(height) * height * order.len());
         for tile in self.data.chunks_exact((height * self.columns).max(1)) {
             for from in order {
                 data.extend_from_slice(&tile[from * height..][..height]);
             }
         }
-        self.data = Arc::new(data);
-        self
+        PackedLhs { columns: order.len(), range: 0..order.len(), data: Arc::new(data), ..*self }
+    }
+
+    /// A matrix of consecutive columns, without a copy.
+    pub fn of_columns(&self, range: Range<usize>) -> Self {
+        PackedLhs { range, data: self.data.clone(), ..*self }
     }
 
     /// The same for sums in one step, however long.
     pub fn in_one_step(self) -> Self {
-        let all = 0..self.columns;
-        PackedLhs { parts: Parts { ranges: smallvec![all], go_on: true }, ..self }
-    }
-
-    /// Some of its columns, for sums in one step.
-    pub fn of_columns(&self, ranges: impl IntoIterator<Item = Range<usize>>) -> Self {
-        let parts = Parts { ranges: ranges.into_iter().collect(), go_on: true };
-        PackedLhs { parts, data: self.data.clone(), ..*self }
+        PackedLhs { partial: usize::MAX, ..self }
     }
 
     pub fn isa(&self) -> Isa {
@@ -109,13 +99,13 @@ impl<T: Gemm> PackedLhs<T> {
 
     /// The length of the summed axis.
     pub fn depth(&self) -> usize {
-        self.parts.ranges.iter().map(|part| part.len()).sum()
+        self.range.len()
     }
 
-    /// The tile whose first row is `row`, column-major, and the columns to multiply.
+    /// The tile whose first row is `row`, column-major, in parts that are summed separately.
     #[inline(always)]
-    pub(super) fn tile<const ROWS: usize>(&self, row: usize) -> (&[[T; ROWS]], &Parts) {
-        let first = row * self.columns;
-        (self.data[first..first + ROWS * self.columns].as_chunks().0, &self.parts)
+    pub fn tile<const ROWS: usize>(&self, row: usize) -> Chunks<'_, [T; ROWS]> {
+        let first = row * self.columns + self.range.start * ROWS;
+        self.data[first..first + ROWS * self.range.len()].as_chunks().0.chunks(self.partial)
     }
 }

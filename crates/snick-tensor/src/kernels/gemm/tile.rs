@@ -1,6 +1,7 @@
 //! A tile times a panel, in registers.
 
-use super::left::Parts;
+use std::slice::Chunks;
+
 use super::right::Panel;
 use super::{Gemm, PackedLhs, PackedRhs, panel_columns, tile_rows};
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
@@ -76,7 +77,7 @@ const MOST_COLUMNS: usize = 32;
 /// The first `SOME` rows of a tile times a panel.
 #[inline(always)]
 fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
-    tile: (&[[T; ROWS]], &Parts),
+    tile: Chunks<[T; ROWS]>,
     panel: Panel<T>,
     sums: &mut [[T; MOST_COLUMNS]; ROWS],
 ) {
@@ -104,18 +105,15 @@ fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn accumulate<'a, I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
-    (tile, parts): (&[[T; ROWS]], &Parts),
+    tile: Chunks<[T; ROWS]>,
     mut lines: impl Iterator<Item = &'a [T]>,
     total: &mut [[T::Vector<I>; 2]; SOME],
 ) {
     let lanes = T::Vector::<I>::LANES;
-    for part in &parts.ranges {
+    for tile in tile {
         // A local variable, which stays in registers.
         let mut sums = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
-        if parts.go_on {
-            sums = *total;
-        }
-        for (column, line) in tile[part.clone()].iter().zip(&mut lines) {
+        for (column, line) in tile.iter().zip(&mut lines) {
             let (low, high) = line.split_at(lanes);
             let line = [T::Vector::<I>::load(low), T::Vector::<I>::load(high)];
             for r in 0..SOME {
@@ -124,10 +122,6 @@ fn accumulate<'a, I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize
                     sums[r][v] = factor.multiply_add(line[v], sums[r][v]);
                 }
             }
-        }
-        if parts.go_on {
-            *total = sums;
-            continue;
         }
         for r in 0..SOME {
             for v in 0..2 {

@@ -18,9 +18,11 @@ pub(super) struct RowProduct<'a> {
     pub out: &'a mut [f32],
 }
 
-/// Whether weights can be multiplied so: each group is whole pairs of vectors.
+/// Whether weights can be multiplied so: each group is whole pairs of vectors, which are longer than those of the baseline.
 pub(super) fn fits(decoding: &Decoding, group: usize) -> bool {
-    group.is_multiple_of(panel_columns::<f32>(Isa::best())) && !matches!(decoding, Decoding::Bytes(_))
+    Isa::best() != Isa::Base
+        && group.is_multiple_of(panel_columns::<f32>(Isa::best()))
+        && !matches!(decoding, Decoding::Bytes(_))
 }
 
 impl Vectorised for RowProduct<'_> {
@@ -29,6 +31,8 @@ impl Vectorised for RowProduct<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         match self.decoding {
+            // Does not fit.
+            _ if I::ISA == Isa::Base => {}
             Decoding::Nibbles(table) => {
                 let x = even_then_odd(self.x, 2 * I::F32::LANES);
                 self.rows::<I, _>(&Nibbles(table), &x);

@@ -12,15 +12,26 @@ const FEW_WINDOWS: i64 = 8;
 /// Up to this many filters of one channel, a convolution splits one channel at a time.
 const FEW_FILTERS: i64 = 3;
 
+/// Without a mask, the scores of so many queries of one head are computed at a time.
+const QUERIES: i64 = 48;
+
 /// The bytes that a layer takes while it computes, bodies aside; `packed` says whether the elements of its first input lie
 /// in order.
 pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -> Option<SymExpr> {
     let node = graph.node(id);
     let mut dims = |port: usize| ledger.dims(graph, graph.fact(node.input(port)?)?);
     match node.op() {
-        Op::ScaledDotProductAttention(_) => {
+        Op::ScaledDotProductAttention(op) => {
             let (query, key) = (dims(0)?, dims(1)?);
             let (rows, keys) = (query.split_last()?.1, key.get(key.len().checked_sub(2)?)?);
+            let rank_of_mask = node.input(3).map(|mask| graph.fact(mask).and_then(|mask| mask.shape.rank()));
+            let is_plain =
+                !op.causal && matches!(rank_of_mask, None | Some(Some(0))) && node.input(5).is_none();
+            if is_plain && rows.last()?.as_const().is_none_or(|rows| rows > QUERIES) {
+                let scores = ledger.product([keys, &SymExpr::from(2 * 4 * QUERIES)]);
+                let scaled = ledger.product(query.iter().chain([&SymExpr::from(4)]));
+                return ledger.symbols.add(&scores, &scaled);
+            }
             // Scores and weights; with a sink, also the scores beside it.
             let copies = if node.input(5).is_some() { 3 } else { 2 };
             Some(ledger.product(rows.iter().chain([keys, &SymExpr::from(4 * copies)])))
