@@ -20,8 +20,8 @@ pub(crate) struct Step {
     pub(crate) first: usize,
     /// Number of outputs.
     pub(crate) outs: usize,
-    /// Whether inference knew neither type nor rank of an input, but says something of the outputs. An op may compute
-    /// what inference would refuse, so these outputs are checked.
+    /// Whether inference did not know the type or the rank of an input. The op may compute what inference would refuse
+    /// if it had known them, so its outputs are checked against their facts.
     pub(crate) is_checked: bool,
 }
 
@@ -104,7 +104,7 @@ impl Plan {
             let operands = inputs.into_iter().map(operand).collect();
             let (first, outs) = (first[node.index()], graph.node(node).outs().len());
             let kind = op.map_or(StepKind::Op, StepKind::Specialized);
-            let is_checked = graph.inputs(node).into_iter().flatten().any(|value| is_open(graph, value));
+            let is_checked = graph.inputs(node).into_iter().flatten().any(|value| is_dynamic(graph, value));
             Step { node, kind, operands, first, outs, is_checked }
         });
         let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
@@ -156,7 +156,7 @@ impl Plan {
 }
 
 /// Whether the type or the rank of a value is unknown.
-fn is_open(graph: &Graph, value: Value) -> bool {
-    let is_open = |fact: &Fact| fact.element_type == ElementType::Dynamic || fact.shape.rank().is_none();
-    graph.fact(value).is_some_and(is_open)
+fn is_dynamic(graph: &Graph, value: Value) -> bool {
+    let is_dynamic = |fact: &Fact| fact.element_type == ElementType::Dynamic || fact.shape.rank().is_none();
+    graph.fact(value).is_some_and(is_dynamic)
 }

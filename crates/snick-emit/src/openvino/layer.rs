@@ -5,8 +5,6 @@ use std::fmt::Write as _;
 
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::ops::source::parameter::Parameter;
-use snick_ir::ops::state::read_value::ReadValue;
 use snick_ir::{
     AttrValue, Attrs, Dialect, Graph, Info, Located, NodeId, NodeRef, Op, OpDef, OpError, Output, Value,
 };
@@ -62,8 +60,16 @@ impl Writer {
             Op::Const(constant) => self.constant(constant)?,
             // Their maps are elements of their own.
             Op::SubGraph(_) => Attrs::new(),
-            Op::Parameter(parameter) => nameless(graph, node.id(), parameter).attrs(),
-            Op::ReadValue(variable) => variable_without_names(graph, node.id(), variable).attrs(),
+            Op::Parameter(parameter) => {
+                let mut parameter = parameter.clone();
+                drop_names(graph, node.id(), &mut parameter.shape);
+                parameter.attrs()
+            }
+            Op::ReadValue(variable) => {
+                let mut variable = variable.clone();
+                variable.variable_shape.iter_mut().for_each(|shape| drop_names(graph, node.id(), shape));
+                variable.attrs()
+            }
             op if op.is_opaque() => self.opaque(op)?,
             op => op.attrs(),
         };
@@ -227,39 +233,22 @@ impl Ends {
     }
 }
 
-/// The Parameter with dims that the format has: a symbol or an expression is its interval.
-fn nameless(graph: &Graph, id: NodeId, parameter: &Parameter) -> Parameter {
-    let mut parameter = parameter.clone();
+/// Replaces dims that the format cannot say by intervals: what a symbol of a Parameter declares, else what is inferred.
+fn drop_names(graph: &Graph, id: NodeId, shape: &mut ShapeSpec) {
+    let is_parameter = matches!(graph.node(id).op(), Op::Parameter(_));
     let inferred = graph.fact(Value { node: id, port: 0 }).and_then(|fact| fact.shape.dims());
-    if let ShapeSpec::Dims(dims) = &mut parameter.shape {
-        for (axis, dim) in dims.iter_mut().enumerate() {
-            match dim {
-                DimSpec::Symbol { interval, .. } => *dim = DimSpec::Interval(*interval),
-                DimSpec::Expr(_) => {
-                    let expr = inferred.and_then(|dims| dims.get(axis));
-                    let interval = expr.map_or(Interval::DIM, |expr| graph.symbols().interval(expr));
-                    *dim = DimSpec::Interval(interval);
-                }
-                _ => {}
+    let ShapeSpec::Dims(dims) = shape else { return };
+    for (axis, dim) in dims.iter_mut().enumerate() {
+        let interval = match dim {
+            DimSpec::Interval(_) => continue,
+            DimSpec::Symbol { interval, .. } if is_parameter => *interval,
+            _ => {
+                let expr = inferred.and_then(|dims| dims.get(axis));
+                expr.map_or(Interval::DIM, |expr| graph.symbols().interval(expr))
             }
-        }
+        };
+        *dim = DimSpec::Interval(interval);
     }
-    parameter
-}
-
-/// The variable with the intervals of dims that the format cannot say.
-fn variable_without_names(graph: &Graph, id: NodeId, variable: &ReadValue) -> ReadValue {
-    let mut variable = variable.clone();
-    let inferred = graph.fact(Value { node: id, port: 0 }).and_then(|fact| fact.shape.dims());
-    if let Some(ShapeSpec::Dims(dims)) = &mut variable.variable_shape {
-        for (axis, dim) in dims.iter_mut().enumerate().filter(|(_, dim)| !matches!(dim, DimSpec::Interval(_)))
-        {
-            let expr = inferred.and_then(|dims| dims.get(axis));
-            let interval = expr.map_or(Interval::DIM, |expr| graph.symbols().interval(expr));
-            *dim = DimSpec::Interval(interval);
-        }
-    }
-    variable
 }
 
 /// The number of an input port.
