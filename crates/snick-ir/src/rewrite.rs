@@ -243,6 +243,13 @@ impl<'g> Patch<'g> {
         Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
     }
 
+    /// Whether inference refuses the node, as it may do without an error in a branch that is never taken.
+    fn is_refused_by_inference(&mut self) -> bool {
+        let root = self.root;
+        let is_unknown = self.graph().node(root).outs().iter().all(|out| out.fact == Fact::unknown());
+        is_unknown && self.graph_mut().infer_node(root).is_err()
+    }
+
     /// Removes the added nodes, so that the next rule finds the graph as it was.
     fn undo(&mut self) {
         if self.added().is_empty() {

@@ -86,6 +86,16 @@ macro_rules! ops {
                 }
             }
 
+            /// [`Op::eval`] with at most so many bytes of memory for the outputs and all that is computed on the way: data with
+            /// their padding may be far larger than inputs and outputs.
+            ///
+            /// # Errors
+            /// Those of [`Op::eval`]; [`snick_tensor::TensorError::TooLarge`] beyond the memory.
+            pub fn eval_within(&self, inputs: &[Tensor], bytes: usize) -> Result<Vec<Tensor>, OpError> {
+                let pool = std::sync::Arc::<snick_tensor::Pool>::default();
+                pool.scope_within(bytes, || self.eval(inputs))
+            }
+
             /// The outputs for concrete inputs; the driver has checked their number.
             pub fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
                 self.arity().check(inputs.len())?;

@@ -264,7 +264,13 @@ impl<'g, 'c> Driver<'g, 'c> {
                 }
                 Verdict::Fail(error) => {
                     self.failed.insert((id, number));
-                    self.trace.errors.push(patch.graph().located(id, error));
+                    // What is wrong with the layer itself is for inference to say.
+                    if patch.is_refused_by_inference() {
+                        let reason = error.to_string();
+                        self.missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
+                    } else {
+                        self.trace.errors.push(patch.graph().located(id, error));
+                    }
                 }
                 Verdict::Refute(report) => {
                     self.failed.insert((id, number));

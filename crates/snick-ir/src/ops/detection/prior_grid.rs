@@ -54,12 +54,15 @@ pub fn eval(
     };
     let mut out = reserved(&[2, columns])?;
     let [height, width] = cells;
-    for row in 0..height {
-        for column in 0..width {
-            boxes(&Cell { at: [row, column], cells, image }, &mut out)?;
+    // Millions of cells may have no boxes.
+    let rows = if columns == 0 { 0 } else { height };
+    for at in (0..rows).flat_map(|row| (0..width).map(move |column| [row, column])) {
+        // Fixed ratios may give more boxes, or fewer, than the number of priors.
+        if out.len() >= columns {
+            break;
         }
+        boxes(&Cell { at, cells, image }, &mut out)?;
     }
-    // Fixed ratios may give more boxes, or fewer, than the number of priors.
     out.resize(columns, 0.0);
     if clip {
         out.iter_mut().for_each(|side: &mut f32| *side = side.clamp(0.0, 1.0));

@@ -3,7 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{MAX_BYTES, Tensor};
+use snick_tensor::{Listed, MAX_BYTES, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
@@ -121,9 +121,10 @@ impl Bags {
             }
             Self::Offsets => {
                 let offsets = inputs[2].to_i64_vec()?;
+                check_offsets(&offsets)?;
                 let owner = |i: usize| offsets.partition_point(|&o| o <= i as i64).checked_sub(1);
                 let owners = (0..indices).map(owner).collect::<Option<Vec<_>>>();
-                let owners = owners.ok_or_else(|| OpError::mismatch("the first offset", "above 0", 0))?;
+                let owners = owners.ok_or_else(|| OpError::mismatch("the number of bags", 0, "1 or more"))?;
                 Ok(Filled { owners, count: offsets.len(), default: inputs.get(3) })
             }
             Self::Segments => {
@@ -139,6 +140,17 @@ impl Bags {
     }
 }
 
+/// The OpenVINO runtime reads elsewhere if bags do not follow each other from the first index on.
+fn check_offsets(offsets: &[i64]) -> Result<(), OpError> {
+    match offsets {
+        [first, ..] if *first != 0 => Err(OpError::out_of_range("the first offset", *first, "0")),
+        _ if !offsets.is_sorted() => {
+            Err(OpError::mismatch("the offsets", Listed(offsets), "none below the one before"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn infer(bags: Bags, cx: &mut Infer) -> Result<Facts, OpError> {
     let weights = bags.weights();
     cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
@@ -150,6 +162,11 @@ fn infer(bags: Bags, cx: &mut Infer) -> Result<Facts, OpError> {
     cx.common_type(1..cx.len().min(weights));
     if bags != Bags::Packed {
         cx.expect_rank(2, "1", |rank| rank == 1)?;
+    }
+    if bags == Bags::Offsets
+        && let Some(offsets) = cx.input(2).ints()
+    {
+        check_offsets(&offsets)?;
     }
     for i in 3..cx.len().min(weights) {
         cx.expect_rank(i, "0", |rank| rank == 0)?;

@@ -45,6 +45,9 @@ impl InferOp for Range {
             let count = count(element_type, bounds)?;
             return Ok(Facts::from(Fact::new(element_type, Shape::from([count]))));
         }
+        if cx.optional(2).is_some_and(is_zero) {
+            return Err(OpError::out_of_range("step", 0, "not 0"));
+        }
         let Some([start, stop, step]) = self.integers(cx, element_type) else {
             let is_whole = (0..INPUTS.len()).all(|i| self.integer(cx, i).is_some());
             let birth = if is_whole { Birth::GivenUp(BEYOND_TYPE.into()) } else { Birth::Data(None) };
@@ -123,6 +126,14 @@ fn number(what: &str, tensor: &Tensor) -> Result<Endpoint, OpError> {
     number.ok_or_else(|| OpError::mismatch(what, "no element", "one element"))
 }
 
+/// Whether the only element is known to be 0.
+fn is_zero(step: &Fact) -> bool {
+    match step.as_tensor() {
+        Some(tensor) => number("step", tensor).is_ok_and(|number| number.float() == 0.0),
+        None => step.ints().is_some_and(|ints| *ints == [0]),
+    }
+}
+
 /// How many numbers there are.
 fn count(element_type: ElementType, bounds: [Endpoint; 3]) -> Result<i64, OpError> {
     let bad = |what: &str, value: f64| OpError::mismatch(what, value, "a finite number, and the step not 0");
@@ -198,8 +209,9 @@ impl Range {
     ) -> Result<SymExpr, OpError> {
         let zero = SymExpr::from(0);
         let by = cx.interval(step);
+        // A step between 0 and 1 that is cut to 0.
         if by.is_exact() == Some(0) {
-            return Err(OpError::out_of_range("step", 0, "not 0"));
+            return Ok(zero);
         }
         // Counted downwards where the step is negative.
         let (from, to, step) = if by.hi() < 0 {
