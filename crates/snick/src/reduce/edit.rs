@@ -153,9 +153,9 @@ pub(super) fn is_leaf(op: &Op) -> bool {
     matches!(op, Op::Parameter(_) | Op::Const(_))
 }
 
-/// Whether a layer can be replaced by Parameters: what is computed, and reads or writes no state.
+/// Whether a layer can be replaced by Parameters: what is computed or read from a variable, and writes none.
 pub(super) fn is_computed(op: &Op) -> bool {
     !is_leaf(op)
         && !matches!(op, Op::Result(_) | Op::Assign(_))
-        && (op.is_opaque() || !op.has(OpTraits::ROOT))
+        && (op.is_opaque() || matches!(op, Op::ReadValue(_)) || !op.has(OpTraits::ROOT))
 }

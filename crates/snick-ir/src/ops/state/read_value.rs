@@ -9,7 +9,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 op! {
     /// The value last assigned to a variable; before that the input, if there is one.
-    #[op("ReadValue", since = [3, 6], inputs = Arity::between(0, 1), traits = [STATEFUL, BOUNDARY])]
+    #[op("ReadValue", since = [3, 6], inputs = Arity::between(0, 1), traits = [STATEFUL, ROOT, BOUNDARY])]
     pub struct ReadValue {
         /// The definition: with the first the variable has element type and shape of the input.
         pub since: Since = Since(6),
