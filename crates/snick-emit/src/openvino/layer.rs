@@ -7,6 +7,7 @@ use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{
     AttrValue, Attrs, Dialect, Graph, Info, Located, NodeId, NodeRef, Op, OpDef, OpError, Output, Value,
+    Version, ops,
 };
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
@@ -70,7 +71,7 @@ impl Writer {
                 variable.variable_shape.iter_mut().for_each(|shape| drop_names(graph, node.id(), shape));
                 variable.attrs()
             }
-            op if op.is_opaque() => self.opaque(op)?,
+            op if op.is_opaque() => self.opaque(node)?,
             op => op.attrs(),
         };
         let extra = node.details().as_ref().map(|details| &details.extra);
@@ -102,8 +103,15 @@ impl Writer {
 
     /// The attributes of an opaque layer. A constant of an operation set that does not exist has its value among them,
     /// and the place where that was.
-    fn opaque(&mut self, op: &Op) -> Result<Attrs<'static>, OpError> {
-        let old = op.attrs().into_owned();
+    ///
+    /// # Errors
+    /// A reader takes a layer without an operation set for the op of its name, except in an execution graph.
+    fn opaque(&mut self, node: NodeRef) -> Result<Attrs<'static>, OpError> {
+        let old = node.op().attrs().into_owned();
+        let is_known = ops::find(Dialect::OpenVino, node.op().type_name()).is_some();
+        if is_known && *node.version() == Version::Unversioned && !old.contains("execTimeMcs") {
+            return Err(OpError::unsupported("an opaque layer with the name of an op and no operation set"));
+        }
         let Some(AttrValue::Tensor(value)) = old.get("value") else { return Ok(old) };
         let mut attrs = self.constant(&Constant::new(value.clone()))?;
         for (name, value) in old.iter().filter(|(name, _)| *name != "value") {

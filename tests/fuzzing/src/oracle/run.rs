@@ -38,6 +38,8 @@ pub(super) struct Runs {
     complete: Vec<(Vec<Tensor>, Vec<Tensor>)>,
     /// Whether equal inputs may give other outputs.
     is_random: bool,
+    /// Whether a run ended with an error.
+    has_failed: bool,
 }
 
 impl Runs {
@@ -47,7 +49,12 @@ impl Runs {
     }
 
     fn of(graph: Graph) -> Self {
-        Self { graph, complete: Vec::new(), is_random: false }
+        Self { graph, complete: Vec::new(), is_random: false, has_failed: false }
+    }
+
+    /// Whether all runs failed. Then inference may know why once the layers that compute sizes have become constants.
+    pub(super) fn all_fail(&self) -> bool {
+        self.has_failed && self.complete.is_empty()
     }
 
     /// Another graph with the same inputs and outputs computes the same.
@@ -103,7 +110,13 @@ pub(super) fn check(graph: &Graph) -> Result<Runs, Finding> {
         }
         let given = vec![None; graph.parameters().count()];
         let Ok(inputs) = draw_inputs(graph, given, seed, dims) else { continue };
-        let Ok(outputs) = run(&session, &inputs, false) else { continue };
+        let outputs = match run(&session, &inputs, false) {
+            Ok(outputs) => outputs,
+            Err(failure) => {
+                runs.has_failed |= matches!(failure, Failure::Error(_));
+                continue;
+            }
+        };
         if let Err(Failure::Error(error)) = run(&session, &inputs, true) {
             return Err(Finding::of("inference is not sound", error, graph));
         }
