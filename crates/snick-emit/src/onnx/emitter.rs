@@ -211,8 +211,9 @@ impl<'g> Emitter<'g> {
 
     /// A value under other sizes: a 0 copies, one may be -1.
     pub(super) fn reshaped(&mut self, value: &str, sizes: &[i64]) -> Result<String> {
+        let attrs = if sizes.contains(&0) { vec![int("allowzero", 1)] } else { vec![] };
         let sizes = self.vector(sizes)?;
-        Ok(self.node("Reshape", &[value, &sizes], vec![]))
+        Ok(self.node("Reshape", &[value, &sizes], attrs))
     }
 
     /// A value with its axes in another order.

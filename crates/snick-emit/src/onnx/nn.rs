@@ -128,12 +128,18 @@ fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpErr
     let size = |i: usize| e.fact(0).ok()?.shape.dims()?.get(i + 2)?.as_const();
     let (mut begin, mut end) = (Vec::new(), Vec::new());
     for i in 0..spatial {
-        let reach = (last(&kernel, i).unwrap_or(1) - 1).saturating_mul(dilations[i]) + 1;
+        let gaps = last(&kernel, i).unwrap_or(1).saturating_sub(1).saturating_mul(dilations[i]);
+        let reach = gaps.saturating_add(1);
         let whole = match (strides[i], size(i)) {
-            (1, _) => reach - 1,
+            (1, _) => gaps,
             (stride, Some(size)) => {
-                let steps = size.saturating_add(stride - 1).checked_div(stride).unwrap_or(0);
-                (steps - 1).saturating_mul(stride).saturating_add(reach).saturating_sub(size).max(0)
+                let steps = size.saturating_add(stride.saturating_sub(1)).checked_div(stride).unwrap_or(0);
+                steps
+                    .saturating_sub(1)
+                    .saturating_mul(stride)
+                    .saturating_add(reach)
+                    .saturating_sub(size)
+                    .max(0)
             }
             _ => return Err(OpError::unsupported("padding of data of unknown size")),
         };

@@ -127,8 +127,9 @@ impl Parts {
     fn of(cut: Cut, x: &Type) -> Result<Self, OpError> {
         let axis = normalize_axis(cut.axis, x.rank())?;
         let (size, backwards) = (cut.part_size, cut.stride < 0);
-        let is_each =
-            size == 1 && cut.stride.abs() == 1 && [cut.start, cut.end].iter().all(|b| [0, -1].contains(b));
+        let is_each = size == 1
+            && [1, -1].contains(&cut.stride)
+            && [cut.start, cut.end].iter().all(|b| [0, -1].contains(b));
         let dim = &x.dims[axis];
         if is_each && dim.as_const().is_none() {
             return Ok(Self { axis, first: 0, count: dim.clone(), size, backwards });

@@ -50,8 +50,10 @@ fn pooled(
 ) -> Result<Operand> {
     let [rows, columns] = bins.counts;
     let regions = images.ty.size(0)?;
-    let grid = [regions, rows * bins.samples, columns * bins.samples];
-    let count: usize = grid.iter().product();
+    let too_many = || OpError::unsupported("so many samples of a region");
+    let samples_of = |bins_of: usize| bins_of.checked_mul(bins.samples).ok_or_else(too_many);
+    let grid = [regions, samples_of(rows)?, samples_of(columns)?];
+    let count = grid.iter().try_fold(1usize, |count, &size| count.checked_mul(size)).ok_or_else(too_many)?;
     let mut taps = Vec::with_capacity(2);
     for (axis, side) in sides.iter().enumerate() {
         let at = samples(e, side, bins.counts[axis], bins.samples)?;

@@ -186,6 +186,9 @@ impl Interval {
         over_nonzero(other, |divisor| {
             if divisor.lo > 0 {
                 positive_modulo(self, divisor)
+            } else if self.lo == i64::MIN || divisor.lo == i64::MIN {
+                // Neither has an opposite.
+                Self { lo: divisor.lo.saturating_add(1), hi: 0 }
             } else {
                 // a mod -b == -(-a mod b)
                 positive_modulo(self.neg(), divisor.neg()).neg()
@@ -203,6 +206,10 @@ impl Interval {
     /// ```
     pub fn trunc_mod(self, other: Self) -> Self {
         over_nonzero(other, |divisor| {
+            if self.lo == i64::MIN || divisor.lo == i64::MIN {
+                // Neither has an opposite.
+                return Self { lo: self.lo.min(0), hi: self.hi.max(0) };
+            }
             let size = divisor.abs();
             let below =
                 Self::new(self.lo, self.hi.min(-1)).map(|part| positive_modulo(part.neg(), size).neg());

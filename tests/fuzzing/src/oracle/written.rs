@@ -65,7 +65,7 @@ impl Written<'_> {
         if runs.all_fail() && !errors.is_empty() {
             return Ok(());
         }
-        let may_fail = |error: &OpError| self.format == Format::Onnx && is_of_index(error);
+        let may_fail = |error: &OpError| self.format == Format::Onnx && is_refused_by_onnx(error);
         if let Some(error) = errors.iter().find(|error| !may_fail(&error.error)) {
             return finding(Located::to_string(error));
         }
@@ -95,12 +95,13 @@ impl Written<'_> {
     }
 }
 
-/// Whether an index is out of range: ops of ONNX refuse some that those of OpenVINO take.
-fn is_of_index(error: &OpError) -> bool {
+/// Whether an index is out of range, or a window is on an empty axis: ops of ONNX refuse some that those of OpenVINO take.
+fn is_refused_by_onnx(error: &OpError) -> bool {
     match error {
-        OpError::WithInputs { error, .. } => is_of_index(error),
-        OpError::Inside(located) | OpError::InDecomposition(located) => is_of_index(&located.error),
+        OpError::WithInputs { error, .. } => is_refused_by_onnx(error),
+        OpError::Inside(located) | OpError::InDecomposition(located) => is_refused_by_onnx(&located.error),
         OpError::Tensor(error) => matches!(error, TensorError::IndexOutOfRange { .. }),
+        OpError::Conflict { sentence, .. } => sentence.starts_with("window of"),
         error => matches!(error, OpError::NoSuchIndex { .. }),
     }
 }

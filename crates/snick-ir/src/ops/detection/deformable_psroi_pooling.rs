@@ -6,6 +6,9 @@ use super::checks::{expect_at_least, wrong_shape};
 use super::position_sensitive::{Layout, RegionBins, Side};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 
+/// The most samples of a bin.
+const MAX_SAMPLES: usize = 1 << 20;
+
 op! {
     /// Pooling in which each bin of a region reads a channel of its own and is moved by an offset.
     ///
@@ -48,6 +51,7 @@ impl EvalOp for DeformablePsRoiPooling {
         if !self.mode.is_empty() && !self.mode.eq_ignore_ascii_case("bilinear_deformable") {
             return Err(OpError::unsupported(format!("mode \"{}\"", self.mode)));
         }
+        self.check_samples()?;
         let layout = self.layout();
         let count = regions.dims().first().copied().unwrap_or(0);
         let offsets = offsets.first().map(|offsets| self.offsets(offsets, count)).transpose()?;
@@ -70,6 +74,15 @@ impl DeformablePsRoiPooling {
     fn check_attrs(&self, _: &RawNode) -> Result<(), OpError> {
         expect_at_least("output_dim", self.output_dim as i64, 1)?;
         expect_at_least("group_size", self.group_size as i64, 1)
+    }
+
+    /// Samples of a bin, up to what a run can compute.
+    fn check_samples(&self) -> Result<(), OpError> {
+        let samples = self.spatial_bins_y.saturating_mul(self.spatial_bins_x);
+        if samples > MAX_SAMPLES {
+            return Err(OpError::unsupported(format!("{samples} samples of a bin")));
+        }
+        Ok(())
     }
 
     fn layout(&self) -> Layout {

@@ -108,11 +108,12 @@ impl EvalOp for DetectionOutput {
             }
         }
         let all = self.rows_per_image(count, classes).and_then(|each| each.checked_mul(images));
-        let all = all.ok_or_else(|| OpError::unsupported("an output of this size"))?;
+        let numbers = all.and_then(|all| Some((all, all.checked_mul(7)?)));
+        let (all, numbers) = numbers.ok_or_else(|| OpError::unsupported("an output of this size"))?;
         if rows.len() / 7 < all {
             rows.push(-1.0);
         }
-        rows.truncate(all * 7);
+        rows.truncate(numbers);
         Ok(vec![zero_padded(&[1, 1, all, 7], rows)?.cast(deltas.element_type())?])
     }
 }

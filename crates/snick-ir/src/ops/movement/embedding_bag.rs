@@ -5,6 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Listed, MAX_BYTES, Tensor};
 
+use super::super::detection::checks::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
@@ -219,9 +220,12 @@ fn eval(bags: Bags, reduction: BagReduction, inputs: &[Tensor]) -> Result<Vec<Te
     let width: usize = rest.iter().product();
     let dims = [&[count], rest].concat();
     let size = count.checked_mul(width).filter(|&n| n < MAX_BYTES / 16);
-    let mut out = vec![0f64; size.ok_or_else(|| OpError::unsupported("an output of this size"))?];
+    let size = size.ok_or_else(|| OpError::unsupported("an output of this size"))?;
+    let mut out = reserved::<f64>(&[size])?;
+    out.resize(size, 0.0);
     let values = table.to_f64_vec()?;
-    let mut members = vec![0usize; count];
+    let mut members = reserved::<i64>(&[count])?;
+    members.resize(count, 0);
     let mut add = |bag: usize, index: i64, weight: f64| -> Result<(), OpError> {
         let row = usize::try_from(index).ok().filter(|&row| row < rows);
         let row = row.ok_or_else(|| OpError::out_of_range("an index", index, format!("below {rows}")))?;

@@ -5,11 +5,14 @@ use snick_tensor::{Dims, Tensor};
 
 use crate::OpError;
 
+/// With more phases, zeros between the elements of data cost less than the phases.
+const MAX_PHASES: usize = 1 << 12;
+
 /// The transposed convolution, computed for each phase: outputs a stride apart read the same elements of the filters,
 /// and neighbouring elements of the data. So each position within a stride is a convolution by part of the filters.
 ///
 /// `window` is the one over data with zeros between its elements. `None` if an output lies before the first element of
-/// data by more than the filters reach.
+/// data by more than the filters reach, or there are too many phases.
 pub(super) fn in_phases(
     data: &Tensor,
     filters: &Tensor,
@@ -19,6 +22,8 @@ pub(super) fn in_phases(
     let (Some(spatial), Some(kernel)) = (data.dims().get(2..), filters.dims().get(3..)) else {
         return Ok(None);
     };
+    let phases = strides.iter().try_fold(1usize, |phases, &stride| phases.checked_mul(stride));
+    let Some(phases) = phases.filter(|&phases| phases <= MAX_PHASES) else { return Ok(None) };
     let gaps = |(&size, &stride): (&usize, &usize)| Some((size - 1).checked_mul(stride)? + 1);
     let spread: Option<Dims> = spatial.iter().zip(strides).map(gaps).collect();
     let Some(spread) = spread else { return Ok(None) };
@@ -31,10 +36,10 @@ pub(super) fn in_phases(
         cut.push(before);
         counts.push((before + size).div_ceil(stride));
     }
-    let mut phases = Vec::new();
+    let mut results = Vec::new();
     let mut channels = Dims::from_slice(data.dims().get(..1).unwrap_or_default());
     channels.push(filters.dims().iter().take(2).product());
-    for phase in 0..strides.iter().product::<usize>() {
+    for phase in 0..phases {
         let (mut share, mut inner) = (filters.clone(), Window::dense(spatial.len()));
         let mut rest = phase;
         for i in (0..spatial.len()).rev() {
@@ -53,10 +58,10 @@ pub(super) fn in_phases(
             true => Tensor::zeros(data.element_type(), &dims)?,
             false => kernels::group_convolution(data, &share, &inner)?,
         };
-        phases.push(result.unsqueeze(2)?);
+        results.push(result.unsqueeze(2)?);
     }
     // `[N, C, phase.., count..]` to `[N, C, (count, phase)..]`
-    let all = kernels::concat(&phases.iter().collect::<Vec<_>>(), 2)?;
+    let all = kernels::concat(&results.iter().collect::<Vec<_>>(), 2)?;
     let mut dims = channels.clone();
     dims.extend_from_slice(strides);
     dims.extend_from_slice(&counts);

@@ -61,7 +61,8 @@ impl EvalOp for Lrn {
 fn sum_neighbours(values: &ComputeTensor, axis: usize, size: i64) -> Result<ComputeTensor, OpError> {
     let tensor = values.tensor();
     let dim = tensor.dims().get(axis).copied().unwrap_or(1);
-    let side = usize::try_from((size - 1).max(0) / 2).unwrap_or(usize::MAX).min(dim.saturating_sub(1));
+    let side =
+        usize::try_from(size.saturating_sub(1).max(0) / 2).unwrap_or(usize::MAX).min(dim.saturating_sub(1));
     let mut sum = values.clone();
     for distance in 1..=side {
         let rest = dim - distance;

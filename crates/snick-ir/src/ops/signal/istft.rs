@@ -3,8 +3,9 @@
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::BinaryOp;
-use snick_tensor::{ElementType, Listed, MAX_BYTES, Tensor, TensorError};
+use snick_tensor::{ElementType, Listed, MAX_BYTES, Tensor};
 
+use super::super::detection::checks::reserved;
 use super::{fourier, frames};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
@@ -116,9 +117,7 @@ const MAX_LENGTH: usize = MAX_BYTES / 16;
 
 /// So many zeros, if the memory suffices.
 fn zeros(len: usize) -> Result<Vec<f32>, OpError> {
-    let mut all = Vec::new();
-    let refused = |_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<f32>()) };
-    all.try_reserve_exact(len).map_err(refused)?;
+    let mut all = reserved(&[len])?;
     all.resize(len, 0.0);
     Ok(all)
 }

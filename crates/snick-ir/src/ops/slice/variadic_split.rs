@@ -41,6 +41,10 @@ impl VariadicSplit {
             }
         }
         let known = lengths.iter().enumerate().filter(|(i, _)| Some(*i) != rest);
+        let least = known.clone().map(|(_, len)| i128::from(cx.interval(len).lo().max(0))).sum::<i128>();
+        if i64::try_from(least).is_err() {
+            return Err(OpError::mismatch("the sum of split_lengths", least, "the size of the axis"));
+        }
         let sum = known.fold(SymExpr::from(0), |sum, (_, len)| cx.add(&sum, len));
         let sums = cx.interval(&sum);
         let conflict = || OpError::conflict("the split lengths add up to {}, the axis has {}", sums, sizes);

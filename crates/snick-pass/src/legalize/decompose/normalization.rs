@@ -123,6 +123,9 @@ fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
+/// The most elements on either side of a window.
+const MAX_SIDE: i64 = 1 << 20;
+
 /// `x / (bias + alpha / size^axes * sum of squares)^beta` over a window of as many elements on either side: the sum
 /// is the mean of a pool whose padding counts.
 fn lrn(p: &mut Patch) -> Result<RewriteResult> {
@@ -133,7 +136,10 @@ fn lrn(p: &mut Patch) -> Result<RewriteResult> {
     if axes.starts_with(&[0, 1]) {
         return Ok(RewriteResult::Declined("a window over batch and channels".into()));
     }
-    let side = (op.size - 1).max(0) / 2;
+    let side = op.size.saturating_sub(1).max(0) / 2;
+    if side > MAX_SIDE {
+        return Ok(RewriteResult::Declined("a window of so many elements".into()));
+    }
     let share = (2 * side + 1) as f64 / op.size as f64;
     let alpha = op.alpha * share.powi(i32::try_from(axes.len()).unwrap_or(i32::MAX));
     in_f32(p, &[x], |p, inputs| {

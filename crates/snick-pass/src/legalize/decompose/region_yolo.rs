@@ -15,7 +15,9 @@ fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
     let Op::RegionYolo(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (coords, classes, softmax) = (op.coords as i64, op.classes as i64, op.do_softmax);
     let boxes = if softmax { op.num } else { op.mask.len() } as i64;
-    let (x, entry) = (p.input(0)?, coords + 1 + classes);
+    let entry = coords.checked_add(1).and_then(|numbers| numbers.checked_add(classes));
+    let Some(entry) = entry else { return Ok(RewriteResult::Declined("boxes of so many numbers".into())) };
+    let x = p.input(0)?;
     let apart = [Size::of(0), Size::Known(boxes), Size::Known(entry), Size::of(2), Size::of(3)];
     let boxed = reshape(p, x, &apart)?;
     let sigmoid: Activation = |p, x| p.sigmoid(x);
