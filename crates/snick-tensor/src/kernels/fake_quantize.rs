@@ -74,10 +74,20 @@ impl Rule<f32> {
     /// The number of the level of an element, if there are at most 256 and the shift is moderate.
     #[inline(always)]
     pub fn level(self, x: f32) -> u32 {
+        self.level_and_distance(x).0
+    }
+
+    /// As [`Rule::level`], with the distance to that level, which is between 0 and 1/2.
+    #[inline(always)]
+    pub fn level_and_distance(self, x: f32) -> (u32, f32) {
         // Floats from here on are integers: the sum is rounded to the nearest, ties to even.
         const INTEGERS: f32 = (1 << 23) as f32;
-        let level = x.max(self.low).min(self.high) * self.scale + self.shift;
-        (level + INTEGERS).to_bits() & 0xff
+        // Comparisons that are one instruction; NaN is as low.
+        let x = if x > self.low { x } else { self.low };
+        let x = if x < self.high { x } else { self.high };
+        let level = x * self.scale + self.shift;
+        let rounded = level + INTEGERS;
+        (rounded.to_bits() & 0xff, (level - (rounded - INTEGERS)).abs())
     }
 
     /// The value of a level.

@@ -156,7 +156,7 @@ pub(crate) fn product_of_tiles<T: Factor, P: PlaceTile<T>>(
 ) {
     let isa = left.isa();
     let rows = tile_rows(isa);
-    debug_assert!(rows % P::ROWS == 0, "tiles of whole rows of the output");
+    debug_assert!(rows.is_multiple_of(P::ROWS), "tiles of whole rows of the output");
     if left.rows() == 0 || right.columns() == 0 || row_len == 0 {
         return;
     }

@@ -70,12 +70,12 @@ impl Quantizer {
         self.rules.iter().all(|rule| parts(rule) == parts(&first)).then_some(first)
     }
 
-    /// The level of 0 in each channel, if it is 0 exactly, but for the rounding of the range.
+    /// The level of 0 in each channel, if all have one.
     pub(super) fn zero_levels(&self) -> Option<Vec<u8>> {
         let zero = |rule: &Rule<f32>| {
-            let zero = -rule.output_low / rule.step;
-            let is_level = (zero - zero.round()).abs() < 1e-3 && (0.0..=255.0).contains(&zero.round());
-            is_level.then_some(zero.round() as u8)
+            let level = (-rule.output_low / rule.step).round();
+            let is_level = (0.0..=255.0).contains(&level) && rule.value(level) == 0.0;
+            is_level.then_some(level as u8)
         };
         self.rules.iter().map(zero).collect()
     }

@@ -191,11 +191,6 @@ impl Cuts {
         channel.line(z, y).every(w.axis.stride, line.first).copy_to(to);
     }
 
-    /// The number of windows.
-    pub fn windows(&self) -> usize {
-        self.out.iter().product()
-    }
-
     /// The offset of each element of a filter over one channel for the first window.
     pub fn starts(&self) -> Vec<usize> {
         let [d, h, w] = &self.cuts;

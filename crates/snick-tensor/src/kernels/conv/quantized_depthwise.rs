@@ -1,9 +1,8 @@
-//! One integer filter a channel over levels. Four channels at a time are widened to floats, in which sums of so few
-//! products are exact, and filters slide over them as over those of floats.
+//! One integer filter a channel over levels. Four channels at a time become floats, and filters slide over them with the
+//! same operations as over those of any image.
 
 use super::images::Channels;
 use super::planes::Cuts;
-use super::quantized::Rescaling;
 use crate::TensorError;
 use crate::buffer::filled;
 use crate::kernels::fake_quantize::Rule;
@@ -23,100 +22,122 @@ const SLACK: usize = SUMS * LANES / CHANNELS;
 /// Fewer multiplications are not distributed to threads.
 const SHARED: usize = 1 << 18;
 
-/// Filters, by four channels and tap: the codes of the channels, repeated to a vector.
-pub(super) struct Depthwise {
-    filters: Vec<[f32; LANES]>,
-    taps: usize,
-}
+/// Elements that become floats, and are scaled while they are in the innermost cache.
+const STRIP: usize = 4096;
 
 /// The numbers of four channels, repeated to a vector.
-fn repeated(of: impl Fn(usize) -> f32) -> [f32; LANES] {
+type Lanes = [f32; LANES];
+
+/// Filters of all channels.
+pub(super) struct Depthwise {
+    /// By four channels and tap.
+    filters: Vec<Lanes>,
+    taps: usize,
+    /// By four channels.
+    groups: Vec<Group>,
+}
+
+/// What four channels have in common.
+struct Group {
+    biases: Lanes,
+    /// Of the levels of the input, and of the results.
+    input: Rules,
+    results: Rules,
+}
+
+/// The parts of rules, by lane.
+#[derive(Copy, Clone)]
+struct Rules {
+    lows: Lanes,
+    highs: Lanes,
+    scales: Lanes,
+    shifts: Lanes,
+    steps: Lanes,
+    output_lows: Lanes,
+}
+
+fn repeated(of: impl Fn(usize) -> f32) -> Lanes {
     std::array::from_fn(|lane| of(lane % CHANNELS))
 }
 
+impl Rules {
+    /// Of four rules.
+    fn new(rules: &[Rule<f32>]) -> Self {
+        Self {
+            lows: repeated(|k| rules[k].low),
+            highs: repeated(|k| rules[k].high),
+            scales: repeated(|k| rules[k].scale),
+            shifts: repeated(|k| rules[k].shift),
+            steps: repeated(|k| rules[k].step),
+            output_lows: repeated(|k| rules[k].output_low),
+        }
+    }
+
+    #[inline(always)]
+    fn rule(&self, lane: usize) -> Rule<f32> {
+        Rule {
+            low: self.lows[lane],
+            high: self.highs[lane],
+            scale: self.scales[lane],
+            shift: self.shifts[lane],
+            step: self.steps[lane],
+            output_low: self.output_lows[lane],
+        }
+    }
+}
+
 impl Depthwise {
-    /// Of filters `[channels, taps]`.
-    pub fn new(codes: &[i8], taps: usize) -> Self {
-        let code =
-            |channel: usize, tap: usize| codes.get(channel * taps + tap).map_or(0.0, |&code| f32::from(code));
-        let groups = (codes.len() / taps).div_ceil(CHANNELS);
-        let each = (0..groups).flat_map(|group| (0..taps).map(move |tap| (group, tap)));
-        let filters = each.map(|(group, tap)| repeated(|k| code(group * CHANNELS + k, tap))).collect();
-        Self { filters, taps }
+    /// Of filters `[channels, taps]`, and rules of input and results, of a multiple of four channels.
+    pub fn new(
+        weights: &[f32],
+        taps: usize,
+        input: &[Rule<f32>],
+        biases: &[f32],
+        results: &[Rule<f32>],
+    ) -> Self {
+        let weight = |channel: usize, tap: usize| weights.get(channel * taps + tap).copied().unwrap_or(0.0);
+        let bias = |channel: usize| biases.get(channel).copied().unwrap_or(0.0);
+        let count = biases.len().div_ceil(CHANNELS);
+        let each = (0..count).flat_map(|group| (0..taps).map(move |tap| (group, tap)));
+        let filters = each.map(|(group, tap)| repeated(|k| weight(group * CHANNELS + k, tap))).collect();
+        let rules = input.chunks_exact(CHANNELS).zip(results.chunks_exact(CHANNELS));
+        let groups = rules.enumerate().map(|(i, (input, results))| Group {
+            biases: repeated(|k| bias(i * CHANNELS + k)),
+            input: Rules::new(input),
+            results: Rules::new(results),
+        });
+        Self { filters, taps, groups: groups.collect() }
     }
 
     /// The levels of all windows; `out` gives the windows of four channels at a time.
-    pub fn levels<'o>(
+    pub fn slide<'o>(
         &self,
         cuts: &Cuts,
         image: Channels<Quad>,
         padding: impl Fn(usize) -> Quad + Sync,
-        rescaling: &Rescaling,
         out: impl Iterator<Item = &'o mut [Quad]>,
     ) -> Result<(), TensorError> {
-        let Some(rules) = &rescaling.rules else { return Ok(()) };
-        self.slide(cuts, image, padding, rescaling, out, |group, results, out| {
-            let mut quads = filled(cuts.positions + SLACK, Quad::default())?;
-            let rules = std::array::from_fn(|k| rules[group * CHANNELS + k]);
-            widest(ToLevels { results, rules, to: bytemuck::cast_slice_mut(&mut quads) });
-            cuts.place(out, &quads);
-            Ok(())
-        })
-    }
-
-    /// The results at all windows; `out` gives the windows of up to four channels at a time, one after the other.
-    pub fn floats<'o>(
-        &self,
-        cuts: &Cuts,
-        image: Channels<Quad>,
-        padding: impl Fn(usize) -> Quad + Sync,
-        rescaling: &Rescaling,
-        out: impl Iterator<Item = &'o mut [f32]>,
-    ) -> Result<(), TensorError> {
-        self.slide(cuts, image, padding, rescaling, out, |_, results, out| {
-            let windows = cuts.windows();
-            let mut plane = filled(cuts.positions, 0f32)?;
-            for (k, out) in out.chunks_exact_mut(windows).enumerate() {
-                for (to, four) in plane.iter_mut().zip(results.chunks_exact(CHANNELS)) {
-                    *to = four[k];
-                }
-                cuts.place(out, &plane);
-            }
-            Ok(())
-        })
-    }
-
-    /// Gives the results at all positions, by position and channel, of each four channels to `write`.
-    fn slide<'o, T: Send + 'o>(
-        &self,
-        cuts: &Cuts,
-        image: Channels<Quad>,
-        padding: impl Fn(usize) -> Quad + Sync,
-        rescaling: &Rescaling,
-        out: impl Iterator<Item = &'o mut [T]>,
-        write: impl Fn(usize, &[f32], &mut [T]) -> Result<(), TensorError> + Sync,
-    ) -> Result<(), TensorError> {
         let starts: Vec<usize> = cuts.starts().iter().map(|start| start * CHANNELS).collect();
-        let some = |group: usize, out: &mut [T], memory: &mut Memory| {
+        let some = |group: usize, out: &mut [Quad], memory: &mut Memory| {
             cuts.cut(&image.part(group..group + 1), padding(group), &mut memory.quads[..cuts.len]);
-            let first = group * CHANNELS;
             widest(Slide {
                 filter: &self.filters[group * self.taps..][..self.taps],
+                group: &self.groups[group],
                 starts: &starts,
-                factors: repeated(|k| rescaling.factors[first + k]),
-                offsets: repeated(|k| rescaling.offsets[first + k]),
                 memory,
                 len: cuts.positions * CHANNELS,
             });
-            write(group, &memory.results, out)
+            cuts.place(out, &memory.results);
         };
-        if sharing::is_shared() && self.filters.len().saturating_mul(cuts.positions) >= SHARED / LANES {
+        if sharing::is_shared() && self.filters.len().saturating_mul(cuts.positions) >= SHARED / CHANNELS {
             return sharing::try_for_each(out.enumerate(), |(group, out)| {
-                some(group, out, &mut Memory::new(cuts)?)
+                some(group, out, &mut Memory::new(cuts)?);
+                Ok(())
             });
         }
         let mut memory = Memory::new(cuts)?;
-        out.enumerate().try_for_each(|(group, out)| some(group, out, &mut memory))
+        out.enumerate().for_each(|(group, out)| some(group, out, &mut memory));
+        Ok(())
     }
 }
 
@@ -125,7 +146,7 @@ struct Memory {
     quads: Vec<Quad>,
     /// The same as floats.
     planes: Vec<f32>,
-    results: Vec<f32>,
+    results: Vec<Quad>,
 }
 
 impl Memory {
@@ -134,18 +155,17 @@ impl Memory {
         Ok(Self {
             quads: filled(len, Quad::default())?,
             planes: filled(len * CHANNELS, 0.0)?,
-            results: filled((cuts.positions + SLACK) * CHANNELS, 0.0)?,
+            results: filled(cuts.positions + SLACK, Quad::default())?,
         })
     }
 }
 
 /// The filters of four channels over their planes.
 struct Slide<'a> {
-    filter: &'a [[f32; LANES]],
+    filter: &'a [Lanes],
+    group: &'a Group,
     /// The offset of each tap for the first window, in floats.
     starts: &'a [usize],
-    factors: [f32; LANES],
-    offsets: [f32; LANES],
     memory: &'a mut Memory,
     /// The number of results.
     len: usize,
@@ -157,69 +177,57 @@ impl Vectorised for Slide<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         let Memory { quads, planes, results } = self.memory;
-        for (to, &level) in planes.iter_mut().zip(bytemuck::cast_slice::<Quad, u8>(quads)) {
-            *to = f32::from(level);
-        }
         let lanes = I::F32::LANES;
-        let factors = [I::F32::load(&self.factors), I::F32::load(&self.offsets)];
+        let input = &self.group.input;
+        let (steps, lows) = (I::F32::load(&input.steps), I::F32::load(&input.output_lows));
+        let levels: &[u8] = bytemuck::cast_slice(quads);
+        for (to, levels) in planes.chunks_mut(STRIP).zip(levels.chunks(STRIP)) {
+            for (to, &level) in to.iter_mut().zip(levels) {
+                *to = f32::from(level);
+            }
+            for to in to.chunks_exact_mut(lanes) {
+                I::F32::load(to).multiply_add(steps, lows).store(to);
+            }
+        }
+        let results: &mut [u8] = bytemuck::cast_slice_mut(results);
+        let mut sums = [0f32; SUMS * LANES];
+        let biases = I::F32::load(&self.group.biases);
+        // Local variables, which nothing that is written may overlap.
+        let rules = self.group.results;
         for at in (0..self.len).step_by(SUMS * lanes) {
-            let (planes, results) = (&planes[at..], &mut results[at..]);
-            match (self.len - at).div_ceil(lanes) {
-                1..=2 => slide::<I, 2>(self.filter, self.starts, factors, planes, results),
-                3..=4 => slide::<I, 4>(self.filter, self.starts, factors, planes, results),
-                _ => slide::<I, SUMS>(self.filter, self.starts, factors, planes, results),
+            slide::<I>(self.filter, self.starts, &planes[at..], biases, &mut sums);
+            let results = results[at..].as_chunks_mut::<LANES>().0.iter_mut();
+            for (to, sums) in results.zip(sums[..SUMS * lanes].as_chunks::<LANES>().0) {
+                let mut levels = [0u8; LANES];
+                for i in 0..LANES {
+                    levels[i] = rules.rule(i).level(sums[i]) as u8;
+                }
+                *to = levels;
             }
         }
     }
 }
 
-/// The first results, `COUNT` vectors of them.
+/// The first sums of products, and the bias.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn slide<I: Instructions, const COUNT: usize>(
-    filter: &[[f32; LANES]],
+fn slide<I: Instructions>(
+    filter: &[Lanes],
     starts: &[usize],
-    [factors, offsets]: [I::F32; 2],
     planes: &[f32],
-    to: &mut [f32],
+    biases: I::F32,
+    to: &mut [f32; SUMS * LANES],
 ) {
     let lanes = I::F32::LANES;
-    let mut sums = [I::F32::splat(0.0); COUNT];
-    for (codes, &start) in filter.iter().zip(starts) {
-        let codes = I::F32::load(codes);
-        let Some(line) = planes.get(start..start + COUNT * lanes) else { return };
-        for i in 0..COUNT {
-            sums[i] = codes.multiply_add(I::F32::load(&line[i * lanes..]), sums[i]);
+    let mut sums = [I::F32::splat(0.0); SUMS];
+    for (weights, &start) in filter.iter().zip(starts) {
+        let weights = I::F32::load(weights);
+        let Some(line) = planes.get(start..start + SUMS * lanes) else { return };
+        for i in 0..SUMS {
+            sums[i] = weights.multiply_add(I::F32::load(&line[i * lanes..]), sums[i]);
         }
     }
-    let Some(to) = to.get_mut(..COUNT * lanes) else { return };
-    for i in 0..COUNT {
-        sums[i].multiply_add(factors, offsets).store(&mut to[i * lanes..]);
-    }
-}
-
-/// Results of four channels as levels.
-struct ToLevels<'a> {
-    results: &'a [f32],
-    rules: [Rule<f32>; CHANNELS],
-    to: &'a mut [u8],
-}
-
-impl Vectorised for ToLevels<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Instructions>(self) {
-        let rules: [Rule<f32>; LANES] = std::array::from_fn(|lane| self.rules[lane % CHANNELS]);
-        let (lows, highs) = (rules.map(|rule| rule.low), rules.map(|rule| rule.high));
-        let (scales, shifts) = (rules.map(|rule| rule.scale), rules.map(|rule| rule.shift));
-        let (results, to) = (self.results.as_chunks::<LANES>().0, self.to.as_chunks_mut::<LANES>().0);
-        for (to, results) in to.iter_mut().zip(results) {
-            for i in 0..LANES {
-                let rule =
-                    Rule { low: lows[i], high: highs[i], scale: scales[i], shift: shifts[i], ..rules[0] };
-                to[i] = rule.level(results[i]) as u8;
-            }
-        }
+    for i in 0..SUMS {
+        sums[i].plus(biases).store(&mut to[i * lanes..]);
     }
 }

@@ -88,6 +88,11 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         self.columns
     }
 
+    /// An element of a matrix of runs.
+    pub fn at(&self, row: usize, column: usize) -> Option<T> {
+        self.data.get(self.starts.get(row)? + column).copied()
+    }
+
     /// The panel of number `i`, for a product along `depth` rows.
     #[inline(always)]
     pub fn panel(&self, i: usize, depth: usize) -> Panel<'_, T> {
