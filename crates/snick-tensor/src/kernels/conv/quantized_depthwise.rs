@@ -22,6 +22,9 @@ const SLACK: usize = SUMS * LANES / CHANNELS;
 /// Fewer multiplications are not distributed to threads.
 const SHARED: usize = 1 << 18;
 
+/// Groups of four channels per task of a thread.
+const AT_ONCE: usize = 4;
+
 /// Elements that become floats, and are scaled while they are in the innermost cache.
 const STRIP: usize = 4096;
 
@@ -118,7 +121,7 @@ impl Depthwise {
         out: impl Iterator<Item = &'o mut [Quad]>,
     ) -> Result<(), TensorError> {
         let starts: Vec<usize> = cuts.starts().iter().map(|start| start * CHANNELS).collect();
-        let some = |group: usize, out: &mut [Quad], memory: &mut Memory| {
+        let one = |group: usize, out: &mut [Quad], memory: &mut Memory| {
             cuts.cut(&image.part(group..group + 1), padding(group), &mut memory.quads[..cuts.len]);
             widest(Slide {
                 filter: &self.filters[group * self.taps..][..self.taps],
@@ -129,15 +132,18 @@ impl Depthwise {
             });
             cuts.place(out, &memory.results);
         };
+        let some = |(first, out): (usize, &mut [&mut [Quad]])| {
+            let mut memory = Memory::new(cuts)?;
+            for (group, out) in (first * AT_ONCE..).zip(out) {
+                one(group, out, &mut memory);
+            }
+            Ok(())
+        };
+        let mut out: Vec<_> = out.collect();
         if sharing::is_shared() && self.filters.len().saturating_mul(cuts.positions) >= SHARED / CHANNELS {
-            return sharing::try_for_each(out.enumerate(), |(group, out)| {
-                some(group, out, &mut Memory::new(cuts)?);
-                Ok(())
-            });
+            return sharing::try_for_each(out.chunks_mut(AT_ONCE).enumerate(), some);
         }
-        let mut memory = Memory::new(cuts)?;
-        out.enumerate().for_each(|(group, out)| some(group, out, &mut memory));
-        Ok(())
+        some((0, &mut out))
     }
 }
 
