@@ -39,6 +39,7 @@ mod fused_elementwise;
 mod half_precision;
 mod optimize;
 mod plan;
+mod quantized_step;
 mod run;
 mod session;
 mod slice_numbers;

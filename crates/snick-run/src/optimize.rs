@@ -1,6 +1,8 @@
 //! Passes over a plan: they make its runs faster and change no output.
 
+mod compute_on_levels;
 mod compute_slice_numbers;
+mod constant_values;
 mod fold;
 mod fuse_elementwise;
 mod keep_packed;
@@ -13,6 +15,7 @@ use crate::plan::Plan;
 /// Computes now what is the same in every run but for large weights of few bits, and fuses steps.
 pub(crate) fn optimize(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     keep_packed::keep_packed(plan, graph, half_precision);
+    compute_on_levels::compute_on_levels(plan, graph, half_precision);
     fold::fold(plan, graph, half_precision);
     compute_slice_numbers::compute_slice_numbers(plan, graph);
     fuse_elementwise::fuse_elementwise(plan, graph);

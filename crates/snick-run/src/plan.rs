@@ -8,6 +8,7 @@ use snick_tensor::kernels::PackedWeights;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::fused_elementwise::FusedLayer;
+use crate::quantized_step::QuantizedStep;
 use crate::slice_numbers::SliceNumbers;
 
 /// One node, or several that are evaluated as one, the last of which it is.
@@ -37,9 +38,16 @@ pub(crate) enum StepKind {
     Slice(Box<SliceNumbers>),
     /// The node is a MatMul or a Gather of weights that stay packed; the operand is the other one.
     Packed(Arc<PackedWeights>),
+    /// On the levels of a FakeQuantize; the node is the last of those that it computes.
+    Quantized(QuantizedStep),
 }
 
 impl Step {
+    /// Whether its outputs are those of its node, and not another form of them.
+    pub(crate) fn has_outputs_of_node(&self) -> bool {
+        !matches!(&self.kind, StepKind::Quantized(step) if step.gives_levels())
+    }
+
     /// The op that a single layer is evaluated with.
     pub(crate) fn op<'s>(&'s self, graph: &'s Graph) -> &'s Op {
         match &self.kind {
@@ -140,6 +148,14 @@ impl Plan {
         }
         kept.reverse();
         self.steps = kept;
+    }
+
+    /// By slot: how many operands read it.
+    pub(crate) fn readers(&self) -> Vec<usize> {
+        let mut readers = vec![0; self.slots];
+        let operands = self.steps.iter().flat_map(|step| step.operands.iter());
+        operands.filter_map(|operand| operand.slot()).for_each(|slot| readers[slot] += 1);
+        readers
     }
 
     /// Walks from the end: the first use of a value found is its last.

@@ -37,7 +37,8 @@ pub struct Progress<'a> {
     pub layers: usize,
     /// The layer.
     pub node: NodeId,
-    /// Its outputs, f16 and bf16 as f32; none if it is not finished, failed, or depends on a layer that failed.
+    /// Its outputs, f16 and bf16 as f32; none if it is not finished, failed, or depends on a layer that failed, or if only
+    /// the numbers of their levels were computed.
     pub values: &'a [Tensor],
 }
 

@@ -171,7 +171,8 @@ impl Session {
                 }),
             };
             operands.clear();
-            if let (true, Ok(Some(outputs))) = (options.check_facts || step.is_checked, &values)
+            let is_checked = (options.check_facts || step.is_checked) && step.has_outputs_of_node();
+            if let (true, Ok(Some(outputs))) = (is_checked, &values)
                 && let Err(error) = self.check(&bindings, node, step.first, outputs)
             {
                 values = Err(error);
@@ -180,7 +181,7 @@ impl Session {
                 outputs.errors.push(error);
                 None
             });
-            let shown = values.as_deref().unwrap_or_default();
+            let shown = values.as_deref().filter(|_| step.has_outputs_of_node()).unwrap_or_default();
             goes_on = watch(Progress { done: i + 1, layers, node, values: shown });
             if !outputs.errors.is_empty() && !options.keep_going {
                 break;
@@ -279,6 +280,7 @@ impl Session {
                 (_, [x]) => weights.multiply(x).map(|product| vec![product]).map_err(Into::into),
                 (_, others) => Err(OpError::mismatch("the number of operands", others.len(), 1)),
             },
+            (_, StepKind::Quantized(quantized)) => quantized.evaluate(inputs),
             (Op::SubGraph(op), _) => self.bodies.execute(step.node, op, inputs, options, shared, watch),
             (Op::ReadValue(op), _) => shared.variables.read(op, node, self.graph.symbols(), inputs),
             (Op::Assign(op), _) => Ok(shared.variables.assign(op, inputs)),

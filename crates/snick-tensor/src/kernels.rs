@@ -22,6 +22,7 @@ mod normalize;
 mod packed_weights;
 mod pad;
 mod pool;
+mod quantizer;
 mod random;
 mod range;
 mod reduce;
@@ -45,7 +46,7 @@ pub use attention::attention;
 pub use broadcast::broadcast_dims;
 pub use col2im::col2im;
 pub use concat::concat;
-pub use conv::{convolution, group_convolution};
+pub use conv::{AfterSums, QuantizedConvolution, QuantizedFilters, convolution, group_convolution};
 pub use elementwise::{
     BinaryOp, BitwiseOp, CompareOp, ElementFunction, FusedElementwise, LogicalOp, Stage, TestOp, UnaryOp,
     bitwise_not, logical_not, select,
@@ -59,6 +60,7 @@ pub use normalize::{EpsMode, mvn, normalize_l2};
 pub use packed_weights::PackedWeights;
 pub use pad::{PadMode, pad};
 pub use pool::{avg_pool, max_pool, max_pool_indices};
+pub use quantizer::Quantizer;
 pub use random::random_uniform;
 pub use range::range;
 pub use reduce::ReduceOp;

@@ -34,7 +34,7 @@ fn group_normalization(e: &mut Emitter) -> Result {
 /// As many neighbours on either side, where ONNX has one more behind for an even size.
 fn lrn(e: &mut Emitter) -> Result {
     let op = op!(e, Lrn);
-    let window = 2 * ((op.size - 1).max(0) / 2) + 1;
+    let window = op.size.saturating_sub(1).max(0) / 2 * 2 + 1;
     let alpha = op.alpha * window as f64 / op.size as f64;
     let x = e.input(0)?;
     let attrs =

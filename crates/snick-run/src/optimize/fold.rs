@@ -30,7 +30,7 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
         _ => None,
     });
     let mut budget = stored.fold(FOLDED, |sum, bytes| sum.saturating_add(bytes.saturating_mul(GROWTH)));
-    let mut readers = readers(plan);
+    let mut readers = plan.readers();
     plan.steps.retain(|step| {
         let Some(values) = fixed_outputs(graph, step, &known, half_precision, &mut budget) else {
             return true;
@@ -65,14 +65,6 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
     }
 }
 
-/// By slot: how many operands read it.
-fn readers(plan: &Plan) -> Vec<usize> {
-    let mut readers = vec![0; plan.slots];
-    let operands = plan.steps.iter().flat_map(|step| step.operands.iter());
-    operands.filter_map(|operand| operand.slot()).for_each(|slot| readers[slot] += 1);
-    readers
-}
-
 /// One operand has read a slot: after the last one its value is given up.
 fn read_once(readers: &mut [usize], known: &mut [Option<Tensor>], slot: usize) {
     readers[slot] = readers[slot].saturating_sub(1);
@@ -89,7 +81,7 @@ fn fixed_outputs(
     half_precision: &HalfPrecision,
     budget: &mut usize,
 ) -> Option<Vec<Tensor>> {
-    if matches!(step.kind, StepKind::Packed(_)) {
+    if matches!(step.kind, StepKind::Packed(_) | StepKind::Quantized(_)) {
         return None;
     }
     // As the run evaluates it, so that both choose the same of equal elements.

@@ -14,7 +14,7 @@ use crate::plan::{Plan, Step, StepKind};
 /// Fuses the element-wise steps of a plan. A fused step reads the input of its first layer as its last operand, after
 /// the other inputs in the order of its layers.
 pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
-    let readers = readers(plan);
+    let readers = plan.readers();
     // By slot: the fused step that ends with it.
     let mut ends: Vec<Option<usize>> = vec![None; plan.slots];
     let mut steps: Vec<Option<Step>> = Vec::with_capacity(plan.steps.len());
@@ -37,15 +37,6 @@ pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
         steps.push(Some(step));
     }
     plan.steps = steps.into_iter().flatten().collect();
-}
-
-/// How often each slot is read.
-fn readers(plan: &Plan) -> Vec<usize> {
-    let mut readers = vec![0; plan.slots];
-    for slot in plan.steps.iter().flat_map(|step| &step.operands).filter_map(|operand| operand.slot()) {
-        readers[slot] += 1;
-    }
-    readers
 }
 
 /// The function of a step and the ports at which its input has the shape of its output, if the step can be fused.

@@ -7,10 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::{Graph, NodeId, Op, Value};
+use snick_ir::{Graph, NodeId, Op};
+use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, PackedWeights};
-use snick_tensor::{ElementType, Tensor};
 
+use super::constant_values::ConstantValues;
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Plan, StepKind};
 
@@ -21,9 +22,8 @@ const LARGE: usize = 1 << 16;
 pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut found: HashMap<NodeId, Option<Unpacked>> = HashMap::new();
     let mut products = Vec::new();
-    let mut step_of = vec![usize::MAX; graph.bound()];
-    plan.steps.iter().enumerate().for_each(|(at, step)| step_of[step.node.index()] = at);
-    let unpacking = Unpacking { graph, plan, step_of, half_precision };
+    let unpacking =
+        Unpacking { graph, half_precision, constants: ConstantValues::new(plan, graph, half_precision) };
     for (at, step) in plan.steps.iter().enumerate() {
         let Some(port) = port_of_weights(graph, step.node) else { continue };
         let Some(weights) = graph.node(step.node).input(port) else { continue };
@@ -74,14 +74,9 @@ struct Unpacked {
 /// Finds what layers unpack.
 struct Unpacking<'a> {
     graph: &'a Graph,
-    plan: &'a Plan,
-    /// By node: the place of its step.
-    step_of: Vec<usize>,
     half_precision: &'a HalfPrecision,
+    constants: ConstantValues<'a>,
 }
-
-/// The most layers that compute scales or zeros from a constant.
-const MAX_LAYERS: usize = 4;
 
 impl Unpacking<'_> {
     /// The weights that a layer unpacks.
@@ -126,46 +121,22 @@ impl Unpacking<'_> {
         if codes.len() < LARGE || !is_computed_in_f32 {
             return None;
         }
-        let scales = self.constant(scales, &mut layers, 0)?;
+        let scales = self.constants.value(scales, &mut layers)?;
         let zeros = match zeros {
-            Some(zeros) => Some(self.constant(zeros, &mut layers, 0)?),
+            Some(zeros) => Some(self.constants.value(zeros, &mut layers)?),
             None => None,
         };
         let weights = PackedWeights::new(codes, zeros.as_ref(), &scales, through)?;
         let dims = graph.node(last).outs().first()?.fact.shape.as_static()?;
         (dims.as_slice() == weights.dims()).then(|| Unpacked { weights: Arc::new(weights), layers })
     }
-
-    /// A value that is computed from constants, as a run computes it.
-    fn constant(&self, value: Value, layers: &mut Vec<NodeId>, depth: usize) -> Option<Tensor> {
-        let op = self.graph.node(value.node).op();
-        if value.port != 0 || depth > MAX_LAYERS {
-            return None;
-        }
-        layers.push(value.node);
-        let step = match op {
-            Op::Const(_) => return op.eval(&[]).ok()?.into_iter().next(),
-            Op::Convert(_) | Op::Arithmetic(_) | Op::Reshape(_) => {
-                self.plan.steps.get(self.step_of[value.node.index()])?
-            }
-            _ => return None,
-        };
-        let inputs = self.graph.inputs(value.node).into_iter().zip(&step.operands);
-        let inputs: Option<Vec<Tensor>> = inputs
-            .map(|(input, operand)| {
-                let value = self.constant(input?, layers, depth + 1)?;
-                self.half_precision.read(op, operand.slot()?, value).ok()
-            })
-            .collect();
-        self.half_precision.evaluate(step, op, &inputs?).ok()?.into_iter().next()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use snick_ir::ops::MatMul;
-    use snick_ir::{GraphBuilder, OpError};
-    use snick_tensor::Storage;
+    use snick_ir::{GraphBuilder, OpError, Value};
+    use snick_tensor::{Storage, Tensor};
 
     use super::*;
     use crate::{Options, Session};

@@ -4,7 +4,11 @@ mod depthwise;
 mod images;
 mod placement;
 mod planes;
+mod quantized;
+mod quantized_depthwise;
 mod regions;
+
+pub use quantized::{AfterSums, QuantizedConvolution, QuantizedFilters};
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -170,7 +174,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
             match alone {
                 true => depthwise(&cuts, images.image(n), &self.rows, self.order.as_deref(), out)?,
-                false => self.planes(&Planes::new(&cuts, images.image(n))?, out)?,
+                false => self.planes(&Planes::new(&cuts, images.image(n), T::default())?, out)?,
             }
         }
         Ok(())

@@ -55,14 +55,46 @@ trait Quantize: PodElement {
 }
 
 /// A range as the factors and summands that are applied to its elements.
-#[derive(Copy, Clone)]
-struct Rule<T> {
-    low: T,
-    high: T,
-    scale: T,
-    shift: T,
-    step: T,
-    output_low: T,
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Rule<T> {
+    pub low: T,
+    pub high: T,
+    pub scale: T,
+    pub shift: T,
+    pub step: T,
+    pub output_low: T,
+}
+
+impl Rule<f32> {
+    /// A range that [`fake_quantize`] applies by a rule.
+    pub fn new(ranges: [f32; 4], steps: f32) -> Option<Self> {
+        f32::rule(ranges, steps)
+    }
+
+    /// The number of the level of an element, if there are at most 256 and the shift is moderate.
+    #[inline(always)]
+    pub fn level(self, x: f32) -> u32 {
+        self.level_and_distance(x).0
+    }
+
+    /// As [`Rule::level`], with the distance to that level, which is between 0 and 1/2.
+    #[inline(always)]
+    pub fn level_and_distance(self, x: f32) -> (u32, f32) {
+        // Floats from here on are integers: the sum is rounded to the nearest, ties to even.
+        const INTEGERS: f32 = (1 << 23) as f32;
+        // Comparisons that are one instruction; NaN is as low.
+        let x = if x > self.low { x } else { self.low };
+        let x = if x < self.high { x } else { self.high };
+        let level = x * self.scale + self.shift;
+        let rounded = level + INTEGERS;
+        (rounded.to_bits() & 0xff, (level - (rounded - INTEGERS)).abs())
+    }
+
+    /// The value of a level.
+    #[inline(always)]
+    pub fn value(self, level: f32) -> f32 {
+        level.mul_add(self.step, self.output_low)
+    }
 }
 
 macro_rules! quantize {

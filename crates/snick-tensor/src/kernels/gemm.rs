@@ -14,9 +14,11 @@ pub(crate) use left::PackedLhs;
 pub(crate) use narrow::{narrow, sum_of_lanes};
 pub(crate) use right::PackedRhs;
 
+use std::marker::PhantomData;
+
 use crate::PodElement;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Vector, on};
+use crate::kernels::vectors::{Instructions, Isa, Quad, Vector, Vectorised, on, on_with_byte_products};
 
 /// A matrix in memory: any start, any distances, negative and 0 too.
 #[derive(Copy, Clone)]
@@ -59,22 +61,40 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 }
 
-/// Floats that have a product of matrices.
-pub(crate) trait Gemm:
-    PodElement + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
-{
+/// Elements of matrices that tiles and panels multiply.
+pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
     /// A register of them.
     type Vector<I: Instructions>: Vector<Self>;
 
+    /// Runs a kernel with the instruction set that matrices are packed for.
+    fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
+        on(isa, work)
+    }
+}
+
+impl Factor for Quad {
+    type Vector<I: Instructions> = I::Quads;
+
+    fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
+        on_with_byte_products(isa, work)
+    }
+}
+
+/// Floats that have a product of matrices.
+pub(crate) trait Gemm:
+    Factor + PodElement + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
+{
     /// `self * b + c`, in one rounding where that is one instruction.
     fn multiply_add<I: Instructions>(self, b: Self, c: Self) -> Self;
 }
 
 macro_rules! gemm {
     ($($t:ident: $vector:ident),*) => {$(
-        impl Gemm for $t {
+        impl Factor for $t {
             type Vector<I: Instructions> = I::$vector;
+        }
 
+        impl Gemm for $t {
             #[inline(always)]
             fn multiply_add<I: Instructions>(self, b: $t, c: $t) -> $t {
                 if I::FUSED { self.mul_add(b, c) } else { self * b + c }
@@ -116,26 +136,77 @@ const SHARED: usize = 1 << 18;
 ///
 /// The output is cut into rows of `row_len`, one a row of the product. Within a pool of several threads the rows are
 /// computed by all of them.
-pub(crate) fn product<T: Gemm>(
+pub(crate) fn product<T: Factor, O: Send>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
-    out: &mut [T],
+    out: &mut [O],
     row_len: usize,
-    place: impl Fn(&mut [T], usize, usize, &[T]) + Sync,
+    place: impl Fn(&mut [O], usize, usize, &[T]) + Sync,
+) {
+    product_of_tiles(left, right, out, row_len, &ByRow(place, PhantomData));
+}
+
+/// As [`product`], a tile at a time: the output is cut into rows of `row_len` for [`PlaceTile::ROWS`] rows of the product.
+pub(crate) fn product_of_tiles<T: Factor, P: PlaceTile<T>>(
+    left: &PackedLhs<T>,
+    right: &PackedRhs<T>,
+    out: &mut [P::Out],
+    row_len: usize,
+    place: &P,
 ) {
     let isa = left.isa();
     let rows = tile_rows(isa);
+    debug_assert!(rows.is_multiple_of(P::ROWS), "tiles of whole rows of the output");
     if left.rows() == 0 || right.columns() == 0 || row_len == 0 {
         return;
     }
-    let chunk = |(tile, out): (usize, &mut [T])| {
-        on(isa, tile::Tiles { left, right, first: tile * rows, out, row_len, place: &place });
+    let chunk = |(tile, out): (usize, &mut [P::Out])| {
+        T::on(isa, tile::Tiles { left, right, first: tile * rows, out, row_len, place });
     };
     let size = left.rows().saturating_mul(right.columns()).saturating_mul(left.depth());
     if sharing::is_shared() && size >= SHARED && left.rows() > rows {
-        sharing::for_each(out.chunks_mut(rows * row_len).enumerate(), chunk);
+        sharing::for_each(out.chunks_mut(rows / P::ROWS * row_len).enumerate(), chunk);
     } else {
         chunk((0, out));
+    }
+}
+
+/// Columns of the widest panel.
+pub(crate) const MOST_COLUMNS: usize = 32;
+
+/// Writes the results of a tile times a panel to the output.
+pub(crate) trait PlaceTile<T>: Sync {
+    /// An element of the output.
+    type Out: Send;
+    /// Rows of the product that share a row of the output.
+    const ROWS: usize;
+
+    /// Writes `rows`, from row `row` and column `column` of the product on, of which `width` columns count. `out` begins
+    /// with the row of the output that has the first; its rows are `row_len` long.
+    fn place(&self, out: &mut [Self::Out], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]);
+}
+
+/// The place of a tile times a panel in a product.
+#[derive(Copy, Clone)]
+pub(crate) struct TileAt {
+    pub row: usize,
+    pub column: usize,
+    /// Columns of the panel, some of which may be beyond the last one.
+    pub width: usize,
+}
+
+/// Gives each row to a function.
+struct ByRow<F, O>(F, PhantomData<fn(O)>);
+
+impl<T, O: Send, F: Fn(&mut [O], usize, usize, &[T]) + Sync> PlaceTile<T> for ByRow<F, O> {
+    type Out = O;
+    const ROWS: usize = 1;
+
+    #[inline(always)]
+    fn place(&self, out: &mut [O], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
+        for (r, (out, row)) in out.chunks_mut(row_len).zip(rows).enumerate() {
+            self.0(out, at.row + r, at.column, &row[..at.width]);
+        }
     }
 }
 

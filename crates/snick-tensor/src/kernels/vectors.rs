@@ -5,8 +5,9 @@
 //! values that stay in registers, and streaming stores.
 //!
 //! Instructions that the processor may lack are behind types that no other module can name: those of `x86`. Generic
-//! kernels get them as type parameters, and only from `x86::avx512` and `x86::avx2`, which have the instructions
-//! enabled; calling these two is unsafe, and [`on`] does so after it has asked the processor.
+//! kernels get them as type parameters, and only from `x86::avx512`, `x86::avx512_vnni` and `x86::avx2`, which have the
+//! instructions enabled; calling these is unsafe, and [`on`] and [`on_with_byte_products`] do so after they have asked the
+//! processor.
 #![allow(unsafe_code)]
 
 /// An instruction set that kernels are compiled for.
@@ -45,6 +46,8 @@ pub(crate) trait Instructions {
     type F32: Vector<f32>;
     /// A vector of `f64`.
     type F64: Vector<f64>;
+    /// A vector of [`Quad`], of as many lanes as that of `f32`.
+    type Quads: Vector<Quad>;
     /// The instruction set.
     const ISA: Isa;
     /// Whether [`f32::mul_add`] is one instruction.
@@ -84,6 +87,30 @@ impl Drop for Fence {
         unsafe {
             std::arch::x86_64::_mm_sfence();
         }
+    }
+}
+
+/// Four bytes, or the 32-bit integer that their products are summed in.
+///
+/// [`Vector::multiply_add`] adds the products of four signed bytes, of `self`, with four unsigned ones, of `b`, to an
+/// integer; sums wrap.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub(crate) struct Quad(pub u32);
+
+impl Quad {
+    /// `self * b + c`, byte by byte.
+    #[inline(always)]
+    fn multiply_add(self, b: Quad, c: Quad) -> Quad {
+        let products = self.0.to_le_bytes().into_iter().zip(b.0.to_le_bytes());
+        let products = products.map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b));
+        Quad(products.sum::<i32>().cast_unsigned().wrapping_add(c.0))
+    }
+
+    /// The sum.
+    #[inline(always)]
+    pub fn sum(self) -> i32 {
+        self.0.cast_signed()
     }
 }
 
@@ -153,11 +180,43 @@ macro_rules! plain {
 
 plain!(f32: 4, f64: 2);
 
+impl<const N: usize> Vector<Quad> for Plain<Quad, N> {
+    const LANES: usize = N;
+
+    #[inline(always)]
+    fn splat(x: Quad) -> Self {
+        Plain([x; N])
+    }
+
+    #[inline(always)]
+    fn load(from: &[Quad]) -> Self {
+        Plain(from.first_chunk().copied().unwrap_or([Quad::default(); N]))
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [Quad]) {
+        if let Some(to) = to.first_chunk_mut() {
+            *to = self.0;
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_add(self, b: Self, c: Self) -> Self {
+        Plain(std::array::from_fn(|i| self.0[i].multiply_add(b.0[i], c.0[i])))
+    }
+
+    #[inline(always)]
+    fn plus(self, b: Self) -> Self {
+        Plain(std::array::from_fn(|i| Quad(self.0[i].0.wrapping_add(b.0[i].0))))
+    }
+}
+
 struct Base;
 
 impl Instructions for Base {
     type F32 = Plain<f32, 4>;
     type F64 = Plain<f64, 2>;
+    type Quads = Plain<Quad, 4>;
     const ISA: Isa = Isa::Base;
     // On other architectures every machine has the instruction.
     const FUSED: bool = cfg!(target_arch = "aarch64");
@@ -205,6 +264,24 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
     work.run::<Base>()
 }
 
+/// Whether this machine sums products of bytes in one instruction.
+pub(crate) fn has_byte_products() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return Isa::best() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// As [`on`], for kernels of byte products: with the instruction for them if this machine has it.
+pub(crate) fn on_with_byte_products<W: Vectorised>(isa: Isa, work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if isa == Isa::Avx512 && has_byte_products() {
+        // SAFETY: `Isa::best` has found what `x86::avx512` needs, and `has_byte_products` AVX-512 VNNI.
+        return unsafe { x86::avx512_vnni(work) };
+    }
+    on(isa, work)
+}
+
 /// A number, and how kernels over many functions of it are compiled.
 pub(crate) trait Number: bytemuck::Pod {
     /// Runs a kernel over numbers of this type: with the best instruction set if models compute much in it, else with
@@ -234,7 +311,7 @@ fn baseline<W: Vectorised>(work: W) -> W::Output {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Fence, Instructions, Isa, Line, Vector, Vectorised};
+    use super::{Fence, Instructions, Isa, Line, Plain, Quad, Vector, Vectorised};
 
     macro_rules! vector {
         ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
@@ -309,6 +386,7 @@ mod x86 {
     impl Instructions for Avx512 {
         type F32 = F32x16;
         type F64 = F64x8;
+        type Quads = Plain<Quad, 16>;
         const ISA: Isa = Isa::Avx512;
         const FUSED: bool = true;
 
@@ -335,12 +413,85 @@ mod x86 {
         work.run::<Avx512>()
     }
 
+    /// A register of four bytes a lane, or of their sums.
+    #[derive(Copy, Clone)]
+    #[repr(transparent)]
+    struct Quadx16(__m512i);
+
+    impl Vector<Quad> for Quadx16 {
+        const LANES: usize = 16;
+
+        #[inline(always)]
+        fn splat(x: Quad) -> Self {
+            // SAFETY: only kernels that run with AVX-512 VNNI name this private type.
+            Self(unsafe { _mm512_set1_epi32(x.sum()) })
+        }
+
+        #[inline(always)]
+        fn load(from: &[Quad]) -> Self {
+            match from.first_chunk::<16>() {
+                // SAFETY: as for `Quadx16::splat`; what is read lies in the chunk, and needs no alignment.
+                Some(chunk) => Self(unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) }),
+                None => Self::splat(Quad::default()),
+            }
+        }
+
+        #[inline(always)]
+        fn store(self, to: &mut [Quad]) {
+            if let Some(chunk) = to.first_chunk_mut::<16>() {
+                // SAFETY: as for `Quadx16::splat`; what is written lies in the chunk, and needs no alignment.
+                unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), self.0) }
+            }
+        }
+
+        #[inline(always)]
+        fn multiply_add(self, b: Self, c: Self) -> Self {
+            // SAFETY: as for `Quadx16::splat`.
+            Self(unsafe { _mm512_dpbusd_epi32(c.0, b.0, self.0) })
+        }
+
+        #[inline(always)]
+        fn plus(self, b: Self) -> Self {
+            // SAFETY: as for `Quadx16::splat`.
+            Self(unsafe { _mm512_add_epi32(self.0, b.0) })
+        }
+    }
+
+    /// Private, so that nothing but [`avx512_vnni`] runs a kernel with it.
+    struct Avx512Vnni;
+
+    impl Instructions for Avx512Vnni {
+        type F32 = F32x16;
+        type F64 = F64x8;
+        type Quads = Quadx16;
+        const ISA: Isa = Isa::Avx512;
+        const FUSED: bool = true;
+
+        #[inline(always)]
+        fn stream(from: &[u8], to: &mut [Line], fence: &Fence) {
+            Avx512::stream(from, to, fence);
+        }
+
+        #[inline(always)]
+        fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+            Avx512::look_up(table, codes)
+        }
+    }
+
+    /// Runs a kernel with AVX-512 VNNI. Unsafe to call where these instructions are not known to be there.
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512vnni,avx2,fma")]
+    pub(super) fn avx512_vnni<W: Vectorised>(work: W) -> W::Output {
+        work.run::<Avx512Vnni>()
+    }
+
     /// Private, so that nothing but [`avx2`] runs a kernel with it.
     struct Avx2;
 
     impl Instructions for Avx2 {
         type F32 = F32x8;
         type F64 = F64x4;
+        type Quads = Plain<Quad, 8>;
         const ISA: Isa = Isa::Avx2;
         const FUSED: bool = true;
 
@@ -423,6 +574,45 @@ mod tests {
             // SAFETY: every machine with AVX-512 has AVX2, and `Isa::best` has found one of them, and FMA.
             unsafe { x86::avx2(LookUp(&table, &codes, &mut out)) };
             assert_eq!(out, expected);
+        }
+    }
+
+    /// The products of the quads of two lists, added to a third one.
+    struct Products<'a>([&'a [Quad]; 3], &'a mut [Quad]);
+
+    impl Vectorised for Products<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<I: Instructions>(self) {
+            let (Self([a, b, c], out), lanes) = (self, I::Quads::LANES);
+            for (at, out) in out.chunks_exact_mut(lanes).enumerate() {
+                let [a, b, c] = [a, b, c].map(|quads| I::Quads::load(&quads[at * lanes..]));
+                a.multiply_add(b, I::Quads::splat(Quad(7)).plus(c)).store(out);
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_bytes_are_summed_exactly() {
+        let noise = |i: u32| i.wrapping_mul(2_654_435_761) ^ (i << 7);
+        let quads = |from: u32| (from..from + 64).map(|i| Quad(noise(i))).collect::<Vec<_>>();
+        let (mut a, mut b, c) = (quads(1), quads(100), quads(200));
+        // The largest products.
+        (a[3], b[3], a[5], b[5]) = (Quad(0x8080_8080), Quad(u32::MAX), Quad(0x7f7f_7f7f), Quad(u32::MAX));
+        let expected: Vec<Quad> = (0..64)
+            .map(|i| {
+                let products = a[i].0.to_le_bytes().map(|a| i64::from(a.cast_signed()));
+                let products = products.iter().zip(b[i].0.to_le_bytes()).map(|(a, b)| a * i64::from(b));
+                Quad((products.sum::<i64>() + 7 + i64::from(c[i].0)) as u32)
+            })
+            .collect();
+        for isa in [Isa::Base, Isa::best()] {
+            let mut out = vec![Quad::default(); 64];
+            on_with_byte_products(isa, Products([&a, &b, &c], &mut out));
+            assert_eq!(out, expected, "{isa:?}");
+            on(isa, Products([&a, &b, &c], &mut out));
+            assert_eq!(out, expected, "{isa:?}");
         }
     }
 

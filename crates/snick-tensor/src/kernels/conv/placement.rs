@@ -33,7 +33,7 @@ impl Placement {
 
     /// Writes the results of the positions from `first` on to their windows.
     #[inline(always)]
-    fn place<T: Copy>(&self, image: &mut [T], first: usize, values: &[T]) {
+    pub fn place<T: Copy>(&self, image: &mut [T], first: usize, values: &[T]) {
         let mut at = 0;
         while at < values.len() {
             let (line, column) = ((first + at) / self.line, (first + at) % self.line);

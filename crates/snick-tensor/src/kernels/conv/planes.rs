@@ -11,7 +11,7 @@ use super::placement::Placement;
 use crate::TensorError;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::copy_run;
-use crate::kernels::gemm::Gemm;
+use crate::kernels::gemm::{Factor, Gemm};
 use crate::kernels::window::WindowAxis;
 
 /// Elements that may be read beyond the last one, so that a panel may start anywhere: no pair of vectors is longer.
@@ -166,18 +166,18 @@ impl Cuts {
         Some(Cuts { cuts, lines, out, is_whole, len, positions })
     }
 
-    /// Splits one channel into its planes.
-    pub fn cut<T: Gemm>(&self, channel: &Channels<T>, planes: &mut [T]) {
+    /// Splits one channel into its planes, with `padding` around it.
+    pub fn cut<T: Factor>(&self, channel: &Channels<T>, padding: T, planes: &mut [T]) {
         let [_, _, w] = &self.cuts;
         for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(w.len)) {
-            to[..line.before].fill(T::default());
-            to[line.before + line.len..].fill(T::default());
+            to[..line.before].fill(padding);
+            to[line.before + line.len..].fill(padding);
             self.cut_line(channel, line, to);
         }
     }
 
     /// As [`Cuts::cut`], into the planes of an earlier channel, or zeros: the padding is not written.
-    pub fn cut_again<T: Gemm>(&self, channel: &Channels<T>, planes: &mut [T]) {
+    pub fn cut_again<T: Factor>(&self, channel: &Channels<T>, planes: &mut [T]) {
         let [_, _, w] = &self.cuts;
         for (line, to) in self.lines.iter().zip(planes.chunks_exact_mut(w.len)) {
             self.cut_line(channel, line, to);
@@ -185,7 +185,7 @@ impl Cuts {
     }
 
     #[inline(always)]
-    fn cut_line<T: Gemm>(&self, channel: &Channels<T>, line: &Line, to: &mut [T]) {
+    fn cut_line<T: Factor>(&self, channel: &Channels<T>, line: &Line, to: &mut [T]) {
         let ([z, y], [_, _, w]) = (line.place, &self.cuts);
         let to = &mut to[line.before..line.before + line.len];
         channel.line(z, y).every(w.axis.stride, line.first).copy_to(to);
@@ -230,9 +230,9 @@ enum PlaneData<'a, T> {
     Cut(Buffer<T>),
 }
 
-impl<'a, T: Gemm> Planes<'a, T> {
-    /// Splits an image; if nothing need be split, its channels must be packed.
-    pub fn new(of: &'a Cuts, image: Channels<'a, T>) -> Result<Self, TensorError> {
+impl<'a, T: Factor> Planes<'a, T> {
+    /// Splits an image, with `padding` around it; if nothing need be split, its channels must be packed.
+    pub fn new(of: &'a Cuts, image: Channels<'a, T>, padding: T) -> Result<Self, TensorError> {
         if of.is_whole {
             return Ok(Planes { of, data: PlaneData::Image(image) });
         }
@@ -240,7 +240,7 @@ impl<'a, T: Gemm> Planes<'a, T> {
         let (all, slack) = data.split_at_mut(image.count * of.len);
         slack.fill(T::default());
         for (channel, planes) in image.each().zip(all.chunks_exact_mut(of.len)) {
-            of.cut(&channel, planes);
+            of.cut(&channel, padding, planes);
         }
         Ok(Planes { of, data: PlaneData::Cut(data) })
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::slice::Chunks;
 use std::sync::Arc;
 
-use super::{Gemm, Matrix, tile_rows};
+use super::{Factor, Matrix, tile_rows};
 use crate::kernels::vectors::Isa;
 
 /// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run
@@ -52,7 +52,7 @@ pub(crate) struct PackedLhs<T> {
 /// Long sums of floats are more precise in two steps.
 const PARTIAL: usize = 1024;
 
-impl<T: Gemm> PackedLhs<T> {
+impl<T: Factor> PackedLhs<T> {
     /// Packs a matrix for an instruction set.
     pub fn pack(isa: Isa, matrix: &Matrix<T>) -> Self {
         let height = tile_rows(isa);

@@ -1,7 +1,7 @@
 //! The right matrix of a product, read in panels.
 
 use super::left::turn;
-use super::{Gemm, Matrix, panel_columns};
+use super::{Factor, Matrix, panel_columns};
 use crate::kernels::vectors::Isa;
 
 /// Columns in panels of a few vectors. A panel is read without a copy if each of its rows is contiguous, and packed
@@ -26,7 +26,7 @@ pub(crate) enum Panel<'a, T> {
     Packed(&'a [T]),
 }
 
-impl<'a, T: Gemm> PackedRhs<'a, T> {
+impl<'a, T: Factor> PackedRhs<'a, T> {
     /// Any matrix within its data.
     pub fn new(isa: Isa, matrix: &Matrix<'a, T>) -> Self {
         let width = panel_columns::<T>(isa);
@@ -86,6 +86,11 @@ impl<'a, T: Gemm> PackedRhs<'a, T> {
 
     pub fn columns(&self) -> usize {
         self.columns
+    }
+
+    /// An element of a matrix of runs.
+    pub fn at(&self, row: usize, column: usize) -> Option<T> {
+        self.data.get(self.starts.get(row)? + column).copied()
     }
 
     /// The panel of number `i`, for a product along `depth` rows.

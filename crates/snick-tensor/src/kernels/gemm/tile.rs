@@ -3,22 +3,22 @@
 use std::slice::Chunks;
 
 use super::right::Panel;
-use super::{Gemm, PackedLhs, PackedRhs, panel_columns, tile_rows};
+use super::{Factor, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, tile_rows};
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
 
 /// A block of rows of a product.
-pub(super) struct Tiles<'a, 'b, T, P> {
+pub(super) struct Tiles<'a, 'b, T, P: PlaceTile<T>> {
     pub left: &'a PackedLhs<T>,
     pub right: &'a PackedRhs<'b, T>,
     /// The first row of `out`, which is the first of a tile.
     pub first: usize,
     /// The memory of the rows.
-    pub out: &'a mut [T],
+    pub out: &'a mut [P::Out],
     pub row_len: usize,
     pub place: &'a P,
 }
 
-impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Vectorised for Tiles<'_, '_, T, P> {
+impl<T: Factor, P: PlaceTile<T>> Vectorised for Tiles<'_, '_, T, P> {
     type Output = ();
 
     #[inline(always)]
@@ -34,7 +34,7 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Vectorised for Tiles<'_, '_, 
     }
 }
 
-impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
+impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
     /// As many panels at a time as stay in the cache, tile by tile.
     #[inline(always)]
     fn walk<I: Instructions, const ROWS: usize>(self) {
@@ -45,7 +45,7 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
         let panels = right.columns().div_ceil(width);
         let at_once = (CACHED / (width * left.depth() * size_of::<T>()).max(1)).max(1);
         for group in (0..panels).step_by(at_once) {
-            for (i, out) in out.chunks_mut(ROWS * row_len).enumerate() {
+            for (i, out) in out.chunks_mut(ROWS / P::ROWS * row_len).enumerate() {
                 let row = first + i * ROWS;
                 let rows = ROWS.min(left.rows() - row);
                 for p in group..panels.min(group + at_once) {
@@ -59,9 +59,7 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
                         7..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS>(tile, panel, &mut sums),
                         _ => multiply::<I, T, ROWS, ROWS>(tile, panel, &mut sums),
                     }
-                    for (r, (out, sums)) in out.chunks_mut(row_len).zip(&sums).take(rows).enumerate() {
-                        place(out, row + r, p * width, &sums[..width]);
-                    }
+                    place.place(out, row_len, TileAt { row, column: p * width, width }, &sums[..rows]);
                 }
             }
         }
@@ -71,12 +69,9 @@ impl<T: Gemm, P: Fn(&mut [T], usize, usize, &[T])> Tiles<'_, '_, T, P> {
 /// The size of the panels that are used together, in bytes: they stay in the cache.
 const CACHED: usize = 1 << 20;
 
-/// Columns of the widest panel.
-const MOST_COLUMNS: usize = 32;
-
 /// The first `SOME` rows of a tile times a panel.
 #[inline(always)]
-fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
+fn multiply<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize>(
     tile: Chunks<[T; ROWS]>,
     panel: Panel<T>,
     sums: &mut [[T; MOST_COLUMNS]; ROWS],
@@ -104,7 +99,7 @@ fn multiply<I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
 /// Adds the products of each column of a tile with a line of a panel.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn accumulate<'a, I: Instructions, T: Gemm, const SOME: usize, const ROWS: usize>(
+fn accumulate<'a, I: Instructions, T: Factor, const SOME: usize, const ROWS: usize>(
     tile: Chunks<[T; ROWS]>,
     mut lines: impl Iterator<Item = &'a [T]>,
     total: &mut [[T::Vector<I>; 2]; SOME],

@@ -1,0 +1,444 @@
+//! Convolutions of quantized values with quantized weights are computed on integers.
+//!
+//! Quantized models have a FakeQuantize in front of every convolution, and integer weights that layers scale. The numbers
+//! of the levels take a byte each; their products with the integers are summed exactly, and what follows the sums, up to
+//! the next FakeQuantize, is done while they are at hand.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{Fact, Graph, NodeId, Op, Value};
+use snick_tensor::kernels::{
+    AfterSums, BinaryOp, ElementFunction, QuantizedConvolution, QuantizedFilters, Quantizer, UnaryOp,
+};
+use snick_tensor::{ElementType, Tensor};
+
+use super::constant_values::ConstantValues;
+use crate::half_precision::HalfPrecision;
+use crate::plan::{Operand, Plan, Step, StepKind};
+use crate::quantized_step::QuantizedStep;
+
+/// Convolutions of fewer products gain little.
+const FEW_PRODUCTS: usize = 1 << 16;
+
+/// Replaces the convolutions that can be computed on levels, and the FakeQuantizes around them.
+pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
+    let has_any = plan.steps.iter().any(|step| matches!(graph.node(step.node).op(), Op::FakeQuantize(_)));
+    if !has_any || !QuantizedConvolution::is_fast() {
+        return;
+    }
+    let mut found = Search::new(plan, graph, half_precision).all();
+    if found.is_empty() {
+        return;
+    }
+    // The slots of levels, by FakeQuantize.
+    let slots: HashMap<NodeId, usize> = found.quantizers.keys().copied().zip(plan.slots..).collect();
+    plan.slots += slots.len();
+    let read = |slot| Operand::Slot { slot, last: false };
+    let mut steps = Vec::with_capacity(plan.steps.len() + slots.len());
+    for step in std::mem::take(&mut plan.steps) {
+        let node = step.node;
+        let new = |kind, operands, first| {
+            let kind = StepKind::Quantized(kind);
+            Step { node, kind, operands, first, outs: 1, is_checked: false }
+        };
+        let Some(quantizer) = found.quantizers.get(&node) else {
+            steps.push(step);
+            continue;
+        };
+        let levels = slots[&node];
+        steps.push(match found.computed.remove(&node) {
+            Some(Computed { kind, inputs }) => {
+                new(kind, inputs.iter().map(|input| read(slots[input])).collect(), levels)
+            }
+            None => new(QuantizedStep::Quantize(quantizer.clone()), step.operands[..1].into(), levels),
+        });
+        let values = QuantizedStep::Dequantize(quantizer.clone());
+        steps.push(new(values, Box::new([read(levels)]), step.first));
+    }
+    plan.steps = steps;
+    found.replaced.extend(found.quantizers.keys());
+    plan.remove_unread(&found.replaced);
+}
+
+/// What is computed on levels.
+#[derive(Default)]
+struct Found {
+    /// The FakeQuantizes of which the numbers of levels are computed.
+    quantizers: HashMap<NodeId, Arc<Quantizer>>,
+    /// How they are computed, if not from their input.
+    computed: HashMap<NodeId, Computed>,
+    /// Layers that are not computed if nobody else reads them.
+    replaced: HashSet<NodeId>,
+}
+
+impl Found {
+    fn is_empty(&self) -> bool {
+        self.computed.is_empty()
+    }
+}
+
+struct Computed {
+    kind: QuantizedStep,
+    /// The FakeQuantizes whose levels it reads.
+    inputs: Vec<NodeId>,
+}
+
+/// What follows a convolution, up to a FakeQuantize.
+struct Following {
+    bias: Option<Tensor>,
+    clamp: Option<[f32; 2]>,
+    /// The layers from the convolution on, without the FakeQuantize.
+    layers: Vec<NodeId>,
+    last: NodeId,
+    quantizer: Arc<Quantizer>,
+}
+
+struct Search<'a> {
+    plan: &'a Plan,
+    graph: &'a Graph,
+    half_precision: &'a HalfPrecision,
+    constants: ConstantValues<'a>,
+    /// By slot: the step that reads it, if it is the only one.
+    reader: Vec<Option<usize>>,
+    /// All FakeQuantizes that have a quantizer.
+    quantizers: HashMap<NodeId, Arc<Quantizer>>,
+}
+
+impl<'a> Search<'a> {
+    fn new(plan: &'a Plan, graph: &'a Graph, half_precision: &'a HalfPrecision) -> Self {
+        let constants = ConstantValues::new(plan, graph, half_precision);
+        let counts = plan.readers();
+        let mut reader = vec![None; plan.slots];
+        for (at, step) in plan.steps.iter().enumerate() {
+            for slot in step.operands.iter().filter_map(|operand| operand.slot()) {
+                reader[slot] = Some(at).filter(|_| counts[slot] == 1);
+            }
+        }
+        let mut search = Self { plan, graph, half_precision, constants, reader, quantizers: HashMap::new() };
+        let found = plan.steps.iter().filter_map(|step| Some((step.node, search.quantizer(step)?)));
+        search.quantizers = found.collect();
+        search
+    }
+
+    fn op(&self, node: NodeId) -> &'a Op {
+        self.graph.node(node).op()
+    }
+
+    /// The dims of an image of `f32`, if they are known.
+    fn image(&self, value: Value) -> Option<[usize; 4]> {
+        let fact = self.graph.fact(value)?;
+        let dims = fact.shape.as_static().filter(|_| fact.element_type == ElementType::F32)?;
+        <[usize; 4]>::try_from(dims.as_slice()).ok()
+    }
+
+    /// The quantizer of a FakeQuantize of images.
+    fn quantizer(&self, step: &Step) -> Option<Arc<Quantizer>> {
+        let (Op::FakeQuantize(op), StepKind::Op) = (self.op(step.node), &step.kind) else { return None };
+        let node = self.graph.node(step.node);
+        let [_, channels, ..] = self.image(node.input(0)?)?;
+        if op.broadcast != AutoBroadcast::Numpy
+            || self.constants.value(node.input(0)?, &mut Vec::new()).is_some()
+        {
+            return None;
+        }
+        let range = |port| self.constants.value(node.input(port)?, &mut Vec::new());
+        let ranges = [range(1)?, range(2)?, range(3)?, range(4)?];
+        let quantizer = Quantizer::new(ranges.each_ref(), usize::try_from(op.levels).ok()?, channels)?;
+        Some(Arc::new(quantizer))
+    }
+
+    /// A FakeQuantize with a quantizer that computes an input of a layer.
+    fn quantized(&self, node: NodeId, port: usize) -> Option<(NodeId, &Arc<Quantizer>)> {
+        let input = self.graph.node(node).input(port)?.node;
+        Some((input, self.quantizers.get(&input)?))
+    }
+
+    fn all(&self) -> Found {
+        let mut found = Found::default();
+        for step in &self.plan.steps {
+            self.convolution(step, &mut found);
+        }
+        for step in &self.plan.steps {
+            self.sum(step, &mut found);
+        }
+        found
+    }
+
+    /// Adds a convolution.
+    fn convolution(&self, step: &Step, found: &mut Found) -> Option<()> {
+        let sliding = match (self.op(step.node), &step.kind) {
+            (Op::Convolution(op), StepKind::Op) => &op.sliding,
+            (Op::GroupConvolution(op), StepKind::Op) => &op.sliding,
+            _ => return None,
+        };
+        let node = self.graph.node(step.node);
+        let (input, quantizer) = self.quantized(step.node, 0)?;
+        let [_, _, height, width] = self.image(node.input(0)?)?;
+        let windows: usize = self.image(node.output(0)?)?.iter().product();
+        let weights = self.weights(node.input(1)?)?;
+        let [outputs, .., kernel_height, kernel_width] = *weights.codes.dims() else { return None };
+        let length = weights.codes.len().checked_div(outputs)?;
+        if windows.saturating_mul(length) < FEW_PRODUCTS {
+            return None;
+        }
+        let (spatial, kernel) = ([height, width], [kernel_height, kernel_width]);
+        let (window, _) = sliding.windows().concrete(&spatial, &kernel).ok()?;
+        let filters = QuantizedFilters {
+            codes: &weights.codes,
+            zeros: weights.zeros.as_ref(),
+            scales: &weights.scales,
+        };
+        let following = self.following(step, outputs)?;
+        let after = AfterSums {
+            bias: following.bias.as_ref(),
+            clamp: following.clamp,
+            quantizer: &following.quantizer,
+        };
+        let convolution = Box::new(QuantizedConvolution::new(filters, quantizer, spatial, &window, after)?);
+        let kind = QuantizedStep::Convolve(convolution);
+        found.quantizers.insert(input, quantizer.clone());
+        found.quantizers.insert(following.last, following.quantizer);
+        found.computed.insert(following.last, Computed { kind, inputs: vec![input] });
+        found.replaced.extend(following.layers);
+        found.replaced.extend(weights.layers);
+        Some(())
+    }
+
+    /// What follows a convolution with so many output channels, if nobody else reads what is between: perhaps a bias,
+    /// perhaps a bound, and a FakeQuantize.
+    fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
+        let (mut bias, mut clamp, mut layers) = (None, None, vec![convolution.node]);
+        let mut slot = convolution.first;
+        loop {
+            let step = self.plan.steps.get(self.reader[slot]?)?;
+            match (self.op(step.node), &step.kind) {
+                (Op::FakeQuantize(_), StepKind::Op) => {
+                    let quantizer = self.quantizers.get(&step.node)?.clone();
+                    let is_data = step.operands.first()?.slot() == Some(slot);
+                    return is_data.then_some(Following { bias, clamp, layers, last: step.node, quantizer });
+                }
+                (Op::Arithmetic(op), StepKind::Op) if op.function == BinaryOp::Add => {
+                    let is_first = bias.is_none() && clamp.is_none() && op.broadcast == AutoBroadcast::Numpy;
+                    bias = Some(self.bias(step, slot, outputs).filter(|_| is_first)?);
+                }
+                (_, StepKind::Op) if clamp.is_none() => clamp = Some(self.clamp(step.node)?),
+                _ => return None,
+            }
+            layers.push(step.node);
+            slot = step.first;
+        }
+    }
+
+    /// The constant that a step adds to the channels of a slot.
+    fn bias(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
+        let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
+        let bias = self.constants.value(self.graph.node(step.node).input(port)?, &mut Vec::new())?;
+        let is_by_channel = bias.broadcast_to(&[1, outputs, 1, 1]).is_ok();
+        (bias.element_type() == ElementType::F32 && is_by_channel).then_some(bias)
+    }
+
+    /// The bounds that a layer sets.
+    fn clamp(&self, node: NodeId) -> Option<[f32; 2]> {
+        let inputs = self.graph.inputs(node).into_iter();
+        let facts: Option<Vec<&Fact>> = inputs.map(|input| self.graph.fact(input?)).collect();
+        match self.op(node).element_function(&facts?)? {
+            ElementFunction::Unary(UnaryOp::Relu) => Some([0.0, f32::INFINITY]),
+            ElementFunction::Unary(UnaryOp::Clamp { min, max }) => Some([min as f32, max as f32]),
+            _ => None,
+        }
+    }
+
+    /// Adds a sum of two quantized values that is quantized.
+    fn sum(&self, step: &Step, found: &mut Found) -> Option<()> {
+        let Op::Arithmetic(op) = self.op(step.node) else { return None };
+        let (StepKind::Op, BinaryOp::Add) = (&step.kind, op.function) else { return None };
+        let [(a, left), (b, right)] = [self.quantized(step.node, 0)?, self.quantized(step.node, 1)?];
+        let last = self.plan.steps.get(self.reader[step.first]?)?.node;
+        let sum = self.quantizers.get(&last)?;
+        let node = self.graph.node(step.node);
+        let is_same_size = self.image(node.input(0)?)? == self.image(node.input(1)?)?;
+        let is_data = self.graph.node(last).input(0)?.node == step.node;
+        let is_near = [a, b, last].iter().any(|node| found.quantizers.contains_key(node));
+        if !(is_same_size && is_data && is_near && Quantizer::is_addable([left, right], sum)) {
+            return None;
+        }
+        let kind = QuantizedStep::Add { parts: [left.clone(), right.clone()], sum: sum.clone() };
+        for (node, quantizer) in [(a, left), (b, right), (last, sum)] {
+            found.quantizers.insert(node, quantizer.clone());
+        }
+        found.computed.insert(last, Computed { kind, inputs: vec![a, b] });
+        found.replaced.insert(step.node);
+        Some(())
+    }
+
+    /// The quantized weights that layers unpack: `Convert`, perhaps a `Subtract`, and a `Multiply`, perhaps with a `Reshape`
+    /// and a `Convert` behind it.
+    fn weights(&self, value: Value) -> Option<Weights> {
+        let dims = self.graph.fact(value)?.shape.as_static()?;
+        let (mut layers, mut at) = (Vec::new(), value.node);
+        while matches!(self.op(at), Op::Convert(_) | Op::Reshape(_)) && layers.len() < 2 {
+            layers.push(at);
+            at = self.graph.node(at).input(0)?.node;
+        }
+        layers.push(at);
+        let scales = self.constants.value(self.scaling(at, BinaryOp::Mul)?, &mut layers)?;
+        at = self.graph.node(at).input(0)?.node;
+        let mut zeros = None;
+        if let Some(value) = self.scaling(at, BinaryOp::Sub) {
+            layers.push(at);
+            zeros = Some(self.constants.value(value, &mut layers)?);
+            at = self.graph.node(at).input(0)?.node;
+        }
+        let Op::Convert(op) = self.op(at) else { return None };
+        let through = op.destination_type;
+        if through != ElementType::F32 && !(through.is_half() && self.half_precision.is_active()) {
+            return None;
+        }
+        layers.push(at);
+        let source = self.graph.node(at).input(0)?.node;
+        let Op::Const(Constant::Here(codes)) = self.op(source) else { return None };
+        // Scales on the axis of the filters, not on another of the same size.
+        let is_by_filter = |tensor: &Tensor| tensor.len() == 1 || tensor.rank() == codes.rank();
+        if !is_by_filter(&scales) || !zeros.as_ref().is_none_or(is_by_filter) {
+            return None;
+        }
+        layers.push(source);
+        Some(Weights { codes: codes.reshape(&dims).ok()?, zeros, scales, layers })
+    }
+
+    /// The second input of an Arithmetic.
+    fn scaling(&self, node: NodeId, function: BinaryOp) -> Option<Value> {
+        match self.op(node) {
+            Op::Arithmetic(op) if op.function == function => self.graph.node(node).input(1),
+            _ => None,
+        }
+    }
+}
+
+/// Quantized weights, and the layers that unpack them.
+struct Weights {
+    codes: Tensor,
+    zeros: Option<Tensor>,
+    scales: Tensor,
+    layers: Vec<NodeId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{infer, text};
+
+    use super::*;
+    use crate::{Options, Session};
+
+    /// Noise that is the same in every run of the test.
+    fn noise(len: usize) -> Vec<f32> {
+        (0..len).map(|i| ((i * 7919 + 17) % 1013) as f32 / 200.0 - 2.5).collect()
+    }
+
+    fn quantize(name: &str, of: &str, [low, high]: [f32; 2]) -> String {
+        format!(
+            "  %{name}/low = Const-1 f32[] <{low:?}>\n  %{name}/high = Const-1 f32[] <{high:?}>\n  \
+             %{name} = FakeQuantize-1(%{of}, %{name}/low, %{name}/high, %{name}/low, %{name}/high) \
+             {{levels: 256, auto_broadcast: numpy}}\n"
+        )
+    }
+
+    /// Weights of i8 with a scale for each filter.
+    fn weights(name: &str, dims: &[usize]) -> String {
+        let list = |values: Vec<String>| values.join(", ");
+        let len: usize = dims.iter().product();
+        let codes = list((0..len).map(|i| (i * 37 % 96).to_string()).collect());
+        let scales = list((0..dims[0]).map(|i| ["0.00317", "0.0209"][i % 2].to_string()).collect());
+        let of = |dims: &[usize]| list(dims.iter().map(ToString::to_string).collect());
+        let mut by_filter = vec![1; dims.len()];
+        by_filter[0] = dims[0];
+        format!(
+            "  %{name}/codes = Const-1 i8[{}] <{codes}>\n  %{name}/floats = Convert-1(%{name}/codes) \
+             {{destination_type: f32}}\n  %{name}/scales = Const-1 f32[{}] <{scales}>\n  \
+             %{name} = Multiply-1(%{name}/floats, %{name}/scales) {{auto_broadcast: numpy}}\n",
+            of(dims),
+            of(&by_filter)
+        )
+    }
+
+    fn convolve(name: &str, op: &str, inputs: &str, pad: usize) -> String {
+        format!(
+            "  %{name} = {op}({inputs}) {{strides: [1,1], pads_begin: [{pad},{pad}], pads_end: [{pad},{pad}], \
+             auto_pad: explicit, dilations: [1,1]}}\n"
+        )
+    }
+
+    fn graph(layers: &str) -> Graph {
+        let head = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"1,8,24,24\"}\n";
+        let mut graph = text::parse(&format!("{head}{layers}}}\n"), None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        graph
+    }
+
+    /// How many steps are on levels, of those that give levels and of others. Checks that the outputs are those of the plain
+    /// plan, and the same for any number of threads.
+    fn on_levels(graph: &Graph) -> [usize; 2] {
+        let x = Tensor::from_vec(&[1, 8, 24, 24], noise(8 * 24 * 24)).unwrap();
+        let session = Session::new(graph).unwrap();
+        let plain =
+            Session::without_folding(graph).unwrap().run(std::slice::from_ref(&x), Options::default());
+        for check_facts in [false, true] {
+            for threads in [1, 2] {
+                let options = Options { check_facts, threads, ..Options::default() };
+                let found = session.run(std::slice::from_ref(&x), options);
+                assert_eq!(found.values, plain.values);
+                assert_eq!(found.errors.len(), 0);
+            }
+        }
+        let count = |gives_levels| {
+            let is_one = |step: &&Step| matches!(&step.kind, StepKind::Quantized(q) if q.gives_levels() == gives_levels);
+            session.plan.steps.iter().filter(is_one).count()
+        };
+        [true, false].map(count)
+    }
+
+    #[test]
+    fn layers_between_convolutions_are_computed_on_levels() {
+        let [unsigned, signed] = [[0.0, 255.0 / 64.0], [-2.0, 127.0 / 64.0]];
+        let layers = [
+            quantize("a", "x", signed),
+            weights("w", &[16, 8, 3, 3]),
+            convolve("c", "Convolution-1", "%a, %w", 1),
+            "  %bias = Const-1 f32[1,1,1,1] <0.5>\n  %d = Add-1(%c, %bias) {auto_broadcast: numpy}\n".into(),
+            "  %e = Clamp-1(%d) {min: 0.0, max: 3.0}\n".into(),
+            quantize("f", "e", unsigned),
+            weights("v", &[16, 1, 1, 3, 3]),
+            convolve("g", "GroupConvolution-1", "%f, %v", 1),
+            "  %h = ReLU-1(%g)\n".into(),
+            quantize("i", "h", unsigned),
+            "  %j = Add-1(%f, %i) {auto_broadcast: numpy}\n".into(),
+            quantize("k", "j", [0.0, 255.0 / 32.0]),
+            weights("u", &[24, 16, 1, 1]),
+            convolve("l", "Convolution-1", "%k, %u", 0),
+            quantize("m", "l", signed),
+            "  %n = Sigmoid-1(%m)\n  %y = Result-1(%n)\n  %z = Result-1(%i)\n".into(),
+        ];
+        // Five FakeQuantizes; the values of two.
+        let expected = if QuantizedConvolution::is_fast() { [5, 2] } else { [0, 0] };
+        assert_eq!(on_levels(&graph(&layers.concat())), expected);
+    }
+
+    #[test]
+    fn other_weights_and_ranges_are_left_alone() {
+        let range = [-2.0, 127.0 / 64.0];
+        let [first, last] = [quantize("a", "x", range), quantize("d", "c", range) + "  %y = Result-1(%d)\n"];
+        let conv = |pad| convolve("c", "Convolution-1", "%a, %w", pad);
+        // Few products.
+        let few = [first.clone(), weights("w", &[1, 8, 1, 1]), conv(0), last.clone()];
+        assert_eq!(on_levels(&graph(&few.concat())), [0, 0]);
+        // Scales of input channels.
+        let by_channel = weights("w", &[8, 8, 3, 3]).replace("f32[8, 1, 1, 1]", "f32[8, 1, 1]");
+        assert_eq!(on_levels(&graph(&[first, by_channel, conv(1), last.clone()].concat())), [0, 0]);
+        // Padding that is no level.
+        let odd = quantize("a", "x", [-2.0, 2.0]);
+        assert_eq!(on_levels(&graph(&[odd, weights("w", &[8, 8, 3, 3]), conv(1), last].concat())), [0, 0]);
+    }
+}

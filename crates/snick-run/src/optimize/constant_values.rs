@@ -1,0 +1,60 @@
+//! Values that a few layers compute from constants, before anything is folded.
+
+use snick_ir::{Graph, NodeId, Op, Value};
+use snick_tensor::Tensor;
+
+use crate::half_precision::HalfPrecision;
+use crate::plan::Plan;
+
+/// The most layers that compute a value from a constant.
+const MAX_LAYERS: usize = 4;
+
+/// Computes scales, zeros and ranges of quantized weights and values.
+pub(super) struct ConstantValues<'a> {
+    graph: &'a Graph,
+    plan: &'a Plan,
+    /// By node: the place of its step.
+    step_of: Vec<usize>,
+    half_precision: &'a HalfPrecision,
+}
+
+impl<'a> ConstantValues<'a> {
+    pub(super) fn new(plan: &'a Plan, graph: &'a Graph, half_precision: &'a HalfPrecision) -> Self {
+        let mut step_of = vec![usize::MAX; graph.bound()];
+        plan.steps.iter().enumerate().for_each(|(at, step)| step_of[step.node.index()] = at);
+        Self { graph, plan, step_of, half_precision }
+    }
+
+    /// The place of the step of a node, if it has one.
+    pub(super) fn step_of(&self, node: NodeId) -> Option<usize> {
+        self.step_of.get(node.index()).copied().filter(|&step| step < self.plan.steps.len())
+    }
+
+    /// A value that is computed from constants, as a run computes it. The layers that do are added to `layers`.
+    pub(super) fn value(&self, value: Value, layers: &mut Vec<NodeId>) -> Option<Tensor> {
+        self.computed(value, layers, 0)
+    }
+
+    fn computed(&self, value: Value, layers: &mut Vec<NodeId>, depth: usize) -> Option<Tensor> {
+        let op = self.graph.node(value.node).op();
+        if value.port != 0 || depth > MAX_LAYERS {
+            return None;
+        }
+        layers.push(value.node);
+        let step = match op {
+            Op::Const(_) => return op.eval(&[]).ok()?.into_iter().next(),
+            Op::Convert(_) | Op::Arithmetic(_) | Op::Reshape(_) => {
+                self.plan.steps.get(self.step_of(value.node)?)?
+            }
+            _ => return None,
+        };
+        let inputs = self.graph.inputs(value.node).into_iter().zip(&step.operands);
+        let inputs: Option<Vec<Tensor>> = inputs
+            .map(|(input, operand)| {
+                let value = self.computed(input?, layers, depth + 1)?;
+                self.half_precision.read(op, operand.slot()?, value).ok()
+            })
+            .collect();
+        self.half_precision.evaluate(step, op, &inputs?).ok()?.into_iter().next()
+    }
+}
