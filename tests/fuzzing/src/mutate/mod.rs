@@ -1,10 +1,11 @@
 //! New inputs from old ones.
 //!
 //! [`graph`] changes a graph in text form as a graph: attributes, dims, constants, edges, layers and op types, by what
-//! the ops declare. [`tokens`] changes the text of a format token by token.
+//! the ops declare. [`tokens`] changes the text of a format token by token. [`extremes`] replaces every number in turn.
 
 mod draft;
 mod edits;
+mod extremes;
 mod tokens;
 mod values;
 
@@ -13,6 +14,7 @@ use snick_ir::text::{PrintOptions, Weights, packed_weights, parse, print};
 use snick_tensor::{SplitMix, Storage};
 
 use self::draft::Draft;
+pub use self::extremes::extremes;
 pub use self::tokens::tokens;
 
 /// The most layers of a graph that mutation makes.
