@@ -1,0 +1,216 @@
+//! The instructions of x86-64 that a processor may have.
+
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::{Fence, Instructions, Isa, Line, Plain, Quad, Vector, Vectorised};
+
+macro_rules! vector {
+    ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
+        /// A register. Its instructions are there: the type is private, and used by instruction sets below only.
+        #[derive(Copy, Clone)]
+        #[repr(transparent)]
+        struct $name($register);
+
+        impl Vector<$t> for $name {
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            fn splat(x: $t) -> Self {
+                // SAFETY: only kernels that run with the instruction set name this private type.
+                Self(unsafe { $splat(x) })
+            }
+
+            #[inline(always)]
+            fn load(from: &[$t]) -> Self {
+                match from.first_chunk::<$lanes>() {
+                    // SAFETY: as for `splat`; what is read lies in the chunk, and needs no alignment.
+                    Some(chunk) => Self(unsafe { $load(chunk.as_ptr()) }),
+                    None => Self::splat(0.0),
+                }
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [$t]) {
+                if let Some(chunk) = to.first_chunk_mut::<$lanes>() {
+                    // SAFETY: as for `splat`; what is written lies in the chunk, and needs no alignment.
+                    unsafe { $store(chunk.as_mut_ptr(), self.0) }
+                }
+            }
+
+            #[inline(always)]
+            fn multiply_add(self, b: Self, c: Self) -> Self {
+                // SAFETY: as for `splat`.
+                Self(unsafe { $fma(self.0, b.0, c.0) })
+            }
+
+            #[inline(always)]
+            fn plus(self, b: Self) -> Self {
+                // SAFETY: as for `splat`.
+                Self(unsafe { $add(self.0, b.0) })
+            }
+        }
+    };
+}
+
+vector!(F32x16(__m512) of 16 f32: _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps _mm512_add_ps);
+vector!(F64x8(__m512d) of 8 f64: _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd _mm512_add_pd);
+vector!(F32x8(__m256) of 8 f32: _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps _mm256_add_ps);
+vector!(F64x4(__m256d) of 4 f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd _mm256_add_pd);
+
+macro_rules! streaming {
+    ($bytes:literal: $load:ident $store:ident, $from:expr, $to:expr) => {{
+        let (from, rest) = $from.as_chunks::<$bytes>();
+        let to = bytemuck::cast_slice_mut::<Line, [u8; $bytes]>($to);
+        assert!(rest.is_empty() && from.len() == to.len(), "as many bytes as lines hold");
+        for (from, to) in from.iter().zip(to) {
+            // SAFETY: only kernels that run with the instruction set name the private type that this is a function
+            // of; what is read and written lies in the chunks; and the latter, as parts of a line, are aligned to
+            // their size.
+            unsafe { $store(to.as_mut_ptr().cast(), $load(from.as_ptr().cast())) }
+        }
+    }};
+}
+
+/// Private, so that nothing but [`avx512`] runs a kernel with it.
+struct Avx512;
+
+impl Instructions for Avx512 {
+    type F32 = F32x16;
+    type F64 = F64x8;
+    type Quads = Plain<Quad, 16>;
+    const ISA: Isa = Isa::Avx512;
+    const FUSED: bool = true;
+
+    #[inline(always)]
+    fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
+        streaming!(64: _mm512_loadu_si512 _mm512_stream_si512, from, to);
+    }
+
+    #[inline(always)]
+    fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+        let Some(codes) = codes.first_chunk::<16>() else { return F32x16::splat(0.0) };
+        // SAFETY: as for `F32x16::splat`; what is read lies in the chunk and in the table, and needs no alignment.
+        unsafe {
+            let codes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
+            F32x16(_mm512_permutexvar_ps(codes, _mm512_loadu_ps(table.as_ptr())))
+        }
+    }
+}
+
+/// Runs a kernel with AVX-512. Unsafe to call where these instructions are not known to be there.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+pub(super) fn avx512<W: Vectorised>(work: W) -> W::Output {
+    work.run::<Avx512>()
+}
+
+/// A register of four bytes a lane, or of their sums.
+#[derive(Copy, Clone)]
+#[repr(transparent)]
+struct Quadx16(__m512i);
+
+impl Vector<Quad> for Quadx16 {
+    const LANES: usize = 16;
+
+    #[inline(always)]
+    fn splat(x: Quad) -> Self {
+        // SAFETY: only kernels that run with AVX-512 VNNI name this private type.
+        Self(unsafe { _mm512_set1_epi32(x.sum()) })
+    }
+
+    #[inline(always)]
+    fn load(from: &[Quad]) -> Self {
+        match from.first_chunk::<16>() {
+            // SAFETY: as for `Quadx16::splat`; what is read lies in the chunk, and needs no alignment.
+            Some(chunk) => Self(unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) }),
+            None => Self::splat(Quad::default()),
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [Quad]) {
+        if let Some(chunk) = to.first_chunk_mut::<16>() {
+            // SAFETY: as for `Quadx16::splat`; what is written lies in the chunk, and needs no alignment.
+            unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), self.0) }
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_add(self, b: Self, c: Self) -> Self {
+        // SAFETY: as for `Quadx16::splat`.
+        Self(unsafe { _mm512_dpbusd_epi32(c.0, b.0, self.0) })
+    }
+
+    #[inline(always)]
+    fn plus(self, b: Self) -> Self {
+        // SAFETY: as for `Quadx16::splat`.
+        Self(unsafe { _mm512_add_epi32(self.0, b.0) })
+    }
+}
+
+/// Private, so that nothing but [`avx512_vnni`] runs a kernel with it.
+struct Avx512Vnni;
+
+impl Instructions for Avx512Vnni {
+    type F32 = F32x16;
+    type F64 = F64x8;
+    type Quads = Quadx16;
+    const ISA: Isa = Isa::Avx512;
+    const FUSED: bool = true;
+
+    #[inline(always)]
+    fn stream(from: &[u8], to: &mut [Line], fence: &Fence) {
+        Avx512::stream(from, to, fence);
+    }
+
+    #[inline(always)]
+    fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+        Avx512::look_up(table, codes)
+    }
+}
+
+/// Runs a kernel with AVX-512 VNNI. Unsafe to call where these instructions are not known to be there.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx512vnni,avx2,fma")]
+pub(super) fn avx512_vnni<W: Vectorised>(work: W) -> W::Output {
+    work.run::<Avx512Vnni>()
+}
+
+/// Private, so that nothing but [`avx2`] runs a kernel with it.
+struct Avx2;
+
+impl Instructions for Avx2 {
+    type F32 = F32x8;
+    type F64 = F64x4;
+    type Quads = Plain<Quad, 8>;
+    const ISA: Isa = Isa::Avx2;
+    const FUSED: bool = true;
+
+    #[inline(always)]
+    fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
+        streaming!(32: _mm256_loadu_si256 _mm256_stream_si256, from, to);
+    }
+
+    #[inline(always)]
+    fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x8 {
+        let Some(codes) = codes.first_chunk::<8>() else { return F32x8::splat(0.0) };
+        let (low, high) = (F32x8::load(&table[..8]), F32x8::load(&table[8..]));
+        // SAFETY: as for `F32x8::splat`; what is read lies in the chunk, and needs no alignment.
+        unsafe {
+            let codes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(codes.as_ptr().cast()));
+            let [low, high] = [low, high].map(|half| _mm256_permutevar8x32_ps(half.0, codes));
+            // The fourth bit of a code, as the sign, selects the half.
+            let is_high = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(codes));
+            F32x8(_mm256_blendv_ps(low, high, is_high))
+        }
+    }
+}
+
+/// Runs a kernel with AVX2. Unsafe to call where these instructions are not known to be there.
+#[inline(never)]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn avx2<W: Vectorised>(work: W) -> W::Output {
+    work.run::<Avx2>()
+}
