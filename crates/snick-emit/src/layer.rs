@@ -4,12 +4,6 @@ use snick_ir::{Attrs, Fact, Graph, NodeId, NodeRef, OpError, Value};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
-/// A layer of constants may take this much memory to be computed, in bytes, ...
-const FOLDING_BYTES: usize = 1 << 26;
-
-/// ... and so many times that of its inputs: numbers of four bits become floats.
-const GROWTH: usize = 16;
-
 /// A layer whose inputs are all connected.
 pub(crate) struct Layer<'g> {
     /// The graph that it is in.
@@ -145,11 +139,7 @@ impl<'g> Layer<'g> {
         }
         let inputs: Option<Vec<Tensor>> = (0..self.len()).map(|i| self.tensor(i).cloned()).collect();
         let specialized = self.graph.specialized(self.id);
-        let inputs = inputs?;
-        let bytes =
-            inputs.iter().map(Tensor::size_in_bytes).fold(0, usize::saturating_add).saturating_mul(GROWTH);
-        let op = specialized.as_ref().unwrap_or(self.node.op());
-        op.eval_within(&inputs, bytes.saturating_add(FOLDING_BYTES)).ok()
+        specialized.as_ref().unwrap_or(self.node.op()).eval_constants(&inputs?).ok()
     }
 }
 

@@ -209,7 +209,7 @@ impl<'g> Emitter<'g> {
         Ok(self.node("Gather", &[shape, axis], vec![]))
     }
 
-    /// A value under other sizes: a 0 copies, one may be -1.
+    /// A value under other sizes: one may be -1.
     pub(super) fn reshaped(&mut self, value: &str, sizes: &[i64]) -> Result<String> {
         let attrs = if sizes.contains(&0) { vec![int("allowzero", 1)] } else { vec![] };
         let sizes = self.vector(sizes)?;

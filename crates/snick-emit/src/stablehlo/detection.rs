@@ -51,8 +51,8 @@ fn pooled(
     let [rows, columns] = bins.counts;
     let regions = images.ty.size(0)?;
     let too_many = || OpError::unsupported("so many samples of a region");
-    let samples_of = |bins_of: usize| bins_of.checked_mul(bins.samples).ok_or_else(too_many);
-    let grid = [regions, samples_of(rows)?, samples_of(columns)?];
+    let sampled = |count: usize| count.checked_mul(bins.samples).ok_or_else(too_many);
+    let grid = [regions, sampled(rows)?, sampled(columns)?];
     let count = grid.iter().try_fold(1usize, |count, &size| count.checked_mul(size)).ok_or_else(too_many)?;
     let mut taps = Vec::with_capacity(2);
     for (axis, side) in sides.iter().enumerate() {

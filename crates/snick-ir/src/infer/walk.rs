@@ -20,9 +20,6 @@ use crate::{
 /// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
 const MAX_FOLDED: usize = 4096;
 
-/// The memory that the evaluation of one of them may take, in bytes.
-const FOLDING_BYTES: usize = 1 << 26;
-
 /// Infers the whole graph from scratch, bodies included: element types, shapes, known values and symbols. Returns all
 /// errors, located; the outputs of a layer with an error are unknown, unless the op can infer them nevertheless.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
@@ -395,8 +392,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     let specialized = op.specialize(inputs);
     let op = specialized.as_ref().unwrap_or(op);
     // If evaluation fails, the value stays unknown; running the graph reports why.
-    let values = op.eval_within(wide.as_deref().unwrap_or(&tensors), FOLDING_BYTES);
-    let Ok(values) = values else { return };
+    let Ok(values) = op.eval_constants(wide.as_deref().unwrap_or(&tensors)) else { return };
     for (fact, value) in facts.iter_mut().zip(values) {
         if fact.shape.as_static().is_none_or(|dims| dims.as_slice() != value.dims()) {
             continue;

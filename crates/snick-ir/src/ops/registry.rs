@@ -86,12 +86,14 @@ macro_rules! ops {
                 }
             }
 
-            /// [`Op::eval`] with at most so many bytes of memory for the outputs and all that is computed on the way: data with
-            /// their padding may be far larger than inputs and outputs.
+            /// [`Op::eval`] of constants, with at most 64 MiB and 16 times the inputs of memory: numbers of four bits become
+            /// floats, but data with their padding may be far larger than inputs and outputs.
             ///
             /// # Errors
             /// Those of [`Op::eval`]; [`snick_tensor::TensorError::TooLarge`] beyond the memory.
-            pub fn eval_within(&self, inputs: &[Tensor], bytes: usize) -> Result<Vec<Tensor>, OpError> {
+            pub fn eval_constants(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+                let sizes = inputs.iter().map(Tensor::size_in_bytes).fold(0, usize::saturating_add);
+                let bytes = sizes.saturating_mul(16).saturating_add(1 << 26);
                 let pool = std::sync::Arc::<snick_tensor::Pool>::default();
                 pool.scope_within(bytes, || self.eval(inputs))
             }
