@@ -58,12 +58,12 @@ impl Written<'_> {
         if !is_valid {
             return Ok(());
         }
+        let Some((again, errors)) = inferred(&read.graph) else { return Ok(()) };
+        if !(read.errors.is_empty() && errors.is_empty()) && runs.all_fail(graph) {
+            return Ok(());
+        }
         if let Some(error) = read.errors.first() {
             return finding(error.to_string());
-        }
-        let Some((again, errors)) = inferred(&read.graph) else { return Ok(()) };
-        if !errors.is_empty() && runs.all_fail(graph) {
-            return Ok(());
         }
         let may_fail = |error: &OpError| self.format == Format::Onnx && is_refused_by_onnx(error);
         if let Some(error) = errors.iter().find(|error| !may_fail(&error.error)) {
