@@ -95,7 +95,7 @@ const TARGETS: [(&str, Emit); 4] = [
 ];
 
 fn onnx(graph: &Graph) -> Option<Vec<u8>> {
-    snick_emit::onnx::onnx(graph, "m.onnx.data").ok().map(|files| files.model)
+    snick_emit::onnx::onnx(graph, "m.onnx.data").ok().map(|files| files.model.to_bytes())
 }
 
 /// Marks an op that was read from another format.

@@ -51,6 +51,7 @@ mod origin;
 pub mod rewrite;
 pub mod text;
 mod verify;
+mod weights_file;
 
 pub use attrs::{AttrValue, Attrs};
 pub use builder::{BuildMode, GraphBuilder, Operand, StridedSliceMasks};
@@ -75,3 +76,4 @@ pub use op::{
 };
 pub use origin::InputOrigin;
 pub use verify::verify;
+pub use weights_file::WeightsFile;

@@ -17,6 +17,7 @@ mod message;
 
 use bytes::{Buf, Bytes};
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 
 pub use device::*;
 pub use element_type::{from_number, is_type_number, to_number};
@@ -47,6 +48,61 @@ pub fn encode(model: &Model) -> Vec<u8> {
     model.encode_to_vec()
 }
 
+/// As [`encode`], in parts between which the raw data of constants of the main graph belong, so that these need not be
+/// copied: `raw` has the numbers of these constants, in order, and their bytes. There is one part more than that.
+///
+/// ```
+/// use snick_onnx::{Graph, Model, Tensor, decode, encode_around};
+///
+/// let constant = Tensor { name: "w".into(), dims: vec![3], data_type: Some(2), ..Tensor::default() };
+/// let graph = Graph { initializer: vec![constant], ..Graph::default() };
+/// let parts = encode_around(Model { graph: Some(graph), ..Model::default() }, &[(0, 3)]);
+/// let model = decode([&parts[0][..], &[7, 8, 9], &parts[1]].concat().into())?;
+/// assert_eq!(model.graph.unwrap().initializer[0].raw_data.as_deref(), Some(&[7, 8, 9][..]));
+/// # Ok::<(), snick_onnx::WireError>(())
+/// ```
+pub fn encode_around(mut model: Model, raw: &[(usize, usize)]) -> Vec<Vec<u8>> {
+    let mut graph = model.graph.take().unwrap_or_default();
+    let constants = std::mem::take(&mut graph.initializer);
+    let mut lens: Vec<usize> = constants.iter().map(Message::encoded_len).collect();
+    for &(at, len) in raw {
+        lens[at] += field_len(tag::RAW_DATA, len);
+    }
+    let constants_len: usize = lens.iter().map(|&len| field_len(tag::INITIALIZER, len)).sum();
+    let (mut parts, mut part) = (Vec::with_capacity(raw.len() + 1), model.encode_to_vec());
+    field(tag::GRAPH, graph.encoded_len() + constants_len, &mut part);
+    part.extend(graph.encode_to_vec());
+    let mut raw = raw.iter().peekable();
+    for (at, (constant, len)) in constants.iter().zip(lens).enumerate() {
+        field(tag::INITIALIZER, len, &mut part);
+        part.extend(constant.encode_to_vec());
+        if let Some((_, len)) = raw.next_if(|(with_raw, _)| *with_raw == at) {
+            field(tag::RAW_DATA, *len, &mut part);
+            parts.push(std::mem::take(&mut part));
+        }
+    }
+    parts.push(part);
+    parts
+}
+
+/// The numbers of fields that [`encode_around`] writes by itself, as their messages declare them.
+mod tag {
+    pub(super) const GRAPH: u32 = 7;
+    pub(super) const INITIALIZER: u32 = 5;
+    pub(super) const RAW_DATA: u32 = 9;
+}
+
+/// Writes what comes before the bytes of a field.
+fn field(tag: u32, len: usize, to: &mut Vec<u8>) {
+    encode_key(tag, WireType::LengthDelimited, to);
+    encode_varint(len as u64, to);
+}
+
+/// The length of a field of so many bytes.
+fn field_len(tag: u32, len: usize) -> usize {
+    key_len(tag) + encoded_len_varint(len as u64) + len
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,5 +114,42 @@ mod tests {
         assert_eq!(decode(bytes.clone().into()), Ok(model));
         let error = decode(Bytes::from(bytes[..3].to_vec())).unwrap_err();
         assert!(error.to_string().starts_with("byte 2: "), "{error}");
+    }
+
+    #[test]
+    fn parts_and_raw_data_are_the_model() {
+        let constant = |i: usize, raw: Option<usize>| Tensor {
+            name: format!("c{i}"),
+            dims: vec![i as i64],
+            raw_data: raw.map(|len| vec![i as u8; len].into()),
+            ..Tensor::default()
+        };
+        // Lengths of one to three bytes.
+        let lens = [Some(3), None, Some(300), Some(0), Some(70_000)];
+        let graph = |with_raw: bool| Graph {
+            name: "g".into(),
+            node: vec![Node { op_type: "Relu".into(), ..Node::default() }],
+            initializer: lens
+                .iter()
+                .enumerate()
+                .map(|(i, len)| constant(i, len.filter(|_| with_raw)))
+                .collect(),
+            ..Graph::default()
+        };
+        let model = |with_raw| Model {
+            ir_version: Some(10),
+            graph: Some(graph(with_raw)),
+            opset_import: vec![OperatorSet { version: Some(21), ..OperatorSet::default() }],
+            ..Model::default()
+        };
+        let raw: Vec<_> = lens.iter().enumerate().filter_map(|(i, len)| Some((i, (*len)?))).collect();
+        let parts = encode_around(model(false), &raw);
+        assert_eq!(parts.len(), raw.len() + 1);
+        let mut bytes = parts[0].clone();
+        for (&(i, len), part) in raw.iter().zip(&parts[1..]) {
+            bytes.extend(std::iter::repeat_n(i as u8, len));
+            bytes.extend(part);
+        }
+        assert_eq!(decode(bytes.into()), Ok(model(true)));
     }
 }

@@ -97,7 +97,7 @@ fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files
     match Format::to_write(path) {
         Some(Format::OpenVino) => {
             let ir = openvino::openvino(graph, options.slice_as)?;
-            files.put(&path.with_extension("bin"), &|file| file.write_all(&ir.bin))?;
+            files.put(&path.with_extension("bin"), &|file| ir.bin.write(file))?;
             files.put(path, &|file| file.write_all(ir.xml.as_bytes()))?;
         }
         #[cfg(feature = "onnx")]
@@ -108,7 +108,7 @@ fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files
             if !model.data.is_empty() {
                 files.put(&data, &|file| model.data.write(file))?;
             }
-            files.put(path, &|file| file.write_all(&model.model))?;
+            files.put(path, &|file| model.model.write(file))?;
         }
         Some(Format::DirectMl) => {
             let text = snick_emit::directml(graph, options.feature_level)?;
@@ -117,7 +117,7 @@ fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files
         Some(Format::Text) => {
             let weights = packed_weights(graph);
             if !weights.is_empty() {
-                files.put(&path.with_extension("bin"), &|file| file.write_all(&weights))?;
+                files.put(&path.with_extension("bin"), &|file| weights.write(file))?;
             }
             let how = PrintOptions::new().weights(Weights::Packed);
             files.put(path, &|file| file.write_all(print(graph, how).as_bytes()))?;

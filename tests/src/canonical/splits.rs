@@ -23,7 +23,7 @@ fn forms(layers: &str, size: usize, lengths: &[i64]) -> [Result<Vec<Tensor>, Str
         inputs.push(Tensor::from_vec(&[lengths.len()], lengths.to_vec()).unwrap());
     }
     let files = openvino(&canonical, SliceAs::default()).unwrap();
-    let weights = Weights::from_bytes("split.bin", files.bin);
+    let weights = Weights::from_bytes("split.bin", files.bin.to_bytes());
     let mut written = read(&files.xml, &weights, "split.xml").unwrap().graph;
     assert_eq!(snick_ir::infer(&mut written), []);
     [graph, canonical, written].map(|graph| {

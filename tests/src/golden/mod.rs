@@ -266,7 +266,7 @@ fn onnx_models_as_written() {
     let written = check_emitter("onnx", files::ops_and_models(), true, |graph| {
         let files = snick_emit::onnx::onnx(graph, "model.onnx.data");
         let model = files.map_err(|error| error.to_string())?.model;
-        Ok(onnx_text::text(&snick_onnx::decode(model.into()).unwrap()))
+        Ok(onnx_text::text(&snick_onnx::decode(model.to_bytes().into()).unwrap()))
     });
     assert_covers_table(2, &written);
 }

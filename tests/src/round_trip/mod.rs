@@ -4,4 +4,5 @@ mod control_flow;
 mod directml;
 mod onnx;
 mod text;
+mod uncopied_weights;
 mod unknown_ranks;

@@ -22,7 +22,7 @@ fn written_models_are_read_with_the_same_results() {
                 continue;
             }
         };
-        let again = snick_read::onnx::read(&Storage::heap(files.model), None, "case.onnx");
+        let again = snick_read::onnx::read(&Storage::heap(files.model.to_bytes()), None, "case.onnx");
         let mut again = again.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert!(again.errors.is_empty(), "{}: {:?}", path.display(), again.errors);
         let errors = snick_ir::infer(&mut again.graph);

@@ -15,7 +15,7 @@ fn every_model_prints_and_reads_back() {
         snick_ir::infer(&mut graph);
         let options = PrintOptions::new().weights(Weights::Packed);
         let text = print(&graph, options);
-        let bin = Storage::heap(packed_weights(&graph));
+        let bin = Storage::heap(packed_weights(&graph).to_bytes());
         let mut again = parse(&text, Some(&bin)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         snick_ir::infer(&mut again);
         let text_again = print(&again, options);

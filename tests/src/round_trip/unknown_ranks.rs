@@ -16,7 +16,7 @@ fn the_output_of_an_unknown_layer_keeps_its_rank() {
         let mut graph = snick_ir::text::parse(&text, None).unwrap();
         assert_eq!(snick_ir::infer(&mut graph), []);
         let files = openvino(&graph, snick::SliceAs::default()).unwrap();
-        let weights = Weights::from_bytes("x.bin", files.bin);
+        let weights = Weights::from_bytes("x.bin", files.bin.to_bytes());
         let mut again = read(&files.xml, &weights, "x.xml").unwrap().graph;
         assert_eq!(snick_ir::infer(&mut again), []);
         let unheard = again.node(again.find("a").unwrap());

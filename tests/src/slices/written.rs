@@ -18,7 +18,7 @@ fn again(graph: &Graph, slice_as: SliceAs) -> Graph {
         SliceAs::StridedSlice => Some("type=\"Slice\""),
     };
     assert!(other.is_none_or(|op| !files.xml.contains(op)), "the other op is in\n{}", files.xml);
-    let weights = Weights::from_bytes("slice.bin", files.bin);
+    let weights = Weights::from_bytes("slice.bin", files.bin.to_bytes());
     let mut graph = read(&files.xml, &weights, "slice.xml").unwrap().graph;
     assert_eq!(infer(&mut graph), []);
     graph

@@ -101,7 +101,7 @@ impl<'o> FailingCommand<'o> {
         let text = print(graph, PrintOptions::new().weights(Weights::Packed));
         let wrote = std::fs::write(&path, text).and_then(|()| match weights.is_empty() {
             true => Ok(()),
-            false => std::fs::write(path.with_extension("bin"), weights),
+            false => std::fs::write(path.with_extension("bin"), weights.to_bytes()),
         });
         wrote.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
         let name = path.display().to_string();

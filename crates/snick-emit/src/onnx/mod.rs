@@ -27,7 +27,7 @@ mod table;
 mod types;
 mod writer;
 
-use snick_ir::{Graph, Located, NodeId, Op, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError, WeightsFile};
 
 use self::emitter::Emitter;
 use self::names::Names;
@@ -35,15 +35,15 @@ use self::writer::{MAX_EMBEDDED, Writer};
 use crate::legalized::Refusals;
 
 pub use self::table::written_ops;
-pub use self::writer::ExternalData;
+pub use self::writer::ModelFile;
 
 /// A model, and what lies in the file beside it.
 #[derive(Debug)]
 pub struct OnnxFiles {
-    /// The bytes of the model.
-    pub model: Vec<u8>,
+    /// The model.
+    pub model: ModelFile,
     /// Constants of a model that would be too large for one file.
-    pub data: ExternalData,
+    pub data: WeightsFile,
 }
 
 /// Writes an inferred graph as an ONNX model. Constants that do not fit go to a file named `data_name` beside it.
@@ -70,8 +70,8 @@ fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFile
         written.map_err(|error| writer.refusals.located(&graph, id, error))?;
     }
     let (mut model, data) = writer.finish(data_name, max_embedded);
-    devices::add(&graph, &mut model);
-    Ok(OnnxFiles { model: snick_onnx::encode(&model), data })
+    devices::add(&graph, &mut model.message);
+    Ok(OnnxFiles { model: model.finish(), data })
 }
 
 /// Writes a layer of the model or of a body that is neither input nor output.

@@ -153,7 +153,8 @@ mod tests {
         );
         let mut graph = text::parse(&text, None).unwrap();
         assert_eq!(infer(&mut graph), []);
-        let model = snick_onnx::decode(super::super::onnx(&graph, "data").unwrap().model.into()).unwrap();
+        let model =
+            snick_onnx::decode(super::super::onnx(&graph, "data").unwrap().model.to_bytes().into()).unwrap();
         model.graph.unwrap().node.into_iter().map(|node| node.op_type).collect()
     }
 

@@ -14,9 +14,7 @@ fn written(max_embedded: usize) -> (snick_onnx::Model, Vec<u8>) {
     writer.tensor("small".into(), &Tensor::scalar(7i64)).unwrap();
     writer.tensor("b".into(), &large(1000.0)).unwrap();
     let (model, data) = writer.finish("m.onnx.data", max_embedded);
-    let mut bytes = Vec::new();
-    data.write(&mut bytes).unwrap();
-    (model, bytes)
+    (snick_onnx::decode(model.finish().to_bytes().into()).unwrap(), data.to_bytes())
 }
 
 #[test]
@@ -49,7 +47,7 @@ fn operators(layers: &str) -> Result<Vec<String>, String> {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}}}\n"), None).unwrap();
     assert_eq!(infer(&mut graph), []);
     let written = super::onnx(&graph, "g.onnx.data").map_err(|error| error.error.to_string())?;
-    let model = snick_onnx::decode(written.model.into()).unwrap();
+    let model = snick_onnx::decode(written.model.to_bytes().into()).unwrap();
     Ok(model.graph.unwrap().node.into_iter().map(|node| node.op_type).collect())
 }
 

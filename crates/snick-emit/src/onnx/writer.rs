@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
-use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value};
+use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value, WeightsFile};
 use snick_onnx as onnx;
 use snick_shape::{DimSpec, ShapeSpec, Symbols};
 use snick_tensor::{ElementType, Tensor};
@@ -24,9 +24,6 @@ pub(super) const MAX_EMBEDDED: usize = i32::MAX as usize - (64 << 20);
 
 /// Constants of less stay in the model, so that shapes can be told without the other file.
 const MIN_EXTERNAL: usize = 1 << 10;
-
-/// Constants in the other file begin at multiples of this.
-const ALIGNMENT: usize = 64;
 
 /// Collects inputs, constants, nodes and outputs.
 pub(super) struct Writer {
@@ -48,26 +45,26 @@ impl Writer {
 
     /// The model, and the constants that go to the file `data_name` beside it because all together have more than
     /// `max_embedded` bytes.
-    pub(super) fn finish(mut self, data_name: &str, max_embedded: usize) -> (onnx::Model, ExternalData) {
-        let mut external = ExternalData::default();
+    pub(super) fn finish(mut self, data_name: &str, max_embedded: usize) -> (UnfinishedModel, WeightsFile) {
+        let (mut embedded, mut external) = (Vec::new(), WeightsFile::new());
         let total =
             self.elements.iter().fold(0usize, |sum, (_, tensor)| sum.saturating_add(bytes_of(tensor)));
         for (at, tensor) in std::mem::take(&mut self.elements) {
             let Some(message) = self.graph.initializer.get_mut(at) else { continue };
             if total <= max_embedded || bytes_of(&tensor) < MIN_EXTERNAL {
-                message.raw_data = Some(Bytes::from(tensor.to_bytes().to_vec()));
+                embedded.push((at, tensor));
                 continue;
             }
             let entry = |key: &str, value: String| onnx::Entry { key: key.into(), value };
-            let (offset, length) = external.push(tensor);
+            let place = external.place(&tensor);
             message.data_location = Some(1);
             message.external_data = vec![
                 entry("location", data_name.to_string()),
-                entry("offset", offset.to_string()),
-                entry("length", length.to_string()),
+                entry("offset", place.start.to_string()),
+                entry("length", place.len().to_string()),
             ];
         }
-        (self.model(), external)
+        (UnfinishedModel { message: self.model(), embedded }, external)
     }
 
     fn model(self) -> onnx::Model {
@@ -169,40 +166,51 @@ fn bytes_of(tensor: &Tensor) -> usize {
     tensor.element_type().byte_len(tensor.len()).unwrap_or(usize::MAX)
 }
 
-/// Constants of a model that lie in a file beside it.
-#[derive(Default, Debug)]
-pub struct ExternalData {
-    tensors: Vec<(usize, Tensor)>,
-    len: usize,
+/// A model without the elements of its constants.
+pub(super) struct UnfinishedModel {
+    pub(super) message: onnx::Model,
+    /// The constants in the file of the model, by the number of their initializers, in order.
+    embedded: Vec<(usize, Tensor)>,
 }
 
-impl ExternalData {
-    /// Adds a constant; returns its place and length in bytes.
-    fn push(&mut self, tensor: Tensor) -> (usize, usize) {
-        let (offset, length) = (self.len.next_multiple_of(ALIGNMENT), bytes_of(&tensor));
-        self.len = offset.saturating_add(length);
-        self.tensors.push((offset, tensor));
-        (offset, length)
+impl UnfinishedModel {
+    pub(super) fn finish(self) -> ModelFile {
+        let raw: Vec<(usize, usize)> =
+            self.embedded.iter().map(|(at, tensor)| (*at, bytes_of(tensor))).collect();
+        let constants = self.embedded.into_iter().map(|(_, tensor)| tensor).collect();
+        ModelFile { parts: onnx::encode_around(self.message, &raw), constants }
     }
+}
 
-    /// Whether there is nothing for the file.
-    pub fn is_empty(&self) -> bool {
-        self.tensors.is_empty()
-    }
+/// The file of a model. It keeps the constants, and writes the bytes of one at a time.
+#[derive(Debug)]
+pub struct ModelFile {
+    /// What is before each of the constants, and behind the last.
+    parts: Vec<Vec<u8>>,
+    constants: Vec<Tensor>,
+}
 
+impl ModelFile {
     /// Writes the file.
     ///
     /// # Errors
     /// Those of the writer.
     pub fn write(&self, mut to: impl std::io::Write) -> std::io::Result<()> {
-        let mut at = 0;
-        for (offset, tensor) in &self.tensors {
-            let bytes = tensor.to_bytes();
-            to.write_all(&vec![0; offset.saturating_sub(at)])?;
-            to.write_all(&bytes)?;
-            at = offset.saturating_add(bytes.len());
+        for (i, part) in self.parts.iter().enumerate() {
+            to.write_all(part)?;
+            if let Some(constant) = self.constants.get(i) {
+                to.write_all(&constant.to_bytes())?;
+            }
         }
         Ok(())
+    }
+
+    /// The whole file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        // There is always room in memory.
+        let _ = self.write(&mut bytes);
+        bytes
     }
 }
 

@@ -95,10 +95,9 @@ impl Writer {
             Constant::Here(tensor) => tensor,
             Constant::Absent(absent) => return Err(absent.error()),
         };
-        let bytes = tensor.to_bytes();
-        let offset = self.weights.place(&bytes);
+        let place = self.weights.place(tensor);
         let attrs = Attrs::new().with("element_type", tensor.element_type()).with("shape", tensor.dims());
-        Ok(attrs.with("offset", offset as i64).with("size", bytes.len() as i64))
+        Ok(attrs.with("offset", place.start as i64).with("size", place.len() as i64))
     }
 
     /// The attributes of an opaque layer. A constant of an operation set that does not exist has its value among them,

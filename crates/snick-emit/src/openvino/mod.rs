@@ -1,27 +1,25 @@
 //! OpenVINO IR: `.xml` and `.bin`.
 //!
-//! `layer.rs` writes a layer with its ports and bodies, `xml.rs` knows elements and escapes, `weights.rs` packs the
-//! constants. The primitives become ops that the format has before (`snick_pass::legalize::from_slice`).
+//! `layer.rs` writes a layer with its ports and bodies, `xml.rs` knows elements and escapes. The primitives become ops
+//! that the format has before (`snick_pass::legalize::from_slice`).
 
 mod layer;
-mod weights;
 mod xml;
 
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
-use snick_ir::{Graph, IR_VERSIONS, Info, Located, NodeId, OpError};
+use snick_ir::{Graph, IR_VERSIONS, Info, Located, NodeId, OpError, WeightsFile};
 use snick_pass::legalize::from_slice;
 pub use snick_pass::legalize::from_slice::SliceAs;
 
-use self::weights::Weights;
 use self::xml::Xml;
 
 /// The two files of an IR.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Files {
     /// The `.xml`.
     pub xml: String,
     /// The `.bin`.
-    pub bin: Vec<u8>,
+    pub bin: WeightsFile,
 }
 
 /// Writes an inferred graph as an IR, of the newest version if it was read from none; `slice_as` is what becomes of the `slice` primitive.
@@ -46,7 +44,7 @@ pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>>
     if let Some(what) = writer.xml.take_fault() {
         return Err(Located::of_model(&*graph.source, graph.name.clone(), cannot_write(what)).into());
     }
-    Ok(Files { xml: writer.xml.finish(), bin: writer.weights.finish() })
+    Ok(Files { xml: writer.xml.finish(), bin: writer.weights })
 }
 
 fn cannot_write(what: String) -> OpError {
@@ -56,7 +54,7 @@ fn cannot_write(what: String) -> OpError {
 #[derive(Default)]
 struct Writer {
     xml: Xml,
-    weights: Weights,
+    weights: WeightsFile,
 }
 
 /// A layer's number by [`NodeId::index`].
@@ -128,7 +126,7 @@ mod tests {
              %w = Result-1(%d)\n}\n",
         )
         .unwrap();
-        assert_eq!(files.bin, [7, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(files.bin.to_bytes(), [7, 0, 0, 0, 0, 0, 0, 0]);
         for part in [
             "<net name=\"a&lt;b\" version=\"11\">",
             "<data element_type=\"f32\" shape=\"1..2,?\"/>",

@@ -8,7 +8,7 @@ use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
 use super::literal;
-use super::module::{Argument, ArgumentData, Module, Port};
+use super::module::{Argument, ArgumentData, Body, Module, Port};
 pub(super) use super::operand::Operand;
 use super::precision::Precision;
 use super::scope::Scope;
@@ -26,7 +26,7 @@ pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 pub(super) struct Function {
     arguments: Vec<Argument>,
     results: Vec<Port>,
-    body: String,
+    body: Body,
     /// Of values, and of arguments.
     names: UniqueNames,
     argument_names: UniqueNames,
@@ -150,7 +150,14 @@ impl Function {
 
     /// A line of the function, or of the region that is open.
     pub(super) fn write(&mut self, line: &str) {
-        let _ = writeln!(self.body, "{:1$}{line}", "", 4 + 2 * self.depth);
+        let _ = writeln!(self.body.text, "{:1$}{line}", "", 4 + 2 * self.depth);
+    }
+
+    /// A line with the bytes of a constant in it.
+    fn write_with_bytes(&mut self, before: &str, bytes: literal::Bytes, after: &str) {
+        let _ = write!(self.body.text, "{:1$}{before}", "", 4 + 2 * self.depth);
+        self.body.literals.push((self.body.text.len(), bytes));
+        let _ = writeln!(self.body.text, "{after}");
     }
 
     /// A constant, written as it is and given as it is computed with.
@@ -174,7 +181,12 @@ impl Function {
         let ty = Type::fixed_at(tensor.element_type(), tensor.dims())?;
         let operand = Operand { name: self.fresh(name), ty };
         let literal = literal::dense(tensor)?;
-        self.write(&format!("{} = stablehlo.constant dense<{literal}> : {}", operand.name, operand.ty));
+        let (before, after) =
+            (format!("{} = stablehlo.constant dense<", operand.name), format!("> : {}", operand.ty));
+        match literal {
+            Some(literal) => self.write(&format!("{before}{literal}{after}")),
+            None => self.write_with_bytes(&before, literal::Bytes(tensor.clone()), &after),
+        }
         Ok(self.computed(name, operand))
     }
 

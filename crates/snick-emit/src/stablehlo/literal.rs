@@ -1,44 +1,58 @@
 //! Constants as MLIR spells them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use snick_tensor::{ElementType, Tensor, TensorError};
 
 /// Elements that are written as numbers, at most; more of them are written as their bytes.
 pub(super) const MAX_NUMBERS: usize = 64;
 
-/// What stands inside `dense<..>`: numbers row by row, one number for all, or the bytes.
-pub(super) fn dense(tensor: &Tensor) -> Result<String, TensorError> {
+/// What stands inside `dense<..>` without its bytes: numbers row by row, or one number for all. `None` if [`Bytes`] are
+/// shorter.
+pub(super) fn dense(tensor: &Tensor) -> Result<Option<String>, TensorError> {
     let element = tensor.element_type();
     if tensor.is_empty() {
-        return Ok(String::new());
+        return Ok(Some(String::new()));
     }
     let (one, axes) = tensor.without_repeats();
     if axes.is_empty() {
-        return Ok(numbers(&one)?.remove(0));
+        return Ok(Some(numbers(&one)?.remove(0)));
     }
     if element == ElementType::Boolean {
         let values = tensor.to_i64_vec()?;
         let words: Vec<&str> =
             values.iter().map(|&value| if value == 0 { "false" } else { "true" }).collect();
-        return Ok(numbers_or_one(&words, tensor.dims()));
+        return Ok(Some(numbers_or_one(&words, tensor.dims())));
     }
     if tensor.len() <= MAX_NUMBERS {
-        return Ok(numbers_or_one(&numbers(tensor)?, tensor.dims()));
+        return Ok(Some(numbers_or_one(&numbers(tensor)?, tensor.dims())));
     }
-    if let Some(one) = uniform(tensor)? {
-        return Ok(numbers(&one)?.remove(0));
-    }
-    let bytes = whole_bytes(tensor)?;
-    let mut text = String::with_capacity(2 * bytes.len() + 4);
-    text.push_str("\"0x");
-    for byte in bytes.iter() {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text.push('"');
-    Ok(text)
+    uniform(tensor)?.map(|one| Ok(numbers(&one)?.remove(0))).transpose()
 }
+
+/// The bytes of a constant as they stand inside `dense<..>`. They are made a few at a time while they are written.
+#[derive(Clone, Debug)]
+pub(super) struct Bytes(pub(super) Tensor);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"0x")?;
+        let mut text = String::with_capacity(2 * AT_ONCE);
+        for bytes in whole_bytes(&self.0).map_err(|_| fmt::Error)?.chunks(AT_ONCE) {
+            text.clear();
+            for byte in bytes {
+                text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+                text.push(char::from(DIGITS[usize::from(byte & 15)]));
+            }
+            f.write_str(&text)?;
+        }
+        f.write_str("\"")
+    }
+}
+
+/// The number of bytes that are spelled at a time.
+const AT_ONCE: usize = 1 << 12;
 
 /// The one element that a tensor has in all places.
 pub(super) fn uniform(tensor: &Tensor) -> Result<Option<Tensor>, TensorError> {
@@ -154,9 +168,13 @@ fn nested(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
 mod tests {
     use super::*;
 
+    fn spelled(tensor: &Tensor) -> String {
+        dense(tensor).unwrap().unwrap_or_else(|| Bytes(tensor.clone()).to_string())
+    }
+
     #[test]
     fn numbers_in_rows_or_one_for_all_or_bytes() {
-        let of = |dims: &[usize], values: Vec<i32>| dense(&Tensor::from_vec(dims, values).unwrap()).unwrap();
+        let of = |dims: &[usize], values: Vec<i32>| spelled(&Tensor::from_vec(dims, values).unwrap());
         assert_eq!(of(&[2, 2], vec![1, 2, 3, 4]), "[[1, 2], [3, 4]]");
         assert_eq!(of(&[3], vec![7; 3]), "7");
         assert_eq!(of(&[100], vec![7; 100]), "7");
@@ -164,14 +182,16 @@ mod tests {
         assert_eq!(of(&[0, 2], vec![]), "");
         assert_eq!(of(&[1, 2, 1], vec![1, 2]), "[[[1], [2]]]");
         let flags = Tensor::from_vec(&[70], (0..70).map(|i| i == 1).collect::<Vec<_>>()).unwrap();
-        assert!(dense(&flags).unwrap().starts_with("[false, true, false, "));
-        assert!(of(&[65], (0..65).collect()).starts_with("\"0x0000000001000000"));
+        assert!(spelled(&flags).starts_with("[false, true, false, "));
+        let long = of(&[2000], (0..2000).collect());
+        assert!(long.starts_with("\"0x0000000001000000") && long.ends_with("CE070000CF070000\""));
+        assert_eq!(long.len(), 2 * 4 * 2000 + 4);
     }
 
     #[test]
     fn elements_of_some_bits_have_a_byte_each() {
         let values = Tensor::from_vec(&[66], (0..66).map(|i| (i % 16 - 8) as f32).collect()).unwrap();
-        let of = |element| dense(&values.cast(element).unwrap()).unwrap();
+        let of = |element| spelled(&values.cast(element).unwrap());
         assert!(of(ElementType::I4).starts_with("\"0xF8F9FAFBFCFDFEFF0001"), "{}", of(ElementType::I4));
         assert!(
             of(ElementType::F4E2M1).starts_with("\"0x0F0F0F0E0E0D0C0A0002"),
@@ -185,9 +205,9 @@ mod tests {
     fn one_number_for_all_takes_no_memory() {
         // Packed, none of these fits into a machine.
         let dims = [1 << 18, 1 << 17];
-        assert_eq!(dense(&Tensor::full(&dims, true).unwrap()).unwrap(), "true");
-        assert_eq!(dense(&Tensor::full(&dims, 7u8).unwrap()).unwrap(), "7");
-        assert_eq!(dense(&Tensor::full(&[2, 2], 1.5f32).unwrap()).unwrap(), "1.5");
+        assert_eq!(spelled(&Tensor::full(&dims, true).unwrap()), "true");
+        assert_eq!(spelled(&Tensor::full(&dims, 7u8).unwrap()), "7");
+        assert_eq!(spelled(&Tensor::full(&[2, 2], 1.5f32).unwrap()), "1.5");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use snick_tensor::{ElementType, Tensor};
 
+use super::literal::Bytes;
 use super::mesh::Mesh;
 use super::types::Type;
 
@@ -21,9 +22,29 @@ pub struct Module {
     pub results: Vec<Port>,
     /// The devices that the arguments are spread over; see [`Module::shard`].
     pub mesh: Option<Mesh>,
-    pub(super) body: String,
+    pub(super) body: Body,
     /// The names and types of the values that `main` returns.
     pub(super) returned: Vec<[String; 2]>,
+}
+
+/// The operations of the function, without the bytes of large constants.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Body {
+    pub(super) text: String,
+    /// The bytes of constants, and where in the text they belong, in order.
+    pub(super) literals: Vec<(usize, Bytes)>,
+}
+
+impl fmt::Display for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut at = 0;
+        for (place, literal) in &self.literals {
+            f.write_str(&self.text[at..*place])?;
+            literal.fmt(f)?;
+            at = *place;
+        }
+        f.write_str(&self.text[at..])
+    }
 }
 
 /// A named value of a module's signature.
@@ -128,7 +149,27 @@ impl fmt::Display for Module {
             self.returned.iter().map(|value| value[part].as_str()).collect::<Vec<_>>().join(", ")
         });
         writeln!(f, ") -> ({types}) {{")?;
-        f.write_str(&self.body)?;
+        self.body.fmt(f)?;
         writeln!(f, "    return {names} : {types}\n  }}\n}}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_bytes_of_large_constants_are_written_but_not_kept() {
+        let values: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: i32, shape: \"1000\"}}\n  \
+             %w = Const-1 i32[1000] <{}>\n  %sum = Add-1(%x, %w)\n  %y = Result-1(%sum)\n}}\n",
+            values.join(", ")
+        );
+        let mut graph = snick_ir::text::parse(&text, None).unwrap();
+        assert!(snick_ir::infer(&mut graph).is_empty());
+        let module = crate::stablehlo(&graph, Default::default()).unwrap();
+        assert!(module.body.text.len() < 500, "{}", module.body.text);
+        let text = module.to_string();
+        assert!(text.contains("dense<\"0x0000000001000000"), "{text}");
+        assert!(text.contains("E7030000\"> : tensor<1000xi32>\n"), "{text}");
     }
 }

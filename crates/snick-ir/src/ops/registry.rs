@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::FixedState;
+
 use super::Op;
 use super::control::opaque::Opaque;
 use crate::op::{AttrSpec, Dialect, OpName, OpTraits, RawNode, Version};
@@ -175,8 +177,9 @@ static REGISTRY: LazyLock<HashMap<(Dialect, String), Entry>> = LazyLock::new(|| 
     entries.map(|e| ((e.name.dialect, e.name.name.to_ascii_lowercase()), e)).collect()
 });
 
-/// The same with the spelling of the op's own file, which nearly every model uses: no lower-casing a layer.
-static EXACT: LazyLock<HashMap<(Dialect, &'static str), &'static Entry>> =
+/// The same with the spelling of the op's own file, which nearly every model uses: no lower-casing a layer. Its keys come
+/// from no file, so its hash need not be keyed.
+static EXACT: LazyLock<HashMap<(Dialect, &'static str), &'static Entry, FixedState>> =
     LazyLock::new(|| REGISTRY.iter().map(|((dialect, _), e)| ((*dialect, e.name.name), e)).collect());
 
 /// All names of all ops with what they declare, sorted by name: the op reference.

@@ -39,9 +39,6 @@ const OPAQUE: &str = "opaque";
 /// The word before the elements of an attribute that is a tensor.
 const TENSOR: &str = "tensor";
 
-/// The alignment of weights in the `.bin` beside a text, in bytes.
-pub const ALIGNMENT: usize = 64;
-
 #[cfg(test)]
 mod tests {
     use super::*;

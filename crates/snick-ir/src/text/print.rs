@@ -8,9 +8,11 @@ use snick_shape::Symbols;
 use snick_tensor::{ElementType, Listed, Tensor};
 
 use super::syntax::{is_name_byte, quoted, word};
-use super::{ALIGNMENT, INLINE, OPAQUE, TENSOR, literal};
+use super::{INLINE, OPAQUE, TENSOR, literal};
 use crate::ops::source::constant::Constant;
-use crate::{AttrValue, Attrs, Dialect, Graph, Info, NodeId, NodeRef, Op, Output, PortIds, Value, Version};
+use crate::{
+    AttrValue, Attrs, Dialect, Graph, Info, NodeId, NodeRef, Op, Output, PortIds, Value, Version, WeightsFile,
+};
 
 /// How large constants are written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -77,33 +79,24 @@ impl PrintOptions {
 
 /// The graph as text: same graph, same bytes.
 pub fn print(graph: &Graph, options: PrintOptions) -> String {
-    let mut printer = Printer { out: String::from("snick 1\n"), options, packed: 0, places: HashMap::new() };
+    let mut printer = Printer { out: String::from("snick 1\n"), options, packed: WeightsFile::new() };
     printer.graph(graph, 0);
     printer.out
 }
 
-/// The bytes of all constants that [`print()`] writes with a place, in that order, each distinct one once.
-pub fn packed_weights(graph: &Graph) -> Vec<u8> {
+/// The constants that [`print()`] writes with a place, in that order, each distinct one once.
+pub fn packed_weights(graph: &Graph) -> WeightsFile {
     let options = PrintOptions::new().weights(Weights::Packed);
-    let mut printer = Printer { out: String::new(), options, packed: 0, places: HashMap::new() };
+    let mut printer = Printer { out: String::new(), options, packed: WeightsFile::new() };
     printer.graph(graph, 0);
-    let mut places: Vec<_> = printer.places.into_values().flatten().collect();
-    places.sort_by_key(|(offset, _)| *offset);
-    let mut bytes = Vec::with_capacity(printer.packed);
-    for (offset, tensor) in places {
-        bytes.resize(offset, 0);
-        bytes.extend_from_slice(&tensor.to_bytes());
-    }
-    bytes
+    printer.packed
 }
 
 struct Printer {
     out: String,
     options: PrintOptions,
-    /// Bytes of the `.bin` so far.
-    packed: usize,
-    /// By digest, the constants placed: digests can collide, so bytes are compared.
-    places: HashMap<u64, Vec<(usize, Arc<Tensor>)>>,
+    /// The `.bin` so far.
+    packed: WeightsFile,
 }
 
 impl Printer {
@@ -214,21 +207,12 @@ impl Printer {
     }
 
     fn weights(&mut self, tensor: &Arc<Tensor>) {
-        let bytes = tensor.to_bytes();
-        let digest = literal::digest(&bytes);
+        let digest = literal::digest(&tensor.to_bytes());
         let _ = write!(self.out, "#{digest:016x}");
-        if self.options.weights == Weights::Digests {
-            return;
+        if self.options.weights == Weights::Packed {
+            let offset = self.packed.place(tensor).start;
+            let _ = write!(self.out, "@{offset}");
         }
-        let same = self.places.entry(digest).or_default();
-        let known = same.iter().find(|(_, placed)| placed.to_bytes() == bytes).map(|(offset, _)| *offset);
-        let offset = known.unwrap_or_else(|| {
-            let offset = self.packed.next_multiple_of(ALIGNMENT);
-            self.packed = offset + bytes.len();
-            same.push((offset, tensor.clone()));
-            offset
-        });
-        let _ = write!(self.out, "@{offset}");
     }
 
     fn attrs(&mut self, before: &str, attrs: &Attrs) {

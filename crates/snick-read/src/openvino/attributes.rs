@@ -24,6 +24,7 @@ impl<'x> Attributes<'x> {
 
     /// Adds an attribute; `false` if there is one of this name.
     #[must_use]
+    #[inline]
     pub(super) fn push(&mut self, name: &'x str, value: Cow<'x, str>) -> bool {
         let is_new = if self.list.len() < FEW {
             self.list.iter().all(|&(other, _)| other != name)

@@ -26,15 +26,15 @@ fn seed(folder: &Path, target: Target, name: &str, parts: &[&[u8]]) -> std::io::
 fn write(folder: &Path, name: &str, graph: &mut Graph) -> std::io::Result<()> {
     infer(graph);
     let text = print(graph, PrintOptions::new().weights(Weights::Packed).types(false));
-    let weights = packed_weights(graph);
+    let weights = packed_weights(graph).to_bytes();
     let parts: &[&[u8]] = if weights.is_empty() { &[text.as_bytes()] } else { &[text.as_bytes(), &weights] };
     seed(folder, Target::Text, name, parts)?;
     seed(folder, Target::Graphs, name, parts)?;
     if let Ok(files) = snick_emit::openvino::openvino(graph, Default::default()) {
-        seed(folder, Target::OpenVino, name, &[files.xml.as_bytes(), &files.bin])?;
+        seed(folder, Target::OpenVino, name, &[files.xml.as_bytes(), &files.bin.to_bytes()])?;
     }
     if let Ok(files) = snick_emit::onnx::onnx(graph, "data") {
-        seed(folder, Target::Onnx, name, &[&files.model])?;
+        seed(folder, Target::Onnx, name, &[&files.model.to_bytes()])?;
     }
     if let Some(Ok(text)) = "6.4".parse().ok().map(|level| snick_emit::directml(graph, level)) {
         seed(folder, Target::DirectMl, name, &[text.as_bytes()])?;

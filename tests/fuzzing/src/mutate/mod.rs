@@ -30,7 +30,7 @@ fn read(bytes: &[u8]) -> Option<Graph> {
 /// A graph as an input.
 fn written(graph: &Graph) -> Vec<u8> {
     let text = print(graph, PrintOptions::new().weights(Weights::Packed).types(false));
-    let weights = packed_weights(graph);
+    let weights = packed_weights(graph).to_bytes();
     let mut bytes = text.into_bytes();
     if !weights.is_empty() {
         bytes.push(0);

@@ -18,7 +18,7 @@ pub(super) fn check(graph: &Graph) -> Result<(), Finding> {
     if has_cycle(graph) {
         return Ok(());
     }
-    let weights = Storage::heap(packed_weights(graph));
+    let weights = Storage::heap(packed_weights(graph).to_bytes());
     let again = parse(&printed(graph), Some(&weights))
         .map_err(|error| Finding::of("the text form does not parse", error, graph))?;
     // Types follow from the rest, except those that a file declares for a layer that fails.

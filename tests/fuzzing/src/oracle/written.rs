@@ -18,12 +18,15 @@ pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Fi
         let _ = snick_emit::directml(graph, level);
     }
     if let Ok(files) = snick_emit::openvino::openvino(graph, Default::default()) {
-        let model =
-            Written { format: Format::OpenVino, model: files.xml.as_bytes(), weights: Some(&files.bin) };
+        let model = Written {
+            format: Format::OpenVino,
+            model: files.xml.as_bytes(),
+            weights: Some(&files.bin.to_bytes()),
+        };
         model.check(graph, is_valid, runs, Tolerance::Exact)?;
     }
     if let Ok(files) = snick_emit::onnx::onnx(graph, "data") {
-        let model = Written { format: Format::Onnx, model: &files.model, weights: None };
+        let model = Written { format: Format::Onnx, model: &files.model.to_bytes(), weights: None };
         let how = match rounds(graph) {
             _ if is_of_order(graph) => Tolerance::Shapes,
             does_round if does_round || has_bodies(graph) => Tolerance::Rounding,

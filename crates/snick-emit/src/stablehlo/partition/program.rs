@@ -152,7 +152,7 @@ impl Program {
             arguments.push(reading.add(argument.value.trim_start_matches('%'), &argument.ty, false)?);
         }
         let mut operations = Vec::new();
-        for text in statements(&module.body) {
+        for text in statements(&module.body.text) {
             operations.push(operation(&text, &mut reading)?);
         }
         let results = module.returned.iter().flat_map(|[name, _]| reading.named_in(name)).collect();

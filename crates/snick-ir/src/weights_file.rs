@@ -1,0 +1,115 @@
+//! A file of constants, whose bytes are not copied to be written.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::ops::Range;
+
+use foldhash::quality::RandomState;
+use snick_tensor::Tensor;
+
+/// Constants begin at multiples of this many bytes.
+const ALIGNMENT: usize = 64;
+
+/// A file of weights: constants one behind the other, equal ones once. It keeps the tensors, and writes one at a time.
+///
+/// ```
+/// use snick_ir::WeightsFile;
+/// use snick_tensor::Tensor;
+///
+/// let mut file = WeightsFile::new();
+/// let places = [[1.0f32, 2.0], [3.0, 4.0], [1.0, 2.0]].map(|values| {
+///     Ok(file.place(&Tensor::from_vec(&[2], values.to_vec())?))
+/// });
+/// let [first, second, third] = places.map(|place: Result<_, snick_tensor::TensorError>| place.unwrap());
+/// assert_eq!((first.clone(), second, third), (0..8, 64..72, first));
+/// assert_eq!(file.to_bytes().len(), file.len());
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct WeightsFile {
+    /// The constants in the order of their places, and where they begin.
+    constants: Vec<(usize, Tensor)>,
+    len: usize,
+    /// The constants by a hash of their bytes: only a hint, the bytes decide.
+    by_hash: HashMap<u64, Vec<usize>>,
+    /// Differs from run to run, so that nobody can make constants of one hash.
+    hash: RandomState,
+}
+
+impl WeightsFile {
+    /// An empty file.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where the bytes of a constant lie; the file has them from now on.
+    pub fn place(&mut self, constant: &Tensor) -> Range<usize> {
+        let bytes = constant.to_bytes();
+        let mut hasher = self.hash.build_hasher();
+        hasher.write(&bytes);
+        let same = self.by_hash.entry(hasher.finish()).or_default();
+        let placed =
+            same.iter().map(|&at| &self.constants[at]).find(|(_, placed)| placed.to_bytes() == bytes);
+        let start = placed.map(|&(start, _)| start).unwrap_or_else(|| {
+            let start = self.len.next_multiple_of(ALIGNMENT);
+            same.push(self.constants.len());
+            self.constants.push((start, constant.clone()));
+            self.len = start + bytes.len();
+            start
+        });
+        start..start + bytes.len()
+    }
+
+    /// The length of the file in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is nothing in the file.
+    pub fn is_empty(&self) -> bool {
+        self.constants.is_empty()
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(&self, mut to: impl io::Write) -> io::Result<()> {
+        let mut end = 0;
+        for (start, constant) in &self.constants {
+            let bytes = constant.to_bytes();
+            to.write_all(&[0; ALIGNMENT][..start - end])?;
+            to.write_all(&bytes)?;
+            end = start + bytes.len();
+        }
+        Ok(())
+    }
+
+    /// The whole file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len);
+        // There is always room in memory.
+        let _ = self.write(&mut bytes);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_bytes_share_a_place() {
+        let mut file = WeightsFile::new();
+        let small = |values: &[u8]| Tensor::from_vec(&[values.len()], values.to_vec()).unwrap();
+        let places = [&[1, 2][..], &[3], &[1, 2]].map(|values| file.place(&small(values)));
+        assert_eq!(places, [0..2, 64..65, 0..2]);
+        // The type does not count, nor do strides.
+        let other = Tensor::from_vec(&[2], vec![2i8, 1]).unwrap().slice(0, 1, 2, -1).unwrap();
+        assert_eq!(file.place(&other), 0..2);
+        let mut written = Vec::new();
+        file.write(&mut written).unwrap();
+        assert_eq!((written.len(), &written), (65, &file.to_bytes()));
+        assert_eq!((written[1], written[2], written[64]), (2, 0, 3));
+    }
+}
