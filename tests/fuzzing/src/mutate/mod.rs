@@ -9,9 +9,12 @@ mod extremes;
 mod tokens;
 mod values;
 
-use snick_ir::Graph;
+use std::sync::Arc;
+
+use snick_ir::ops::source::constant::Constant;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, parse, print};
-use snick_tensor::{SplitMix, Storage};
+use snick_ir::{Graph, Op};
+use snick_tensor::{SplitMix, Storage, Tensor};
 
 use self::draft::Draft;
 pub use self::extremes::extremes;
@@ -52,6 +55,17 @@ pub fn joined(first: &[u8], second: &[u8], seed: u64) -> Option<Vec<u8>> {
     let mut draft = Draft::of(&read(first)?);
     draft.append(Draft::of(&read(second)?), &mut random);
     (draft.layers.len() <= MAX_LAYERS).then(|| written(&draft.build()))
+}
+
+/// The graph with other constants.
+pub(crate) fn with_constants(graph: &Graph, mut other: impl FnMut(&Tensor) -> Tensor) -> Graph {
+    let mut draft = Draft::of(graph);
+    for layer in &mut draft.layers {
+        if let Op::Const(Constant::Here(tensor)) = &layer.node.op {
+            layer.node.op = Op::from(Constant::new(Arc::new(other(tensor))));
+        }
+    }
+    draft.build()
 }
 
 /// The graph after one to four edits.

@@ -9,8 +9,9 @@ use snick_run::{Options, Session, Variables};
 use snick_shape::SymExpr;
 use snick_tensor::Tensor;
 
-use super::Finding;
 use super::compare::{Tolerance, difference, nudged};
+use super::{Finding, inferred};
+use crate::mutate::with_constants;
 
 /// Memory of a run.
 pub(crate) const RUN_MEMORY: usize = 1 << 22;
@@ -94,10 +95,27 @@ impl Runs {
         Ok(())
     }
 
-    /// What this graph computes of inputs that are nearly the same.
+    /// What this graph computes of inputs that are nearly the same, and with constants that are: a range from 1e10 to 1 has
+    /// an end that rounding moves.
     fn nearby(&self, inputs: &[Tensor]) -> Vec<Vec<Tensor>> {
-        let Ok(session) = Session::without_folding(&self.graph) else { return Vec::new() };
-        (1..=4).filter_map(|seed| run(&session, &nudged(inputs, seed), false).ok()).collect()
+        let of = |graph: &Graph, inputs: &[Tensor]| {
+            let session = Session::without_folding(graph).ok()?;
+            run(&session, inputs, false).ok()
+        };
+        // No two tensors move alike.
+        let of_inputs = (1..=4).filter_map(|seed: u64| {
+            let nudged: Vec<Tensor> =
+                inputs.iter().zip(seed << 32..).map(|(x, seed)| nudged(x, seed)).collect();
+            of(&self.graph, &nudged)
+        });
+        let of_constants = (1..=4).filter_map(|seed: u64| {
+            let mut seeds = seed << 32..;
+            let nudge = |constant: &Tensor| nudged(constant, seeds.next().unwrap_or_default());
+            let graph = with_constants(&self.graph, nudge);
+            let (graph, errors) = inferred(&graph)?;
+            errors.is_empty().then(|| of(&graph, inputs))?
+        });
+        of_inputs.chain(of_constants).collect()
     }
 }
 
