@@ -33,56 +33,6 @@ jax.config.update("jax_enable_x64", True)
 TOLERANCE = 0.02
 
 
-def make_gpt(layers, width, heads, words, path, positions=1024):
-    """A decoder of so many layers, with one table for the words and for the logits."""
-    import openvino
-    from openvino import opset13 as op
-
-    rng = np.random.default_rng(0)
-
-    def constant(name, *dims):
-        node = op.constant(rng.standard_normal(dims, dtype=np.float32) * np.float32(0.02))
-        node.friendly_name = name
-        return node
-
-    def integers(*numbers):
-        return op.constant(np.array(numbers, np.int64))
-
-    def scalar(number):
-        return op.constant(np.int64(number))
-
-    def norm(x, name):
-        y = op.mvn(x, integers(-1), True, 1e-5, "inside_sqrt")
-        return op.add(op.multiply(y, constant(f"{name}.weight", width)), constant(f"{name}.bias", width))
-
-    def linear(x, name, rows, columns):
-        y = op.matmul(x, constant(f"{name}.weight", rows, columns), False, False)
-        return op.add(y, constant(f"{name}.bias", columns))
-
-    def by_head(x):
-        x = op.reshape(x, integers(0, 0, heads, width // heads), True)
-        return op.transpose(x, integers(0, 2, 1, 3))
-
-    ids = op.parameter([-1, -1], np.int64, "ids")
-    ids.friendly_name = "ids"
-    table, places = constant("wte", words, width), constant("wpe", positions, width)
-    length = op.gather(op.shape_of(ids), scalar(1), scalar(0))
-    place = op.gather(places, op.range(scalar(0), length, scalar(1), "i64"), scalar(0))
-    x = op.add(op.gather(table, ids, scalar(0)), place)
-    for layer in range(layers):
-        name = f"h.{layer}"
-        y = norm(x, f"{name}.ln1")
-        q, k, v = (by_head(linear(y, f"{name}.attn.{part}", width, width)) for part in "qkv")
-        y = op.scaled_dot_product_attention(q, k, v, causal=True)
-        y = op.reshape(op.transpose(y, integers(0, 2, 1, 3)), integers(0, 0, width), True)
-        x = op.add(x, linear(y, f"{name}.attn.proj", width, width))
-        y = op.gelu(linear(norm(x, f"{name}.ln2"), f"{name}.mlp.up", width, 4 * width), "erf")
-        x = op.add(x, linear(y, f"{name}.mlp.down", 4 * width, width))
-    logits = op.result(op.matmul(norm(x, "ln"), table, False, True))
-    logits.friendly_name = "logits"
-    openvino.save_model(openvino.Model([logits], [ids], "gpt"), path, compress_to_fp16=False)
-
-
 def by_xla(folder):
     """The bytes of arguments, of temporary values and of what is sent, on each device."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -135,8 +85,10 @@ def main():
         for word in words:
             model, *rest = word.split("#")
             if model == "gpt":
+                from random_models import gpt
+
                 model, sizes = f"{folder}/gpt.xml", rest.pop(0)
-                make_gpt(*map(int, sizes.split(",")), model)
+                gpt(model, *map(int, sizes.split(",")))
             for trial in trials:
                 failed += not compared(snick, model, rest[0] if rest else "", trial, Path(folder))
     print(f"{failed} different" if failed else "all equal")

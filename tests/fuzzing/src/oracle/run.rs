@@ -53,13 +53,13 @@ impl Runs {
         Self { graph, complete: Vec::new(), is_random: false, has_failed: false }
     }
 
-    /// Whether all runs of the graph fail; it is run if it was not yet. Then inference may know why once the layers that
-    /// compute sizes have become constants.
-    pub(super) fn all_fail(&self, graph: &Graph) -> bool {
+    /// Whether no run of the graph succeeds, or its inputs are too large for one; it is run if it was not yet. Then inference
+    /// may know why once the layers that compute sizes have become constants.
+    pub(super) fn none_succeeds(&self, graph: &Graph) -> bool {
         if !self.complete.is_empty() || self.has_failed {
             return self.complete.is_empty();
         }
-        check(graph).is_ok_and(|runs| runs.complete.is_empty() && runs.has_failed)
+        check(graph).is_ok_and(|runs| runs.complete.is_empty())
     }
 
     /// Another graph with the same inputs and outputs computes the same.

@@ -62,7 +62,7 @@ impl Written<'_> {
             return Ok(());
         }
         let Some((again, errors)) = inferred(&read.graph) else { return Ok(()) };
-        if !(read.errors.is_empty() && errors.is_empty()) && runs.all_fail(graph) {
+        if !(read.errors.is_empty() && errors.is_empty()) && runs.none_succeeds(graph) {
             return Ok(());
         }
         if let Some(error) = read.errors.first() {

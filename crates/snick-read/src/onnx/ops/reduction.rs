@@ -39,15 +39,16 @@ fn axes(b: &mut NodeBuilder, data: Value) -> Result {
         Some(axes) => Some(b.ints(&axes)?),
         None => b.optional(1),
     };
-    if let Some(axes) = axes {
-        match b.dims(axes) {
+    match axes {
+        // As in OpenVINO, whatever their number.
+        Some(axes) if none_means_none => return Ok(axes),
+        Some(axes) => match b.dims(axes) {
             Some(dims) if !dims.contains(&0) => return Ok(axes),
             Some(_) => {}
             None => return Err(OpError::unsupported("an unknown number of axes")),
-        }
-    }
-    if none_means_none {
-        return b.ints(&[]);
+        },
+        None if none_means_none => return b.ints(&[]),
+        None => {}
     }
     let all: Vec<i64> = (0..).take(b.rank(data)?).collect();
     b.ints(&all)

@@ -1,0 +1,200 @@
+"""Models of real sizes with random weights, built with OpenVINO, for scripts that measure.
+
+    python random_models.py FOLDER [NAME...]      writes NAME.xml and NAME.bin of all, or of these
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import openvino
+from openvino import opset13 as op
+
+
+class Builder:
+    """Layers with random weights; the weights of a name are the same in every run."""
+
+    def __init__(self):
+        self.random = np.random.default_rng(0)
+
+    def constant(self, name, *dims, scale=0.02):
+        node = op.constant(self.random.standard_normal(dims, dtype=np.float32) * np.float32(scale))
+        node.friendly_name = name
+        return node
+
+    @staticmethod
+    def integers(*numbers):
+        return op.constant(np.array(numbers, np.int64))
+
+    @staticmethod
+    def scalar(number):
+        return op.constant(np.int64(number))
+
+    def linear(self, x, name, rows, columns):
+        y = op.matmul(x, self.constant(f"{name}.weight", rows, columns), False, False)
+        return op.add(y, self.constant(f"{name}.bias", columns))
+
+    def norm(self, x, name, width):
+        y = op.mvn(x, self.integers(-1), True, 1e-5, "inside_sqrt")
+        y = op.multiply(y, self.constant(f"{name}.weight", width))
+        return op.add(y, self.constant(f"{name}.bias", width))
+
+    def block(self, x, name, width, heads, causal):
+        """Attention and what follows it."""
+
+        def by_head(x):
+            x = op.reshape(x, self.integers(0, 0, heads, width // heads), True)
+            return op.transpose(x, self.integers(0, 2, 1, 3))
+
+        y = self.norm(x, f"{name}.ln1", width)
+        q, k, v = (by_head(self.linear(y, f"{name}.attn.{part}", width, width)) for part in "qkv")
+        y = op.scaled_dot_product_attention(q, k, v, causal=causal)
+        y = op.reshape(op.transpose(y, self.integers(0, 2, 1, 3)), self.integers(0, 0, width), True)
+        x = op.add(x, self.linear(y, f"{name}.attn.proj", width, width))
+        y = self.linear(self.norm(x, f"{name}.ln2", width), f"{name}.mlp.up", width, 4 * width)
+        return op.add(x, self.linear(op.gelu(y, "erf"), f"{name}.mlp.down", 4 * width, width))
+
+    def convolution(self, x, inputs, outputs, size=1, stride=1, groups=1):
+        """With a bias, which is what batch normalisation becomes."""
+        pad = [size // 2] * 2
+        scale = (2 / (inputs // groups * size * size)) ** 0.5
+        if groups == 1:
+            weights = self.constant("weights", outputs, inputs, size, size, scale=scale)
+            y = op.convolution(x, weights, [stride] * 2, pad, pad, [1, 1])
+        else:
+            dims = (groups, outputs // groups, inputs // groups, size, size)
+            y = op.group_convolution(x, self.constant("weights", *dims, scale=scale), [stride] * 2, pad, pad, [1, 1])
+        return op.add(y, self.constant("bias", 1, outputs, 1, 1))
+
+    def classifier(self, x, channels):
+        x = op.reshape(op.reduce_mean(x, self.integers(2, 3), False), self.integers(0, channels), True)
+        return self.linear(x, "classifier", channels, 1000)
+
+
+def written(result, inputs, name, path):
+    result = op.result(result)
+    result.friendly_name = "output"
+    openvino.save_model(openvino.Model([result], inputs, name), path, compress_to_fp16=False)
+
+
+def image(side):
+    x = op.parameter([1, 3, side, side], np.float32, "image")
+    x.friendly_name = "image"
+    return x
+
+
+def gpt(path, layers=8, width=512, heads=8, words=16000, positions=1024, shape=(-1, -1)):
+    """A decoder of so many layers, with one table for the words and for the logits."""
+    b = Builder()
+    ids = op.parameter(list(shape), np.int64, "ids")
+    ids.friendly_name = "ids"
+    table, places = b.constant("wte", words, width), b.constant("wpe", positions, width)
+    length = op.gather(op.shape_of(ids), b.scalar(1), b.scalar(0))
+    place = op.gather(places, op.range(b.scalar(0), length, b.scalar(1), "i64"), b.scalar(0))
+    x = op.add(op.gather(table, ids, b.scalar(0)), place)
+    for layer in range(layers):
+        x = b.block(x, f"h.{layer}", width, heads, causal=True)
+    written(op.matmul(b.norm(x, "ln", width), table, False, True), [ids], "gpt", path)
+
+
+def encoder(path, layers=12, width=768, heads=12, length=128):
+    """As BERT base, without the tables of its words."""
+    b = Builder()
+    x = op.parameter([1, length, width], np.float32, "embeddings")
+    x.friendly_name = "embeddings"
+    y = x
+    for layer in range(layers):
+        y = b.block(y, f"layer.{layer}", width, heads, causal=False)
+    written(y, [x], "encoder", path)
+
+
+def residual(path):
+    """As ResNet-50."""
+    b, x = Builder(), image(224)
+    y = op.relu(b.convolution(x, 3, 64, 7, 2))
+    y = op.max_pool(y, [2, 2], [1, 1], [1, 1], [1, 1], [3, 3]).output(0)
+    channels = 64
+    for stage, count in enumerate([3, 4, 6, 3]):
+        width = 64 << stage
+        for block in range(count):
+            stride = 2 if stage > 0 and block == 0 else 1
+            short = b.convolution(y, channels, 4 * width, 1, stride) if block == 0 else y
+            z = op.relu(b.convolution(y, channels, width))
+            z = op.relu(b.convolution(z, width, width, 3, stride))
+            y = op.relu(op.add(b.convolution(z, width, 4 * width), short))
+            channels = 4 * width
+    written(b.classifier(y, channels), [x], "residual", path)
+
+
+def mobile(path):
+    """Inverted residuals with h-swish and depthwise filters, as in MobileNet."""
+    b, x = Builder(), image(224)
+    y, channels = op.hswish(b.convolution(x, 3, 16, 3, 2)), 16
+    for outputs, count, first in [(24, 2, 2), (40, 3, 2), (80, 4, 2), (112, 2, 1), (160, 3, 2)]:
+        for block in range(count):
+            wide, stride = 6 * channels, first if block == 0 else 1
+            z = op.hswish(b.convolution(y, channels, wide))
+            z = op.hswish(b.convolution(z, wide, wide, 3 if outputs < 40 else 5, stride, groups=wide))
+            z = b.convolution(z, wide, outputs)
+            y = z if channels != outputs or stride > 1 else op.add(y, z)
+            channels = outputs
+    y = op.hswish(b.convolution(y, channels, 960))
+    written(b.classifier(y, 960), [x], "mobile", path)
+
+
+def detector(path):
+    """Convolutions with SiLU, splits, joins and an enlargement, as in YOLO."""
+    b, x = Builder(), image(640)
+
+    def silu(y, *sizes):
+        return op.swish(b.convolution(y, *sizes))
+
+    def split(y, inputs, outputs):
+        y = silu(y, inputs, outputs)
+        halves = op.variadic_split(y, b.scalar(1), b.integers(outputs // 2, outputs // 2))
+        z = silu(silu(halves.output(1), outputs // 2, outputs // 2, 3), outputs // 2, outputs // 2, 3)
+        joined = op.concat([halves.output(0), halves.output(1), op.add(halves.output(1), z)], 1)
+        return silu(joined, outputs // 2 * 3, outputs)
+
+    y = silu(silu(x, 3, 16, 3, 2), 16, 32, 3, 2)
+    fine = split(silu(split(y, 32, 32), 32, 64, 3, 2), 64, 64)
+    coarse = split(silu(fine, 64, 128, 3, 2), 128, 128)
+    larger = op.interpolate(coarse, b.integers(80, 80), "nearest", "sizes", axes=b.integers(2, 3))
+    joined = split(op.concat([larger, fine], 1), 192, 64)
+    written(op.sigmoid(b.convolution(silu(joined, 64, 64, 3), 64, 85)), [x], "detector", path)
+
+
+def recurrent(path, steps=200, width=512):
+    """Three bidirectional LSTMs."""
+    b = Builder()
+    x = op.parameter([1, steps, width], np.float32, "sound")
+    x.friendly_name = "sound"
+    y, inputs = x, width
+    zeros = op.constant(np.zeros((1, 2, width), np.float32))
+    lengths = op.constant(np.full(1, steps, np.int64))
+    for _ in range(3):
+        weights = b.constant("w", 2, 4 * width, inputs, scale=0.05), b.constant("r", 2, 4 * width, width, scale=0.05)
+        y = op.lstm_sequence(y, zeros, zeros, lengths, *weights, b.constant("b", 2, 4 * width), width, "bidirectional")
+        y = op.reshape(op.transpose(y.output(0), b.integers(0, 2, 1, 3)), b.integers(0, steps, 2 * width), True)
+        inputs = 2 * width
+    written(y, [x], "recurrent", path)
+
+
+MODELS = {
+    "residual": residual,
+    "mobile": mobile,
+    "detector": detector,
+    "encoder": encoder,
+    "gpt": lambda path: gpt(path, shape=(1, 64)),
+    "recurrent": recurrent,
+}
+
+
+def main():
+    folder, *names = sys.argv[1:]
+    for name in names or MODELS:
+        MODELS[name](Path(folder) / f"{name}.xml")
+
+
+if __name__ == "__main__":
+    main()
