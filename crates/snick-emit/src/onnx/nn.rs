@@ -128,21 +128,18 @@ fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpErr
     let size = |i: usize| e.fact(0).ok()?.shape.dims()?.get(i + 2)?.as_const();
     let (mut begin, mut end) = (Vec::new(), Vec::new());
     for i in 0..spatial {
-        let gaps = last(&kernel, i).unwrap_or(1).saturating_sub(1).saturating_mul(dilations[i]);
-        let reach = gaps.saturating_add(1);
-        let whole = match (strides[i], size(i)) {
+        // No product or sum of these is beyond 128 bits.
+        let (stride, dilation) = (i128::from(strides[i].max(1)), i128::from(dilations[i]));
+        let gaps = (i128::from(last(&kernel, i).unwrap_or(1)) - 1) * dilation;
+        let whole = match (stride, size(i).map(i128::from)) {
             (1, _) => gaps,
             (stride, Some(size)) => {
-                let steps = size.saturating_add(stride.saturating_sub(1)).checked_div(stride).unwrap_or(0);
-                steps
-                    .saturating_sub(1)
-                    .saturating_mul(stride)
-                    .saturating_add(reach)
-                    .saturating_sub(size)
-                    .max(0)
+                let steps = (size + stride - 1) / stride - 1;
+                (steps * stride + gaps + 1 - size).max(0)
             }
             _ => return Err(OpError::unsupported("padding of data of unknown size")),
         };
+        let whole = i64::try_from(whole).map_err(|_| OpError::unsupported("a window of this size"))?;
         let (less, more) = (whole / 2, whole - whole / 2);
         begin.push(if upper { less } else { more });
         end.push(if upper { more } else { less });

@@ -69,7 +69,11 @@ fn range(e: &mut Emitter) -> Result {
         Some(element_type) if element_type != ElementType::Dynamic => element_type,
         _ => e.element_type(0)?,
     };
+    let mut types = (0..e.len()).map(|i| e.element_type(i));
+    let are_integers = types.all(|element_type| element_type.is_ok_and(ElementType::is_integer));
     let wide = match target {
+        // The number of elements follows from integers that a float may not have.
+        _ if are_integers => ElementType::I64,
         // Half floats are not among the types.
         ElementType::F16 | ElementType::BF16 => ElementType::F32,
         // A bound that ONNX Runtime follows from a Shape counts as i64, whatever Cast lies between, and must then be of

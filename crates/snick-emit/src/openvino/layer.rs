@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use snick_ir::ops::Opaque;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{
@@ -108,7 +109,8 @@ impl Writer {
     fn opaque(&mut self, node: NodeRef) -> Result<Attrs<'static>, OpError> {
         let old = node.op().attrs().into_owned();
         let is_known = ops::find(Dialect::OpenVino, node.op().type_name()).is_some();
-        if is_known && *node.version() == Version::Unversioned && !old.contains("execTimeMcs") {
+        let has_no_set = *node.version() == Version::Unversioned;
+        if is_known && has_no_set && !Opaque::is_recorded(node.version(), &old) {
             return Err(OpError::unsupported("an opaque layer with the name of an op and no operation set"));
         }
         let Some(AttrValue::Tensor(value)) = old.get("value") else { return Ok(old) };

@@ -9,6 +9,7 @@ mod family;
 #[macro_use]
 mod only_inferred;
 
+mod allocation;
 pub mod index_type;
 
 /// Where values come from and go to.

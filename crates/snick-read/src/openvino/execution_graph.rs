@@ -1,13 +1,6 @@
 //! Execution graphs: what a plug-in ran, as `CompiledModel.get_runtime_model` writes it. Their layers have kernels and times
 //! but no attributes, so nothing can be inferred or run; they are kept with what the file declares.
 
-use snick_ir::{Attrs, Version};
-
-/// Whether a layer is one of an execution graph: it has the time that it took, and no operation set.
-pub(super) fn is_recorded(version: &Version, attrs: &Attrs) -> bool {
-    *version == Version::Unversioned && attrs.contains("execTimeMcs") && attrs.contains("primitiveType")
-}
-
 /// The note on so many such layers.
 pub(super) fn note(layers: usize) -> Option<String> {
     let text = "an execution graph: layers as a plug-in ran them, with its times, kernels and shapes. They have no \

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::ops::{self, Entry};
+use snick_ir::ops::{self, Entry, Opaque};
 use snick_ir::{
     Attrs, Dialect, Graph, IR_VERSIONS, Info, Loc, Located, Monitor, Node, NodeId, Op, OpError, Output,
     PortIds, RawNode, Registry, Value,
 };
 
+use super::Weights;
 use super::layer::{Layer, port_ids, read_layer};
 use super::layer_ids::{LayerId, LayerIds};
 use super::ordinals::Ordinals;
@@ -17,7 +18,6 @@ use super::port_set::PortSet;
 use super::truncated::Truncated;
 use super::weights::Beyond;
 use super::xml::{Cursor, Step};
-use super::{Weights, execution_graph};
 use crate::ReadError;
 
 /// State shared by all parts of a document.
@@ -209,7 +209,7 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     let mut wrong: SmallVec<[OpError; 1]> = SmallVec::new();
     let mut raw = RawNode::openvino(&layer.op_type, layer.version.clone(), layer.attrs, layer.outs.len());
     let mut truncated = None;
-    let is_recorded = execution_graph::is_recorded(&layer.version, &raw.attrs);
+    let is_recorded = Opaque::is_recorded(&layer.version, &raw.attrs);
     context.recorded += usize::from(is_recorded);
     if !is_recorded && matches!(&*layer.op_type, "Const" | "Constant") {
         match context.weights.attach(&mut raw.attrs) {

@@ -6,7 +6,7 @@ use snick_shape::{Birth, Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::infer::given_up::NO_RULE;
-use crate::{Arity, Attrs, Fact, Facts, Infer, OpError, OpTraits};
+use crate::{Arity, Attrs, Fact, Facts, Infer, OpError, OpTraits, Version};
 
 /// A layer with the operation type and attributes of the file.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,6 +23,12 @@ impl Opaque {
 
     /// Kept even if nothing reads it.
     pub const TRAITS: OpTraits = OpTraits::ROOT;
+
+    /// Whether a layer of such an operation set and attributes is one of an execution graph, which has the name of its
+    /// kernel: it names no operation set, but the time that it took.
+    pub fn is_recorded(version: &Version, attrs: &Attrs) -> bool {
+        *version == Version::Unversioned && attrs.contains("execTimeMcs") && attrs.contains("primitiveType")
+    }
 
     /// The declared types and shapes.
     pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {

@@ -3,8 +3,9 @@
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use super::checks::{check_dims, common_dim, common_float, expect_ranks, expect_size, reserved, zero_padded};
+use super::checks::{check_dims, common_dim, common_float, expect_ranks, expect_size, zero_padded};
 use super::sampling::{Bins, FeatureMaps};
+use crate::ops::allocation::reserved;
 use crate::{Fact, Facts, Infer, OpError, exactly};
 
 attrs! {

@@ -4,8 +4,9 @@ use std::fmt::Display;
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, SymExpr};
-use snick_tensor::{Element, ElementType, Listed, Tensor, TensorError};
+use snick_tensor::{Element, ElementType, Listed, Tensor};
 
+use crate::ops::allocation::reserved;
 use crate::{Infer, OpError};
 
 /// The floating-point type that some inputs share; `Dynamic` gives way.
@@ -117,15 +118,6 @@ pub fn check_dims(what: &str, tensor: &Tensor, dims: &[usize]) -> Result<(), OpE
 /// The error for a tensor of an unexpected shape.
 pub fn wrong_shape(what: &str, tensor: &Tensor, expected: impl Display) -> OpError {
     OpError::mismatch(format!("the shape of {what}"), Listed(tensor.dims()), expected)
-}
-
-/// An empty vector with capacity for a tensor of these dims, whose size is checked before memory is allocated.
-pub fn reserved<T: Element>(dims: &[usize]) -> Result<Vec<T>, OpError> {
-    let len = Tensor::full(dims, T::default())?.len();
-    let mut values = Vec::new();
-    let refused = |_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
-    values.try_reserve_exact(len).map_err(refused)?;
-    Ok(values)
 }
 
 /// A tensor of these values, and zeros after them.

@@ -3,8 +3,9 @@
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use super::checks::{common_dim, expect_ranks, reserved, zero_padded};
+use super::checks::{common_dim, expect_ranks, zero_padded};
 use super::sampling::{FeatureMaps, Plane};
+use crate::ops::allocation::reserved;
 use crate::{Fact, Facts, Infer, OpError};
 
 /// The sizes that the attributes give.

@@ -3,7 +3,8 @@
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Listed, Tensor};
 
-use super::checks::{expect_integer_or_nf4, expect_ranks, reserved};
+use super::checks::{expect_integer_or_nf4, expect_ranks};
+use crate::ops::allocation::reserved;
 use crate::{Fact, Facts, Infer, OpError, exactly};
 
 /// Infers `[2, 4 * H * W * priors]` from the size of the map `[H, W]` and that of the image.

@@ -3,9 +3,8 @@
 use snick_shape::Shape;
 use snick_tensor::Tensor;
 
-use super::checks::{
-    common_dim, common_float, dims_of, expect_ranks, expect_size, reserved, wrong_shape, zero_padded,
-};
+use super::checks::{common_dim, common_float, dims_of, expect_ranks, expect_size, wrong_shape, zero_padded};
+use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {

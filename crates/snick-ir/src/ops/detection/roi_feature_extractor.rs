@@ -4,11 +4,10 @@ use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Listed, Tensor};
 
-use super::checks::{
-    check_dims, common_dim, common_float, dims_of, expect_ranks, expect_size, reserved, wrong_shape,
-};
+use super::checks::{check_dims, common_dim, common_float, dims_of, expect_ranks, expect_size, wrong_shape};
 use super::corners::Corners;
 use super::sampling::{Bins, FeatureMaps, Region};
+use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {

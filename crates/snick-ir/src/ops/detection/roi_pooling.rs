@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 use snick_shape::Shape;
 use snick_tensor::{Listed, Tensor};
 
-use super::checks::{common_dim, common_float, expect_ranks, expect_size, reserved, zero_padded};
+use super::checks::{common_dim, common_float, expect_ranks, expect_size, zero_padded};
 use super::sampling::{FeatureMaps, LinearTap, Plane};
+use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Listed, MAX_BYTES, Tensor};
 
-use super::super::detection::checks::reserved;
+use super::super::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {

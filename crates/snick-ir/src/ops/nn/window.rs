@@ -162,10 +162,11 @@ impl Windows<'_> {
     /// The padding before and after spatial axis `i` of `input` elements under windows of `kernel` elements.
     ///
     /// # Errors
-    /// A window larger than the padded input.
+    /// A window larger than the padded input, or beyond all sizes.
     pub fn padding(&self, i: usize, input: usize, kernel: usize) -> Result<[i64; 2], OpError> {
         let (begin, end, _) = self.along(i, input, kernel)?;
-        Ok([saturated(begin), saturated(end)])
+        let pad = |value: i128| i64::try_from(value).map_err(|_| too_large());
+        Ok([pad(begin)?, pad(end)?])
     }
 
     /// The number of windows of `kernel` elements along spatial axis `i` of size `input`.
@@ -256,7 +257,6 @@ impl Windows<'_> {
     /// The windows for the kernels, and how many there are along each axis, for concrete sizes.
     pub fn concrete(&self, spatial: &[usize], kernel: &[usize]) -> Result<(Window, Dims), OpError> {
         self.check(spatial.len())?;
-        let too_large = || OpError::unsupported("a window of this size");
         let size = |value: i128| usize::try_from(value).map_err(|_| too_large());
         let pad = |value: i128| isize::try_from(value).map_err(|_| too_large());
         let mut window = Window::dense(spatial.len());
@@ -282,8 +282,8 @@ pub(super) fn check_count(name: &str, list: &[i64], spatial: usize) -> Result<()
     Err(OpError::mismatch(format!("the number of entries of `{name}`"), list.len(), expected))
 }
 
-fn saturated(value: i128) -> i64 {
-    i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
+fn too_large() -> OpError {
+    OpError::unsupported("a window of this size")
 }
 
 /// The extent of a window of `kernel` elements: `dilation * (kernel - 1) + 1`.

@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::BinaryOp;
 use snick_tensor::{ElementType, Listed, MAX_BYTES, Tensor};
 
-use super::super::detection::checks::reserved;
+use super::super::allocation::reserved;
 use super::{fourier, frames};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 

@@ -1,5 +1,6 @@
 //! Operations that snick does not know, and layers that the OpenVINO runtime does not read.
 
+use snick_ir::ops::Opaque;
 use snick_ir::{NodeRef, Op, OpError, Severity, Version};
 
 use super::finding::Findings;
@@ -88,9 +89,9 @@ fn is_unknown(subject: &Subject, node: NodeRef) -> bool {
     }
 }
 
-/// Whether a layer is one of an execution graph: it has the time that it took.
+/// Whether a layer is one of an execution graph.
 fn is_recorded(node: NodeRef) -> bool {
-    matches!(node.op(), Op::Opaque(opaque) if opaque.attrs.contains("execTimeMcs"))
+    matches!(node.op(), Op::Opaque(opaque) if Opaque::is_recorded(node.version(), &opaque.attrs))
 }
 
 fn set_of(node: NodeRef) -> String {

@@ -1,0 +1,14 @@
+//! Memory for outputs whose sizes come from a model.
+
+use snick_tensor::{Element, Tensor, TensorError};
+
+use crate::OpError;
+
+/// An empty vector with capacity for a tensor of these dims, whose size is checked before memory is allocated.
+pub fn reserved<T: Element>(dims: &[usize]) -> Result<Vec<T>, OpError> {
+    let len = Tensor::full(dims, T::default())?.len();
+    let mut values = Vec::new();
+    let refused = |_| TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
+    values.try_reserve_exact(len).map_err(refused)?;
+    Ok(values)
+}
