@@ -8,6 +8,7 @@ use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value, normalize_axis};
 use snick_onnx as onnx;
+use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Result, ints};
@@ -82,7 +83,7 @@ fn iterated(e: &mut Emitter) -> Result {
         let Some(port) = link.external else { continue };
         let found = found.and_then(|i| outputs.get(i)).cloned().unwrap_or_default();
         let whole = match link.cut {
-            Some(cut) => assembled(e, found, cut, &body, link.internal)?,
+            Some(cut) => assembled(e, found, cut, body.fact(body.returned(link.internal)), port)?,
             None => found,
         };
         let output = e.outputs().get(port).cloned().unwrap_or_default();
@@ -294,9 +295,8 @@ fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Result<Strin
 /// Elements of one part along its axis: each has an index.
 const MAX_PART: usize = 1 << 16;
 
-/// Parts, stacked along a new first axis, brought together along theirs.
-fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Body, result: usize) -> Result<String> {
-    let part = body.fact(body.returned(result));
+/// Parts, stacked along a new first axis, brought together along theirs to an output.
+fn assembled(e: &mut Emitter, stacked: String, cut: Cut, part: Fact, port: usize) -> Result<String> {
     let dims = part.shape.dims().ok_or_else(|| OpError::unsupported("parts of unknown rank"))?;
     let rank = dims.len();
     let mut whole = stacked;
@@ -313,19 +313,25 @@ fn assembled(e: &mut Emitter, stacked: String, cut: Cut, body: &Body, result: us
         let order = (1..=axis).chain([0]).chain(axis + 1..=rank).map(|i| i as i64).collect();
         whole = e.node("Transpose", &[whole], vec![ints("perm", order)]);
     }
-    // A part may have another size than the link says.
-    if dims[axis].as_const() == Some(1) {
+    let all = e.node.outs().get(port).and_then(|out| out.fact.shape.dims()?.get(axis));
+    let is_empty = all.and_then(SymExpr::as_const) == Some(0);
+    // A part may have another size than the link says. Without iterations the stack may have any sizes.
+    if dims[axis].as_const() == Some(1) && !is_empty {
         let single = e.vector(&[axis as i64 + 1])?;
         return Ok(e.node("Squeeze", &[whole, single], vec![]));
     }
     // The stack and the axis become one: the sizes before and behind stay.
     let shape = e.node("Shape", &[&whole], vec![]);
     let zero = e.vector(&[0])?;
-    let (at, behind, last) =
-        (e.vector(&[axis as i64])?, e.vector(&[axis as i64 + 2])?, e.vector(&[i64::MAX])?);
+    let at = e.vector(&[axis as i64])?;
+    let (next, behind) = (e.vector(&[axis as i64 + 1])?, e.vector(&[axis as i64 + 2])?);
+    let last = e.vector(&[i64::MAX])?;
     let before = e.node("Slice", &[&shape, &zero, &at], vec![]);
     let after = e.node("Slice", &[&shape, &behind, &last], vec![]);
-    let joined = e.vector(&[-1])?;
+    let count = e.node("Slice", &[&shape, &at, &next], vec![]);
+    let size = e.node("Slice", &[&shape, &next, &behind], vec![]);
+    let joined = e.node("Mul", &[count, size], vec![]);
     let sizes = e.node("Concat", &[before, joined, after], vec![super::emitter::int("axis", 0)]);
-    Ok(e.node("Reshape", &[whole, sizes], vec![]))
+    // A size of 0 is one.
+    Ok(e.node("Reshape", &[whole, sizes], vec![super::emitter::int("allowzero", 1)]))
 }

@@ -1,6 +1,6 @@
 //! Whether two runs computed the same.
 
-use snick_tensor::{SplitMix, Tensor};
+use snick_tensor::{ElementType, SplitMix, Tensor};
 
 /// How outputs are compared.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -14,8 +14,14 @@ pub(super) enum Tolerance {
     Shapes,
 }
 
-/// Relative changes of inputs that are no more than rounding.
-const NUDGE: f64 = 1e-6;
+/// Relative changes of elements that are no more than rounding, and are not lost by it.
+fn step(element_type: ElementType) -> f64 {
+    match element_type {
+        ElementType::BF16 => 8e-3,
+        ElementType::F16 => 1e-3,
+        _ => 1e-6,
+    }
+}
 
 /// Where two runs differ, in words. `nearby` has outputs of the first for inputs or constants that were nudged: where these lie as far
 /// apart, as those of a logarithm of rounding errors do, nothing can be compared.
@@ -50,8 +56,7 @@ pub(super) fn difference(
 pub(super) fn nudged(tensor: &Tensor, seed: u64) -> Tensor {
     let nudge = || {
         let mut random = SplitMix::new(seed);
-        // Half a step of a small type would be lost.
-        let step = if tensor.element_type().is_half() { 1e-3 } else { NUDGE };
+        let step = step(tensor.element_type());
         let values = tensor.to_f64_vec().ok()?;
         let values = values.iter().map(|x| x * (1.0 + step * (2.0 * random.unit() - 1.0))).collect();
         Tensor::from_vec::<f64>(tensor.dims(), values).ok()?.cast(tensor.element_type()).ok()
@@ -74,7 +79,7 @@ fn is_same(want: &Tensor, got: &Tensor, how: Tolerance) -> bool {
     }
     let (Ok(a), Ok(b)) = (want.to_f64_vec(), got.to_f64_vec()) else { return false };
     let is_equal = |x: f64, y: f64| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan());
-    let rounding = rounding_of(&a);
+    let rounding = rounding_of(want, &a);
     a.iter()
         .zip(&b)
         .all(|(&x, &y)| is_equal(x, y) || (how == Tolerance::Rounding && is_close(x, y, rounding)))
@@ -85,14 +90,15 @@ fn is_close(x: f64, y: f64, rounding: f64) -> bool {
 }
 
 /// How far apart a small element may be: what it is a sum of is about as large as the largest element.
-fn rounding_of(elements: &[f64]) -> f64 {
-    NUDGE * elements.iter().filter(|x| x.is_finite()).fold(0.0, |most, x| x.abs().max(most))
+fn rounding_of(tensor: &Tensor, elements: &[f64]) -> f64 {
+    step(tensor.element_type())
+        * elements.iter().filter(|x| x.is_finite()).fold(0.0, |most, x| x.abs().max(most))
 }
 
 /// The numbers of the elements of two tensors of equal dims that are not close, with both elements.
 fn elements_apart(want: &Tensor, got: &Tensor) -> Option<Vec<(usize, f64, f64)>> {
     let (a, b) = (want.to_f64_vec().ok()?, got.to_f64_vec().ok()?);
-    let rounding = rounding_of(&a);
+    let rounding = rounding_of(want, &a);
     let pairs = a.into_iter().zip(b).enumerate().map(|(at, (want, got))| (at, want, got));
     Some(pairs.filter(|&(_, want, got)| !is_close(want, got, rounding)).collect())
 }
