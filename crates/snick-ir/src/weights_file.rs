@@ -18,12 +18,11 @@ const ALIGNMENT: usize = 64;
 /// use snick_tensor::Tensor;
 ///
 /// let mut file = WeightsFile::new();
-/// let places = [[1.0f32, 2.0], [3.0, 4.0], [1.0, 2.0]].map(|values| {
-///     Ok(file.place(&Tensor::from_vec(&[2], values.to_vec())?))
-/// });
-/// let [first, second, third] = places.map(|place: Result<_, snick_tensor::TensorError>| place.unwrap());
-/// assert_eq!((first.clone(), second, third), (0..8, 64..72, first));
-/// assert_eq!(file.to_bytes().len(), file.len());
+/// let one = Tensor::from_vec(&[2], vec![1.0f32, 2.0])?;
+/// let other = Tensor::from_vec(&[2], vec![3.0f32, 4.0])?;
+/// assert_eq!([&one, &other, &one].map(|constant| file.place(constant)), [0..8, 64..72, 0..8]);
+/// assert_eq!(file.to_bytes().len(), 72);
+/// # Ok::<(), snick_tensor::TensorError>(())
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct WeightsFile {

@@ -15,6 +15,8 @@ mod device;
 mod element_type;
 mod message;
 
+use std::collections::HashMap;
+
 use bytes::{Buf, Bytes};
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
@@ -49,7 +51,8 @@ pub fn encode(model: &Model) -> Vec<u8> {
 }
 
 /// As [`encode`], in parts between which the raw data of constants of the main graph belong, so that these need not be
-/// copied: `raw` has the numbers of these constants, in order, and their bytes. There is one part more than that.
+/// copied: `raw` has the numbers of these constants, each once, and the lengths of their data, which belong between the
+/// parts in the order of the constants. There is one part more than such constants.
 ///
 /// ```
 /// use snick_onnx::{Graph, Model, Tensor, decode, encode_around};
@@ -64,20 +67,20 @@ pub fn encode(model: &Model) -> Vec<u8> {
 pub fn encode_around(mut model: Model, raw: &[(usize, usize)]) -> Vec<Vec<u8>> {
     let mut graph = model.graph.take().unwrap_or_default();
     let constants = std::mem::take(&mut graph.initializer);
-    let mut lens: Vec<usize> = constants.iter().map(Message::encoded_len).collect();
-    for &(at, len) in raw {
-        lens[at] += field_len(tag::RAW_DATA, len);
-    }
-    let constants_len: usize = lens.iter().map(|&len| field_len(tag::INITIALIZER, len)).sum();
+    let raw: HashMap<usize, usize> = raw.iter().copied().collect();
+    let len = |at: usize, constant: &Tensor| {
+        constant.encoded_len() + raw.get(&at).map_or(0, |&len| field_len(tag::RAW_DATA, len))
+    };
+    let lens = constants.iter().enumerate().map(|(at, constant)| len(at, constant));
+    let constants_len: usize = lens.map(|len| field_len(tag::INITIALIZER, len)).sum();
     let (mut parts, mut part) = (Vec::with_capacity(raw.len() + 1), model.encode_to_vec());
     field(tag::GRAPH, graph.encoded_len() + constants_len, &mut part);
     part.extend(graph.encode_to_vec());
-    let mut raw = raw.iter().peekable();
-    for (at, (constant, len)) in constants.iter().zip(lens).enumerate() {
-        field(tag::INITIALIZER, len, &mut part);
+    for (at, constant) in constants.iter().enumerate() {
+        field(tag::INITIALIZER, len(at, constant), &mut part);
         part.extend(constant.encode_to_vec());
-        if let Some((_, len)) = raw.next_if(|(with_raw, _)| *with_raw == at) {
-            field(tag::RAW_DATA, *len, &mut part);
+        if let Some(&len) = raw.get(&at) {
+            field(tag::RAW_DATA, len, &mut part);
             parts.push(std::mem::take(&mut part));
         }
     }
