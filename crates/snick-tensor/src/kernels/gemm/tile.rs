@@ -50,14 +50,16 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                 let rows = ROWS.min(left.rows() - row);
                 for p in group..panels.min(group + at_once) {
                     let (tile, panel) = (left.tile::<ROWS>(row), right.panel(p, left.depth()));
-                    // The smallest compiled height that holds the rows.
+                    // The smallest compiled height that holds the rows, and half the width if that holds the columns.
+                    let is_narrow = 2 * (right.columns() - p * width) <= width;
                     match rows {
-                        0..=1 => multiply::<I, T, 1, ROWS>(tile, panel, &mut sums),
-                        2 => multiply::<I, T, 2, ROWS>(tile, panel, &mut sums),
-                        3..=4 => multiply::<I, T, 4, ROWS>(tile, panel, &mut sums),
-                        5..=6 if ROWS >= 6 => multiply::<I, T, 6, ROWS>(tile, panel, &mut sums),
-                        7..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS>(tile, panel, &mut sums),
-                        _ => multiply::<I, T, ROWS, ROWS>(tile, panel, &mut sums),
+                        0..=1 => multiply::<I, T, 1, ROWS, 2>(tile, panel, &mut sums),
+                        2 => multiply::<I, T, 2, ROWS, 2>(tile, panel, &mut sums),
+                        3..=4 => multiply::<I, T, 4, ROWS, 2>(tile, panel, &mut sums),
+                        5..=6 if ROWS >= 6 => multiply::<I, T, 6, ROWS, 2>(tile, panel, &mut sums),
+                        7..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS, 2>(tile, panel, &mut sums),
+                        _ if is_narrow => multiply::<I, T, ROWS, ROWS, 1>(tile, panel, &mut sums),
+                        _ => multiply::<I, T, ROWS, ROWS, 2>(tile, panel, &mut sums),
                     }
                     place.place(out, row_len, TileAt { row, column: p * width, width }, &sums[..rows]);
                 }
@@ -69,57 +71,58 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
 /// The size of the panels that are used together, in bytes: they stay in the cache.
 const CACHED: usize = 1 << 20;
 
-/// The first `SOME` rows of a tile times a panel.
+/// The first `SOME` rows of a tile times the first `WIDTH` vectors of a panel.
 #[inline(always)]
-fn multiply<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize>(
+fn multiply<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, const WIDTH: usize>(
     tile: Chunks<[T; ROWS]>,
     panel: Panel<T>,
     sums: &mut [[T; MOST_COLUMNS]; ROWS],
 ) {
     let lanes = T::Vector::<I>::LANES;
-    let mut total = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
+    let mut total = [[T::Vector::<I>::splat(T::default()); WIDTH]; SOME];
     match panel {
         Panel::Packed(packed) => {
             let lines = packed.chunks_exact(2 * lanes);
-            accumulate::<I, T, SOME, ROWS>(tile, lines, &mut total);
+            accumulate::<I, T, SOME, ROWS, WIDTH>(tile, lines, &mut total);
         }
         Panel::Direct { data, starts, shift } => {
             let Some(data) = data.get(shift..) else { return };
             // A panel is read directly only if all of it is within the data.
             let line = |&start: &usize| data.get(start..start + 2 * lanes);
-            accumulate::<I, T, SOME, ROWS>(tile, starts.iter().map_while(line), &mut total);
+            accumulate::<I, T, SOME, ROWS, WIDTH>(tile, starts.iter().map_while(line), &mut total);
         }
     }
-    for (sums, [low, high]) in sums.iter_mut().zip(total) {
-        low.store(sums);
-        high.store(&mut sums[lanes..]);
+    for (sums, total) in sums.iter_mut().zip(total) {
+        for (v, vector) in total.into_iter().enumerate() {
+            vector.store(&mut sums[v * lanes..]);
+        }
     }
 }
 
 /// Adds the products of each column of a tile with a line of a panel.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn accumulate<'a, I: Instructions, T: Factor, const SOME: usize, const ROWS: usize>(
+fn accumulate<'a, I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, const WIDTH: usize>(
     tile: Chunks<[T; ROWS]>,
     mut lines: impl Iterator<Item = &'a [T]>,
-    total: &mut [[T::Vector<I>; 2]; SOME],
+    total: &mut [[T::Vector<I>; WIDTH]; SOME],
 ) {
     let lanes = T::Vector::<I>::LANES;
     for tile in tile {
         // A local variable, which stays in registers.
-        let mut sums = [[T::Vector::<I>::splat(T::default()); 2]; SOME];
+        let mut sums = [[T::Vector::<I>::splat(T::default()); WIDTH]; SOME];
         for (column, line) in tile.iter().zip(&mut lines) {
             let (low, high) = line.split_at(lanes);
             let line = [T::Vector::<I>::load(low), T::Vector::<I>::load(high)];
             for r in 0..SOME {
                 let factor = T::Vector::<I>::splat(column[r]);
-                for v in 0..2 {
+                for v in 0..WIDTH {
                     sums[r][v] = factor.multiply_add(line[v], sums[r][v]);
                 }
             }
         }
         for r in 0..SOME {
-            for v in 0..2 {
+            for v in 0..WIDTH {
                 total[r][v] = total[r][v].plus(sums[r][v]);
             }
         }
