@@ -3,13 +3,16 @@
 //! Fresh memory is expensive: the system clears each page on first access, which costs more than many kernels. Repeated
 //! runs of a model therefore share a [`Pool`]: memory that one layer drops, another reuses.
 
+mod memory;
+
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use bytemuck::{Pod, allocation::try_zeroed_vec};
+use bytemuck::Pod;
 
+use self::memory::Memory;
 use crate::TensorError;
 
 /// Smaller buffers are left to the allocator.
@@ -39,7 +42,7 @@ const KEPT: usize = 2;
 #[derive(Default, Debug)]
 struct Stock {
     /// The oldest first.
-    free: Vec<Vec<u64>>,
+    free: Vec<Memory>,
     /// What was asked for; the limit is one of this, so that it does not depend on which buffers were free.
     in_use: usize,
     /// The buffers that hold it, some larger than asked for.
@@ -50,9 +53,9 @@ struct Stock {
 
 impl Stock {
     /// The smallest buffer of at least `words`, unless it is far larger, or memory is short.
-    fn recycled(&mut self, words: usize, limit: usize) -> Option<Vec<u64>> {
+    fn recycled(&mut self, words: usize, limit: usize) -> Option<Memory> {
         let most = words.max((limit / SPARE_SHARE).saturating_sub(self.occupied));
-        let fits = |(_, buffer): &(usize, &Vec<u64>)| {
+        let fits = |(_, buffer): &(usize, &Memory)| {
             (words..=most).contains(&buffer.len()) && buffer.len() / LEAST_SHARE <= words
         };
         let best = self.free.iter().enumerate().filter(fits).min_by_key(|(_, buffer)| buffer.len());
@@ -64,7 +67,7 @@ impl Stock {
     fn make_room(&mut self, words: usize, limit: usize) {
         let most = self.peak.max(self.in_use.saturating_add(words)).saturating_mul(KEPT).min(limit);
         let taken = self.occupied.saturating_add(words);
-        let mut held = self.free.iter().map(Vec::len).fold(taken, usize::saturating_add);
+        let mut held = self.free.iter().map(|memory| memory.len()).fold(taken, usize::saturating_add);
         let too_much = self.free.iter().take_while(|oldest| {
             let goes = held > most;
             held = held.saturating_sub(oldest.len());
@@ -122,6 +125,12 @@ impl Pool {
         work()
     }
 
+    /// Runs `work` without a pool: what it makes stays when the run ends, and is no memory of it.
+    pub(crate) fn outside<R>(work: impl FnOnce() -> R) -> R {
+        let _restore = Restore(CURRENT.take());
+        work()
+    }
+
     /// The most bytes that a tensor of this thread may take.
     pub(crate) fn limit() -> usize {
         let limit = CURRENT.with_borrow(|current| current.as_ref().map(|current| current.limit));
@@ -138,7 +147,7 @@ impl Pool {
     }
 
     /// Memory of at least `words`, of unspecified content; refused if more than `limit` would be in use then.
-    fn take(&self, words: usize, limit: usize) -> Result<Vec<u64>, ()> {
+    fn take(&self, words: usize, limit: usize) -> Result<Memory, ()> {
         let mut stock = self.stock();
         if stock.in_use.saturating_add(words) > limit {
             return Err(());
@@ -149,7 +158,7 @@ impl Pool {
         }
         stock.make_room(words, limit);
         drop(stock);
-        let fresh = try_zeroed_vec(words)?;
+        let fresh = Memory::zeroed(words)?;
         self.stock().taken(words, words);
         Ok(fresh)
     }
@@ -200,7 +209,7 @@ impl Drop for Charge {
 
 /// Memory for elements: initialised, but a recycled buffer holds old values.
 pub(crate) struct Buffer<T> {
-    words: Vec<u64>,
+    words: Memory,
     len: usize,
     home: Option<Weak<Pool>>,
     elements: PhantomData<T>,
@@ -218,7 +227,7 @@ impl<T: Pod> Buffer<T> {
         let current = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
         let words = match &current {
             Some(Current { pool, limit }) => pool.take(words, *limit),
-            None => try_zeroed_vec(words),
+            None => Memory::zeroed(words),
         };
         let words = words.map_err(|()| refuse())?;
         Ok(Buffer {
@@ -232,7 +241,7 @@ impl<T: Pod> Buffer<T> {
     /// As [`Buffer::any`], for results that cannot fail: aborts if memory runs out, as a vector does.
     pub fn any_or_abort(len: usize) -> Self {
         Self::any(len).unwrap_or_else(|_| Buffer {
-            words: vec![0; len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>())],
+            words: Memory::Heap(vec![0; len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>())]),
             len,
             home: None,
             elements: PhantomData,
@@ -241,7 +250,7 @@ impl<T: Pod> Buffer<T> {
 
     /// The bytes of the elements.
     pub fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..self.len * size_of::<T>()]
+        &bytemuck::cast_slice(&*self.words)[..self.len * size_of::<T>()]
     }
 }
 
@@ -249,7 +258,7 @@ impl<T: Pod> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.words)[..self.len]
+        &bytemuck::cast_slice(&*self.words)[..self.len]
     }
 }
 
@@ -276,7 +285,7 @@ mod tests {
     use super::*;
 
     fn free(pool: &Pool) -> usize {
-        pool.stock().free.iter().map(Vec::len).sum()
+        pool.stock().free.iter().map(|memory| memory.len()).sum()
     }
 
     /// What was asked for, and what holds it.

@@ -253,7 +253,7 @@ impl Tensor {
         make: impl FnOnce() -> Result<T, TensorError>,
     ) -> Result<Arc<T>, TensorError> {
         match self.storage.memo() {
-            Some(memo) => memo.get(purpose, &self.layout, make),
+            Some(memo) => memo.get(purpose, &self.layout, || Pool::outside(make)),
             None => make().map(Arc::new),
         }
     }

@@ -220,10 +220,10 @@ impl<'a, T: Gemm> Slide<'a, T> {
         }
         let (outputs, length) = (self.outputs(), self.length());
         let group = |rows| {
-            let left = PackedLhs::pack(Isa::best(), &Matrix::packed(rows, outputs, length));
+            let (isa, filters) = (Isa::best(), Matrix::packed(rows, outputs, length));
             match &self.order {
-                Some(order) => left.with_columns(order).in_one_step(),
-                None => left,
+                Some(order) => PackedLhs::pack_in_order(isa, &filters, order),
+                None => PackedLhs::pack(isa, &filters),
             }
         };
         let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());

@@ -81,25 +81,12 @@ impl Regions {
             let planes = self.planes(image, columns)?;
             for (g, (left, out)) in filters.iter().zip(out.chunks_exact_mut(result)).enumerate() {
                 let depth = image.count / filters.len();
-                let left = &self.filters(left, depth, &columns.taps);
                 for lines in &self.lines {
                     self.region(left, &planes, g * depth..(g + 1) * depth, [lines, columns], out);
                 }
             }
         }
         Ok(())
-    }
-
-    /// The filters without the elements of other columns than `taps`.
-    fn filters<T: Gemm>(&self, left: &PackedLhs<T>, depth: usize, taps: &Range<usize>) -> PackedLhs<T> {
-        let [_, height, width] = &self.grid.axes;
-        if taps.len() == width.kernel {
-            return left.of_columns(0..left.depth());
-        }
-        let lines = (0..height.kernel).map(|y| y * width.kernel);
-        let order: Vec<usize> =
-            lines.flat_map(|y| (y + taps.start) * depth..(y + taps.end) * depth).collect();
-        left.with_columns(&order)
     }
 
     /// What each element of a filter reads in the columns of an interval: `[channel, tap, line, column]`.
@@ -124,7 +111,7 @@ impl Regions {
         Ok(planes)
     }
 
-    /// The windows of one region; `left` has the elements of its columns only.
+    /// The windows of one region.
     fn region<T: Gemm>(
         &self,
         left: &PackedLhs<T>,
@@ -133,7 +120,7 @@ impl Regions {
         [lines, columns]: [&Interval; 2],
         out: &mut [T],
     ) {
-        let [_, height, _] = &self.grid.axes;
+        let [_, height, width] = &self.grid.axes;
         let (windows, row_len, len) = (self.grid.windows(), self.grid.out[2], columns.windows.len());
         // Windows that only see the padding are zeros, too: a product without terms.
         let mut starts = Vec::new();
@@ -154,8 +141,10 @@ impl Regions {
             row: row_len,
             first: lines.windows.start * row_len + columns.windows.start,
         };
-        let line = columns.taps.len() * channels.len();
-        let left = left.of_columns(lines.taps.start * line..lines.taps.end * line);
+        let left = left.of_columns(lines.taps.clone().map(|y| {
+            let line = y * width.kernel;
+            (line + columns.taps.start) * channels.len()..(line + columns.taps.end) * channels.len()
+        }));
         placement.product(&left, &right, out, windows);
     }
 }

@@ -1,10 +1,12 @@
 //! The left matrix of a product, packed into tiles.
 
 use std::ops::Range;
-use std::slice::Chunks;
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::{Factor, Matrix, tile_rows};
+use crate::buffer::Buffer;
 use crate::kernels::vectors::Isa;
 
 /// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run
@@ -43,50 +45,69 @@ pub(crate) struct PackedLhs<T> {
     /// Columns in memory.
     columns: usize,
     /// The columns that are multiplied.
-    range: Range<usize>,
-    /// The number of terms after which a partial sum is stored.
-    partial: usize,
-    data: Arc<Vec<T>>,
+    terms: Terms,
+    data: Arc<Buffer<T>>,
 }
 
-/// Long sums of floats are more precise in two steps.
+/// The terms of a sum.
+#[derive(Clone)]
+struct Terms {
+    /// The columns, some consecutive ones at a time.
+    runs: SmallVec<[Range<usize>; 2]>,
+    /// Whether each run has a sum of its own; these are added.
+    are_partial: bool,
+}
+
+impl Terms {
+    fn in_one_step(columns: usize) -> Self {
+        Terms { runs: smallvec![0..columns], are_partial: false }
+    }
+}
+
+/// Long sums of floats are more precise in two steps, of so many terms each.
 const PARTIAL: usize = 1024;
 
 impl<T: Factor> PackedLhs<T> {
     /// Packs a matrix for an instruction set.
     pub fn pack(isa: Isa, matrix: &Matrix<T>) -> Self {
+        let columns = matrix.columns;
+        let runs = (0..columns).step_by(PARTIAL).map(|first| first..columns.min(first + PARTIAL));
+        let terms = Terms { runs: runs.collect(), are_partial: true };
+        Self::packed(isa, matrix, terms, |at, tile| pack_tile(tile, isa, matrix, at))
+    }
+
+    /// Packs the columns of a matrix in an order, for sums in one step.
+    pub fn pack_in_order(isa: Isa, matrix: &Matrix<T>, order: &[usize]) -> Self {
+        let height = tile_rows(isa);
+        let mut before = vec![T::default(); height * matrix.columns];
+        Self::packed(isa, matrix, Terms::in_one_step(matrix.columns), |at, tile| {
+            pack_tile(&mut before, isa, matrix, at);
+            for (column, &from) in tile.chunks_exact_mut(height).zip(order) {
+                column.copy_from_slice(&before[from * height..][..height]);
+            }
+        })
+    }
+
+    /// A matrix whose tiles `fill` writes; the first row of each is given, too.
+    fn packed(isa: Isa, matrix: &Matrix<T>, terms: Terms, mut fill: impl FnMut(usize, &mut [T])) -> Self {
         let height = tile_rows(isa);
         let (rows, columns) = (matrix.rows, matrix.columns);
-        let mut data = vec![T::default(); rows.div_ceil(height) * height * columns];
-        if columns > 0 {
-            for (i, tile) in data.chunks_exact_mut(height * columns).enumerate() {
-                let rows = height.min(rows - i * height);
-                turn(tile, height, rows, |r| (matrix.at(i * height + r, 0), matrix.column_step), matrix.data);
-            }
+        let mut data = Buffer::any_or_abort(rows.div_ceil(height) * height * columns);
+        for (i, tile) in data.chunks_exact_mut((height * columns).max(1)).enumerate() {
+            fill(i * height, tile);
         }
-        PackedLhs { isa, rows, columns, range: 0..columns, partial: PARTIAL, data: Arc::new(data) }
+        PackedLhs { isa, rows, columns, terms, data: Arc::new(data) }
     }
 
-    /// A matrix of the columns that `order` names.
-    pub fn with_columns(&self, order: &[usize]) -> Self {
-        let height = tile_rows(self.isa);
-        let mut data = Vec::with_capacity(self.rows.div_ceil(height) * height * order.len());
-        for tile in self.data.chunks_exact((height * self.columns).max(1)) {
-            for from in order {
-                data.extend_from_slice(&tile[from * height..][..height]);
-            }
-        }
-        PackedLhs { columns: order.len(), range: 0..order.len(), data: Arc::new(data), ..*self }
-    }
-
-    /// A matrix of consecutive columns, without a copy.
-    pub fn of_columns(&self, range: Range<usize>) -> Self {
-        PackedLhs { range, data: self.data.clone(), ..*self }
+    /// A matrix of some columns, without a copy, for sums in one step.
+    pub fn of_columns(&self, runs: impl Iterator<Item = Range<usize>>) -> Self {
+        let terms = Terms { runs: runs.collect(), are_partial: false };
+        PackedLhs { terms, data: self.data.clone(), ..*self }
     }
 
     /// The same for sums in one step, however long.
     pub fn in_one_step(self) -> Self {
-        PackedLhs { partial: usize::MAX, ..self }
+        PackedLhs { terms: Terms::in_one_step(self.columns), ..self }
     }
 
     pub fn isa(&self) -> Isa {
@@ -99,13 +120,33 @@ impl<T: Factor> PackedLhs<T> {
 
     /// The length of the summed axis.
     pub fn depth(&self) -> usize {
-        self.range.len()
+        self.terms.runs.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// The tile whose first row is `row`, column-major, in parts that are summed separately.
+    /// The tile whose first row is `row`.
     #[inline(always)]
-    pub fn tile<const ROWS: usize>(&self, row: usize) -> Chunks<'_, [T; ROWS]> {
-        let first = row * self.columns + self.range.start * ROWS;
-        self.data[first..first + ROWS * self.range.len()].as_chunks().0.chunks(self.partial)
+    pub fn tile<const ROWS: usize>(&self, row: usize) -> Tile<'_, T, ROWS> {
+        let columns = self.data[row * self.columns..][..ROWS * self.columns].as_chunks().0;
+        Tile { columns, runs: &self.terms.runs, has_partial_sums: self.terms.are_partial }
     }
+}
+
+/// Writes the tile whose first row is `first`.
+fn pack_tile<T: Factor>(tile: &mut [T], isa: Isa, matrix: &Matrix<T>, first: usize) {
+    let height = tile_rows(isa);
+    let rows = height.min(matrix.rows - first);
+    if rows < height {
+        tile.fill(T::default());
+    }
+    turn(tile, height, rows, |row| (matrix.at(first + row, 0), matrix.column_step), matrix.data);
+}
+
+/// `ROWS` rows of a matrix, column-major.
+#[derive(Copy, Clone)]
+pub(crate) struct Tile<'a, T, const ROWS: usize> {
+    pub columns: &'a [[T; ROWS]],
+    /// The columns that are multiplied.
+    pub runs: &'a [Range<usize>],
+    /// Whether the sum of each run is added to those of the others, instead of going on with it.
+    pub has_partial_sums: bool,
 }

@@ -2,6 +2,7 @@
 
 use super::left::turn;
 use super::{Factor, Matrix, panel_columns};
+use crate::buffer::Buffer;
 use crate::kernels::vectors::Isa;
 
 /// Columns in panels of a few vectors. A panel is read without a copy if each of its rows is contiguous, and packed
@@ -14,7 +15,7 @@ pub(crate) struct PackedRhs<'a, T> {
     width: usize,
     /// Panels from this one on are in `packed`.
     direct: usize,
-    packed: Vec<T>,
+    packed: Buffer<T>,
 }
 
 /// One panel: its rows start at `starts` plus `shift`.
@@ -35,10 +36,13 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
             return Self::of_runs(isa, matrix.data, starts, matrix.columns);
         }
         let panels = matrix.columns.div_ceil(width);
-        let mut packed = vec![T::default(); panels * width * matrix.rows];
+        let mut packed = Buffer::any_or_abort(panels * width * matrix.rows);
         if matrix.rows > 0 {
             for (i, panel) in packed.chunks_exact_mut(width * matrix.rows).enumerate() {
                 let count = width.min(matrix.columns - i * width);
+                if count < width {
+                    panel.fill(T::default());
+                }
                 turn(panel, width, count, |c| (matrix.at(0, i * width + c), matrix.row_step), matrix.data);
             }
         }
@@ -53,13 +57,14 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         let room = data.len().saturating_sub(furthest) / width;
         let direct = room.min(columns.div_ceil(width));
         let rest = direct * width..columns;
-        let mut packed = vec![T::default(); rest.len().div_ceil(width) * width * starts.len()];
+        let mut packed = Buffer::any_or_abort(rest.len().div_ceil(width) * width * starts.len());
         if !rest.is_empty() && !starts.is_empty() {
             for (i, panel) in packed.chunks_exact_mut(width * starts.len()).enumerate() {
                 let first = rest.start + i * width;
                 let len = width.min(columns - first);
                 for (row, start) in panel.chunks_exact_mut(width).zip(&starts) {
                     row[..len].copy_from_slice(&data[start + first..][..len]);
+                    row[len..].fill(T::default());
                 }
             }
         }
@@ -68,17 +73,19 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
 
     /// The same without borrowing: all panels are packed.
     pub fn into_packed(self) -> PackedRhs<'static, T> {
-        let (depth, width) = (self.starts.len(), self.width);
-        let mut packed = Vec::with_capacity(self.columns.div_ceil(width) * width * depth);
-        for i in 0..self.direct {
-            for start in &self.starts {
-                packed.extend_from_slice(&self.data[start + i * width..][..width]);
-            }
-        }
+        let width = self.width;
         let packed = if self.direct == 0 {
             self.packed
         } else {
-            packed.extend_from_slice(&self.packed);
+            let mut packed =
+                Buffer::any_or_abort(self.direct * width * self.starts.len() + self.packed.len());
+            let mut lines = packed.chunks_exact_mut(width);
+            for i in 0..self.direct {
+                for (start, line) in self.starts.iter().zip(&mut lines) {
+                    line.copy_from_slice(&self.data[start + i * width..][..width]);
+                }
+            }
+            lines.zip(self.packed.chunks_exact(width)).for_each(|(to, from)| to.copy_from_slice(from));
             packed
         };
         PackedRhs { data: &[], starts: Vec::new(), columns: self.columns, width, direct: 0, packed }

@@ -1,7 +1,6 @@
 //! A tile times a panel, in registers.
 
-use std::slice::Chunks;
-
+use super::left::Tile;
 use super::right::Panel;
 use super::{Factor, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, tile_rows};
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
@@ -74,7 +73,7 @@ const CACHED: usize = 1 << 20;
 /// The first `SOME` rows of a tile times the first `WIDTH` vectors of a panel.
 #[inline(always)]
 fn multiply<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, const WIDTH: usize>(
-    tile: Chunks<[T; ROWS]>,
+    tile: Tile<T, ROWS>,
     panel: Panel<T>,
     sums: &mut [[T; MOST_COLUMNS]; ROWS],
 ) {
@@ -103,15 +102,15 @@ fn multiply<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, co
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn accumulate<'a, I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, const WIDTH: usize>(
-    tile: Chunks<[T; ROWS]>,
+    tile: Tile<T, ROWS>,
     mut lines: impl Iterator<Item = &'a [T]>,
     total: &mut [[T::Vector<I>; WIDTH]; SOME],
 ) {
     let lanes = T::Vector::<I>::LANES;
-    for tile in tile {
-        // A local variable, which stays in registers.
-        let mut sums = [[T::Vector::<I>::splat(T::default()); WIDTH]; SOME];
-        for (column, line) in tile.iter().zip(&mut lines) {
+    // A local variable, which stays in registers.
+    let mut sums = [[T::Vector::<I>::splat(T::default()); WIDTH]; SOME];
+    for run in tile.runs {
+        for (column, line) in tile.columns[run.clone()].iter().zip(&mut lines) {
             let (low, high) = line.split_at(lanes);
             let line = [T::Vector::<I>::load(low), T::Vector::<I>::load(high)];
             for r in 0..SOME {
@@ -121,10 +120,16 @@ fn accumulate<'a, I: Instructions, T: Factor, const SOME: usize, const ROWS: usi
                 }
             }
         }
-        for r in 0..SOME {
-            for v in 0..WIDTH {
-                total[r][v] = total[r][v].plus(sums[r][v]);
+        if tile.has_partial_sums {
+            for r in 0..SOME {
+                for v in 0..WIDTH {
+                    total[r][v] = total[r][v].plus(sums[r][v]);
+                    sums[r][v] = T::Vector::<I>::splat(T::default());
+                }
             }
         }
+    }
+    if !tile.has_partial_sums {
+        *total = sums;
     }
 }
