@@ -243,6 +243,19 @@ pub(crate) trait Vectorised {
     fn run<I: Instructions>(self) -> Self::Output;
 }
 
+/// Tells the processor that what lies at `at` will be read soon. Any address may be given.
+#[inline(always)]
+pub(crate) fn prefetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction belongs to SSE, which every x86-64 processor has; it accesses no memory that is not there.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
 /// Runs a kernel with the best instruction set of this machine.
 pub(crate) fn widest<W: Vectorised>(work: W) -> W::Output {
     on(Isa::best(), work)
