@@ -250,7 +250,7 @@ impl<T: Pod> Buffer<T> {
 
     /// The bytes of the elements.
     pub fn bytes(&self) -> &[u8] {
-        &bytemuck::cast_slice(&*self.words)[..self.len * size_of::<T>()]
+        &bytemuck::cast_slice(&self.words)[..self.len * size_of::<T>()]
     }
 }
 
@@ -258,7 +258,7 @@ impl<T: Pod> Deref for Buffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&*self.words)[..self.len]
+        &bytemuck::cast_slice(&self.words)[..self.len]
     }
 }
 

@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
-
 use super::{Factor, Matrix, tile_rows};
 use crate::buffer::Buffer;
 use crate::kernels::vectors::Isa;
@@ -53,14 +51,14 @@ pub(crate) struct PackedLhs<T> {
 #[derive(Clone)]
 struct Terms {
     /// The columns, some consecutive ones at a time.
-    runs: SmallVec<[Range<usize>; 2]>,
+    runs: Vec<Range<usize>>,
     /// Whether each run has a sum of its own; these are added.
     are_partial: bool,
 }
 
 impl Terms {
     fn in_one_step(columns: usize) -> Self {
-        Terms { runs: smallvec![0..columns], are_partial: false }
+        Terms { runs: std::iter::once(0..columns).collect(), are_partial: false }
     }
 }
 
