@@ -51,7 +51,7 @@ pub(crate) struct PackedLhs<T> {
 #[derive(Clone)]
 struct Terms {
     /// The columns, some consecutive ones at a time.
-    runs: Vec<Range<usize>>,
+    runs: Box<[Range<usize>]>,
     /// Whether each run has a sum of its own; these are added.
     are_partial: bool,
 }
