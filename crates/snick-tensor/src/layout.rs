@@ -275,6 +275,20 @@ impl<'a> Offsets<'a> {
         let index = Dims::from_elem(0, dims.len());
         Offsets { dims, strides, index, next, last_dim, last_stride, last_left: last_dim }
     }
+
+    /// Goes to the offset of number `count`, if none has been taken yet.
+    pub fn skip_to(&mut self, count: usize) {
+        let Some(start) = self.next else { return };
+        let (mut rest, last) = (count / self.last_dim, count % self.last_dim);
+        self.last_left = self.last_dim - last;
+        let mut at = start.wrapping_add_signed(self.last_stride.wrapping_mul(last as isize));
+        for axis in (0..self.dims.len()).rev() {
+            self.index[axis] = rest % self.dims[axis];
+            rest /= self.dims[axis];
+            at = at.wrapping_add_signed(self.strides[axis].wrapping_mul(self.index[axis] as isize));
+        }
+        self.next = (rest == 0).then_some(at);
+    }
 }
 
 impl Iterator for Offsets<'_> {

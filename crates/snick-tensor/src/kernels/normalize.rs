@@ -195,7 +195,7 @@ apply!(f32 f64);
 fn by_columns(
     input: &Tensor,
     axes: &[usize],
-    statistics: impl Fn(&dyn Block) -> (Columns, Columns),
+    statistics: impl Fn(&dyn Block) -> (Columns, Columns) + Sync,
 ) -> Result<Tensor, TensorError> {
     let et = input.element_type();
     if !et.is_float() {
@@ -205,12 +205,9 @@ fn by_columns(
     let blocks = Blocks::new(&wide, axes)?;
     with_real!(wide.element_type(), T => {
         let mut to = Buffer::any(blocks.tensor.len())?;
-        let mut rest = to.chunks_exact_mut(blocks.size());
-        blocks.each(|from: &[T]| {
-            if let Some(to) = rest.next() {
-                let (means, factors) = statistics(&Lines { block: from, inner: blocks.inner });
-                widest(Apply { from, to, means: &means, factors: &factors });
-            }
+        blocks.each_to(&mut to, |from: &[T], to| {
+            let (means, factors) = statistics(&Lines { block: from, inner: blocks.inner });
+            widest(Apply { from, to, means: &means, factors: &factors });
         });
         blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
     })?

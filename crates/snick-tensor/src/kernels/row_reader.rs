@@ -27,16 +27,32 @@ const TILE_ELEMENTS: usize = 1 << 15;
 const TILE_COLUMNS: usize = 32;
 
 /// The sizes in which to cut a result: into parts, and each part into blocks, which are computed one by one. For each
-/// operand a block is within one row, or is several whole rows. `row_lens` has the elements in a row of each operand;
-/// each divides the next larger.
-pub(crate) fn part_and_block(row_lens: impl Iterator<Item = usize> + Clone) -> (usize, usize) {
-    let shortest = row_lens.clone().min().unwrap_or(BLOCK);
-    if shortest >= SHORT {
-        return (shortest, BLOCK);
+/// operand a block is within one row, or is several whole rows.
+#[derive(Copy, Clone)]
+pub(crate) struct BlockSizes {
+    pub part: usize,
+    pub block: usize,
+}
+
+impl BlockSizes {
+    /// For operands with these elements in a row; each number divides the next larger.
+    pub fn new(row_lens: impl Iterator<Item = usize> + Clone) -> Self {
+        let shortest = row_lens.clone().min().unwrap_or(BLOCK);
+        if shortest >= SHORT {
+            return BlockSizes { part: shortest, block: BLOCK };
+        }
+        let part = row_lens.clone().filter(|&len| len > BLOCK).min().unwrap_or(usize::MAX);
+        let short = row_lens.filter(|&len| len <= BLOCK).max().unwrap_or(1);
+        BlockSizes { part, block: BLOCK / short * short }
     }
-    let part = row_lens.clone().filter(|&len| len > BLOCK).min().unwrap_or(usize::MAX);
-    let short = row_lens.filter(|&len| len <= BLOCK).max().unwrap_or(1);
-    (part, BLOCK / short * short)
+
+    /// Readers of these operands, of a result of `len` elements, can begin at every multiple of this.
+    pub fn unit<'a, T: Pod>(self, len: usize, readers: impl Iterator<Item = &'a RowReader<'a, T>>) -> usize {
+        let unit = if self.part < len { self.part } else { self.block };
+        // Whole rows are gathered.
+        let gathers = |reader: &&RowReader<T>| !matches!(reader.row.step, 0 | 1);
+        readers.filter(gathers).map(RowReader::row_len).fold(unit, usize::max)
+    }
 }
 
 /// Reads the elements of an operand in row-major order: rows of step 1 in place, rows of step 0 as copies of their
@@ -83,6 +99,15 @@ impl<'a, T: Pod> RowReader<'a, T> {
     /// Elements in a row.
     pub fn row_len(&self) -> usize {
         self.row_len
+    }
+
+    /// Goes to an element that is a [unit](BlockSizes::unit) of the operands, before anything is read.
+    pub fn skip_to(&mut self, element: usize) {
+        self.starts.skip_to(element / self.row_len);
+        let rest = element % self.row_len;
+        if rest > 0 {
+            self.advance(rest);
+        }
     }
 
     /// The next elements, as many as in the next block.
@@ -178,7 +203,8 @@ mod tests {
         let operands: Vec<Strided<u32>> = layouts.iter().map(collapsed).collect();
         let mut readers: Vec<_> = operands.iter().map(RowReader::new).collect();
         let mut found = vec![Vec::new(); layouts.len()];
-        let (part, block) = part_and_block(readers.iter().map(RowReader::row_len));
+        let sizes = BlockSizes::new(readers.iter().map(RowReader::row_len));
+        let BlockSizes { part, block } = sizes;
         for part in vec![(); layouts[0].len()].chunks(part) {
             for block in part.chunks(block) {
                 assert!(block.len() <= BLOCK);
@@ -187,10 +213,30 @@ mod tests {
                 }
             }
         }
-        for (layout, found) in layouts.iter().zip(found) {
+        for (layout, found) in layouts.iter().zip(&found) {
             let mut expected = Vec::new();
             layout.for_each_offset(|at| expected.push(data[at]));
-            assert!(found == expected, "{layout:?} with {layouts:?}");
+            assert!(*found == expected, "{layout:?} with {layouts:?}");
+        }
+        check_parts(&operands, sizes, &found);
+    }
+
+    /// Reads operands in two parts, whose readers begin in the middle.
+    fn check_parts(operands: &[Strided<u32>], sizes: BlockSizes, expected: &[Vec<u32>]) {
+        let readers = || operands.iter().map(RowReader::new).collect::<Vec<_>>();
+        let len = expected[0].len();
+        let unit = sizes.unit(len, readers().iter());
+        let middle = (len / 2).next_multiple_of(unit).min(len);
+        for part in [0..middle, middle..len] {
+            let mut readers = readers();
+            readers.iter_mut().for_each(|reader| reader.skip_to(part.start));
+            for (reader, expected) in readers.iter_mut().zip(expected) {
+                for range in
+                    expected[part.clone()].chunks(sizes.part).flat_map(|part| part.chunks(sizes.block))
+                {
+                    assert_eq!(reader.read(range.len()), range);
+                }
+            }
         }
     }
 

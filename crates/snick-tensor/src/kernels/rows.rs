@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use crate::kernels::broadcast::Strided;
+use crate::kernels::sharing;
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
 
@@ -42,6 +43,9 @@ impl Rows {
         Ok(rows.reshape(self.tensor.dims())?.permute(&inverse)?.contiguous())
     }
 }
+
+/// Threads compute blocks of so many elements together.
+const SHARED: usize = 1 << 14;
 
 /// A tensor in packed blocks of `count` lines of `inner` elements: a column has the elements that differ only in the
 /// chosen axes. With `inner` 1 a block is a row.
@@ -90,14 +94,27 @@ impl Blocks {
         Ok(Blocks { tensor, first, count, inner, moved: None })
     }
 
-    /// Visits each block.
-    pub fn each<T: Pod>(&self, mut visit: impl FnMut(&[T])) {
-        if self.tensor.is_empty() {
+    /// Visits each block with its part of `to`, which has as many elements for each: on all threads if there are many.
+    pub fn each_to<T: Pod + Send + Sync>(&self, to: &mut [T], visit: impl Fn(&[T], &mut [T]) + Sync) {
+        if self.tensor.is_empty() || to.is_empty() {
             return;
         }
         let Strided { data, layout } = Strided::new(&self.tensor);
         let (blocks, _) = layout.split(self.first);
-        blocks.collapse().for_each_offset(|at| visit(&data[at..at + self.size()]));
+        let mut starts = Vec::with_capacity(blocks.len());
+        blocks.collapse().for_each_offset(|at| starts.push(at));
+        let (size, width) = (self.size(), to.len() / starts.len());
+        let some = |(starts, to): (&[usize], &mut [T])| {
+            for (&at, to) in starts.iter().zip(to.chunks_exact_mut(width)) {
+                visit(&data[at..at + size], to);
+            }
+        };
+        let at_once = sharing::part(starts.len(), SHARED / size);
+        if at_once < starts.len() {
+            sharing::for_each(starts.chunks(at_once).zip(to.chunks_mut(at_once * width)), some);
+        } else {
+            some((&starts, to));
+        }
     }
 
     /// Elements in a block, at least 1.
@@ -143,8 +160,8 @@ mod tests {
         ] {
             let before = packed_parts();
             let blocks = Blocks::new(tensor, axes).unwrap();
-            let mut seen = Vec::new();
-            blocks.each(|block: &[i32]| seen.extend_from_slice(block));
+            let mut seen = vec![0; blocks.tensor.len()];
+            blocks.each_to(&mut seen, |block: &[i32], to| to.copy_from_slice(block));
             assert_eq!(packed_parts() > before, copies, "{tensor:?} {axes:?}");
             let seen = Tensor::from_vec(blocks.tensor.dims(), seen).unwrap();
             assert_eq!(blocks.restore(seen).unwrap(), *tensor);

@@ -11,6 +11,19 @@ pub(crate) fn is_shared() -> bool {
     false
 }
 
+/// The size of the parts of `len` that threads compute one at a time: a few for each of them, but at least `least`. All of
+/// it if this thread is alone.
+pub(crate) fn part(len: usize, least: usize) -> usize {
+    /// Parts for each thread: where one is slower, another computes more of them.
+    #[cfg(feature = "threads")]
+    const EACH: usize = 4;
+    #[cfg(feature = "threads")]
+    if is_shared() {
+        return len.div_ceil(EACH * rayon::current_num_threads()).max(least).max(1);
+    }
+    len.max(least).max(1)
+}
+
 /// Calls `each` with every part, on all threads of the pool.
 pub(crate) fn for_each<P: Send>(parts: impl Iterator<Item = P>, each: impl Fn(P) + Send + Sync) {
     let Ok(()) = try_for_each(parts, |part| {

@@ -37,12 +37,7 @@ fn along(input: &Tensor, axis: usize, log: bool) -> Result<Tensor, TensorError> 
     let blocks = Blocks::new(&wide, &[axis])?;
     with_real!(wide.element_type(), T => {
         let mut to = Buffer::any(blocks.tensor.len())?;
-        let mut rest = to.chunks_exact_mut(blocks.size());
-        blocks.each(|from: &[T]| {
-            if let Some(to) = rest.next() {
-                widest(Block { from, to, inner: blocks.inner, log });
-            }
-        });
+        blocks.each_to(&mut to, |from: &[T], to| widest(Block { from, to, inner: blocks.inner, log }));
         blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
     })?
     .cast(et)

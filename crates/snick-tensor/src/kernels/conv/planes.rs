@@ -12,6 +12,7 @@ use crate::TensorError;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::{Factor, Gemm};
+use crate::kernels::sharing;
 use crate::kernels::window::WindowAxis;
 
 /// Elements that may be read beyond the last one, so that a panel may start anywhere: no pair of vectors is longer.
@@ -230,6 +231,9 @@ enum PlaneData<'a, T> {
     Cut(Buffer<T>),
 }
 
+/// Threads cut so many elements together.
+const SHARED: usize = 1 << 14;
+
 impl<'a, T: Factor> Planes<'a, T> {
     /// Splits an image, with `padding` around it; if nothing need be split, its channels must be packed.
     pub fn new(of: &'a Cuts, image: Channels<'a, T>, padding: T) -> Result<Self, TensorError> {
@@ -239,8 +243,16 @@ impl<'a, T: Factor> Planes<'a, T> {
         let mut data = Buffer::any(image.count * of.len + SLACK)?;
         let (all, slack) = data.split_at_mut(image.count * of.len);
         slack.fill(T::default());
-        for (channel, planes) in image.each().zip(all.chunks_exact_mut(of.len)) {
-            of.cut(&channel, padding, planes);
+        let at_once = sharing::part(image.count, SHARED / of.len.max(1));
+        let some = |(i, planes): (usize, &mut [T])| {
+            for (channel, planes) in (i * at_once..).zip(planes.chunks_exact_mut(of.len)) {
+                of.cut(&image.part(channel..channel + 1), padding, planes);
+            }
+        };
+        if at_once < image.count {
+            sharing::for_each(all.chunks_mut(at_once * of.len).enumerate(), some);
+        } else {
+            some((0, all));
         }
         Ok(Planes { of, data: PlaneData::Cut(data) })
     }

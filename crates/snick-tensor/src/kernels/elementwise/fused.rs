@@ -11,7 +11,8 @@ use super::vector_unary::{Apply, Elements};
 use super::{BinaryOp, vector_unary};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::Strided;
-use crate::kernels::row_reader::{RowReader, part_and_block};
+use crate::kernels::row_reader::{BlockSizes, RowReader};
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -125,24 +126,58 @@ impl<'a> FusedElementwise<'a> {
         }
         let mut out = Buffer::any(x.len())?;
         let from = Strided::collapsed(&x, x.dims())?;
-        self.pass(Some(RowReader::new(&from)), &mut out);
+        self.pass(Some(&from), &mut out);
         Tensor::from_buffer(ElementType::F32, x.dims(), out)
     }
 
     /// The pass over the first input, which lies where the result goes if it is not in `from`.
-    fn pass(&self, from: Option<RowReader<f32>>, to: &mut [f32]) {
-        let others = self.others.iter().map(RowReader::new).collect();
-        widest(Pass { stages: self.stages, from, others, to });
+    fn pass(&self, from: Option<&Strided<f32>>, to: &mut [f32]) {
+        let readers = || Readers {
+            from: from.map(RowReader::new),
+            others: self.others.iter().map(RowReader::new).collect(),
+        };
+        let all = readers();
+        let sizes = BlockSizes::new(all.iter().map(RowReader::row_len));
+        let unit = sizes.unit(to.len(), all.iter());
+        let len = sharing::part(to.len(), SHARED).checked_next_multiple_of(unit).unwrap_or(usize::MAX);
+        if len >= to.len() {
+            return widest(Pass { stages: self.stages, readers: all, sizes, to });
+        }
+        sharing::for_each(to.chunks_mut(len).enumerate(), |(i, to)| {
+            let mut readers = readers();
+            readers.skip_to(i * len);
+            widest(Pass { stages: self.stages, readers, sizes, to });
+        });
     }
 }
 
-/// A pass over the first input.
+/// Threads compute at least so many elements at a time.
+const SHARED: usize = 1 << 15;
+
+/// The readers of the inputs.
+struct Readers<'a> {
+    /// Of the first input; `None` if it lies where the result goes.
+    from: Option<RowReader<'a, f32>>,
+    /// Of the other inputs, in the order of the stages.
+    others: SmallVec<[RowReader<'a, f32>; 4]>,
+}
+
+impl Readers<'_> {
+    fn iter(&self) -> impl Iterator<Item = &RowReader<'_, f32>> + Clone {
+        self.others.iter().chain(&self.from)
+    }
+
+    /// Goes to an element.
+    fn skip_to(&mut self, element: usize) {
+        self.others.iter_mut().chain(&mut self.from).for_each(|reader| reader.skip_to(element));
+    }
+}
+
+/// A pass over the first input, or over a part of it.
 struct Pass<'p, 'a> {
     stages: &'p [Stage<&'p Tensor>],
-    /// The first input; `None` if it lies where the result goes.
-    from: Option<RowReader<'a, f32>>,
-    /// The other inputs, in the order of the stages.
-    others: SmallVec<[RowReader<'a, f32>; 4]>,
+    readers: Readers<'a>,
+    sizes: BlockSizes,
     to: &'p mut [f32],
 }
 
@@ -151,8 +186,7 @@ impl Vectorised for Pass<'_, '_> {
 
     #[inline(always)]
     fn run<I: Instructions>(mut self) {
-        let row_lens = self.others.iter().chain(&self.from).map(RowReader::row_len);
-        let (part, block) = part_and_block(row_lens);
+        let BlockSizes { part, block } = self.sizes;
         for part in std::mem::take(&mut self.to).chunks_mut(part) {
             for values in part.chunks_mut(block) {
                 self.compute::<I>(values);
@@ -165,11 +199,11 @@ impl Pass<'_, '_> {
     /// Computes the next block: all stages while it is in the innermost cache.
     #[inline(always)]
     fn compute<I: Instructions>(&mut self, values: &mut [f32]) {
-        if let Some(from) = &mut self.from {
+        if let Some(from) = &mut self.readers.from {
             values.copy_from_slice(from.read(values.len()));
         }
         let len = values.len();
-        let mut others = self.others.iter_mut();
+        let mut others = self.readers.others.iter_mut();
         let mut other = || others.next().map_or(&[][..], |other| other.read(len));
         for stage in self.stages {
             match *stage {

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
-use crate::kernels::row_reader::{RowReader, part_and_block};
+use crate::kernels::row_reader::{BlockSizes, RowReader};
 use crate::kernels::vectors::{Instructions, Number, Vectorised};
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
@@ -58,7 +58,7 @@ impl<A: Pod, R, F: Fn(A, A) -> R> Vectorised for Zip<'_, '_, A, R, F> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         let Self { operands: [x, y], to, f } = self;
-        let (part, block) = part_and_block([x.row_len(), y.row_len()].into_iter());
+        let BlockSizes { part, block } = BlockSizes::new([x.row_len(), y.row_len()].into_iter());
         for part in to.chunks_mut(part) {
             for to in part.chunks_mut(block) {
                 let (x, y) = (x.read(to.len()), y.read(to.len()));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Factor, Matrix, tile_rows};
 use crate::buffer::Buffer;
+use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 
 /// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run
@@ -71,30 +72,36 @@ impl<T: Factor> PackedLhs<T> {
         let columns = matrix.columns;
         let runs = (0..columns).step_by(PARTIAL).map(|first| first..columns.min(first + PARTIAL));
         let terms = Terms { runs: runs.collect(), are_partial: true };
-        Self::packed(isa, matrix, terms, |at, tile| pack_tile(tile, isa, matrix, at))
+        let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
+        let tiles = matrix.rows.div_ceil(height);
+        let mut data = Buffer::any_or_abort(tiles * size);
+        let at_once = sharing::part(tiles, SHARED / size.max(1));
+        let some = |(i, some): (usize, &mut [T])| {
+            for (k, tile) in some.chunks_exact_mut(size.max(1)).enumerate() {
+                pack_tile(tile, isa, matrix, (i * at_once + k) * height);
+            }
+        };
+        if at_once < tiles {
+            sharing::for_each(data.chunks_mut(at_once * size.max(1)).enumerate(), some);
+        } else {
+            some((0, &mut data));
+        }
+        PackedLhs { isa, rows: matrix.rows, columns, terms, data: Arc::new(data) }
     }
 
     /// Packs the columns of a matrix in an order, for sums in one step.
     pub fn pack_in_order(isa: Isa, matrix: &Matrix<T>, order: &[usize]) -> Self {
-        let height = tile_rows(isa);
-        let mut before = vec![T::default(); height * matrix.columns];
-        Self::packed(isa, matrix, Terms::in_one_step(matrix.columns), |at, tile| {
-            pack_tile(&mut before, isa, matrix, at);
+        let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
+        let (mut data, mut before) =
+            (Buffer::any_or_abort(matrix.rows.div_ceil(height) * size), vec![T::default(); size]);
+        for (i, tile) in data.chunks_exact_mut(size.max(1)).enumerate() {
+            pack_tile(&mut before, isa, matrix, i * height);
             for (column, &from) in tile.chunks_exact_mut(height).zip(order) {
                 column.copy_from_slice(&before[from * height..][..height]);
             }
-        })
-    }
-
-    /// A matrix whose tiles `fill` writes; the first row of each is given, too.
-    fn packed(isa: Isa, matrix: &Matrix<T>, terms: Terms, mut fill: impl FnMut(usize, &mut [T])) -> Self {
-        let height = tile_rows(isa);
-        let (rows, columns) = (matrix.rows, matrix.columns);
-        let mut data = Buffer::any_or_abort(rows.div_ceil(height) * height * columns);
-        for (i, tile) in data.chunks_exact_mut((height * columns).max(1)).enumerate() {
-            fill(i * height, tile);
         }
-        PackedLhs { isa, rows, columns, terms, data: Arc::new(data) }
+        let terms = Terms::in_one_step(matrix.columns);
+        PackedLhs { isa, rows: matrix.rows, columns: matrix.columns, terms, data: Arc::new(data) }
     }
 
     /// A matrix of some columns, without a copy, for sums in one step.
@@ -127,6 +134,14 @@ impl<T: Factor> PackedLhs<T> {
         let columns = self.data[row * self.columns..][..ROWS * self.columns].as_chunks().0;
         Tile { columns, runs: &self.terms.runs, has_partial_sums: self.terms.are_partial }
     }
+}
+
+/// Threads pack so many elements together.
+const SHARED: usize = 1 << 14;
+
+/// Elements of a tile.
+fn tile_size<T>(isa: Isa, matrix: &Matrix<T>) -> usize {
+    tile_rows(isa) * matrix.columns
 }
 
 /// Writes the tile whose first row is `first`.

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Gemm, Matrix};
+use super::{Gemm, Matrix, SHARED};
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 
 /// Whether a product with `few` rows, or columns, is narrow. Each element has a constant cost, which only long sums
@@ -19,11 +20,14 @@ const FEW_ROWS: usize = 3;
 pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bool {
     let (columns, depth) = (b.columns, b.rows);
     if is_narrow(columns, depth) && a.column_step == 1 {
-        let few = packed(&b.turned());
-        widest(Dots { long: a, few: &few, depth, out, steps: [columns, 1] });
+        dots_of_rows(a, &packed(&b.turned()), out);
     } else if is_narrow(a.rows, depth) && b.row_step == 1 {
-        let few = packed(a);
-        widest(Dots { long: &b.turned(), few: &few, depth, out, steps: [1, columns] });
+        let (long, few) = (b.turned(), packed(a));
+        if a.rows == 1 {
+            dots_of_rows(&long, &few, out);
+        } else {
+            widest(Dots { long: &long, few: &few, depth, out, steps: [1, columns] });
+        }
     } else if a.rows <= FEW_ROWS && b.column_step == 1 {
         widest(Axpy { a, b, out });
     } else {
@@ -45,6 +49,26 @@ fn packed<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
         all.extend((0..columns).map(|column| data[matrix.at(row, column)]));
     }
     Cow::Owned(all)
+}
+
+/// The sums of products of each row of a matrix with each of a few rows, one after the other; on all threads if there
+/// are many.
+fn dots_of_rows<T: Gemm>(long: &Matrix<T>, few: &[T], out: &mut [T]) {
+    let depth = long.columns;
+    let count = out.len() / long.rows.max(1);
+    let some = |(first, out): (usize, &mut [T])| {
+        let long = &long.rows_from(first, out.len() / count.max(1));
+        widest(Dots { long, few, depth, out, steps: [count, 1] });
+    };
+    // Whole groups of rows that are multiplied together.
+    let least = (SHARED / few.len().max(1)).next_multiple_of(AT_ONCE);
+    let at_once = sharing::part(long.rows, least).next_multiple_of(AT_ONCE);
+    if at_once < long.rows && count > 0 {
+        let parts = out.chunks_mut(at_once * count).enumerate();
+        sharing::for_each(parts.map(|(i, out)| (i * at_once, out)), some);
+    } else {
+        some((0, out));
+    }
 }
 
 /// The sums of products of each row of a matrix with each of a few rows.

@@ -18,12 +18,7 @@ pub(super) fn apply(
     }
     let blocks = Blocks::new(input, axes)?;
     let mut to = Buffer::any(blocks.tensor.len() / blocks.count)?;
-    let mut rest = to.chunks_exact_mut(blocks.inner);
-    blocks.each(|from| {
-        if let Some(to) = rest.next() {
-            widest(Block { op, from, to });
-        }
-    });
+    blocks.each_to(&mut to, |from, to| widest(Block { op, from, to }));
     let dims = reduced_dims(input.dims(), axes, keep_dims);
     Tensor::from_buffer(ElementType::F32, &dims, to).map(Some)
 }
