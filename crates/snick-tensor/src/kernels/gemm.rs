@@ -160,14 +160,21 @@ pub(crate) fn product_of_tiles<T: Factor, P: PlaceTile<T>>(
     if left.rows() == 0 || right.columns() == 0 || row_len == 0 {
         return;
     }
-    let chunk = |(tile, out): (usize, &mut [P::Out])| {
-        T::on(isa, tile::Tiles { left, right, first: tile * rows, out, row_len, place });
+    let size = rows.saturating_mul(right.columns()).saturating_mul(left.depth());
+    let tiles = left.rows().div_ceil(rows);
+    // What is packed is often larger than the caches: it is read once for all tiles of a part.
+    let at_once = match right.is_packed() {
+        true => sharing::part(tiles, SHARED / size.max(1)),
+        false if sharing::is_shared() => (SHARED / size.max(1)).max(1),
+        false => tiles,
     };
-    let size = left.rows().saturating_mul(right.columns()).saturating_mul(left.depth());
-    if sharing::is_shared() && size >= SHARED && left.rows() > rows {
-        sharing::for_each(out.chunks_mut(rows / P::ROWS * row_len).enumerate(), chunk);
+    let some = |(i, out): (usize, &mut [P::Out])| {
+        T::on(isa, tile::Tiles { left, right, first: i * at_once * rows, out, row_len, place });
+    };
+    if at_once < tiles {
+        sharing::for_each(out.chunks_mut(at_once * (rows / P::ROWS) * row_len).enumerate(), some);
     } else {
-        chunk((0, out));
+        some((0, out));
     }
 }
 

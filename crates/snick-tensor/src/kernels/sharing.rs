@@ -14,9 +14,9 @@ pub(crate) fn is_shared() -> bool {
 /// The size of the parts of `len` that threads compute one at a time: a few for each of them, but at least `least`. All of
 /// it if this thread is alone.
 pub(crate) fn part(len: usize, least: usize) -> usize {
-    /// Parts for each thread: where one is slower, another computes more of them.
+    /// Parts for each thread: where one is slower, others compute more of them.
     #[cfg(feature = "threads")]
-    const EACH: usize = 4;
+    const EACH: usize = 3;
     #[cfg(feature = "threads")]
     if is_shared() {
         return len.div_ceil(EACH * rayon::current_num_threads()).max(least).max(1);

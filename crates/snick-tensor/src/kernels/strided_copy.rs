@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use crate::kernels::sharing;
 use crate::kernels::streaming::{LARGE, Stream};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, Offsets};
@@ -35,10 +36,10 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
         PARTS.set(PARTS.get().wrapping_add(packed.len() as u64));
     }
     match et.unit_bytes() {
-        Some(1) => widest(Copy::<1> { walk: &walk, bytes, packed }),
-        Some(2) => widest(Copy::<2> { walk: &walk, bytes, packed }),
-        Some(4) => widest(Copy::<4> { walk: &walk, bytes, packed }),
-        Some(_) => widest(Copy::<8> { walk: &walk, bytes, packed }),
+        Some(1) => copy::<1>(&walk, bytes, packed),
+        Some(2) => copy::<2>(&walk, bytes, packed),
+        Some(4) => copy::<4>(&walk, bytes, packed),
+        Some(_) => copy::<8>(&walk, bytes, packed),
         None => {
             // Elements are set bit by bit, so the memory must be zero.
             packed.fill(0);
@@ -52,6 +53,24 @@ pub(crate) fn pack(tensor: &Tensor, packed: &mut [u8]) {
             });
         }
     }
+}
+
+/// Threads copy at least so many bytes at a time.
+const SHARED: usize = 1 << 17;
+
+/// [`Copy`] on all threads, if there is much to copy.
+fn copy<const N: usize>(walk: &Layout, bytes: &[u8], packed: &mut [u8]) {
+    let count = walk.dims.first().copied().unwrap_or(1);
+    let row = packed.len() / count;
+    let at_once = sharing::part(count, SHARED / row);
+    if at_once >= count {
+        return widest(Copy::<N> { walk, bytes, packed });
+    }
+    sharing::for_each(packed.chunks_mut(at_once * row).enumerate(), |(i, packed)| {
+        if let Ok(walk) = walk.slice(0, i * at_once, packed.len() / row, 1) {
+            widest(Copy::<N> { walk: &walk, bytes, packed });
+        }
+    });
 }
 
 /// Sets the first `len` elements of zeroed memory, each a part of a byte, to the same value.

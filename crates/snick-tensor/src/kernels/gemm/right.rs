@@ -91,6 +91,11 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         PackedRhs { data: &[], starts: Vec::new(), columns: self.columns, width, direct: 0, packed }
     }
 
+    /// Whether no panel is read where the matrix lies.
+    pub fn is_packed(&self) -> bool {
+        self.direct == 0
+    }
+
     pub fn columns(&self) -> usize {
         self.columns
     }
