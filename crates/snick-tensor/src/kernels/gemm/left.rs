@@ -20,42 +20,19 @@ pub(super) fn turn<T: Copy>(
     // A block of rows at a time: each run accesses every row, which should be in the cache.
     const ROWS: usize = 16;
     for (block, rows) in to.chunks_mut(ROWS * width).enumerate() {
-        let first = |column: usize| {
+        for column in 0..count {
             let (start, step) = run(column);
-            (start.wrapping_add_signed((block * ROWS) as isize * step), step)
-        };
-        let mut column = 0;
-        while column < count {
-            if count - column >= SQUARE && (column..column + SQUARE).all(|column| first(column).1 == 1) {
-                turn_squares(rows, width, column, std::array::from_fn(|i| &from[first(column + i).0..]));
-                column += SQUARE;
-                continue;
+            let start = start.wrapping_add_signed((block * ROWS) as isize * step);
+            if step == 1 {
+                let run = &from[start..];
+                for (row, &x) in rows.chunks_exact_mut(width).zip(run) {
+                    row[column] = x;
+                }
+            } else {
+                for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+                    row[column] = from[start.wrapping_add_signed(i as isize * step)];
+                }
             }
-            let (start, step) = first(column);
-            for (i, row) in rows.chunks_exact_mut(width).enumerate() {
-                row[column] = from[start.wrapping_add_signed(i as isize * step)];
-            }
-            column += 1;
-        }
-    }
-}
-
-/// Runs that are turned together.
-const SQUARE: usize = 4;
-
-/// Writes the beginnings of runs to the columns from `column` on of all rows.
-fn turn_squares<T: Copy>(rows: &mut [T], width: usize, column: usize, runs: [&[T]; SQUARE]) {
-    for (i, rows) in rows.chunks_mut(SQUARE * width).enumerate() {
-        let at = i * SQUARE;
-        let squares = runs.map(|run| run[at..].first_chunk::<SQUARE>());
-        if let ([Some(p), Some(q), Some(r), Some(s)], true) = (squares, rows.len() == SQUARE * width) {
-            for k in 0..SQUARE {
-                rows[k * width + column..][..SQUARE].copy_from_slice(&[p[k], q[k], r[k], s[k]]);
-            }
-            continue;
-        }
-        for (k, row) in rows.chunks_exact_mut(width).enumerate() {
-            runs.iter().zip(&mut row[column..]).for_each(|(run, to)| *to = run[at + k]);
         }
     }
 }
