@@ -256,6 +256,31 @@ pub(crate) fn prefetch<T>(at: *const T) {
     let _ = at;
 }
 
+/// A square with its columns as rows.
+#[inline(always)]
+pub(crate) fn turned<T: bytemuck::Pod>(rows: [[T; 4]; 4]) -> [[T; 4]; 4] {
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() == 4 {
+        use std::arch::x86_64::{
+            __m128i, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
+        };
+        let [p, q, r, s] = rows.map(bytemuck::cast::<[T; 4], __m128i>);
+        // SAFETY: the instructions belong to SSE2, which every x86-64 processor has.
+        let columns = unsafe {
+            let [left, right] = [_mm_unpacklo_epi32(p, q), _mm_unpackhi_epi32(p, q)];
+            let [left_below, right_below] = [_mm_unpacklo_epi32(r, s), _mm_unpackhi_epi32(r, s)];
+            [
+                _mm_unpacklo_epi64(left, left_below),
+                _mm_unpackhi_epi64(left, left_below),
+                _mm_unpacklo_epi64(right, right_below),
+                _mm_unpackhi_epi64(right, right_below),
+            ]
+        };
+        return columns.map(bytemuck::cast);
+    }
+    std::array::from_fn(|column| rows.map(|row| row[column]))
+}
+
 /// Runs a kernel with the best instruction set of this machine.
 pub(crate) fn widest<W: Vectorised>(work: W) -> W::Output {
     on(Isa::best(), work)
@@ -414,6 +439,15 @@ mod tests {
             on(isa, Products([&a, &b, &c], &mut out));
             assert_eq!(out, expected, "{isa:?}");
         }
+    }
+
+    #[test]
+    fn squares_of_all_sizes_are_turned() {
+        let rows: [[u32; 4]; 4] =
+            std::array::from_fn(|row| std::array::from_fn(|column| (10 * row + column) as u32));
+        let columns = std::array::from_fn(|row| std::array::from_fn(|column| (10 * column + row) as u32));
+        assert_eq!(turned(rows), columns);
+        assert_eq!(turned(rows.map(|row| row.map(u64::from))), columns.map(|row| row.map(u64::from)));
     }
 
     #[test]

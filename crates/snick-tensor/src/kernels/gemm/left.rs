@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{Factor, Matrix, tile_rows};
 use crate::buffer::Buffer;
 use crate::kernels::sharing;
-use crate::kernels::vectors::Isa;
+use crate::kernels::vectors::{Isa, turned};
 
 /// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run
 /// and its stride.
-pub(super) fn turn<T: Copy>(
+pub(super) fn turn<T: bytemuck::Pod>(
     to: &mut [T],
     width: usize,
     count: usize,
@@ -20,20 +20,42 @@ pub(super) fn turn<T: Copy>(
     // A block of rows at a time: each run accesses every row, which should be in the cache.
     const ROWS: usize = 16;
     for (block, rows) in to.chunks_mut(ROWS * width).enumerate() {
-        for column in 0..count {
+        let first = |column: usize| {
             let (start, step) = run(column);
-            let start = start.wrapping_add_signed((block * ROWS) as isize * step);
-            if step == 1 {
-                let run = &from[start..];
-                for (row, &x) in rows.chunks_exact_mut(width).zip(run) {
-                    row[column] = x;
-                }
-            } else {
-                for (i, row) in rows.chunks_exact_mut(width).enumerate() {
-                    row[column] = from[start.wrapping_add_signed(i as isize * step)];
-                }
+            (start.wrapping_add_signed((block * ROWS) as isize * step), step)
+        };
+        let mut column = 0;
+        while column < count {
+            if count - column >= SQUARE && (column..column + SQUARE).all(|column| first(column).1 == 1) {
+                turn_squares(rows, width, column, std::array::from_fn(|i| &from[first(column + i).0..]));
+                column += SQUARE;
+                continue;
             }
+            let (start, step) = first(column);
+            for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+                row[column] = from[start.wrapping_add_signed(i as isize * step)];
+            }
+            column += 1;
         }
+    }
+}
+
+/// Runs that are turned together.
+const SQUARE: usize = 4;
+
+/// Writes the beginnings of runs to the columns from `column` on of all rows.
+#[inline(always)]
+fn turn_squares<T: bytemuck::Pod>(rows: &mut [T], width: usize, column: usize, runs: [&[T]; SQUARE]) {
+    let whole = rows.len() / (SQUARE * width) * SQUARE;
+    let mut squares = rows.chunks_exact_mut(SQUARE * width);
+    let [p, q, r, s] = runs.map(|run| run.as_chunks::<SQUARE>().0.iter());
+    for ((((rows, p), q), r), s) in squares.by_ref().zip(p).zip(q).zip(r).zip(s) {
+        for (row, turned) in rows.chunks_exact_mut(width).zip(turned([*p, *q, *r, *s])) {
+            row[column..column + SQUARE].copy_from_slice(&turned);
+        }
+    }
+    for (k, row) in squares.into_remainder().chunks_exact_mut(width).enumerate() {
+        runs.iter().zip(&mut row[column..]).for_each(|(run, to)| *to = run[whole + k]);
     }
 }
 
