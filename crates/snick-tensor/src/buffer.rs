@@ -102,6 +102,19 @@ struct Current {
     limit: usize,
 }
 
+/// The pool of a thread, for those that share its work.
+#[cfg(feature = "threads")]
+pub(crate) struct InheritedPool(Option<Current>);
+
+#[cfg(feature = "threads")]
+impl InheritedPool {
+    /// Runs `work` as the thread would.
+    pub fn scope<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _restore = Restore(CURRENT.replace(self.0.clone()));
+        work()
+    }
+}
+
 /// Restores the previous current pool, even if a kernel panics.
 struct Restore(Option<Current>);
 
@@ -123,6 +136,12 @@ impl Pool {
         let before = CURRENT.with_borrow_mut(|before| before.replace(current));
         let _restore = Restore(before);
         work()
+    }
+
+    /// The pool of this thread, and its limit.
+    #[cfg(feature = "threads")]
+    pub(crate) fn of_this_thread() -> InheritedPool {
+        InheritedPool(CURRENT.with_borrow(Option::clone))
     }
 
     /// Runs `work` without a pool: what it makes stays when the run ends, and is no memory of it.

@@ -43,6 +43,8 @@ impl Default for Memory {
 impl Deref for Memory {
     type Target = [u64];
 
+    // A kernel does so once: copies of it everywhere would be larger, not faster.
+    #[inline(never)]
     fn deref(&self) -> &[u64] {
         match self {
             Self::Heap(words) => words,
@@ -53,6 +55,7 @@ impl Deref for Memory {
 }
 
 impl DerefMut for Memory {
+    #[inline(never)]
     fn deref_mut(&mut self) -> &mut [u64] {
         match self {
             Self::Heap(words) => words,

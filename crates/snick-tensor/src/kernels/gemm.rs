@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 
 use crate::PodElement;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Quad, Vector, Vectorised, on, on_with_byte_products};
+use crate::kernels::vectors::{Instructions, Isa, Quad, Vector, Vectorised, on, with_byte_products};
 
 /// A matrix in memory: any start, any distances, negative and 0 too.
 #[derive(Copy, Clone)]
@@ -75,8 +75,8 @@ pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
 impl Factor for Quad {
     type Vector<I: Instructions> = I::Quads;
 
-    fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
-        on_with_byte_products(isa, work)
+    fn on<W: Vectorised>(_: Isa, work: W) -> W::Output {
+        with_byte_products(work)
     }
 }
 

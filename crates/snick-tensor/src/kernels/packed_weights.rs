@@ -6,7 +6,7 @@ mod row_product;
 use self::decoding::{Decoding, UnpackRow};
 use self::row_product::RowProduct;
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, narrow, product};
+use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, narrow};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Isa, widest};
 use crate::{Dims, ElementType, Tensor, TensorError};
@@ -175,16 +175,12 @@ impl PackedWeights {
             self.unpack(first, &mut weights);
             let right = Matrix::packed(&weights, count, self.depth).turned();
             let mut some = Buffer::any(left.rows * count)?;
-            if narrow(left, &right, &mut some) {
-                let lines = some.chunks_exact(count).zip(out.chunks_exact_mut(columns));
-                lines.for_each(|(line, out)| out[first..first + count].copy_from_slice(line));
-                continue;
+            if !narrow(left, &right, &mut some) {
+                let left = packed_left.get_or_insert_with(|| PackedLhs::pack(isa, left));
+                gemm(left, &PackedRhs::new(isa, &right), &mut some);
             }
-            let left = packed_left.get_or_insert_with(|| PackedLhs::pack(isa, left));
-            product(left, &PackedRhs::new(isa, &right), out, columns, |row, _, at, values| {
-                let len = values.len().min(count - at);
-                row[first + at..first + at + len].copy_from_slice(&values[..len]);
-            });
+            let lines = some.chunks_exact(count).zip(out.chunks_exact_mut(columns));
+            lines.for_each(|(line, out)| out[first..first + count].copy_from_slice(line));
         }
         Ok(())
     }

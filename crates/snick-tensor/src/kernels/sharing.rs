@@ -2,6 +2,11 @@
 //! caller's thread does all of it.
 
 use std::convert::Infallible;
+#[cfg(feature = "threads")]
+use std::sync::{Mutex, PoisonError};
+
+#[cfg(feature = "threads")]
+use crate::Pool;
 
 /// Whether this thread belongs to a pool of several.
 pub(crate) fn is_shared() -> bool {
@@ -36,18 +41,42 @@ pub(crate) fn for_each<P: Send>(parts: impl Iterator<Item = P>, each: impl Fn(P)
 ///
 /// # Errors
 /// One of those of `each`.
+#[cfg(feature = "threads")]
 pub(crate) fn try_for_each<P: Send, E: Send>(
     parts: impl Iterator<Item = P>,
     each: impl Fn(P) -> Result<(), E> + Send + Sync,
 ) -> Result<(), E> {
-    #[cfg(feature = "threads")]
-    {
-        use rayon::prelude::*;
-        parts.collect::<Vec<P>>().into_par_iter().try_for_each(each)
+    fn unlocked<T>(result: Result<T, PoisonError<T>>) -> T {
+        result.unwrap_or_else(PoisonError::into_inner)
     }
-    #[cfg(not(feature = "threads"))]
-    {
-        let mut parts = parts;
-        parts.try_for_each(each)
-    }
+    let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
+    let failed = Mutex::new(None);
+    on_all_threads(parts.len(), &|i| {
+        let part = unlocked(parts[i].lock()).take();
+        if let Some(Err(error)) = part.map(&each) {
+            *unlocked(failed.lock()) = Some(error);
+        }
+    });
+    unlocked(failed.into_inner()).map_or(Ok(()), Err)
+}
+
+/// As [`for_each`].
+///
+/// # Errors
+/// The first of those of `each`.
+#[cfg(not(feature = "threads"))]
+pub(crate) fn try_for_each<P: Send, E: Send>(
+    mut parts: impl Iterator<Item = P>,
+    each: impl Fn(P) -> Result<(), E> + Send + Sync,
+) -> Result<(), E> {
+    parts.try_for_each(each)
+}
+
+/// Calls `each` with every number below `count`. Not generic, so that the code of rayon is compiled once. All threads take
+/// their memory from the pool of this one.
+#[cfg(feature = "threads")]
+fn on_all_threads(count: usize, each: &(dyn Fn(usize) + Sync)) {
+    use rayon::prelude::*;
+    let memory = Pool::of_this_thread();
+    (0..count).into_par_iter().for_each(|i| memory.scope(|| each(i)));
 }

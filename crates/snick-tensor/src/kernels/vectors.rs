@@ -6,7 +6,7 @@
 //!
 //! Instructions that the processor may lack are behind types that no other module can name: those of `x86`. Generic
 //! kernels get them as type parameters, and only from `x86::avx512`, `x86::avx512_vnni` and `x86::avx2`, which have the
-//! instructions enabled; calling these is unsafe, and [`on`] and [`on_with_byte_products`] do so after they have asked the
+//! instructions enabled; calling these is unsafe, and [`on`] and [`with_byte_products`] do so after they have asked the
 //! processor.
 #![allow(unsafe_code)]
 
@@ -310,14 +310,14 @@ pub(crate) fn has_byte_products() -> bool {
     false
 }
 
-/// As [`on`], for kernels of byte products: with the instruction for them if this machine has it.
-pub(crate) fn on_with_byte_products<W: Vectorised>(isa: Isa, work: W) -> W::Output {
+/// Runs a kernel of byte products: with the instruction for them if this machine has it, else with the baseline.
+pub(crate) fn with_byte_products<W: Vectorised>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
-    if isa == Isa::Avx512 && has_byte_products() {
-        // SAFETY: `Isa::best` has found what `x86::avx512` needs, and `has_byte_products` AVX-512 VNNI.
+    if has_byte_products() {
+        // SAFETY: `has_byte_products` has found AVX-512 VNNI and what `x86::avx512` needs.
         return unsafe { x86::avx512_vnni(work) };
     }
-    on(isa, work)
+    work.run::<Base>()
 }
 
 /// A number, and how kernels over many functions of it are compiled.
@@ -434,11 +434,12 @@ mod tests {
             .collect();
         for isa in [Isa::Base, Isa::best()] {
             let mut out = vec![Quad::default(); 64];
-            on_with_byte_products(isa, Products([&a, &b, &c], &mut out));
-            assert_eq!(out, expected, "{isa:?}");
             on(isa, Products([&a, &b, &c], &mut out));
             assert_eq!(out, expected, "{isa:?}");
         }
+        let mut out = vec![Quad::default(); 64];
+        with_byte_products(Products([&a, &b, &c], &mut out));
+        assert_eq!(out, expected);
     }
 
     #[test]

@@ -66,8 +66,7 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                         0..=1 => multiply::<I, T, 1, ROWS, 2>(tile, panel, ahead, &mut sums),
                         2 => multiply::<I, T, 2, ROWS, 2>(tile, panel, ahead, &mut sums),
                         3..=4 => multiply::<I, T, 4, ROWS, 2>(tile, panel, ahead, &mut sums),
-                        5..=6 if ROWS >= 6 => multiply::<I, T, 6, ROWS, 2>(tile, panel, ahead, &mut sums),
-                        7..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS, 2>(tile, panel, ahead, &mut sums),
+                        5..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS, 2>(tile, panel, ahead, &mut sums),
                         _ if is_narrow => multiply::<I, T, ROWS, ROWS, 1>(tile, panel, ahead, &mut sums),
                         _ => multiply::<I, T, ROWS, ROWS, 2>(tile, panel, ahead, &mut sums),
                     }
