@@ -7,7 +7,7 @@ use crate::buffer::Buffer;
 use crate::buffer::filled;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
-use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow};
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow, tile_rows};
 use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
@@ -150,8 +150,9 @@ fn multiply<T: Gemm>(
         true => a.memoised(Purpose::Left, || Ok(left(x)))?,
         false => Arc::new(left(x)),
     };
-    // Contiguous rows are read without a copy.
-    if is_one(b) && y.column_step != 1 {
+    // Contiguous rows can be read without a copy, but those of a panel are far apart: several tiles need them together.
+    let packs = y.column_step != 1 || (b.is_kept() && x.rows > tile_rows(isa));
+    if is_one(b) && packs {
         gemm(&left, &*b.memoised(Purpose::Right, || Ok(PackedRhs::new(isa, y).into_packed()))?, out);
     } else {
         gemm(&left, &PackedRhs::new(isa, y), out);
