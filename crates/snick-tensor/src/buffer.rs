@@ -165,20 +165,21 @@ impl Pool {
         bytes < SMALL || CURRENT.with_borrow(|current| current.as_ref().is_none_or(fits))
     }
 
-    /// Memory of at least `words`, of unspecified content; refused if more than `limit` would be in use then.
-    fn take(&self, words: usize, limit: usize) -> Result<Memory, ()> {
+    /// Memory of at least `words`, of unspecified content, of which `counted` are in use then; refused if that are more
+    /// than `limit`.
+    fn take(&self, words: usize, counted: usize, limit: usize) -> Result<Memory, ()> {
         let mut stock = self.stock();
-        if stock.in_use.saturating_add(words) > limit {
+        if stock.in_use.saturating_add(counted) > limit {
             return Err(());
         }
         if let Some(found) = stock.recycled(words, limit) {
-            stock.taken(words, found.len());
+            stock.taken(counted, found.len());
             return Ok(found);
         }
         stock.make_room(words, limit);
         drop(stock);
         let fresh = Memory::zeroed(words)?;
-        self.stock().taken(words, words);
+        self.stock().taken(counted, words);
         Ok(fresh)
     }
 
@@ -230,6 +231,8 @@ impl Drop for Charge {
 pub(crate) struct Buffer<T> {
     words: Memory,
     len: usize,
+    /// The words that are in use of the pool.
+    counted: usize,
     home: Option<Weak<Pool>>,
     elements: PhantomData<T>,
 }
@@ -240,18 +243,29 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`TensorError::OutOfMemory`] if the allocator refuses, or the limit of the pool is reached.
     pub fn any(len: usize) -> Result<Self, TensorError> {
+        Self::taken(len, true)
+    }
+
+    /// As [`Buffer::any`], for what a kernel needs while it computes: it does not count as memory of the run. Aborts if
+    /// memory runs out, as a vector does.
+    pub fn scratch(len: usize) -> Self {
+        Self::taken(len, false).unwrap_or_else(|_| Self::of_heap(len))
+    }
+
+    fn taken(len: usize, counts: bool) -> Result<Self, TensorError> {
         let refuse = || TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(refuse)?;
         let words = bytes.div_ceil(size_of::<u64>());
         let current = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
-        let words = match &current {
-            Some(Current { pool, limit }) => pool.take(words, *limit),
+        let counted = if counts { words } else { 0 };
+        let memory = match &current {
+            Some(Current { pool, limit }) => pool.take(words, counted, *limit),
             None => Memory::zeroed(words),
         };
-        let words = words.map_err(|()| refuse())?;
         Ok(Buffer {
-            words,
+            words: memory.map_err(|()| refuse())?,
             len,
+            counted,
             home: current.map(|current| Arc::downgrade(&current.pool)),
             elements: PhantomData,
         })
@@ -259,12 +273,12 @@ impl<T: Pod> Buffer<T> {
 
     /// As [`Buffer::any`], for results that cannot fail: aborts if memory runs out, as a vector does.
     pub fn any_or_abort(len: usize) -> Self {
-        Self::any(len).unwrap_or_else(|_| Buffer {
-            words: Memory::Heap(vec![0; len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>())]),
-            len,
-            home: None,
-            elements: PhantomData,
-        })
+        Self::any(len).unwrap_or_else(|_| Self::of_heap(len))
+    }
+
+    fn of_heap(len: usize) -> Self {
+        let words = vec![0; len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>())];
+        Buffer { words: Memory::Heap(words), len, counted: 0, home: None, elements: PhantomData }
     }
 
     /// The bytes of the elements.
@@ -290,10 +304,9 @@ impl<T: Pod> DerefMut for Buffer<T> {
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         if let Some(pool) = self.home.take().and_then(|home| home.upgrade()) {
-            let words = (self.len * size_of::<T>()).div_ceil(size_of::<u64>());
             let buffer = std::mem::take(&mut self.words);
             let mut stock = pool.stock();
-            stock.released(words, buffer.len());
+            stock.released(self.counted, buffer.len());
             stock.free.push(buffer);
         }
     }
@@ -374,6 +387,21 @@ mod tests {
             assert!(crate::Tensor::scalar(1f32).broadcast_to(&[(1 << 18) + 1]).is_err());
         });
         assert!(pool.scope(|| Buffer::<u8>::any(1 << 21)).is_ok());
+    }
+
+    #[test]
+    fn what_a_kernel_needs_is_recycled_but_does_not_count() {
+        let pool = Arc::new(Pool::default());
+        pool.scope_within(1 << 20, || {
+            let all = Buffer::<u8>::any(1 << 20).unwrap();
+            let scratch = Buffer::<u64>::scratch(1 << 16);
+            assert_eq!(taken(&pool), [1 << 17, (1 << 17) + (1 << 16)]);
+            let place = scratch.as_ptr();
+            drop(scratch);
+            assert_eq!(Buffer::<u64>::scratch(1 << 16).as_ptr(), place);
+            drop(all);
+        });
+        assert_eq!(taken(&pool), [0, 0]);
     }
 
     #[test]

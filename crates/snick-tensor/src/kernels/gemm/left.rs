@@ -96,7 +96,7 @@ impl<T: Factor> PackedLhs<T> {
         let terms = Terms { runs: runs.collect(), are_partial: true };
         let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
         let tiles = matrix.rows.div_ceil(height);
-        let mut data = Buffer::any_or_abort(tiles * size);
+        let mut data = Buffer::scratch(tiles * size);
         let at_once = sharing::part(tiles, SHARED / size.max(1));
         let some = |(i, some): (usize, &mut [T])| {
             for (k, tile) in some.chunks_exact_mut(size.max(1)).enumerate() {
@@ -115,7 +115,7 @@ impl<T: Factor> PackedLhs<T> {
     pub fn pack_in_order(isa: Isa, matrix: &Matrix<T>, order: &[usize]) -> Self {
         let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
         let (mut data, mut before) =
-            (Buffer::any_or_abort(matrix.rows.div_ceil(height) * size), vec![T::default(); size]);
+            (Buffer::scratch(matrix.rows.div_ceil(height) * size), vec![T::default(); size]);
         for (i, tile) in data.chunks_exact_mut(size.max(1)).enumerate() {
             pack_tile(&mut before, isa, matrix, i * height);
             for (column, &from) in tile.chunks_exact_mut(height).zip(order) {

@@ -36,7 +36,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
             return Self::of_runs(isa, matrix.data, starts, matrix.columns);
         }
         let panels = matrix.columns.div_ceil(width);
-        let mut packed = Buffer::any_or_abort(panels * width * matrix.rows);
+        let mut packed = Buffer::scratch(panels * width * matrix.rows);
         if matrix.rows > 0 {
             for (i, panel) in packed.chunks_exact_mut(width * matrix.rows).enumerate() {
                 let count = width.min(matrix.columns - i * width);
@@ -57,7 +57,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         let room = data.len().saturating_sub(furthest) / width;
         let direct = room.min(columns.div_ceil(width));
         let rest = direct * width..columns;
-        let mut packed = Buffer::any_or_abort(rest.len().div_ceil(width) * width * starts.len());
+        let mut packed = Buffer::scratch(rest.len().div_ceil(width) * width * starts.len());
         if !rest.is_empty() && !starts.is_empty() {
             for (i, panel) in packed.chunks_exact_mut(width * starts.len()).enumerate() {
                 let first = rest.start + i * width;
@@ -77,8 +77,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         let packed = if self.direct == 0 {
             self.packed
         } else {
-            let mut packed =
-                Buffer::any_or_abort(self.direct * width * self.starts.len() + self.packed.len());
+            let mut packed = Buffer::scratch(self.direct * width * self.starts.len() + self.packed.len());
             let mut lines = packed.chunks_exact_mut(width);
             for i in 0..self.direct {
                 for (start, line) in self.starts.iter().zip(&mut lines) {
