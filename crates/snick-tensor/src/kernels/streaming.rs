@@ -4,14 +4,20 @@
 //! read, so these reads are wasted memory traffic, as much as the result itself. Streaming stores write whole lines
 //! without reading.
 
-use crate::kernels::vectors::{Fence, Instructions, Line};
+use std::ops::Range;
+
+use crate::kernels::vectors::{Fence, Instructions, Line, prefetch};
+use crate::layout::Offsets;
 
 /// Results of at least this size in bytes are streamed: more than a core's share of any cache. Smaller ones should stay
 /// in the cache for their reader.
 pub(crate) const LARGE: usize = 16 << 20;
 
 /// Lines gathered before they are streamed: few enough to stay in the innermost cache.
-const BLOCK: usize = 16;
+const BLOCK: usize = 2;
+
+/// Contiguous lines that are copied at once.
+const AT_ONCE: usize = 16;
 
 /// A result of elements of `N` bytes, written in order.
 pub(crate) struct Stream<'a, const N: usize> {
@@ -36,10 +42,61 @@ impl<'a, const N: usize> Stream<'a, N> {
         Stream { rest: result, unaligned, block: [Line::default(); BLOCK], filled: 0, fence: Fence }
     }
 
+    /// Writes the next `len` elements; whole blocks in descending order if `is_backward`.
+    #[inline(always)]
+    pub fn write<I: Instructions>(
+        &mut self,
+        len: usize,
+        is_backward: bool,
+        from: &impl Elements<N>,
+        ahead: &mut Ahead<N>,
+    ) {
+        let begun = self.begun().min(len);
+        let count = (len - begun) / Self::PER_BLOCK;
+        let rest = begun + count * Self::PER_BLOCK;
+        ahead.fetch(begun + len - rest);
+        self.write_each::<I>(0..begun, from);
+        // Lines are where blocks are written directly.
+        if count > 0 {
+            let lines = bytemuck::cast_slice_mut::<_, Line>(self.next(rest - begun));
+            let blocks = lines.as_chunks_mut::<BLOCK>().0;
+            for i in 0..count {
+                let i = if is_backward { count - 1 - i } else { i };
+                ahead.fetch(Self::PER_BLOCK);
+                from.copy_to(begun + i * Self::PER_BLOCK, bytemuck::cast_slice_mut(&mut self.block));
+                I::stream(bytemuck::cast_slice(&self.block), &mut blocks[i], &self.fence);
+            }
+        }
+        self.write_each::<I>(rest..len, from);
+    }
+
+    /// Writes less than a block, element by element.
+    #[inline(always)]
+    fn write_each<I: Instructions>(&mut self, mut range: Range<usize>, from: &impl Elements<N>) {
+        while !range.is_empty() {
+            let room = self.room(range.len());
+            let len = room.len();
+            for (i, to) in range.clone().zip(room) {
+                *to = from.get(i);
+            }
+            self.written::<I>(len);
+            range.start += len;
+        }
+    }
+
+    /// The number of elements until whole lines can be written directly.
+    #[inline(always)]
+    fn begun(&self) -> usize {
+        match self.filled {
+            0 => self.unaligned,
+            filled => Self::PER_BLOCK - filled,
+        }
+    }
+
     /// The memory for the next elements: at least one and at most `most`, unless that is 0. Report how many were
     /// written to [`Stream::written`].
     #[inline(always)]
-    pub fn room(&mut self, most: usize) -> &mut [[u8; N]] {
+    fn room(&mut self, most: usize) -> &mut [[u8; N]] {
         match self.unaligned {
             0 => {
                 let block: &mut [[u8; N]] = bytemuck::cast_slice_mut(&mut self.block);
@@ -52,7 +109,7 @@ impl<'a, const N: usize> Stream<'a, N> {
 
     /// Continues after the first `len` elements of that memory.
     #[inline(always)]
-    pub fn written<I: Instructions>(&mut self, len: usize) {
+    fn written<I: Instructions>(&mut self, len: usize) {
         if self.unaligned > 0 {
             self.unaligned -= len;
             self.next(len);
@@ -66,31 +123,27 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// Copies contiguous elements, whole lines directly to the result.
+    /// Copies contiguous elements, whole lines directly to the result, and fetches as many of those `ahead`.
     #[inline(always)]
-    pub fn copy<I: Instructions>(&mut self, from: &[[u8; N]]) {
-        let begun = match self.filled {
-            0 => self.unaligned,
-            filled => Self::PER_BLOCK - filled,
-        };
-        let (begun, from) = from.split_at(begun.min(from.len()));
+    pub fn copy<I: Instructions>(&mut self, from: &[[u8; N]], ahead: &mut Ahead<N>) {
+        let (begun, from) = from.split_at(self.begun().min(from.len()));
         let (lines, rest) = from.split_at(from.len() - from.len() % Self::PER_LINE);
-        self.copy_pieces::<I>(begun);
-        if !lines.is_empty() {
+        ahead.fetch(begun.len() + rest.len());
+        self.copy_piece::<I>(begun);
+        for lines in lines.chunks(AT_ONCE * Self::PER_LINE) {
+            ahead.fetch(lines.len());
             let to = bytemuck::cast_slice_mut(self.next(lines.len()));
             I::stream(lines.as_flattened(), to, &self.fence);
         }
-        self.copy_pieces::<I>(rest);
+        self.copy_piece::<I>(rest);
     }
 
+    /// Copies what belongs to one block.
     #[inline(always)]
-    fn copy_pieces<I: Instructions>(&mut self, mut from: &[[u8; N]]) {
-        while !from.is_empty() {
-            let room = self.room(from.len());
-            let (piece, rest) = from.split_at(room.len());
-            room.copy_from_slice(piece);
-            self.written::<I>(piece.len());
-            from = rest;
+    fn copy_piece<I: Instructions>(&mut self, from: &[[u8; N]]) {
+        if !from.is_empty() {
+            self.room(from.len()).copy_from_slice(from);
+            self.written::<I>(from.len());
         }
     }
 
@@ -111,10 +164,77 @@ impl<const N: usize> Drop for Stream<'_, N> {
     }
 }
 
+/// Elements that a [`Stream`] writes. A trait and no closure: what kernels call must be compiled into them, to use
+/// their instructions.
+pub(crate) trait Elements<const N: usize> {
+    /// One of them.
+    fn get(&self, index: usize) -> [u8; N];
+
+    /// Those of a block, from number `first` on.
+    fn copy_to(&self, first: usize, to: &mut [[u8; N]]);
+}
+
+/// So many bytes before they are copied, they are fetched into the cache. The processor foresees what is contiguous, but
+/// not where the next row begins.
+const AHEAD: usize = 1 << 14;
+
+/// What is copied later, in order: rows of one length.
+pub(crate) struct Ahead<'a, const N: usize> {
+    source: &'a [[u8; N]],
+    /// Where the rows start.
+    rows: Offsets<'a>,
+    /// Elements of the source from one that is copied to the next.
+    step: usize,
+    /// Elements of the source under a row.
+    width: usize,
+    /// Where the next element lies, and the elements of its row from there on.
+    at: usize,
+    left: usize,
+}
+
+impl<'a, const N: usize> Ahead<'a, N> {
+    /// What is copied some time after the start of the first of some rows of `len` elements, each `step` apart.
+    #[inline(always)]
+    pub fn new(source: &'a [[u8; N]], mut rows: Offsets<'a>, len: usize, step: usize) -> Self {
+        let width = (len * step).max(1);
+        rows.skip_to(AHEAD / N / width);
+        let within = AHEAD / N % width;
+        let (at, left) = rows.next().map_or((0, 0), |at| (at + within, width - within));
+        Ahead { source, rows, step, width, at, left }
+    }
+
+    /// Fetches the next `count` elements.
+    #[inline(always)]
+    fn fetch(&mut self, count: usize) {
+        let mut count = count * self.step;
+        while count > 0 && self.left > 0 {
+            let some = count.min(self.left);
+            for line in (self.at..self.at + some).step_by(size_of::<Line>() / N) {
+                prefetch(self.source.as_ptr().wrapping_add(line));
+            }
+            count -= some;
+            (self.at, self.left) = match self.left - some {
+                0 => self.rows.next().map_or((0, 0), |at| (at, self.width)),
+                left => (self.at + some, left),
+            };
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernels::vectors::{Isa, Vectorised, on, widest};
+
+    impl<const N: usize> Elements<N> for &[[u8; N]] {
+        fn get(&self, index: usize) -> [u8; N] {
+            self[index]
+        }
+
+        fn copy_to(&self, first: usize, to: &mut [[u8; N]]) {
+            to.copy_from_slice(&self[first..first + to.len()]);
+        }
+    }
 
     /// Rows of all lengths, filled and copied alternately, from a start that may be within a line.
     struct Rows<'a, const N: usize>(&'a [[u8; N]], &'a mut [[u8; N]]);
@@ -128,9 +248,10 @@ mod tests {
             let mut stream = Stream::new(to);
             for len in [1, 3, 0, 200, 2000, 64, 5, 1024, 17].into_iter().cycle() {
                 let (row, rest) = from.split_at(len.min(from.len()));
-                match len % 2 {
-                    0 => stream.copy::<I>(row),
-                    _ => stream.copy_pieces::<I>(row),
+                let ahead = &mut Ahead::new(row, Offsets::new(&[], &[], 0), row.len(), 1);
+                match len % 3 {
+                    0 => stream.copy::<I>(row, ahead),
+                    rest => stream.write::<I>(row.len(), rest == 1, &row, ahead),
                 }
                 from = rest;
                 if from.is_empty() {

@@ -1,9 +1,10 @@
 //! Packs a view: the copy that materialises slices, transposes and broadcasts.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 
 use crate::kernels::sharing;
-use crate::kernels::streaming::{LARGE, Stream};
+use crate::kernels::streaming::{Ahead, Elements, LARGE, Stream};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, Offsets};
 use crate::{ElementType, Tensor, packing};
@@ -123,7 +124,7 @@ impl<const N: usize> Vectorised for CopyApart<'_, N> {
         outer.for_each_offset(|at| {
             inner.start = at;
             if let Some(packed) = parts.next().and_then(|part| part.get_mut(..width)) {
-                Copy::<N> { walk: &inner, bytes, packed }.run::<I>();
+                copy_rows::<I, N>(&inner, bytes.as_chunks().0, packed.as_chunks_mut().0, false);
             }
         });
     }
@@ -143,51 +144,92 @@ impl<const N: usize> Vectorised for Copy<'_, N> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let (source, packed) = (self.bytes.as_chunks::<N>().0, self.packed.as_chunks_mut::<N>().0);
-        let walk = self.walk;
-        let Some((&inner, outer)) = walk.dims.split_last() else {
-            packed[0] = source[walk.start];
-            return;
-        };
-        let last = outer.len();
-        let step = walk.strides[last];
-        // An outer axis of a smaller stride than the last one: a transpose.
-        let near = (0..last)
-            .filter(|&axis| walk.strides[axis] != 0)
-            .min_by_key(|&axis| walk.strides[axis].unsigned_abs());
-        if let Some(near) = near
-            && walk.strides[near].unsigned_abs() < step.unsigned_abs()
-        {
-            return copy_blocks(walk, near, source, packed);
+        let Self { walk, bytes, packed } = self;
+        let is_large = packed.len() >= LARGE;
+        copy_rows::<I, N>(walk, bytes.as_chunks().0, packed.as_chunks_mut().0, is_large);
+    }
+}
+
+/// [`Copy`], past the caches if the result `is_large`.
+#[inline(always)]
+fn copy_rows<I: Instructions, const N: usize>(
+    walk: &Layout,
+    source: &[[u8; N]],
+    packed: &mut [[u8; N]],
+    is_large: bool,
+) {
+    let Some((&inner, outer)) = walk.dims.split_last() else {
+        packed[0] = source[walk.start];
+        return;
+    };
+    let last = outer.len();
+    let step = walk.strides[last];
+    // An outer axis of a smaller stride than the last one: a transpose.
+    let near = (0..last)
+        .filter(|&axis| walk.strides[axis] != 0)
+        .min_by_key(|&axis| walk.strides[axis].unsigned_abs());
+    if let Some(near) = near
+        && walk.strides[near].unsigned_abs() < step.unsigned_abs()
+    {
+        return copy_blocks::<I, N>(walk, near, source, packed);
+    }
+    let rows = |start| Offsets::new(outer, &walk.strides[..last], start);
+    if !is_large {
+        for (at, row) in rows(walk.start).zip(packed.chunks_exact_mut(inner)) {
+            copy_row::<I, N>(source, at, step, row);
         }
-        let starts = Offsets::new(outer, &walk.strides[..last], walk.start);
-        if size_of_val(packed) < LARGE {
-            for (at, row) in starts.zip(packed.chunks_exact_mut(inner)) {
-                copy_row(source, at, step, row);
-            }
-            return;
-        }
-        let mut stream = Stream::new(packed);
-        for start in starts {
-            if step == 1 {
-                stream.copy::<I>(&source[start..start + inner]);
-                continue;
-            }
-            let mut done = 0;
-            while done < inner {
-                let piece = stream.room(inner - done);
-                let len = piece.len();
-                copy_row(source, start.wrapping_add_signed(done as isize * step), step, piece);
-                stream.written::<I>(len);
-                done += len;
+        return;
+    }
+    let mut stream = Stream::new(packed);
+    let lowest = walk.start.wrapping_add_signed(step.min(0) * (inner - 1) as isize);
+    let mut ahead = Ahead::new(source, rows(lowest), inner, step.unsigned_abs());
+    for start in rows(walk.start) {
+        match step {
+            1 => stream.copy::<I>(&source[start..start + inner], &mut ahead),
+            _ => {
+                // What is read is read in ascending order, which the processor foresees best.
+                let row = Row { source, start, step, instructions: PhantomData::<I> };
+                stream.write::<I>(inner, step < 0, &row, &mut ahead);
             }
         }
     }
 }
 
+/// The elements from `start` on, `step` apart.
+struct Row<'a, I, const N: usize> {
+    source: &'a [[u8; N]],
+    start: usize,
+    step: isize,
+    instructions: PhantomData<I>,
+}
+
+impl<I, const N: usize> Row<'_, I, N> {
+    #[inline(always)]
+    fn at(&self, index: usize) -> usize {
+        self.start.wrapping_add_signed(index as isize * self.step)
+    }
+}
+
+impl<I: Instructions, const N: usize> Elements<N> for Row<'_, I, N> {
+    #[inline(always)]
+    fn get(&self, index: usize) -> [u8; N] {
+        self.source[self.at(index)]
+    }
+
+    #[inline(always)]
+    fn copy_to(&self, first: usize, to: &mut [[u8; N]]) {
+        copy_row::<I, N>(self.source, self.at(first), self.step, to);
+    }
+}
+
 /// Copies one row: the elements from `at` on, `step` apart.
 #[inline(always)]
-fn copy_row<const N: usize>(source: &[[u8; N]], at: usize, step: isize, row: &mut [[u8; N]]) {
+fn copy_row<I: Instructions, const N: usize>(
+    source: &[[u8; N]],
+    at: usize,
+    step: isize,
+    row: &mut [[u8; N]],
+) {
     let Some(gaps) = row.len().checked_sub(1) else { return };
     let other = at.wrapping_add_signed(gaps as isize * step);
     // Exactly the elements of the row, so that there are no further bounds checks.
@@ -200,18 +242,28 @@ fn copy_row<const N: usize>(source: &[[u8; N]], at: usize, step: isize, row: &mu
                 *to = *unit;
             }
         }
-        2 => {
-            // In pairs, which the compiler reads as vectors. At the end of memory the last element has no pair.
-            let (pairs, rest) = source[at..source.len().min(other + 2)].as_chunks::<2>();
-            for (to, [unit, _]) in row.iter_mut().zip(pairs) {
-                *to = *unit;
+        // In pairs, which the compiler reads as vectors. At the end of memory the last element has no pair.
+        2 => match source.get(at..at + 2 * row.len()) {
+            Some(pairs) => first_of_each::<I, N>(pairs, row),
+            None => {
+                row[gaps] = stretch[2 * gaps];
+                first_of_each::<I, N>(&stretch[..2 * gaps], &mut row[..gaps]);
             }
-            if let ([unit], Some(to)) = (rest, row.last_mut()) {
-                *to = *unit;
-            }
-        }
+        },
         3.. => fill(row, stretch.iter().step_by(step.unsigned_abs())),
         _ => fill(row, stretch.iter().rev().step_by(step.unsigned_abs())),
+    }
+}
+
+/// The first of each pair.
+#[inline(always)]
+fn first_of_each<I: Instructions, const N: usize>(pairs: &[[u8; N]], row: &mut [[u8; N]]) {
+    let pairs = pairs.as_chunks::<2>().0;
+    if N == 4 {
+        return I::first_of_each(bytemuck::cast_slice(pairs), bytemuck::cast_slice_mut(row));
+    }
+    for (to, [unit, _]) in row.iter_mut().zip(pairs) {
+        *to = *unit;
     }
 }
 
@@ -222,7 +274,12 @@ fn fill<'a, const N: usize>(row: &mut [[u8; N]], from: impl Iterator<Item = &'a 
 }
 
 /// Copies with the axis `near`, which is closest in memory, and the last axis cut into blocks.
-fn copy_blocks<const N: usize>(walk: &Layout, near: usize, source: &[[u8; N]], packed: &mut [[u8; N]]) {
+fn copy_blocks<I: Instructions, const N: usize>(
+    walk: &Layout,
+    near: usize,
+    source: &[[u8; N]],
+    packed: &mut [[u8; N]],
+) {
     let last = walk.dims.len() - 1;
     let (rows, columns) = (walk.dims[near], walk.dims[last]);
     let (row_step, column_step) = (walk.strides[near], walk.strides[last]);
@@ -245,7 +302,7 @@ fn copy_blocks<const N: usize>(walk: &Layout, near: usize, source: &[[u8; N]], p
                         .wrapping_add_signed(r as isize * row_step)
                         .wrapping_add_signed(column as isize * column_step);
                     let target = to + r * row_size + column;
-                    copy_row(source, first, column_step, &mut packed[target..target + width]);
+                    copy_row::<I, N>(source, first, column_step, &mut packed[target..target + width]);
                 }
             }
         }

@@ -63,6 +63,14 @@ pub(crate) trait Instructions {
     /// The elements of a table that the first codes name, as many as a vector has lanes: of each code the low four bits.
     /// Zeros if there are fewer codes.
     fn look_up(table: &[f32; 16], codes: &[u8]) -> Self::F32;
+
+    /// The first of each pair.
+    #[inline(always)]
+    fn first_of_each(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
+        for (to, [first, _]) in to.iter_mut().zip(pairs) {
+            *to = *first;
+        }
+    }
 }
 
 /// A cache line.

@@ -88,6 +88,25 @@ impl Instructions for Avx512 {
         streaming!(64: _mm512_loadu_si512 _mm512_stream_si512, from, to);
     }
 
+    // The compiler does not read the second element of the last pair, and so computes some of the last pairs one by one.
+    #[inline(always)]
+    fn first_of_each(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
+        let (pairs, rest) = pairs.as_chunks::<16>();
+        let (to, ends) = to.as_chunks_mut::<16>();
+        for (to, pairs) in to.iter_mut().zip(pairs) {
+            // SAFETY: as for `F32x16::splat`; what is read and written lies in the chunks, and needs no alignment.
+            unsafe {
+                let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+                let from: *const __m512i = pairs.as_ptr().cast();
+                let (low, high) = (_mm512_loadu_si512(from), _mm512_loadu_si512(from.add(1)));
+                _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_permutex2var_epi32(low, even, high));
+            }
+        }
+        for (to, [first, _]) in ends.iter_mut().zip(rest) {
+            *to = *first;
+        }
+    }
+
     #[inline(always)]
     fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x16 {
         let Some(codes) = codes.first_chunk::<16>() else { return F32x16::splat(0.0) };
@@ -163,6 +182,11 @@ impl Instructions for Avx512Vnni {
     #[inline(always)]
     fn stream(from: &[u8], to: &mut [Line], fence: &Fence) {
         Avx512::stream(from, to, fence);
+    }
+
+    #[inline(always)]
+    fn first_of_each(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
+        Avx512::first_of_each(pairs, to);
     }
 
     #[inline(always)]
