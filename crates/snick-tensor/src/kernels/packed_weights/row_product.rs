@@ -2,7 +2,7 @@
 
 use super::decoding::{Decoding, signed};
 use crate::kernels::gemm::{panel_columns, sum_of_lanes};
-use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised};
+use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, prefetch};
 
 /// The products of one row with some rows of weights, to the last bit those of unpacked weights.
 pub(super) struct RowProduct<'a> {
@@ -80,6 +80,7 @@ impl RowProduct<'_> {
                 let scaled = codes.scaled(zero, scale);
                 let bytes = bytes.chunks_exact(2 * lanes / C::PER_BYTE);
                 for (x, bytes) in x.chunks_exact(2 * lanes).zip(bytes) {
+                    prefetch(bytes.as_ptr().wrapping_add(AHEAD));
                     let [low, high] = codes.floats::<I>(&scaled, bytes);
                     sums[0] = I::F32::load(x).multiply_add(low, sums[0]);
                     sums[1] = I::F32::load(&x[lanes..]).multiply_add(high, sums[1]);
@@ -89,6 +90,9 @@ impl RowProduct<'_> {
         }
     }
 }
+
+/// So many bytes before they are multiplied, codes are fetched into the cache.
+const AHEAD: usize = 1 << 13;
 
 /// How two vectors of codes become floats.
 trait Codes {
