@@ -60,9 +60,12 @@ pub(crate) trait Instructions {
     /// If the sizes differ.
     fn stream(from: &[u8], to: &mut [Line], fence: &Fence);
 
-    /// The elements of a table that the first codes name, as many as a vector has lanes: of each code the low four bits.
-    /// Zeros if there are fewer codes.
-    fn look_up(table: &[f32; 16], codes: &[u8]) -> Self::F32;
+    /// The elements of a table that the first codes name, as many as a vector has lanes: four bits of each code, from bit
+    /// `SHIFT` on. Zeros if there are fewer codes.
+    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32;
+
+    /// The first bytes as integers, as many as a vector has lanes. Zeros if there are fewer.
+    fn integers<const SIGNED: bool>(bytes: &[u8]) -> Self::F32;
 
     /// The first of each pair.
     #[inline(always)]
@@ -235,9 +238,15 @@ impl Instructions for Base {
     }
 
     #[inline(always)]
-    fn look_up(table: &[f32; 16], codes: &[u8]) -> Self::F32 {
+    fn integers<const SIGNED: bool>(bytes: &[u8]) -> Self::F32 {
+        let integer = |byte: u8| if SIGNED { f32::from(byte.cast_signed()) } else { f32::from(byte) };
+        Plain(bytes.first_chunk::<4>().map_or([0.0; 4], |bytes| bytes.map(integer)))
+    }
+
+    #[inline(always)]
+    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32 {
         let codes = codes.first_chunk::<4>();
-        Plain(codes.map_or([0.0; 4], |codes| codes.map(|code| table[usize::from(code & 15)])))
+        Plain(codes.map_or([0.0; 4], |codes| codes.map(|code| table[usize::from(code >> SHIFT & 15)])))
     }
 }
 
@@ -377,36 +386,51 @@ mod tests {
         }
     }
 
-    struct LookUp<'a>(&'a [f32; 16], &'a [u8], &'a mut [f32]);
+    struct OfBytes<'a>(&'a [f32; 16], &'a [u8], &'a mut [[f32; 256]; 4]);
 
-    impl Vectorised for LookUp<'_> {
+    impl Vectorised for OfBytes<'_> {
         type Output = ();
 
         #[inline(always)]
         fn run<I: Instructions>(self) {
-            let lanes = I::F32::LANES;
-            for (codes, out) in self.1.chunks(lanes).zip(self.2.chunks_mut(lanes)) {
-                I::look_up(self.0, codes).store(out);
+            let Self(table, bytes, out) = self;
+            for (i, bytes) in bytes.chunks_exact(I::F32::LANES).enumerate() {
+                let floats = [
+                    I::look_up::<0>(table, bytes),
+                    I::look_up::<4>(table, bytes),
+                    I::integers::<false>(bytes),
+                    I::integers::<true>(bytes),
+                ];
+                for (out, floats) in out.iter_mut().zip(floats) {
+                    floats.store(&mut out[i * I::F32::LANES..]);
+                }
             }
         }
     }
 
     #[test]
-    fn codes_are_looked_up_by_their_low_bits() {
+    fn bytes_become_what_four_of_their_bits_name_or_integers() {
         let table: [f32; 16] = std::array::from_fn(|i| i as f32 * 1.5 - 7.0);
-        let codes: Vec<u8> = (0..=255).collect();
-        let expected: Vec<f32> = codes.iter().map(|code| table[usize::from(code & 15)]).collect();
-        for isa in [Isa::Base, Isa::best()] {
-            let mut out = vec![f32::NAN; 256];
-            on(isa, LookUp(&table, &codes, &mut out));
-            assert_eq!(out, expected, "{isa:?}");
-        }
+        let bytes: Vec<u8> = (0..=255).collect();
+        let floats = |float: &dyn Fn(u8) -> f32| bytes.iter().map(|&byte| float(byte)).collect();
+        let expected: [Vec<f32>; 4] = [
+            floats(&|byte| table[usize::from(byte & 15)]),
+            floats(&|byte| table[usize::from(byte >> 4)]),
+            floats(&f32::from),
+            floats(&|byte| f32::from(byte.cast_signed())),
+        ];
+        let mut isas = vec![Isa::Base, Isa::best()];
+        // Every machine with AVX-512 has AVX2.
         #[cfg(target_arch = "x86_64")]
-        if Isa::best() != Isa::Base {
-            let mut out = vec![f32::NAN; 256];
-            // SAFETY: every machine with AVX-512 has AVX2, and `Isa::best` has found one of them, and FMA.
-            unsafe { x86::avx2(LookUp(&table, &codes, &mut out)) };
-            assert_eq!(out, expected);
+        if Isa::best() == Isa::Avx512 {
+            isas.push(Isa::Avx2);
+        }
+        for isa in isas {
+            let mut out = [const { [f32::NAN; 256] }; 4];
+            on(isa, OfBytes(&table, &bytes, &mut out));
+            for (out, expected) in out.iter().zip(&expected) {
+                assert_eq!(out[..], expected[..], "{isa:?}");
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! One row times packed weights: each code becomes a float where it is multiplied, and is never stored.
 
-use super::decoding::{Decoding, signed};
+use super::decoding::Decoding;
 use crate::kernels::gemm::{panel_columns, sum_of_lanes};
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, prefetch};
 
@@ -39,11 +39,11 @@ impl Vectorised for RowProduct<'_> {
             }
             Decoding::Unsigned => {
                 let x = self.x;
-                self.rows::<I, _>(&Bytes(f32::from), x);
+                self.rows::<I, _>(&Bytes::<false>, x);
             }
             Decoding::Signed => {
                 let x = self.x;
-                self.rows::<I, _>(&Bytes(signed), x);
+                self.rows::<I, _>(&Bytes::<true>, x);
             }
             // Does not fit.
             Decoding::Bytes(_) => {}
@@ -77,7 +77,7 @@ impl RowProduct<'_> {
             let bytes = row.chunks_exact(group / C::PER_BYTE);
             let groups = x.chunks_exact(group).zip(bytes).zip(zeros.iter().zip(scales));
             for ((x, bytes), (&zero, &scale)) in groups {
-                let scaled = codes.scaled(zero, scale);
+                let scaled = codes.scaled::<I>(zero, scale);
                 let bytes = bytes.chunks_exact(2 * lanes / C::PER_BYTE);
                 for (x, bytes) in x.chunks_exact(2 * lanes).zip(bytes) {
                     prefetch(bytes.as_ptr().wrapping_add(AHEAD));
@@ -101,7 +101,7 @@ trait Codes {
     /// What is computed once a group.
     type Scaled;
 
-    fn scaled(&self, zero: f32, scale: f32) -> Self::Scaled;
+    fn scaled<I: Instructions>(&self, zero: f32, scale: f32) -> Self::Scaled;
 
     /// The floats of as many codes as two vectors have lanes.
     fn floats<I: Instructions>(&self, scaled: &Self::Scaled, bytes: &[u8]) -> [I::F32; 2];
@@ -109,6 +109,13 @@ trait Codes {
     /// The sum of two vectors of sums, each element with that one vector further, in the order of the codes. Zeros are
     /// behind the lanes.
     fn lanes<I: Instructions>(sums: [I::F32; 2]) -> [f32; 16];
+}
+
+/// Codes without their zero, times their scale.
+#[inline(always)]
+fn scaled<I: Instructions>(codes: I::F32, zero: f32, scale: f32) -> I::F32 {
+    // To add -0 changes no product.
+    codes.plus(I::F32::splat(-zero)).multiply_add(I::F32::splat(scale), I::F32::splat(-0.0))
 }
 
 /// Codes of 4 bits: first those at even places, then the others.
@@ -119,17 +126,17 @@ impl Codes for Nibbles<'_> {
     type Scaled = [f32; 16];
 
     #[inline(always)]
-    fn scaled(&self, zero: f32, scale: f32) -> [f32; 16] {
-        self.0.map(|x| (x - zero) * scale)
+    fn scaled<I: Instructions>(&self, zero: f32, scale: f32) -> [f32; 16] {
+        let (mut all, lanes) = ([0.0; 16], I::F32::LANES);
+        for (x, to) in self.0.chunks_exact(lanes).zip(all.chunks_exact_mut(lanes)) {
+            scaled::<I>(I::F32::load(x), zero, scale).store(to);
+        }
+        all
     }
 
     #[inline(always)]
     fn floats<I: Instructions>(&self, scaled: &[f32; 16], bytes: &[u8]) -> [I::F32; 2] {
-        let mut high = [0; 16];
-        for (high, &byte) in high.iter_mut().zip(bytes) {
-            *high = byte >> 4;
-        }
-        [I::look_up(scaled, bytes), I::look_up(scaled, &high)]
+        [I::look_up::<0>(scaled, bytes), I::look_up::<4>(scaled, bytes)]
     }
 
     #[inline(always)]
@@ -149,24 +156,24 @@ impl Codes for Nibbles<'_> {
 }
 
 /// Codes of 8 bits that are integers.
-struct Bytes<F>(F);
+struct Bytes<const SIGNED: bool>;
 
-impl<F: Fn(u8) -> f32> Codes for Bytes<F> {
+impl<const SIGNED: bool> Codes for Bytes<SIGNED> {
     const PER_BYTE: usize = 1;
     type Scaled = [f32; 2];
 
     #[inline(always)]
-    fn scaled(&self, zero: f32, scale: f32) -> [f32; 2] {
+    fn scaled<I: Instructions>(&self, zero: f32, scale: f32) -> [f32; 2] {
         [zero, scale]
     }
 
     #[inline(always)]
     fn floats<I: Instructions>(&self, &[zero, scale]: &[f32; 2], bytes: &[u8]) -> [I::F32; 2] {
-        let mut floats = [0.0; 32];
-        for (float, &byte) in floats.iter_mut().zip(bytes) {
-            *float = ((self.0)(byte) - zero) * scale;
-        }
-        [I::F32::load(&floats), I::F32::load(&floats[I::F32::LANES..])]
+        let (low, high) = bytes.split_at(I::F32::LANES);
+        [
+            scaled::<I>(I::integers::<SIGNED>(low), zero, scale),
+            scaled::<I>(I::integers::<SIGNED>(high), zero, scale),
+        ]
     }
 
     #[inline(always)]

@@ -108,11 +108,23 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+    fn integers<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
+        let Some(bytes) = bytes.first_chunk::<16>() else { return F32x16::splat(0.0) };
+        // SAFETY: as for `F32x16::splat`; what is read lies in the chunk, and needs no alignment.
+        unsafe {
+            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+            let integers = if SIGNED { _mm512_cvtepi8_epi32(bytes) } else { _mm512_cvtepu8_epi32(bytes) };
+            F32x16(_mm512_cvtepi32_ps(integers))
+        }
+    }
+
+    #[inline(always)]
+    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
         let Some(codes) = codes.first_chunk::<16>() else { return F32x16::splat(0.0) };
         // SAFETY: as for `F32x16::splat`; what is read lies in the chunk and in the table, and needs no alignment.
         unsafe {
-            let codes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
+            let bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
+            let codes = _mm512_srli_epi32::<SHIFT>(bytes);
             F32x16(_mm512_permutexvar_ps(codes, _mm512_loadu_ps(table.as_ptr())))
         }
     }
@@ -190,8 +202,13 @@ impl Instructions for Avx512Vnni {
     }
 
     #[inline(always)]
-    fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x16 {
-        Avx512::look_up(table, codes)
+    fn integers<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
+        Avx512::integers::<SIGNED>(bytes)
+    }
+
+    #[inline(always)]
+    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+        Avx512::look_up::<SHIFT>(table, codes)
     }
 }
 
@@ -218,12 +235,24 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn look_up(table: &[f32; 16], codes: &[u8]) -> F32x8 {
+    fn integers<const SIGNED: bool>(bytes: &[u8]) -> F32x8 {
+        let Some(bytes) = bytes.first_chunk::<8>() else { return F32x8::splat(0.0) };
+        // SAFETY: as for `F32x8::splat`; what is read lies in the chunk, and needs no alignment.
+        unsafe {
+            let bytes = _mm_loadl_epi64(bytes.as_ptr().cast());
+            let integers = if SIGNED { _mm256_cvtepi8_epi32(bytes) } else { _mm256_cvtepu8_epi32(bytes) };
+            F32x8(_mm256_cvtepi32_ps(integers))
+        }
+    }
+
+    #[inline(always)]
+    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x8 {
         let Some(codes) = codes.first_chunk::<8>() else { return F32x8::splat(0.0) };
         let (low, high) = (F32x8::load(&table[..8]), F32x8::load(&table[8..]));
         // SAFETY: as for `F32x8::splat`; what is read lies in the chunk, and needs no alignment.
         unsafe {
-            let codes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(codes.as_ptr().cast()));
+            let bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(codes.as_ptr().cast()));
+            let codes = _mm256_srl_epi32(bytes, _mm_cvtsi32_si128(SHIFT as i32));
             let [low, high] = [low, high].map(|half| _mm256_permutevar8x32_ps(half.0, codes));
             // The fourth bit of a code, as the sign, selects the half.
             let is_high = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(codes));
