@@ -49,7 +49,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         len: usize,
         is_backward: bool,
         from: &impl Elements<N>,
-        ahead: &mut Ahead<N>,
+        ahead: &mut RowsAhead<N>,
     ) {
         let begun = self.begun().min(len);
         let count = (len - begun) / Self::PER_BLOCK;
@@ -125,7 +125,7 @@ impl<'a, const N: usize> Stream<'a, N> {
 
     /// Copies contiguous elements, whole lines directly to the result, and fetches as many of those `ahead`.
     #[inline(always)]
-    pub fn copy<I: Instructions>(&mut self, from: &[[u8; N]], ahead: &mut Ahead<N>) {
+    pub fn copy<I: Instructions>(&mut self, from: &[[u8; N]], ahead: &mut RowsAhead<N>) {
         let (begun, from) = from.split_at(self.begun().min(from.len()));
         let (lines, rest) = from.split_at(from.len() - from.len() % Self::PER_LINE);
         ahead.fetch(begun.len() + rest.len());
@@ -179,7 +179,7 @@ pub(crate) trait Elements<const N: usize> {
 const AHEAD: usize = 1 << 14;
 
 /// What is copied later, in order: rows of one length.
-pub(crate) struct Ahead<'a, const N: usize> {
+pub(crate) struct RowsAhead<'a, const N: usize> {
     source: &'a [[u8; N]],
     /// Where the rows start.
     rows: Offsets<'a>,
@@ -192,15 +192,18 @@ pub(crate) struct Ahead<'a, const N: usize> {
     left: usize,
 }
 
-impl<'a, const N: usize> Ahead<'a, N> {
-    /// What is copied some time after the start of the first of some rows of `len` elements, each `step` apart.
+impl<'a, const N: usize> RowsAhead<'a, N> {
+    /// What is copied some time after the start of the first of some rows of `len` elements, each `step` apart. Nothing if
+    /// several are in each line, but not most of it: the processor foresees these lines, and each yields little.
     #[inline(always)]
     pub fn new(source: &'a [[u8; N]], mut rows: Offsets<'a>, len: usize, step: usize) -> Self {
+        let step = if (3..size_of::<Line>() / N).contains(&step) { 0 } else { step };
         let width = (len * step).max(1);
         rows.skip_to(AHEAD / N / width);
         let within = AHEAD / N % width;
+        let within = within - within % step.max(1);
         let (at, left) = rows.next().map_or((0, 0), |at| (at + within, width - within));
-        Ahead { source, rows, step, width, at, left }
+        RowsAhead { source, rows, step, width, at, left }
     }
 
     /// Fetches the next `count` elements.
@@ -209,8 +212,9 @@ impl<'a, const N: usize> Ahead<'a, N> {
         let mut count = count * self.step;
         while count > 0 && self.left > 0 {
             let some = count.min(self.left);
-            for line in (self.at..self.at + some).step_by(size_of::<Line>() / N) {
-                prefetch(self.source.as_ptr().wrapping_add(line));
+            // Far apart, each element has a line of its own; those between are not read.
+            for at in (self.at..self.at + some).step_by((size_of::<Line>() / N).max(self.step)) {
+                prefetch(self.source.as_ptr().wrapping_add(at));
             }
             count -= some;
             (self.at, self.left) = match self.left - some {
@@ -248,7 +252,7 @@ mod tests {
             let mut stream = Stream::new(to);
             for len in [1, 3, 0, 200, 2000, 64, 5, 1024, 17].into_iter().cycle() {
                 let (row, rest) = from.split_at(len.min(from.len()));
-                let ahead = &mut Ahead::new(row, Offsets::new(&[], &[], 0), row.len(), 1);
+                let ahead = &mut RowsAhead::new(row, Offsets::new(&[], &[], 0), row.len(), 1);
                 match len % 3 {
                     0 => stream.copy::<I>(row, ahead),
                     rest => stream.write::<I>(row.len(), rest == 1, &row, ahead),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crate::kernels::sharing;
-use crate::kernels::streaming::{Ahead, Elements, LARGE, Stream};
+use crate::kernels::streaming::{Elements, LARGE, RowsAhead, Stream};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::{Layout, Offsets};
 use crate::{ElementType, Tensor, packing};
@@ -182,7 +182,7 @@ fn copy_rows<I: Instructions, const N: usize>(
     }
     let mut stream = Stream::new(packed);
     let lowest = walk.start.wrapping_add_signed(step.min(0) * (inner - 1) as isize);
-    let mut ahead = Ahead::new(source, rows(lowest), inner, step.unsigned_abs());
+    let mut ahead = RowsAhead::new(source, rows(lowest), inner, step.unsigned_abs());
     for start in rows(walk.start) {
         match step {
             1 => stream.copy::<I>(&source[start..start + inner], &mut ahead),

@@ -42,7 +42,7 @@ impl Decoding {
 
 /// A byte as an integer with a sign.
 #[inline(always)]
-pub(super) fn signed(byte: u8) -> f32 {
+fn signed(byte: u8) -> f32 {
     f32::from(byte.cast_signed())
 }
 
