@@ -195,7 +195,8 @@ pub(crate) struct RowsAhead<'a, const N: usize> {
 impl<'a, const N: usize> RowsAhead<'a, N> {
     /// What is copied some time after the start of the first of some rows of `len` elements, each `step` apart. Nothing if
     /// several are in each line, but not most of it: the processor foresees these lines, and each yields little.
-    #[inline(always)]
+    // Called once a copy: compiled once, not into every kernel.
+    #[inline(never)]
     pub fn new(source: &'a [[u8; N]], mut rows: Offsets<'a>, len: usize, step: usize) -> Self {
         let step = if (3..size_of::<Line>() / N).contains(&step) { 0 } else { step };
         let width = (len * step).max(1);
