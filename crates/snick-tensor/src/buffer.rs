@@ -277,8 +277,8 @@ impl<T: Pod> Buffer<T> {
     }
 
     fn of_heap(len: usize) -> Self {
-        let words = vec![0; len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>())];
-        Buffer { words: Memory::Heap(words), len, counted: 0, home: None, elements: PhantomData }
+        let words = len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>());
+        Buffer { words: Memory::zeroed_or_abort(words), len, counted: 0, home: None, elements: PhantomData }
     }
 
     /// The bytes of the elements.

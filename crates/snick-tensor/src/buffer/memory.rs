@@ -1,17 +1,22 @@
 //! Where the words of a buffer lie.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use bytemuck::allocation::try_zeroed_vec;
 
 /// Zeroed words, on the heap or, if they are many, in pages of their own.
 ///
 /// Pages of their own are huge ones where the system has them: a model that works through hundreds of megabytes spends a
-/// tenth of its time on finding pages of 4 KiB, and the system as much on clearing them one by one. They also begin with
-/// a cache line, which memory of the heap does not.
+/// tenth of its time on finding pages of 4 KiB, and the system as much on clearing them one by one.
+///
+/// Both begin with a cache line: vectors as long as one then never lie in two.
 #[derive(Debug)]
 pub(super) enum Memory {
-    Heap(Vec<u64>),
+    Heap {
+        /// More than are used.
+        words: Vec<u64>,
+        used: Range<usize>,
+    },
     #[cfg(target_os = "linux")]
     Pages(memmap2::MmapMut),
 }
@@ -19,6 +24,9 @@ pub(super) enum Memory {
 /// Memory of so many bytes gets pages of its own.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 1 << 20;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 impl Memory {
     /// Memory of `words` zeros; an error if the system has none.
@@ -30,13 +38,25 @@ impl Memory {
             let _ = pages.advise(memmap2::Advice::HugePage);
             return Ok(Self::Pages(pages));
         }
-        try_zeroed_vec(words).map(Self::Heap)
+        let all = words.checked_add(LINE / size_of::<u64>()).ok_or(())?;
+        try_zeroed_vec(all).map(|all| Self::of_heap(all, words))
+    }
+
+    /// `words` of memory of the heap, which has as many as are in a line beyond them.
+    fn of_heap(all: Vec<u64>, words: usize) -> Self {
+        let first = all.as_ptr().align_offset(LINE).min(all.len() - words);
+        Self::Heap { words: all, used: first..first + words }
+    }
+
+    /// As [`Memory::zeroed`]; aborts if the system has none.
+    pub fn zeroed_or_abort(words: usize) -> Self {
+        Self::of_heap(vec![0; words.saturating_add(LINE / size_of::<u64>())], words)
     }
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Self::Heap(Vec::new())
+        Self::Heap { words: Vec::new(), used: 0..0 }
     }
 }
 
@@ -47,7 +67,7 @@ impl Deref for Memory {
     #[inline(never)]
     fn deref(&self) -> &[u64] {
         match self {
-            Self::Heap(words) => words,
+            Self::Heap { words, used } => &words[used.clone()],
             #[cfg(target_os = "linux")]
             Self::Pages(pages) => bytemuck::cast_slice(pages),
         }
@@ -58,7 +78,7 @@ impl DerefMut for Memory {
     #[inline(never)]
     fn deref_mut(&mut self) -> &mut [u64] {
         match self {
-            Self::Heap(words) => words,
+            Self::Heap { words, used } => &mut words[used.clone()],
             #[cfg(target_os = "linux")]
             Self::Pages(pages) => bytemuck::cast_slice_mut(pages),
         }
@@ -74,6 +94,7 @@ mod tests {
         for words in [0, 1, 1000, 1 << 17, (1 << 18) + 3] {
             let mut memory = Memory::zeroed(words).unwrap();
             assert_eq!(memory.len(), words);
+            assert_eq!(memory.as_ptr().align_offset(LINE), 0);
             assert!(memory.iter().all(|&word| word == 0));
             memory.fill(7);
             assert!(memory.iter().all(|&word| word == 7));

@@ -2,7 +2,6 @@
 
 mod depthwise;
 mod images;
-mod placement;
 mod planes;
 mod quantized;
 mod quantized_depthwise;
@@ -72,9 +71,10 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     let grid = Grid { axes, out };
     with_real!(input.element_type(), T => {
         let mut x = Strided::<T>::new(&input);
-        // Planes that are the image itself need packed channels.
+        // An image that is read where it lies needs packed channels.
         let packed;
-        if grid.is_whole() && grid.windows() > FEW_WINDOWS && !Channels::of(&x, places).are_packed(&grid.axes) {
+        let is_read_in_place = grid.is_whole() || Regions::new(grid).is_some();
+        if is_read_in_place && grid.windows() > FEW_WINDOWS && !Channels::of(&x, places).are_packed(&grid.axes) {
             packed = input.contiguous();
             x = Strided::new(&packed);
         }
@@ -186,7 +186,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let filters = self.packed()?;
         let result = self.groups() * self.outputs() * self.grid.windows();
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
-            regions.convolve(images.image(n), &filters, out)?;
+            regions.convolve(images.image(n), &filters, out);
         }
         Ok(true)
     }
@@ -194,16 +194,14 @@ impl<'a, T: Gemm> Slide<'a, T> {
     /// The convolution of an image that is split into planes.
     fn planes(&mut self, planes: &Planes<T>, out: &mut [T]) -> Result<(), TensorError> {
         let filters = self.packed()?;
-        let (isa, windows) = (Isa::best(), self.grid.windows());
-        let result = out.len() / self.groups();
+        let (isa, result) = (Isa::best(), out.len() / self.groups());
         let group = |(g, (left, out)): (usize, (&PackedLhs<T>, &mut [T]))| {
             let channels = g * self.depth()..(g + 1) * self.depth();
             let mut starts = planes.starts(channels);
             if let Some(order) = &self.order {
                 starts = order.iter().map(|&k| starts[k]).collect();
             }
-            let right = PackedRhs::of_runs(isa, planes.data(), starts, planes.of.positions);
-            planes.placement().product(left, &right, out, windows);
+            gemm(left, &PackedRhs::of_lines(isa, planes.data(), starts, planes.of.windows()), out);
         };
         let groups = filters.iter().zip(out.chunks_exact_mut(result)).enumerate();
         if sharing::is_shared() && filters.len() > 1 {

@@ -10,9 +10,9 @@ mod narrow;
 mod right;
 mod tile;
 
-pub(crate) use left::PackedLhs;
+pub(crate) use left::{PackedLhs, part_of_terms};
 pub(crate) use narrow::{narrow, sum_of_lanes};
-pub(crate) use right::PackedRhs;
+pub(crate) use right::{Lines, PackedRhs};
 
 use std::marker::PhantomData;
 
@@ -162,12 +162,8 @@ pub(crate) fn product_of_tiles<T: Factor, P: PlaceTile<T>>(
     }
     let size = rows.saturating_mul(right.columns()).saturating_mul(left.depth());
     let tiles = left.rows().div_ceil(rows);
-    // What is packed is often larger than the caches: it is read once for all tiles of a part.
-    let at_once = match right.is_packed() {
-        true => sharing::part(tiles, SHARED / size.max(1)),
-        false if sharing::is_shared() => (SHARED / size.max(1)).max(1),
-        false => tiles,
-    };
+    // All tiles of a part share what is read from beyond the caches, and the copies of panels.
+    let at_once = sharing::part(tiles, SHARED / size.max(1));
     let some = |(i, out): (usize, &mut [P::Out])| {
         T::on(isa, tile::Tiles { left, right, first: i * at_once * rows, out, row_len, place });
     };

@@ -7,11 +7,10 @@
 use std::ops::Range;
 
 use super::images::Channels;
-use super::placement::Placement;
 use crate::TensorError;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::copy_run;
-use crate::kernels::gemm::{Factor, Gemm};
+use crate::kernels::gemm::{Factor, Gemm, Lines};
 use crate::kernels::sharing;
 use crate::kernels::window::WindowAxis;
 
@@ -208,6 +207,17 @@ impl Cuts {
         starts
     }
 
+    /// Where the windows lie, from what an element of a filter reads for the first one on.
+    pub fn windows(&self) -> Lines {
+        let [_, h, w] = &self.cuts;
+        let [depth, rows, columns] = self.out;
+        if columns == w.len && (rows == h.len || depth == 1) {
+            return Lines::one(depth * rows * columns);
+        }
+        let starts = (0..depth * rows).map(|i| (i / rows * h.len + i % rows) * w.len).collect();
+        Lines { len: columns, starts }
+    }
+
     /// Writes the values of all positions to their windows.
     pub fn place<T: Copy>(&self, windows: &mut [T], values: &[T]) {
         let [_, h, w] = &self.cuts;
@@ -277,13 +287,6 @@ impl<'a, T: Factor> Planes<'a, T> {
             starts.extend(taps.iter().map(|tap| first + tap));
         }
         starts
-    }
-
-    /// Where the windows of the positions lie.
-    pub fn placement(&self) -> Placement {
-        let [_, h, w] = &self.of.cuts;
-        let [_, rows, columns] = self.of.out;
-        Placement { line: w.len, lines: h.len, rows, columns, row: columns, first: 0 }
     }
 }
 

@@ -1,13 +1,12 @@
 //! Convolutions of levels with integer filters: sums of products of bytes, which are exact.
 
 use super::images::Channels;
-use super::placement::Placement;
 use super::planes::{Cuts, Grid, Planes};
 use super::quantized_depthwise::Depthwise;
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{
-    MOST_COLUMNS, Matrix, PackedLhs, PackedRhs, PlaceTile, TileAt, product_of_tiles, write_row,
+    MOST_COLUMNS, Matrix, PackedLhs, PackedRhs, PlaceTile, TileAt, part_of_terms, product_of_tiles, write_row,
 };
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::vectors::{Isa, Quad, has_byte_products};
@@ -50,7 +49,7 @@ pub struct QuantizedConvolution {
 
 enum Filters {
     /// The rows of a product.
-    Dense(PackedLhs<Quad>, Rescaling),
+    Dense(PackedLhs<Quad>, Box<Rescaling>),
     Depthwise(Depthwise),
 }
 
@@ -143,7 +142,7 @@ impl QuantizedConvolution {
             }
             false => {
                 let rescaling = Rescaling::new(&codes, scales, taps, input.uniform()?, after)?;
-                Filters::Dense(dense(&codes, outputs, depth, taps), rescaling)
+                Filters::Dense(dense(&codes, outputs, depth, taps), Box::new(rescaling))
             }
         };
         let input = [channels.div_ceil(CHANNELS), spatial[0], spatial[1]];
@@ -196,10 +195,8 @@ impl QuantizedConvolution {
                 // All input channels have one range, and the same padding.
                 let planes = Planes::new(&self.cuts, image, self.padding(0))?;
                 let starts = planes.starts(0..image.count);
-                let right = &PackedRhs::of_runs(left.isa(), planes.data(), starts, self.cuts.positions);
-                let is_direct = right.columns() == windows;
-                let place = ToLevels { rescaling, right, placement: planes.placement(), is_direct };
-                product_of_tiles(left, right, out, windows, &place);
+                let right = &PackedRhs::of_lines(left.isa(), planes.data(), starts, self.cuts.windows());
+                product_of_tiles(left, right, out, windows, &ToLevels { rescaling, right });
                 Ok(())
             }
         }
@@ -289,9 +286,6 @@ const DOUBT: f32 = 0.5;
 /// The same for the level of a result, of which up to 255 are rounded.
 const LEVEL_DOUBT: f32 = 5e-5;
 
-/// The number of terms after which [`PackedLhs`] begins a new sum, if there is one tap.
-const PARTIAL: usize = 1024;
-
 impl Rescaling {
     fn new(codes: &[i8], scales: Vec<f32>, taps: usize, input: Rule<f32>, after: AfterSums) -> Option<Self> {
         let outputs = scales.len();
@@ -327,7 +321,7 @@ impl Rescaling {
         let length = self.codes.len() / self.scales.len();
         let filter = &self.codes[row * length..][..length];
         let (groups, scale, input) = (length / self.taps, self.scales[row], self.input);
-        let partial = if self.taps == 1 { PARTIAL / CHANNELS } else { usize::MAX };
+        let partial = if self.taps == 1 { part_of_terms(groups * CHANNELS) / CHANNELS } else { usize::MAX };
         let (mut total, mut sum) = (0f32, 0f32);
         for (tap, filter) in filter.chunks_exact(groups).enumerate() {
             for (group, codes) in filter.iter().enumerate() {
@@ -350,9 +344,6 @@ impl Rescaling {
 struct ToLevels<'a> {
     rescaling: &'a Rescaling,
     right: &'a PackedRhs<'a, Quad>,
-    placement: Placement,
-    /// Whether positions are windows one after the other.
-    is_direct: bool,
 }
 
 impl PlaceTile<Quad> for ToLevels<'_> {
@@ -371,11 +362,7 @@ impl PlaceTile<Quad> for ToLevels<'_> {
                     self.resolve(row + k, at.column, sums, &mut quads);
                 }
             }
-            let quads = quads.map(Quad);
-            match self.is_direct {
-                true => write_row(out, at.column, &quads[..at.width]),
-                false => self.placement.place(out, at.column, &quads[..at.width]),
-            }
+            write_row(out, at.column, &quads.map(Quad)[..at.width]);
         }
     }
 }

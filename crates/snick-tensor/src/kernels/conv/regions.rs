@@ -4,16 +4,11 @@
 use std::ops::Range;
 
 use super::images::Channels;
-use super::placement::Placement;
 use super::planes::Grid;
-use crate::TensorError;
-use crate::buffer::Buffer;
-use crate::kernels::gemm::{Gemm, PackedLhs, PackedRhs, panel_columns};
+use crate::kernels::broadcast::copy_run;
+use crate::kernels::gemm::{Gemm, Lines, PackedLhs, PackedRhs, panel_columns, product};
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::WindowAxis;
-
-/// Elements that may be read beyond the last one, so that a panel may start anywhere.
-const SLACK: usize = 32;
 
 /// Consecutive windows on one axis, and the elements of a filter that are inside of the image in all of them.
 struct Interval {
@@ -67,84 +62,56 @@ impl Regions {
         (some <= all - all / 4).then_some(Regions { grid, lines, columns })
     }
 
-    /// The convolution of one image with the filters of each group, whose columns are in the order of their elements,
-    /// all channels of one after the other.
+    /// The convolution of one image, whose channels are packed, with the filters of each group, whose columns are in the
+    /// order of their elements, all channels of one after the other.
     #[inline(never)]
-    pub fn convolve<T: Gemm>(
-        &self,
-        image: Channels<T>,
-        filters: &[PackedLhs<T>],
-        out: &mut [T],
-    ) -> Result<(), TensorError> {
-        let result = out.len() / filters.len();
-        for columns in &self.columns {
-            let planes = self.planes(image, columns)?;
-            for (g, (left, out)) in filters.iter().zip(out.chunks_exact_mut(result)).enumerate() {
-                let depth = image.count / filters.len();
-                for lines in &self.lines {
-                    self.region(left, &planes, g * depth..(g + 1) * depth, [lines, columns], out);
+    pub fn convolve<T: Gemm>(&self, image: Channels<T>, filters: &[PackedLhs<T>], out: &mut [T]) {
+        let (result, depth) = (out.len() / filters.len(), image.count / filters.len());
+        for (g, (left, out)) in filters.iter().zip(out.chunks_exact_mut(result)).enumerate() {
+            let image = image.part(g * depth..(g + 1) * depth);
+            for lines in &self.lines {
+                for columns in &self.columns {
+                    self.region(left, image, [lines, columns], out);
                 }
             }
         }
-        Ok(())
-    }
-
-    /// What each element of a filter reads in the columns of an interval: `[channel, tap, line, column]`.
-    fn planes<T: Gemm>(&self, image: Channels<T>, columns: &Interval) -> Result<Buffer<T>, TensorError> {
-        let [_, height, width] = &self.grid.axes;
-        let (len, taps) = (columns.windows.len(), columns.taps.clone());
-        let plane = height.size.checked_mul(len);
-        let all = plane.and_then(|plane| plane.checked_mul(taps.len())?.checked_mul(image.count));
-        let all = all.and_then(|all| all.checked_add(SLACK)).unwrap_or(usize::MAX);
-        let mut planes = Buffer::any(all)?;
-        let slack = planes.len() - SLACK;
-        planes[slack..].fill(T::default());
-        let mut rows = planes.chunks_exact_mut(len);
-        for channel in image.each() {
-            for tap in taps.clone() {
-                let first = width.inside(columns.windows.start, tap).unwrap_or(0);
-                for (y, row) in (0..height.size).zip(&mut rows) {
-                    channel.line(0, y).every(1, first).copy_to(row);
-                }
-            }
-        }
-        Ok(planes)
     }
 
     /// The windows of one region.
     fn region<T: Gemm>(
         &self,
         left: &PackedLhs<T>,
-        planes: &[T],
-        channels: Range<usize>,
+        image: Channels<T>,
         [lines, columns]: [&Interval; 2],
         out: &mut [T],
     ) {
         let [_, height, width] = &self.grid.axes;
-        let (windows, row_len, len) = (self.grid.windows(), self.grid.out[2], columns.windows.len());
         // Windows that only see the padding are zeros, too: a product without terms.
         let mut starts = Vec::new();
         for y in lines.taps.clone() {
             let line = height.inside(lines.windows.start, y).unwrap_or(0);
-            for x in 0..columns.taps.len() {
-                let start = |channel: usize| ((channel * columns.taps.len() + x) * height.size + line) * len;
-                starts.extend(channels.clone().map(start));
+            for x in columns.taps.clone() {
+                let column = width.inside(columns.windows.start, x).unwrap_or(0);
+                starts.extend(image.each().map(|channel| channel.first + line * width.size + column));
             }
         }
-        let right = PackedRhs::of_runs(Isa::best(), planes, starts, lines.windows.len() * len);
-        let placement = Placement {
-            line: len,
-            // Results behind the last line of the region are none.
-            lines: usize::MAX,
-            rows: lines.windows.len(),
-            columns: len,
-            row: row_len,
-            first: lines.windows.start * row_len + columns.windows.start,
-        };
+        let len = columns.windows.len();
+        let places = Lines { len, starts: (0..lines.windows.len()).map(|line| line * width.size).collect() };
+        let right = PackedRhs::of_lines(Isa::best(), image.data, starts, places);
         let left = left.of_columns(lines.taps.clone().map(|y| {
             let line = y * width.kernel;
-            (line + columns.taps.start) * channels.len()..(line + columns.taps.end) * channels.len()
+            (line + columns.taps.start) * image.count..(line + columns.taps.end) * image.count
         }));
-        placement.product(&left, &right, out, windows);
+        let row_len = self.grid.out[2];
+        let first_window = lines.windows.start * row_len + columns.windows.start;
+        product(&left, &right, out, self.grid.windows(), |image, _, first, values| {
+            let (mut at, end) = (first, right.columns().min(first + values.len()));
+            while at < end {
+                let piece = (len - at % len).min(end - at);
+                let to = &mut image[first_window + at / len * row_len + at % len..][..piece];
+                copy_run(to, &values[at - first..][..piece]);
+                at += piece;
+            }
+        });
     }
 }

@@ -75,25 +75,64 @@ pub(crate) struct PackedLhs<T> {
 struct Terms {
     /// The columns, some consecutive ones at a time.
     runs: Box<[Range<usize>]>,
+    /// The runs that are multiplied together.
+    spans: Box<[Span]>,
     /// Whether each run has a sum of its own; these are added.
     are_partial: bool,
 }
 
-impl Terms {
-    fn in_one_step(columns: usize) -> Self {
-        Terms { runs: std::iter::once(0..columns).collect(), are_partial: false }
-    }
+/// Some of the runs of a sum.
+#[derive(Clone)]
+pub(super) struct Span {
+    runs: Range<usize>,
+    /// The terms of these runs, counted from the first one of the sum.
+    pub terms: Range<usize>,
 }
 
-/// Long sums of floats are more precise in two steps, of so many terms each.
-const PARTIAL: usize = 1024;
+/// So many columns of a tile stay in the nearest cache. Long sums of floats are in parts of no more terms than that,
+/// which also is more precise.
+const LONGEST: usize = 512;
+
+/// The terms in each part of a sum of `terms`: a multiple of four, as bytes are multiplied.
+pub(crate) fn part_of_terms(terms: usize) -> usize {
+    terms.div_ceil(terms.div_ceil(LONGEST).max(1)).next_multiple_of(4)
+}
+
+/// Parts of consecutive columns.
+fn parts(columns: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let part = part_of_terms(columns.len()).max(1);
+    columns.clone().step_by(part).map(move |first| first..columns.end.min(first + part))
+}
+
+impl Terms {
+    fn new(runs: impl Iterator<Item = Range<usize>>, are_partial: bool) -> Self {
+        let runs: Box<[_]> = runs.collect();
+        let mut spans = vec![Span { runs: 0..0, terms: 0..0 }];
+        for (i, run) in runs.iter().enumerate() {
+            match spans.last_mut() {
+                Some(last) if last.terms.len() + run.len() <= LONGEST => {
+                    last.runs.end = i + 1;
+                    last.terms.end += run.len();
+                }
+                last => {
+                    let first = last.map_or(0, |last| last.terms.end);
+                    spans.push(Span { runs: i..i + 1, terms: first..first + run.len() });
+                }
+            }
+        }
+        Terms { runs, spans: spans.into(), are_partial }
+    }
+
+    fn in_one_step(columns: usize) -> Self {
+        Self::new(parts(0..columns), false)
+    }
+}
 
 impl<T: Factor> PackedLhs<T> {
     /// Packs a matrix for an instruction set.
     pub fn pack(isa: Isa, matrix: &Matrix<T>) -> Self {
         let columns = matrix.columns;
-        let runs = (0..columns).step_by(PARTIAL).map(|first| first..columns.min(first + PARTIAL));
-        let terms = Terms { runs: runs.collect(), are_partial: true };
+        let terms = Terms::new(parts(0..columns), true);
         let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
         let tiles = matrix.rows.div_ceil(height);
         let mut data = Buffer::scratch(tiles * size);
@@ -128,7 +167,7 @@ impl<T: Factor> PackedLhs<T> {
 
     /// A matrix of some columns, without a copy, for sums in one step.
     pub fn of_columns(&self, runs: impl Iterator<Item = Range<usize>>) -> Self {
-        let terms = Terms { runs: runs.collect(), are_partial: false };
+        let terms = Terms::new(runs.flat_map(parts), false);
         PackedLhs { terms, data: self.data.clone(), ..*self }
     }
 
@@ -150,11 +189,21 @@ impl<T: Factor> PackedLhs<T> {
         self.terms.runs.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// The tile whose first row is `row`.
+    /// The terms of the sums, as many at a time as a tile in the nearest cache has.
+    pub(super) fn spans(&self) -> &[Span] {
+        &self.terms.spans
+    }
+
+    /// A span of the tile whose first row is `row`.
     #[inline(always)]
-    pub fn tile<const ROWS: usize>(&self, row: usize) -> Tile<'_, T, ROWS> {
+    pub(super) fn tile<const ROWS: usize>(&self, row: usize, span: &Span) -> Tile<'_, T, ROWS> {
         let columns = self.data[row * self.columns..][..ROWS * self.columns].as_chunks().0;
-        Tile { columns, runs: &self.terms.runs, has_partial_sums: self.terms.are_partial }
+        Tile {
+            columns,
+            runs: &self.terms.runs[span.runs.clone()],
+            is_begun: span.terms.start > 0,
+            has_partial_sums: self.terms.are_partial,
+        }
     }
 }
 
@@ -178,10 +227,21 @@ fn pack_tile<T: Factor>(tile: &mut [T], isa: Isa, matrix: &Matrix<T>, first: usi
 
 /// `ROWS` rows of a matrix, column-major.
 #[derive(Copy, Clone)]
-pub(crate) struct Tile<'a, T, const ROWS: usize> {
+pub(super) struct Tile<'a, T, const ROWS: usize> {
     pub columns: &'a [[T; ROWS]],
     /// The columns that are multiplied.
     pub runs: &'a [Range<usize>],
+    /// Whether they are not the first ones of their sums.
+    pub is_begun: bool,
     /// Whether the sum of each run is added to those of the others, instead of going on with it.
     pub has_partial_sums: bool,
+}
+
+impl<T, const ROWS: usize> Tile<'_, T, ROWS> {
+    /// Where the same columns of the next tile lie.
+    #[inline(always)]
+    pub fn after(&self) -> *const T {
+        let first = self.runs.first().map_or(0, |run| run.start);
+        self.columns.as_ptr().wrapping_add(self.columns.len() + first).cast()
+    }
 }

@@ -1,98 +1,134 @@
 //! The right matrix of a product, read in panels.
 
+use std::ops::Range;
+
 use super::left::turn;
 use super::{Factor, Matrix, panel_columns};
 use crate::buffer::Buffer;
-use crate::kernels::vectors::Isa;
+use crate::kernels::vectors::{Instructions, Isa, Vector};
 
-/// Columns in panels of a few vectors. A panel is read without a copy if each of its rows is contiguous, and packed
-/// otherwise; elements beyond the last column are computed, too, and discarded.
+/// Columns in panels of a few vectors. A matrix whose rows are runs of memory is left where it lies, and packed panel by
+/// panel while it is multiplied. Panels are whole: what is beyond the last column is computed, too, and discarded.
 pub(crate) struct PackedRhs<'a, T> {
-    data: &'a [T],
-    /// The start of each row.
-    starts: Vec<usize>,
     columns: usize,
+    /// Columns of a panel.
     width: usize,
-    /// Panels from this one on are in `packed`.
-    direct: usize,
-    packed: Buffer<T>,
+    elements: Elements<'a, T>,
 }
 
-/// One panel: its rows start at `starts` plus `shift`.
+enum Elements<'a, T> {
+    /// Each row begins at one of `starts`.
+    Runs { data: &'a [T], starts: Vec<usize>, lines: Lines },
+    /// Panel by panel, each row by row.
+    Packed(Buffer<T>),
+}
+
+/// Where the columns of each row lie, from its start on: in lines of equal length.
+pub(crate) struct Lines {
+    pub len: usize,
+    pub starts: Vec<usize>,
+}
+
+impl Lines {
+    /// One line.
+    pub fn one(len: usize) -> Self {
+        Lines { len, starts: vec![0] }
+    }
+
+    fn columns(&self) -> usize {
+        self.len * self.starts.len()
+    }
+
+    fn at(&self, column: usize) -> usize {
+        self.starts[column / self.len] + column % self.len
+    }
+
+    /// Pieces of some columns that lie in one line and are not longer than `most`: the first column, where it lies, and
+    /// their number.
+    fn pieces(&self, columns: Range<usize>, most: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+        let mut next = columns.start;
+        std::iter::from_fn(move || {
+            let column = next;
+            let len = (columns.end - column).min(self.len - column % self.len).min(most);
+            next += len;
+            (len > 0).then(|| (column, self.at(column), len))
+        })
+    }
+}
+
+/// Some rows of consecutive panels.
 #[derive(Copy, Clone)]
-pub(crate) enum Panel<'a, T> {
-    /// The matrix in place.
-    Direct { data: &'a [T], starts: &'a [usize], shift: usize },
-    /// Packed, row-major.
-    Packed(&'a [T]),
+pub(super) struct Panels<'a, T> {
+    data: &'a [T],
+    /// Elements from one panel to the next.
+    pub step: usize,
+    /// Elements of a panel.
+    len: usize,
+}
+
+impl<'a, T> Panels<'a, T> {
+    /// The rows of the `i`-th of them.
+    #[inline(always)]
+    pub fn panel(&self, i: usize) -> &'a [T] {
+        &self.data[i * self.step..][..self.len]
+    }
 }
 
 impl<'a, T: Factor> PackedRhs<'a, T> {
     /// Any matrix within its data.
     pub fn new(isa: Isa, matrix: &Matrix<'a, T>) -> Self {
-        let width = panel_columns::<T>(isa);
         if matrix.column_step == 1 {
             let starts = (0..matrix.rows).map(|row| matrix.at(row, 0)).collect();
-            return Self::of_runs(isa, matrix.data, starts, matrix.columns);
+            return Self::of_lines(isa, matrix.data, starts, Lines::one(matrix.columns));
         }
-        let panels = matrix.columns.div_ceil(width);
-        let mut packed = Buffer::scratch(panels * width * matrix.rows);
+        let (columns, width) = (matrix.columns, panel_columns::<T>(isa));
+        let mut packed = Buffer::scratch(columns.div_ceil(width) * width * matrix.rows);
         if matrix.rows > 0 {
             for (i, panel) in packed.chunks_exact_mut(width * matrix.rows).enumerate() {
-                let count = width.min(matrix.columns - i * width);
+                let count = width.min(columns - i * width);
                 if count < width {
                     panel.fill(T::default());
                 }
                 turn(panel, width, count, |c| (matrix.at(0, i * width + c), matrix.row_step), matrix.data);
             }
         }
-        PackedRhs { data: &[], starts: Vec::new(), columns: matrix.columns, width, direct: 0, packed }
+        PackedRhs { columns, width, elements: Elements::Packed(packed) }
     }
 
-    /// Rows of `columns` contiguous elements of `data` with any starts: rows may overlap.
-    pub fn of_runs(isa: Isa, data: &'a [T], starts: Vec<usize>, columns: usize) -> Self {
-        let width = panel_columns::<T>(isa);
-        let furthest = starts.iter().copied().max().unwrap_or(0);
-        // Whole panels, and a last one where there is memory to read beyond its columns.
-        let room = data.len().saturating_sub(furthest) / width;
-        let direct = room.min(columns.div_ceil(width));
-        let rest = direct * width..columns;
-        let mut packed = Buffer::scratch(rest.len().div_ceil(width) * width * starts.len());
-        if !rest.is_empty() && !starts.is_empty() {
-            for (i, panel) in packed.chunks_exact_mut(width * starts.len()).enumerate() {
-                let first = rest.start + i * width;
-                let len = width.min(columns - first);
-                for (row, start) in panel.chunks_exact_mut(width).zip(&starts) {
-                    row[..len].copy_from_slice(&data[start + first..][..len]);
-                    row[len..].fill(T::default());
-                }
-            }
-        }
-        PackedRhs { data, starts, columns, width, direct, packed }
+    /// A row for each of `starts`, which lies in `lines` of `data`: rows may overlap.
+    pub fn of_lines(isa: Isa, data: &'a [T], starts: Vec<usize>, lines: Lines) -> Self {
+        let (columns, width) = (lines.columns(), panel_columns::<T>(isa));
+        PackedRhs { columns, width, elements: Elements::Runs { data, starts, lines } }
     }
 
-    /// The same without borrowing: all panels are packed.
+    /// The same without borrowing.
     pub fn into_packed(self) -> PackedRhs<'static, T> {
-        let width = self.width;
-        let packed = if self.direct == 0 {
-            self.packed
-        } else {
-            let mut packed = Buffer::scratch(self.direct * width * self.starts.len() + self.packed.len());
-            let mut lines = packed.chunks_exact_mut(width);
-            for i in 0..self.direct {
-                for (start, line) in self.starts.iter().zip(&mut lines) {
-                    line.copy_from_slice(&self.data[start + i * width..][..width]);
+        let (columns, width) = (self.columns, self.width);
+        let packed = match self.elements {
+            Elements::Packed(packed) => packed,
+            Elements::Runs { data, starts, lines } => {
+                let size = width * starts.len();
+                let mut packed = Buffer::scratch(columns.div_ceil(width) * size);
+                for (i, panel) in packed.chunks_exact_mut(size.max(1)).enumerate() {
+                    let first = i * width;
+                    if columns - first < width {
+                        panel.fill(T::default());
+                    }
+                    for (start, row) in starts.iter().zip(panel.chunks_exact_mut(width)) {
+                        for (column, at, len) in lines.pieces(first..columns.min(first + width), width) {
+                            row[column - first..][..len].copy_from_slice(&data[start + at..][..len]);
+                        }
+                    }
                 }
+                packed
             }
-            lines.zip(self.packed.chunks_exact(width)).for_each(|(to, from)| to.copy_from_slice(from));
-            packed
         };
-        PackedRhs { data: &[], starts: Vec::new(), columns: self.columns, width, direct: 0, packed }
+        PackedRhs { columns, width, elements: Elements::Packed(packed) }
     }
 
-    /// Whether no panel is read where the matrix lies.
+    /// Whether all panels are packed.
     pub fn is_packed(&self) -> bool {
-        self.direct == 0
+        matches!(self.elements, Elements::Packed(_))
     }
 
     pub fn columns(&self) -> usize {
@@ -101,16 +137,62 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
 
     /// An element of a matrix of runs.
     pub fn at(&self, row: usize, column: usize) -> Option<T> {
-        self.data.get(self.starts.get(row)? + column).copied()
+        match &self.elements {
+            Elements::Runs { data, starts, lines } => data.get(starts.get(row)? + lines.at(column)).copied(),
+            Elements::Packed(_) => None,
+        }
     }
 
-    /// The panel of number `i`, for a product along `depth` rows.
-    #[inline(always)]
-    pub fn panel(&self, i: usize, depth: usize) -> Panel<'_, T> {
-        if i < self.direct {
-            return Panel::Direct { data: self.data, starts: &self.starts, shift: i * self.width };
+    /// The elements that `panels` need to pack so many panels of so many rows.
+    pub(super) fn room(&self, panels: usize, rows: usize) -> usize {
+        match self.elements {
+            Elements::Runs { .. } => panels * (self.width * rows + self.width),
+            Elements::Packed(_) => 0,
         }
-        let size = self.width * depth;
-        Panel::Packed(&self.packed[(i - self.direct) * size..][..size])
+    }
+
+    /// Rows `rows` of `depth` of some panels, which are packed into `room` unless they are. Rows far apart would drive each
+    /// other out of the cache while tile after tile reads them.
+    #[inline(always)]
+    pub(super) fn panels<'b, I: Instructions>(
+        &'b self,
+        panels: Range<usize>,
+        rows: Range<usize>,
+        depth: usize,
+        room: &'b mut [T],
+    ) -> Panels<'b, T> {
+        let (width, len) = (2 * T::Vector::<I>::LANES, self.width * rows.len());
+        debug_assert!(width == self.width, "panels for these instructions");
+        match &self.elements {
+            Elements::Packed(packed) => {
+                let (first, step) = (panels.start * depth + rows.start, width * depth);
+                Panels { data: &packed[first * width..], step, len }
+            }
+            Elements::Runs { data, starts, lines } => {
+                // A piece that is shorter than a vector is written with what follows, which the next one overwrites.
+                let step = len + width;
+                let lanes = T::Vector::<I>::LANES;
+                let pieces = panels.clone().enumerate().flat_map(|(i, panel)| {
+                    let first = panel * width;
+                    lines
+                        .pieces(first..self.columns.min(first + width), lanes)
+                        .map(move |(column, at, len)| (i * step + column - first, at, len))
+                });
+                let pieces: Vec<_> = pieces.collect();
+                let furthest = pieces.iter().map(|&(_, at, _)| at + lanes).max().unwrap_or(0);
+                for (row, start) in starts[rows].iter().enumerate() {
+                    if start + furthest <= data.len() {
+                        for &(to, at, _) in &pieces {
+                            T::Vector::<I>::load(&data[start + at..]).store(&mut room[to + row * width..]);
+                        }
+                    } else {
+                        for &(to, at, len) in &pieces {
+                            room[to + row * width..][..len].copy_from_slice(&data[start + at..][..len]);
+                        }
+                    }
+                }
+                Panels { data: room, step, len }
+            }
+        }
     }
 }

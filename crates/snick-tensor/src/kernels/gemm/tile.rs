@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::left::Tile;
-use super::right::Panel;
+use super::left::{Span, Tile};
 use super::{Factor, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, tile_rows};
+use crate::buffer::Buffer;
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, prefetch};
 
 /// A block of rows of a product.
@@ -36,91 +36,100 @@ impl<T: Factor, P: PlaceTile<T>> Vectorised for Tiles<'_, '_, T, P> {
 }
 
 impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
-    /// As many panels at a time as stay in the cache, tile by tile.
+    /// As many panels at a time as stay in the cache, and of these as many terms as a tile in the nearest cache has.
     #[inline(always)]
     fn walk<I: Instructions, const ROWS: usize>(self) {
         let width = 2 * T::Vector::<I>::LANES;
         debug_assert!(tile_rows(I::ISA) == ROWS && panel_columns::<T>(I::ISA) == width);
         let Self { left, right, first, out, row_len, place } = self;
-        let mut sums = [[T::default(); MOST_COLUMNS]; ROWS];
-        let panels = right.columns().div_ceil(width);
-        let at_once = (CACHED / (width * left.depth() * size_of::<T>()).max(1)).max(1);
+        let (spans, panels) = (left.spans(), right.columns().div_ceil(width));
+        let longest = spans.iter().map(|span| span.terms.len()).max().unwrap_or(0);
+        let at_once = (CACHED / (width * longest * size_of::<T>()).max(1)).clamp(1, panels);
+        let tile_len = ROWS / P::ROWS * row_len;
+        let tiles = out.len().div_ceil(tile_len);
+        let mut room = Buffer::scratch(right.room(at_once, longest));
+        // Sums that lack terms, of all tiles with the panels of a group.
+        let begun = if spans.len() > 1 { tiles * at_once * ROWS * MOST_COLUMNS } else { 0 };
+        let mut begun = Buffer::scratch(begun);
+        let begun = begun.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;
+        let mut whole = [[T::default(); MOST_COLUMNS]; ROWS];
         for group in (0..panels).step_by(at_once) {
             let group = group..panels.min(group + at_once);
-            let tiles = out.len().div_ceil(ROWS / P::ROWS * row_len);
-            for (i, out) in out.chunks_mut(ROWS / P::ROWS * row_len).enumerate() {
-                let row = first + i * ROWS;
-                let rows = ROWS.min(left.rows() - row);
-                let tile = left.tile::<ROWS>(row);
-                for p in group.clone() {
-                    let panel = right.panel(p, left.depth());
-                    let ahead = match panel {
-                        Panel::Packed(lines) if group.end < panels => {
-                            Ahead::part(lines, group.len(), i..tiles, left.depth())
+            for (s, span) in spans.iter().enumerate() {
+                let lines = right.panels::<I>(group.clone(), span.terms.clone(), left.depth(), &mut room);
+                let is_last = s + 1 == spans.len();
+                for (i, out) in out.chunks_mut(tile_len).enumerate() {
+                    let row = first + i * ROWS;
+                    let rows = ROWS.min(left.rows() - row);
+                    let tile = left.tile::<ROWS>(row, span);
+                    for (j, p) in group.clone().enumerate() {
+                        let panel = lines.panel(j);
+                        // What is packed was not there a moment ago; what is copied was.
+                        let is_read_again = right.is_packed() && !(is_last && group.end == panels);
+                        let ahead = match is_read_again {
+                            true if is_last => {
+                                let next = lines.step * group.len() - span.terms.start * width;
+                                Ahead::new(
+                                    panel.as_ptr().wrapping_add(next),
+                                    size_of_val(panel),
+                                    i..tiles,
+                                    span,
+                                )
+                            }
+                            true => {
+                                let next = panel.as_ptr().wrapping_add(panel.len());
+                                Ahead::new(next, size_of_val(panel), i..tiles, span)
+                            }
+                            false => {
+                                let size = ROWS * size_of::<T>() * span.terms.len();
+                                Ahead::new(tile.after(), size, j..group.len(), span)
+                            }
+                        };
+                        let sums = begun.get_mut(i * at_once + j).unwrap_or(&mut whole);
+                        // The smallest compiled height that holds the rows, and half the width if that holds the columns.
+                        let is_narrow = 2 * (right.columns() - p * width) <= width;
+                        match rows {
+                            0..=1 => accumulate::<I, T, 1, ROWS, 2>(tile, panel, ahead, sums),
+                            2 => accumulate::<I, T, 2, ROWS, 2>(tile, panel, ahead, sums),
+                            3..=4 => accumulate::<I, T, 4, ROWS, 2>(tile, panel, ahead, sums),
+                            5..=8 if ROWS >= 8 => accumulate::<I, T, 8, ROWS, 2>(tile, panel, ahead, sums),
+                            _ if is_narrow => accumulate::<I, T, ROWS, ROWS, 1>(tile, panel, ahead, sums),
+                            _ => accumulate::<I, T, ROWS, ROWS, 2>(tile, panel, ahead, sums),
                         }
-                        _ => Ahead::part(tile.columns, 1, p - group.start..group.len(), left.depth()),
-                    };
-                    // The smallest compiled height that holds the rows, and half the width if that holds the columns.
-                    let is_narrow = 2 * (right.columns() - p * width) <= width;
-                    match rows {
-                        0..=1 => multiply::<I, T, 1, ROWS, 2>(tile, panel, ahead, &mut sums),
-                        2 => multiply::<I, T, 2, ROWS, 2>(tile, panel, ahead, &mut sums),
-                        3..=4 => multiply::<I, T, 4, ROWS, 2>(tile, panel, ahead, &mut sums),
-                        5..=8 if ROWS >= 8 => multiply::<I, T, 8, ROWS, 2>(tile, panel, ahead, &mut sums),
-                        _ if is_narrow => multiply::<I, T, ROWS, ROWS, 1>(tile, panel, ahead, &mut sums),
-                        _ => multiply::<I, T, ROWS, ROWS, 2>(tile, panel, ahead, &mut sums),
+                        if is_last {
+                            place.place(
+                                out,
+                                row_len,
+                                TileAt { row, column: p * width, width },
+                                &sums[..rows],
+                            );
+                        }
                     }
-                    place.place(out, row_len, TileAt { row, column: p * width, width }, &sums[..rows]);
                 }
             }
         }
     }
 }
-
-/// The size of the panels that are used together, in bytes: they stay in the cache.
-const CACHED: usize = 1 << 18;
-
-/// The first `SOME` rows of a tile times the first `WIDTH` vectors of a panel.
-#[inline(always)]
-fn multiply<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, const WIDTH: usize>(
-    tile: Tile<T, ROWS>,
-    panel: Panel<T>,
-    ahead: Ahead,
-    sums: &mut [[T; MOST_COLUMNS]; ROWS],
-) {
-    let width = 2 * T::Vector::<I>::LANES;
-    match panel {
-        Panel::Packed(packed) => {
-            accumulate::<I, T, SOME, ROWS, WIDTH>(tile, packed.chunks_exact(width), ahead, sums);
-        }
-        Panel::Direct { data, starts, shift } => {
-            let Some(data) = data.get(shift..) else { return };
-            // A panel is read directly only if all of it is within the data.
-            let line = |&start: &usize| data.get(start..start + width);
-            accumulate::<I, T, SOME, ROWS, WIDTH>(tile, starts.iter().map_while(line), ahead, sums);
-        }
-    }
-}
-
 /// Sums the products of each column of a tile with a line of a panel.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn accumulate<'a, I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, const WIDTH: usize>(
+fn accumulate<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, const WIDTH: usize>(
     tile: Tile<T, ROWS>,
-    mut lines: impl Iterator<Item = &'a [T]>,
+    panel: &[T],
     ahead: Ahead,
     total: &mut [[T; MOST_COLUMNS]; ROWS],
 ) {
     let lanes = T::Vector::<I>::LANES;
     let zero = T::Vector::<I>::splat(T::default());
-    let mut next = ahead.at;
+    let (mut lines, mut next) = (panel.chunks_exact(2 * lanes), ahead.at);
     if tile.runs.is_empty() {
         total[..SOME].fill([T::default(); MOST_COLUMNS]);
     }
     for (i, run) in tile.runs.iter().enumerate() {
         // Sums of several runs are in memory between them: the registers hold one.
+        let is_begun = i > 0 || tile.is_begun;
         let mut sums = [[zero; WIDTH]; SOME];
-        if i > 0 && !tile.has_partial_sums {
+        if is_begun && !tile.has_partial_sums {
             for r in 0..SOME {
                 for v in 0..WIDTH {
                     sums[r][v] = T::Vector::<I>::load(&total[r][v * lanes..]);
@@ -142,7 +151,7 @@ fn accumulate<'a, I: Instructions, T: Factor, const SOME: usize, const ROWS: usi
         for r in 0..SOME {
             for v in 0..WIDTH {
                 let to = &mut total[r][v * lanes..];
-                if i > 0 && tile.has_partial_sums {
+                if is_begun && tile.has_partial_sums {
                     sums[r][v] = sums[r][v].plus(T::Vector::<I>::load(to));
                 }
                 sums[r][v].store(to);
@@ -150,6 +159,9 @@ fn accumulate<'a, I: Instructions, T: Factor, const SOME: usize, const ROWS: usi
         }
     }
 }
+
+/// The size of the panels that are used together, in bytes: they stay in the cache.
+const CACHED: usize = 1 << 18;
 
 /// Memory that later products read, fetched into the cache little by little: constants often lie beyond all caches.
 #[derive(Copy, Clone)]
@@ -160,12 +172,11 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// A part of what lies `distance` times the size of `now` behind it: the one of number `part.start` of `part.end`
-    /// parts. `now` is used for `depth` terms.
+    /// The part of number `part.start` of `part.end` of so many bytes, while a span is multiplied.
     #[inline(always)]
-    fn part<T>(now: &[T], distance: usize, part: Range<usize>, depth: usize) -> Self {
-        let step = size_of_val(now).div_ceil(part.end.max(1) * depth.max(1));
-        let at = now.as_ptr().wrapping_add(distance * now.len()).cast::<u8>();
-        Ahead { at: at.wrapping_add(part.start * step * depth), step }
+    fn new<T>(at: *const T, bytes: usize, part: Range<usize>, span: &Span) -> Self {
+        let terms = span.terms.len();
+        let step = bytes.div_ceil(part.end.max(1) * terms.max(1));
+        Ahead { at: at.cast::<u8>().wrapping_add(part.start * step * terms), step }
     }
 }
