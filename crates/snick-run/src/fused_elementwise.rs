@@ -1,12 +1,32 @@
 //! Element-wise layers that one step evaluates: in one pass over memory, and in place where nobody else reads the value
-//! that the first one reads.
+//! that the first one reads. A product before them belongs to the step: they may be computed of parts of its output, while
+//! these are in the cache.
 
 use smallvec::SmallVec;
-use snick_ir::{Graph, Located, NodeId, OpError};
+use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{FusedElementwise, Stage};
 
 use crate::facts::with_inputs;
+
+/// What a fused step computes.
+#[derive(Default)]
+pub(crate) struct FusedLayers {
+    /// The layer whose output the first one reads, if it is a part of the step.
+    pub(crate) product: Option<FusedProduct>,
+    pub(crate) layers: Vec<FusedLayer>,
+}
+
+/// A layer that may be computed faster together with what follows it, as a convolution. Its inputs are the last operands of
+/// the step.
+pub(crate) struct FusedProduct {
+    pub(crate) node: NodeId,
+    /// Slot of its output.
+    pub(crate) slot: usize,
+    pub(crate) op: Op,
+    /// The number of its inputs.
+    pub(crate) inputs: usize,
+}
 
 /// A layer of a fused step.
 pub(crate) struct FusedLayer {
@@ -17,24 +37,46 @@ pub(crate) struct FusedLayer {
     pub(crate) stage: Stage<usize>,
 }
 
-/// Checks the output of a layer against its facts.
-pub(crate) type Check<'a> = dyn Fn(&FusedLayer, &Tensor) -> Result<(), Located> + 'a;
+/// Checks the output of a layer, which has this slot, against its facts.
+pub(crate) type Check<'a> = dyn Fn(NodeId, usize, &Tensor) -> Result<(), Located> + 'a;
 
-/// The output of `node`, the last of `layers`. The last operand is what the first layer reads.
+/// The output of `node`, the last of the layers. The last operand is what the first layer reads, or the last ones are the
+/// inputs of the product.
 ///
 /// One pass computes it, unless sizes forbid that, or the output of every layer is to be checked.
 pub(crate) fn evaluate(
     graph: &Graph,
     node: NodeId,
-    layers: &[FusedLayer],
+    FusedLayers { product, layers }: &FusedLayers,
     operands: &mut Vec<Tensor>,
     check: Option<&Check>,
 ) -> Result<Tensor, Located> {
-    let Some(mut value) = operands.pop() else {
+    let read = product.as_ref().map_or(1, |product| product.inputs);
+    let Some(others) = operands.len().checked_sub(read) else {
         return Err(graph.located(node, OpError::NotConnected { port: 0 }));
     };
+    let inputs: SmallVec<[Tensor; 2]> = operands.drain(others..).collect();
     let stages: SmallVec<[Stage<&Tensor>; 4]> =
         layers.iter().map(|layer| layer.stage.map(|operand| &operands[operand])).collect();
+    let value = match product {
+        Some(product) => {
+            let failed = |error| graph.located(product.node, with_inputs(error, inputs.iter()));
+            if check.is_none()
+                && let Some(value) = product.op.eval_then(&inputs, &stages).map_err(failed)?
+            {
+                return Ok(value);
+            }
+            let value = product.op.eval(&inputs).map_err(failed)?.into_iter().next();
+            if let (Some(check), Some(value)) = (check, &value) {
+                check(product.node, product.slot, value)?;
+            }
+            value
+        }
+        None => inputs.into_iter().next(),
+    };
+    let Some(mut value) = value else {
+        return Err(graph.located(node, OpError::NotConnected { port: 0 }));
+    };
     // One layer alone gains only if it computes in place.
     if check.is_none()
         && (stages.len() > 1 || value.is_exclusive())
@@ -47,7 +89,7 @@ pub(crate) fn evaluate(
             let inputs = std::iter::once(&value).chain(operands.iter());
             graph.located(layer.node, with_inputs(error.into(), inputs))
         })?;
-        check.map_or(Ok(()), |check| check(layer, &value))?;
+        check.map_or(Ok(()), |check| check(layer.node, layer.slot, &value))?;
     }
     Ok(value)
 }

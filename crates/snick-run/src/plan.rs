@@ -7,7 +7,7 @@ use snick_ir::{Fact, Graph, Located, NodeId, Op, Value};
 use snick_tensor::kernels::PackedWeights;
 use snick_tensor::{ElementType, Tensor};
 
-use crate::fused_elementwise::FusedLayer;
+use crate::fused_elementwise::FusedLayers;
 use crate::quantized_step::QuantizedStep;
 use crate::slice_numbers::SliceNumbers;
 
@@ -33,7 +33,7 @@ pub(crate) enum StepKind {
     /// By an op that is faster and equal for what is known of this node.
     Specialized(Op),
     /// By a pass over several element-wise layers.
-    Fused(Vec<FusedLayer>),
+    Fused(FusedLayers),
     /// The node is a slice that computes its numbers.
     Slice(Box<SliceNumbers>),
     /// The node is a MatMul or a Gather of weights that stay packed; the operand is the other one.

@@ -10,7 +10,7 @@ use crate::bodies::Bodies;
 use crate::custom;
 use crate::facts::{SymbolBindings, with_inputs};
 use crate::fuel::Fuel;
-use crate::fused_elementwise::{self, Check, FusedLayer};
+use crate::fused_elementwise::{self, Check};
 use crate::half_precision::HalfPrecision;
 use crate::optimize::optimize;
 use crate::plan::{Operand, Plan, Step, StepKind};
@@ -264,11 +264,14 @@ impl Session {
         afforded.map_err(|error| self.located(step, error))?;
         let values = match (step.op(&self.graph), &step.kind) {
             (_, StepKind::Fused(layers)) => {
-                let check = |layer: &FusedLayer, value: &Tensor| {
-                    self.check(bindings, layer.node, layer.slot, std::slice::from_ref(value))
+                let check = |node: NodeId, slot: usize, value: &Tensor| {
+                    self.check(bindings, node, slot, std::slice::from_ref(value))
                 };
                 let check = options.check_facts.then_some(&check as &Check);
-                return Ok(vec![fused_elementwise::evaluate(&self.graph, step.node, layers, inputs, check)?]);
+                let value = fused_elementwise::evaluate(&self.graph, step.node, layers, inputs, check)?;
+                let values = vec![value];
+                shared.fuel.burn(&values).map_err(|error| self.located(step, error))?;
+                return Ok(values);
             }
             (Op::Slice(slice), StepKind::Slice(numbers)) => {
                 numbers.select(slice, inputs).map(|selected| vec![selected])

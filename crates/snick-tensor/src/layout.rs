@@ -237,6 +237,16 @@ impl Layout {
         Layout { start: self.start, dims, strides }
     }
 
+    /// Where the element of this number lies, in row-major order.
+    pub fn offset_of(&self, element: usize) -> usize {
+        let (mut at, mut rest) = (self.start, element);
+        for (&dim, &stride) in self.dims.iter().zip(&self.strides).rev() {
+            at = at.wrapping_add_signed(stride.wrapping_mul((rest % dim.max(1)) as isize));
+            rest /= dim.max(1);
+        }
+        at
+    }
+
     /// Calls `visit` with the offset of every element, in row-major order.
     pub fn for_each_offset(&self, mut visit: impl FnMut(usize)) {
         let Some((&inner, outer)) = self.dims.split_last() else {

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use snick_tensor::Tensor;
-use snick_tensor::kernels::ElementFunction;
+use snick_tensor::kernels::{ElementFunction, Stage};
 
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError};
 
@@ -166,6 +166,12 @@ pub trait EvalOp: OpDef {
     /// The outputs for concrete inputs, as many as [`OpDef::ARITY`] allows.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError>;
 
+    /// The output after element-wise `stages`, if it is computed faster together with them.
+    fn eval_then(&self, inputs: &[Tensor], stages: &[Stage<&Tensor>]) -> Result<Option<Tensor>, OpError> {
+        let _ = (inputs, stages);
+        Ok(None)
+    }
+
     /// The op that computes only the outputs that are read, where leaving out the others saves work: its outputs are
     /// the first ones of this op. `is_read` has an entry an output.
     fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
@@ -240,6 +246,10 @@ impl<T: InferOp> InferOp for Box<T> {
 impl<T: EvalOp> EvalOp for Box<T> {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         T::eval(self, inputs)
+    }
+
+    fn eval_then(&self, inputs: &[Tensor], stages: &[Stage<&Tensor>]) -> Result<Option<Tensor>, OpError> {
+        T::eval_then(self, inputs, stages)
     }
 
     fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {

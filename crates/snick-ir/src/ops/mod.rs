@@ -219,7 +219,7 @@ pub mod control {
 }
 
 use snick_tensor::Tensor;
-use snick_tensor::kernels::ElementFunction;
+use snick_tensor::kernels::{ElementFunction, Stage};
 
 pub use self::control::opaque::Opaque;
 pub use self::elementwise::arithmetic::*;

@@ -110,6 +110,22 @@ macro_rules! ops {
                 }
             }
 
+            /// The output after element-wise `stages`, if it is computed faster together with them.
+            ///
+            /// # Errors
+            /// Those of [`Op::eval`].
+            pub fn eval_then(
+                &self,
+                inputs: &[Tensor],
+                stages: &[Stage<&Tensor>],
+            ) -> Result<Option<Tensor>, OpError> {
+                self.arity().check(inputs.len())?;
+                match self {
+                    $(Self::$variant(op) => op.eval_then(inputs, stages),)*
+                    Self::Custom(_) | Self::Opaque(_) => Ok(None),
+                }
+            }
+
             /// The op without outputs at its end that nobody reads, where that saves work.
             pub fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
                 match self {

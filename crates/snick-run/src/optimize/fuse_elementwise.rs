@@ -1,14 +1,14 @@
 //! Fuses consecutive element-wise layers.
 //!
-//! A value that only the next layer reads is never stored. Inferred shapes decide which layers are fused; the run
+//! A value that only the next layer reads is never stored; that of a product before them neither. Inferred shapes decide which layers are fused; the run
 //! decides whether its sizes allow one pass, and evaluates the layers one by one where they do not.
 
 use smallvec::SmallVec;
-use snick_ir::Graph;
+use snick_ir::{Graph, OpTraits};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{ElementFunction, Stage};
 
-use crate::fused_elementwise::FusedLayer;
+use crate::fused_elementwise::{FusedLayer, FusedLayers, FusedProduct};
 use crate::plan::{Plan, Step, StepKind};
 
 /// Fuses the element-wise steps of a plan. A fused step reads the input of its first layer as its last operand, after
@@ -36,7 +36,46 @@ pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
         }
         steps.push(Some(step));
     }
+    fuse_products(plan, graph, &readers, &mut steps);
     plan.steps = steps.into_iter().flatten().collect();
+}
+
+/// Makes products a part of the fused steps that alone read them.
+fn fuse_products(plan: &Plan, graph: &Graph, readers: &[usize], steps: &mut [Option<Step>]) {
+    // By slot: the product that computes it.
+    let mut products: Vec<Option<usize>> = vec![None; plan.slots];
+    for i in 0..steps.len() {
+        let Some(step) = &steps[i] else { continue };
+        if is_product(graph, step) {
+            products[step.first] = Some(i);
+            continue;
+        }
+        let read = step.operands.last().and_then(|operand| operand.slot());
+        let alone = read.filter(|&slot| readers[slot] == 1).and_then(|slot| products[slot]);
+        if let (StepKind::Fused(_), Some(before)) = (&step.kind, alone)
+            && let Some(product) = steps[before].take()
+        {
+            steps[i] = steps[i].take().map(|step| after(graph, product, step));
+        }
+    }
+}
+
+/// Whether a step is an op that may be faster together with what follows it.
+fn is_product(graph: &Graph, step: &Step) -> bool {
+    let is_op = matches!(step.kind, StepKind::Op | StepKind::Specialized(_));
+    is_op && !step.is_checked && step.outs == 1 && step.op(graph).has(OpTraits::CONTRACTION)
+}
+
+/// A fused step with the product that its first layer reads.
+fn after(graph: &Graph, product: Step, mut step: Step) -> Step {
+    let op = product.op(graph).clone();
+    let inputs = product.operands.len();
+    if let StepKind::Fused(layers) = &mut step.kind {
+        layers.product = Some(FusedProduct { node: product.node, slot: product.first, op, inputs });
+    }
+    let others = step.operands.len() - 1;
+    let operands = step.operands[..others].iter().chain(&product.operands).copied().collect();
+    Step { operands, ..step }
 }
 
 /// The function of a step and the ports at which its input has the shape of its output, if the step can be fused.
@@ -63,13 +102,13 @@ fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usi
 /// Fuses `step`, which reads the output of `before` at `port`, with `before`; without `before`, with nothing.
 fn fused(before: Option<Step>, step: Step, function: ElementFunction, port: usize) -> Step {
     let value = step.operands[port];
-    let (mut layers, mut operands, first) = match before {
-        Some(Step { kind: StepKind::Fused(layers), operands, .. }) => {
+    let (mut fused, mut operands, first) = match before {
+        Some(Step { kind: StepKind::Fused(fused), operands, .. }) => {
             let mut operands = operands.into_vec();
             let first = operands.pop();
-            (layers, operands, first.unwrap_or(value))
+            (fused, operands, first.unwrap_or(value))
         }
-        _ => (Vec::new(), Vec::new(), value),
+        _ => (FusedLayers::default(), Vec::new(), value),
     };
     let stage = match function {
         ElementFunction::Unary(op) => Stage::Unary(op),
@@ -83,8 +122,8 @@ fn fused(before: Option<Step>, step: Step, function: ElementFunction, port: usiz
         }
     };
     operands.push(first);
-    layers.push(FusedLayer { node: step.node, slot: step.first, stage });
-    Step { operands: operands.into(), kind: StepKind::Fused(layers), ..step }
+    fused.layers.push(FusedLayer { node: step.node, slot: step.first, stage });
+    Step { operands: operands.into(), kind: StepKind::Fused(fused), ..step }
 }
 
 #[cfg(test)]
@@ -121,7 +160,7 @@ mod tests {
             assert_eq!(texts(&found.errors), texts(&expected.errors));
         }
         let layers = |step: &Step| match &step.kind {
-            StepKind::Fused(layers) => Some(layers.len()),
+            StepKind::Fused(fused) => Some(fused.layers.len()),
             _ => None,
         };
         session.plan.steps.iter().filter_map(layers).collect()

@@ -20,14 +20,15 @@ use crate::buffer::Buffer;
 use crate::buffer::filled;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::{widen_real, with_real};
-use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow};
+use crate::kernels::elementwise::{FusedElementwise, Stage};
+use crate::kernels::gemm::{Gemm, Matrix, OnPiece, PackedLhs, PackedRhs, gemm, gemm_then, narrow};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
 use crate::memo::Purpose;
 use crate::tensor::stored_bytes;
-use crate::{Dims, Element, Tensor, TensorError};
+use crate::{Dims, Element, ElementType, Tensor, TensorError};
 
 /// `input` `[N, C, spatial..]` by `filters` `[O, C, kernel..]`: `[N, O, windows..]`.
 ///
@@ -46,6 +47,28 @@ pub fn convolution(input: &Tensor, filters: &Tensor, window: &Window) -> Result<
 /// # Errors
 /// As [`convolution`].
 pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> Result<Tensor, TensorError> {
+    convolve(input, filters, window, &result_dims(input, filters, window)?, None)
+}
+
+/// [`group_convolution`] and functions of its result, which are computed while parts of that are in the cache. `None` if
+/// they are none that [`FusedElementwise`] computes.
+///
+/// # Errors
+/// As [`convolution`].
+pub fn group_convolution_then(
+    input: &Tensor,
+    filters: &Tensor,
+    window: &Window,
+    stages: &[Stage<&Tensor>],
+) -> Result<Option<Tensor>, TensorError> {
+    let dims = result_dims(input, filters, window)?;
+    let then = FusedElementwise::of_dims(&dims, stages);
+    let then = then.filter(|_| input.element_type() == ElementType::F32);
+    then.map(|then| convolve(input, filters, window, &dims, Some(&then))).transpose()
+}
+
+/// The dims of a [`group_convolution`].
+fn result_dims(input: &Tensor, filters: &Tensor, window: &Window) -> Result<Dims, TensorError> {
     let refuse = || TensorError::mismatch("cannot convolve {} with filters {}", input.dims(), filters.dims());
     let ([batch, channels, spatial @ ..], [groups, outputs, depth, kernel @ ..]) =
         (input.dims(), filters.dims())
@@ -55,36 +78,66 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     if groups.checked_mul(*depth) != Some(*channels) || spatial.len() != kernel.len() {
         return Err(refuse());
     }
-    let windows = window.output_dims(spatial, kernel)?;
     let mut dims = Dims::from_slice(&[*batch, groups.checked_mul(*outputs).ok_or_else(refuse)?]);
-    dims.extend_from_slice(&windows);
+    dims.extend_from_slice(&window.output_dims(spatial, kernel)?);
     stored_bytes(input.element_type(), &dims)?;
+    Ok(dims)
+}
+
+/// A [`group_convolution`] of these dims, with what follows.
+fn convolve(
+    input: &Tensor,
+    filters: &Tensor,
+    window: &Window,
+    dims: &[usize],
+    then: Option<&FusedElementwise>,
+) -> Result<Tensor, TensorError> {
     let et = input.element_type();
+    let complete = |result| match then {
+        Some(then) => then.run(result),
+        None => Ok(result),
+    };
     // Without products the result is zeros. Below, no product of dims overflows.
     if input.is_empty() || filters.is_empty() || dims.contains(&0) {
-        return Tensor::zeros(et, &dims);
+        return complete(Tensor::zeros(et, dims)?);
     }
     let [input, filters] = widen_real([input, filters])?;
-    let axes = window.axes(spatial, kernel)?;
-    let places = WindowAxis::places(&axes, &windows);
-    let (axes, out) = WindowAxis::three(&axes, &windows);
+    let axes = window.axes(&input.dims()[2..], &filters.dims()[3..])?;
+    let places = WindowAxis::places(&axes, &dims[2..]);
+    let (axes, out) = WindowAxis::three(&axes, &dims[2..]);
     let grid = Grid { axes, out };
     with_real!(input.element_type(), T => {
         let mut x = Strided::<T>::new(&input);
+        let mut slide = Slide::<T>::new(grid, &filters);
         // An image that is read where it lies needs packed channels.
         let packed;
-        let is_read_in_place = grid.is_whole() || Regions::new(grid).is_some();
+        let is_read_in_place = grid.is_whole() || (slide.depth() > 1 && Regions::new(grid).is_some());
         if is_read_in_place && grid.windows() > FEW_WINDOWS && !Channels::of(&x, places).are_packed(&grid.axes) {
             packed = input.contiguous();
             x = Strided::new(&packed);
         }
-        let mut values = Buffer::any(checked_len(&dims).unwrap_or(0))?;
+        let mut values = Buffer::any(checked_len(dims).unwrap_or(0))?;
         let images = Images { first: Channels::of(&x, places), step: x.layout.strides[0] };
-        Slide::<T>::new(grid, &filters).over(images, &mut values)?;
-        Tensor::from_buffer(T::TYPE, &dims, values)
-    })?
-    .cast(et)
+        let is_far = values.len() >= FAR && grid.windows() >= LONG;
+        let in_pieces = then.filter(|then| is_far && then.has_rows_of(grid.windows()));
+        let on_piece = |first: usize, values: &mut [T]| {
+            // They are `f32` if anything follows.
+            if let (Some(then), Ok(values)) = (in_pieces, bytemuck::try_cast_slice_mut(values)) {
+                then.on_piece(first, values);
+            }
+        };
+        let on_piece: Option<OnPiece<T>> = if in_pieces.is_some() { Some(&on_piece) } else { None };
+        let is_complete = slide.over(images, &mut values, on_piece)?;
+        let result = Tensor::from_buffer(T::TYPE, dims, values)?.cast(et)?;
+        if is_complete { Ok(result) } else { complete(result) }
+    })
 }
+
+/// Results of so many elements leave the cache before they are complete: what follows is computed of pieces of them.
+const FAR: usize = 1 << 19;
+
+/// Shorter rows would make too short pieces.
+const LONG: usize = 256;
 
 /// Up to this many windows, their elements are gathered; the runs of planes would be too short.
 const FEW_WINDOWS: usize = 8;
@@ -160,24 +213,35 @@ impl<'a, T: Gemm> Slide<'a, T> {
         self.depth() * self.grid.taps()
     }
 
-    /// The convolution of all images.
-    fn over(&mut self, images: Images<T>, out: &mut [T]) -> Result<(), TensorError> {
+    /// The convolution of all images; whether it is followed by `then`.
+    fn over(
+        &mut self,
+        images: Images<T>,
+        out: &mut [T],
+        then: Option<OnPiece<T>>,
+    ) -> Result<bool, TensorError> {
         let windows = self.grid.windows();
         let result = self.groups() * self.outputs() * windows;
         // Few filters over one channel have few products: the overhead matters.
         let alone = self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image();
         if self.depth() > 1 && windows > FEW_WINDOWS && self.regions(images, out)? {
-            return Ok(());
+            return Ok(false);
         }
         let cuts = if windows <= FEW_WINDOWS && !alone { None } else { Cuts::new(&self.grid) };
-        let Some(cuts) = cuts else { return self.patches(images, out) };
+        let Some(cuts) = cuts else { return self.patches(images, out).map(|()| false) };
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
+            let of_image = |first: usize, piece: &mut [T]| {
+                if let Some(then) = then {
+                    then(n * result + first, piece);
+                }
+            };
+            let then: Option<OnPiece<T>> = if then.is_some() { Some(&of_image) } else { None };
             match alone {
-                true => depthwise(&cuts, images.image(n), &self.rows, self.order.as_deref(), out)?,
-                false => self.planes(&Planes::new(&cuts, images.image(n), T::default())?, out)?,
+                true => depthwise(&cuts, images.image(n), &self.rows, self.order.as_deref(), out, then)?,
+                false => self.planes(&Planes::new(&cuts, images.image(n), T::default())?, out, then)?,
             }
         }
-        Ok(())
+        Ok(then.is_some())
     }
 
     /// The convolution of all images by regions, if that saves products; else nothing, and `false`.
@@ -192,7 +256,12 @@ impl<'a, T: Gemm> Slide<'a, T> {
     }
 
     /// The convolution of an image that is split into planes.
-    fn planes(&mut self, planes: &Planes<T>, out: &mut [T]) -> Result<(), TensorError> {
+    fn planes(
+        &mut self,
+        planes: &Planes<T>,
+        out: &mut [T],
+        then: Option<OnPiece<T>>,
+    ) -> Result<(), TensorError> {
         let filters = self.packed()?;
         let (isa, result) = (Isa::best(), out.len() / self.groups());
         let group = |(g, (left, out)): (usize, (&PackedLhs<T>, &mut [T]))| {
@@ -201,7 +270,13 @@ impl<'a, T: Gemm> Slide<'a, T> {
             if let Some(order) = &self.order {
                 starts = order.iter().map(|&k| starts[k]).collect();
             }
-            gemm(left, &PackedRhs::of_lines(isa, planes.data(), starts, planes.of.windows()), out);
+            let right = PackedRhs::of_lines(isa, planes.data(), starts, planes.of.windows());
+            let of_group = |first: usize, piece: &mut [T]| {
+                if let Some(then) = then {
+                    then(g * result + first, piece);
+                }
+            };
+            gemm_then(left, &right, out, if then.is_some() { Some(&of_group) } else { None });
         };
         let groups = filters.iter().zip(out.chunks_exact_mut(result)).enumerate();
         if sharing::is_shared() && filters.len() > 1 {

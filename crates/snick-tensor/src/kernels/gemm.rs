@@ -14,8 +14,6 @@ pub(crate) use left::{PackedLhs, part_of_terms};
 pub(crate) use narrow::{narrow, sum_of_lanes};
 pub(crate) use right::{Lines, PackedRhs};
 
-use std::marker::PhantomData;
-
 use crate::PodElement;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Isa, Quad, Vector, Vectorised, on, with_byte_products};
@@ -131,23 +129,9 @@ pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
 /// Work below this many multiplications is not shared out to threads.
 const SHARED: usize = 1 << 18;
 
-/// Computes `left * right` and gives every row of the product, some columns at a time, to `place(row of the output,
-/// row, first column, values)`.
-///
-/// The output is cut into rows of `row_len`, one a row of the product. Within a pool of several threads the rows are
-/// computed by all of them.
-pub(crate) fn product<T: Factor, O: Send>(
-    left: &PackedLhs<T>,
-    right: &PackedRhs<T>,
-    out: &mut [O],
-    row_len: usize,
-    place: impl Fn(&mut [O], usize, usize, &[T]) + Sync,
-) {
-    product_of_tiles(left, right, out, row_len, &ByRow(place, PhantomData));
-}
-
-/// As [`product`], a tile at a time: the output is cut into rows of `row_len` for [`PlaceTile::ROWS`] rows of the product.
-pub(crate) fn product_of_tiles<T: Factor, P: PlaceTile<T>>(
+/// Computes `left * right` and gives it to `place`, a tile at a time: the output is cut into rows of `row_len` for
+/// [`PlaceTile::ROWS`] rows of the product. Within a pool of several threads the rows are computed by all of them.
+pub(crate) fn product<T: Factor, P: PlaceTile<T>>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
     out: &mut [P::Out],
@@ -187,6 +171,10 @@ pub(crate) trait PlaceTile<T>: Sync {
     /// Writes `rows`, from row `row` and column `column` of the product on, of which `width` columns count. `out` begins
     /// with the row of the output that has the first; its rows are `row_len` long.
     fn place(&self, out: &mut [Self::Out], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]);
+
+    /// Called when the results of `rows` rows in all columns of a place are written.
+    #[inline(always)]
+    fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TileAt, _rows: usize) {}
 }
 
 /// The place of a tile times a panel in a product.
@@ -198,25 +186,48 @@ pub(crate) struct TileAt {
     pub width: usize,
 }
 
-/// Gives each row to a function.
-struct ByRow<F, O>(F, PhantomData<fn(O)>);
+/// What is computed of pieces of rows as soon as they are written: it gets the number of the first element in the output.
+pub(crate) type OnPiece<'a, T> = &'a (dyn Fn(usize, &mut [T]) + Sync);
 
-impl<T, O: Send, F: Fn(&mut [O], usize, usize, &[T]) + Sync> PlaceTile<T> for ByRow<F, O> {
-    type Out = O;
+/// Writes rows as they are.
+struct WriteRows<'a, T> {
+    then: Option<OnPiece<'a, T>>,
+}
+
+impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
+    type Out = T;
     const ROWS: usize = 1;
 
     #[inline(always)]
-    fn place(&self, out: &mut [O], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
-        for (r, (out, row)) in out.chunks_mut(row_len).zip(rows).enumerate() {
-            self.0(out, at.row + r, at.column, &row[..at.width]);
+    fn place(&self, out: &mut [T], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
+        for (out, row) in out.chunks_mut(row_len).zip(rows) {
+            write_row(out, at.column, &row[..at.width]);
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&self, out: &mut [T], row_len: usize, at: TileAt, rows: usize) {
+        let Some(then) = self.then else { return };
+        for (out, row) in out.chunks_mut(row_len).zip(at.row..at.row + rows) {
+            let piece = at.column..row_len.min(at.column + at.width);
+            then(row * row_len + piece.start, &mut out[piece]);
         }
     }
 }
 
 /// Writes `a * b` into `out`, row after row.
 pub(crate) fn gemm<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
-    let columns = right.columns();
-    product(left, right, out, columns, |row, _, first, values| write_row(row, first, values));
+    gemm_then(left, right, out, None);
+}
+
+/// As [`gemm`], with what follows.
+pub(crate) fn gemm_then<T: Gemm>(
+    left: &PackedLhs<T>,
+    right: &PackedRhs<T>,
+    out: &mut [T],
+    then: Option<OnPiece<T>>,
+) {
+    product(left, right, out, right.columns(), &WriteRows { then });
 }
 
 /// Writes values to a row from `first` on, as many as it has room for. All of them are a panel, whose size is known when

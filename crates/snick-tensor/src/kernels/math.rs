@@ -15,34 +15,53 @@ fn polynomial<I: Instructions, const N: usize>(x: f32, coefficients: [f32; N]) -
     sum
 }
 
-/// `e^x`, within 1e-7: a power of two times a polynomial of the remainder.
+/// `e^x`, within 1e-7.
 #[inline(always)]
 pub(crate) fn exp<I: Instructions>(x: f32) -> f32 {
+    // Beyond these the result is 0 or infinite.
+    let (power, exponent) = power::<I>(x.clamp(-104.0, 89.0));
+    // In two steps, so that subnormal results are right, too.
+    let half = exponent >> 1;
+    power * two_to(half) * two_to(exponent - half)
+}
+
+/// As [`exp`], for sums with larger numbers: 0 where the result would be nearly subnormal, and infinite from `2^127.5` on.
+/// Some processors take a hundred times as long for subnormal numbers.
+#[inline(always)]
+pub(crate) fn exp_or_zero<I: Instructions>(x: f32) -> f32 {
+    const LEAST: f32 = -87.0;
+    let (power, exponent) = power::<I>(x.clamp(LEAST, 89.0));
+    let result = power * two_to(exponent);
+    if x < LEAST { 0.0 } else { result }
+}
+
+/// A number near 1, and the exponent of the power of two that it is to be multiplied with for `e^x`; `x` within 128.
+#[inline(always)]
+fn power<I: Instructions>(x: f32) -> (f32, i32) {
     // Adding this leaves the nearest integer in the low bits.
     const SHIFT: f32 = 12_582_912.0;
     // ln 2 in two parts, the first with so few bits that its products are exact.
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
-    // Beyond these the result is 0 or infinite.
-    let inside = x.clamp(-104.0, 89.0);
-    let shifted = multiply_add::<I>(inside, std::f32::consts::LOG2_E, SHIFT);
+    let shifted = multiply_add::<I>(x, std::f32::consts::LOG2_E, SHIFT);
     let whole = shifted - SHIFT;
-    let rest = multiply_add::<I>(whole, -LN_2[0], inside);
+    let rest = multiply_add::<I>(whole, -LN_2[0], x);
     let rest = multiply_add::<I>(whole, -LN_2[1], rest);
     let tail = [0.5, 0.166_666_65, 4.166_579_6e-2, 8.333_452e-3, 1.398_2e-3, 1.987_569_1e-4];
     let tail = polynomial::<I, 6>(rest, tail);
     let power = multiply_add::<I>(tail, rest * rest, rest) + 1.0;
-    // In two steps, so that subnormal results are right, too.
-    let whole = shifted.to_bits() as i32 - SHIFT.to_bits() as i32;
-    let half = whole >> 1;
-    let two_to = |n: i32| f32::from_bits(((n + 127) as u32) << 23);
-    let result = power * two_to(half) * two_to(whole - half);
-    if x.is_nan() { x } else { result }
+    (power, (shifted.to_bits() as i32).wrapping_sub(SHIFT.to_bits() as i32))
+}
+
+/// A power of two that is a normal number; infinite for 128.
+#[inline(always)]
+fn two_to(exponent: i32) -> f32 {
+    f32::from_bits((exponent.wrapping_add(127) as u32) << 23)
 }
 
 /// `1 / (1 + e^-x)`, within 2e-7.
 #[inline(always)]
 pub(crate) fn sigmoid<I: Instructions>(x: f32) -> f32 {
-    1.0 / (1.0 + exp::<I>(-x))
+    1.0 / (1.0 + exp_or_zero::<I>(-x))
 }
 
 /// The hyperbolic tangent, within 2e-7.
@@ -51,7 +70,7 @@ pub(crate) fn tanh<I: Instructions>(x: f32) -> f32 {
     // The odd series, where the other formula would cancel.
     const SERIES_BELOW: f32 = 0.625;
     let size = x.abs();
-    let limit = 1.0 - 2.0 / (exp::<I>(2.0 * size) + 1.0);
+    let limit = 1.0 - 2.0 / (exp_or_zero::<I>(2.0 * size) + 1.0);
     let square = x * x;
     let series = [-0.333_332_8, 0.133_314_42, -0.053_739_715, 0.020_639_088, -0.005_704_988_7];
     let series = polynomial::<I, 5>(square, series) * square;
@@ -108,7 +127,7 @@ pub(crate) fn erf<I: Instructions>(x: f32) -> f32 {
         -1.613_102e-6,
     ];
     let missing = polynomial::<I, 9>(size.min(LIMIT), missing);
-    let far = 1.0 - exp::<I>(-missing);
+    let far = 1.0 - exp_or_zero::<I>(-missing);
     if size < SERIES_BELOW {
         series * x
     } else if x.is_nan() {
@@ -135,7 +154,7 @@ pub(crate) fn gelu_tanh<I: Instructions>(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn mish<I: Instructions>(x: f32) -> f32 {
     // Above this the factor is 1, long before its square overflows.
-    let power = exp::<I>(x.min(20.0));
+    let power = exp_or_zero::<I>(x.min(20.0));
     let ratio = power * (power + 2.0);
     x * (ratio / (ratio + 2.0))
 }
@@ -168,6 +187,17 @@ mod tests {
         }
     }
 
+    struct OrZero(f32);
+
+    impl Vectorised for OrZero {
+        type Output = f32;
+
+        #[inline(always)]
+        fn run<I: Instructions>(self) -> f32 {
+            exp_or_zero::<I>(self.0)
+        }
+    }
+
     #[test]
     fn errors_are_within_their_bounds() {
         // Both signs, from subnormal to overflow.
@@ -187,6 +217,9 @@ mod tests {
 
     #[test]
     fn limits_and_nan() {
+        let power = |x| widest(OrZero(x));
+        assert_eq!([power(-87.5), power(f32::NEG_INFINITY), power(f32::INFINITY)], [0.0, 0.0, f32::INFINITY]);
+        assert!(power(f32::NAN).is_nan());
         let limits = |x| widest(All(x));
         assert!(limits(f32::NAN).iter().all(|y| y.is_nan()));
         assert_eq!(limits(f32::INFINITY), [f32::INFINITY, 1.0, 1.0, f32::INFINITY, 1.0, f32::INFINITY]);

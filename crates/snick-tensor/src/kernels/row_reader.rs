@@ -55,6 +55,14 @@ impl BlockSizes {
     }
 }
 
+/// Consecutive elements of an operand.
+#[derive(Copy, Clone)]
+pub(crate) enum Piece<'a, T> {
+    /// All are this one.
+    Equal(T),
+    Each(&'a [T]),
+}
+
 /// Reads the elements of an operand in row-major order: rows of step 1 in place, rows of step 0 as copies of their
 /// element, other and short rows gathered.
 pub(crate) struct RowReader<'a, T> {
@@ -128,6 +136,15 @@ impl<'a, T: Pod> RowReader<'a, T> {
                 copies
             }
         }
+    }
+
+    /// As [`RowReader::read`], without copies of an element that does not change.
+    pub fn read_piece(&mut self, len: usize) -> Piece<'_, T> {
+        if self.row.step == 0 && len <= self.row_len {
+            let Run { data, at, .. } = self.advance(len);
+            return Piece::Equal(data[at]);
+        }
+        Piece::Each(self.read(len))
     }
 
     /// Goes on by `len` elements of a row; returns where they start.

@@ -149,7 +149,7 @@ macro_rules! real {
     )*};
 }
 
-real!(f32: math::exp::<I>, f64: f64::exp);
+real!(f32: math::exp_or_zero::<I>, f64: f64::exp);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! GroupConvolution-1.
 
+use snick_tensor::kernels::{Stage, Window};
 use snick_tensor::{Tensor, kernels};
 
 use super::convolve::{infer_shape, operand_type, spatial_sizes};
@@ -27,8 +28,19 @@ impl InferOp for GroupConvolution {
 impl EvalOp for GroupConvolution {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, filters] = exactly(inputs)?;
+        Ok(vec![kernels::group_convolution(data, filters, &self.window(data, filters)?)?])
+    }
+
+    fn eval_then(&self, inputs: &[Tensor], stages: &[Stage<&Tensor>]) -> Result<Option<Tensor>, OpError> {
+        let [data, filters] = exactly(inputs)?;
+        let window = self.window(data, filters)?;
+        Ok(kernels::group_convolution_then(data, filters, &window, stages)?)
+    }
+}
+
+impl GroupConvolution {
+    fn window(&self, data: &Tensor, filters: &Tensor) -> Result<Window, OpError> {
         let (spatial, kernel) = spatial_sizes(data, filters, 1)?;
-        let (window, _) = self.sliding.windows().concrete(spatial, kernel)?;
-        Ok(vec![kernels::group_convolution(data, filters, &window)?])
+        Ok(self.sliding.windows().concrete(spatial, kernel)?.0)
     }
 }

@@ -7,7 +7,7 @@ use super::images::Channels;
 use super::planes::Cuts;
 use crate::TensorError;
 use crate::buffer::filled;
-use crate::kernels::gemm::Gemm;
+use crate::kernels::gemm::{Gemm, OnPiece};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 
@@ -24,13 +24,14 @@ const SHARED: usize = 1 << 18;
 const AT_ONCE: usize = 8;
 
 /// Applies the filters `rows`, grouped by channel, to one image, and writes the windows to `out`. The products of each
-/// are summed in `order`, or sequentially.
+/// are summed in `order`, or sequentially. `then` follows for each filter.
 pub(super) fn depthwise<T: Gemm>(
     cuts: &Cuts,
     image: Channels<T>,
     rows: &[T],
     order: Option<&[usize]>,
     out: &mut [T],
+    then: Option<OnPiece<T>>,
 ) -> Result<(), TensorError> {
     let (mut starts, mut rows) = (cuts.starts(), Cow::Borrowed(rows));
     if let Some(order) = order {
@@ -45,8 +46,9 @@ pub(super) fn depthwise<T: Gemm>(
         let each = rows.chunks_exact(filters).zip(out.chunks_exact_mut(windows));
         for (channel, (rows, out)) in (first * AT_ONCE..).zip(each) {
             cuts.cut_again(&image.part(channel..channel + 1), &mut planes);
-            let windows = windows * starts.len() / filters;
-            for (filter, out) in rows.chunks_exact(starts.len()).zip(out.chunks_exact_mut(windows)) {
+            let (first, windows) = (channel * windows, windows * starts.len() / filters);
+            let filters = rows.chunks_exact(starts.len()).zip(out.chunks_exact_mut(windows));
+            for (i, (filter, out)) in filters.enumerate() {
                 widest(Slide {
                     filter,
                     starts: &starts,
@@ -55,6 +57,9 @@ pub(super) fn depthwise<T: Gemm>(
                     len: cuts.positions,
                 });
                 cuts.place(out, &sums);
+                if let Some(then) = then {
+                    then(first + i * windows, out);
+                }
             }
         }
         Ok(())

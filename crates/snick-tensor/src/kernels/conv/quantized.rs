@@ -6,7 +6,7 @@ use super::quantized_depthwise::Depthwise;
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{
-    MOST_COLUMNS, Matrix, PackedLhs, PackedRhs, PlaceTile, TileAt, part_of_terms, product_of_tiles, write_row,
+    MOST_COLUMNS, Matrix, PackedLhs, PackedRhs, PlaceTile, TileAt, part_of_terms, product, write_row,
 };
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::vectors::{Isa, Quad, has_byte_products};
@@ -196,7 +196,7 @@ impl QuantizedConvolution {
                 let planes = Planes::new(&self.cuts, image, self.padding(0))?;
                 let starts = planes.starts(0..image.count);
                 let right = &PackedRhs::of_lines(left.isa(), planes.data(), starts, self.cuts.windows());
-                product_of_tiles(left, right, out, windows, &ToLevels { rescaling, right });
+                product(left, right, out, windows, &ToLevels { rescaling, right });
                 Ok(())
             }
         }

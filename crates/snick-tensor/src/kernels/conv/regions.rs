@@ -6,7 +6,9 @@ use std::ops::Range;
 use super::images::Channels;
 use super::planes::Grid;
 use crate::kernels::broadcast::copy_run;
-use crate::kernels::gemm::{Gemm, Lines, PackedLhs, PackedRhs, panel_columns, product};
+use crate::kernels::gemm::{
+    Gemm, Lines, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, product,
+};
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::WindowAxis;
 
@@ -103,15 +105,38 @@ impl Regions {
             (line + columns.taps.start) * image.count..(line + columns.taps.end) * image.count
         }));
         let row_len = self.grid.out[2];
-        let first_window = lines.windows.start * row_len + columns.windows.start;
-        product(&left, &right, out, self.grid.windows(), |image, _, first, values| {
-            let (mut at, end) = (first, right.columns().min(first + values.len()));
-            while at < end {
-                let piece = (len - at % len).min(end - at);
-                let to = &mut image[first_window + at / len * row_len + at % len..][..piece];
-                copy_run(to, &values[at - first..][..piece]);
-                at += piece;
+        let first = lines.windows.start * row_len + columns.windows.start;
+        let columns = right.columns();
+        product(&left, &right, out, self.grid.windows(), &PlaceLines { columns, len, first, row_len });
+    }
+}
+
+/// Writes the columns of a product to lines of an image.
+struct PlaceLines {
+    columns: usize,
+    /// The columns of a line.
+    len: usize,
+    /// Where the first line begins.
+    first: usize,
+    /// The distance of lines.
+    row_len: usize,
+}
+
+impl<T: Gemm> PlaceTile<T> for PlaceLines {
+    type Out = T;
+    const ROWS: usize = 1;
+
+    #[inline(always)]
+    fn place(&self, out: &mut [T], image_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
+        for (image, values) in out.chunks_mut(image_len).zip(rows) {
+            let mut next = at.column;
+            while next < self.columns.min(at.column + at.width) {
+                let (line, column) = (next / self.len, next % self.len);
+                let piece = (self.len - column).min(at.column + at.width - next);
+                let to = self.first + line * self.row_len + column;
+                copy_run(&mut image[to..][..piece], &values[next - at.column..][..piece]);
+                next += piece;
             }
-        });
+        }
     }
 }

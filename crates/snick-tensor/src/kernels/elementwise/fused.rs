@@ -5,13 +5,13 @@
 
 use smallvec::SmallVec;
 
+use super::BinaryOp;
 use super::binary::with_function;
 use super::unary_op::UnaryOp;
-use super::vector_unary::{Apply, Elements};
-use super::{BinaryOp, vector_unary};
+use super::vector_unary::{self, Apply, Elements as _};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::Strided;
-use crate::kernels::row_reader::{BlockSizes, RowReader};
+use crate::kernels::row_reader::{BLOCK, BlockSizes, Piece, RowReader};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{ElementType, Tensor, TensorError};
@@ -103,13 +103,38 @@ impl<'a> FusedElementwise<'a> {
     /// The stages, of which the first reads `x`. `None` if one pass over `x` cannot compute them: another input is
     /// larger, or an input is not `f32`, or a function is not [fusable](ElementFunction::is_fusable).
     pub fn new(x: &Tensor, stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
-        let is_f32 = |tensor: &Tensor| tensor.element_type() == ElementType::F32;
+        Self::of_dims(x.dims(), stages).filter(|_| is_f32(x))
+    }
+
+    /// As [`FusedElementwise::new`], for values of type `f32` that are not there yet.
+    pub(crate) fn of_dims(dims: &[usize], stages: &'a [Stage<&'a Tensor>]) -> Option<Self> {
         let mut others = SmallVec::new();
         for other in stages.iter().filter_map(Stage::other) {
-            others.push(Strided::collapsed(other, x.dims()).ok().filter(|_| is_f32(other))?);
+            others.push(Strided::collapsed(other, dims).ok().filter(|_| is_f32(other))?);
         }
-        let fuses = is_f32(x) && stages.iter().all(|stage| stage.function().is_fusable());
-        fuses.then_some(Self { stages, others })
+        stages.iter().all(|stage| stage.function().is_fusable()).then_some(Self { stages, others })
+    }
+
+    /// Whether rows of this length can be computed in pieces: the other inputs are contiguous or constant along each.
+    pub(crate) fn has_rows_of(&self, len: usize) -> bool {
+        self.others.iter().all(|other| {
+            let [last, step] = last_axis(other);
+            matches!(step, 0 | 1) && last % len as isize == 0
+        })
+    }
+
+    /// Computes a piece of a row, whose first element has this number, where it lies.
+    pub(crate) fn on_piece(&self, first: usize, values: &mut [f32]) {
+        let starts: SmallVec<[_; 4]> =
+            self.others.iter().map(|other| other.layout.offset_of(first)).collect();
+        for (i, values) in values.chunks_mut(BLOCK).enumerate() {
+            let others = self.others.iter().zip(&starts).map(|(other, &at)| match last_axis(other)[1] {
+                0 => Piece::Equal(other.data[at]),
+                _ => Piece::Each(&other.data[at + i * BLOCK..][..values.len()]),
+            });
+            let others: SmallVec<[_; 4]> = others.collect();
+            widest(Block { stages: self.stages, others: &others, values });
+        }
     }
 
     /// The values of the last stage, of the dims of `x`, which is the tensor given to [`FusedElementwise::new`].
@@ -136,19 +161,41 @@ impl<'a> FusedElementwise<'a> {
             from: from.map(RowReader::new),
             others: self.others.iter().map(RowReader::new).collect(),
         };
-        let all = readers();
+        let mut all = readers();
         let sizes = BlockSizes::new(all.iter().map(RowReader::row_len));
         let unit = sizes.unit(to.len(), all.iter());
         let len = sharing::part(to.len(), SHARED).checked_next_multiple_of(unit).unwrap_or(usize::MAX);
         if len >= to.len() {
-            return widest(Pass { stages: self.stages, readers: all, sizes, to });
+            return self.blocks(&mut all, sizes, to);
         }
         sharing::for_each(to.chunks_mut(len).enumerate(), |(i, to)| {
             let mut readers = readers();
             readers.skip_to(i * len);
-            widest(Pass { stages: self.stages, readers, sizes, to });
+            self.blocks(&mut readers, sizes, to);
         });
     }
+
+    /// Computes block by block what follows for the readers: all stages while it is in the innermost cache.
+    fn blocks(&self, readers: &mut Readers, BlockSizes { part, block }: BlockSizes, to: &mut [f32]) {
+        for values in to.chunks_mut(part).flat_map(|part| part.chunks_mut(block)) {
+            if let Some(from) = &mut readers.from {
+                values.copy_from_slice(from.read(values.len()));
+            }
+            let others = readers.others.iter_mut().map(|other| other.read_piece(values.len()));
+            let others: SmallVec<[_; 4]> = others.collect();
+            widest(Block { stages: self.stages, others: &others, values });
+        }
+    }
+}
+
+/// The length of the last axis, and its stride.
+fn last_axis(operand: &Strided<f32>) -> [isize; 2] {
+    let layout = &operand.layout;
+    [layout.dims.last().map_or(1, |&len| len as isize), layout.strides.last().copied().unwrap_or(0)]
+}
+
+fn is_f32(tensor: &Tensor) -> bool {
+    tensor.element_type() == ElementType::F32
 }
 
 /// Threads compute at least so many elements at a time.
@@ -173,39 +220,22 @@ impl Readers<'_> {
     }
 }
 
-/// A pass over the first input, or over a part of it.
-struct Pass<'p, 'a> {
-    stages: &'p [Stage<&'p Tensor>],
-    readers: Readers<'a>,
-    sizes: BlockSizes,
-    to: &'p mut [f32],
+/// Values that all stages compute, and the other inputs of the stages, in order.
+struct Block<'a> {
+    stages: &'a [Stage<&'a Tensor>],
+    others: &'a [Piece<'a, f32>],
+    values: &'a mut [f32],
 }
 
-impl Vectorised for Pass<'_, '_> {
+impl Vectorised for Block<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Instructions>(mut self) {
-        let BlockSizes { part, block } = self.sizes;
-        for part in std::mem::take(&mut self.to).chunks_mut(part) {
-            for values in part.chunks_mut(block) {
-                self.compute::<I>(values);
-            }
-        }
-    }
-}
-
-impl Pass<'_, '_> {
-    /// Computes the next block: all stages while it is in the innermost cache.
-    #[inline(always)]
-    fn compute<I: Instructions>(&mut self, values: &mut [f32]) {
-        if let Some(from) = &mut self.readers.from {
-            values.copy_from_slice(from.read(values.len()));
-        }
-        let len = values.len();
-        let mut others = self.readers.others.iter_mut();
-        let mut other = || others.next().map_or(&[][..], |other| other.read(len));
-        for stage in self.stages {
+    fn run<I: Instructions>(self) {
+        let Self { stages, others, values } = self;
+        let mut others = others.iter();
+        let mut other = || others.next().copied().unwrap_or(Piece::Each(&[]));
+        for stage in stages {
             match *stage {
                 Stage::Unary(op) => {
                     Apply { op, elements: &mut *values }.run::<I>();
@@ -228,9 +258,10 @@ impl Pass<'_, '_> {
 
 /// Replaces each value by `f` of it and the other at the same position.
 #[inline(always)]
-fn update(values: &mut [f32], others: &[f32], f: impl Fn(f32, f32) -> f32) {
-    for (x, &y) in values.iter_mut().zip(others) {
-        *x = f(*x, y);
+fn update(values: &mut [f32], others: Piece<f32>, f: impl Fn(f32, f32) -> f32) {
+    match others {
+        Piece::Equal(y) => values.iter_mut().for_each(|x| *x = f(*x, y)),
+        Piece::Each(others) => values.iter_mut().zip(others).for_each(|(x, &y)| *x = f(*x, y)),
     }
 }
 

@@ -97,19 +97,20 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                             _ => accumulate::<I, T, ROWS, ROWS, 2>(tile, panel, ahead, sums),
                         }
                         if is_last {
-                            place.place(
-                                out,
-                                row_len,
-                                TileAt { row, column: p * width, width },
-                                &sums[..rows],
-                            );
+                            let at = TileAt { row, column: p * width, width };
+                            place.place(out, row_len, at, &sums[..rows]);
                         }
+                    }
+                    if is_last {
+                        let at = TileAt { row, column: group.start * width, width: group.len() * width };
+                        place.finish(out, row_len, at, rows);
                     }
                 }
             }
         }
     }
 }
+
 /// Sums the products of each column of a tile with a line of a panel.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
