@@ -66,7 +66,11 @@ impl Selection<DynAxisSlice> {
 impl<C: AnySlice> Selection<C> {
     /// Slices by axis, in any order, an axis at most once.
     pub(crate) fn new(axes: impl IntoIterator<Item = (usize, C)>) -> Self {
-        let mut axes: SmallVec<[(usize, C); 2]> = axes.into_iter().collect();
+        Self::sorted(axes.into_iter().collect())
+    }
+
+    /// Compiled once, not for every kind of list.
+    fn sorted(mut axes: SmallVec<[(usize, C); 2]>) -> Self {
         axes.sort_by_key(|&(axis, _)| axis);
         Self { axes }
     }

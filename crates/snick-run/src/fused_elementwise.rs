@@ -23,7 +23,8 @@ pub(crate) struct FusedProduct {
     pub(crate) node: NodeId,
     /// Slot of its output.
     pub(crate) slot: usize,
-    pub(crate) op: Op,
+    /// What is evaluated instead of the op of the node.
+    pub(crate) specialized: Option<Op>,
     /// The number of its inputs.
     pub(crate) inputs: usize,
 }
@@ -60,13 +61,14 @@ pub(crate) fn evaluate(
         layers.iter().map(|layer| layer.stage.map(|operand| &operands[operand])).collect();
     let value = match product {
         Some(product) => {
+            let op = product.specialized.as_ref().unwrap_or_else(|| graph.node(product.node).op());
             let failed = |error| graph.located(product.node, with_inputs(error, inputs.iter()));
             if check.is_none()
-                && let Some(value) = product.op.eval_then(&inputs, &stages).map_err(failed)?
+                && let Some(value) = op.eval_then(&inputs, &stages).map_err(failed)?
             {
                 return Ok(value);
             }
-            let value = product.op.eval(&inputs).map_err(failed)?.into_iter().next();
+            let value = op.eval(&inputs).map_err(failed)?.into_iter().next();
             if let (Some(check), Some(value)) = (check, &value) {
                 check(product.node, product.slot, value)?;
             }

@@ -21,7 +21,11 @@ pub struct Trie {
 impl Trie {
     /// The trie of these tokens; of equal ones the last counts, and empty ones are left out.
     pub fn new<'t>(tokens: impl IntoIterator<Item = (&'t [u8], i32)>) -> Self {
-        let mut all: Vec<(&[u8], i32)> = tokens.into_iter().filter(|(token, _)| !token.is_empty()).collect();
+        Self::of_list(tokens.into_iter().filter(|(token, _)| !token.is_empty()).collect())
+    }
+
+    /// Compiled once, not for every kind of list.
+    fn of_list(mut all: Vec<(&[u8], i32)>) -> Self {
         all.sort_by_key(|(token, _)| *token);
         let mut trie =
             Self { bytes: Vec::with_capacity(all.iter().map(|(t, _)| t.len()).sum()), tokens: Vec::new() };

@@ -15,7 +15,11 @@ impl GraphBuilder<'_> {
         axes: impl IntoIterator<Item = (usize, impl Into<DynAxisSlice>)>,
     ) -> Result<Value, OpError> {
         let slices = axes.into_iter().map(|(axis, slice)| (axis, Into::<DynAxisSlice>::into(slice)));
-        let mut slices: AxisSlices = slices.collect();
+        self.slice_axes(x, slices.collect())
+    }
+
+    /// The same of slices in any order. Compiled once, not for every kind of list.
+    fn slice_axes(&mut self, x: Value, mut slices: AxisSlices) -> Result<Value, OpError> {
         slices.sort_by_key(|&(axis, _)| axis);
         let mut op = Slice { axes: SmallVec::new() };
         let mut inputs: SmallVec<[Value; 5]> = smallvec![x];

@@ -55,7 +55,7 @@ fn fuse_products(plan: &Plan, graph: &Graph, readers: &[usize], steps: &mut [Opt
         if let (StepKind::Fused(_), Some(before)) = (&step.kind, alone)
             && let Some(product) = steps[before].take()
         {
-            steps[i] = steps[i].take().map(|step| after(graph, product, step));
+            steps[i] = steps[i].take().map(|step| after(product, step));
         }
     }
 }
@@ -67,14 +67,17 @@ fn is_product(graph: &Graph, step: &Step) -> bool {
 }
 
 /// A fused step with the product that its first layer reads.
-fn after(graph: &Graph, product: Step, mut step: Step) -> Step {
-    let op = product.op(graph).clone();
-    let inputs = product.operands.len();
-    if let StepKind::Fused(layers) = &mut step.kind {
-        layers.product = Some(FusedProduct { node: product.node, slot: product.first, op, inputs });
+fn after(product: Step, mut step: Step) -> Step {
+    let Step { node, kind, operands, first: slot, .. } = product;
+    if let StepKind::Fused(fused) = &mut step.kind {
+        let specialized = match kind {
+            StepKind::Specialized(op) => Some(op),
+            _ => None,
+        };
+        fused.product = Some(FusedProduct { node, slot, specialized, inputs: operands.len() });
     }
     let others = step.operands.len() - 1;
-    let operands = step.operands[..others].iter().chain(&product.operands).copied().collect();
+    let operands = step.operands[..others].iter().chain(&operands).copied().collect();
     Step { operands, ..step }
 }
 
@@ -135,8 +138,17 @@ mod tests {
 
     use super::*;
 
-    /// The number of layers in each fused step of a graph. Checks that the fused plan and the plain one agree.
-    fn fused(parameters: &[(&str, &[usize])], layers: &str) -> Vec<usize> {
+    /// The number of layers in each fused step of a graph.
+    fn fused(parameters: &[(&str, &[usize])], graph: &str) -> Vec<usize> {
+        let layers = |step: &Step| match &step.kind {
+            StepKind::Fused(fused) => Some(fused.layers.len()),
+            _ => None,
+        };
+        fused_session(parameters, graph).plan.steps.iter().filter_map(layers).collect()
+    }
+
+    /// The session of a graph. Checks that the fused plan and the plain one agree.
+    fn fused_session(parameters: &[(&str, &[usize])], layers: &str) -> Session {
         let declared = |(i, (shape, _)): (usize, &(&str, &[usize]))| {
             format!("  %p{i} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
         };
@@ -159,11 +171,7 @@ mod tests {
                 |errors: &[snick_ir::Located]| errors.iter().map(|e| e.layer.clone()).collect::<Vec<_>>();
             assert_eq!(texts(&found.errors), texts(&expected.errors));
         }
-        let layers = |step: &Step| match &step.kind {
-            StepKind::Fused(fused) => Some(fused.layers.len()),
-            _ => None,
-        };
-        session.plan.steps.iter().filter_map(layers).collect()
+        session
     }
 
     #[test]
@@ -199,6 +207,26 @@ mod tests {
         }
         // The error names the layer that fails.
         fused(&[("?,?", &[2, 4]), ("?,?", &[2, 3])], layers);
+    }
+
+    #[test]
+    fn a_product_that_nobody_else_reads_is_a_part_of_the_step() {
+        let layers = |last: &str| {
+            format!(
+                "  %f = Const-1 f32[1, 2, 1, 1] <2, -1>\n  %b = Const-1 f32[1, 1, 1, 1] <0.5>\n  \
+                 %c = Convolution-1(%p0, %f) {{strides: [1, 1], pads_begin: [0, 0], pads_end: [0, 0], \
+                 dilations: [1, 1]}}\n  %a = Add-1(%c, %b) {{auto_broadcast: numpy}}\n  %r = ReLU-1(%a)\n  \
+                 %y = Result-1(%r)\n{last}"
+            )
+        };
+        let products = |layers: &str, dims: &[usize]| {
+            let session = fused_session(&[("N,2,3,5", dims)], layers);
+            let has_product =
+                |step: &Step| matches!(&step.kind, StepKind::Fused(fused) if fused.product.is_some());
+            session.plan.steps.iter().filter(|step| has_product(step)).count()
+        };
+        assert_eq!(products(&layers(""), &[2, 2, 3, 5]), 1);
+        assert_eq!(products(&layers("  %z = Result-1(%c)\n"), &[2, 2, 3, 5]), 0);
     }
 
     #[test]

@@ -393,6 +393,7 @@ mod tests {
     use smallvec::smallvec;
 
     use super::*;
+    use crate::kernels::elementwise::{BinaryOp, UnaryOp};
     use crate::kernels::strided_copy::packed_parts;
 
     fn t(dims: &[usize]) -> Tensor {
@@ -440,6 +441,37 @@ mod tests {
             }
         }
         all
+    }
+
+    #[test]
+    fn what_follows_is_the_same_in_pieces_and_apart() {
+        let bias = t(&[12, 1, 1]);
+        let cases = [
+            // Small, and with regions, one channel a group, and several images and groups of results beyond the cache.
+            (t(&[2, 3, 5, 6]), t(&[1, 12, 3, 3, 3]), padded(1, 1)),
+            (t(&[1, 3, 20, 20]), t(&[1, 12, 3, 3, 3]), padded(8, 8)),
+            (t(&[1, 12, 210, 211]), t(&[12, 1, 1, 3, 3]), padded(1, 1)),
+            (t(&[2, 4, 150, 151]), t(&[2, 6, 2, 3, 3]), padded(1, 1)),
+            (t(&[2, 0, 3, 3]), t(&[1, 12, 0, 1, 1]), Window::dense(2)),
+        ];
+        for (x, filters, window) in &cases {
+            let plain = group_convolution(x, filters, window).unwrap();
+            let same = plain.permute(&[0, 1, 3, 2]).unwrap().contiguous().permute(&[0, 1, 3, 2]).unwrap();
+            let scalar = Tensor::scalar(-1.5f32);
+            for other in [&bias, &plain, &same, &scalar] {
+                let stages = [
+                    Stage::Right(BinaryOp::Add, other),
+                    Stage::Unary(UnaryOp::Relu),
+                    Stage::Left(BinaryOp::Sub, &bias),
+                ];
+                let found = group_convolution_then(x, filters, window, &stages).unwrap().unwrap();
+                let apart = stages.iter().fold(plain.clone(), |value, stage| stage.apply(&value).unwrap());
+                assert_eq!(found, apart, "{:?} {:?} {:?}", x.dims(), filters.dims(), other.dims());
+            }
+        }
+        let (x, filters, window) = &cases[0];
+        let double = [Stage::Right(BinaryOp::Add, &Tensor::scalar(1.0f64))];
+        assert_eq!(group_convolution_then(x, filters, window, &double).unwrap(), None);
     }
 
     #[test]

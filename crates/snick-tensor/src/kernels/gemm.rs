@@ -267,6 +267,7 @@ mod tests {
             (3, 0, 4),
             (7, 300, 2),
             (2, 300, 7),
+            (13, 1100, 70),
         ] {
             let (x, y) = (numbers(m * k), numbers(k * n));
             let a = Matrix::packed(&x, m, k);

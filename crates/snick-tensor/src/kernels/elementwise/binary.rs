@@ -96,9 +96,9 @@ impl BinaryOp {
     }
 }
 
-/// Runs `$body` with `$f` as the function of two `$t` of `$op`: the body is compiled for each function.
-macro_rules! with_function {
-    ($op:expr, $t:ty, $f:ident => $body:expr) => {{
+/// As [`with_function`], but `$rest` for remainders.
+macro_rules! with_fusable {
+    ($op:expr, $t:ty, $f:ident => $body:expr, else $rest:expr) => {{
         use $crate::kernels::elementwise::binary::{Arithmetic as A, BinaryOp::*};
         macro_rules! over {
             ($function:expr) => {{
@@ -118,12 +118,24 @@ macro_rules! with_function {
             SquaredDifference => {
                 over!(|x: $t, y: $t| <$t as A>::mul(<$t as A>::sub(x, y), <$t as A>::sub(x, y)))
             }
-            Mod => over!(<$t as A>::modulo),
-            FloorMod => over!(<$t as A>::floor_mod),
             PRelu => {
                 over!(|x: $t, y: $t| if x < <$t as Default>::default() { <$t as A>::mul(x, y) } else { x })
             }
+            Mod | FloorMod => $rest,
         }
+    }};
+}
+
+pub(super) use with_fusable;
+
+/// Runs `$body` with `$f` as the function of two `$t` of `$op`: the body is compiled for each function.
+macro_rules! with_function {
+    ($op:expr, $t:ty, $f:ident => $body:expr) => {{
+        use $crate::kernels::elementwise::binary::with_fusable;
+        with_fusable!($op, $t, $f => $body, else match $op {
+            FloorMod => over!(<$t as A>::floor_mod),
+            _ => over!(<$t as A>::modulo),
+        })
     }};
 }
 

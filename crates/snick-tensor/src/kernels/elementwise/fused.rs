@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use super::BinaryOp;
-use super::binary::with_function;
+use super::binary::with_fusable;
 use super::unary_op::UnaryOp;
 use super::vector_unary::{self, Apply, Elements as _};
 use crate::buffer::Buffer;
@@ -241,15 +241,15 @@ impl Vectorised for Block<'_> {
                     Apply { op, elements: &mut *values }.run::<I>();
                 }
                 Stage::Same(op) => {
-                    with_function!(op, f32, f => (&mut *values).each(|x| f(x, x)));
+                    with_fusable!(op, f32, f => (&mut *values).each(|x| f(x, x)), else ());
                 }
                 Stage::Right(op, _) => {
                     let other = other();
-                    with_function!(op, f32, f => update(values, other, f));
+                    with_fusable!(op, f32, f => update(values, other, f), else ());
                 }
                 Stage::Left(op, _) => {
                     let other = other();
-                    with_function!(op, f32, f => update(values, other, |x, y| f(y, x)));
+                    with_fusable!(op, f32, f => update(values, other, |x, y| f(y, x)), else ());
                 }
             }
         }
