@@ -97,7 +97,7 @@ impl Session {
     /// # Errors
     /// The system may refuse to start threads.
     pub fn with_threads(self, count: usize) -> Result<Self, OpError> {
-        self.threads.pool(count)?;
+        self.threads.team(count)?;
         Ok(Self { thread_count: count, ..self })
     }
 
@@ -129,8 +129,8 @@ impl Session {
             })
         };
         let count = if options.threads == 0 { self.thread_count } else { options.threads };
-        let outputs = match self.threads.pool(count) {
-            Ok(Some(threads)) => threads.install(run),
+        let outputs = match self.threads.team(count) {
+            Ok(Some(team)) => team.run(run),
             Ok(None) => run(),
             Err(error) => Outputs { errors: vec![self.error(error)], ..Outputs::default() },
         };

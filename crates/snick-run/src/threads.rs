@@ -1,18 +1,26 @@
 //! The threads of a session: a pool for each number of threads, started when it is first asked for.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 use snick_ir::OpError;
 
-/// Pools by their number of threads.
+/// Teams by their number of threads.
 #[derive(Default)]
-pub(crate) struct Threads(Mutex<BTreeMap<usize, Arc<ThreadPool>>>);
+pub(crate) struct Threads(Mutex<BTreeMap<usize, Arc<Team>>>);
+
+/// Threads that work for one run at a time.
+pub(crate) struct Team {
+    pool: ThreadPool,
+    is_taken: AtomicBool,
+}
 
 impl Threads {
-    /// A pool of `count` threads, but of no more than the machine has; `None` for one, which is the caller's.
-    pub(crate) fn pool(&self, count: usize) -> Result<Option<Arc<ThreadPool>>, OpError> {
+    /// A team of `count` threads, but of no more than the machine has; `None` for one, which is the caller's.
+    pub(crate) fn team(&self, count: usize) -> Result<Option<Arc<Team>>, OpError> {
         // Asking takes longer than a small model runs.
         static MACHINE: LazyLock<usize> =
             LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
@@ -20,14 +28,71 @@ impl Threads {
         if count == 1 {
             return Ok(None);
         }
-        let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pools.get(&count) {
-            return Ok(Some(pool.clone()));
+        let mut teams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(team) = teams.get(&count) {
+            return Ok(Some(team.clone()));
         }
         let started = ThreadPoolBuilder::new().num_threads(count).build();
-        let pool =
-            Arc::new(started.map_err(|error| OpError::unsupported(format!("{count} threads: {error}")))?);
-        pools.insert(count, pool.clone());
-        Ok(Some(pool))
+        let pool = started.map_err(|error| OpError::unsupported(format!("{count} threads: {error}")))?;
+        let team = Arc::new(Team { pool, is_taken: AtomicBool::new(false) });
+        teams.insert(count, team.clone());
+        Ok(Some(team))
+    }
+}
+
+impl Team {
+    /// Calls `run` on one of the threads; the others stay awake until it returns, for most layers take less time than waking
+    /// a thread. On the caller's thread alone while another run has the team.
+    pub(crate) fn run<R: Send>(&self, run: impl FnOnce() -> R + Send) -> R {
+        if self.is_taken.swap(true, Ordering::Acquire) {
+            return run();
+        }
+        let _free = AtEnd { flag: &self.is_taken, value: false };
+        self.pool.install(|| {
+            let ends = AtomicBool::new(false);
+            let runs_on = rayon::current_thread_index();
+            rayon::scope(|scope| {
+                scope.spawn_broadcast(|_, _| {
+                    // The thread of the run takes what is meant for itself while it waits for others.
+                    if rayon::current_thread_index() != runs_on {
+                        stay_awake(&ends);
+                    }
+                });
+                let _end = AtEnd { flag: &ends, value: true };
+                run()
+            })
+        })
+    }
+}
+
+/// Sets a flag when it is dropped.
+struct AtEnd<'a> {
+    flag: &'a AtomicBool,
+    value: bool,
+}
+
+impl Drop for AtEnd<'_> {
+    fn drop(&mut self) {
+        self.flag.store(self.value, Ordering::Release);
+    }
+}
+
+/// Does what the other threads of the pool share out, until `ends` is set. The longer there is nothing, the less time of the
+/// processor it takes.
+fn stay_awake(ends: &AtomicBool) {
+    const SPINS: Duration = Duration::from_millis(1);
+    const YIELDS: Duration = Duration::from_millis(10);
+    const SLEEP: Duration = Duration::from_micros(100);
+    let mut idle_since = Instant::now();
+    while !ends.load(Ordering::Acquire) {
+        if rayon::yield_now() == Some(Yield::Executed) {
+            idle_since = Instant::now();
+            continue;
+        }
+        match idle_since.elapsed() {
+            idle if idle < SPINS => std::hint::spin_loop(),
+            idle if idle < YIELDS => std::thread::yield_now(),
+            _ => std::thread::sleep(SLEEP),
+        }
     }
 }

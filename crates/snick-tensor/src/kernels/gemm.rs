@@ -146,8 +146,8 @@ pub(crate) fn product<T: Factor, P: PlaceTile<T>>(
     }
     let size = rows.saturating_mul(right.columns()).saturating_mul(left.depth());
     let tiles = left.rows().div_ceil(rows);
-    // All tiles of a part share what is read from beyond the caches, and the copies of panels.
-    let at_once = sharing::part(tiles, SHARED / size.max(1));
+    // The tiles of a part share what is read from beyond the caches, and the copies of panels.
+    let at_once = sharing::share(tiles, SHARED / size.max(1));
     let some = |(i, out): (usize, &mut [P::Out])| {
         T::on(isa, tile::Tiles { left, right, first: i * at_once * rows, out, row_len, place });
     };

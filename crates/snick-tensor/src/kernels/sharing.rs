@@ -16,17 +16,31 @@ pub(crate) fn is_shared() -> bool {
     false
 }
 
+/// The number of threads of the pool.
+fn threads() -> usize {
+    #[cfg(feature = "threads")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "threads"))]
+    1
+}
+
 /// The size of the parts of `len` that threads compute one at a time: a few for each of them, but at least `least`. All of
 /// it if this thread is alone.
 pub(crate) fn part(len: usize, least: usize) -> usize {
-    /// Parts for each thread: where one is slower, others compute more of them.
-    #[cfg(feature = "threads")]
+    /// Where a thread is slower, others compute more parts.
     const EACH: usize = 3;
-    #[cfg(feature = "threads")]
-    if is_shared() {
-        return len.div_ceil(EACH * rayon::current_num_threads()).max(least).max(1);
-    }
-    len.max(least).max(1)
+    share_of(EACH, len, least)
+}
+
+/// As [`part`], one for each thread, where every part begins with work of its own.
+pub(crate) fn share(len: usize, least: usize) -> usize {
+    share_of(1, len, least)
+}
+
+/// As [`part`], so many for each thread.
+fn share_of(each: usize, len: usize, least: usize) -> usize {
+    let parts = if is_shared() { each * threads() } else { 1 };
+    len.div_ceil(parts).max(least).max(1)
 }
 
 /// Calls `each` with every part, on all threads of the pool.
