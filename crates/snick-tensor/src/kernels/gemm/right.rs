@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::left::turn;
 use super::{Factor, Matrix, panel_columns};
 use crate::buffer::Buffer;
@@ -169,29 +171,54 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
                 Panels { data: &packed[first * width..], step, len }
             }
             Elements::Runs { data, starts, lines } => {
-                // A piece that is shorter than a vector is written with what follows, which the next one overwrites.
                 let step = len + width;
-                let lanes = T::Vector::<I>::LANES;
-                let pieces = panels.clone().enumerate().flat_map(|(i, panel)| {
-                    let first = panel * width;
-                    lines
-                        .pieces(first..self.columns.min(first + width), lanes)
-                        .map(move |(column, at, len)| (i * step + column - first, at, len))
-                });
-                let pieces: Vec<_> = pieces.collect();
-                let furthest = pieces.iter().map(|&(_, at, _)| at + lanes).max().unwrap_or(0);
-                for (row, start) in starts[rows].iter().enumerate() {
-                    if start + furthest <= data.len() {
-                        for &(to, at, _) in &pieces {
-                            T::Vector::<I>::load(&data[start + at..]).store(&mut room[to + row * width..]);
-                        }
-                    } else {
-                        for &(to, at, len) in &pieces {
-                            room[to + row * width..][..len].copy_from_slice(&data[start + at..][..len]);
-                        }
-                    }
+                for (panel, room) in panels.zip(room.chunks_exact_mut(step)) {
+                    let columns = panel * width..self.columns.min((panel + 1) * width);
+                    pack_panel::<I, T>(data, &starts[rows.clone()], lines, columns, room);
                 }
                 Panels { data: room, step, len }
+            }
+        }
+    }
+}
+
+/// Writes some columns of rows, each of which begins at one of `starts`, to a panel with room for one row more.
+#[inline(always)]
+fn pack_panel<I: Instructions, T: Factor>(
+    data: &[T],
+    starts: &[usize],
+    lines: &Lines,
+    columns: Range<usize>,
+    panel: &mut [T],
+) {
+    let lanes = T::Vector::<I>::LANES;
+    let width = 2 * lanes;
+    let (first, count) = (columns.start, columns.len());
+    let at = lines.at(first);
+    if lines.len - first % lines.len >= count {
+        for (&start, row) in starts.iter().zip(panel.chunks_exact_mut(width)) {
+            match data.get(start + at..start + at + width) {
+                Some(from) => {
+                    T::Vector::<I>::load(from).store(row);
+                    T::Vector::<I>::load(&from[lanes..]).store(&mut row[lanes..]);
+                }
+                None => row[..count].copy_from_slice(&data[start + at..][..count]),
+            }
+        }
+        return;
+    }
+    // A piece that is shorter than a vector is written with what follows, which the next one overwrites.
+    let pieces: SmallVec<[_; 4]> = lines.pieces(columns, lanes).collect();
+    let furthest = pieces.iter().map(|&(_, at, _)| at + lanes).max().unwrap_or(0);
+    for (row, start) in starts.iter().enumerate() {
+        let row = &mut panel[row * width..][..2 * width];
+        if start + furthest <= data.len() {
+            for &(column, at, _) in &pieces {
+                T::Vector::<I>::load(&data[start + at..]).store(&mut row[column - first..]);
+            }
+        } else {
+            for &(column, at, len) in &pieces {
+                row[column - first..][..len].copy_from_slice(&data[start + at..][..len]);
             }
         }
     }
