@@ -1,7 +1,8 @@
 //! Fuses consecutive element-wise layers.
 //!
-//! A value that only the next layer reads is never stored; that of a product before them neither. Inferred shapes decide which layers are fused; the run
-//! decides whether its sizes allow one pass, and evaluates the layers one by one where they do not.
+//! A value that only the next layer reads is never stored; that of a product before them neither. Inferred shapes decide
+//! which layers are fused; the run decides whether its sizes allow one pass, and evaluates the layers one by one where
+//! they do not.
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, OpTraits};

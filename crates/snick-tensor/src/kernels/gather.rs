@@ -6,6 +6,7 @@ use crate::buffer::Buffer;
 use crate::kernels::dispatch::{moving, with_unit};
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
+
 /// `data[.., index, ..]` along `axis` for every index: the dims are those of `data` before `axis`, of `indices` after
 /// the first `batch_dims`, and of `data` after `axis`. The first `batch_dims` axes are common to both. Index -1 is the
 /// last element.
@@ -74,17 +75,15 @@ fn pick<T: Pod + Send + Sync>(
         let (batches, outer) = (product(&dims[..batch_dims]), product(&dims[batch_dims..axis]));
         let (size, inner) = (data.dims()[axis], product(&data.dims()[axis + 1..]));
         let per_batch = picks.len() / batches;
-        let mut to = out.chunks_exact_mut(inner);
-        for batch in 0..batches {
-            let picks = &picks[batch * per_batch..][..per_batch];
-            for slab in (0..outer).map(|o| (batch * outer + o) * size) {
-                if inner == 1 {
-                    let from = &values[slab..slab + size];
-                    picks.iter().zip(&mut to).for_each(|(&pick, to)| to.fill(from[pick]));
-                    continue;
-                }
-                for (&pick, to) in picks.iter().zip(&mut to) {
-                    to.copy_from_slice(&values[(slab + pick) * inner..][..inner]);
+        for (slab, to) in out.chunks_exact_mut(per_batch * inner).enumerate() {
+            let picks = &picks[slab / outer * per_batch..][..per_batch];
+            let from = &values[slab * size * inner..][..size * inner];
+            if inner == 1 {
+                // Elements are assigned: a call that copies one would take longer than the copy.
+                to.iter_mut().zip(picks).for_each(|(to, &pick)| *to = from[pick]);
+            } else {
+                for (to, &pick) in to.chunks_exact_mut(inner).zip(picks) {
+                    to.copy_from_slice(&from[pick * inner..][..inner]);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! The maximum or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
 
+use smallvec::SmallVec;
+
 use crate::buffer::Buffer;
 use crate::buffer::filled;
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
@@ -278,35 +280,49 @@ impl<F: Fn(f32, f32) -> f32> Vectorised for Lines<'_, F> {
     fn run<I: Instructions>(self) {
         let Self { walk, x, values, step } = self;
         let [d, h, w] = &walk.axes;
-        let [_, rows, columns] = walk.out;
+        let [planes, rows, columns] = walk.out;
         let area = checked_len(&[d.size, h.size, w.size]).unwrap_or(0);
         if area == 0 || values.is_empty() {
             return;
         }
-        let channels = x.chunks_exact(area).zip(values.chunks_exact_mut(walk.out.iter().product()));
+        // The windows of a line that have each of its taps, and where the first of them has it.
+        let across: SmallVec<[_; 4]> = (0..w.kernel)
+            .filter_map(|tap| {
+                let inside = w.outputs_inside(tap, columns);
+                let first = w.inside(inside.start, tap)?;
+                (!inside.is_empty()).then_some((inside, first))
+            })
+            .collect();
+        let channels = x.chunks_exact(area).zip(values.chunks_exact_mut(planes * rows * columns));
         for (channel, values) in channels {
-            for (line, values) in values.chunks_exact_mut(columns).enumerate() {
-                for tap in 0..d.kernel * h.kernel {
-                    let z = d.inside(line / rows, tap / h.kernel);
-                    let Some((z, y)) = z.zip(h.inside(line % rows, tap % h.kernel)) else { continue };
-                    let from = &channel[(z * h.size + y) * w.size..][..w.size];
-                    for tap in 0..w.kernel {
-                        let inside = w.outputs_inside(tap, columns);
-                        let Some(first) = w.inside(inside.start, tap).filter(|_| !inside.is_empty()) else {
-                            continue;
-                        };
-                        let (values, from) = (&mut values[inside], &from[first..]);
-                        match w.stride {
-                            1 => values.iter_mut().zip(from).for_each(|(m, &x)| *m = step(*m, x)),
-                            stride => {
-                                let from = from.iter().step_by(stride);
-                                values.iter_mut().zip(from).for_each(|(m, &x)| *m = step(*m, x));
-                            }
+            let places = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));
+            for ([plane, row], values) in places.zip(values.chunks_exact_mut(columns)) {
+                for z in (0..d.kernel).filter_map(|tap| d.inside(plane, tap)) {
+                    for y in (0..h.kernel).filter_map(|tap| h.inside(row, tap)) {
+                        let from = &channel[(z * h.size + y) * w.size..][..w.size];
+                        for (inside, first) in &across {
+                            fold(&mut values[inside.clone()], &from[*first..], w.stride, &step);
                         }
                     }
                 }
             }
         }
+    }
+}
+
+/// Folds every `stride`-th element into the values.
+#[inline(always)]
+fn fold(values: &mut [f32], from: &[f32], stride: usize, step: impl Fn(f32, f32) -> f32) {
+    match stride {
+        1 => values.iter_mut().zip(from).for_each(|(m, &x)| *m = step(*m, x)),
+        // The distance is known when this is compiled: whole vectors.
+        2 => {
+            let (pairs, last) = from.as_chunks::<2>();
+            let (paired, rest) = values.split_at_mut(values.len().min(pairs.len()));
+            paired.iter_mut().zip(pairs).for_each(|(m, &[x, _])| *m = step(*m, x));
+            rest.iter_mut().zip(last).for_each(|(m, &x)| *m = step(*m, x));
+        }
+        _ => values.iter_mut().zip(from.iter().step_by(stride)).for_each(|(m, &x)| *m = step(*m, x)),
     }
 }
 
