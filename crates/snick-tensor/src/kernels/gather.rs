@@ -116,5 +116,12 @@ mod tests {
         let found = gather(&t, &indices, 2, 1).unwrap();
         assert_eq!(found.dims(), [2, 1, 2]);
         assert_eq!(found.to_i64_vec().unwrap(), [2, 0, 4, 4]);
+        let t = Tensor::from_vec(&[2, 2, 3], (0..12).collect::<Vec<i32>>()).unwrap();
+        let found = gather(&t, &indices, 2, 1).unwrap();
+        assert_eq!(found.to_i64_vec().unwrap(), [2, 0, 5, 3, 7, 7, 10, 10]);
+        let t = Tensor::from_vec(&[2, 2, 3, 2], (0..24).collect::<Vec<i32>>()).unwrap();
+        let found = gather(&t, &indices, 2, 1).unwrap();
+        let pairs = [4, 0, 10, 6, 14, 14, 20, 20].map(|first| [first, first + 1]);
+        assert_eq!(found.to_i64_vec().unwrap(), pairs.as_flattened());
     }
 }

@@ -293,6 +293,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn rows_in_lines_with_gaps_that_end_with_the_data() {
+        let (depth, gap) = (5, 3);
+        for (len, count) in [(1, 40), (2, 7), (5, 13), (16, 3), (20, 5), (33, 2), (70, 1)] {
+            let lines = || Lines { len, starts: (0..count).map(|i| i * (len + gap)).collect() };
+            let row_len = count * (len + gap) - gap;
+            // Rows overlap; the last one ends with the data.
+            let data = numbers(row_len + 2 * (depth - 1));
+            let starts = || (0..depth).map(|row| 2 * row).collect();
+            let columns =
+                |row: usize| (0..count * len).map(move |c| 2 * row + c / len * (len + gap) + c % len);
+            let right: Vec<f32> = (0..depth).flat_map(columns).map(|at| data[at]).collect();
+            let x = numbers(13 * depth);
+            let a = Matrix::packed(&x, 13, depth);
+            let expected = naive(&a, &Matrix::packed(&right, depth, count * len));
+            for isa in [Isa::best(), Isa::Base] {
+                let rhs = || PackedRhs::of_lines(isa, &data, starts(), lines());
+                for rhs in [rhs(), rhs().into_packed()] {
+                    let mut out = vec![f32::NAN; expected.len()];
+                    gemm(&PackedLhs::pack(isa, &a), &rhs, &mut out);
+                    assert_eq!(out, expected, "{count} lines of {len}, {isa:?}");
+                }
+            }
+        }
+    }
+
     #[cfg(feature = "threads")]
     #[test]
     fn threads_change_no_bit() {

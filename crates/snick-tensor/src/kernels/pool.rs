@@ -2,8 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::buffer::Buffer;
-use crate::buffer::filled;
+use crate::buffer::{Buffer, filled};
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::kernels::window::{Window, WindowAxis};
@@ -315,7 +314,7 @@ impl<F: Fn(f32, f32) -> f32> Vectorised for Lines<'_, F> {
 fn fold(values: &mut [f32], from: &[f32], stride: usize, step: impl Fn(f32, f32) -> f32) {
     match stride {
         1 => values.iter_mut().zip(from).for_each(|(m, &x)| *m = step(*m, x)),
-        // The distance is known when this is compiled: whole vectors.
+        // A stride that is known to the compiler is read in whole vectors.
         2 => {
             let (pairs, last) = from.as_chunks::<2>();
             let (paired, rest) = values.split_at_mut(values.len().min(pairs.len()));
@@ -375,6 +374,25 @@ mod tests {
         assert!(Walk::new(&x, &kernel, &window, &outputs).unwrap().columns_and_rows().is_some());
         let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
         assert_eq!(found, max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0);
+    }
+
+    #[test]
+    fn lines_of_any_length_and_stride() {
+        for (size, kernel, stride) in
+            (1..40).flat_map(|size| [(2, 2), (3, 2), (1, 1), (2, 3)].map(|(k, s)| (size, k, s)))
+        {
+            let window = Window {
+                strides: smallvec![stride],
+                pads_begin: smallvec![kernel as isize - 1],
+                ..Window::dense(1)
+            };
+            let numbers = (0..2 * size).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+            let x = Tensor::from_vec(&[1, 2, size], numbers).unwrap();
+            let outputs = window.output_dims(&[size], &[kernel]).unwrap();
+            let found = max_pool(&x, &[kernel], &window, &outputs).unwrap();
+            let expected = max_pool_indices(&x, &[kernel], &window, &outputs, 0).unwrap().0;
+            assert_eq!(found, expected, "{size} {kernel} {stride}");
+        }
     }
 
     #[test]

@@ -56,6 +56,14 @@ impl Lines {
             (len > 0).then(|| (column, self.at(column), len))
         })
     }
+
+    /// Copies some columns of the row that begins at `start`.
+    fn copy<T: Copy>(&self, data: &[T], start: usize, columns: Range<usize>, to: &mut [T]) {
+        let first = columns.start;
+        for (column, at, len) in self.pieces(columns, usize::MAX) {
+            to[column - first..][..len].copy_from_slice(&data[start + at..][..len]);
+        }
+    }
 }
 
 /// Some rows of consecutive panels.
@@ -116,10 +124,8 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
                     if columns - first < width {
                         panel.fill(T::default());
                     }
-                    for (start, row) in starts.iter().zip(panel.chunks_exact_mut(width)) {
-                        for (column, at, len) in lines.pieces(first..columns.min(first + width), width) {
-                            row[column - first..][..len].copy_from_slice(&data[start + at..][..len]);
-                        }
+                    for (&start, row) in starts.iter().zip(panel.chunks_exact_mut(width)) {
+                        lines.copy(data, start, first..columns.min(first + width), row);
                     }
                 }
                 packed
@@ -193,33 +199,31 @@ fn pack_panel<I: Instructions, T: Factor>(
 ) {
     let lanes = T::Vector::<I>::LANES;
     let width = 2 * lanes;
-    let (first, count) = (columns.start, columns.len());
-    let at = lines.at(first);
-    if lines.len - first % lines.len >= count {
+    let first = columns.start;
+    if lines.len - first % lines.len >= columns.len() {
+        let at = lines.at(first);
         for (&start, row) in starts.iter().zip(panel.chunks_exact_mut(width)) {
             match data.get(start + at..start + at + width) {
                 Some(from) => {
                     T::Vector::<I>::load(from).store(row);
                     T::Vector::<I>::load(&from[lanes..]).store(&mut row[lanes..]);
                 }
-                None => row[..count].copy_from_slice(&data[start + at..][..count]),
+                None => lines.copy(data, start, columns.clone(), row),
             }
         }
         return;
     }
     // A piece that is shorter than a vector is written with what follows, which the next one overwrites.
-    let pieces: SmallVec<[_; 4]> = lines.pieces(columns, lanes).collect();
+    let pieces: SmallVec<[_; 4]> = lines.pieces(columns.clone(), lanes).collect();
     let furthest = pieces.iter().map(|&(_, at, _)| at + lanes).max().unwrap_or(0);
-    for (row, start) in starts.iter().enumerate() {
+    for (row, &start) in starts.iter().enumerate() {
         let row = &mut panel[row * width..][..2 * width];
         if start + furthest <= data.len() {
             for &(column, at, _) in &pieces {
                 T::Vector::<I>::load(&data[start + at..]).store(&mut row[column - first..]);
             }
         } else {
-            for &(column, at, len) in &pieces {
-                row[column - first..][..len].copy_from_slice(&data[start + at..][..len]);
-            }
+            lines.copy(data, start, columns.clone(), row);
         }
     }
 }
