@@ -16,6 +16,8 @@ pub(crate) enum Purpose {
     Filters,
     /// The same, for products with few windows.
     FilterColumns,
+    /// The same, transformed for fewer products.
+    TransformedFilters,
     /// The type that kernels compute in.
     Wide,
     /// What other crates make of the elements.

@@ -6,6 +6,7 @@ mod planes;
 mod quantized;
 mod quantized_depthwise;
 mod regions;
+mod winograd;
 
 pub use quantized::{AfterSums, QuantizedConvolution, QuantizedFilters};
 
@@ -16,6 +17,7 @@ use self::depthwise::depthwise;
 use self::images::Channels;
 use self::planes::{Cuts, Grid, Planes};
 use self::regions::Regions;
+use self::winograd::Winograd;
 use crate::buffer::Buffer;
 use crate::buffer::filled;
 use crate::kernels::broadcast::Strided;
@@ -34,7 +36,8 @@ use crate::{Dims, Element, ElementType, Tensor, TensorError};
 ///
 /// Integers are computed in `f64` and converted back. The products of a window are summed channel by channel, then
 /// position by position, and column by column if there is one channel: as the OpenVINO runtime does, so that sums with
-/// fused multiply-add are equal to the last bit, except products with few columns.
+/// fused multiply-add are equal to the last bit, except products with few columns, and constant filters of 3x3 elements
+/// over large images: windows next to each other share products there.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::ShapeMismatch`], [`TensorError::Argument`].
@@ -126,8 +129,11 @@ fn convolve(
                 then.on_piece(first, values);
             }
         };
-        let on_piece: Option<OnPiece<T>> = if in_pieces.is_some() { Some(&on_piece) } else { None };
-        let is_complete = slide.over(images, &mut values, on_piece)?;
+        let on_piece = in_pieces.map(|_| OnPiece::new(&on_piece));
+        let is_complete = match T::with_fewer_products(&mut slide, images, &mut values, on_piece)? {
+            Some(is_complete) => is_complete,
+            None => slide.over(images, &mut values, on_piece)?,
+        };
         let result = Tensor::from_buffer(T::TYPE, dims, values)?.cast(et)?;
         if is_complete { Ok(result) } else { complete(result) }
     })
@@ -164,6 +170,50 @@ struct Images<'a, T> {
 impl<'a, T: Gemm> Images<'a, T> {
     fn image(&self, n: usize) -> Channels<'a, T> {
         self.first.moved(n as isize * self.step)
+    }
+}
+
+/// Floats with ways of convolution that need fewer products than windows have elements. Only `f32` has them: doubles, and
+/// integers, which are computed as doubles, are rare.
+trait Convolved: Gemm {
+    /// The convolution of all images, if there is such a way; whether it is followed by `then`.
+    fn with_fewer_products(
+        _: &mut Slide<Self>,
+        _: Images<Self>,
+        _: &mut [Self],
+        _: Option<OnPiece<Self>>,
+    ) -> Result<Option<bool>, TensorError> {
+        Ok(None)
+    }
+}
+
+impl Convolved for f64 {}
+
+impl Convolved for f32 {
+    fn with_fewer_products(
+        slide: &mut Slide<f32>,
+        images: Images<f32>,
+        out: &mut [f32],
+        then: Option<OnPiece<f32>>,
+    ) -> Result<Option<bool>, TensorError> {
+        let (grid, result) = (slide.grid, slide.groups() * slide.outputs() * slide.grid.windows());
+        if slide.depth() == 1 || grid.windows() <= FEW_WINDOWS {
+            return Ok(None);
+        }
+        if let Some(winograd) = Winograd::new(&grid, slide.filters)? {
+            for (n, out) in out.chunks_exact_mut(result).enumerate() {
+                if !winograd.convolve(images.image(n), out, then.map(|then| then.part(n * result)))? {
+                    return Ok(None);
+                }
+            }
+            return Ok(Some(then.is_some()));
+        }
+        let Some(regions) = Regions::new(grid) else { return Ok(None) };
+        let filters = slide.packed()?;
+        for (n, out) in out.chunks_exact_mut(result).enumerate() {
+            regions.convolve(images.image(n), &filters, out);
+        }
+        Ok(Some(false))
     }
 }
 
@@ -224,35 +274,16 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let result = self.groups() * self.outputs() * windows;
         // Few filters over one channel have few products: the overhead matters.
         let alone = self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image();
-        if self.depth() > 1 && windows > FEW_WINDOWS && self.regions(images, out)? {
-            return Ok(false);
-        }
         let cuts = if windows <= FEW_WINDOWS && !alone { None } else { Cuts::new(&self.grid) };
         let Some(cuts) = cuts else { return self.patches(images, out).map(|()| false) };
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
-            let of_image = |first: usize, piece: &mut [T]| {
-                if let Some(then) = then {
-                    then(n * result + first, piece);
-                }
-            };
-            let then: Option<OnPiece<T>> = if then.is_some() { Some(&of_image) } else { None };
+            let then = then.map(|then| then.part(n * result));
             match alone {
                 true => depthwise(&cuts, images.image(n), &self.rows, self.order.as_deref(), out, then)?,
                 false => self.planes(&Planes::new(&cuts, images.image(n), T::default())?, out, then)?,
             }
         }
         Ok(then.is_some())
-    }
-
-    /// The convolution of all images by regions, if that saves products; else nothing, and `false`.
-    fn regions(&mut self, images: Images<T>, out: &mut [T]) -> Result<bool, TensorError> {
-        let Some(regions) = Regions::new(self.grid) else { return Ok(false) };
-        let filters = self.packed()?;
-        let result = self.groups() * self.outputs() * self.grid.windows();
-        for (n, out) in out.chunks_exact_mut(result).enumerate() {
-            regions.convolve(images.image(n), &filters, out);
-        }
-        Ok(true)
     }
 
     /// The convolution of an image that is split into planes.
@@ -271,12 +302,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
                 starts = order.iter().map(|&k| starts[k]).collect();
             }
             let right = PackedRhs::of_lines(isa, planes.data(), starts, planes.of.windows());
-            let of_group = |first: usize, piece: &mut [T]| {
-                if let Some(then) = then {
-                    then(g * result + first, piece);
-                }
-            };
-            gemm_then(left, &right, out, if then.is_some() { Some(&of_group) } else { None });
+            gemm_then(left, &right, out, then.map(|then| then.part(g * result)));
         };
         let groups = filters.iter().zip(out.chunks_exact_mut(result)).enumerate();
         if sharing::is_shared() && filters.len() > 1 {

@@ -186,8 +186,31 @@ pub(crate) struct TileAt {
     pub width: usize,
 }
 
-/// What is computed of pieces of rows as soon as they are written: it gets the number of the first element in the output.
-pub(crate) type OnPiece<'a, T> = &'a (dyn Fn(usize, &mut [T]) + Sync);
+/// What is computed of pieces of rows as soon as they are written.
+#[derive(Copy, Clone)]
+pub(crate) struct OnPiece<'a, T> {
+    /// Gets the number of the first element in the whole output.
+    each: &'a (dyn Fn(usize, &mut [T]) + Sync),
+    /// The number of the first element of this part of the output.
+    first: usize,
+}
+
+impl<'a, T> OnPiece<'a, T> {
+    /// Of the whole output.
+    pub fn new(each: &'a (dyn Fn(usize, &mut [T]) + Sync)) -> Self {
+        OnPiece { each, first: 0 }
+    }
+
+    /// Of a part of the output, from element `first` on.
+    pub fn part(self, first: usize) -> Self {
+        OnPiece { first: self.first + first, ..self }
+    }
+
+    /// Computes what follows of a piece, whose first element has this number.
+    pub fn apply(&self, first: usize, piece: &mut [T]) {
+        (self.each)(self.first + first, piece);
+    }
+}
 
 /// Writes rows as they are.
 struct WriteRows<'a, T> {
@@ -210,7 +233,7 @@ impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
         let Some(then) = self.then else { return };
         for (out, row) in out.chunks_mut(row_len).zip(at.row..at.row + rows) {
             let piece = at.column..row_len.min(at.column + at.width);
-            then(row * row_len + piece.start, &mut out[piece]);
+            then.apply(row * row_len + piece.start, &mut out[piece]);
         }
     }
 }
@@ -218,6 +241,12 @@ impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
 /// Writes `a * b` into `out`, row after row.
 pub(crate) fn gemm<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
     gemm_then(left, right, out, None);
+}
+
+/// As [`gemm`], on this thread alone.
+pub(crate) fn gemm_alone<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
+    let (row_len, place) = (right.columns(), &WriteRows { then: None });
+    T::on(left.isa(), tile::Tiles { left, right, first: 0, out, row_len, place });
 }
 
 /// As [`gemm`], with what follows.

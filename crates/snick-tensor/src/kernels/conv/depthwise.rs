@@ -58,7 +58,7 @@ pub(super) fn depthwise<T: Gemm>(
                 });
                 cuts.place(out, &sums);
                 if let Some(then) = then {
-                    then(first + i * windows, out);
+                    then.apply(first + i * windows, out);
                 }
             }
         }

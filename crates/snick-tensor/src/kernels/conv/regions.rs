@@ -7,7 +7,7 @@ use super::images::Channels;
 use super::planes::Grid;
 use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::{
-    Gemm, Lines, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, product,
+    Lines, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, product,
 };
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::WindowAxis;
@@ -67,7 +67,7 @@ impl Regions {
     /// The convolution of one image, whose channels are packed, with the filters of each group, whose columns are in the
     /// order of their elements, all channels of one after the other.
     #[inline(never)]
-    pub fn convolve<T: Gemm>(&self, image: Channels<T>, filters: &[PackedLhs<T>], out: &mut [T]) {
+    pub fn convolve(&self, image: Channels<f32>, filters: &[PackedLhs<f32>], out: &mut [f32]) {
         let (result, depth) = (out.len() / filters.len(), image.count / filters.len());
         for (g, (left, out)) in filters.iter().zip(out.chunks_exact_mut(result)).enumerate() {
             let image = image.part(g * depth..(g + 1) * depth);
@@ -80,12 +80,12 @@ impl Regions {
     }
 
     /// The windows of one region.
-    fn region<T: Gemm>(
+    fn region(
         &self,
-        left: &PackedLhs<T>,
-        image: Channels<T>,
+        left: &PackedLhs<f32>,
+        image: Channels<f32>,
         [lines, columns]: [&Interval; 2],
-        out: &mut [T],
+        out: &mut [f32],
     ) {
         let [_, height, width] = &self.grid.axes;
         // Windows that only see the padding are zeros, too: a product without terms.
@@ -122,12 +122,12 @@ struct PlaceLines {
     row_len: usize,
 }
 
-impl<T: Gemm> PlaceTile<T> for PlaceLines {
-    type Out = T;
+impl PlaceTile<f32> for PlaceLines {
+    type Out = f32;
     const ROWS: usize = 1;
 
     #[inline(always)]
-    fn place(&self, out: &mut [T], image_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
+    fn place(&self, out: &mut [f32], image_len: usize, at: TileAt, rows: &[[f32; MOST_COLUMNS]]) {
         for (image, values) in out.chunks_mut(image_len).zip(rows) {
             let mut next = at.column;
             while next < self.columns.min(at.column + at.width) {

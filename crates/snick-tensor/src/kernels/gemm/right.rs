@@ -23,6 +23,8 @@ enum Elements<'a, T> {
     Runs { data: &'a [T], starts: Vec<usize>, lines: Lines },
     /// Panel by panel, each row by row.
     Packed(Buffer<T>),
+    /// The same in the memory of another.
+    Panels(&'a [T]),
 }
 
 /// Where the columns of each row lie, from its start on: in lines of equal length.
@@ -111,11 +113,21 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         PackedRhs { columns, width, elements: Elements::Runs { data, starts, lines } }
     }
 
+    /// Whole panels, each row by row.
+    pub fn of_panels(isa: Isa, columns: usize, panels: &'a [T]) -> Self {
+        PackedRhs { columns, width: panel_columns::<T>(isa), elements: Elements::Panels(panels) }
+    }
+
     /// The same without borrowing.
     pub fn into_packed(self) -> PackedRhs<'static, T> {
         let (columns, width) = (self.columns, self.width);
         let packed = match self.elements {
             Elements::Packed(packed) => packed,
+            Elements::Panels(panels) => {
+                let mut packed = Buffer::scratch(panels.len());
+                packed.copy_from_slice(panels);
+                packed
+            }
             Elements::Runs { data, starts, lines } => {
                 let size = width * starts.len();
                 let mut packed = Buffer::scratch(columns.div_ceil(width) * size);
@@ -136,7 +148,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
 
     /// Whether all panels are packed.
     pub fn is_packed(&self) -> bool {
-        matches!(self.elements, Elements::Packed(_))
+        !matches!(self.elements, Elements::Runs { .. })
     }
 
     pub fn columns(&self) -> usize {
@@ -147,7 +159,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
     pub fn at(&self, row: usize, column: usize) -> Option<T> {
         match &self.elements {
             Elements::Runs { data, starts, lines } => data.get(starts.get(row)? + lines.at(column)).copied(),
-            Elements::Packed(_) => None,
+            Elements::Packed(_) | Elements::Panels(_) => None,
         }
     }
 
@@ -155,7 +167,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
     pub(super) fn room(&self, panels: usize, rows: usize) -> usize {
         match self.elements {
             Elements::Runs { .. } => panels * (self.width * rows + self.width),
-            Elements::Packed(_) => 0,
+            Elements::Packed(_) | Elements::Panels(_) => 0,
         }
     }
 
@@ -171,20 +183,20 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
     ) -> Panels<'b, T> {
         let (width, len) = (2 * T::Vector::<I>::LANES, self.width * rows.len());
         debug_assert!(width == self.width, "panels for these instructions");
-        match &self.elements {
-            Elements::Packed(packed) => {
-                let (first, step) = (panels.start * depth + rows.start, width * depth);
-                Panels { data: &packed[first * width..], step, len }
-            }
+        let packed: &[T] = match &self.elements {
+            Elements::Packed(packed) => packed,
+            Elements::Panels(packed) => packed,
             Elements::Runs { data, starts, lines } => {
                 let step = len + width;
                 for (panel, room) in panels.zip(room.chunks_exact_mut(step)) {
                     let columns = panel * width..self.columns.min((panel + 1) * width);
                     pack_panel::<I, T>(data, &starts[rows.clone()], lines, columns, room);
                 }
-                Panels { data: room, step, len }
+                return Panels { data: room, step, len };
             }
-        }
+        };
+        let (first, step) = (panels.start * depth + rows.start, width * depth);
+        Panels { data: &packed[first * width..], step, len }
     }
 }
 
