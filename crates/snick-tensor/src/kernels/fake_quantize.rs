@@ -74,20 +74,10 @@ impl Rule<f32> {
     /// The number of the level of an element, if there are at most 256 and the shift is moderate.
     #[inline(always)]
     pub fn level(self, x: f32) -> u32 {
-        self.level_and_distance(x).0
-    }
-
-    /// As [`Rule::level`], with the distance to that level, which is between 0 and 1/2.
-    #[inline(always)]
-    pub fn level_and_distance(self, x: f32) -> (u32, f32) {
-        // Floats from here on are integers: the sum is rounded to the nearest, ties to even.
-        const INTEGERS: f32 = (1 << 23) as f32;
-        // Comparisons that are one instruction; NaN is as low.
+        // NaN is as low.
         let x = if x > self.low { x } else { self.low };
         let x = if x < self.high { x } else { self.high };
-        let level = x * self.scale + self.shift;
-        let rounded = level + INTEGERS;
-        (rounded.to_bits() & 0xff, (level - (rounded - INTEGERS)).abs())
+        (x * self.scale + self.shift + INTEGERS).to_bits() & 0xff
     }
 
     /// The value of a level.
@@ -95,6 +85,19 @@ impl Rule<f32> {
     pub fn value(self, level: f32) -> f32 {
         level.mul_add(self.step, self.output_low)
     }
+}
+
+/// Floats from here on are integers: what is added to it is rounded to the nearest, ties to even.
+const INTEGERS: f32 = (1 << 23) as f32;
+
+/// The level nearest to a number within bounds, which are levels of at most 8 bits, and the distance to it, between 0 and
+/// 1/2.
+#[inline(always)]
+pub(super) fn nearest(level: f32, low: f32, high: f32) -> (u32, f32) {
+    let level = if level > low { level } else { low };
+    let level = if level < high { level } else { high };
+    let rounded = level + INTEGERS;
+    (rounded.to_bits() & 0xff, (level - (rounded - INTEGERS)).abs())
 }
 
 macro_rules! quantize {

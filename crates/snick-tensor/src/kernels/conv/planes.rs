@@ -207,6 +207,11 @@ impl Cuts {
         starts
     }
 
+    /// Elements of one plane.
+    pub fn plane_len(&self) -> usize {
+        self.cuts.iter().map(|cut| cut.len).product()
+    }
+
     /// Where the windows lie, from what an element of a filter reads for the first one on.
     pub fn windows(&self) -> Lines {
         let [_, h, w] = &self.cuts;

@@ -4,7 +4,7 @@ use super::images::Channels;
 use super::planes::{Cuts, Grid, Planes};
 use super::quantized_depthwise::Depthwise;
 use crate::buffer::Buffer;
-use crate::kernels::fake_quantize::Rule;
+use crate::kernels::fake_quantize::{Rule, nearest};
 use crate::kernels::gemm::{
     MOST_COLUMNS, Matrix, PackedLhs, PackedRhs, PlaceTile, TileAt, part_of_terms, product, write_row,
 };
@@ -264,18 +264,26 @@ impl QuantizedFilters<'_> {
 
 /// From the sums of dense filters to levels.
 struct Rescaling {
-    /// By filter: the sum is multiplied with the factor, and the offset added. As many as are a multiple of four.
-    factors: Vec<f32>,
-    offsets: Vec<f32>,
-    rules: Vec<Rule<f32>>,
-    /// Results at most this far from a level have it for sure.
+    /// By filter; as many as are a multiple of four.
+    lines: Vec<LevelLine>,
+    /// By four filters: results at most this far from a level have it for sure.
     reliable: Vec<f32>,
     /// For those that are further: the filters `[outputs, taps, depth / 4]`, and what they are multiplied with.
     codes: Vec<[i8; CHANNELS]>,
     scales: Vec<f32>,
     biases: Vec<f32>,
+    rules: Vec<Rule<f32>>,
     taps: usize,
     input: Rule<f32>,
+}
+
+/// The level of a sum: `sum * factor + offset`, within bounds and rounded.
+#[derive(Copy, Clone, Default)]
+struct LevelLine {
+    factor: f32,
+    offset: f32,
+    low: f32,
+    high: f32,
 }
 
 /// Sums of floats are not further from the exact ones than this, as a multiple of the error of one rounding, of the square
@@ -283,36 +291,45 @@ struct Rescaling {
 /// sums are a tenth of it or less.
 const DOUBT: f32 = 0.5;
 
-/// The same for the level of a result, of which up to 255 are rounded.
-const LEVEL_DOUBT: f32 = 5e-5;
+/// The same for the level of a result, as a multiple of the largest number that is rounded on the way to it.
+const LEVEL_DOUBT: f32 = 2.0 * f32::EPSILON;
 
 impl Rescaling {
     fn new(codes: &[i8], scales: Vec<f32>, taps: usize, input: Rule<f32>, after: AfterSums) -> Option<Self> {
         let outputs = scales.len();
         let length = codes.len() / outputs;
         let (biases, rules) = (after.biases(outputs)?, after.rules());
-        let [mut factors, mut offsets, mut reliable] = [const { Vec::new() }; 3];
+        let padded = outputs.next_multiple_of(CHANNELS);
+        let (mut lines, mut reliable) = (Vec::with_capacity(padded), vec![0.5f32; padded / CHANNELS]);
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
-        for (filter, ((&scale, &bias), rule)) in
-            codes.chunks_exact(length).zip(scales.iter().zip(&biases).zip(&rules))
-        {
+        let filters = codes.chunks_exact(length).zip(scales.iter().zip(&biases).zip(&rules));
+        for (i, (filter, ((&scale, &bias), rule))) in filters.enumerate() {
             let sum: i64 = filter.iter().map(|&code| i64::from(code)).sum();
             let squares: i64 = filter.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
-            factors.push((f64::from(input.step) * f64::from(scale)) as f32);
-            offsets
-                .push((f64::from(input.output_low) * f64::from(scale) * sum as f64 + f64::from(bias)) as f32);
+            let [input_step, input_low, scale] = [input.step, input.output_low, scale].map(f64::from);
+            let [rule_scale, shift, bias] = [rule.scale, rule.shift, bias].map(f64::from);
+            let level = |x: f64| x * rule_scale + shift;
+            let line = LevelLine {
+                factor: (input_step * scale * rule_scale) as f32,
+                offset: level(input_low * scale * sum as f64 + bias) as f32,
+                low: level(rule.low.into()) as f32,
+                high: level(rule.high.into()) as f32,
+            };
+            if !(line.factor.is_finite() && line.offset.is_finite()) {
+                return None;
+            }
             // Results beyond the range are not near the middle between levels.
-            let range = rule.low.abs().max(rule.high.abs()) + bias.abs();
-            let partial = largest * scale.abs() * (squares as f32).sqrt() + range;
+            let range = rule.low.abs().max(rule.high.abs()) + bias.abs() as f32;
+            let partial = largest * scale.abs() as f32 * (squares as f32).sqrt() + range;
             let doubt = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * partial;
-            reliable.push((0.5 - LEVEL_DOUBT - doubt * rule.scale).max(0.0));
+            let level_doubt = LEVEL_DOUBT * (256.0 + line.offset.abs() + rule.shift.abs());
+            let is_reliable = &mut reliable[i / CHANNELS];
+            *is_reliable = is_reliable.min(0.5 - level_doubt - doubt * rule.scale).max(0.0);
+            lines.push(line);
         }
-        let padded = outputs.next_multiple_of(CHANNELS);
-        for list in [&mut factors, &mut offsets, &mut reliable] {
-            list.resize(padded, 0.0);
-        }
+        lines.resize(padded, LevelLine::default());
         let codes = by_tap(codes, length, taps);
-        Some(Self { factors, offsets, rules, reliable, codes, scales, biases, taps, input })
+        Some(Self { lines, reliable, codes, scales, biases, rules, taps, input })
     }
 
     /// The level of a result, computed of floats.
@@ -353,11 +370,14 @@ impl PlaceTile<Quad> for ToLevels<'_> {
     #[inline(always)]
     fn place(&self, out: &mut [Quad], row_len: usize, at: TileAt, rows: &[[Quad; MOST_COLUMNS]]) {
         for (i, (four, out)) in rows.chunks(CHANNELS).zip(out.chunks_mut(row_len)).enumerate() {
-            let (row, mut quads, mut doubts) = (at.row + i * CHANNELS, [0; MOST_COLUMNS], [0; MOST_COLUMNS]);
+            let row = at.row + i * CHANNELS;
+            let [mut quads, mut distances] = [[0; MOST_COLUMNS]; 2];
             for (k, sums) in four.iter().enumerate() {
-                self.levels(row + k, sums, &mut quads, &mut doubts);
+                self.levels(row + k, sums, &mut quads, &mut distances);
             }
-            if doubts.iter().fold(0, |all, doubt| all | doubt) >> 31 != 0 {
+            let reliable = self.reliable(row);
+            // The highest bit of a difference below zero is set.
+            if distances.iter().fold(0, |all, distance| all | reliable.wrapping_sub(*distance)) >> 31 != 0 {
                 for (k, sums) in four.iter().enumerate() {
                     self.resolve(row + k, at.column, sums, &mut quads);
                 }
@@ -368,25 +388,29 @@ impl PlaceTile<Quad> for ToLevels<'_> {
 }
 
 impl ToLevels<'_> {
-    /// Adds the levels of a row of the product to those of the other three. The highest bits of `doubts` are set where they
-    /// are in doubt.
+    /// The largest distance at which the levels of a row are sure, as the bits of a float. Of floats that are not negative,
+    /// the larger one has the larger bits.
+    #[inline(always)]
+    fn reliable(&self, row: usize) -> u32 {
+        self.rescaling.reliable[row / CHANNELS].to_bits()
+    }
+
+    /// Adds the levels of a row of the product to those of the other three, and makes `distances` at least as large as those
+    /// to these levels.
     #[inline(always)]
     fn levels(
         &self,
         row: usize,
         sums: &[Quad; MOST_COLUMNS],
         quads: &mut [u32; MOST_COLUMNS],
-        doubts: &mut [u32; MOST_COLUMNS],
+        distances: &mut [u32; MOST_COLUMNS],
     ) {
         let shift = 8 * (row % CHANNELS);
-        let Rescaling { factors, offsets, rules, reliable, .. } = self.rescaling;
-        let (factor, offset, rule) = (factors[row], offsets[row], rules[row]);
-        // Of floats that are not negative, the larger one has the larger bits.
-        let reliable = reliable[row].to_bits();
+        let LevelLine { factor, offset, low, high } = self.rescaling.lines[row];
         for i in 0..MOST_COLUMNS {
-            let (level, distance) = rule.level_and_distance((sums[i].sum() as f32).mul_add(factor, offset));
+            let (level, distance) = nearest((sums[i].sum() as f32).mul_add(factor, offset), low, high);
             quads[i] |= level << shift;
-            doubts[i] |= reliable.wrapping_sub(distance.to_bits());
+            distances[i] = distances[i].max(distance.to_bits());
         }
     }
 
@@ -400,10 +424,10 @@ impl ToLevels<'_> {
         quads: &mut [u32; MOST_COLUMNS],
     ) {
         let shift = 8 * (row % CHANNELS);
-        let [mut levels, mut doubts] = [[0; MOST_COLUMNS]; 2];
-        self.levels(row, sums, &mut levels, &mut doubts);
+        let [mut levels, mut distances] = [[0; MOST_COLUMNS]; 2];
+        self.levels(row, sums, &mut levels, &mut distances);
         let count = MOST_COLUMNS.min(self.right.columns() - column);
-        for i in (0..count).filter(|&i| doubts[i] >> 31 != 0) {
+        for i in (0..count).filter(|&i| distances[i] > self.reliable(row)) {
             let level = self.rescaling.level_of_floats(self.right, row, column + i);
             quads[i] = quads[i] & !(0xff << shift) | level << shift;
         }

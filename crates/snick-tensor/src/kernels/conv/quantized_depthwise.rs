@@ -1,6 +1,8 @@
 //! One integer filter a channel over levels. Four channels at a time become floats, and filters slide over them with the
 //! same operations as over those of any image.
 
+use std::ops::Range;
+
 use super::images::Channels;
 use super::planes::Cuts;
 use crate::TensorError;
@@ -19,14 +21,16 @@ const SUMS: usize = 8;
 /// Positions that may be read and written beyond the last one.
 const SLACK: usize = SUMS * LANES / CHANNELS;
 
+/// Positions that are worked on together, and how many times as many as what they read beyond themselves: their floats stay
+/// in the innermost cache.
+const STRIP: usize = 512;
+const TIMES: usize = 4;
+
 /// Fewer multiplications are not distributed to threads.
 const SHARED: usize = 1 << 18;
 
 /// Groups of four channels per task of a thread.
 const AT_ONCE: usize = 4;
-
-/// Elements that become floats, and are scaled while they are in the innermost cache.
-const STRIP: usize = 4096;
 
 /// The numbers of four channels, repeated to a vector.
 type Lanes = [f32; LANES];
@@ -120,20 +124,20 @@ impl Depthwise {
         padding: impl Fn(usize) -> Quad + Sync,
         out: impl Iterator<Item = &'o mut [Quad]>,
     ) -> Result<(), TensorError> {
-        let starts: Vec<usize> = cuts.starts().iter().map(|start| start * CHANNELS).collect();
+        let strips = Strips::new(cuts);
         let one = |group: usize, out: &mut [Quad], memory: &mut Memory| {
             cuts.cut(&image.part(group..group + 1), padding(group), &mut memory.quads[..cuts.len]);
             widest(Slide {
                 filter: &self.filters[group * self.taps..][..self.taps],
                 group: &self.groups[group],
-                starts: &starts,
+                strips: &strips,
                 memory,
-                len: cuts.positions * CHANNELS,
+                positions: cuts.positions,
             });
             cuts.place(out, &memory.results);
         };
         let some = |(first, out): (usize, &mut [&mut [Quad]])| {
-            let mut memory = Memory::new(cuts)?;
+            let mut memory = Memory::new(cuts, &strips)?;
             for (group, out) in (first * AT_ONCE..).zip(out) {
                 one(group, out, &mut memory);
             }
@@ -147,20 +151,57 @@ impl Depthwise {
     }
 }
 
+/// What a strip of positions reads.
+struct Strips {
+    /// Positions of a strip.
+    positions: usize,
+    /// Of each plane, the positions that a window at the first position reads, and where they are as floats.
+    reads: Vec<(Range<usize>, usize)>,
+    /// By tap, where the first position is among the floats.
+    starts: Vec<usize>,
+    /// All positions that a strip reads.
+    len: usize,
+}
+
+impl Strips {
+    fn new(cuts: &Cuts) -> Self {
+        let (starts, plane_len) = (cuts.starts(), cuts.plane_len());
+        let mut planes: Vec<Range<usize>> = Vec::new();
+        for &start in &starts {
+            match planes.iter_mut().find(|plane| plane.start / plane_len == start / plane_len) {
+                Some(plane) => *plane = plane.start.min(start)..plane.end.max(start),
+                None => planes.push(start..start),
+            }
+        }
+        let furthest = planes.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
+        let positions = STRIP.max(TIMES * furthest).next_multiple_of(SLACK);
+        let (mut reads, mut len) = (Vec::new(), 0);
+        for plane in planes {
+            reads.push((plane.clone(), len));
+            len += positions + plane.len();
+        }
+        let place = |start: usize| {
+            let of = reads.iter().find(|(plane, _)| plane.start / plane_len == start / plane_len);
+            of.map_or(0, |(plane, first)| first + start - plane.start)
+        };
+        let starts = starts.iter().map(|&start| place(start) * CHANNELS).collect();
+        Strips { positions, reads, starts, len }
+    }
+}
+
 /// What the channels of one group need, reused for the next.
 struct Memory {
     quads: Vec<Quad>,
-    /// The same as floats.
-    planes: Vec<f32>,
+    /// Those that a strip reads, as floats.
+    floats: Vec<f32>,
     results: Vec<Quad>,
 }
 
 impl Memory {
-    fn new(cuts: &Cuts) -> Result<Self, TensorError> {
-        let len = cuts.len + SLACK;
+    fn new(cuts: &Cuts, strips: &Strips) -> Result<Self, TensorError> {
         Ok(Self {
-            quads: filled(len, Quad::default())?,
-            planes: filled(len * CHANNELS, 0.0)?,
+            quads: filled(cuts.len + SLACK, Quad::default())?,
+            floats: filled((strips.len + SLACK) * CHANNELS, 0.0)?,
             results: filled(cuts.positions + SLACK, Quad::default())?,
         })
     }
@@ -170,11 +211,10 @@ impl Memory {
 struct Slide<'a> {
     filter: &'a [Lanes],
     group: &'a Group,
-    /// The offset of each tap for the first window, in floats.
-    starts: &'a [usize],
+    strips: &'a Strips,
     memory: &'a mut Memory,
-    /// The number of results.
-    len: usize,
+    /// The number of positions.
+    positions: usize,
 }
 
 impl Vectorised for Slide<'_> {
@@ -182,33 +222,37 @@ impl Vectorised for Slide<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Memory { quads, planes, results } = self.memory;
-        let lanes = I::F32::LANES;
+        let Memory { quads, floats, results } = self.memory;
+        let (lanes, strips) = (I::F32::LANES, self.strips);
         let input = &self.group.input;
         let (steps, lows) = (I::F32::load(&input.steps), I::F32::load(&input.output_lows));
-        let levels: &[u8] = bytemuck::cast_slice(quads);
-        for (to, levels) in planes.chunks_mut(STRIP).zip(levels.chunks(STRIP)) {
-            for (to, &level) in to.iter_mut().zip(levels) {
-                *to = f32::from(level);
-            }
-            for to in to.chunks_exact_mut(lanes) {
-                I::F32::load(to).multiply_add(steps, lows).store(to);
-            }
-        }
         let results: &mut [u8] = bytemuck::cast_slice_mut(results);
         let mut sums = [0f32; SUMS * LANES];
         let biases = I::F32::load(&self.group.biases);
         // Local variables, which nothing that is written may overlap.
         let rules = self.group.results;
-        for at in (0..self.len).step_by(SUMS * lanes) {
-            slide::<I>(self.filter, self.starts, &planes[at..], biases, &mut sums);
-            let results = results[at..].as_chunks_mut::<LANES>().0.iter_mut();
-            for (to, sums) in results.zip(sums[..SUMS * lanes].as_chunks::<LANES>().0) {
-                let mut levels = [0u8; LANES];
-                for i in 0..LANES {
-                    levels[i] = rules.rule(i).level(sums[i]) as u8;
+        for first in (0..self.positions).step_by(strips.positions) {
+            let count = strips.positions.min(self.positions - first).next_multiple_of(SLACK);
+            for (read, to) in &strips.reads {
+                let from = quads.get(first + read.start..).unwrap_or_default();
+                // Whole vectors: what is beyond is overwritten by the next plane.
+                let len = (count + read.len()).next_multiple_of(LANES / CHANNELS);
+                let from = from.get(..len).unwrap_or(from);
+                let to = floats[to * CHANNELS..].chunks_exact_mut(lanes);
+                for (to, levels) in to.zip(bytemuck::cast_slice(from).chunks_exact(lanes)) {
+                    I::integers::<false>(levels).multiply_add(steps, lows).store(to);
                 }
-                *to = levels;
+            }
+            for at in (0..count * CHANNELS).step_by(SUMS * lanes) {
+                slide::<I>(self.filter, &strips.starts, &floats[at..], biases, &mut sums);
+                let results = results[first * CHANNELS + at..].as_chunks_mut::<LANES>().0.iter_mut();
+                for (to, sums) in results.zip(sums[..SUMS * lanes].as_chunks::<LANES>().0) {
+                    let mut levels = [0u8; LANES];
+                    for i in 0..LANES {
+                        levels[i] = rules.rule(i).level(sums[i]) as u8;
+                    }
+                    *to = levels;
+                }
             }
         }
     }

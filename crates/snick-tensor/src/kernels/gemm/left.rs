@@ -18,7 +18,7 @@ pub(super) fn turn<T: bytemuck::Pod>(
     from: &[T],
 ) {
     // A block of rows at a time: each run accesses every row, which should be in the cache.
-    const ROWS: usize = 16;
+    const ROWS: usize = 64;
     for (block, rows) in to.chunks_mut(ROWS * width).enumerate() {
         let first = |column: usize| {
             let (start, step) = run(column);
