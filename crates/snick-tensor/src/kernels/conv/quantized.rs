@@ -266,9 +266,7 @@ impl QuantizedFilters<'_> {
 struct Rescaling {
     /// By filter; as many as are a multiple of four.
     lines: Vec<LevelLine>,
-    /// By four filters: results at most this far from a level have it for sure.
-    reliable: Vec<f32>,
-    /// For those that are further: the filters `[outputs, taps, depth / 4]`, and what they are multiplied with.
+    /// For results in doubt: the filters `[outputs, taps, depth / 4]`, and what they are multiplied with.
     codes: Vec<[i8; CHANNELS]>,
     scales: Vec<f32>,
     biases: Vec<f32>,
@@ -284,6 +282,8 @@ struct LevelLine {
     offset: f32,
     low: f32,
     high: f32,
+    /// Results at most this far from a level have it for sure.
+    reliable: f32,
 }
 
 /// Sums of floats are not further from the exact ones than this, as a multiple of the error of one rounding, of the square
@@ -291,45 +291,40 @@ struct LevelLine {
 /// sums are a tenth of it or less.
 const DOUBT: f32 = 0.5;
 
-/// The same for the level of a result, as a multiple of the largest number that is rounded on the way to it.
-const LEVEL_DOUBT: f32 = 2.0 * f32::EPSILON;
+/// The same for the level of a result of up to 255, and for the largest numbers that it is the sum of.
+const LEVEL_DOUBT: f32 = 512.0 * f32::EPSILON;
+const PART_DOUBT: f32 = f32::EPSILON;
 
 impl Rescaling {
     fn new(codes: &[i8], scales: Vec<f32>, taps: usize, input: Rule<f32>, after: AfterSums) -> Option<Self> {
         let outputs = scales.len();
         let length = codes.len() / outputs;
         let (biases, rules) = (after.biases(outputs)?, after.rules());
-        let padded = outputs.next_multiple_of(CHANNELS);
-        let (mut lines, mut reliable) = (Vec::with_capacity(padded), vec![0.5f32; padded / CHANNELS]);
+        let mut lines = Vec::with_capacity(outputs.next_multiple_of(CHANNELS));
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
         let filters = codes.chunks_exact(length).zip(scales.iter().zip(&biases).zip(&rules));
-        for (i, (filter, ((&scale, &bias), rule))) in filters.enumerate() {
+        for (filter, ((&scale, &bias), rule)) in filters {
             let sum: i64 = filter.iter().map(|&code| i64::from(code)).sum();
             let squares: i64 = filter.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
-            let [input_step, input_low, scale] = [input.step, input.output_low, scale].map(f64::from);
-            let [rule_scale, shift, bias] = [rule.scale, rule.shift, bias].map(f64::from);
-            let level = |x: f64| x * rule_scale + shift;
-            let line = LevelLine {
-                factor: (input_step * scale * rule_scale) as f32,
-                offset: level(input_low * scale * sum as f64 + bias) as f32,
-                low: level(rule.low.into()) as f32,
-                high: level(rule.high.into()) as f32,
-            };
-            if !(line.factor.is_finite() && line.offset.is_finite()) {
+            let level = |x: f64| x * f64::from(rule.scale) + f64::from(rule.shift);
+            let result = f64::from(input.output_low) * f64::from(scale) * sum as f64 + f64::from(bias);
+            let factor = f64::from(input.step) * f64::from(scale) * f64::from(rule.scale);
+            let (factor, offset) = (factor as f32, level(result) as f32);
+            if !(factor.is_finite() && offset.is_finite()) {
                 return None;
             }
             // Results beyond the range are not near the middle between levels.
-            let range = rule.low.abs().max(rule.high.abs()) + bias.abs() as f32;
-            let partial = largest * scale.abs() as f32 * (squares as f32).sqrt() + range;
-            let doubt = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * partial;
-            let level_doubt = LEVEL_DOUBT * (256.0 + line.offset.abs() + rule.shift.abs());
-            let is_reliable = &mut reliable[i / CHANNELS];
-            *is_reliable = is_reliable.min(0.5 - level_doubt - doubt * rule.scale).max(0.0);
-            lines.push(line);
+            let range = rule.low.abs().max(rule.high.abs()) + bias.abs();
+            let partial = largest * scale.abs() * (squares as f32).sqrt() + range;
+            let doubt = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * partial * rule.scale;
+            let level_doubt = LEVEL_DOUBT + PART_DOUBT * (offset.abs() + rule.shift.abs());
+            let reliable = (0.5 - level_doubt - doubt).max(0.0);
+            let [low, high] = [rule.low, rule.high].map(|bound| level(bound.into()) as f32);
+            lines.push(LevelLine { factor, offset, low, high, reliable });
         }
-        lines.resize(padded, LevelLine::default());
+        lines.resize(outputs.next_multiple_of(CHANNELS), LevelLine::default());
         let codes = by_tap(codes, length, taps);
-        Some(Self { lines, reliable, codes, scales, biases, rules, taps, input })
+        Some(Self { lines, codes, scales, biases, rules, taps, input })
     }
 
     /// The level of a result, computed of floats.
@@ -371,15 +366,16 @@ impl PlaceTile<Quad> for ToLevels<'_> {
     fn place(&self, out: &mut [Quad], row_len: usize, at: TileAt, rows: &[[Quad; MOST_COLUMNS]]) {
         for (i, (four, out)) in rows.chunks(CHANNELS).zip(out.chunks_mut(row_len)).enumerate() {
             let row = at.row + i * CHANNELS;
-            let [mut quads, mut distances] = [[0; MOST_COLUMNS]; 2];
-            for (k, sums) in four.iter().enumerate() {
-                self.levels(row + k, sums, &mut quads, &mut distances);
+            let (mut quads, mut doubts) = ([0; MOST_COLUMNS], [[0; MOST_COLUMNS]; CHANNELS]);
+            for (k, (sums, doubts)) in four.iter().zip(&mut doubts).enumerate() {
+                self.levels(row + k, sums, &mut quads, doubts);
             }
-            let reliable = self.reliable(row);
-            // The highest bit of a difference below zero is set.
-            if distances.iter().fold(0, |all, distance| all | reliable.wrapping_sub(*distance)) >> 31 != 0 {
-                for (k, sums) in four.iter().enumerate() {
-                    self.resolve(row + k, at.column, sums, &mut quads);
+            let any =
+                |doubts: &[u32; MOST_COLUMNS]| doubts.iter().fold(0, |all, doubt| all | doubt) >> 31 != 0;
+            let [p, q, r, s] = &doubts;
+            if any(&std::array::from_fn(|i| p[i] | q[i] | r[i] | s[i])) {
+                for (k, doubts) in doubts.iter().enumerate().filter(|(_, doubts)| any(doubts)) {
+                    self.resolve(row + k, at.column, doubts, &mut quads);
                 }
             }
             write_row(out, at.column, &quads.map(Quad)[..at.width]);
@@ -388,29 +384,23 @@ impl PlaceTile<Quad> for ToLevels<'_> {
 }
 
 impl ToLevels<'_> {
-    /// The largest distance at which the levels of a row are sure, as the bits of a float. Of floats that are not negative,
-    /// the larger one has the larger bits.
-    #[inline(always)]
-    fn reliable(&self, row: usize) -> u32 {
-        self.rescaling.reliable[row / CHANNELS].to_bits()
-    }
-
-    /// Adds the levels of a row of the product to those of the other three, and makes `distances` at least as large as those
-    /// to these levels.
+    /// Adds the levels of a row of the product to those of the other three. The highest bits of `doubts` are set where they
+    /// are in doubt.
     #[inline(always)]
     fn levels(
         &self,
         row: usize,
         sums: &[Quad; MOST_COLUMNS],
         quads: &mut [u32; MOST_COLUMNS],
-        distances: &mut [u32; MOST_COLUMNS],
+        doubts: &mut [u32; MOST_COLUMNS],
     ) {
         let shift = 8 * (row % CHANNELS);
-        let LevelLine { factor, offset, low, high } = self.rescaling.lines[row];
+        let LevelLine { factor, offset, low, high, reliable } = self.rescaling.lines[row];
         for i in 0..MOST_COLUMNS {
             let (level, distance) = nearest((sums[i].sum() as f32).mul_add(factor, offset), low, high);
             quads[i] |= level << shift;
-            distances[i] = distances[i].max(distance.to_bits());
+            // Of floats that are not negative, the larger one has the larger bits.
+            doubts[i] = reliable.to_bits().wrapping_sub(distance.to_bits());
         }
     }
 
@@ -420,14 +410,12 @@ impl ToLevels<'_> {
         &self,
         row: usize,
         column: usize,
-        sums: &[Quad; MOST_COLUMNS],
+        doubts: &[u32; MOST_COLUMNS],
         quads: &mut [u32; MOST_COLUMNS],
     ) {
         let shift = 8 * (row % CHANNELS);
-        let [mut levels, mut distances] = [[0; MOST_COLUMNS]; 2];
-        self.levels(row, sums, &mut levels, &mut distances);
         let count = MOST_COLUMNS.min(self.right.columns() - column);
-        for i in (0..count).filter(|&i| distances[i] > self.reliable(row)) {
+        for i in (0..count).filter(|&i| doubts[i] >> 31 != 0) {
             let level = self.rescaling.level_of_floats(self.right, row, column + i);
             quads[i] = quads[i] & !(0xff << shift) | level << shift;
         }
