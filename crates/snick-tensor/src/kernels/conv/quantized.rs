@@ -445,7 +445,7 @@ mod tests {
             dims[0] = outputs;
             Tensor::from_vec(&dims, (0..outputs).map(of).collect()).unwrap()
         };
-        let scales = by_filter(|o| [0.021, 0.043, 0.0077][o % 3]);
+        let scales = by_filter(|o| 0.0077 + (o * 13 % 31) as f32 / 1000.0);
         let zeros = by_filter(|o| (o % 5) as f32 - 2.0);
         let zeros = has_zeros.then_some(&zeros);
         let ends = |ends: fn(usize) -> f32| {
@@ -458,12 +458,8 @@ mod tests {
         let input = Quantizer::new([&low, &high, &low, &high], 256, channels).unwrap();
         let x = Tensor::from_vec(&dims, noise(dims.iter().product(), 1)).unwrap();
         let bias =
-            Tensor::from_vec(&[1, outputs, 1, 1], (0..outputs).map(|o| o as f32 / 4.0 - 1.0).collect())
+            Tensor::from_vec(&[1, outputs, 1, 1], (0..outputs).map(|o| (o % 9) as f32 / 4.0 - 1.0).collect())
                 .unwrap();
-        let [out_low, out_high] = [-20.0f32, 35.0].map(Tensor::scalar);
-        let out_ends = [&out_low, &out_high, &out_low, &out_high];
-        let output = Quantizer::new(out_ends, 256, outputs).unwrap();
-
         let floats = codes.cast(ElementType::F32).unwrap();
         let floats = zeros.map_or(Ok(floats.clone()), |zeros| BinaryOp::Sub.apply(&floats, zeros)).unwrap();
         let floats = BinaryOp::Mul.apply(&floats, &scales).unwrap();
@@ -471,19 +467,24 @@ mod tests {
         let quantized = fake_quantize(&x, [&low, &high, &low, &high], 256).unwrap();
         let sums = group_convolution(&quantized, &grouped, window).unwrap();
         let sums = BinaryOp::Add.apply(&sums, &bias).unwrap();
-        let bounded = UnaryOp::Clamp { min: -3.0, max: 6.0 }.apply(&sums).unwrap();
-        let bounded = fake_quantize(&bounded, out_ends, 256).unwrap();
-
+        let clamped = UnaryOp::Clamp { min: -3.0, max: 6.0 }.apply(&sums).unwrap();
         let filters = QuantizedFilters { codes: &codes, zeros, scales: &scales };
-        let after = AfterSums { bias: Some(&bias), clamp: Some([-3.0, 6.0]), quantizer: &output };
-        let convolution = QuantizedConvolution::new(filters, &input, [height, width], window, after).unwrap();
         let levels = input.quantize(&x).unwrap();
-        let run = || output.dequantize(&convolution.run(&levels).unwrap()).unwrap();
-        assert_eq!(run(), bounded);
-        #[cfg(feature = "threads")]
-        {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-            assert_eq!(pool.install(run), bounded);
+        for range in [[-20.0f32, 35.0], [-2.5, 2.8]] {
+            let [out_low, out_high] = range.map(Tensor::scalar);
+            let out_ends = [&out_low, &out_high, &out_low, &out_high];
+            let output = Quantizer::new(out_ends, 256, outputs).unwrap();
+            let expected = fake_quantize(&clamped, out_ends, 256).unwrap();
+            let after = AfterSums { bias: Some(&bias), clamp: Some([-3.0, 6.0]), quantizer: &output };
+            let convolution =
+                QuantizedConvolution::new(filters, &input, [height, width], window, after).unwrap();
+            let run = || output.dequantize(&convolution.run(&levels).unwrap()).unwrap();
+            assert_eq!(run(), expected);
+            #[cfg(feature = "threads")]
+            {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+                assert_eq!(pool.install(run), expected);
+            }
         }
     }
 
@@ -495,6 +496,8 @@ mod tests {
             check([1, 6, 12, 5], &[16, 6, 3, 1], &padded(1, 1, 1), has_zeros, false);
             check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), has_zeros, false);
         }
+        // Among so many, floats round some to another level than the exact sum has.
+        check([1, 64, 64, 64], &[256, 64, 1, 1], &Window::dense(2), true, false);
     }
 
     #[test]
