@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::images::Channels;
 use super::planes::{Cuts, Grid, Planes};
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Matrix, OnPiece, PackedLhs, PackedRhs, gemm_alone, panel_columns};
+use crate::kernels::broadcast::copy_run;
+use crate::kernels::gemm::{OnPiece, PackedLhs, PackedRhs, gemm_alone, panel_columns, tile_rows};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, widest};
 use crate::kernels::window::WindowAxis;
@@ -194,11 +195,10 @@ impl Winograd {
     }
 }
 
-/// Elements of filters that are transformed together.
-const TOGETHER: usize = 16;
-type Numbers = [f32; TOGETHER];
+/// The same element of filters that are transformed together: room for those of the highest tile.
+type Numbers = [f32; 16];
 
-/// A line of a filter by place of a square.
+/// A line of filters by place of a square.
 #[inline(always)]
 fn transformed_line([a, b, c]: [Numbers; KERNEL]) -> [Numbers; SQUARE] {
     let half = |b: Numbers| std::array::from_fn(|i| 0.5 * (a[i] + c[i] + b[i]));
@@ -208,28 +208,30 @@ fn transformed_line([a, b, c]: [Numbers; KERNEL]) -> [Numbers; SQUARE] {
 /// Filters `[1, outputs, channels, 3, 3]` by place of a square. None if all are integers: sums of these are exact, and
 /// stay so.
 fn transformed(filters: &Tensor) -> Vec<PackedLhs<f32>> {
-    let (outputs, channels) = (filters.dims()[1], filters.dims()[2]);
+    let (isa, outputs, channels) = (Isa::best(), filters.dims()[1], filters.dims()[2]);
     let weights = filters.units::<f32>();
     if weights.iter().all(|weight| weight.fract() == 0.0) {
         return Vec::new();
     }
-    let size = outputs * channels;
-    let mut all = vec![0.0; PLACES * size];
-    for (i, some) in weights.as_chunks::<{ KERNEL * KERNEL }>().0.chunks(TOGETHER).enumerate() {
-        let mut taps = [[[0.0; TOGETHER]; KERNEL]; KERNEL];
-        for (k, filter) in some.iter().enumerate() {
-            taps.as_flattened_mut().iter_mut().zip(filter).for_each(|(tap, &weight)| tap[k] = weight);
-        }
-        let lines = taps.map(transformed_line);
-        for x in 0..SQUARE {
-            for (y, numbers) in transformed_line(lines.map(|line| line[x])).iter().enumerate() {
-                let to = (y * SQUARE + x) * size + i * TOGETHER;
-                all[to..][..some.len()].copy_from_slice(&numbers[..some.len()]);
+    let height = tile_rows(isa);
+    let mut places = Vec::new();
+    places.resize_with(PLACES, || Buffer::scratch(outputs.next_multiple_of(height) * channels));
+    let filters = weights.as_chunks::<{ KERNEL * KERNEL }>().0;
+    for (tile, filters) in filters.chunks(height * channels).enumerate() {
+        for channel in 0..channels {
+            let mut taps = [[Numbers::default(); KERNEL]; KERNEL];
+            for (k, filter) in filters[channel..].iter().step_by(channels).enumerate() {
+                taps.as_flattened_mut().iter_mut().zip(filter).for_each(|(tap, &weight)| tap[k] = weight);
+            }
+            let (lines, column) = (taps.map(transformed_line), (tile * channels + channel) * height);
+            for x in 0..SQUARE {
+                for (y, numbers) in transformed_line(lines.map(|line| line[x])).iter().enumerate() {
+                    copy_run(&mut places[y * SQUARE + x][column..column + height], &numbers[..height]);
+                }
             }
         }
     }
-    let pack = |rows: &[f32]| PackedLhs::pack(Isa::best(), &Matrix::packed(rows, outputs, channels));
-    all.chunks_exact(size).map(pack).collect()
+    places.into_iter().map(|tiles| PackedLhs::of_tiles(isa, outputs, channels, tiles)).collect()
 }
 
 /// `a - b`.

@@ -150,6 +150,12 @@ impl<T: Factor> PackedLhs<T> {
         PackedLhs { isa, rows: matrix.rows, columns, terms, data: Arc::new(data) }
     }
 
+    /// Tiles as [`PackedLhs::pack`] makes them: [`tile_rows`] rows each, column after column.
+    pub fn of_tiles(isa: Isa, rows: usize, columns: usize, tiles: Buffer<T>) -> Self {
+        let terms = Terms::new(parts(0..columns), true);
+        PackedLhs { isa, rows, columns, terms, data: Arc::new(tiles) }
+    }
+
     /// Packs the columns of a matrix in an order, for sums in one step.
     pub fn pack_in_order(isa: Isa, matrix: &Matrix<T>, order: &[usize]) -> Self {
         let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
