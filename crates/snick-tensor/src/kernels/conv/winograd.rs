@@ -38,6 +38,9 @@ const FEW_PRODUCTS: usize = 3 << 18;
 /// Bytes of transformed squares, and of their products, that are worked on together: they stay in the cache.
 const CACHED: usize = 1 << 20;
 
+/// Bytes of these, for one line of squares, that are too many: they grow with the width of an image.
+const MOST_CACHED: usize = 16 * CACHED;
+
 /// Fewer squares are not worked on together, however many channels there are.
 const FEW_SQUARES: usize = 64;
 
@@ -81,6 +84,9 @@ impl Winograd {
         let of_square = |axis: WindowAxis| WindowAxis { kernel: SQUARE, stride: RESULTS, ..axis };
         let axes = [depth, of_square(height), of_square(width)];
         let Some(cuts) = Cuts::new(&Grid { axes, out: [1, squares[0], squares[1]] }) else { return Ok(None) };
+        if (squares[1] + 1).saturating_mul(bytes_of_square(channels, outputs)) > MOST_CACHED {
+            return Ok(None);
+        }
         // Products are computed a panel at a time.
         let computed = cuts.positions.next_multiple_of(panel_columns::<f32>(Isa::best())) * PLACES;
         if computed > grid.windows() * KERNEL * KERNEL / 3 * 2 {
@@ -139,9 +145,9 @@ impl Winograd {
     /// The lines of squares that are worked on together: as many as the cache holds, where these leave little of a panel
     /// empty, and all threads have as many.
     fn lines_at_once(&self, channels: usize) -> usize {
-        let size = PLACES * (channels + self.filters[0].rows()) * size_of::<f32>();
         let lines = self.squares[0];
-        let most = (CACHED / size).max(FEW_SQUARES) / self.line();
+        let most = CACHED / bytes_of_square(channels, self.filters[0].rows());
+        let most = most.max(FEW_SQUARES) / self.line();
         let most = most.clamp(1, sharing::share(lines, 1));
         let computed = |&at_once: &usize| sharing::share(lines.div_ceil(at_once), 1) * self.columns(at_once);
         (most.div_ceil(2)..=most).rev().min_by_key(computed).unwrap_or(most)
@@ -193,6 +199,11 @@ impl Winograd {
         }
         is_finite
     }
+}
+
+/// What a square takes with its products.
+fn bytes_of_square(channels: usize, outputs: usize) -> usize {
+    PLACES * (channels + outputs) * size_of::<f32>()
 }
 
 /// The same element of filters that are transformed together: room for those of the highest tile.
@@ -489,7 +500,9 @@ mod tests {
         for other in [&integers, &once] {
             assert!(!is_used(&x, other, &window));
         }
-        assert!(!is_used(&noise(&[1, 16, 7, 7], 1), &filters, &window));
+        for small_or_wide in [[1, 16, 7, 7], [1, 16, 4, 12_000]] {
+            assert!(!is_used(&noise(&small_or_wide, 1), &filters, &window));
+        }
         let strides = Window { strides: smallvec![1, 2], ..window };
         assert!(!is_used(&x, &filters, &strides));
     }
