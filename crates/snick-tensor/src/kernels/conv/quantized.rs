@@ -265,7 +265,7 @@ impl QuantizedFilters<'_> {
 /// From the sums of dense filters to levels.
 struct Rescaling {
     /// By filter; as many as are a multiple of four.
-    lines: Vec<LevelLine>,
+    scalings: Vec<Scaling>,
     /// For results in doubt: the filters `[outputs, taps, depth / 4]`, and what they are multiplied with.
     codes: Vec<[i8; CHANNELS]>,
     scales: Vec<f32>,
@@ -275,9 +275,9 @@ struct Rescaling {
     input: Rule<f32>,
 }
 
-/// The level of a sum: `sum * factor + offset`, within bounds and rounded.
+/// From the sums of a filter to their levels: `sum * factor + offset`, within bounds and rounded.
 #[derive(Copy, Clone, Default)]
-struct LevelLine {
+struct Scaling {
     factor: f32,
     offset: f32,
     low: f32,
@@ -300,7 +300,7 @@ impl Rescaling {
         let outputs = scales.len();
         let length = codes.len() / outputs;
         let (biases, rules) = (after.biases(outputs)?, after.rules());
-        let mut lines = Vec::with_capacity(outputs.next_multiple_of(CHANNELS));
+        let mut scalings = Vec::with_capacity(outputs.next_multiple_of(CHANNELS));
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
         let filters = codes.chunks_exact(length).zip(scales.iter().zip(&biases).zip(&rules));
         for (filter, ((&scale, &bias), rule)) in filters {
@@ -320,11 +320,11 @@ impl Rescaling {
             let level_doubt = LEVEL_DOUBT + PART_DOUBT * (offset.abs() + rule.shift.abs());
             let reliable = (0.5 - level_doubt - doubt).max(0.0);
             let [low, high] = [rule.low, rule.high].map(|bound| level(bound.into()) as f32);
-            lines.push(LevelLine { factor, offset, low, high, reliable });
+            scalings.push(Scaling { factor, offset, low, high, reliable });
         }
-        lines.resize(outputs.next_multiple_of(CHANNELS), LevelLine::default());
+        scalings.resize(outputs.next_multiple_of(CHANNELS), Scaling::default());
         let codes = by_tap(codes, length, taps);
-        Some(Self { lines, codes, scales, biases, rules, taps, input })
+        Some(Self { scalings, codes, scales, biases, rules, taps, input })
     }
 
     /// The level of a result, computed of floats.
@@ -395,7 +395,7 @@ impl ToLevels<'_> {
         doubts: &mut [u32; MOST_COLUMNS],
     ) {
         let shift = 8 * (row % CHANNELS);
-        let LevelLine { factor, offset, low, high, reliable } = self.rescaling.lines[row];
+        let Scaling { factor, offset, low, high, reliable } = self.rescaling.scalings[row];
         for i in 0..MOST_COLUMNS {
             let (level, distance) = nearest((sums[i].sum() as f32).mul_add(factor, offset), low, high);
             quads[i] |= level << shift;

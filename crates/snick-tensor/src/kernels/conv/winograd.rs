@@ -45,11 +45,11 @@ const MOST_CACHED: usize = 16 * CACHED;
 const FEW_SQUARES: usize = 64;
 
 /// The distance, in elements, by which matrices are moved apart: at multiples of large powers of two they would drive each
-/// other out of the cache.
+/// other out of the cache. It is longer than a vector, which may be read beyond a row.
 const APART: usize = 16 * 5;
 
-/// The longest vector: so many elements may be read beyond a row.
-const SLACK: usize = 16;
+/// Lanes of the longest vector.
+const LANES: usize = 16;
 
 /// A convolution of images of two axes.
 pub(super) struct Winograd {
@@ -177,7 +177,7 @@ impl Winograd {
             out: &mut squares,
             step,
         });
-        let mut products = Buffer::scratch(PLACES * out_step + SLACK);
+        let mut products = Buffer::scratch(PLACES * out_step);
         let pairs = self.filters.iter().zip(squares.chunks_exact(step));
         for ((left, squares), out) in pairs.zip(products.chunks_exact_mut(out_step)) {
             let right = PackedRhs::of_panels(isa, columns, &squares[..channels * columns]);
@@ -350,12 +350,20 @@ impl Vectorised for AddUp<'_, '_> {
                         }
                         [sums[0][i], sums[1][i]] = result_line(places);
                     }
-                    let mut all = [[[0f32; SLACK]; RESULTS]; RESULTS];
+                    let mut all = [[[0f32; LANES]; RESULTS]; RESULTS];
+                    // Lanes beyond the last square have no meaning.
+                    let count = lanes.min(self.squares - x);
                     for y in 0..RESULTS {
                         let results = result_line(sums[y]);
                         for x in 0..RESULTS {
-                            doubt = results[x].multiply_add(zero, doubt);
-                            results[x].store(&mut all[y][x]);
+                            let to = &mut all[y][x];
+                            results[x].store(to);
+                            if count < lanes {
+                                for i in 0..LANES {
+                                    to[i] = if i < count { to[i] } else { 0.0 };
+                                }
+                            }
+                            doubt = I::F32::load(to).multiply_add(zero, doubt);
                         }
                     }
                     for (row, [even, odd]) in rows.chunks_mut(self.row_len).zip(&all) {
@@ -372,7 +380,7 @@ impl Vectorised for AddUp<'_, '_> {
                 }
             }
         }
-        let mut doubts = [0f32; SLACK];
+        let mut doubts = [0f32; LANES];
         doubt.store(&mut doubts);
         doubts.iter().all(|&doubt| doubt == 0.0)
     }
@@ -488,6 +496,28 @@ mod tests {
             let [found, expected] = [&kept, &filters].map(|f| group_convolution(&x, f, &window).unwrap());
             assert_eq!(bits(found), bits(expected), "{large}");
         }
+    }
+
+    #[test]
+    fn only_squares_decide_whether_results_are_finite() {
+        // What is between and beyond the lines of squares is never written.
+        let (columns, line, squares) = (64, 18, 17);
+        let step = columns + APART;
+        let mut products = vec![f32::NAN; PLACES * step];
+        for place in products.chunks_exact_mut(step) {
+            place.chunks_exact_mut(line).take(3).for_each(|line| line[..squares].fill(1.0));
+        }
+        let is_finite = |products: &[f32]| {
+            let mut results = vec![f32::NAN; 6 * 34];
+            let mut out = [&mut results[..]];
+            let is_finite =
+                widest(AddUp { products, step, columns, line, squares, row_len: 34, out: &mut out });
+            assert!(!is_finite || results.iter().all(|x| x.is_finite()));
+            is_finite
+        };
+        assert!(is_finite(&products));
+        products[5 * step + 2 * line + squares - 1] = f32::INFINITY;
+        assert!(!is_finite(&products));
     }
 
     #[test]
