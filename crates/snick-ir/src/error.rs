@@ -109,6 +109,9 @@ pub enum OpError {
     /// Two layers with one id.
     #[error("duplicate layer id {id}, also used by `{first}`")]
     DuplicateId { id: u64, first: String },
+    /// Two attributes with one name.
+    #[error("attribute `{name}` is given twice")]
+    DuplicateAttribute { name: String },
     /// Two edges to one input.
     #[error("input {port} is connected to `{first}` and to `{second}`, expected one of them")]
     SecondProducer { port: usize, first: String, second: String },
@@ -215,6 +218,7 @@ impl OpError {
             | Self::DanglingEdge { .. }
             | Self::BrokenEdge { .. }
             | Self::DuplicateId { .. }
+            | Self::DuplicateAttribute { .. }
             | Self::SecondProducer { .. }
             | Self::UnsafePath { .. }
             | Self::DeclaredDim { .. }

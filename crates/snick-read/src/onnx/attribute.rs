@@ -9,11 +9,16 @@ use snick_onnx::{Attribute, kind};
 use super::tensor::Tensors;
 
 /// The attributes of a node, without graphs. In a function, `given` are the attributes of the call.
+///
+/// # Errors
+///
+/// An attribute that is given twice, or whose tensor cannot be read.
 pub(super) fn attributes(
     attributes: &[Attribute],
     given: &[Attribute],
     tensors: &Tensors,
 ) -> Result<Attrs<'static>, OpError> {
+    without_duplicates(attributes)?;
     let mut attrs = Attrs::new();
     for attribute in resolved(attributes, given) {
         if let Some(value) = value(attribute.1, tensors)? {
@@ -21,6 +26,16 @@ pub(super) fn attributes(
         }
     }
     Ok(attrs)
+}
+
+/// Refuses two attributes with one name: nothing says which one is meant.
+pub(super) fn without_duplicates(attributes: &[Attribute]) -> Result<(), OpError> {
+    let mut names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(OpError::DuplicateAttribute { name: pair[0].to_string() }),
+        None => Ok(()),
+    }
 }
 
 /// Attributes by name; a reference to an attribute of the call is resolved, or absent.

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use snick_ir::{Attrs, Node, NodeId, Op, OpError, Output, RawNode, Value, Version};
 use snick_onnx as onnx;
 
-use super::attribute::{attributes, resolved};
+use super::attribute::{attributes, resolved, without_duplicates};
 use super::builder::NodeBuilder;
 use super::free_names::{Refusal, free_names, has_bodies};
 use super::network::{CallSite, Network, Scope, define};
@@ -26,7 +26,8 @@ impl<'m> Network<'m> {
             let name = format!("{}{}", place.prefix, label(node));
             self.report(&name)?;
             let mut wrong = None;
-            match self.sequence(node, &name, scope, place) {
+            let unique = without_duplicates(&node.attribute);
+            match unique.and_then(|()| self.sequence(node, &name, scope, place)) {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(error) => wrong = Some(error),
@@ -35,9 +36,11 @@ impl<'m> Network<'m> {
                 node.input.iter().map(|input| scope.get(input).copied().flatten()).collect();
             let key = (normal_domain(&node.domain), node.op_type.as_str(), node.overload.as_str());
             let outputs = match self.functions.get(&key).copied() {
-                Some(function) => self.call(function, node, &name, inputs, place)?,
-                None if has_bodies(node) => self.control(node, &name, inputs, scope, place)?,
-                None => self.node(node, &name, inputs, place, wrong)?.into_iter().map(Some).collect(),
+                Some(function) if wrong.is_none() => self.call(function, node, &name, inputs, place)?,
+                None if wrong.is_none() && has_bodies(node) => {
+                    self.control(node, &name, inputs, scope, place)?
+                }
+                _ => self.node(node, &name, inputs, place, wrong)?.into_iter().map(Some).collect(),
             };
             for (output, value) in node.output.iter().zip(outputs) {
                 let Some(value) = value.filter(|_| !output.is_empty()) else { continue };
