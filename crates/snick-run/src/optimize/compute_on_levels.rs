@@ -88,12 +88,10 @@ struct Computed {
 
 /// What follows a convolution, up to a FakeQuantize.
 struct Following {
-    bias: Option<Tensor>,
-    clamp: Option<[f32; 2]>,
+    after: AfterSums,
     /// The layers from the convolution on, without the FakeQuantize.
     layers: Vec<NodeId>,
     last: NodeId,
-    quantizer: Arc<Quantizer>,
 }
 
 struct Search<'a> {
@@ -191,53 +189,66 @@ impl<'a> Search<'a> {
             zeros: weights.zeros.as_ref(),
             scales: &weights.scales,
         };
-        let following = self.following(step, outputs)?;
-        let after = AfterSums {
-            bias: following.bias.as_ref(),
-            clamp: following.clamp,
-            quantizer: &following.quantizer,
-        };
-        let convolution = Box::new(QuantizedConvolution::new(filters, quantizer, spatial, &window, after)?);
+        let Following { after, layers, last } = self.following(step, outputs)?;
+        let convolution = Box::new(QuantizedConvolution::new(filters, quantizer, spatial, &window, &after)?);
         let kind = QuantizedStep::Convolve(convolution);
         found.quantizers.insert(input, quantizer.clone());
-        found.quantizers.insert(following.last, following.quantizer);
-        found.computed.insert(following.last, Computed { kind, inputs: vec![input] });
-        found.replaced.extend(following.layers);
+        found.quantizers.insert(last, after.quantizer);
+        found.computed.insert(last, Computed { kind, inputs: vec![input] });
+        found.replaced.extend(layers);
         found.replaced.extend(weights.layers);
         Some(())
     }
 
     /// What follows a convolution with so many output channels, if nobody else reads what is between: perhaps a bias,
-    /// perhaps a bound, and a FakeQuantize.
+    /// perhaps a PReLU, a scale, a shift and a bound, and a FakeQuantize.
     fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
-        let (mut bias, mut clamp, mut layers) = (None, None, vec![convolution.node]);
+        let mut layers = vec![convolution.node];
+        let (mut bias, mut slope, mut scale, mut shift, mut clamp) = (None, None, None, None, None);
         let mut slot = convolution.first;
         loop {
             let step = self.plan.steps.get(self.reader[slot]?)?;
-            match (self.op(step.node), &step.kind) {
-                (Op::FakeQuantize(_), StepKind::Op) => {
+            if !matches!(step.kind, StepKind::Op) {
+                return None;
+            }
+            let is_data = step.operands.first()?.slot() == Some(slot);
+            match self.op(step.node) {
+                Op::FakeQuantize(_) => {
                     let quantizer = self.quantizers.get(&step.node)?.clone();
-                    let is_data = step.operands.first()?.slot() == Some(slot);
-                    return is_data.then_some(Following { bias, clamp, layers, last: step.node, quantizer });
+                    let after = AfterSums { bias, slope, scale, shift, clamp, quantizer };
+                    return is_data.then_some(Following { after, layers, last: step.node });
                 }
-                (Op::Arithmetic(op), StepKind::Op) if op.function == BinaryOp::Add => {
-                    let is_first = bias.is_none() && clamp.is_none() && op.broadcast == AutoBroadcast::Numpy;
-                    bias = Some(self.bias(step, slot, outputs).filter(|_| is_first)?);
+                // Nothing else follows bounds.
+                _ if clamp.is_some() => return None,
+                Op::Arithmetic(op) if shift.is_none() && op.broadcast == AutoBroadcast::Numpy => {
+                    let is_first = [&bias, &slope, &scale].iter().all(|constant| constant.is_none());
+                    let constant = match op.function {
+                        BinaryOp::Add if is_first => &mut bias,
+                        BinaryOp::Add => &mut shift,
+                        BinaryOp::Mul if scale.is_none() => &mut scale,
+                        _ => return None,
+                    };
+                    *constant = Some(self.by_channel(step, slot, outputs)?);
                 }
-                (_, StepKind::Op) if clamp.is_none() => clamp = Some(self.clamp(step.node)?),
-                _ => return None,
+                Op::PRelu(_) if is_data && slope.is_none() && scale.is_none() && shift.is_none() => {
+                    slope = Some(self.by_channel(step, slot, outputs)?);
+                }
+                _ => clamp = Some(self.clamp(step.node)?),
             }
             layers.push(step.node);
             slot = step.first;
         }
     }
 
-    /// The constant that a step adds to the channels of a slot.
-    fn bias(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
+    /// The constant that a step combines with the channels of a slot. A vector is of the channels.
+    fn by_channel(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
         let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
-        let bias = self.constants.value(self.graph.node(step.node).input(port)?, &mut Vec::new())?;
-        let is_by_channel = bias.broadcast_to(&[1, outputs, 1, 1]).is_ok();
-        (bias.element_type() == ElementType::F32 && is_by_channel).then_some(bias)
+        let mut constant = self.constants.value(self.graph.node(step.node).input(port)?, &mut Vec::new())?;
+        if matches!(self.op(step.node), Op::PRelu(_)) && constant.dims() == [outputs] {
+            constant = constant.reshape(&[outputs, 1, 1]).ok()?;
+        }
+        let is_by_channel = constant.broadcast_to(&[1, outputs, 1, 1]).is_ok();
+        (constant.element_type() == ElementType::F32 && is_by_channel).then_some(constant)
     }
 
     /// The bounds that a layer sets.
@@ -424,6 +435,43 @@ mod tests {
         // Five FakeQuantizes; the values of two.
         let expected = if QuantizedConvolution::is_fast() { [5, 2] } else { [0, 0] };
         assert_eq!(on_levels(&graph(&layers.concat())), expected);
+    }
+
+    #[test]
+    fn lines_after_sums_are_computed_on_levels() {
+        let range = [-2.0, 127.0 / 64.0];
+        let constant = |name: &str, dims: &[usize], value: &str| {
+            let values = vec![value; dims.iter().product()].join(", ");
+            format!("  %{name} = Const-1 f32{dims:?} <{values}>\n")
+        };
+        let layers = |slope: &[usize], last: &str| {
+            [
+                quantize("a", "x", range),
+                weights("w", &[24, 8, 3, 3]),
+                convolve("c", "Convolution-1", "%a, %w", 1),
+                "  %bias = Const-1 f32[1,1,1,1] <0.5>\n  %d = Add-1(%c, %bias) {auto_broadcast: numpy}\n"
+                    .into(),
+                constant("slope", slope, "0.25") + "  %e = PReLU-1(%d, %slope)\n",
+                constant("scale", &[24, 1, 1], "1.7"),
+                "  %f = Multiply-1(%scale, %e) {auto_broadcast: numpy}\n".into(),
+                constant("shift", &[], "0.3"),
+                "  %g = Add-1(%f, %shift) {auto_broadcast: numpy}\n".into(),
+                last.into(),
+                quantize("h", "g", range),
+                "  %n = Sigmoid-1(%h)\n  %y = Result-1(%n)\n".into(),
+            ]
+            .concat()
+        };
+        // A slope for all, one a channel, and one a column.
+        let slopes: [(&[usize], _); 4] =
+            [(&[], [2, 1]), (&[24], [2, 1]), (&[24, 1, 1], [2, 1]), (&[1, 24], [0, 0])];
+        for (slope, steps) in slopes {
+            let expected = if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
+            assert_eq!(on_levels(&graph(&layers(slope, ""))), expected, "{slope:?}");
+        }
+        // Something else reads what is between.
+        let read_twice = "  %o = Tanh-1(%f)\n  %z = Result-1(%o)\n";
+        assert_eq!(on_levels(&graph(&layers(&[24], read_twice))), [0, 0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and `GroupConvolution-1`.
 
+mod after_sums;
 mod depthwise;
 mod images;
 mod planes;
@@ -8,7 +9,8 @@ mod quantized_depthwise;
 mod regions;
 mod winograd;
 
-pub use quantized::{AfterSums, QuantizedConvolution, QuantizedFilters};
+pub use after_sums::AfterSums;
+pub use quantized::{QuantizedConvolution, QuantizedFilters};
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -16,6 +16,9 @@ pub(super) const CHANNELS: usize = 4;
 /// The most elements by which a shift may move levels: it is rounded to far less than a level.
 const MOST_SHIFT: f32 = 8192.0;
 
+/// A level is that of 0 if its value is no further from it, as a part of the step between levels.
+pub(super) const NEAR: f32 = 1.0 / 1024.0;
+
 /// Images of fewer elements are not distributed to threads.
 const SHARED: usize = 1 << 16;
 
@@ -70,14 +73,19 @@ impl Quantizer {
         self.rules.iter().all(|rule| parts(rule) == parts(&first)).then_some(first)
     }
 
-    /// The level of 0 in each channel, if all have one.
-    pub(super) fn zero_levels(&self) -> Option<Vec<u8>> {
-        let zero = |rule: &Rule<f32>| {
+    /// The level of 0 in each channel, and how far from 0 their values are at most: where the ends of a range were rounded,
+    /// no value is 0. `None` if 0 lies between two levels.
+    pub(super) fn zero_levels(&self) -> Option<(Vec<u8>, f32)> {
+        let mut furthest = 0f32;
+        let mut zero = |rule: &Rule<f32>| {
             let level = (-rule.output_low / rule.step).round();
-            let is_level = (0.0..=255.0).contains(&level) && rule.value(level) == 0.0;
+            let value = rule.value(level).abs();
+            furthest = furthest.max(value);
+            let is_level = (0.0..=255.0).contains(&level) && value <= rule.step.abs() * NEAR;
             is_level.then_some(level as u8)
         };
-        self.rules.iter().map(zero).collect()
+        let levels = self.rules.iter().map(&mut zero).collect::<Option<_>>()?;
+        Some((levels, furthest))
     }
 
     /// The levels of an image `[N, C, height, width]` of `f32`.

@@ -1,14 +1,15 @@
 //! Convolutions of levels with integer filters: sums of products of bytes, which are exact.
 
+use super::after_sums::{AfterSum, AfterSums, Line};
 use super::images::Channels;
 use super::planes::{Cuts, Grid, Planes};
 use super::quantized_depthwise::Depthwise;
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::{Rule, nearest};
 use crate::kernels::gemm::{
-    MOST_COLUMNS, Matrix, PackedLhs, PackedRhs, PlaceTile, TileAt, part_of_terms, product, write_row,
+    Lines, MOST_COLUMNS, Matrix, PackedLhs, PackedRhs, PlaceTile, TileAt, part_of_terms, product, write_row,
 };
-use crate::kernels::quantizer::{CHANNELS, Quantizer};
+use crate::kernels::quantizer::{CHANNELS, NEAR, Quantizer};
 use crate::kernels::vectors::{Isa, Quad, has_byte_products};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::{ElementType, Tensor, TensorError};
@@ -53,36 +54,6 @@ enum Filters {
     Depthwise(Depthwise),
 }
 
-/// What follows the sums of a [`QuantizedConvolution`].
-#[derive(Copy, Clone, Debug)]
-pub struct AfterSums<'a> {
-    /// Is added: one element for all channels, or one a channel.
-    pub bias: Option<&'a Tensor>,
-    /// Bounds of the results before they are quantized.
-    pub clamp: Option<[f32; 2]>,
-    /// Gives the levels of the results.
-    pub quantizer: &'a Quantizer,
-}
-
-impl AfterSums<'_> {
-    /// The bias of each of so many channels.
-    fn biases(&self, outputs: usize) -> Option<Vec<f32>> {
-        let Some(bias) = self.bias else { return Some(vec![0.0; outputs]) };
-        bias.expect(ElementType::F32).ok()?;
-        bias.broadcast_to(&[1, outputs, 1, 1]).ok()?.to_f32_vec().ok()
-    }
-
-    /// The rules of the quantizer, within the bounds.
-    fn rules(&self) -> Vec<Rule<f32>> {
-        let [min, max] = self.clamp.unwrap_or([f32::NEG_INFINITY, f32::INFINITY]);
-        let bounded = |rule: &Rule<f32>| {
-            let within = |bound: f32| bound.max(rule.low).min(rule.high);
-            Rule { low: within(min), high: within(max), ..*rule }
-        };
-        self.quantizer.rules().iter().map(bounded).collect()
-    }
-}
-
 impl QuantizedConvolution {
     /// Whether this machine has instructions that make it fast.
     pub fn is_fast() -> bool {
@@ -96,7 +67,7 @@ impl QuantizedConvolution {
         input: &Quantizer,
         spatial: [usize; 2],
         window: &Window,
-        after: AfterSums,
+        after: &AfterSums,
     ) -> Option<Self> {
         let (outputs, depth, kernel) = match *filters.codes.dims() {
             [outputs, depth, height, width] => (outputs, depth, [height, width]),
@@ -122,27 +93,28 @@ impl QuantizedConvolution {
         }
         let cuts = Cuts::new(&grid)?;
         let is_padded = axes.iter().any(|axis| axis.before > 0 || axis.after > 0);
-        let padding = match is_padded {
+        let (padding, padding_error) = match is_padded {
             true => input.zero_levels()?,
-            false => vec![0; channels.next_multiple_of(CHANNELS)],
+            false => (vec![0; channels.next_multiple_of(CHANNELS)], 0.0),
         };
-        let (codes, scales) = (filters.integers()?, filters.by_filter(filters.scales)?);
-        // Subnormal factors would be lost.
-        if !scales.iter().all(|scale| scale.is_normal() || *scale == 0.0) {
-            return None;
-        }
+        let integers = filters.integers()?;
         let filters = match is_depthwise {
+            // Floats of levels are what is summed.
+            true if padding_error > 0.0 => return None,
             true => {
-                let weights = codes.chunks_exact(taps).zip(&scales);
-                let weights: Vec<f32> = weights
-                    .flat_map(|(filter, &scale)| filter.iter().map(move |&code| f32::from(code) * scale))
+                let filters = (0..outputs).zip(integers.codes.chunks_exact(taps));
+                let weights: Vec<f32> = filters
+                    .flat_map(|(row, filter)| filter.iter().map(move |&code| (row, code)))
+                    .map(|(row, code)| integers.weight(row, code))
                     .collect();
-                let (biases, rules) = (after.biases(outputs)?, after.rules());
-                Filters::Depthwise(Depthwise::new(&weights, taps, input.rules(), &biases, &rules))
+                Filters::Depthwise(Depthwise::new(&weights, taps, input.rules(), &after.channels()?))
             }
             false => {
-                let rescaling = Rescaling::new(&codes, scales, taps, input.uniform()?, after)?;
-                Filters::Dense(dense(&codes, outputs, depth, taps), Box::new(rescaling))
+                let outside = (padding_error > 0.0).then(|| Outside::new(&cuts, spatial, places));
+                let padding = Padding { error: padding_error, outside };
+                let rescaling = Rescaling::new(integers, [depth, taps], input.uniform()?, padding, after)?;
+                let left = dense(&rescaling.by_tap, outputs, depth.div_ceil(CHANNELS), taps);
+                Filters::Dense(left, Box::new(rescaling))
             }
         };
         let input = [channels.div_ceil(CHANNELS), spatial[0], spatial[1]];
@@ -167,17 +139,9 @@ impl QuantizedConvolution {
         let mut out = Buffer::any(batch * groups * windows)?;
         let images = quads.chunks_exact(self.input.iter().product());
         for (image, out) in images.zip(out.chunks_exact_mut(groups * windows)) {
-            self.image(self.channels(image), out, windows)?;
+            self.image(channels(self.input, self.places, image), out, windows)?;
         }
         Tensor::from_buffer(ElementType::U32, &[*batch, groups, height, width], out)
-    }
-
-    /// The channels of an image, four in each.
-    fn channels<'a>(&self, data: &'a [Quad]) -> Channels<'a, Quad> {
-        let [count, height, width] = self.input;
-        let strides = [width as isize, 1];
-        let steps = self.places.map(|axis| axis.and_then(|axis| strides.get(axis).copied()).unwrap_or(0));
-        Channels { data, first: 0, count, step: (height * width) as isize, steps }
     }
 
     /// What is around the channels of a group of four.
@@ -203,6 +167,47 @@ impl QuantizedConvolution {
     }
 }
 
+/// The channels of an image, four in each.
+fn channels(
+    [count, height, width]: [usize; 3],
+    places: [Option<usize>; 3],
+    data: &[Quad],
+) -> Channels<'_, Quad> {
+    let strides = [width as isize, 1];
+    let steps = places.map(|axis| axis.and_then(|axis| strides.get(axis).copied()).unwrap_or(0));
+    Channels { data, first: 0, count, step: (height * width) as isize, steps }
+}
+
+/// What is around images whose channels have one range.
+struct Padding {
+    /// How far from 0 the value of its level is.
+    error: f32,
+    /// Where zeros are meant, if levels have another value.
+    outside: Option<Outside>,
+}
+
+/// Says which elements of windows are padding.
+struct Outside {
+    /// The planes of a channel: 0 outside of the image.
+    planes: Vec<Quad>,
+    /// By tap.
+    starts: Vec<usize>,
+    windows: Lines,
+}
+
+impl Outside {
+    fn new(cuts: &Cuts, spatial: [usize; 2], places: [Option<usize>; 3]) -> Self {
+        let image = vec![Quad(1); spatial.iter().product()];
+        let mut planes = vec![Quad(0); cuts.len];
+        cuts.cut(&channels([1, spatial[0], spatial[1]], places, &image), Quad(0), &mut planes);
+        Self { planes, starts: cuts.starts(), windows: cuts.windows() }
+    }
+
+    fn is_padding(&self, tap: usize, window: usize) -> bool {
+        self.planes[self.starts[tap] + self.windows.at(window)] == Quad(0)
+    }
+}
+
 /// Filters of so many elements `[outputs, depth, taps]` as `[outputs, taps, depth / 4]`, with zeros for the last channels.
 fn by_tap(codes: &[i8], length: usize, taps: usize) -> Vec<[i8; CHANNELS]> {
     let groups = (length / taps).div_ceil(CHANNELS);
@@ -216,11 +221,10 @@ fn by_tap(codes: &[i8], length: usize, taps: usize) -> Vec<[i8; CHANNELS]> {
     all
 }
 
-/// Filters `[outputs, depth, taps]` as the left side of a product: four channels in an element, then by tap.
-fn dense(codes: &[i8], outputs: usize, depth: usize, taps: usize) -> PackedLhs<Quad> {
-    let groups = depth.div_ceil(CHANNELS);
-    let mut rows = Vec::with_capacity(outputs * groups * taps);
-    for filter in by_tap(codes, depth * taps, taps).chunks_exact(groups * taps) {
+/// Filters `[outputs, taps, depth / 4]` as the left side of a product: four channels in an element, then by tap.
+fn dense(by_tap: &[[i8; CHANNELS]], outputs: usize, groups: usize, taps: usize) -> PackedLhs<Quad> {
+    let mut rows = Vec::with_capacity(by_tap.len());
+    for filter in by_tap.chunks_exact(groups * taps) {
         let quad = |codes: [i8; CHANNELS]| Quad(u32::from_le_bytes(codes.map(i8::cast_unsigned)));
         rows.extend(
             (0..groups).flat_map(|group| (0..taps).map(move |tap| quad(filter[tap * groups + group]))),
@@ -232,8 +236,8 @@ fn dense(codes: &[i8], outputs: usize, depth: usize, taps: usize) -> PackedLhs<Q
 }
 
 impl QuantizedFilters<'_> {
-    /// Codes less their zeros, if these are bytes.
-    fn integers(&self) -> Option<Vec<i8>> {
+    /// The same with integer zeros that codes already lack. `None` if codes are no bytes then, or zeros no integers.
+    fn integers(&self) -> Option<IntegerFilters> {
         if !matches!(self.codes.element_type(), ElementType::I8 | ElementType::U8) {
             return None;
         }
@@ -243,12 +247,18 @@ impl QuantizedFilters<'_> {
             None => vec![0.0; self.codes.dims()[0]],
         };
         let length = codes.len().checked_div(zeros.len())?;
-        if length == 0 || zeros.iter().any(|zero| zero.fract() != 0.0 || zero.abs() > 255.0) {
+        let is_fine = |zero: f32| zero.abs() <= 255.0 && (zero - zero.round()).abs() <= NEAR;
+        if length == 0 || !zeros.iter().all(|&zero| is_fine(zero)) {
             return None;
         }
         let filters = codes.chunks_exact(length).zip(&zeros);
-        let all = filters.flat_map(|(filter, &zero)| filter.iter().map(move |code| code - zero as i64));
-        all.map(|code| i8::try_from(code).ok()).collect()
+        let all = filters.flat_map(|(filter, zero)| filter.iter().map(|code| code - zero.round() as i64));
+        let codes = all.map(|code| i8::try_from(code).ok()).collect::<Option<_>>()?;
+        let rests = zeros.iter().map(|zero| zero - zero.round()).collect();
+        let scales = self.by_filter(self.scales)?;
+        // Subnormal factors would be lost.
+        let is_fine = |scale: &f32| scale.is_normal() || *scale == 0.0;
+        scales.iter().all(is_fine).then_some(IntegerFilters { codes, rests, scales })
     }
 
     /// An element for each filter.
@@ -262,24 +272,47 @@ impl QuantizedFilters<'_> {
     }
 }
 
+/// Filters of integers.
+struct IntegerFilters {
+    codes: Vec<i8>,
+    /// By filter, how much the zero is more than an integer. Tools write zeros that are 0 but for rounding errors.
+    rests: Vec<f32>,
+    /// By filter.
+    scales: Vec<f32>,
+}
+
+impl IntegerFilters {
+    /// What a code of a filter stands for.
+    #[inline(always)]
+    fn weight(&self, filter: usize, code: i8) -> f32 {
+        (f32::from(code) - self.rests[filter]) * self.scales[filter]
+    }
+}
+
 /// From the sums of dense filters to levels.
 struct Rescaling {
     /// By filter; as many as are a multiple of four.
     scalings: Vec<Scaling>,
-    /// For results in doubt: the filters `[outputs, taps, depth / 4]`, and what they are multiplied with.
-    codes: Vec<[i8; CHANNELS]>,
-    scales: Vec<f32>,
-    biases: Vec<f32>,
-    rules: Vec<Rule<f32>>,
+    /// For results in doubt: the filters, also as `[outputs, taps, depth / 4]`, and what follows their sums.
+    filters: IntegerFilters,
+    by_tap: Vec<[i8; CHANNELS]>,
+    depth: usize,
     taps: usize,
+    after: Vec<AfterSum>,
     input: Rule<f32>,
+    padding: Padding,
+    /// Whether any scaling has another line than the identity.
+    is_bent: bool,
 }
 
-/// From the sums of a filter to their levels: `sum * factor + offset`, within bounds and rounded.
+/// From the sums of a filter to their levels: a line of `sum * factor + offset`, within bounds and rounded.
 #[derive(Copy, Clone, Default)]
 struct Scaling {
     factor: f32,
     offset: f32,
+    /// What is negative is multiplied by the first, the rest by the second.
+    slopes: [f32; 2],
+    shift: f32,
     low: f32,
     high: f32,
     /// Results at most this far from a level have it for sure.
@@ -296,51 +329,77 @@ const LEVEL_DOUBT: f32 = 512.0 * f32::EPSILON;
 const PART_DOUBT: f32 = f32::EPSILON;
 
 impl Rescaling {
-    fn new(codes: &[i8], scales: Vec<f32>, taps: usize, input: Rule<f32>, after: AfterSums) -> Option<Self> {
-        let outputs = scales.len();
-        let length = codes.len() / outputs;
-        let (biases, rules) = (after.biases(outputs)?, after.rules());
+    fn new(
+        filters: IntegerFilters,
+        [depth, taps]: [usize; 2],
+        input: Rule<f32>,
+        padding: Padding,
+        after: &AfterSums,
+    ) -> Option<Self> {
+        let (outputs, length) = (filters.scales.len(), depth * taps);
+        let after = after.channels()?;
+        let is_bent = after.iter().any(|after| after.line != Line::IDENTITY);
         let mut scalings = Vec::with_capacity(outputs.next_multiple_of(CHANNELS));
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
-        let filters = codes.chunks_exact(length).zip(scales.iter().zip(&biases).zip(&rules));
-        for (filter, ((&scale, &bias), rule)) in filters {
+        for (row, (filter, AfterSum { bias, line, rule })) in
+            filters.codes.chunks_exact(length).zip(&after).enumerate()
+        {
+            let scale = filters.scales[row];
             let sum: i64 = filter.iter().map(|&code| i64::from(code)).sum();
             let squares: i64 = filter.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
             let level = |x: f64| x * f64::from(rule.scale) + f64::from(rule.shift);
-            let result = f64::from(input.output_low) * f64::from(scale) * sum as f64 + f64::from(bias);
-            let factor = f64::from(input.step) * f64::from(scale) * f64::from(rule.scale);
-            let (factor, offset) = (factor as f32, level(result) as f32);
-            if !(factor.is_finite() && offset.is_finite()) {
+            let to_level = f64::from(line.scale) * f64::from(rule.scale);
+            let result = f64::from(input.output_low) * f64::from(scale) * sum as f64 + f64::from(*bias);
+            let factor = (f64::from(input.step) * f64::from(scale) * to_level) as f32;
+            let (offset, shift) = match is_bent {
+                true => ((result * to_level) as f32, level(line.shift.into()) as f32),
+                false => (level(result) as f32, 0.0),
+            };
+            // A negative scale exchanges what is negative and what is not.
+            let slopes = if line.scale < 0.0 { [1.0, line.slope] } else { [line.slope, 1.0] };
+            if ![factor, offset, shift, line.slope, line.scale].iter().all(|number| number.is_finite()) {
                 return None;
             }
             // Results beyond the range are not near the middle between levels.
-            let range = rule.low.abs().max(rule.high.abs()) + bias.abs();
-            let partial = largest * scale.abs() * (squares as f32).sqrt() + range;
-            let doubt = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * partial * rule.scale;
-            let level_doubt = LEVEL_DOUBT + PART_DOUBT * (offset.abs() + rule.shift.abs());
+            let range = rule.low.abs().max(rule.high.abs()) + line.shift.abs();
+            let partial = largest * scale.abs() * (squares as f32).sqrt() + bias.abs();
+            let largest_sum = line.steepness() * partial + range;
+            let doubt = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * largest_sum * rule.scale;
+            // What is 0 only nearly.
+            let all: i64 = filter.iter().map(|&code| i64::from(code).abs()).sum();
+            let left_out = padding.error * all as f32 + filters.rests[row].abs() * largest * length as f32;
+            let doubt = doubt + left_out * scale.abs() * line.steepness() * rule.scale;
+            let parts = line.slope.abs().max(1.0) * offset.abs() + shift.abs() + rule.shift.abs();
+            let roundings = if is_bent { 2.0 } else { 1.0 };
+            let level_doubt = roundings * (LEVEL_DOUBT + PART_DOUBT * parts);
             let reliable = (0.5 - level_doubt - doubt).max(0.0);
             let [low, high] = [rule.low, rule.high].map(|bound| level(bound.into()) as f32);
-            scalings.push(Scaling { factor, offset, low, high, reliable });
+            scalings.push(Scaling { factor, offset, slopes, shift, low, high, reliable });
         }
         scalings.resize(outputs.next_multiple_of(CHANNELS), Scaling::default());
-        let codes = by_tap(codes, length, taps);
-        Some(Self { scalings, codes, scales, biases, rules, taps, input })
+        let by_tap = by_tap(&filters.codes, length, taps);
+        Some(Self { scalings, filters, by_tap, depth, taps, after, input, padding, is_bent })
     }
 
     /// The level of a result, computed of floats.
     #[inline(always)]
     fn level_of_floats(&self, right: &PackedRhs<Quad>, row: usize, column: usize) -> u32 {
-        let length = self.codes.len() / self.scales.len();
-        let filter = &self.codes[row * length..][..length];
-        let (groups, scale, input) = (length / self.taps, self.scales[row], self.input);
-        let partial = if self.taps == 1 { part_of_terms(groups * CHANNELS) / CHANNELS } else { usize::MAX };
+        let Self { filters, depth, taps, input, .. } = self;
+        let groups = depth.div_ceil(CHANNELS);
+        let filter = &self.by_tap[row * groups * taps..][..groups * taps];
+        let partial = if *taps == 1 { part_of_terms(*depth) / CHANNELS } else { usize::MAX };
         let (mut total, mut sum) = (0f32, 0f32);
         for (tap, filter) in filter.chunks_exact(groups).enumerate() {
+            let outside = self.padding.outside.as_ref();
+            // Zeros change no sum.
+            if outside.is_some_and(|outside| outside.is_padding(tap, column)) {
+                continue;
+            }
             for (group, codes) in filter.iter().enumerate() {
-                let quad = right.at(group * self.taps + tap, column).unwrap_or_default();
+                let quad = right.at(group * taps + tap, column).unwrap_or_default();
                 let values = quad.0.to_le_bytes().map(|level| input.value(f32::from(level)));
-                let weights = codes.map(|code| f32::from(code) * scale);
-                for k in 0..CHANNELS {
+                let weights = codes.map(|code| filters.weight(row, code));
+                for k in 0..CHANNELS.min(depth - group * CHANNELS) {
                     sum = weights[k].mul_add(values[k], sum);
                 }
                 if (group + 1) % partial == 0 {
@@ -348,7 +407,7 @@ impl Rescaling {
                 }
             }
         }
-        self.rules[row].level(total + sum + self.biases[row])
+        self.after[row].level(total + sum)
     }
 }
 
@@ -368,7 +427,10 @@ impl PlaceTile<Quad> for ToLevels<'_> {
             let row = at.row + i * CHANNELS;
             let (mut quads, mut doubts) = ([0; MOST_COLUMNS], [[0; MOST_COLUMNS]; CHANNELS]);
             for (k, (sums, doubts)) in four.iter().zip(&mut doubts).enumerate() {
-                self.levels(row + k, sums, &mut quads, doubts);
+                match self.rescaling.is_bent {
+                    true => self.levels::<true>(row + k, sums, &mut quads, doubts),
+                    false => self.levels::<false>(row + k, sums, &mut quads, doubts),
+                }
             }
             let any =
                 |doubts: &[u32; MOST_COLUMNS]| doubts.iter().fold(0, |all, doubt| all | doubt) >> 31 != 0;
@@ -387,7 +449,7 @@ impl ToLevels<'_> {
     /// Adds the levels of a row of the product to those of the other three. The highest bits of `doubts` are set where they
     /// are in doubt.
     #[inline(always)]
-    fn levels(
+    fn levels<const IS_BENT: bool>(
         &self,
         row: usize,
         sums: &[Quad; MOST_COLUMNS],
@@ -395,9 +457,16 @@ impl ToLevels<'_> {
         doubts: &mut [u32; MOST_COLUMNS],
     ) {
         let shift = 8 * (row % CHANNELS);
-        let Scaling { factor, offset, low, high, reliable } = self.rescaling.scalings[row];
+        let Scaling { factor, offset, slopes: [below, above], shift: height, low, high, reliable } =
+            self.rescaling.scalings[row];
         for i in 0..MOST_COLUMNS {
-            let (level, distance) = nearest((sums[i].sum() as f32).mul_add(factor, offset), low, high);
+            let result = (sums[i].sum() as f32).mul_add(factor, offset);
+            let result = if IS_BENT {
+                result.mul_add(if result < 0.0 { below } else { above }, height)
+            } else {
+                result
+            };
+            let (level, distance) = nearest(result, low, high);
             quads[i] |= level << shift;
             // Of floats that are not negative, the larger one has the larger bits.
             doubts[i] = reliable.to_bits().wrapping_sub(distance.to_bits());
@@ -424,6 +493,8 @@ impl ToLevels<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use smallvec::smallvec;
 
     use super::*;
@@ -433,8 +504,11 @@ mod tests {
         (0..len).map(|i| ((i * 7919 + seed * 131) % 1013) as f32 / 300.0 - 1.5).collect()
     }
 
+    /// Steps of powers of two; 0 is a level.
+    const EXACT: [[f32; 2]; 3] = [[-1.0, 191.0 / 64.0], [0.0, 255.0 / 64.0], [-0.125, 247.0 / 64.0]];
+
     /// A convolution of levels and what floats give. Scales are no powers of two: sums of floats are rounded.
-    fn check(dims: [usize; 4], filters: &[usize], window: &Window, has_zeros: bool, is_by_channel: bool) {
+    fn check(dims: [usize; 4], filters: &[usize], window: &Window, has_zeros: bool, ranges: &[[f32; 2]]) {
         let [_, channels, height, width] = dims;
         let outputs = filters[0];
         let len: usize = filters.iter().product();
@@ -446,15 +520,14 @@ mod tests {
             Tensor::from_vec(&dims, (0..outputs).map(of).collect()).unwrap()
         };
         let scales = by_filter(|o| 0.0077 + (o * 13 % 31) as f32 / 1000.0);
-        let zeros = by_filter(|o| (o % 5) as f32 - 2.0);
+        // Integers, but for rounding errors.
+        let zeros = by_filter(|o| (o % 5) as f32 - 2.0 + [0.0, 7.6e-6, -9e-4][o % 3]);
         let zeros = has_zeros.then_some(&zeros);
-        let ends = |ends: fn(usize) -> f32| {
-            let count = if is_by_channel { channels } else { 1 };
-            Tensor::from_vec(&[count, 1, 1], (0..count).map(ends).collect()).unwrap()
+        let ends = |end: usize| {
+            let ends: Vec<f32> = (0..channels).map(|c| ranges[c % ranges.len()][end]).collect();
+            Tensor::from_vec(&[channels, 1, 1], ends).unwrap()
         };
-        // Steps of powers of two; 0 is a level.
-        let low = ends(|c| [-64.0, 0.0, -8.0][c % 3] / 64.0);
-        let high = ends(|c| [191.0, 255.0, 247.0][c % 3] / 64.0);
+        let [low, high] = [0, 1].map(ends);
         let input = Quantizer::new([&low, &high, &low, &high], 256, channels).unwrap();
         let x = Tensor::from_vec(&dims, noise(dims.iter().product(), 1)).unwrap();
         let bias =
@@ -467,46 +540,70 @@ mod tests {
         let quantized = fake_quantize(&x, [&low, &high, &low, &high], 256).unwrap();
         let sums = group_convolution(&quantized, &grouped, window).unwrap();
         let sums = BinaryOp::Add.apply(&sums, &bias).unwrap();
-        let clamped = UnaryOp::Clamp { min: -3.0, max: 6.0 }.apply(&sums).unwrap();
+        // Slopes above and below 1 and negative ones, scales of both signs and of 0.
+        let each = |of: fn(usize) -> f32| {
+            Tensor::from_vec(&[outputs, 1, 1], (0..outputs).map(of).collect()).unwrap()
+        };
+        let slope = each(|o| [0.1, 0.0, 1.7, -0.3][o % 4]);
+        let scale = each(|o| [0.9, 1.3, -0.77, 0.0, 2.1][o % 5]);
+        let shift = each(|o| (o % 7) as f32 * 0.3 - 1.0);
+        let bent = BinaryOp::PRelu.apply(&sums, &slope).unwrap();
+        let bent = BinaryOp::Mul.apply(&bent, &scale).unwrap();
+        let bent = BinaryOp::Add.apply(&bent, &shift).unwrap();
+        let clamp = |of: &Tensor| UnaryOp::Clamp { min: -3.0, max: 6.0 }.apply(of).unwrap();
         let filters = QuantizedFilters { codes: &codes, zeros, scales: &scales };
         let levels = input.quantize(&x).unwrap();
         for range in [[-20.0f32, 35.0], [-2.5, 2.8]] {
             let [out_low, out_high] = range.map(Tensor::scalar);
             let out_ends = [&out_low, &out_high, &out_low, &out_high];
-            let output = Quantizer::new(out_ends, 256, outputs).unwrap();
-            let expected = fake_quantize(&clamped, out_ends, 256).unwrap();
-            let after = AfterSums { bias: Some(&bias), clamp: Some([-3.0, 6.0]), quantizer: &output };
-            let convolution =
-                QuantizedConvolution::new(filters, &input, [height, width], window, after).unwrap();
-            let run = || output.dequantize(&convolution.run(&levels).unwrap()).unwrap();
-            assert_eq!(run(), expected);
-            #[cfg(feature = "threads")]
-            {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-                assert_eq!(pool.install(run), expected);
+            let output = Arc::new(Quantizer::new(out_ends, 256, outputs).unwrap());
+            let after = AfterSums {
+                bias: Some(bias.clone()),
+                clamp: Some([-3.0, 6.0]),
+                ..AfterSums::new(output.clone())
+            };
+            let with_line = AfterSums {
+                slope: Some(slope.clone()),
+                scale: Some(scale.clone()),
+                shift: Some(shift.clone()),
+                ..after.clone()
+            };
+            for (after, results) in [(after, clamp(&sums)), (with_line, clamp(&bent))] {
+                let expected = fake_quantize(&results, out_ends, 256).unwrap();
+                let convolution =
+                    QuantizedConvolution::new(filters, &input, [height, width], window, &after).unwrap();
+                let run = || output.dequantize(&convolution.run(&levels).unwrap()).unwrap();
+                assert_eq!(run(), expected);
+                #[cfg(feature = "threads")]
+                {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+                    assert_eq!(pool.install(run), expected);
+                }
             }
         }
     }
 
     #[test]
     fn dense_filters_give_what_floats_give() {
-        for has_zeros in [false, true] {
-            check([1, 8, 7, 7], &[13, 8, 1, 1], &Window::dense(2), has_zeros, false);
-            check([2, 3, 11, 9], &[5, 3, 3, 3], &padded(1, 2, 1), has_zeros, false);
-            check([1, 6, 12, 5], &[16, 6, 3, 1], &padded(1, 1, 1), has_zeros, false);
-            check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), has_zeros, false);
+        // The level of 0 in the last range has a value that is 0.0007 of a step.
+        for ranges in [&EXACT[..1], &EXACT[1..2], &[[-63.9993 / 64.0, 191.0007 / 64.0]]] {
+            check([1, 8, 7, 7], &[13, 8, 1, 1], &Window::dense(2), false, ranges);
+            check([2, 3, 11, 9], &[5, 3, 3, 3], &padded(1, 2, 1), false, ranges);
+            check([1, 6, 12, 5], &[16, 6, 3, 1], &padded(1, 1, 1), true, ranges);
+            check([1, 16, 40, 40], &[48, 16, 3, 3], &padded(1, 1, 1), true, ranges);
+            check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), true, ranges);
         }
         // Among so many, floats round some to another level than the exact sum has.
-        check([1, 64, 64, 64], &[256, 64, 1, 1], &Window::dense(2), true, false);
+        check([1, 64, 64, 64], &[256, 64, 1, 1], &Window::dense(2), true, &EXACT[..1]);
     }
 
     #[test]
     fn filters_of_one_channel_give_what_floats_give() {
-        for is_by_channel in [false, true] {
-            check([1, 8, 7, 9], &[8, 1, 1, 3, 3], &padded(1, 1, 1), true, is_by_channel);
-            check([2, 6, 14, 11], &[6, 1, 1, 5, 5], &padded(2, 2, 1), false, is_by_channel);
-            check([1, 3, 20, 20], &[3, 1, 1, 3, 3], &padded(2, 1, 2), false, is_by_channel);
-            check([1, 40, 50, 50], &[40, 1, 1, 3, 3], &padded(0, 1, 1), false, is_by_channel);
+        for ranges in [&EXACT[..1], &EXACT] {
+            check([1, 8, 7, 9], &[8, 1, 1, 3, 3], &padded(1, 1, 1), true, ranges);
+            check([2, 6, 14, 11], &[6, 1, 1, 5, 5], &padded(2, 2, 1), false, ranges);
+            check([1, 3, 20, 20], &[3, 1, 1, 3, 3], &padded(2, 1, 2), false, ranges);
+            check([1, 40, 50, 50], &[40, 1, 1, 3, 3], &padded(0, 1, 1), false, ranges);
         }
     }
 
@@ -525,9 +622,9 @@ mod tests {
         let [scales, low, high] = [0.5f32, 0.3, 7.1].map(Tensor::scalar);
         let filters = QuantizedFilters { codes: &codes, zeros: None, scales: &scales };
         let input = Quantizer::new([&low, &high, &low, &high], 256, 4).unwrap();
-        let after = AfterSums { bias: None, clamp: None, quantizer: &input };
+        let after = AfterSums::new(Arc::new(input.clone()));
         let new = |input: &Quantizer, window| {
-            QuantizedConvolution::new(filters, input, [9, 9], &window, after).is_some()
+            QuantizedConvolution::new(filters, input, [9, 9], &window, &after).is_some()
         };
         assert!(new(&input, padded(0, 1, 1)));
         assert!(!new(&input, padded(1, 1, 1)));

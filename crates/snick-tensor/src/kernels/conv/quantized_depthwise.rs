@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::after_sums::{AfterSum, Line};
 use super::images::Channels;
 use super::planes::Cuts;
 use crate::TensorError;
@@ -47,6 +48,8 @@ pub(super) struct Depthwise {
 /// What four channels have in common.
 struct Group {
     biases: Lanes,
+    /// Slopes, scales and shifts of lines, if any is another than the identity.
+    lines: Option<[Lanes; 3]>,
     /// Of the levels of the input, and of the results.
     input: Rules,
     results: Rules,
@@ -69,14 +72,14 @@ fn repeated(of: impl Fn(usize) -> f32) -> Lanes {
 
 impl Rules {
     /// Of four rules.
-    fn new(rules: &[Rule<f32>]) -> Self {
+    fn new(rule: impl Fn(usize) -> Rule<f32>) -> Self {
         Self {
-            lows: repeated(|k| rules[k].low),
-            highs: repeated(|k| rules[k].high),
-            scales: repeated(|k| rules[k].scale),
-            shifts: repeated(|k| rules[k].shift),
-            steps: repeated(|k| rules[k].step),
-            output_lows: repeated(|k| rules[k].output_low),
+            lows: repeated(|k| rule(k).low),
+            highs: repeated(|k| rule(k).high),
+            scales: repeated(|k| rule(k).scale),
+            shifts: repeated(|k| rule(k).shift),
+            steps: repeated(|k| rule(k).step),
+            output_lows: repeated(|k| rule(k).output_low),
         }
     }
 
@@ -94,24 +97,22 @@ impl Rules {
 }
 
 impl Depthwise {
-    /// Of filters `[channels, taps]`, and rules of input and results, of a multiple of four channels.
-    pub fn new(
-        weights: &[f32],
-        taps: usize,
-        input: &[Rule<f32>],
-        biases: &[f32],
-        results: &[Rule<f32>],
-    ) -> Self {
+    /// Of filters `[channels, taps]`; rules of the input, and what follows the sums, of a multiple of four channels.
+    pub fn new(weights: &[f32], taps: usize, input: &[Rule<f32>], after: &[AfterSum]) -> Self {
         let weight = |channel: usize, tap: usize| weights.get(channel * taps + tap).copied().unwrap_or(0.0);
-        let bias = |channel: usize| biases.get(channel).copied().unwrap_or(0.0);
-        let count = biases.len().div_ceil(CHANNELS);
+        let count = after.len() / CHANNELS;
         let each = (0..count).flat_map(|group| (0..taps).map(move |tap| (group, tap)));
         let filters = each.map(|(group, tap)| repeated(|k| weight(group * CHANNELS + k, tap))).collect();
-        let rules = input.chunks_exact(CHANNELS).zip(results.chunks_exact(CHANNELS));
-        let groups = rules.enumerate().map(|(i, (input, results))| Group {
-            biases: repeated(|k| bias(i * CHANNELS + k)),
-            input: Rules::new(input),
-            results: Rules::new(results),
+        let groups = input.chunks_exact(CHANNELS).zip(after.chunks_exact(CHANNELS)).map(|(input, after)| {
+            let is_bent = after.iter().any(|after| after.line != Line::IDENTITY);
+            let part = |part: fn(Line) -> f32| repeated(|k| part(after[k].line));
+            Group {
+                biases: repeated(|k| after[k].bias),
+                lines: is_bent
+                    .then(|| [part(|line| line.slope), part(|line| line.scale), part(|line| line.shift)]),
+                input: Rules::new(|k| input[k]),
+                results: Rules::new(|k| after[k].rule),
+            }
         });
         Self { filters, taps, groups: groups.collect() }
     }
@@ -245,6 +246,14 @@ impl Vectorised for Slide<'_> {
             }
             for at in (0..count * CHANNELS).step_by(SUMS * lanes) {
                 slide::<I>(self.filter, &strips.starts, &floats[at..], biases, &mut sums);
+                if let Some([slopes, scales, shifts]) = &self.group.lines {
+                    for sums in sums.as_chunks_mut::<LANES>().0 {
+                        for i in 0..LANES {
+                            let line = Line { slope: slopes[i], scale: scales[i], shift: shifts[i] };
+                            sums[i] = line.at(sums[i]);
+                        }
+                    }
+                }
                 let results = results[first * CHANNELS + at..].as_chunks_mut::<LANES>().0.iter_mut();
                 for (to, sums) in results.zip(sums[..SUMS * lanes].as_chunks::<LANES>().0) {
                     let mut levels = [0u8; LANES];

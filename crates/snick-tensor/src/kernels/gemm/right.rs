@@ -43,7 +43,8 @@ impl Lines {
         self.len * self.starts.len()
     }
 
-    fn at(&self, column: usize) -> usize {
+    /// Where a column lies, from what a row has for the first one on.
+    pub fn at(&self, column: usize) -> usize {
         self.starts[column / self.len] + column % self.len
     }
 
