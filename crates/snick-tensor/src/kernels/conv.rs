@@ -6,11 +6,14 @@ mod images;
 mod planes;
 mod quantized;
 mod quantized_depthwise;
+mod quantized_filters;
 mod regions;
+mod to_levels;
 mod winograd;
 
 pub use after_sums::AfterSums;
-pub use quantized::{QuantizedConvolution, QuantizedFilters};
+pub use quantized::QuantizedConvolution;
+pub use quantized_filters::QuantizedFilters;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,0 +1,36 @@
+//! Attributes that are unknown or given twice.
+
+use snick_onnx as onnx;
+
+use super::{model, node, read, refusal};
+
+#[test]
+fn unknown_operators_and_attributes_stay_opaque() {
+    let read_model = read(&model(vec![node("Sausage", &["x"], &["y"])], vec![])).unwrap();
+    assert_eq!(read_model.notes, ["unknown ONNX operator `ai.onnx.Sausage`: 1 layer stays opaque"]);
+    let mut odd = node("Softmax", &["x"], &["y"]);
+    odd.attribute = vec![onnx::Attribute { name: "new".into(), i: Some(1), ..onnx::Attribute::default() }];
+    assert!(refusal(&model(vec![odd], vec![])).contains("attribute `new` is not supported"));
+}
+
+/// Of two attributes with one name, none is the right one; in a layer of the text form they would be unreadable.
+#[test]
+fn an_attribute_that_is_given_twice_is_refused() {
+    let integer =
+        |name: &str| onnx::Attribute { name: name.into(), i: Some(1), ..onnx::Attribute::default() };
+    let attribute = [integer("axis"), integer("axis")];
+    let body = onnx::Attribute { g: Some(Box::default()), ..onnx::Attribute::default() };
+    for (operator, bodies) in [("Softmax", 0), ("Sausage", 0), ("SplitToSequence", 0), ("If", 1)] {
+        let mut twice = node(operator, &["x"], &["y"]);
+        twice.attribute = attribute.iter().cloned().chain(vec![body.clone(); bodies]).collect();
+        let read = read(&model(vec![twice], vec![])).unwrap();
+        let error = read.errors[0].to_string();
+        assert!(
+            error.ends_with(&format!("layer `y` ({operator}): attribute `axis` is given twice")),
+            "{error}"
+        );
+        assert_eq!(read.errors.len(), 1);
+        let text = snick_ir::text::print(&read.graph, Default::default());
+        assert!(!text.contains("axis"), "{text}");
+    }
+}

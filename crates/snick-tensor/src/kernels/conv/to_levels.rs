@@ -1,0 +1,252 @@
+//! From the sums of products of bytes to the levels of results.
+
+use super::after_sums::{AfterSum, AfterSums, Line};
+use super::images::Channels;
+use super::planes::Cuts;
+use super::quantized_filters::{IntegerFilters, by_tap};
+use crate::kernels::fake_quantize::{Rule, nearest};
+use crate::kernels::gemm::{Lines, MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, part_of_terms, write_row};
+use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::vectors::{Instructions, Quad, Vectorised, widest};
+
+/// What is around images whose channels have one range.
+pub(super) struct Padding {
+    /// How far from 0 the value of its level is.
+    pub error: f32,
+    /// Where zeros are meant, if levels have another value.
+    pub outside: Option<Outside>,
+}
+
+/// Says which elements of windows are padding.
+pub(super) struct Outside {
+    /// The planes of a channel: 0 outside of the image.
+    planes: Vec<Quad>,
+    /// By tap.
+    starts: Vec<usize>,
+    windows: Lines,
+}
+
+impl Outside {
+    pub fn new(cuts: &Cuts, spatial: [usize; 2], places: [Option<usize>; 3]) -> Self {
+        let image = vec![Quad(1); spatial.iter().product()];
+        let mut planes = vec![Quad(0); cuts.len];
+        let image = Channels::contiguous(&image, [1, spatial[0], spatial[1]], places);
+        cuts.cut(&image, Quad(0), &mut planes);
+        Self { planes, starts: cuts.starts(), windows: cuts.windows() }
+    }
+
+    fn is_padding(&self, tap: usize, window: usize) -> bool {
+        self.planes[self.starts[tap] + self.windows.at(window)] == Quad(0)
+    }
+}
+
+/// From the sums of dense filters to levels.
+pub(super) struct Rescaling {
+    /// By filter; as many as are a multiple of four.
+    scalings: Vec<Scaling>,
+    /// For results in doubt: the filters, also as `[outputs, taps, depth / 4]`, and what follows their sums.
+    filters: IntegerFilters,
+    pub by_tap: Vec<[i8; CHANNELS]>,
+    depth: usize,
+    taps: usize,
+    after: Vec<AfterSum>,
+    input: Rule<f32>,
+    padding: Padding,
+    /// Whether any scaling has another line than the identity.
+    is_bent: bool,
+}
+
+/// From the sums of a filter to their levels: a line of `sum * factor + offset`, within bounds and rounded.
+#[derive(Copy, Clone, Default)]
+struct Scaling {
+    factor: f32,
+    offset: f32,
+    /// What is negative is multiplied by the first, the rest by the second.
+    slopes: [f32; 2],
+    shift: f32,
+    low: f32,
+    high: f32,
+    /// Results at most this far from a level have it for sure.
+    reliable: f32,
+}
+
+/// Sums of floats are not further from the exact ones than this, as a multiple of the error of one rounding, of the square
+/// root of their length, and of the largest partial sums that are to be expected. Rounding errors are independent: their
+/// sums are a tenth of it or less.
+const DOUBT: f32 = 0.5;
+
+/// The same for the level of a result of up to 255, and for the largest numbers that it is the sum of.
+const LEVEL_DOUBT: f32 = 512.0 * f32::EPSILON;
+const PART_DOUBT: f32 = f32::EPSILON;
+
+impl Rescaling {
+    pub fn new(
+        filters: IntegerFilters,
+        [depth, taps]: [usize; 2],
+        input: Rule<f32>,
+        padding: Padding,
+        after: &AfterSums,
+    ) -> Option<Self> {
+        let (outputs, length) = (filters.scales.len(), depth * taps);
+        let after = after.channels()?;
+        let is_bent = after.iter().any(|after| after.line != Line::IDENTITY);
+        let mut scalings = Vec::with_capacity(outputs.next_multiple_of(CHANNELS));
+        let largest = input.value(0.0).abs().max(input.value(255.0).abs());
+        for (row, (filter, AfterSum { bias, line, rule })) in
+            filters.codes.chunks_exact(length).zip(&after).enumerate()
+        {
+            let scale = filters.scales[row];
+            let sum: i64 = filter.iter().map(|&code| i64::from(code)).sum();
+            let squares: i64 = filter.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
+            let level = |x: f64| x * f64::from(rule.scale) + f64::from(rule.shift);
+            let to_level = f64::from(line.scale) * f64::from(rule.scale);
+            let result = f64::from(input.output_low) * f64::from(scale) * sum as f64 + f64::from(*bias);
+            let factor = (f64::from(input.step) * f64::from(scale) * to_level) as f32;
+            let (offset, shift) = match is_bent {
+                true => ((result * to_level) as f32, level(line.shift.into()) as f32),
+                false => (level(result) as f32, 0.0),
+            };
+            // A negative scale exchanges what is negative and what is not.
+            let slopes = if line.scale < 0.0 { [1.0, line.slope] } else { [line.slope, 1.0] };
+            if ![factor, offset, shift, line.slope, line.scale].iter().all(|number| number.is_finite()) {
+                return None;
+            }
+            // Results beyond the range are not near the middle between levels.
+            let range = rule.low.abs().max(rule.high.abs()) + line.shift.abs();
+            let partial = largest * scale.abs() * (squares as f32).sqrt() + bias.abs();
+            let largest_sum = line.steepness() * partial + range;
+            let doubt = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * largest_sum * rule.scale;
+            // What is 0 only nearly.
+            let all: i64 = filter.iter().map(|&code| i64::from(code).abs()).sum();
+            let left_out = padding.error * all as f32 + filters.rests[row].abs() * largest * length as f32;
+            let doubt = doubt + left_out * scale.abs() * line.steepness() * rule.scale;
+            let parts = line.slope.abs().max(1.0) * offset.abs() + shift.abs() + rule.shift.abs();
+            let roundings = if is_bent { 2.0 } else { 1.0 };
+            let level_doubt = roundings * (LEVEL_DOUBT + PART_DOUBT * parts);
+            let reliable = (0.5 - level_doubt - doubt).max(0.0);
+            let [low, high] = [rule.low, rule.high].map(|bound| level(bound.into()) as f32);
+            scalings.push(Scaling { factor, offset, slopes, shift, low, high, reliable });
+        }
+        scalings.resize(outputs.next_multiple_of(CHANNELS), Scaling::default());
+        let by_tap = by_tap(&filters.codes, length, taps);
+        Some(Self { scalings, filters, by_tap, depth, taps, after, input, padding, is_bent })
+    }
+
+    /// The level of a result, computed of floats.
+    #[inline(always)]
+    fn level_of_floats(&self, right: &PackedRhs<Quad>, row: usize, column: usize) -> u32 {
+        let Self { filters, depth, taps, input, .. } = self;
+        let groups = depth.div_ceil(CHANNELS);
+        let filter = &self.by_tap[row * groups * taps..][..groups * taps];
+        let partial = if *taps == 1 { part_of_terms(*depth) / CHANNELS } else { usize::MAX };
+        let (mut total, mut sum) = (0f32, 0f32);
+        for (tap, filter) in filter.chunks_exact(groups).enumerate() {
+            let outside = self.padding.outside.as_ref();
+            // Zeros change no sum.
+            if outside.is_some_and(|outside| outside.is_padding(tap, column)) {
+                continue;
+            }
+            for (group, codes) in filter.iter().enumerate() {
+                let quad = right.at(group * taps + tap, column).unwrap_or_default();
+                let values = quad.0.to_le_bytes().map(|level| input.value(f32::from(level)));
+                let weights = codes.map(|code| filters.weight(row, code));
+                for k in 0..CHANNELS.min(depth - group * CHANNELS) {
+                    sum = weights[k].mul_add(values[k], sum);
+                }
+                if (group + 1) % partial == 0 {
+                    (total, sum) = (total + sum, 0.0);
+                }
+            }
+        }
+        self.after[row].level(total + sum)
+    }
+}
+
+/// Writes results as levels, four rows of the product in one of the output.
+pub(super) struct ToLevels<'a> {
+    pub rescaling: &'a Rescaling,
+    pub right: &'a PackedRhs<'a, Quad>,
+}
+
+impl PlaceTile<Quad> for ToLevels<'_> {
+    type Out = Quad;
+    const ROWS: usize = CHANNELS;
+
+    #[inline(always)]
+    fn place(&self, out: &mut [Quad], row_len: usize, at: TileAt, rows: &[[Quad; MOST_COLUMNS]]) {
+        for (i, (four, out)) in rows.chunks(CHANNELS).zip(out.chunks_mut(row_len)).enumerate() {
+            let row = at.row + i * CHANNELS;
+            let (mut quads, mut doubts) = ([0; MOST_COLUMNS], [[0; MOST_COLUMNS]; CHANNELS]);
+            for (k, (sums, doubts)) in four.iter().zip(&mut doubts).enumerate() {
+                match self.rescaling.is_bent {
+                    true => self.levels::<true>(row + k, sums, &mut quads, doubts),
+                    false => self.levels::<false>(row + k, sums, &mut quads, doubts),
+                }
+            }
+            let any =
+                |doubts: &[u32; MOST_COLUMNS]| doubts.iter().fold(0, |all, doubt| all | doubt) >> 31 != 0;
+            let [p, q, r, s] = &doubts;
+            if any(&std::array::from_fn(|i| p[i] | q[i] | r[i] | s[i])) {
+                for (k, doubts) in doubts.iter().enumerate().filter(|(_, doubts)| any(doubts)) {
+                    let (row, column, quads) = (row + k, at.column, &mut quads);
+                    widest(InDoubt { to_levels: self, row, column, doubts, quads });
+                }
+            }
+            write_row(out, at.column, &quads.map(Quad)[..at.width]);
+        }
+    }
+}
+
+impl ToLevels<'_> {
+    /// Adds the levels of a row of the product to those of the other three. The highest bits of `doubts` are set where they
+    /// are in doubt.
+    #[inline(always)]
+    fn levels<const IS_BENT: bool>(
+        &self,
+        row: usize,
+        sums: &[Quad; MOST_COLUMNS],
+        quads: &mut [u32; MOST_COLUMNS],
+        doubts: &mut [u32; MOST_COLUMNS],
+    ) {
+        let shift = 8 * (row % CHANNELS);
+        let Scaling { factor, offset, slopes: [below, above], shift: height, low, high, reliable } =
+            self.rescaling.scalings[row];
+        for i in 0..MOST_COLUMNS {
+            let result = (sums[i].sum() as f32).mul_add(factor, offset);
+            let result = if IS_BENT {
+                result.mul_add(if result < 0.0 { below } else { above }, height)
+            } else {
+                result
+            };
+            let (level, distance) = nearest(result, low, high);
+            quads[i] |= level << shift;
+            // Of floats that are not negative, the larger one has the larger bits.
+            doubts[i] = reliable.to_bits().wrapping_sub(distance.to_bits());
+        }
+    }
+}
+
+/// The levels in doubt of a row of the product, from a column on: those where the highest bits of `doubts` are set.
+struct InDoubt<'a> {
+    to_levels: &'a ToLevels<'a>,
+    row: usize,
+    column: usize,
+    doubts: &'a [u32; MOST_COLUMNS],
+    quads: &'a mut [u32; MOST_COLUMNS],
+}
+
+// By itself, and not a part of each tile: programs become smaller.
+impl Vectorised for InDoubt<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { to_levels: ToLevels { rescaling, right }, row, column, doubts, quads } = self;
+        let shift = 8 * (row % CHANNELS);
+        let count = MOST_COLUMNS.min(right.columns() - column);
+        for i in (0..count).filter(|&i| doubts[i] >> 31 != 0) {
+            let level = rescaling.level_of_floats(right, row, column + i);
+            quads[i] = quads[i] & !(0xff << shift) | level << shift;
+        }
+    }
+}
