@@ -7,7 +7,7 @@ use super::quantized_filters::{IntegerFilters, by_tap};
 use crate::kernels::fake_quantize::{Rule, nearest};
 use crate::kernels::gemm::{Lines, MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, part_of_terms, write_row};
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Instructions, Quad, Vectorised, widest};
+use crate::kernels::vectors::Quad;
 
 /// What is around images whose channels have one range.
 pub(super) struct Padding {
@@ -188,8 +188,7 @@ impl PlaceTile<Quad> for ToLevels<'_> {
             let [p, q, r, s] = &doubts;
             if any(&std::array::from_fn(|i| p[i] | q[i] | r[i] | s[i])) {
                 for (k, doubts) in doubts.iter().enumerate().filter(|(_, doubts)| any(doubts)) {
-                    let (row, column, quads) = (row + k, at.column, &mut quads);
-                    widest(InDoubt { to_levels: self, row, column, doubts, quads });
+                    self.resolve(row + k, at.column, doubts, &mut quads);
                 }
             }
             write_row(out, at.column, &quads.map(Quad)[..at.width]);
@@ -224,28 +223,19 @@ impl ToLevels<'_> {
             doubts[i] = reliable.to_bits().wrapping_sub(distance.to_bits());
         }
     }
-}
-
-/// The levels in doubt of a row of the product, from a column on: those where the highest bits of `doubts` are set.
-struct InDoubt<'a> {
-    to_levels: &'a ToLevels<'a>,
-    row: usize,
-    column: usize,
-    doubts: &'a [u32; MOST_COLUMNS],
-    quads: &'a mut [u32; MOST_COLUMNS],
-}
-
-// By itself, and not a part of each tile: programs become smaller.
-impl Vectorised for InDoubt<'_> {
-    type Output = ();
-
+    /// Replaces the levels in doubt of a row, from `column` on.
     #[inline(always)]
-    fn run<I: Instructions>(self) {
-        let Self { to_levels: ToLevels { rescaling, right }, row, column, doubts, quads } = self;
+    fn resolve(
+        &self,
+        row: usize,
+        column: usize,
+        doubts: &[u32; MOST_COLUMNS],
+        quads: &mut [u32; MOST_COLUMNS],
+    ) {
         let shift = 8 * (row % CHANNELS);
-        let count = MOST_COLUMNS.min(right.columns() - column);
+        let count = MOST_COLUMNS.min(self.right.columns() - column);
         for i in (0..count).filter(|&i| doubts[i] >> 31 != 0) {
-            let level = rescaling.level_of_floats(right, row, column + i);
+            let level = self.rescaling.level_of_floats(self.right, row, column + i);
             quads[i] = quads[i] & !(0xff << shift) | level << shift;
         }
     }

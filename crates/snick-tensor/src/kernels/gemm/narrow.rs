@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Gemm, Matrix, SHARED};
+use crate::ElementType;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
 
@@ -16,8 +17,11 @@ fn is_narrow(few: usize, depth: usize) -> bool {
 const FEW_ROWS: usize = 3;
 
 /// Writes `a * b` into `out`, row-major, if one of the two is narrow and the other has a suitable layout; otherwise
-/// does nothing and returns `false`.
+/// does nothing and returns `false`. So it does for `f64`: few models have it, and its kernels would be large.
 pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bool {
+    if T::TYPE != ElementType::F32 {
+        return false;
+    }
     let (columns, depth) = (b.columns, b.rows);
     if is_narrow(columns, depth) && a.column_step == 1 {
         dots_of_rows(a, &packed(&b.turned()), out);
