@@ -45,7 +45,7 @@ impl AfterSums {
             let channel = i.min(outputs - 1);
             let within = |bound: f32| bound.max(rule.low).min(rule.high);
             let rule = Rule { low: within(min), high: within(max), ..*rule };
-            let line = Line { slope: slopes[channel], scale: scales[channel], shift: shifts[channel] };
+            let line = BentLine { slope: slopes[channel], scale: scales[channel], shift: shifts[channel] };
             AfterSum { bias: biases[channel], line, rule }
         };
         Some(self.quantizer.rules().iter().enumerate().map(one).collect())
@@ -56,7 +56,7 @@ impl AfterSums {
 #[derive(Copy, Clone)]
 pub(super) struct AfterSum {
     pub bias: f32,
-    pub line: Line,
+    pub line: BentLine,
     /// Of the quantizer, within the bounds.
     pub rule: Rule<f32>,
 }
@@ -71,13 +71,13 @@ impl AfterSum {
 
 /// A line that may have another slope where its argument is negative.
 #[derive(Copy, Clone, PartialEq)]
-pub(super) struct Line {
+pub(super) struct BentLine {
     pub slope: f32,
     pub scale: f32,
     pub shift: f32,
 }
 
-impl Line {
+impl BentLine {
     /// What gives its argument, but for the sign of 0.
     pub const IDENTITY: Self = Self { slope: 1.0, scale: 1.0, shift: 0.0 };
 

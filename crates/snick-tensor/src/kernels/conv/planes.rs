@@ -76,6 +76,14 @@ impl Grid {
         }
     }
 
+    /// Whether an element of a filter lies beside the image in a window.
+    pub fn is_padding(&self, window: usize, tap: usize) -> bool {
+        let ([d, h, w], [_, rows, columns]) = (&self.axes, self.out);
+        let [z, y, x] = [window / (rows * columns), window / columns % rows, window % columns];
+        let taps = [tap / (h.kernel * w.kernel), tap / w.kernel % h.kernel, tap % w.kernel];
+        [(d, z), (h, y), (w, x)].iter().zip(taps).any(|((axis, i), tap)| axis.inside(*i, tap).is_none())
+    }
+
     /// Whether the one window covers the image, element by element.
     pub fn is_image(&self) -> bool {
         self.windows() == 1

@@ -5,7 +5,7 @@ use super::images::Channels;
 use super::planes::{Cuts, Grid, Planes};
 use super::quantized_depthwise::Depthwise;
 use super::quantized_filters::{QuantizedFilters, dense};
-use super::to_levels::{Outside, Padding, Rescaling, ToLevels};
+use super::to_levels::{Padding, Rescaling, ToLevels};
 use crate::buffer::Buffer;
 use crate::kernels::gemm::{PackedLhs, PackedRhs, product};
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
@@ -97,8 +97,7 @@ impl QuantizedConvolution {
                 Filters::Depthwise(Depthwise::new(&weights, taps, input.rules(), &after.channels()?))
             }
             false => {
-                let outside = (padding_error > 0.0).then(|| Outside::new(&cuts, spatial, places));
-                let padding = Padding { error: padding_error, outside };
+                let padding = (padding_error > 0.0).then_some(Padding { error: padding_error, grid });
                 let rescaling = Rescaling::new(integers, [depth, taps], input.uniform()?, padding, after)?;
                 let left = dense(&rescaling.by_tap, outputs, depth.div_ceil(CHANNELS), taps);
                 Filters::Dense(left, Box::new(rescaling))

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::after_sums::{AfterSum, Line};
+use super::after_sums::{AfterSum, BentLine};
 use super::images::Channels;
 use super::planes::Cuts;
 use crate::TensorError;
@@ -104,8 +104,8 @@ impl Depthwise {
         let each = (0..count).flat_map(|group| (0..taps).map(move |tap| (group, tap)));
         let filters = each.map(|(group, tap)| repeated(|k| weight(group * CHANNELS + k, tap))).collect();
         let groups = input.chunks_exact(CHANNELS).zip(after.chunks_exact(CHANNELS)).map(|(input, after)| {
-            let is_bent = after.iter().any(|after| after.line != Line::IDENTITY);
-            let part = |part: fn(Line) -> f32| repeated(|k| part(after[k].line));
+            let is_bent = after.iter().any(|after| after.line != BentLine::IDENTITY);
+            let part = |part: fn(BentLine) -> f32| repeated(|k| part(after[k].line));
             Group {
                 biases: repeated(|k| after[k].bias),
                 lines: is_bent
@@ -249,7 +249,7 @@ impl Vectorised for Slide<'_> {
                 if let Some([slopes, scales, shifts]) = &self.group.lines {
                     for sums in sums.as_chunks_mut::<LANES>().0 {
                         for i in 0..LANES {
-                            let line = Line { slope: slopes[i], scale: scales[i], shift: shifts[i] };
+                            let line = BentLine { slope: slopes[i], scale: scales[i], shift: shifts[i] };
                             sums[i] = line.at(sums[i]);
                         }
                     }

@@ -36,11 +36,11 @@ impl QuantizedFilters<'_> {
         let filters = codes.chunks_exact(length).zip(&zeros);
         let all = filters.flat_map(|(filter, zero)| filter.iter().map(|code| code - zero.round() as i64));
         let codes = all.map(|code| i8::try_from(code).ok()).collect::<Option<_>>()?;
-        let rests = zeros.iter().map(|zero| zero - zero.round()).collect();
+        let remainders = zeros.iter().map(|zero| zero - zero.round()).collect();
         let scales = self.by_filter(self.scales)?;
         // Subnormal factors would be lost.
         let is_fine = |scale: &f32| scale.is_normal() || *scale == 0.0;
-        scales.iter().all(is_fine).then_some(IntegerFilters { codes, rests, scales })
+        scales.iter().all(is_fine).then_some(IntegerFilters { codes, remainders, scales })
     }
 
     /// An element for each filter.
@@ -58,7 +58,7 @@ impl QuantizedFilters<'_> {
 pub(super) struct IntegerFilters {
     pub codes: Vec<i8>,
     /// By filter, how much the zero is more than an integer. Tools write zeros that are 0 but for rounding errors.
-    pub rests: Vec<f32>,
+    pub remainders: Vec<f32>,
     /// By filter.
     pub scales: Vec<f32>,
 }
@@ -67,7 +67,7 @@ impl IntegerFilters {
     /// What a code of a filter stands for.
     #[inline(always)]
     pub fn weight(&self, filter: usize, code: i8) -> f32 {
-        (f32::from(code) - self.rests[filter]) * self.scales[filter]
+        (f32::from(code) - self.remainders[filter]) * self.scales[filter]
     }
 }
 

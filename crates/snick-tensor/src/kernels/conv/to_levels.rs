@@ -1,43 +1,19 @@
 //! From the sums of products of bytes to the levels of results.
 
-use super::after_sums::{AfterSum, AfterSums, Line};
-use super::images::Channels;
-use super::planes::Cuts;
+use super::after_sums::{AfterSum, AfterSums, BentLine};
+use super::planes::Grid;
 use super::quantized_filters::{IntegerFilters, by_tap};
 use crate::kernels::fake_quantize::{Rule, nearest};
-use crate::kernels::gemm::{Lines, MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, part_of_terms, write_row};
+use crate::kernels::gemm::{MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, part_of_terms, write_row};
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::Quad;
 
-/// What is around images whose channels have one range.
+/// What is around images whose channels have one range in which no level is 0 exactly.
 pub(super) struct Padding {
-    /// How far from 0 the value of its level is.
+    /// How far from 0 the value of the level is that stands for it.
     pub error: f32,
-    /// Where zeros are meant, if levels have another value.
-    pub outside: Option<Outside>,
-}
-
-/// Says which elements of windows are padding.
-pub(super) struct Outside {
-    /// The planes of a channel: 0 outside of the image.
-    planes: Vec<Quad>,
-    /// By tap.
-    starts: Vec<usize>,
-    windows: Lines,
-}
-
-impl Outside {
-    pub fn new(cuts: &Cuts, spatial: [usize; 2], places: [Option<usize>; 3]) -> Self {
-        let image = vec![Quad(1); spatial.iter().product()];
-        let mut planes = vec![Quad(0); cuts.len];
-        let image = Channels::contiguous(&image, [1, spatial[0], spatial[1]], places);
-        cuts.cut(&image, Quad(0), &mut planes);
-        Self { planes, starts: cuts.starts(), windows: cuts.windows() }
-    }
-
-    fn is_padding(&self, tap: usize, window: usize) -> bool {
-        self.planes[self.starts[tap] + self.windows.at(window)] == Quad(0)
-    }
+    /// Says where zeros are meant.
+    pub grid: Grid,
 }
 
 /// From the sums of dense filters to levels.
@@ -51,7 +27,8 @@ pub(super) struct Rescaling {
     taps: usize,
     after: Vec<AfterSum>,
     input: Rule<f32>,
-    padding: Padding,
+    /// If it is other than zeros.
+    padding: Option<Padding>,
     /// Whether any scaling has another line than the identity.
     is_bent: bool,
 }
@@ -84,12 +61,12 @@ impl Rescaling {
         filters: IntegerFilters,
         [depth, taps]: [usize; 2],
         input: Rule<f32>,
-        padding: Padding,
+        padding: Option<Padding>,
         after: &AfterSums,
     ) -> Option<Self> {
         let (outputs, length) = (filters.scales.len(), depth * taps);
         let after = after.channels()?;
-        let is_bent = after.iter().any(|after| after.line != Line::IDENTITY);
+        let is_bent = after.iter().any(|after| after.line != BentLine::IDENTITY);
         let mut scalings = Vec::with_capacity(outputs.next_multiple_of(CHANNELS));
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
         for (row, (filter, AfterSum { bias, line, rule })) in
@@ -115,15 +92,16 @@ impl Rescaling {
             let range = rule.low.abs().max(rule.high.abs()) + line.shift.abs();
             let partial = largest * scale.abs() * (squares as f32).sqrt() + bias.abs();
             let largest_sum = line.steepness() * partial + range;
-            let doubt = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * largest_sum * rule.scale;
+            let rounded = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * largest_sum * rule.scale;
             // What is 0 only nearly.
             let all: i64 = filter.iter().map(|&code| i64::from(code).abs()).sum();
-            let left_out = padding.error * all as f32 + filters.rests[row].abs() * largest * length as f32;
-            let doubt = doubt + left_out * scale.abs() * line.steepness() * rule.scale;
+            let of_padding = padding.as_ref().map_or(0.0, |padding| padding.error * all as f32);
+            let of_zero = filters.remainders[row].abs() * largest * length as f32;
+            let left_out = (of_padding + of_zero) * scale.abs() * line.steepness() * rule.scale;
             let parts = line.slope.abs().max(1.0) * offset.abs() + shift.abs() + rule.shift.abs();
             let roundings = if is_bent { 2.0 } else { 1.0 };
             let level_doubt = roundings * (LEVEL_DOUBT + PART_DOUBT * parts);
-            let reliable = (0.5 - level_doubt - doubt).max(0.0);
+            let reliable = (0.5 - level_doubt - rounded - left_out).max(0.0);
             let [low, high] = [rule.low, rule.high].map(|bound| level(bound.into()) as f32);
             scalings.push(Scaling { factor, offset, slopes, shift, low, high, reliable });
         }
@@ -141,9 +119,8 @@ impl Rescaling {
         let partial = if *taps == 1 { part_of_terms(*depth) / CHANNELS } else { usize::MAX };
         let (mut total, mut sum) = (0f32, 0f32);
         for (tap, filter) in filter.chunks_exact(groups).enumerate() {
-            let outside = self.padding.outside.as_ref();
             // Zeros change no sum.
-            if outside.is_some_and(|outside| outside.is_padding(tap, column)) {
+            if self.padding.as_ref().is_some_and(|padding| padding.grid.is_padding(column, tap)) {
                 continue;
             }
             for (group, codes) in filter.iter().enumerate() {
@@ -223,6 +200,7 @@ impl ToLevels<'_> {
             doubts[i] = reliable.to_bits().wrapping_sub(distance.to_bits());
         }
     }
+
     /// Replaces the levels in doubt of a row, from `column` on.
     #[inline(always)]
     fn resolve(

@@ -43,8 +43,7 @@ impl Lines {
         self.len * self.starts.len()
     }
 
-    /// Where a column lies, from what a row has for the first one on.
-    pub fn at(&self, column: usize) -> usize {
+    fn at(&self, column: usize) -> usize {
         self.starts[column / self.len] + column % self.len
     }
 
