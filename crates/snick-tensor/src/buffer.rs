@@ -28,14 +28,14 @@ const SPARE_SHARE: usize = 2;
 /// Unused buffers.
 ///
 /// Memory taken while [`Pool::scope`] runs returns to the pool when its last owner drops it, on any thread. Every run
-/// of a model asks for the same sizes, at different times: the pool keeps twice the peak in use, so that most runs need
-/// no fresh memory.
+/// of a model asks for the same sizes, at different times: the pool keeps twice the peak, so that most runs need no
+/// fresh memory.
 #[derive(Default, Debug)]
 pub struct Pool {
     stock: Mutex<Stock>,
 }
 
-/// The limit of the pool, occupied buffers included, as a multiple of the peak in use.
+/// The limit of the pool, occupied buffers included, as a multiple of the peak.
 const KEPT: usize = 2;
 
 /// The state of a pool; sizes are in words.
@@ -45,9 +45,11 @@ struct Stock {
     free: Vec<Memory>,
     /// What was asked for; the limit is one of this, so that it does not depend on which buffers were free.
     in_use: usize,
-    /// The buffers that hold it, some larger than asked for.
+    /// What was asked for as scratch: the more threads compute a layer, the more it is.
+    scratch: usize,
+    /// The buffers that hold both, some larger than asked for.
     occupied: usize,
-    /// The peak in use.
+    /// The peak of both.
     peak: usize,
 }
 
@@ -65,7 +67,7 @@ impl Stock {
 
     /// Frees what exceeds the limits of the pool and of the thread after `words` of fresh memory are taken, oldest first.
     fn make_room(&mut self, words: usize, limit: usize) {
-        let most = self.peak.max(self.in_use.saturating_add(words)).saturating_mul(KEPT).min(limit);
+        let most = self.peak.max(self.asked().saturating_add(words)).saturating_mul(KEPT).min(limit);
         let taken = self.occupied.saturating_add(words);
         let mut held = self.free.iter().map(|memory| memory.len()).fold(taken, usize::saturating_add);
         let too_much = self.free.iter().take_while(|oldest| {
@@ -77,17 +79,36 @@ impl Stock {
         self.free.drain(..too_much);
     }
 
-    /// `words` were asked for; a buffer of `len` holds them.
-    fn taken(&mut self, words: usize, len: usize) {
-        self.in_use = self.in_use.saturating_add(words);
-        self.occupied = self.occupied.saturating_add(len);
-        self.peak = self.peak.max(self.in_use);
+    /// What was asked for, with scratch.
+    fn asked(&self) -> usize {
+        self.in_use.saturating_add(self.scratch)
     }
 
-    fn released(&mut self, words: usize, len: usize) {
-        self.in_use = self.in_use.saturating_sub(words);
+    /// A buffer of `len` holds what was asked for.
+    fn taken(&mut self, asked: Asked, len: usize) {
+        let of = self.of(asked);
+        *of = of.saturating_add(asked.words);
+        self.occupied = self.occupied.saturating_add(len);
+        self.peak = self.peak.max(self.asked());
+    }
+
+    fn released(&mut self, asked: Asked, len: usize) {
+        let of = self.of(asked);
+        *of = of.saturating_sub(asked.words);
         self.occupied = self.occupied.saturating_sub(len);
     }
+
+    fn of(&mut self, asked: Asked) -> &mut usize {
+        if asked.is_scratch { &mut self.scratch } else { &mut self.in_use }
+    }
+}
+
+/// What a buffer was asked for.
+#[derive(Copy, Clone, Default)]
+struct Asked {
+    words: usize,
+    /// It does not count as memory of the run.
+    is_scratch: bool,
 }
 
 thread_local! {
@@ -165,21 +186,21 @@ impl Pool {
         bytes < SMALL || CURRENT.with_borrow(|current| current.as_ref().is_none_or(fits))
     }
 
-    /// Memory of at least `words`, of unspecified content, of which `counted` are in use then; refused if that are more
-    /// than `limit`.
-    fn take(&self, words: usize, counted: usize, limit: usize) -> Result<Memory, ()> {
+    /// Memory of at least so many words, of unspecified content; refused if more than `limit` are in use then.
+    fn take(&self, asked: Asked, limit: usize) -> Result<Memory, ()> {
         let mut stock = self.stock();
+        let counted = if asked.is_scratch { 0 } else { asked.words };
         if stock.in_use.saturating_add(counted) > limit {
             return Err(());
         }
-        if let Some(found) = stock.recycled(words, limit) {
-            stock.taken(counted, found.len());
+        if let Some(found) = stock.recycled(asked.words, limit) {
+            stock.taken(asked, found.len());
             return Ok(found);
         }
-        stock.make_room(words, limit);
+        stock.make_room(asked.words, limit);
         drop(stock);
-        let fresh = Memory::zeroed(words)?;
-        self.stock().taken(counted, words);
+        let fresh = Memory::zeroed(asked.words)?;
+        self.stock().taken(asked, asked.words);
         Ok(fresh)
     }
 
@@ -203,26 +224,26 @@ pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorErr
 /// Memory that a vector takes: it is in use of the pool of the thread, though the pool does not keep it.
 pub(crate) struct Charge {
     home: Option<Weak<Pool>>,
-    words: usize,
+    asked: Asked,
 }
 
 impl Charge {
     /// Counts so many bytes until it is dropped.
     pub fn new(bytes: usize) -> Self {
-        let words = bytes / size_of::<u64>();
+        let asked = Asked { words: bytes / size_of::<u64>(), is_scratch: false };
         let current = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
         let home = current.map(|Current { pool, .. }| {
-            pool.stock().taken(words, words);
+            pool.stock().taken(asked, asked.words);
             Arc::downgrade(&pool)
         });
-        Self { home, words }
+        Self { home, asked }
     }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
         if let Some(pool) = self.home.take().and_then(|home| home.upgrade()) {
-            pool.stock().released(self.words, self.words);
+            pool.stock().released(self.asked, self.asked.words);
         }
     }
 }
@@ -231,8 +252,7 @@ impl Drop for Charge {
 pub(crate) struct Buffer<T> {
     words: Memory,
     len: usize,
-    /// The words that are in use of the pool.
-    counted: usize,
+    asked: Asked,
     home: Option<Weak<Pool>>,
     elements: PhantomData<T>,
 }
@@ -243,29 +263,28 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`TensorError::OutOfMemory`] if the allocator refuses, or the limit of the pool is reached.
     pub fn any(len: usize) -> Result<Self, TensorError> {
-        Self::taken(len, true)
+        Self::taken(len, false)
     }
 
     /// As [`Buffer::any`], for what a kernel needs while it computes: it does not count as memory of the run. Aborts if
     /// memory runs out, as a vector does.
     pub fn scratch(len: usize) -> Self {
-        Self::taken(len, false).unwrap_or_else(|_| Self::of_heap(len))
+        Self::taken(len, true).unwrap_or_else(|_| Self::of_heap(len))
     }
 
-    fn taken(len: usize, counts: bool) -> Result<Self, TensorError> {
+    fn taken(len: usize, is_scratch: bool) -> Result<Self, TensorError> {
         let refuse = || TensorError::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(refuse)?;
-        let words = bytes.div_ceil(size_of::<u64>());
+        let asked = Asked { words: bytes.div_ceil(size_of::<u64>()), is_scratch };
         let current = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
-        let counted = if counts { words } else { 0 };
         let memory = match &current {
-            Some(Current { pool, limit }) => pool.take(words, counted, *limit),
-            None => Memory::zeroed(words),
+            Some(Current { pool, limit }) => pool.take(asked, *limit),
+            None => Memory::zeroed(asked.words),
         };
         Ok(Buffer {
             words: memory.map_err(|()| refuse())?,
             len,
-            counted,
+            asked,
             home: current.map(|current| Arc::downgrade(&current.pool)),
             elements: PhantomData,
         })
@@ -278,7 +297,8 @@ impl<T: Pod> Buffer<T> {
 
     fn of_heap(len: usize) -> Self {
         let words = len.saturating_mul(size_of::<T>()).div_ceil(size_of::<u64>());
-        Buffer { words: Memory::zeroed_or_abort(words), len, counted: 0, home: None, elements: PhantomData }
+        let (words, asked) = (Memory::zeroed_or_abort(words), Asked::default());
+        Buffer { words, len, asked, home: None, elements: PhantomData }
     }
 
     /// The bytes of the elements.
@@ -306,7 +326,7 @@ impl<T> Drop for Buffer<T> {
         if let Some(pool) = self.home.take().and_then(|home| home.upgrade()) {
             let buffer = std::mem::take(&mut self.words);
             let mut stock = pool.stock();
-            stock.released(self.counted, buffer.len());
+            stock.released(self.asked, buffer.len());
             stock.free.push(buffer);
         }
     }
@@ -347,6 +367,22 @@ mod tests {
             assert!(free(&pool) <= 2 * largest);
         }
         assert_eq!(pool.stock().in_use, 0);
+    }
+
+    #[test]
+    fn scratch_does_not_displace_what_the_next_run_takes() {
+        let pool = Arc::new(Pool::default());
+        let run = || {
+            pool.scope(|| {
+                let result = Buffer::<u64>::any(1 << 17).unwrap();
+                let place = result.as_ptr();
+                drop(result);
+                drop([(); 2].map(|()| Buffer::<u64>::scratch((1 << 17) + 8)));
+                place
+            })
+        };
+        let place = run();
+        assert_eq!([run(), run()], [place; 2]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod quantized;
 mod quantized_depthwise;
 mod quantized_filters;
 mod regions;
+mod row_blocks;
 mod to_levels;
 mod winograd;
 
@@ -22,6 +23,7 @@ use self::depthwise::depthwise;
 use self::images::Channels;
 use self::planes::{Cuts, Grid, Planes};
 use self::regions::Regions;
+use self::row_blocks::RowBlocks;
 use self::winograd::Winograd;
 use crate::buffer::Buffer;
 use crate::buffer::filled;
@@ -126,7 +128,8 @@ fn convolve(
         }
         let mut values = Buffer::any(checked_len(dims).unwrap_or(0))?;
         let images = Images { first: Channels::of(&x, places), step: x.layout.strides[0] };
-        let is_far = values.len() >= FAR && grid.windows() >= LONG;
+        let is_far = values.len() >= FAR || slide.is_alone();
+        let is_far = is_far && grid.windows() >= LONG;
         let in_pieces = then.filter(|then| is_far && then.has_rows_of(grid.windows()));
         let on_piece = |first: usize, values: &mut [T]| {
             // They are `f32` if anything follows.
@@ -202,6 +205,15 @@ impl Convolved for f32 {
         then: Option<OnPiece<f32>>,
     ) -> Result<Option<bool>, TensorError> {
         let (grid, result) = (slide.grid, slide.groups() * slide.outputs() * slide.grid.windows());
+        if slide.is_alone()
+            && slide.order.is_none()
+            && let Some(blocks) = RowBlocks::new(&grid, &images.first)
+        {
+            for (n, out) in out.chunks_exact_mut(result).enumerate() {
+                blocks.convolve(images.image(n), &slide.rows, out, then.map(|then| then.part(n * result)))?;
+            }
+            return Ok(Some(then.is_some()));
+        }
         if slide.depth() == 1 || grid.windows() <= FEW_WINDOWS {
             return Ok(None);
         }
@@ -268,6 +280,11 @@ impl<'a, T: Gemm> Slide<'a, T> {
         self.depth() * self.grid.taps()
     }
 
+    /// Whether filters are applied one by one: few of them over one channel have few products, and the overhead matters.
+    fn is_alone(&self) -> bool {
+        self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image()
+    }
+
     /// The convolution of all images; whether it is followed by `then`.
     fn over(
         &mut self,
@@ -277,8 +294,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
     ) -> Result<bool, TensorError> {
         let windows = self.grid.windows();
         let result = self.groups() * self.outputs() * windows;
-        // Few filters over one channel have few products: the overhead matters.
-        let alone = self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image();
+        let alone = self.is_alone();
         let cuts = if windows <= FEW_WINDOWS && !alone { None } else { Cuts::new(&self.grid) };
         let Some(cuts) = cuts else { return self.patches(images, out).map(|()| false) };
         for (n, out) in out.chunks_exact_mut(result).enumerate() {

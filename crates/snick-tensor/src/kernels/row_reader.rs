@@ -15,7 +15,7 @@ use crate::layout::Offsets;
 pub(crate) const BLOCK: usize = 1024;
 
 /// Shorter rows are copied to longer blocks: starting a loop takes longer than copying so few elements.
-const SHORT: usize = 32;
+const SHORT: usize = 64;
 
 /// The most rows that are gathered together: in a transpose, the elements of adjacent rows share cache lines.
 const TILE_ROWS: usize = 16;

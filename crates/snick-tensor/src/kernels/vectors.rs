@@ -52,6 +52,11 @@ pub(crate) trait Instructions {
     const ISA: Isa;
     /// Whether [`f32::mul_add`] is one instruction.
     const FUSED: bool;
+    /// Selects lanes of a vector of `f32`.
+    type Mask: Copy;
+
+    /// The mask of the lanes whose bits are set, the lowest for the first.
+    fn mask(bits: u16) -> Self::Mask;
 
     /// Copies `from` to lines of the same size, bypassing the caches if possible. Other threads see them after the
     /// fence.
@@ -67,12 +72,42 @@ pub(crate) trait Instructions {
     /// The first bytes as integers, as many as a vector has lanes. Zeros if there are fewer.
     fn integers<const SIGNED: bool>(bytes: &[u8]) -> Self::F32;
 
+    /// The elements of a line that the lanes have; zeros if the line is shorter than that they were made for.
+    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [Self::F32; N];
+
+    /// Writes the first lanes to `to`, as many as it holds.
+    fn store_first(values: Self::F32, to: &mut [f32]);
+
+    /// The first of each pair, of those in `low` and of those in `high`.
+    fn first_of_pairs(low: Self::F32, high: Self::F32) -> Self::F32;
+
     /// The first of each pair.
     #[inline(always)]
     fn first_of_each(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
         for (to, [first, _]) in to.iter_mut().zip(pairs) {
             *to = *first;
         }
+    }
+}
+
+/// The lanes of `N` vectors of `f32` that have elements of a line; the others have zeros.
+#[derive(Copy, Clone)]
+pub(crate) struct Lanes<M, const N: usize> {
+    /// The element of the first lane of each, which may lie before the line.
+    first: [isize; N],
+    /// The lanes whose elements lie in the line.
+    masks: [M; N],
+    /// Elements of the line.
+    len: usize,
+}
+
+impl<M, const N: usize> Lanes<M, N> {
+    /// Of a line of `len` elements, elements `first` in the first lanes.
+    pub fn new<I: Instructions<Mask = M>>(first: [isize; N], len: usize) -> Self {
+        let is_inside = |at: isize| usize::try_from(at).is_ok_and(|at| at < len);
+        let bit = |first: isize, lane: u32| u16::from(is_inside(first.saturating_add(lane as isize))) << lane;
+        let masks = first.map(|first| I::mask((0..u16::BITS).map(|lane| bit(first, lane)).sum()));
+        Lanes { first, masks, len }
     }
 }
 
@@ -231,10 +266,34 @@ impl Instructions for Base {
     const ISA: Isa = Isa::Base;
     // On other architectures every machine has the instruction.
     const FUSED: bool = cfg!(target_arch = "aarch64");
+    type Mask = ();
+
+    #[inline(always)]
+    fn mask(_: u16) {}
 
     #[inline(always)]
     fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
         bytemuck::cast_slice_mut(to).copy_from_slice(from);
+    }
+
+    #[inline(always)]
+    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [Self::F32; N] {
+        let line = line.get(..lanes.len).unwrap_or_default();
+        lanes.first.map(|first| {
+            let place = |i: usize| usize::try_from(first.checked_add_unsigned(i)?).ok();
+            let element = |i: usize| line.get(place(i)?).copied();
+            Plain(std::array::from_fn(|i| element(i).unwrap_or_default()))
+        })
+    }
+
+    #[inline(always)]
+    fn store_first(values: Self::F32, to: &mut [f32]) {
+        to.iter_mut().zip(values.0).for_each(|(to, x)| *to = x);
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(low: Self::F32, high: Self::F32) -> Self::F32 {
+        Plain([low.0[0], low.0[2], high.0[0], high.0[2]])
     }
 
     #[inline(always)]

@@ -77,7 +77,7 @@ macro_rules! real {
                 let sigmoid = |x: $t| 1.0 / (1.0 + (-x).exp());
                 // The exponent is never positive, so nothing overflows.
                 let soft_plus = |x: $t| x.max(0.0) + (-x.abs()).exp().ln_1p();
-                let hard = |x: $t| (x + 3.0).clamp(0.0, 6.0) / 6.0;
+                let hard = |x: $t| (x + 3.0).clamp(0.0, 6.0) * (1.0 / 6.0);
                 match op {
                     Abs => map(v, $t::abs),
                     Acos => map(v, $t::acos),

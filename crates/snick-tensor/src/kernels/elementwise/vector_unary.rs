@@ -50,7 +50,7 @@ impl<E: Elements> Vectorised for Apply<E> {
     #[inline(always)]
     fn run<I: Instructions>(self) -> bool {
         let Self { op, elements } = self;
-        let hard = |x: f32| (x + 3.0).clamp(0.0, 6.0) / 6.0;
+        let hard = |x: f32| (x + 3.0).clamp(0.0, 6.0) * (1.0 / 6.0);
         match op {
             Abs => elements.each(f32::abs),
             Ceiling => elements.each(f32::ceil),

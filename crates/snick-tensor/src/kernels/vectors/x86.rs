@@ -4,7 +4,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Fence, Instructions, Isa, Line, Plain, Quad, Vector, Vectorised};
+use super::{Fence, Instructions, Isa, Lanes, Line, Plain, Quad, Vector, Vectorised};
 
 macro_rules! vector {
     ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
@@ -82,10 +82,43 @@ impl Instructions for Avx512 {
     type Quads = Plain<Quad, 16>;
     const ISA: Isa = Isa::Avx512;
     const FUSED: bool = true;
+    type Mask = __mmask16;
+
+    #[inline(always)]
+    fn mask(bits: u16) -> __mmask16 {
+        bits
+    }
 
     #[inline(always)]
     fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
         streaming!(64: _mm512_loadu_si512 _mm512_stream_si512, from, to);
+    }
+
+    #[inline(always)]
+    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
+        if line.len() < lanes.len {
+            return [F32x16::splat(0.0); N];
+        }
+        std::array::from_fn(|i| {
+            let at = line.as_ptr().wrapping_offset(lanes.first[i]);
+            // SAFETY: as for `F32x16::splat`; only lanes with their bits are read, and these lie in the line.
+            F32x16(unsafe { _mm512_maskz_loadu_ps(lanes.masks[i], at) })
+        })
+    }
+
+    #[inline(always)]
+    fn store_first(values: F32x16, to: &mut [f32]) {
+        // SAFETY: as for `F32x16::splat`; only elements whose bits are set are written, and these lie in `to`.
+        unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), first_bits(to.len()), values.0) }
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(low: F32x16, high: F32x16) -> F32x16 {
+        // SAFETY: as for `F32x16::splat`.
+        unsafe {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            F32x16(_mm512_permutex2var_ps(low.0, even, high.0))
+        }
     }
 
     // The compiler does not read the second element of the last pair, and so computes some of the last pairs one by one.
@@ -190,10 +223,31 @@ impl Instructions for Avx512Vnni {
     type Quads = Quadx16;
     const ISA: Isa = Isa::Avx512;
     const FUSED: bool = true;
+    type Mask = __mmask16;
+
+    #[inline(always)]
+    fn mask(bits: u16) -> __mmask16 {
+        bits
+    }
 
     #[inline(always)]
     fn stream(from: &[u8], to: &mut [Line], fence: &Fence) {
         Avx512::stream(from, to, fence);
+    }
+
+    #[inline(always)]
+    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
+        Avx512::load_lanes(lanes, line)
+    }
+
+    #[inline(always)]
+    fn store_first(values: F32x16, to: &mut [f32]) {
+        Avx512::store_first(values, to);
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(low: F32x16, high: F32x16) -> F32x16 {
+        Avx512::first_of_pairs(low, high)
     }
 
     #[inline(always)]
@@ -219,6 +273,12 @@ pub(super) fn avx512_vnni<W: Vectorised>(work: W) -> W::Output {
     work.run::<Avx512Vnni>()
 }
 
+/// The lowest bits, at most as many as there are.
+#[inline(always)]
+fn first_bits(count: usize) -> u16 {
+    ((1u32 << count.min(16)) - 1) as u16
+}
+
 /// Private, so that nothing but [`avx2`] runs a kernel with it.
 struct Avx2;
 
@@ -228,10 +288,47 @@ impl Instructions for Avx2 {
     type Quads = Plain<Quad, 8>;
     const ISA: Isa = Isa::Avx2;
     const FUSED: bool = true;
+    type Mask = __m256i;
+
+    #[inline(always)]
+    fn mask(bits: u16) -> __m256i {
+        // SAFETY: as for `F32x8::splat`.
+        unsafe {
+            let each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(i32::from(bits)), each), each)
+        }
+    }
 
     #[inline(always)]
     fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
         streaming!(32: _mm256_loadu_si256 _mm256_stream_si256, from, to);
+    }
+
+    #[inline(always)]
+    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [F32x8; N] {
+        if line.len() < lanes.len {
+            return [F32x8::splat(0.0); N];
+        }
+        std::array::from_fn(|i| {
+            let (mask, at) = (lanes.masks[i], line.as_ptr().wrapping_offset(lanes.first[i]));
+            // SAFETY: as for `F32x8::splat`; only lanes with their bits are read, and these lie in the line.
+            F32x8(unsafe { _mm256_maskload_ps(at, mask) })
+        })
+    }
+
+    #[inline(always)]
+    fn store_first(values: F32x8, to: &mut [f32]) {
+        // SAFETY: as for `F32x8::splat`; only lanes of the mask are written, and these lie in `to`.
+        unsafe { _mm256_maskstore_ps(to.as_mut_ptr(), Self::mask(first_bits(to.len())), values.0) }
+    }
+
+    #[inline(always)]
+    fn first_of_pairs(low: F32x8, high: F32x8) -> F32x8 {
+        // SAFETY: as for `F32x8::splat`.
+        unsafe {
+            let halves = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(low.0, high.0));
+            F32x8(_mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(halves)))
+        }
     }
 
     #[inline(always)]
