@@ -138,7 +138,7 @@ fn convolve(
             }
         };
         let on_piece = in_pieces.map(|_| OnPiece::new(&on_piece));
-        let is_complete = match T::with_fewer_products(&mut slide, images, &mut values, on_piece)? {
+        let is_complete = match T::specialised(&mut slide, images, &mut values, on_piece)? {
             Some(is_complete) => is_complete,
             None => slide.over(images, &mut values, on_piece)?,
         };
@@ -181,11 +181,11 @@ impl<'a, T: Gemm> Images<'a, T> {
     }
 }
 
-/// Floats with ways of convolution that need fewer products than windows have elements. Only `f32` has them: doubles, and
-/// integers, which are computed as doubles, are rare.
+/// Floats with ways of convolution of their own. Only `f32` has them: doubles, and integers, which are computed as doubles,
+/// are rare.
 trait Convolved: Gemm {
-    /// The convolution of all images, if there is such a way; whether it is followed by `then`.
-    fn with_fewer_products(
+    /// The convolution of all images, if there is such a way for it; whether it is followed by `then`.
+    fn specialised(
         _: &mut Slide<Self>,
         _: Images<Self>,
         _: &mut [Self],
@@ -198,7 +198,7 @@ trait Convolved: Gemm {
 impl Convolved for f64 {}
 
 impl Convolved for f32 {
-    fn with_fewer_products(
+    fn specialised(
         slide: &mut Slide<f32>,
         images: Images<f32>,
         out: &mut [f32],
@@ -210,7 +210,7 @@ impl Convolved for f32 {
             && let Some(blocks) = RowBlocks::new(&grid, &images.first)
         {
             for (n, out) in out.chunks_exact_mut(result).enumerate() {
-                blocks.convolve(images.image(n), &slide.rows, out, then.map(|then| then.part(n * result)))?;
+                blocks.convolve(images.image(n), &slide.rows, out, then.map(|then| then.part(n * result)));
             }
             return Ok(Some(then.is_some()));
         }

@@ -6,7 +6,6 @@
 
 use super::images::Channels;
 use super::planes::Grid;
-use crate::TensorError;
 use crate::kernels::gemm::OnPiece;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Isa, Lanes, Vector, Vectorised, widest};
@@ -41,13 +40,7 @@ impl RowBlocks {
 
     /// Applies the filters `rows`, grouped by channel, to one image, and writes the windows to `out`. The products of each
     /// are summed in their order. `then` follows for each filter.
-    pub fn convolve(
-        &self,
-        image: Channels<f32>,
-        rows: &[f32],
-        out: &mut [f32],
-        then: Option<OnPiece<f32>>,
-    ) -> Result<(), TensorError> {
+    pub fn convolve(&self, image: Channels<f32>, rows: &[f32], out: &mut [f32], then: Option<OnPiece<f32>>) {
         let taps = self.rows.kernel * self.columns.kernel;
         // Filters of one channel.
         let filters = rows.len() / (taps * image.count);
@@ -57,14 +50,14 @@ impl RowBlocks {
             let first = i * at_once;
             let image = image.part(first..first + out.len() / each);
             let filters = &rows[first * filters * taps..][..image.count * filters * taps];
-            widest(Part { of: self, image, filters, out, then: then.map(|then| then.part(first * each)) });
+            let then = then.map(|then| then.part(first * each));
+            widest(Part { of: self, image, filters, out, then });
         };
         if at_once < image.count {
             sharing::for_each(out.chunks_mut(at_once * each).enumerate(), part);
         } else {
             part((0, out));
         }
-        Ok(())
     }
 }
 
@@ -178,6 +171,7 @@ impl<M, const KERNEL: usize, const STRIDE: usize> Blocks<'_, M, KERNEL, STRIDE> 
     }
 
     /// Adds the products with row `AT` of those that a block reads.
+    #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
     #[inline(always)]
     fn add_row<I: Instructions<Mask = M>, const AT: usize>(&self, row: usize, sums: &mut [I::F32; ROWS]) {
         let Some(y) = self.of.rows.inside(row, AT) else { return };
@@ -198,6 +192,89 @@ impl<M, const KERNEL: usize, const STRIDE: usize> Blocks<'_, M, KERNEL, STRIDE> 
                     sums[i] = factor.multiply_add(values[column], sums[i]);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::broadcast::Strided;
+    use crate::kernels::window::Window;
+    use crate::{Dims, Tensor};
+
+    /// Numbers whose products and sums are rounded.
+    fn values(len: usize) -> Vec<f32> {
+        (0..len).map(|i| ((i * 2_741) % 4_093) as f32 / 1_000.0 - 1.7).collect()
+    }
+
+    /// One window after the other.
+    fn naive(grid: &Grid, image: Channels<f32>, filters: &[f32]) -> Vec<f32> {
+        let mut patch = vec![0.0; grid.taps()];
+        let of_each = filters.len() / (grid.taps() * image.count);
+        let mut all = Vec::new();
+        for (i, filter) in filters.chunks_exact(grid.taps()).enumerate() {
+            for window in 0..grid.windows() {
+                grid.under(window, image.part(i / of_each..i / of_each + 1), &mut patch);
+                all.push(filter.iter().zip(&patch).fold(0.0, |sum, (f, x)| f32::mul_add(*f, *x, sum)));
+            }
+        }
+        all
+    }
+
+    /// Compares a filter of `kernel` elements square with the definition.
+    fn check(whole: &Tensor, [kernel, stride]: [usize; 2], pads: [[isize; 2]; 2]) {
+        let [begin, end] = pads.map(|pads| pads.into_iter().collect());
+        let strides = Dims::from_elem(stride, 2);
+        let window = Window { strides, pads_begin: begin, pads_end: end, ..Window::dense(2) };
+        let spatial = &whole.dims()[2..];
+        let (axes, out) = match window.output_dims(spatial, &[kernel; 2]) {
+            Ok(out) => (window.axes(spatial, &[kernel; 2]).unwrap(), out),
+            Err(_) => return,
+        };
+        let places = WindowAxis::places(&axes, &out);
+        let (axes, out) = WindowAxis::three(&axes, &out);
+        let (grid, x) = (Grid { axes, out }, Strided::<f32>::new(whole));
+        let image = Channels::of(&x, places);
+        let Some(blocks) = RowBlocks::new(&grid, &image) else {
+            assert!(out[1] < ROWS || Isa::best() == Isa::Base);
+            return;
+        };
+        for of_each in [1, 2] {
+            let filters = values(image.count * of_each * grid.taps());
+            let mut found = vec![f32::NAN; image.count * of_each * grid.windows()];
+            blocks.convolve(image, &filters, &mut found, None);
+            assert_eq!(found, naive(&grid, image, &filters), "{kernel} {stride} {pads:?} {spatial:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_give_what_each_window_gives() {
+        for spatial in [[4, 4], [7, 7], [9, 16], [14, 14], [11, 17], [5, 33], [21, 50], [1, 3]] {
+            let [height, width] = spatial;
+            let dims = [1, 3, height, width];
+            let image = Tensor::from_vec(&dims, values(dims.iter().product())).unwrap();
+            for kernel in [[3, 1], [3, 2], [5, 1], [5, 2], [7, 1]] {
+                for pads in [
+                    [[0, 0], [0, 0]],
+                    [[1, 1], [1, 1]],
+                    [[3, 2], [0, 4]],
+                    [[-1, -2], [3, 1]],
+                    [[9, 30], [8, 40]],
+                ] {
+                    check(&image, kernel, pads);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_may_lie_apart_and_in_any_order() {
+        let dims = [1, 6, 20, 30];
+        let whole = Tensor::from_vec(&dims, values(dims.iter().product())).unwrap();
+        let part = whole.slice(1, 5, 2, -2).unwrap().slice(2, 18, 9, -1).unwrap().slice(3, 4, 21, 1).unwrap();
+        for kernel in [[3, 1], [3, 2], [5, 1], [5, 2], [7, 1]] {
+            check(&part, kernel, [[1, 2], [2, 1]]);
         }
     }
 }
