@@ -138,7 +138,7 @@ fn convolve(
             }
         };
         let on_piece = in_pieces.map(|_| OnPiece::new(&on_piece));
-        let is_complete = match T::specialised(&mut slide, images, &mut values, on_piece)? {
+        let is_complete = match T::with_own_kernel(&mut slide, images, &mut values, on_piece)? {
             Some(is_complete) => is_complete,
             None => slide.over(images, &mut values, on_piece)?,
         };
@@ -185,7 +185,7 @@ impl<'a, T: Gemm> Images<'a, T> {
 /// are rare.
 trait Convolved: Gemm {
     /// The convolution of all images, if there is such a way for it; whether it is followed by `then`.
-    fn specialised(
+    fn with_own_kernel(
         _: &mut Slide<Self>,
         _: Images<Self>,
         _: &mut [Self],
@@ -198,7 +198,7 @@ trait Convolved: Gemm {
 impl Convolved for f64 {}
 
 impl Convolved for f32 {
-    fn specialised(
+    fn with_own_kernel(
         slide: &mut Slide<f32>,
         images: Images<f32>,
         out: &mut [f32],

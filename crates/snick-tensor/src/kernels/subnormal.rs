@@ -1,5 +1,6 @@
 //! Subnormal numbers, which processors multiply a hundred times as slowly.
 
+use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{ElementType, Tensor};
 
 /// An `f32` tensor with its subnormal numbers replaced by zeros; `None` if there are none, or for another type.
@@ -11,13 +12,26 @@ pub fn without_subnormals(tensor: &Tensor) -> Option<Tensor> {
         return None;
     }
     let values = tensor.units::<f32>();
-    // Whole blocks at once, without a branch for each element.
-    let is_found = |block: &[f32]| block.iter().fold(false, |found, x| found | x.is_subnormal());
-    if !values.chunks(1024).any(is_found) {
+    if !widest(AnySubnormal(&values)) {
         return None;
     }
     let flushed = values.iter().map(|&x| if x.is_subnormal() { 0.0 } else { x }).collect();
     Tensor::from_vec::<f32>(tensor.dims(), flushed).ok()
+}
+
+/// Whether any of them is subnormal.
+struct AnySubnormal<'a>(&'a [f32]);
+
+impl Vectorised for AnySubnormal<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) -> bool {
+        // One less than the magnitude as an integer, so that 0 is the largest: the least of a block tells whether it has any.
+        const LEAST_NORMAL: u32 = f32::MIN_POSITIVE.to_bits() - 1;
+        let place = |x: &f32| x.abs().to_bits().wrapping_sub(1);
+        self.0.chunks(1024).any(|block| block.iter().map(place).fold(u32::MAX, u32::min) < LEAST_NORMAL)
+    }
 }
 
 #[cfg(test)]
