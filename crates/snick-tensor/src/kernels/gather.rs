@@ -47,6 +47,10 @@ pub fn gather(
                 .ok_or(TensorError::IndexOutOfRange { index, dim: size })
         })
         .collect::<Result<Vec<_>, _>>()?;
+    // The beams of a language model that stay in their order: its states are not copied.
+    if batch_dims == 0 && indices.rank() == 1 && picks.iter().copied().eq(0..size) {
+        return Ok(data.clone());
+    }
     let mut dims = Dims::from_slice(&data.dims()[..axis]);
     dims.extend_from_slice(&indices.dims()[batch_dims..]);
     dims.extend_from_slice(&data.dims()[axis + 1..]);
@@ -107,6 +111,24 @@ mod tests {
         let small = t.cast(crate::ElementType::U4).unwrap();
         let found = gather(&small, &indices, 0, 0).unwrap();
         assert_eq!(found.to_i64_vec().unwrap(), [4, 5, 0, 1]);
+    }
+
+    #[test]
+    fn rows_in_their_order_are_not_copied() {
+        let t = Tensor::from_vec(&[2, 3], vec![0f32, 1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        let place = |t: &Tensor| t.storage().bytes().as_ptr();
+        for (indices, is_view) in
+            [(vec![0i64, 1], true), (vec![0, -1], true), (vec![1, 0], false), (vec![0], false)]
+        {
+            let found =
+                gather(&t, &Tensor::from_vec(&[indices.len()], indices.clone()).unwrap(), 0, 0).unwrap();
+            assert_eq!(place(&found) == place(&t), is_view, "{indices:?}");
+            let expected: Vec<f32> =
+                indices.iter().flat_map(|&i| [0, 1, 2].map(|x| (3 * (i & 1) + x) as f32)).collect();
+            assert_eq!(found, Tensor::from_vec(&[indices.len(), 3], expected).unwrap());
+        }
+        let table = Tensor::from_vec(&[1, 2], vec![0i64, 1]).unwrap();
+        assert_eq!(gather(&t, &table, 0, 0).unwrap().dims(), [1, 2, 3]);
     }
 
     #[test]
