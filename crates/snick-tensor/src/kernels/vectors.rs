@@ -266,10 +266,12 @@ impl Instructions for Base {
     const ISA: Isa = Isa::Base;
     // On other architectures every machine has the instruction.
     const FUSED: bool = cfg!(target_arch = "aarch64");
-    type Mask = ();
+    type Mask = u16;
 
     #[inline(always)]
-    fn mask(_: u16) {}
+    fn mask(bits: u16) -> u16 {
+        bits
+    }
 
     #[inline(always)]
     fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
@@ -279,10 +281,11 @@ impl Instructions for Base {
     #[inline(always)]
     fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [Self::F32; N] {
         let line = line.get(..lanes.len).unwrap_or_default();
-        lanes.first.map(|first| {
-            let place = |i: usize| usize::try_from(first.checked_add_unsigned(i)?).ok();
-            let element = |i: usize| line.get(place(i)?).copied();
-            Plain(std::array::from_fn(|i| element(i).unwrap_or_default()))
+        std::array::from_fn(|i| {
+            let place = |lane: usize| lanes.first[i].wrapping_add_unsigned(lane).cast_unsigned();
+            let has = |lane: &usize| lanes.masks[i] >> lane & 1 == 1;
+            let element = |lane| line.get(place(Some(lane).filter(has)?)).copied();
+            Plain(std::array::from_fn(|lane| element(lane).unwrap_or_default()))
         })
     }
 
