@@ -67,7 +67,7 @@ impl Stock {
 
     /// Frees what exceeds the limits of the pool and of the thread after `words` of fresh memory are taken, oldest first.
     fn make_room(&mut self, words: usize, limit: usize) {
-        let most = self.peak.max(self.asked().saturating_add(words)).saturating_mul(KEPT).min(limit);
+        let most = self.peak.max(self.total().saturating_add(words)).saturating_mul(KEPT).min(limit);
         let taken = self.occupied.saturating_add(words);
         let mut held = self.free.iter().map(|memory| memory.len()).fold(taken, usize::saturating_add);
         let too_much = self.free.iter().take_while(|oldest| {
@@ -80,25 +80,25 @@ impl Stock {
     }
 
     /// What was asked for, with scratch.
-    fn asked(&self) -> usize {
+    fn total(&self) -> usize {
         self.in_use.saturating_add(self.scratch)
     }
 
     /// A buffer of `len` holds what was asked for.
     fn taken(&mut self, asked: Asked, len: usize) {
-        let of = self.of(asked);
-        *of = of.saturating_add(asked.words);
+        let counter = self.counter(asked);
+        *counter = counter.saturating_add(asked.words);
         self.occupied = self.occupied.saturating_add(len);
-        self.peak = self.peak.max(self.asked());
+        self.peak = self.peak.max(self.total());
     }
 
     fn released(&mut self, asked: Asked, len: usize) {
-        let of = self.of(asked);
-        *of = of.saturating_sub(asked.words);
+        let counter = self.counter(asked);
+        *counter = counter.saturating_sub(asked.words);
         self.occupied = self.occupied.saturating_sub(len);
     }
 
-    fn of(&mut self, asked: Asked) -> &mut usize {
+    fn counter(&mut self, asked: Asked) -> &mut usize {
         if asked.is_scratch { &mut self.scratch } else { &mut self.in_use }
     }
 }

@@ -2,13 +2,13 @@
 
 mod after_sums;
 mod depthwise;
+mod depthwise_blocks;
 mod images;
 mod planes;
 mod quantized;
 mod quantized_depthwise;
 mod quantized_filters;
 mod regions;
-mod row_blocks;
 mod to_levels;
 mod winograd;
 
@@ -20,10 +20,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use self::depthwise::depthwise;
+use self::depthwise_blocks::DepthwiseBlocks;
 use self::images::Channels;
 use self::planes::{Cuts, Grid, Planes};
 use self::regions::Regions;
-use self::row_blocks::RowBlocks;
 use self::winograd::Winograd;
 use crate::buffer::Buffer;
 use crate::buffer::filled;
@@ -128,9 +128,9 @@ fn convolve(
         }
         let mut values = Buffer::any(checked_len(dims).unwrap_or(0))?;
         let images = Images { first: Channels::of(&x, places), step: x.layout.strides[0] };
-        let is_far = values.len() >= FAR || slide.is_alone();
-        let is_far = is_far && grid.windows() >= LONG;
-        let in_pieces = then.filter(|then| is_far && then.has_rows_of(grid.windows()));
+        // The results of one channel are in the nearest cache.
+        let pays = (slide.is_depthwise() || values.len() >= FAR) && grid.windows() >= LONG;
+        let in_pieces = then.filter(|then| pays && then.has_rows_of(grid.windows()));
         let on_piece = |first: usize, values: &mut [T]| {
             // They are `f32` if anything follows.
             if let (Some(then), Ok(values)) = (in_pieces, bytemuck::try_cast_slice_mut(values)) {
@@ -205,9 +205,9 @@ impl Convolved for f32 {
         then: Option<OnPiece<f32>>,
     ) -> Result<Option<bool>, TensorError> {
         let (grid, result) = (slide.grid, slide.groups() * slide.outputs() * slide.grid.windows());
-        if slide.is_alone()
+        if slide.is_depthwise()
             && slide.order.is_none()
-            && let Some(blocks) = RowBlocks::new(&grid, &images.first)
+            && let Some(blocks) = DepthwiseBlocks::new(&grid, &images.first)
         {
             for (n, out) in out.chunks_exact_mut(result).enumerate() {
                 blocks.convolve(images.image(n), &slide.rows, out, then.map(|then| then.part(n * result)));
@@ -281,7 +281,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
     }
 
     /// Whether filters are applied one by one: few of them over one channel have few products, and the overhead matters.
-    fn is_alone(&self) -> bool {
+    fn is_depthwise(&self) -> bool {
         self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image()
     }
 
@@ -294,12 +294,12 @@ impl<'a, T: Gemm> Slide<'a, T> {
     ) -> Result<bool, TensorError> {
         let windows = self.grid.windows();
         let result = self.groups() * self.outputs() * windows;
-        let alone = self.is_alone();
-        let cuts = if windows <= FEW_WINDOWS && !alone { None } else { Cuts::new(&self.grid) };
+        let is_depthwise = self.is_depthwise();
+        let cuts = if windows <= FEW_WINDOWS && !is_depthwise { None } else { Cuts::new(&self.grid) };
         let Some(cuts) = cuts else { return self.patches(images, out).map(|()| false) };
         for (n, out) in out.chunks_exact_mut(result).enumerate() {
             let then = then.map(|then| then.part(n * result));
-            match alone {
+            match is_depthwise {
                 true => depthwise(&cuts, images.image(n), &self.rows, self.order.as_deref(), out, then)?,
                 false => self.planes(&Planes::new(&cuts, images.image(n), T::default())?, out, then)?,
             }

@@ -124,7 +124,7 @@ mod tests {
                 gather(&t, &Tensor::from_vec(&[indices.len()], indices.clone()).unwrap(), 0, 0).unwrap();
             assert_eq!(place(&found) == place(&t), is_view, "{indices:?}");
             let expected: Vec<f32> =
-                indices.iter().flat_map(|&i| [0, 1, 2].map(|x| (3 * (i & 1) + x) as f32)).collect();
+                indices.iter().flat_map(|&i| [0, 1, 2].map(|x| (3 * i.rem_euclid(2) + x) as f32)).collect();
             assert_eq!(found, Tensor::from_vec(&[indices.len(), 3], expected).unwrap());
         }
         let table = Tensor::from_vec(&[1, 2], vec![0i64, 1]).unwrap();

@@ -283,9 +283,9 @@ impl Instructions for Base {
         let line = line.get(..lanes.len).unwrap_or_default();
         std::array::from_fn(|i| {
             let place = |lane: usize| lanes.first[i].wrapping_add_unsigned(lane).cast_unsigned();
-            let has = |lane: &usize| lanes.masks[i] >> lane & 1 == 1;
-            let element = |lane| line.get(place(Some(lane).filter(has)?)).copied();
-            Plain(std::array::from_fn(|lane| element(lane).unwrap_or_default()))
+            let element = |lane| line.get(place(lane)).copied().unwrap_or_default();
+            let has = |lane: usize| lanes.masks[i] >> lane & 1 == 1;
+            Plain(std::array::from_fn(|lane| if has(lane) { element(lane) } else { 0.0 }))
         })
     }
 

@@ -18,14 +18,14 @@ const ROWS: usize = 4;
 const SHARED: usize = 1 << 17;
 
 /// Filters of one channel that slide over rows of an image without gaps.
-pub(super) struct RowBlocks {
+pub(super) struct DepthwiseBlocks {
     rows: WindowAxis,
     columns: WindowAxis,
     /// The number of windows on both axes.
     out: [usize; 2],
 }
 
-impl RowBlocks {
+impl DepthwiseBlocks {
     /// `None` if there are more axes than two, no kernel is made for filters and strides like these, or for this machine.
     pub fn new(grid: &Grid, image: &Channels<f32>) -> Option<Self> {
         let [depth, rows, columns] = grid.axes;
@@ -35,35 +35,40 @@ impl RowBlocks {
         let is_dense = rows.dilation == 1 && columns.dilation == 1 && image.steps[2] == 1;
         let [_, out @ ..] = grid.out;
         let fits = is_flat && has_kernel && is_square && is_dense && out[0] >= ROWS;
-        (fits && Isa::best() != Isa::Base).then_some(RowBlocks { rows, columns, out })
+        (fits && Isa::best() != Isa::Base).then_some(DepthwiseBlocks { rows, columns, out })
     }
 
-    /// Applies the filters `rows`, grouped by channel, to one image, and writes the windows to `out`. The products of each
-    /// are summed in their order. `then` follows for each filter.
-    pub fn convolve(&self, image: Channels<f32>, rows: &[f32], out: &mut [f32], then: Option<OnPiece<f32>>) {
-        let taps = self.rows.kernel * self.columns.kernel;
-        // Filters of one channel.
-        let filters = rows.len() / (taps * image.count);
-        let each = self.out[0] * self.out[1] * filters;
-        let at_once = sharing::part(image.count, SHARED / taps.saturating_mul(each).max(1));
-        let part = |(i, out): (usize, &mut [f32])| {
+    /// Applies the filters, grouped by channel, to one image, and writes the windows to `out`. The products of each are
+    /// summed in their order. `then` follows for each filter.
+    pub fn convolve(
+        &self,
+        image: Channels<f32>,
+        filters: &[f32],
+        out: &mut [f32],
+        then: Option<OnPiece<f32>>,
+    ) {
+        let filters_len = filters.len() / image.count;
+        let windows_len = out.len() / image.count;
+        let size = self.out[0].saturating_mul(self.out[1]).saturating_mul(filters_len);
+        let at_once = sharing::part(image.count, SHARED / size.max(1));
+        let some = |(i, out): (usize, &mut [f32])| {
             let first = i * at_once;
-            let image = image.part(first..first + out.len() / each);
-            let filters = &rows[first * filters * taps..][..image.count * filters * taps];
-            let then = then.map(|then| then.part(first * each));
-            widest(Part { of: self, image, filters, out, then });
+            let image = image.part(first..first + out.len() / windows_len);
+            let filters = &filters[first * filters_len..][..image.count * filters_len];
+            let then = then.map(|then| then.part(first * windows_len));
+            widest(SomeChannels { of: self, image, filters, out, then });
         };
         if at_once < image.count {
-            sharing::for_each(out.chunks_mut(at_once * each).enumerate(), part);
+            sharing::for_each(out.chunks_mut(at_once * windows_len).enumerate(), some);
         } else {
-            part((0, out));
+            some((0, out));
         }
     }
 }
 
 /// Some of the channels.
-struct Part<'a> {
-    of: &'a RowBlocks,
+struct SomeChannels<'a> {
+    of: &'a DepthwiseBlocks,
     image: Channels<'a, f32>,
     /// The filters of these channels.
     filters: &'a [f32],
@@ -71,29 +76,29 @@ struct Part<'a> {
     then: Option<OnPiece<'a, f32>>,
 }
 
-impl Vectorised for Part<'_> {
+impl Vectorised for SomeChannels<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        // Without masks the code would be long, and slow.
+        // `DepthwiseBlocks::new` declines the base, which has no masks: its code would be long, and slow.
         if I::ISA == Isa::Base {
             return;
         }
         match (self.of.rows.kernel, self.of.rows.stride) {
-            (3, 1) => self.filters::<I, 3, 1>(),
-            (3, _) => self.filters::<I, 3, 2>(),
-            (5, 1) => self.filters::<I, 5, 1>(),
-            (5, _) => self.filters::<I, 5, 2>(),
-            _ => self.filters::<I, 7, 1>(),
+            (3, 1) => self.apply::<I, 3, 1>(),
+            (3, _) => self.apply::<I, 3, 2>(),
+            (5, 1) => self.apply::<I, 5, 1>(),
+            (5, _) => self.apply::<I, 5, 2>(),
+            _ => self.apply::<I, 7, 1>(),
         }
     }
 }
 
-impl Part<'_> {
-    /// All filters, of `KERNEL` rows and columns.
+impl SomeChannels<'_> {
+    /// Applies all filters, of `KERNEL` rows and columns.
     #[inline(always)]
-    fn filters<I: Instructions, const KERNEL: usize, const STRIDE: usize>(self) {
+    fn apply<I: Instructions, const KERNEL: usize, const STRIDE: usize>(self) {
         let Self { of, image, filters, out, then } = self;
         let (filters, windows) =
             (filters.as_chunks::<KERNEL>().0.as_chunks::<KERNEL>().0, of.out[0] * of.out[1]);
@@ -122,7 +127,7 @@ struct Strip<M, const KERNEL: usize> {
 }
 
 impl<M, const KERNEL: usize> Strip<M, KERNEL> {
-    fn new<I: Instructions<Mask = M>>(of: &RowBlocks, first: usize) -> Self {
+    fn new<I: Instructions<Mask = M>>(of: &DepthwiseBlocks, first: usize) -> Self {
         let after =
             |lanes: usize| std::array::from_fn(|column| of.columns.input(first, column) + lanes as isize);
         let reads = [0, I::F32::LANES].map(|lanes| Lanes::new::<I>(after(lanes), of.columns.size));
@@ -132,7 +137,7 @@ impl<M, const KERNEL: usize> Strip<M, KERNEL> {
 
 /// A filter over a strip.
 struct Blocks<'a, M, const KERNEL: usize, const STRIDE: usize> {
-    of: &'a RowBlocks,
+    of: &'a DepthwiseBlocks,
     channel: Channels<'a, f32>,
     filter: &'a [[f32; KERNEL]; KERNEL],
     strip: &'a Strip<M, KERNEL>,
@@ -236,7 +241,7 @@ mod tests {
         let (axes, out) = WindowAxis::three(&axes, &out);
         let (grid, x) = (Grid { axes, out }, Strided::<f32>::new(whole));
         let image = Channels::of(&x, places);
-        let Some(blocks) = RowBlocks::new(&grid, &image) else {
+        let Some(blocks) = DepthwiseBlocks::new(&grid, &image) else {
             assert!(out[1] < ROWS || Isa::best() == Isa::Base);
             return;
         };
