@@ -47,6 +47,11 @@ impl HalfPrecision {
         !self.declared.is_empty()
     }
 
+    /// Whether values of a type are computed in `f32`.
+    pub(crate) fn computes_in_f32(&self, element_type: ElementType) -> bool {
+        element_type == ElementType::F32 || element_type.is_half() && self.is_active()
+    }
+
     fn declared(&self, slot: usize) -> Option<ElementType> {
         self.declared.get(slot).copied().flatten()
     }

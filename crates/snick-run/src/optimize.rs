@@ -6,6 +6,7 @@ mod constant_values;
 mod fold;
 mod fuse_elementwise;
 mod keep_packed;
+mod quantized_weights;
 
 use snick_ir::Graph;
 

@@ -47,7 +47,8 @@ pub use broadcast::broadcast_dims;
 pub use col2im::col2im;
 pub use concat::concat;
 pub use conv::{
-    AfterSums, QuantizedConvolution, QuantizedFilters, convolution, group_convolution, group_convolution_then,
+    AfterSums, QuantizedConvolution, QuantizedFilters, Unpacking, convolution, group_convolution,
+    group_convolution_then,
 };
 pub use elementwise::{
     BinaryOp, BitwiseOp, CompareOp, ElementFunction, FusedElementwise, LogicalOp, Stage, TestOp, UnaryOp,

@@ -8,14 +8,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
-use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Fact, Graph, NodeId, Op, Value};
-use snick_tensor::kernels::{
-    AfterSums, BinaryOp, ElementFunction, QuantizedConvolution, QuantizedFilters, Quantizer, UnaryOp,
-};
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::Tensor;
+use snick_tensor::kernels::{AfterSums, BinaryOp, ElementFunction, QuantizedConvolution, Quantizer, UnaryOp};
 
 use super::constant_values::ConstantValues;
+use super::quantized_weights::QuantizedWeights;
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::quantized_step::QuantizedStep;
@@ -125,10 +123,11 @@ impl<'a> Search<'a> {
         self.graph.node(node).op()
     }
 
-    /// The dims of an image of `f32`, if they are known.
+    /// The dims of an image that is computed in `f32`, if they are known.
     fn image(&self, value: Value) -> Option<[usize; 4]> {
         let fact = self.graph.fact(value)?;
-        let dims = fact.shape.as_static().filter(|_| fact.element_type == ElementType::F32)?;
+        let is_float = self.half_precision.computes_in_f32(fact.element_type);
+        let dims = fact.shape.as_static().filter(|_| is_float)?;
         <[usize; 4]>::try_from(dims.as_slice()).ok()
     }
 
@@ -142,8 +141,7 @@ impl<'a> Search<'a> {
         {
             return None;
         }
-        let range = |port| self.constants.value(node.input(port)?, &mut Vec::new());
-        let ranges = [range(1)?, range(2)?, range(3)?, range(4)?];
+        let ranges = self.constants.ranges(step.node, &mut Vec::new())?;
         let quantizer = Quantizer::new(ranges.each_ref(), usize::try_from(op.levels).ok()?, channels)?;
         Some(Arc::new(quantizer))
     }
@@ -176,7 +174,7 @@ impl<'a> Search<'a> {
         let (input, quantizer) = self.quantized(step.node, 0)?;
         let [_, _, height, width] = self.image(node.input(0)?)?;
         let windows: usize = self.image(node.output(0)?)?.iter().product();
-        let weights = self.weights(node.input(1)?)?;
+        let weights = QuantizedWeights::of(node.input(1)?, self.graph, &self.constants, self.half_precision)?;
         let [outputs, .., kernel_height, kernel_width] = *weights.codes.dims() else { return None };
         let length = weights.codes.len().checked_div(outputs)?;
         if windows.saturating_mul(length) < FEW_PRODUCTS {
@@ -184,13 +182,9 @@ impl<'a> Search<'a> {
         }
         let (spatial, kernel) = ([height, width], [kernel_height, kernel_width]);
         let (window, _) = sliding.windows().concrete(&spatial, &kernel).ok()?;
-        let filters = QuantizedFilters {
-            codes: &weights.codes,
-            zeros: weights.zeros.as_ref(),
-            scales: &weights.scales,
-        };
         let Following { after, layers, last } = self.following(step, outputs)?;
-        let convolution = Box::new(QuantizedConvolution::new(filters, quantizer, spatial, &window, &after)?);
+        let convolution =
+            Box::new(QuantizedConvolution::new(weights.filters(), quantizer, spatial, &window, &after)?);
         let kind = QuantizedStep::Convolve(convolution);
         found.quantizers.insert(input, quantizer.clone());
         found.quantizers.insert(last, after.quantizer);
@@ -243,12 +237,11 @@ impl<'a> Search<'a> {
     /// The constant that a step combines with the channels of a slot. A vector is of the channels.
     fn by_channel(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
         let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
-        let mut constant = self.constants.value(self.graph.node(step.node).input(port)?, &mut Vec::new())?;
+        let mut constant = self.constants.floats(step.node, port, &mut Vec::new())?;
         if matches!(self.op(step.node), Op::PRelu(_)) && constant.dims() == [outputs] {
             constant = constant.reshape(&[outputs, 1, 1]).ok()?;
         }
-        let is_by_channel = constant.broadcast_to(&[1, outputs, 1, 1]).is_ok();
-        (constant.element_type() == ElementType::F32 && is_by_channel).then_some(constant)
+        constant.broadcast_to(&[1, outputs, 1, 1]).is_ok().then_some(constant)
     }
 
     /// The bounds that a layer sets.
@@ -284,57 +277,6 @@ impl<'a> Search<'a> {
         found.replaced.insert(step.node);
         Some(())
     }
-
-    /// The quantized weights that layers unpack: `Convert`, perhaps a `Subtract`, and a `Multiply`, perhaps with a `Reshape`
-    /// and a `Convert` behind it.
-    fn weights(&self, value: Value) -> Option<Weights> {
-        let dims = self.graph.fact(value)?.shape.as_static()?;
-        let (mut layers, mut at) = (Vec::new(), value.node);
-        while matches!(self.op(at), Op::Convert(_) | Op::Reshape(_)) && layers.len() < 2 {
-            layers.push(at);
-            at = self.graph.node(at).input(0)?.node;
-        }
-        layers.push(at);
-        let scales = self.constants.value(self.scaling(at, BinaryOp::Mul)?, &mut layers)?;
-        at = self.graph.node(at).input(0)?.node;
-        let mut zeros = None;
-        if let Some(value) = self.scaling(at, BinaryOp::Sub) {
-            layers.push(at);
-            zeros = Some(self.constants.value(value, &mut layers)?);
-            at = self.graph.node(at).input(0)?.node;
-        }
-        let Op::Convert(op) = self.op(at) else { return None };
-        let through = op.destination_type;
-        if through != ElementType::F32 && !(through.is_half() && self.half_precision.is_active()) {
-            return None;
-        }
-        layers.push(at);
-        let source = self.graph.node(at).input(0)?.node;
-        let Op::Const(Constant::Here(codes)) = self.op(source) else { return None };
-        // Scales on the axis of the filters, not on another of the same size.
-        let is_by_filter = |tensor: &Tensor| tensor.len() == 1 || tensor.rank() == codes.rank();
-        if !is_by_filter(&scales) || !zeros.as_ref().is_none_or(is_by_filter) {
-            return None;
-        }
-        layers.push(source);
-        Some(Weights { codes: codes.reshape(&dims).ok()?, zeros, scales, layers })
-    }
-
-    /// The second input of an Arithmetic.
-    fn scaling(&self, node: NodeId, function: BinaryOp) -> Option<Value> {
-        match self.op(node) {
-            Op::Arithmetic(op) if op.function == function => self.graph.node(node).input(1),
-            _ => None,
-        }
-    }
-}
-
-/// Quantized weights, and the layers that unpack them.
-struct Weights {
-    codes: Tensor,
-    zeros: Option<Tensor>,
-    scales: Tensor,
-    layers: Vec<NodeId>,
 }
 
 #[cfg(test)]
@@ -384,6 +326,7 @@ mod tests {
 
     fn graph(layers: &str) -> Graph {
         let head = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"1,8,24,24\"}\n";
+        let head = if layers.contains("f16") { head.replace("f32", "f16") } else { head.into() };
         let mut graph = text::parse(&format!("{head}{layers}}}\n"), None).unwrap();
         assert_eq!(infer(&mut graph), []);
         graph
@@ -393,6 +336,9 @@ mod tests {
     /// plan, and the same for any number of threads.
     fn on_levels(graph: &Graph) -> [usize; 2] {
         let x = Tensor::from_vec(&[1, 8, 24, 24], noise(8 * 24 * 24)).unwrap();
+        let node = graph.parameters().next().unwrap();
+        let parameter = graph.fact(Value { node, port: 0 }).unwrap();
+        let x = x.cast(parameter.element_type).unwrap();
         let session = Session::new(graph).unwrap();
         let plain =
             Session::without_folding(graph).unwrap().run(std::slice::from_ref(&x), Options::default());
@@ -474,6 +420,34 @@ mod tests {
         assert_eq!(on_levels(&graph(&layers(&[24], read_twice))), [0, 0]);
     }
 
+    /// The form of early tools, of which both weights and data are quantized by a FakeQuantize, in f16: few ranges have a
+    /// level of 0.
+    #[test]
+    fn weights_may_be_quantized_by_a_range_and_declared_as_f16() {
+        let range = [-1.99, 2.03];
+        let codes = (0..24 * 8 * 9).map(|i| (i * 37 % 255).to_string()).collect::<Vec<_>>().join(", ");
+        let ends = |sign: &str| (0..24).map(|i| format!("{sign}0.{}", 21 + i)).collect::<Vec<_>>().join(", ");
+        let layers = [
+            quantize("a", "x", range),
+            format!(
+                "  %codes = Const-1 u8[24,8,3,3] <{codes}>\n  %floats = Convert-1(%codes) {{destination_type: f32}}\n  \
+                 %first = Const-1 f32[1] <0.0>\n  %last = Const-1 f32[1] <254.0>\n  \
+                 %low = Const-1 f32[24,1,1,1] <{}>\n  %high = Const-1 f32[24,1,1,1] <{}>\n  \
+                 %w = FakeQuantize-1(%floats, %first, %last, %low, %high) {{levels: 255, auto_broadcast: numpy}}\n",
+                ends("-"),
+                ends("")
+            ),
+            convolve("c", "Convolution-1", "%a, %w", 1),
+            "  %slope = Const-1 f32[1] <0.25>\n  %d = PReLU-1(%c, %slope)\n".into(),
+            quantize("h", "d", range),
+            "  %y = Result-1(%h)\n".into(),
+        ]
+        .concat();
+        let expected = if QuantizedConvolution::is_fast() { [2, 1] } else { [0, 0] };
+        assert_eq!(on_levels(&graph(&layers)), expected);
+        assert_eq!(on_levels(&graph(&layers.replace("f32", "f16"))), expected);
+    }
+
     #[test]
     fn other_weights_and_ranges_are_left_alone() {
         let range = [-2.0, 127.0 / 64.0];
@@ -485,8 +459,10 @@ mod tests {
         // Scales of input channels.
         let by_channel = weights("w", &[8, 8, 3, 3]).replace("f32[8, 1, 1, 1]", "f32[8, 1, 1]");
         assert_eq!(on_levels(&graph(&[first, by_channel, conv(1), last.clone()].concat())), [0, 0]);
-        // Padding that is no level.
+        // Padding of filters of one channel that is no level.
         let odd = quantize("a", "x", [-2.0, 2.0]);
-        assert_eq!(on_levels(&graph(&[odd, weights("w", &[8, 8, 3, 3]), conv(1), last].concat())), [0, 0]);
+        let filters = weights("w", &[8, 1, 1, 3, 3]);
+        let grouped = conv(1).replace("Convolution", "GroupConvolution");
+        assert_eq!(on_levels(&graph(&[odd, filters, grouped, last].concat())), [0, 0]);
     }
 }

@@ -1,7 +1,7 @@
 //! Values that a few layers compute from constants, before anything is folded.
 
 use snick_ir::{Graph, NodeId, Op, Value};
-use snick_tensor::Tensor;
+use snick_tensor::{ElementType, Tensor};
 
 use crate::half_precision::HalfPrecision;
 use crate::plan::Plan;
@@ -33,6 +33,20 @@ impl<'a> ConstantValues<'a> {
     /// A value that is computed from constants, as a run computes it. The layers that do are added to `layers`.
     pub(super) fn value(&self, value: Value, layers: &mut Vec<NodeId>) -> Option<Tensor> {
         self.computed(value, layers, 0)
+    }
+
+    /// An input of a layer that is computed from constants, if the layer computes it in `f32`. The layers that do are added to
+    /// `layers`.
+    pub(super) fn floats(&self, node: NodeId, port: usize, layers: &mut Vec<NodeId>) -> Option<Tensor> {
+        let constant = self.value(self.graph.node(node).input(port)?, layers)?;
+        let is_float = self.half_precision.computes_in_f32(constant.element_type());
+        is_float.then(|| constant.cast(ElementType::F32).ok())?
+    }
+
+    /// The ranges of a FakeQuantize, if they are computed from constants.
+    pub(super) fn ranges(&self, node: NodeId, layers: &mut Vec<NodeId>) -> Option<[Tensor; 4]> {
+        let mut range = |port| self.floats(node, port, layers);
+        Some([range(1)?, range(2)?, range(3)?, range(4)?])
     }
 
     fn computed(&self, value: Value, layers: &mut Vec<NodeId>, depth: usize) -> Option<Tensor> {

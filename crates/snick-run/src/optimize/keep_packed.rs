@@ -116,9 +116,7 @@ impl Unpacking<'_> {
         let Op::Const(Constant::Here(codes)) = graph.node(source.node).op() else { return None };
         layers.push(source.node);
         let through = op.destination_type;
-        let is_computed_in_f32 =
-            through == ElementType::F32 || (through.is_half() && self.half_precision.is_active());
-        if codes.len() < LARGE || !is_computed_in_f32 {
+        if codes.len() < LARGE || !self.half_precision.computes_in_f32(through) {
             return None;
         }
         let scales = self.constants.value(scales, &mut layers)?;

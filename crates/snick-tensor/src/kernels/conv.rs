@@ -1,6 +1,7 @@
 //! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and `GroupConvolution-1`.
 
 mod after_sums;
+mod borders;
 mod depthwise;
 mod depthwise_blocks;
 mod images;
@@ -14,7 +15,7 @@ mod winograd;
 
 pub use after_sums::AfterSums;
 pub use quantized::QuantizedConvolution;
-pub use quantized_filters::QuantizedFilters;
+pub use quantized_filters::{QuantizedFilters, Unpacking};
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -71,7 +71,12 @@ impl Rule<f32> {
         f32::rule(ranges, steps)
     }
 
-    /// The number of the level of an element, if there are at most 256 and the shift is moderate.
+    /// Whether [`Rule::level`] and [`Rule::value`] give numbers, rounded to far less than a level.
+    pub fn is_moderate(&self) -> bool {
+        self.shift.abs() <= MOST_SHIFT && self.step.is_finite() && self.output_low.is_finite()
+    }
+
+    /// The number of the level of an element, if there are at most 256 and the rule is moderate.
     #[inline(always)]
     pub fn level(self, x: f32) -> u32 {
         // NaN is as low.
@@ -86,6 +91,9 @@ impl Rule<f32> {
         level.mul_add(self.step, self.output_low)
     }
 }
+
+/// The most by which a moderate rule moves levels.
+const MOST_SHIFT: f32 = 8192.0;
 
 /// Floats from here on are integers: what is added to it is rounded to the nearest, ties to even.
 const INTEGERS: f32 = (1 << 23) as f32;

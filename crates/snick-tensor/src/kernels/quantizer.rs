@@ -13,11 +13,8 @@ use crate::{Dims, ElementType, Tensor, TensorError};
 /// Channels of an element.
 pub(super) const CHANNELS: usize = 4;
 
-/// The most elements by which a shift may move levels: it is rounded to far less than a level.
-const MOST_SHIFT: f32 = 8192.0;
-
-/// A level is that of 0 if its value is no further from it, as a part of the step between levels.
-pub(super) const NEAR: f32 = 1.0 / 1024.0;
+/// The numbers of more levels are no bytes.
+pub(super) const MOST_LEVELS: usize = 256;
 
 /// Images of fewer elements are not distributed to threads.
 const SHARED: usize = 1 << 16;
@@ -35,7 +32,7 @@ impl Quantizer {
     /// The quantizer of images of so many channels. `None` for more levels, other ranges, and ranges that are not applied
     /// by their scale and shift.
     pub fn new(ranges: [&Tensor; 4], levels: usize, channels: usize) -> Option<Self> {
-        if !(2..=256).contains(&levels) || channels == 0 {
+        if !(2..=MOST_LEVELS).contains(&levels) || channels == 0 {
             return None;
         }
         let by_channel = |range: &Tensor| {
@@ -48,9 +45,7 @@ impl Quantizer {
         let rule = |i: usize| {
             let i = i.min(channels - 1);
             let rule = Rule::new([a[i], b[i], c[i], d[i]], steps)?;
-            let is_fine =
-                rule.shift.abs() <= MOST_SHIFT && rule.step.is_finite() && rule.output_low.is_finite();
-            is_fine.then_some(rule)
+            rule.is_moderate().then_some(rule)
         };
         let rules: Option<Vec<_>> = (0..channels.next_multiple_of(CHANNELS)).map(rule).collect();
         Some(Self { rules: rules?, channels })
@@ -73,19 +68,10 @@ impl Quantizer {
         self.rules.iter().all(|rule| parts(rule) == parts(&first)).then_some(first)
     }
 
-    /// The level of 0 in each channel, and how far from 0 their values are at most: where the ends of a range were rounded,
-    /// no value is 0. `None` if 0 lies between two levels.
-    pub(super) fn zero_levels(&self) -> Option<(Vec<u8>, f32)> {
-        let mut furthest = 0f32;
-        let mut zero = |rule: &Rule<f32>| {
-            let level = (-rule.output_low / rule.step).round();
-            let value = rule.value(level).abs();
-            furthest = furthest.max(value);
-            let is_level = (0.0..=255.0).contains(&level) && value <= rule.step.abs() * NEAR;
-            is_level.then_some(level as u8)
-        };
-        let levels = self.rules.iter().map(&mut zero).collect::<Option<_>>()?;
-        Some((levels, furthest))
+    /// The level nearest to 0 in each channel.
+    pub(super) fn nearest_to_zero(&self) -> Vec<u8> {
+        let zero = |rule: &Rule<f32>| (-rule.output_low / rule.step).round().clamp(0.0, 255.0) as u8;
+        self.rules.iter().map(zero).collect()
     }
 
     /// The levels of an image `[N, C, height, width]` of `f32`.

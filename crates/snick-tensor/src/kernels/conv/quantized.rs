@@ -1,11 +1,12 @@
 //! Convolutions of levels with integer filters: sums of products of bytes, which are exact.
 
 use super::after_sums::AfterSums;
+use super::borders::Borders;
 use super::images::Channels;
 use super::planes::{Cuts, Grid, Planes};
 use super::quantized_depthwise::Depthwise;
 use super::quantized_filters::{QuantizedFilters, dense};
-use super::to_levels::{Padding, Rescaling, ToLevels};
+use super::to_levels::{Rescaling, ToLevels};
 use crate::buffer::Buffer;
 use crate::kernels::gemm::{PackedLhs, PackedRhs, product};
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
@@ -27,7 +28,7 @@ const FEW_WINDOWS: usize = 8;
 pub struct QuantizedConvolution {
     filters: Filters,
     cuts: Cuts,
-    /// The level of 0 in each channel of the input.
+    /// The level nearest to 0 in each channel of the input.
     padding: Vec<u8>,
     /// Dims of one image of the input, and of the output.
     input: [usize; 3],
@@ -80,15 +81,18 @@ impl QuantizedConvolution {
         }
         let cuts = Cuts::new(&grid)?;
         let is_padded = axes.iter().any(|axis| axis.before > 0 || axis.after > 0);
-        let (padding, padding_error) = match is_padded {
-            true => input.zero_levels()?,
-            false => (vec![0; channels.next_multiple_of(CHANNELS)], 0.0),
-        };
+        let padding = input.nearest_to_zero();
+        // The first: all channels of dense filters have one range.
+        let padding_value = input.rules()[0].value(padding[0].into());
         let integers = filters.integers()?;
         let filters = match is_depthwise {
-            // Floats of levels are what is summed.
-            true if padding_error > 0.0 => return None,
             true => {
+                // Floats of levels are what is summed.
+                let values =
+                    input.rules().iter().zip(&padding).map(|(rule, &level)| rule.value(level.into()));
+                if is_padded && values.into_iter().any(|value| value != 0.0) {
+                    return None;
+                }
                 let filters = (0..outputs).zip(integers.codes.chunks_exact(taps));
                 let weights: Vec<f32> = filters
                     .flat_map(|(row, filter)| filter.iter().map(move |&code| (row, code)))
@@ -97,8 +101,8 @@ impl QuantizedConvolution {
                 Filters::Depthwise(Depthwise::new(&weights, taps, input.rules(), &after.channels()?))
             }
             false => {
-                let padding = (padding_error > 0.0).then_some(Padding { error: padding_error, grid });
-                let rescaling = Rescaling::new(integers, [depth, taps], input.uniform()?, padding, after)?;
+                let borders = (is_padded && padding_value != 0.0).then(|| Borders::new(grid, padding_value));
+                let rescaling = Rescaling::new(integers, [depth, taps], input.uniform()?, borders, after)?;
                 let left = dense(&rescaling.by_tap, outputs, depth.div_ceil(CHANNELS), taps);
                 Filters::Dense(left, Box::new(rescaling))
             }
@@ -159,6 +163,7 @@ mod tests {
 
     use smallvec::smallvec;
 
+    use super::super::Unpacking;
     use super::*;
     use crate::kernels::{BinaryOp, UnaryOp, fake_quantize, group_convolution};
 
@@ -169,8 +174,16 @@ mod tests {
     /// Steps of powers of two; 0 is a level.
     const EXACT: [[f32; 2]; 3] = [[-1.0, 191.0 / 64.0], [0.0, 255.0 / 64.0], [-0.125, 247.0 / 64.0]];
 
+    /// How filters are unpacked.
+    #[derive(Copy, Clone, PartialEq)]
+    enum Form {
+        Scales,
+        Zeros,
+        Ranges,
+    }
+
     /// A convolution of levels and what floats give. Scales are no powers of two: sums of floats are rounded.
-    fn check(dims: [usize; 4], filters: &[usize], window: &Window, has_zeros: bool, ranges: &[[f32; 2]]) {
+    fn check(dims: [usize; 4], filters: &[usize], window: &Window, form: Form, ranges: &[[f32; 2]]) {
         let [_, channels, height, width] = dims;
         let outputs = filters[0];
         let len: usize = filters.iter().product();
@@ -184,7 +197,28 @@ mod tests {
         let scales = by_filter(|o| 0.0077 + (o * 13 % 31) as f32 / 1000.0);
         // Integers, but for rounding errors.
         let zeros = by_filter(|o| (o % 5) as f32 - 2.0 + [0.0, 7.6e-6, -9e-4][o % 3]);
-        let zeros = has_zeros.then_some(&zeros);
+        // Codes beyond the first range become its ends; the level of 0 in the second has another value.
+        let ends_of_codes = [-40.0f32, 47.0].map(Tensor::scalar);
+        let ends_of_filters = [
+            by_filter(|o| -0.41 - (o * 13 % 31) as f32 / 100.0),
+            by_filter(|o| 0.41 + (o * 13 % 31) as f32 / 100.0 + 1e-6),
+        ];
+        let ends_of_filters =
+            [&ends_of_codes[0], &ends_of_codes[1], &ends_of_filters[0], &ends_of_filters[1]];
+        let floats = codes.cast(ElementType::F32).unwrap();
+        let scaled = |floats: &Tensor| BinaryOp::Mul.apply(floats, &scales).unwrap();
+        let (unpacking, floats) = match form {
+            Form::Scales => (Unpacking::Scale { zeros: None, scales: &scales }, scaled(&floats)),
+            Form::Zeros => {
+                let unpacking = Unpacking::Scale { zeros: Some(&zeros), scales: &scales };
+                (unpacking, scaled(&BinaryOp::Sub.apply(&floats, &zeros).unwrap()))
+            }
+            Form::Ranges => {
+                let unpacking = Unpacking::Quantize { ranges: ends_of_filters, levels: 255 };
+                (unpacking, fake_quantize(&floats, ends_of_filters, 255).unwrap())
+            }
+        };
+        let filters = QuantizedFilters { codes: &codes, unpacking };
         let ends = |end: usize| {
             let ends: Vec<f32> = (0..channels).map(|c| ranges[c % ranges.len()][end]).collect();
             Tensor::from_vec(&[channels, 1, 1], ends).unwrap()
@@ -195,10 +229,7 @@ mod tests {
         let bias =
             Tensor::from_vec(&[1, outputs, 1, 1], (0..outputs).map(|o| (o % 9) as f32 / 4.0 - 1.0).collect())
                 .unwrap();
-        let floats = codes.cast(ElementType::F32).unwrap();
-        let floats = zeros.map_or(Ok(floats.clone()), |zeros| BinaryOp::Sub.apply(&floats, zeros)).unwrap();
-        let floats = BinaryOp::Mul.apply(&floats, &scales).unwrap();
-        let grouped = if filters.len() == 5 { floats } else { floats.unsqueeze(0).unwrap() };
+        let grouped = if codes.rank() == 5 { floats } else { floats.unsqueeze(0).unwrap() };
         let quantized = fake_quantize(&x, [&low, &high, &low, &high], 256).unwrap();
         let sums = group_convolution(&quantized, &grouped, window).unwrap();
         let sums = BinaryOp::Add.apply(&sums, &bias).unwrap();
@@ -213,7 +244,6 @@ mod tests {
         let bent = BinaryOp::Mul.apply(&bent, &scale).unwrap();
         let bent = BinaryOp::Add.apply(&bent, &shift).unwrap();
         let clamp = |of: &Tensor| UnaryOp::Clamp { min: -3.0, max: 6.0 }.apply(of).unwrap();
-        let filters = QuantizedFilters { codes: &codes, zeros, scales: &scales };
         let levels = input.quantize(&x).unwrap();
         for range in [[-20.0f32, 35.0], [-2.5, 2.8]] {
             let [out_low, out_high] = range.map(Tensor::scalar);
@@ -247,25 +277,29 @@ mod tests {
 
     #[test]
     fn dense_filters_give_what_floats_give() {
-        // The level of 0 in the last range has a value that is 0.0007 of a step.
-        for ranges in [&EXACT[..1], &EXACT[1..2], &[[-63.9993 / 64.0, 191.0007 / 64.0]]] {
-            check([1, 8, 7, 7], &[13, 8, 1, 1], &Window::dense(2), false, ranges);
-            check([2, 3, 11, 9], &[5, 3, 3, 3], &padded(1, 2, 1), false, ranges);
-            check([1, 6, 12, 5], &[16, 6, 3, 1], &padded(1, 1, 1), true, ranges);
-            check([1, 16, 40, 40], &[48, 16, 3, 3], &padded(1, 1, 1), true, ranges);
-            check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), true, ranges);
+        // The value of the level of 0 in the third range is 0.0007 of a step; the last two have no such level.
+        let others = [[-63.9993 / 64.0, 191.0007 / 64.0], [-0.77, 1.9], [0.2, 2.1]];
+        for ranges in [&EXACT[..1], &EXACT[1..2], &others[..1], &others[1..2], &others[2..]] {
+            check([1, 8, 7, 7], &[13, 8, 1, 1], &Window::dense(2), Form::Scales, ranges);
+            check([2, 3, 11, 9], &[5, 3, 3, 3], &padded(1, 2, 1), Form::Scales, ranges);
+            check([1, 6, 12, 5], &[16, 6, 3, 1], &padded(1, 1, 1), Form::Zeros, ranges);
+            check([1, 16, 40, 40], &[48, 16, 3, 3], &padded(1, 1, 1), Form::Zeros, ranges);
+            check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), Form::Zeros, ranges);
+            check([1, 16, 40, 40], &[48, 16, 3, 3], &padded(1, 1, 1), Form::Ranges, ranges);
+            check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), Form::Ranges, ranges);
         }
         // Among so many, floats round some to another level than the exact sum has.
-        check([1, 64, 64, 64], &[256, 64, 1, 1], &Window::dense(2), true, &EXACT[..1]);
+        check([1, 64, 64, 64], &[256, 64, 1, 1], &Window::dense(2), Form::Zeros, &EXACT[..1]);
     }
 
     #[test]
     fn filters_of_one_channel_give_what_floats_give() {
         for ranges in [&EXACT[..1], &EXACT] {
-            check([1, 8, 7, 9], &[8, 1, 1, 3, 3], &padded(1, 1, 1), true, ranges);
-            check([2, 6, 14, 11], &[6, 1, 1, 5, 5], &padded(2, 2, 1), false, ranges);
-            check([1, 3, 20, 20], &[3, 1, 1, 3, 3], &padded(2, 1, 2), false, ranges);
-            check([1, 40, 50, 50], &[40, 1, 1, 3, 3], &padded(0, 1, 1), false, ranges);
+            check([1, 8, 7, 9], &[8, 1, 1, 3, 3], &padded(1, 1, 1), Form::Zeros, ranges);
+            check([2, 6, 14, 11], &[6, 1, 1, 5, 5], &padded(2, 2, 1), Form::Scales, ranges);
+            check([1, 3, 20, 20], &[3, 1, 1, 3, 3], &padded(2, 1, 2), Form::Scales, ranges);
+            check([1, 40, 50, 50], &[40, 1, 1, 3, 3], &padded(1, 1, 1), Form::Ranges, ranges);
+            check([1, 40, 50, 50], &[40, 1, 1, 3, 3], &padded(0, 1, 1), Form::Scales, ranges);
         }
     }
 
@@ -279,19 +313,23 @@ mod tests {
     }
 
     #[test]
-    fn padding_that_is_no_level_and_ranges_by_channel_are_declined() {
-        let codes = Tensor::from_vec(&[4, 4, 3, 3], vec![1i8; 144]).unwrap();
+    fn ranges_by_channel_are_declined_and_levels_that_lack_0_for_depthwise_filters() {
+        let [dense, depthwise] = [&[4, 4, 3, 3][..], &[4, 1, 1, 3, 3]];
         let [scales, low, high] = [0.5f32, 0.3, 7.1].map(Tensor::scalar);
-        let filters = QuantizedFilters { codes: &codes, zeros: None, scales: &scales };
-        let input = Quantizer::new([&low, &high, &low, &high], 256, 4).unwrap();
-        let after = AfterSums::new(Arc::new(input.clone()));
-        let new = |input: &Quantizer, window| {
-            QuantizedConvolution::new(filters, input, [9, 9], &window, &after).is_some()
-        };
-        assert!(new(&input, padded(0, 1, 1)));
-        assert!(!new(&input, padded(1, 1, 1)));
         let highs = Tensor::from_vec(&[4, 1, 1], vec![1f32, 2.0, 3.0, 4.0]).unwrap();
-        let by_channel = Quantizer::new([&low, &highs, &low, &highs], 256, 4).unwrap();
-        assert!(!new(&by_channel, padded(0, 1, 1)));
+        let new = |dims: &[usize], highs: &Tensor, pad| {
+            let codes = Tensor::from_vec(dims, vec![1i8; dims.iter().product()]).unwrap();
+            let filters = QuantizedFilters {
+                codes: &codes,
+                unpacking: Unpacking::Scale { zeros: None, scales: &scales },
+            };
+            let input = Quantizer::new([&low, highs, &low, highs], 256, 4).unwrap();
+            let after = AfterSums::new(Arc::new(input.clone()));
+            QuantizedConvolution::new(filters, &input, [9, 9], &padded(pad, 1, 1), &after).is_some()
+        };
+        assert!(new(dense, &high, 0) && new(dense, &high, 1));
+        assert!(!new(dense, &highs, 0));
+        assert!(new(depthwise, &highs, 0));
+        assert!(!new(depthwise, &highs, 1));
     }
 }

@@ -1,20 +1,12 @@
 //! From the sums of products of bytes to the levels of results.
 
 use super::after_sums::{AfterSum, AfterSums, BentLine};
-use super::planes::Grid;
+use super::borders::Borders;
 use super::quantized_filters::{IntegerFilters, by_tap};
 use crate::kernels::fake_quantize::{Rule, nearest};
 use crate::kernels::gemm::{MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, part_of_terms, write_row};
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::Quad;
-
-/// What is around images whose channels have one range in which no level is 0 exactly.
-pub(super) struct Padding {
-    /// How far from 0 the value of the level is that stands for it.
-    pub error: f32,
-    /// Says where zeros are meant.
-    pub grid: Grid,
-}
 
 /// From the sums of dense filters to levels.
 pub(super) struct Rescaling {
@@ -27,10 +19,12 @@ pub(super) struct Rescaling {
     taps: usize,
     after: Vec<AfterSum>,
     input: Rule<f32>,
-    /// If it is other than zeros.
-    padding: Option<Padding>,
-    /// Whether any scaling has another line than the identity.
-    is_bent: bool,
+    /// If what is around images has another value than 0.
+    borders: Option<Borders>,
+    /// By filter and class of borders, the offset in place of that of its scaling.
+    border_offsets: Vec<f32>,
+    /// Whether lines are the identity, and there are no borders.
+    is_plain: bool,
 }
 
 /// From the sums of a filter to their levels: a line of `sum * factor + offset`, within bounds and rounded.
@@ -61,31 +55,45 @@ impl Rescaling {
         filters: IntegerFilters,
         [depth, taps]: [usize; 2],
         input: Rule<f32>,
-        padding: Option<Padding>,
+        borders: Option<Borders>,
         after: &AfterSums,
     ) -> Option<Self> {
-        let (outputs, length) = (filters.scales.len(), depth * taps);
+        let (outputs, length) = (filters.rules.len(), depth * taps);
         let after = after.channels()?;
-        let is_bent = after.iter().any(|after| after.line != BentLine::IDENTITY);
+        let is_plain = borders.is_none() && after.iter().all(|after| after.line == BentLine::IDENTITY);
         let mut scalings = Vec::with_capacity(outputs.next_multiple_of(CHANNELS));
+        let mut border_offsets = Vec::new();
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
         for (row, (filter, AfterSum { bias, line, rule })) in
             filters.codes.chunks_exact(length).zip(&after).enumerate()
         {
-            let scale = filters.scales[row];
+            let scale = filters.rules[row].scale;
             let sum: i64 = filter.iter().map(|&code| i64::from(code)).sum();
             let squares: i64 = filter.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
             let level = |x: f64| x * f64::from(rule.scale) + f64::from(rule.shift);
             let to_level = f64::from(line.scale) * f64::from(rule.scale);
             let result = f64::from(input.output_low) * f64::from(scale) * sum as f64 + f64::from(*bias);
             let factor = (f64::from(input.step) * f64::from(scale) * to_level) as f32;
-            let (offset, shift) = match is_bent {
-                true => ((result * to_level) as f32, level(line.shift.into()) as f32),
-                false => (level(result) as f32, 0.0),
-            };
+            let offset_of = |result: f64| if is_plain { level(result) } else { result * to_level } as f32;
+            let offset = offset_of(result);
+            let shift = if is_plain { 0.0 } else { level(line.shift.into()) as f32 };
+            let mut largest_offset = offset.abs();
+            if let Some(borders) = &borders {
+                for outside in &borders.taps {
+                    let codes =
+                        filter.chunks_exact(taps).flat_map(|channel| outside.iter().map(|&tap| channel[tap]));
+                    let sum: i64 = codes.map(i64::from).sum();
+                    let offset = offset_of(result - f64::from(borders.value) * f64::from(scale) * sum as f64);
+                    largest_offset = largest_offset.max(offset.abs());
+                    border_offsets.push(offset);
+                }
+            }
             // A negative scale exchanges what is negative and what is not.
             let slopes = if line.scale < 0.0 { [1.0, line.slope] } else { [line.slope, 1.0] };
-            if ![factor, offset, shift, line.slope, line.scale].iter().all(|number| number.is_finite()) {
+            if ![factor, largest_offset, shift, line.slope, line.scale]
+                .iter()
+                .all(|number| number.is_finite())
+            {
                 return None;
             }
             // Results beyond the range are not near the middle between levels.
@@ -94,12 +102,10 @@ impl Rescaling {
             let largest_sum = line.steepness() * partial + range;
             let rounded = DOUBT * f32::EPSILON / 2.0 * (length as f32).sqrt() * largest_sum * rule.scale;
             // What is 0 only nearly.
-            let all: i64 = filter.iter().map(|&code| i64::from(code).abs()).sum();
-            let of_padding = padding.as_ref().map_or(0.0, |padding| padding.error * all as f32);
-            let of_zero = filters.remainders[row].abs() * largest * length as f32;
-            let left_out = (of_padding + of_zero) * scale.abs() * line.steepness() * rule.scale;
-            let parts = line.slope.abs().max(1.0) * offset.abs() + shift.abs() + rule.shift.abs();
-            let roundings = if is_bent { 2.0 } else { 1.0 };
+            let of_zero = filters.rules[row].remainder() * largest * length as f32;
+            let left_out = of_zero * scale.abs() * line.steepness() * rule.scale;
+            let parts = line.slope.abs().max(1.0) * largest_offset + shift.abs() + rule.shift.abs();
+            let roundings = if is_plain { 1.0 } else { 2.0 };
             let level_doubt = roundings * (LEVEL_DOUBT + PART_DOUBT * parts);
             let reliable = (0.5 - level_doubt - rounded - left_out).max(0.0);
             let [low, high] = [rule.low, rule.high].map(|bound| level(bound.into()) as f32);
@@ -107,7 +113,22 @@ impl Rescaling {
         }
         scalings.resize(outputs.next_multiple_of(CHANNELS), Scaling::default());
         let by_tap = by_tap(&filters.codes, length, taps);
-        Some(Self { scalings, filters, by_tap, depth, taps, after, input, padding, is_bent })
+        Some(Self { scalings, filters, by_tap, depth, taps, after, input, borders, border_offsets, is_plain })
+    }
+
+    /// What is added to the sums of a filter in some windows, from `first` on.
+    #[inline(always)]
+    fn offsets(&self, row: usize, first: usize) -> [f32; MOST_COLUMNS] {
+        let mut offsets = [self.scalings[row].offset; MOST_COLUMNS];
+        if let Some(borders) = &self.borders {
+            let count = borders.taps.len();
+            // The last rows of a tile may be those of no filter.
+            let of_row = self.border_offsets.get(row * count..(row + 1) * count).unwrap_or_default();
+            for (window, class) in borders.among(first..first + MOST_COLUMNS) {
+                offsets[window - first] = of_row.get(class).copied().unwrap_or_default();
+            }
+        }
+        offsets
     }
 
     /// The level of a result, computed of floats.
@@ -120,7 +141,7 @@ impl Rescaling {
         let (mut total, mut sum) = (0f32, 0f32);
         for (tap, filter) in filter.chunks_exact(groups).enumerate() {
             // Zeros change no sum.
-            if self.padding.as_ref().is_some_and(|padding| padding.grid.is_padding(column, tap)) {
+            if self.borders.as_ref().is_some_and(|borders| borders.is_outside(column, tap)) {
                 continue;
             }
             for (group, codes) in filter.iter().enumerate() {
@@ -155,9 +176,9 @@ impl PlaceTile<Quad> for ToLevels<'_> {
             let row = at.row + i * CHANNELS;
             let (mut quads, mut doubts) = ([0; MOST_COLUMNS], [[0; MOST_COLUMNS]; CHANNELS]);
             for (k, (sums, doubts)) in four.iter().zip(&mut doubts).enumerate() {
-                match self.rescaling.is_bent {
-                    true => self.levels::<true>(row + k, sums, &mut quads, doubts),
-                    false => self.levels::<false>(row + k, sums, &mut quads, doubts),
+                match self.rescaling.is_plain {
+                    true => self.levels::<true>(row + k, at.column, sums, &mut quads, doubts),
+                    false => self.levels::<false>(row + k, at.column, sums, &mut quads, doubts),
                 }
             }
             let any =
@@ -177,22 +198,26 @@ impl ToLevels<'_> {
     /// Adds the levels of a row of the product to those of the other three. The highest bits of `doubts` are set where they
     /// are in doubt.
     #[inline(always)]
-    fn levels<const IS_BENT: bool>(
+    fn levels<const IS_PLAIN: bool>(
         &self,
         row: usize,
+        column: usize,
         sums: &[Quad; MOST_COLUMNS],
         quads: &mut [u32; MOST_COLUMNS],
         doubts: &mut [u32; MOST_COLUMNS],
     ) {
         let shift = 8 * (row % CHANNELS);
-        let Scaling { factor, offset, slopes: [below, above], shift: height, low, high, reliable } =
+        let Scaling { factor, slopes: [below, above], shift: height, low, high, reliable, .. } =
             self.rescaling.scalings[row];
+        let offsets = match IS_PLAIN {
+            true => [self.rescaling.scalings[row].offset; MOST_COLUMNS],
+            false => self.rescaling.offsets(row, column),
+        };
         for i in 0..MOST_COLUMNS {
-            let result = (sums[i].sum() as f32).mul_add(factor, offset);
-            let result = if IS_BENT {
-                result.mul_add(if result < 0.0 { below } else { above }, height)
-            } else {
-                result
+            let result = (sums[i].sum() as f32).mul_add(factor, offsets[i]);
+            let result = match IS_PLAIN {
+                true => result,
+                false => result.mul_add(if result < 0.0 { below } else { above }, height),
             };
             let (level, distance) = nearest(result, low, high);
             quads[i] |= level << shift;

@@ -1,0 +1,95 @@
+//! Quantized weights: bytes that layers unpack.
+
+use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{Graph, NodeId, Op, Value};
+use snick_tensor::Tensor;
+use snick_tensor::kernels::{BinaryOp, QuantizedFilters, Unpacking};
+
+use super::constant_values::ConstantValues;
+use crate::half_precision::HalfPrecision;
+
+/// Quantized weights of a convolution.
+pub(super) struct QuantizedWeights {
+    pub codes: Tensor,
+    form: Form,
+    /// The layers that unpack them.
+    pub layers: Vec<NodeId>,
+}
+
+/// An [`Unpacking`] with its tensors.
+enum Form {
+    Scale { zeros: Option<Tensor>, scales: Tensor },
+    Quantize { ranges: [Tensor; 4], levels: usize },
+}
+
+impl QuantizedWeights {
+    /// Those that give a value: `Convert`, perhaps a `Subtract`, and a `Multiply`, or `Convert` and a `FakeQuantize`, perhaps
+    /// with a `Reshape` and a `Convert` behind it.
+    pub(super) fn of(
+        value: Value,
+        graph: &Graph,
+        constants: &ConstantValues,
+        half_precision: &HalfPrecision,
+    ) -> Option<Self> {
+        let op = |node: NodeId| graph.node(node).op();
+        let input = |node: NodeId| Some(graph.node(node).input(0)?.node);
+        let dims = graph.fact(value)?.shape.as_static()?;
+        let (mut layers, mut at) = (Vec::new(), value.node);
+        while matches!(op(at), Op::Convert(_) | Op::Reshape(_)) && layers.len() < 2 {
+            layers.push(at);
+            at = input(at)?;
+        }
+        layers.push(at);
+        let form = match op(at) {
+            Op::FakeQuantize(op) if op.broadcast == AutoBroadcast::Numpy => {
+                let levels = usize::try_from(op.levels).ok()?;
+                Form::Quantize { ranges: constants.ranges(at, &mut layers)?, levels }
+            }
+            Op::Arithmetic(scaling) if scaling.function == BinaryOp::Mul => {
+                let scales = constants.floats(at, 1, &mut layers)?;
+                let mut zeros = None;
+                let before = input(at)?;
+                if matches!(op(before), Op::Arithmetic(op) if op.function == BinaryOp::Sub) {
+                    at = before;
+                    layers.push(at);
+                    zeros = Some(constants.floats(at, 1, &mut layers)?);
+                }
+                Form::Scale { zeros, scales }
+            }
+            _ => return None,
+        };
+        at = input(at)?;
+        let is_float =
+            matches!(op(at), Op::Convert(op) if half_precision.computes_in_f32(op.destination_type));
+        let source = input(at)?;
+        let Op::Const(Constant::Here(codes)) = op(source) else { return None };
+        // By filter, not on another axis of the same size.
+        let is_by_filter = |tensor: &Tensor| tensor.len() == 1 || tensor.rank() == codes.rank();
+        if !is_float || !form.tensors().all(is_by_filter) {
+            return None;
+        }
+        layers.extend([at, source]);
+        Some(QuantizedWeights { codes: codes.reshape(&dims).ok()?, form, layers })
+    }
+
+    /// The filters of these weights.
+    pub(super) fn filters(&self) -> QuantizedFilters<'_> {
+        let unpacking = match &self.form {
+            Form::Scale { zeros, scales } => Unpacking::Scale { zeros: zeros.as_ref(), scales },
+            Form::Quantize { ranges, levels } => {
+                Unpacking::Quantize { ranges: ranges.each_ref(), levels: *levels }
+            }
+        };
+        QuantizedFilters { codes: &self.codes, unpacking }
+    }
+}
+
+impl Form {
+    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        match self {
+            Self::Scale { zeros, scales } => zeros.iter().chain(std::slice::from_ref(scales)),
+            Self::Quantize { ranges, .. } => None.iter().chain(ranges.as_slice()),
+        }
+    }
+}

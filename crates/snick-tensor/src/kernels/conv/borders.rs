@@ -1,0 +1,69 @@
+//! Windows that reach beside an image of levels. Where no level has the value 0, another stands for it, and what it adds to
+//! sums is taken off.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::planes::Grid;
+use crate::kernels::window::WindowAxis;
+
+/// The windows that reach beside an image.
+pub(super) struct Borders {
+    grid: Grid,
+    /// What stands for 0.
+    pub value: f32,
+    /// How many of them come before each window, and before the end.
+    before: Vec<usize>,
+    /// The class of each: those of one reach beside the image with the same elements of the filter.
+    classes: Vec<usize>,
+    /// By class, these elements.
+    pub taps: Vec<Vec<usize>>,
+}
+
+impl Borders {
+    pub fn new(grid: Grid, value: f32) -> Self {
+        let [d, h, w] = &grid.axes;
+        let [planes, rows, columns] = grid.out;
+        let columns: Vec<_> = (0..columns).map(|i| outside(w, i)).collect();
+        let (mut before, mut classes, mut taps) = (vec![0], Vec::new(), Vec::new());
+        let mut known = HashMap::new();
+        for line in 0..planes * rows {
+            let [plane, row] = [outside(d, line / rows), outside(h, line % rows)];
+            for column in &columns {
+                let reach = [plane, row, *column];
+                if reach != [[0; 2]; 3] {
+                    let window = before.len() - 1;
+                    classes.push(*known.entry(reach).or_insert_with(|| {
+                        taps.push((0..grid.taps()).filter(|&tap| grid.is_padding(window, tap)).collect());
+                        taps.len() - 1
+                    }));
+                }
+                before.push(classes.len());
+            }
+        }
+        Borders { grid, value, before, classes, taps }
+    }
+
+    /// Those among some windows, which may end beyond the last one, with their classes.
+    #[inline(always)]
+    pub fn among(&self, windows: Range<usize>) -> impl Iterator<Item = (usize, usize)> + Clone {
+        let windows = windows.start..windows.end.min(self.before.len() - 1);
+        let is_any = self.before[windows.start] < self.before[windows.end];
+        let windows = if is_any { windows } else { 0..0 };
+        windows.filter(|&i| self.before[i] < self.before[i + 1]).map(|i| (i, self.classes[self.before[i]]))
+    }
+
+    /// Whether an element of a filter lies beside the image in a window.
+    #[inline(always)]
+    pub fn is_outside(&self, window: usize, tap: usize) -> bool {
+        self.grid.is_padding(window, tap)
+    }
+}
+
+/// How many elements of a filter lie before the image, and behind it, in a window.
+fn outside(axis: &WindowAxis, window: usize) -> [usize; 2] {
+    let is_before = |&tap: &usize| axis.input(window, tap) < 0;
+    let is_outside = |&tap: &usize| axis.inside(window, tap).is_none();
+    let before = (0..axis.kernel).take_while(is_before).count();
+    [before, (before..axis.kernel).rev().take_while(is_outside).count()]
+}
