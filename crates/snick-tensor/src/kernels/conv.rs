@@ -4,12 +4,15 @@ mod after_sums;
 mod borders;
 mod depthwise;
 mod depthwise_blocks;
+mod float_sums;
 mod images;
 mod planes;
 mod quantized;
+mod quantized_dense;
 mod quantized_depthwise;
 mod quantized_filters;
 mod regions;
+mod scaling;
 mod to_levels;
 mod winograd;
 

@@ -170,7 +170,13 @@ pub(crate) trait PlaceTile<T>: Sync {
 
     /// Writes `rows`, from row `row` and column `column` of the product on, of which `width` columns count. `out` begins
     /// with the row of the output that has the first; its rows are `row_len` long.
-    fn place(&self, out: &mut [Self::Out], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]);
+    fn place<I: Instructions>(
+        &self,
+        out: &mut [Self::Out],
+        row_len: usize,
+        at: TileAt,
+        rows: &[[T; MOST_COLUMNS]],
+    );
 
     /// Called when the results of `rows` rows in all columns of a place are written.
     #[inline(always)]
@@ -222,7 +228,7 @@ impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
     const ROWS: usize = 1;
 
     #[inline(always)]
-    fn place(&self, out: &mut [T], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
+    fn place<I: Instructions>(&self, out: &mut [T], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
         for (out, row) in out.chunks_mut(row_len).zip(rows) {
             write_row(out, at.column, &row[..at.width]);
         }

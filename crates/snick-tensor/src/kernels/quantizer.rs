@@ -68,10 +68,11 @@ impl Quantizer {
         self.rules.iter().all(|rule| parts(rule) == parts(&first)).then_some(first)
     }
 
-    /// The level nearest to 0 in each channel.
-    pub(super) fn nearest_to_zero(&self) -> Vec<u8> {
+    /// The levels nearest to 0, of four channels each.
+    pub(super) fn nearest_to_zero(&self) -> Vec<Quad> {
         let zero = |rule: &Rule<f32>| (-rule.output_low / rule.step).round().clamp(0.0, 255.0) as u8;
-        self.rules.iter().map(zero).collect()
+        let groups = self.rules.as_chunks::<CHANNELS>().0.iter();
+        groups.map(|four| Quad(u32::from_le_bytes(four.each_ref().map(zero)))).collect()
     }
 
     /// The levels of an image `[N, C, height, width]` of `f32`.

@@ -75,11 +75,26 @@ pub(crate) trait Instructions {
     /// The elements of a line that the lanes have; zeros if the line is shorter than that they were made for.
     fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [Self::F32; N];
 
+    /// Whether the sign bits of all lanes are set.
+    fn are_negative(values: Self::F32) -> bool;
+
     /// Writes the first lanes to `to`, as many as it holds.
     fn store_first(values: Self::F32, to: &mut [f32]);
 
     /// The first of each pair, of those in `low` and of those in `high`.
     fn first_of_pairs(low: Self::F32, high: Self::F32) -> Self::F32;
+
+    /// In every four lanes, byte `b` of lane `l` as byte `l` of lane `b`.
+    #[inline(always)]
+    fn turned(quads: Self::Quads) -> Self::Quads {
+        let mut lanes = [Quad::default(); 16];
+        quads.store(&mut lanes);
+        for four in lanes.as_chunks_mut::<4>().0 {
+            let bytes = four.map(|quad| quad.0.to_le_bytes());
+            *four = std::array::from_fn(|b| Quad(u32::from_le_bytes(bytes.map(|lane| lane[b]))));
+        }
+        Self::Quads::load(&lanes)
+    }
 
     /// The first of each pair.
     #[inline(always)]
@@ -109,6 +124,12 @@ impl<M, const N: usize> Lanes<M, N> {
         let masks = first.map(|first| I::mask((0..u16::BITS).map(|lane| bit(first, lane)).sum()));
         Lanes { first, masks, len }
     }
+}
+
+/// Whether the sign bits of whole vectors of numbers are all set.
+#[inline(always)]
+pub(crate) fn are_negative<I: Instructions>(values: &[f32]) -> bool {
+    values.chunks_exact(I::F32::LANES).all(|values| I::are_negative(I::F32::load(values)))
 }
 
 /// A cache line.
@@ -287,6 +308,11 @@ impl Instructions for Base {
             let has = |lane: usize| lanes.masks[i] >> lane & 1 == 1;
             Plain(std::array::from_fn(|lane| if has(lane) { element(lane) } else { 0.0 }))
         })
+    }
+
+    #[inline(always)]
+    fn are_negative(values: Self::F32) -> bool {
+        values.0.iter().all(|value| value.is_sign_negative())
     }
 
     #[inline(always)]

@@ -17,7 +17,7 @@ pub(super) struct Borders {
     /// The class of each: those of one reach beside the image with the same elements of the filter.
     classes: Vec<usize>,
     /// By class, these elements.
-    pub taps: Vec<Vec<usize>>,
+    taps: Vec<Vec<usize>>,
 }
 
 impl Borders {
@@ -42,6 +42,20 @@ impl Borders {
             }
         }
         Borders { grid, value, before, classes, taps }
+    }
+
+    /// The number of classes.
+    pub fn classes(&self) -> usize {
+        self.taps.len()
+    }
+
+    /// By class, the sum of the elements of a filter beside the image, of all channels.
+    pub fn sums_outside(&self, filter: &[i8]) -> impl Iterator<Item = i64> {
+        let channels = filter.chunks_exact(self.grid.taps());
+        self.taps.iter().map(move |outside| {
+            let codes = channels.clone().flat_map(|channel| outside.iter().map(|&tap| channel[tap]));
+            codes.map(i64::from).sum()
+        })
     }
 
     /// Those among some windows, which may end beyond the last one, with their classes.

@@ -29,13 +29,6 @@ impl<'a, T: Pod> Channels<'a, T> {
         Channels { data: &images.data, first: layout.start, count, step, steps }
     }
 
-    /// All channels of a contiguous image `[count, height, width]`, extended to three spatial axes.
-    pub fn contiguous(data: &'a [T], [count, height, width]: [usize; 3], places: [Option<usize>; 3]) -> Self {
-        let strides = [width as isize, 1];
-        let steps = places.map(|axis| axis.and_then(|axis| strides.get(axis).copied()).unwrap_or(0));
-        Channels { data, first: 0, count, step: (height * width) as isize, steps }
-    }
-
     /// The same channels, `offset` elements further.
     #[inline]
     pub fn moved(self, offset: isize) -> Self {

@@ -48,6 +48,11 @@ impl Grid {
         self.out.iter().product()
     }
 
+    /// Whether windows may reach beyond the image.
+    pub fn is_padded(&self) -> bool {
+        self.axes.iter().any(|axis| axis.before > 0 || axis.after > 0)
+    }
+
     /// The elements of one window, channel by channel, in the order of the elements of a filter.
     pub fn under<T: Gemm>(&self, window: usize, image: Channels<T>, patch: &mut [T]) {
         let [d, h, w] = &self.axes;
@@ -213,11 +218,6 @@ impl Cuts {
             }
         }
         starts
-    }
-
-    /// Elements of one plane.
-    pub fn plane_len(&self) -> usize {
-        self.cuts.iter().map(|cut| cut.len).product()
     }
 
     /// Where the windows lie, from what an element of a filter reads for the first one on.

@@ -1,31 +1,33 @@
-//! One integer filter a channel over levels. Four channels at a time become floats, and filters slide over them with the
-//! same operations as over those of any image.
+//! One integer filter a channel over levels. Filters slide over four channels and sixteen columns at a time: four elements
+//! of a filter that are side by side are multiplied and summed by one instruction.
 
 use std::ops::Range;
 
-use super::after_sums::{AfterSum, BentLine};
-use super::images::Channels;
-use super::planes::Cuts;
+use super::after_sums::{AfterSum, AfterSums};
+use super::planes::Grid;
+use super::quantized_filters::IntegerFilters;
+use super::scaling::{FilterOfLevels, Scaling};
 use crate::TensorError;
-use crate::buffer::filled;
-use crate::kernels::fake_quantize::Rule;
-use crate::kernels::quantizer::CHANNELS;
+use crate::buffer::Buffer;
+use crate::kernels::fake_quantize::{Rule, nearest};
+use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Quad, Vector, Vectorised, widest};
+use crate::kernels::vectors::{
+    Instructions, Quad, Vector, Vectorised, are_negative, has_byte_products, with_byte_products,
+};
+use crate::kernels::window::WindowAxis;
 
-/// Lanes of the longest vector.
+/// Lanes of a vector: four channels of four windows.
 const LANES: usize = 16;
 
-/// The number of vectors of sums per step.
-const SUMS: usize = 8;
+/// Windows that are computed together.
+const WINDOWS: usize = 16;
 
-/// Positions that may be read and written beyond the last one.
-const SLACK: usize = SUMS * LANES / CHANNELS;
+/// Elements that may be read from the first one of a step on: with a stride of 2, two vectors and two more.
+const BEYOND: usize = 2 * LANES + 2;
 
-/// Positions that are worked on together, and how many times as many as what they read beyond themselves: their floats stay
-/// in the innermost cache.
-const STRIP: usize = 512;
-const TIMES: usize = 4;
+/// The limit of the size of the padded image, as a multiple of image and result.
+const MOST_ZEROS: usize = 8;
 
 /// Fewer multiplications are not distributed to threads.
 const SHARED: usize = 1 << 18;
@@ -33,189 +35,209 @@ const SHARED: usize = 1 << 18;
 /// Groups of four channels per task of a thread.
 const AT_ONCE: usize = 4;
 
-/// The numbers of four channels, repeated to a vector.
-type Lanes = [f32; LANES];
+/// A number for each lane.
+type Lanes<T> = [T; LANES];
 
 /// Filters of all channels.
-pub(super) struct Depthwise {
-    /// By four channels and tap.
-    filters: Vec<Lanes>,
-    taps: usize,
+pub(super) struct QuantizedDepthwise {
+    axes: [WindowAxis; 2],
+    /// The number of windows on both axes.
+    out: [usize; 2],
+    /// Columns of the padded image.
+    line: usize,
+    /// By four channels and step, the four integers of each channel.
+    filters: Vec<Lanes<Quad>>,
+    /// Where each step begins in the padded image, for the first window.
+    steps: Vec<usize>,
     /// By four channels.
-    groups: Vec<Group>,
+    scalings: Vec<Scalings>,
+    /// Whether nothing but bounds follows the biases.
+    is_plain: bool,
+    /// The level of 0 in the channels of each group.
+    padding: Vec<Quad>,
+    /// For results in doubt: the filters, and where each of their elements lies in the padded image.
+    integers: IntegerFilters,
+    taps: Vec<usize>,
+    rules: Vec<Rule<f32>>,
+    after: Vec<AfterSum>,
 }
 
-/// What four channels have in common.
-struct Group {
-    biases: Lanes,
-    /// Slopes, scales and shifts of lines, if any is another than the identity.
-    lines: Option<[Lanes; 3]>,
-    /// Of the levels of the input, and of the results.
-    input: Rules,
-    results: Rules,
+/// The rescaling of four channels, by lane.
+struct Scalings {
+    factors: Lanes<f32>,
+    offsets: Lanes<f32>,
+    below: Lanes<f32>,
+    above: Lanes<f32>,
+    shifts: Lanes<f32>,
+    lows: Lanes<f32>,
+    highs: Lanes<f32>,
+    doubts: Lanes<f32>,
 }
 
-/// The parts of rules, by lane.
-#[derive(Copy, Clone)]
-struct Rules {
-    lows: Lanes,
-    highs: Lanes,
-    scales: Lanes,
-    shifts: Lanes,
-    steps: Lanes,
-    output_lows: Lanes,
-}
-
-fn repeated(of: impl Fn(usize) -> f32) -> Lanes {
-    std::array::from_fn(|lane| of(lane % CHANNELS))
-}
-
-impl Rules {
-    /// Of four rules.
-    fn new(rule: impl Fn(usize) -> Rule<f32>) -> Self {
-        Self {
-            lows: repeated(|k| rule(k).low),
-            highs: repeated(|k| rule(k).high),
-            scales: repeated(|k| rule(k).scale),
-            shifts: repeated(|k| rule(k).shift),
-            steps: repeated(|k| rule(k).step),
-            output_lows: repeated(|k| rule(k).output_low),
-        }
-    }
-
-    #[inline(always)]
-    fn rule(&self, lane: usize) -> Rule<f32> {
-        Rule {
-            low: self.lows[lane],
-            high: self.highs[lane],
-            scale: self.scales[lane],
-            shift: self.shifts[lane],
-            step: self.steps[lane],
-            output_low: self.output_lows[lane],
+impl Scalings {
+    fn new(of: &[Scaling]) -> Self {
+        let each = |part: fn(&Scaling) -> f32| std::array::from_fn(|lane| part(&of[lane % CHANNELS]));
+        Scalings {
+            factors: each(|of| of.factor),
+            offsets: each(|of| of.offset),
+            below: each(|of| of.slopes[0]),
+            above: each(|of| of.slopes[1]),
+            shifts: each(|of| of.shift),
+            lows: each(|of| of.low),
+            highs: each(|of| of.high),
+            doubts: each(|of| of.doubt),
         }
     }
 }
 
-impl Depthwise {
-    /// Of filters `[channels, taps]`; rules of the input, and what follows the sums, of a multiple of four channels.
-    pub fn new(weights: &[f32], taps: usize, input: &[Rule<f32>], after: &[AfterSum]) -> Self {
-        let weight = |channel: usize, tap: usize| weights.get(channel * taps + tap).copied().unwrap_or(0.0);
-        let count = after.len() / CHANNELS;
-        let each = (0..count).flat_map(|group| (0..taps).map(move |tap| (group, tap)));
-        let filters = each.map(|(group, tap)| repeated(|k| weight(group * CHANNELS + k, tap))).collect();
-        let groups = input.chunks_exact(CHANNELS).zip(after.chunks_exact(CHANNELS)).map(|(input, after)| {
-            let is_bent = after.iter().any(|after| after.line != BentLine::IDENTITY);
-            let part = |part: fn(BentLine) -> f32| repeated(|k| part(after[k].line));
-            Group {
-                biases: repeated(|k| after[k].bias),
-                lines: is_bent
-                    .then(|| [part(|line| line.slope), part(|line| line.scale), part(|line| line.shift)]),
-                input: Rules::new(|k| input[k]),
-                results: Rules::new(|k| after[k].rule),
-            }
-        });
-        Self { filters, taps, groups: groups.collect() }
-    }
-
-    /// The levels of all windows; `out` gives the windows of four channels at a time.
-    pub fn slide<'o>(
-        &self,
-        cuts: &Cuts,
-        image: Channels<Quad>,
-        padding: impl Fn(usize) -> Quad + Sync,
-        out: impl Iterator<Item = &'o mut [Quad]>,
-    ) -> Result<(), TensorError> {
-        let strips = Strips::new(cuts);
-        let one = |group: usize, out: &mut [Quad], memory: &mut Memory| {
-            cuts.cut(&image.part(group..group + 1), padding(group), &mut memory.quads[..cuts.len]);
-            widest(Slide {
-                filter: &self.filters[group * self.taps..][..self.taps],
-                group: &self.groups[group],
-                strips: &strips,
-                memory,
-                positions: cuts.positions,
-            });
-            cuts.place(out, &memory.results);
+impl QuantizedDepthwise {
+    /// `None` for strides above 2, more axes than two, an image that is mostly padding, padding that is no level, and machines
+    /// without instructions that sum products of bytes.
+    pub fn new(
+        integers: IntegerFilters,
+        grid: &Grid,
+        input: &Quantizer,
+        padding: Vec<Quad>,
+        after: &AfterSums,
+    ) -> Option<Self> {
+        let [depth, rows, columns] = grid.axes;
+        let [_, out @ ..] = grid.out;
+        let is_flat = depth.size == 1 && depth.kernel == 1 && depth.before == 0;
+        let levels = padding.iter().flat_map(|quad| quad.0.to_le_bytes());
+        let has_zeros = input.rules().iter().zip(levels).all(|(rule, level)| rule.value(level.into()) == 0.0);
+        let is_padded_by_levels = has_zeros || !grid.is_padded();
+        if !(is_flat && is_padded_by_levels && columns.stride <= 2 && has_byte_products()) {
+            return None;
+        }
+        let reach = |axis: &WindowAxis, out: usize| {
+            (out - 1).checked_mul(axis.stride)?.checked_add((axis.kernel - 1).checked_mul(axis.dilation)? + 1)
         };
-        let some = |(first, out): (usize, &mut [&mut [Quad]])| {
-            let mut memory = Memory::new(cuts, &strips)?;
-            for (group, out) in (first * AT_ONCE..).zip(out) {
-                one(group, out, &mut memory);
+        let line = reach(&columns, out[1])?;
+        let len = reach(&rows, out[0])?.checked_mul(line)?;
+        if len > MOST_ZEROS * (grid.area() + grid.windows()) {
+            return None;
+        }
+        let taps: Vec<usize> = (0..rows.kernel)
+            .flat_map(|row| (0..columns.kernel).map(move |column| [row, column]))
+            .map(|[row, column]| row * rows.dilation * line + column * columns.dilation)
+            .collect();
+        // With gaps between them, a step has one element.
+        let at_once = if columns.dilation == 1 { CHANNELS } else { 1 };
+        let in_row = |first: usize| first..columns.kernel.min(first + at_once);
+        let steps: Vec<Range<usize>> = (0..rows.kernel)
+            .flat_map(|row| (0..columns.kernel).step_by(at_once).map(move |first| (row, in_row(first))))
+            .map(|(row, range)| row * columns.kernel + range.start..row * columns.kernel + range.end)
+            .collect();
+        let (count, codes) = (integers.rules.len(), &integers.codes);
+        let step_of = |channel: usize, step: &Range<usize>| {
+            let first = channel * taps.len();
+            let codes = codes.get(first + step.start..first + step.end).unwrap_or_default();
+            let byte = |i: usize| codes.get(i).copied().unwrap_or(0).cast_unsigned();
+            Quad(u32::from_le_bytes(std::array::from_fn(byte)))
+        };
+        let filters = (0..count).step_by(CHANNELS).flat_map(|first| {
+            steps.iter().map(move |step| std::array::from_fn(|lane| step_of(first + lane % CHANNELS, step)))
+        });
+        let filters = filters.collect();
+        let steps = steps.into_iter().map(|step| taps[step.start]).collect();
+        let (after, rules) = (after.channels()?, input.rules().to_vec());
+        let of_levels =
+            |(i, codes)| FilterOfLevels { codes, rule: integers.rules[i], input: rules[i], after: after[i] };
+        let each = || integers.codes.chunks_exact(taps.len()).enumerate().map(of_levels);
+        let is_plain = each().all(|filter| filter.is_plain());
+        let scaling = |filter: FilterOfLevels| filter.scaling(is_plain, None, &mut Vec::new());
+        let mut scalings: Vec<Scaling> = each().map(scaling).collect::<Option<_>>()?;
+        scalings.resize(count.next_multiple_of(CHANNELS), Scaling::default());
+        let scalings = scalings.chunks_exact(CHANNELS).map(Scalings::new).collect();
+        Some(Self {
+            axes: [rows, columns],
+            out,
+            line,
+            filters,
+            steps,
+            scalings,
+            is_plain,
+            padding,
+            integers,
+            taps,
+            rules,
+            after,
+        })
+    }
+
+    /// The levels of all windows of an image of levels, four channels at a time.
+    pub fn run(&self, image: &[Quad], out: &mut [Quad]) -> Result<(), TensorError> {
+        let [area, windows] = [self.axes.map(|axis| axis.size), self.out].map(|sizes| sizes.iter().product());
+        let groups = self.scalings.len();
+        let size = out.len().saturating_mul(CHANNELS * self.taps.len());
+        let at_once = if sharing::is_shared() && size >= SHARED { AT_ONCE } else { groups };
+        let some = |(i, out): (usize, &mut [Quad])| {
+            let mut padded = Buffer::scratch(self.padded_len());
+            for (group, out) in (i * at_once..).zip(out.chunks_exact_mut(windows)) {
+                self.pad(group, &image[group * area..][..area], &mut padded);
+                with_byte_products(Slide { of: self, group, image: &padded, out });
             }
             Ok(())
         };
-        let mut out: Vec<_> = out.collect();
-        if sharing::is_shared() && self.filters.len().saturating_mul(cuts.positions) >= SHARED / CHANNELS {
-            return sharing::try_for_each(out.chunks_mut(AT_ONCE).enumerate(), some);
+        match at_once < groups {
+            true => sharing::try_for_each(out.chunks_mut(at_once * windows).enumerate(), some),
+            false => some((0, out)),
         }
-        some((0, &mut out))
+    }
+
+    /// Rows of the padded image.
+    fn lines(&self) -> usize {
+        let [rows, _] = self.axes;
+        (self.out[0] - 1) * rows.stride + (rows.kernel - 1) * rows.dilation + 1
+    }
+
+    /// Elements of the padded image, and what may be read beyond it.
+    fn padded_len(&self) -> usize {
+        self.lines() * self.line + BEYOND
+    }
+
+    /// Copies four channels of an image to a padded one.
+    fn pad(&self, group: usize, image: &[Quad], padded: &mut [Quad]) {
+        let [rows, columns] = self.axes;
+        let padding = self.padding[group];
+        let (lines, beyond) = padded.split_at_mut(self.lines() * self.line);
+        beyond.fill(Quad::default());
+        let before = columns.before.clamp(0, self.line as isize).unsigned_abs();
+        let first = columns.before.min(0).unsigned_abs();
+        let len = columns.size.saturating_sub(first).min(self.line - before);
+        for (i, line) in lines.chunks_exact_mut(self.line).enumerate() {
+            let row = usize::try_from(i as isize - rows.before).ok().filter(|&row| row < rows.size);
+            let Some(row) = row.filter(|_| len > 0) else {
+                line.fill(padding);
+                continue;
+            };
+            line[..before].fill(padding);
+            line[before..before + len].copy_from_slice(&image[row * columns.size + first..][..len]);
+            line[before + len..].fill(padding);
+        }
+    }
+
+    /// The level of a result, computed of floats: of a window at `at` of a padded image.
+    #[inline(never)]
+    fn level_of_floats(&self, image: &[Quad], at: usize, channel: usize) -> u32 {
+        let (rule, shift) = (self.rules[channel], 8 * (channel % CHANNELS));
+        let codes = &self.integers.codes[channel * self.taps.len()..];
+        let mut sum = 0f32;
+        for (&tap, &code) in self.taps.iter().zip(codes) {
+            let Quad(quad) = image.get(at + tap).copied().unwrap_or_default();
+            let value = rule.value(((quad >> shift) & 0xff) as f32);
+            sum = self.integers.weight(channel, code).mul_add(value, sum);
+        }
+        self.after[channel].level(sum)
     }
 }
 
-/// What a strip of positions reads.
-struct Strips {
-    /// Positions of a strip.
-    positions: usize,
-    /// Of each plane, the positions that a window at the first position reads, and where they are as floats.
-    reads: Vec<(Range<usize>, usize)>,
-    /// By tap, where the first position is among the floats.
-    starts: Vec<usize>,
-    /// All positions that a strip reads.
-    len: usize,
-}
-
-impl Strips {
-    fn new(cuts: &Cuts) -> Self {
-        let (starts, plane_len) = (cuts.starts(), cuts.plane_len());
-        let mut planes: Vec<Range<usize>> = Vec::new();
-        for &start in &starts {
-            match planes.iter_mut().find(|plane| plane.start / plane_len == start / plane_len) {
-                Some(plane) => *plane = plane.start.min(start)..plane.end.max(start),
-                None => planes.push(start..start),
-            }
-        }
-        let furthest = planes.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
-        let positions = STRIP.max(TIMES * furthest).next_multiple_of(SLACK);
-        let (mut reads, mut len) = (Vec::new(), 0);
-        for plane in planes {
-            reads.push((plane.clone(), len));
-            len += positions + plane.len();
-        }
-        let place = |start: usize| {
-            let of = reads.iter().find(|(plane, _)| plane.start / plane_len == start / plane_len);
-            of.map_or(0, |(plane, first)| first + start - plane.start)
-        };
-        let starts = starts.iter().map(|&start| place(start) * CHANNELS).collect();
-        Strips { positions, reads, starts, len }
-    }
-}
-
-/// What the channels of one group need, reused for the next.
-struct Memory {
-    quads: Vec<Quad>,
-    /// Those that a strip reads, as floats.
-    floats: Vec<f32>,
-    results: Vec<Quad>,
-}
-
-impl Memory {
-    fn new(cuts: &Cuts, strips: &Strips) -> Result<Self, TensorError> {
-        Ok(Self {
-            quads: filled(cuts.len + SLACK, Quad::default())?,
-            floats: filled((strips.len + SLACK) * CHANNELS, 0.0)?,
-            results: filled(cuts.positions + SLACK, Quad::default())?,
-        })
-    }
-}
-
-/// The filters of four channels over their planes.
+/// Four channels of a padded image.
 struct Slide<'a> {
-    filter: &'a [Lanes],
-    group: &'a Group,
-    strips: &'a Strips,
-    memory: &'a mut Memory,
-    /// The number of positions.
-    positions: usize,
+    of: &'a QuantizedDepthwise,
+    group: usize,
+    image: &'a [Quad],
+    out: &'a mut [Quad],
 }
 
 impl Vectorised for Slide<'_> {
@@ -223,70 +245,106 @@ impl Vectorised for Slide<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Memory { quads, floats, results } = self.memory;
-        let (lanes, strips) = (I::F32::LANES, self.strips);
-        let input = &self.group.input;
-        let (steps, lows) = (I::F32::load(&input.steps), I::F32::load(&input.output_lows));
-        let results: &mut [u8] = bytemuck::cast_slice_mut(results);
-        let mut sums = [0f32; SUMS * LANES];
-        let biases = I::F32::load(&self.group.biases);
-        // Local variables, which nothing that is written may overlap.
-        let rules = self.group.results;
-        for first in (0..self.positions).step_by(strips.positions) {
-            let count = strips.positions.min(self.positions - first).next_multiple_of(SLACK);
-            for (read, to) in &strips.reads {
-                let from = quads.get(first + read.start..).unwrap_or_default();
-                // Whole vectors: what is beyond is overwritten by the next plane.
-                let len = (count + read.len()).next_multiple_of(LANES / CHANNELS);
-                let from = from.get(..len).unwrap_or(from);
-                let to = floats[to * CHANNELS..].chunks_exact_mut(lanes);
-                for (to, levels) in to.zip(bytemuck::cast_slice(from).chunks_exact(lanes)) {
-                    I::integers::<false>(levels).multiply_add(steps, lows).store(to);
-                }
-            }
-            for at in (0..count * CHANNELS).step_by(SUMS * lanes) {
-                slide::<I>(self.filter, &strips.starts, &floats[at..], biases, &mut sums);
-                if let Some([slopes, scales, shifts]) = &self.group.lines {
-                    for sums in sums.as_chunks_mut::<LANES>().0 {
-                        for i in 0..LANES {
-                            let line = BentLine { slope: slopes[i], scale: scales[i], shift: shifts[i] };
-                            sums[i] = line.at(sums[i]);
-                        }
+        // `QuantizedDepthwise::new` declines machines that have no such vectors.
+        if I::Quads::LANES != LANES {
+            return;
+        }
+        match self.of.is_plain {
+            true => self.apply::<I, true>(),
+            false => self.apply::<I, false>(),
+        }
+    }
+}
+
+/// Sums and levels: those of windows 0, 4, 8, and 12 in the first vector, of 1, 5, 9, and 13 in the second and so on. With a
+/// stride of 2: 0, 2, 4, and 6; 1, 3, 5, and 7; 8, 10, 12, and 14; 9, 11, 13, and 15.
+type Results<T> = [Lanes<T>; CHANNELS];
+
+impl Slide<'_> {
+    #[inline(always)]
+    fn apply<I: Instructions, const IS_PLAIN: bool>(self) {
+        let Self { of, group, image, out } = self;
+        let [rows, columns] = of.axes;
+        let count = of.steps.len();
+        let filter = &of.filters[group * count..][..count];
+        let starts = if columns.stride == 1 { [0, 1, 2, 3] } else { [0, 2, WINDOWS, WINDOWS + 2] };
+        for y in 0..of.out[0] {
+            for first in (0..of.out[1]).step_by(WINDOWS) {
+                let at = y * rows.stride * of.line + first * columns.stride;
+                let mut sums = [I::Quads::splat(Quad::default()); CHANNELS];
+                for (weights, step) in filter.iter().zip(&of.steps) {
+                    let weights = I::Quads::load(weights);
+                    let Some(line) = image.get(at + step..at + step + BEYOND) else { break };
+                    for i in 0..CHANNELS {
+                        let values = I::turned(I::Quads::load(&line[starts[i]..]));
+                        sums[i] = weights.multiply_add(values, sums[i]);
                     }
                 }
-                let results = results[first * CHANNELS + at..].as_chunks_mut::<LANES>().0.iter_mut();
-                for (to, sums) in results.zip(sums[..SUMS * lanes].as_chunks::<LANES>().0) {
-                    let mut levels = [0u8; LANES];
-                    for i in 0..LANES {
-                        levels[i] = rules.rule(i).level(sums[i]) as u8;
-                    }
-                    *to = levels;
+                let mut results = Results::default();
+                for i in 0..CHANNELS {
+                    sums[i].store(&mut results[i]);
+                }
+                let resolve = |k: usize, lane: usize| {
+                    let at = at + starts[k] + lane / CHANNELS * CHANNELS;
+                    of.level_of_floats(image, at, group * CHANNELS + lane % CHANNELS)
+                };
+                let levels = levels::<I, IS_PLAIN>(&of.scalings[group], &results, resolve);
+                let mut turned = Lanes::default();
+                I::turned(I::Quads::load(&levels)).store(&mut turned);
+                if columns.stride == 2 {
+                    turned = in_order(turned);
+                }
+                // What is beyond the row is overwritten by the next.
+                let place = y * of.out[1] + first;
+                match out.get_mut(place..place + WINDOWS) {
+                    Some(out) => out.copy_from_slice(&turned),
+                    None => out[place..].iter_mut().zip(turned).for_each(|(to, quad)| *to = quad),
                 }
             }
         }
     }
 }
 
-/// The first sums of products, and the bias.
-#[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
+/// The levels of sums of a group of four channels, four in each lane. Those in doubt are asked of `resolve`, by the number of
+/// the vector and the lane.
 #[inline(always)]
-fn slide<I: Instructions>(
-    filter: &[Lanes],
-    starts: &[usize],
-    planes: &[f32],
-    biases: I::F32,
-    to: &mut [f32; SUMS * LANES],
-) {
-    let lanes = I::F32::LANES;
-    let mut sums = [I::F32::splat(0.0); SUMS];
-    for (weights, &start) in filter.iter().zip(starts) {
-        let weights = I::F32::load(weights);
-        let Some(line) = planes.get(start..start + SUMS * lanes) else { return };
-        for i in 0..SUMS {
-            sums[i] = weights.multiply_add(I::F32::load(&line[i * lanes..]), sums[i]);
+fn levels<I: Instructions, const IS_PLAIN: bool>(
+    scalings: &Scalings,
+    sums: &Results<Quad>,
+    resolve: impl Fn(usize, usize) -> u32,
+) -> Lanes<Quad> {
+    let (mut levels, mut doubts) = (Results::<u32>::default(), Results::<f32>::default());
+    let mut all = [u32::MAX; LANES];
+    for k in 0..CHANNELS {
+        for i in 0..LANES {
+            let result = (sums[k][i].sum() as f32).mul_add(scalings.factors[i], scalings.offsets[i]);
+            let result = match IS_PLAIN {
+                true => result,
+                false => {
+                    let slope = if result < 0.0 { scalings.below[i] } else { scalings.above[i] };
+                    result.mul_add(slope, scalings.shifts[i])
+                }
+            };
+            let (level, distance) = nearest(result, scalings.lows[i], scalings.highs[i]);
+            levels[k][i] = level;
+            doubts[k][i] = distance.mul_add(distance, scalings.doubts[i]);
+            all[i] &= doubts[k][i].to_bits();
         }
     }
-    for i in 0..SUMS {
-        sums[i].plus(biases).store(&mut to[i * lanes..]);
+    if !are_negative::<I>(&all.map(f32::from_bits)) {
+        for k in 0..CHANNELS {
+            for i in (0..LANES).filter(|&i| doubts[k][i].is_sign_positive()) {
+                levels[k][i] = resolve(k, i);
+            }
+        }
     }
+    let [p, q, r, s] = levels;
+    std::array::from_fn(|i| Quad(p[i] & 0xff | q[i] << 8 | r[i] << 16 | s[i] << 24))
+}
+
+/// Windows of a stride of 2 in their order.
+#[inline(always)]
+fn in_order(quads: Lanes<Quad>) -> Lanes<Quad> {
+    let pairs = bytemuck::cast::<_, [[Quad; 2]; LANES / 2]>(quads);
+    bytemuck::cast::<[[Quad; 2]; LANES / 2], _>(std::array::from_fn(|i| pairs[2 * (i % 4) + i / 4]))
 }

@@ -113,7 +113,7 @@ pub(super) struct CodeRule {
 
 impl CodeRule {
     #[inline(always)]
-    fn weight(self, code: i8) -> f32 {
+    pub fn weight(self, code: i8) -> f32 {
         // A product plus 0 is rounded as the product is.
         (f32::from(code) + self.zero).mul_add(self.scale, self.low)
     }

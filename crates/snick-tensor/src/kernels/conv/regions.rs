@@ -9,6 +9,7 @@ use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::{
     Lines, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, product,
 };
+use crate::kernels::vectors::Instructions;
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::WindowAxis;
 
@@ -127,7 +128,13 @@ impl PlaceTile<f32> for PlaceLines {
     const ROWS: usize = 1;
 
     #[inline(always)]
-    fn place(&self, out: &mut [f32], image_len: usize, at: TileAt, rows: &[[f32; MOST_COLUMNS]]) {
+    fn place<I: Instructions>(
+        &self,
+        out: &mut [f32],
+        image_len: usize,
+        at: TileAt,
+        rows: &[[f32; MOST_COLUMNS]],
+    ) {
         for (image, values) in out.chunks_mut(image_len).zip(rows) {
             let mut next = at.column;
             while next < self.columns.min(at.column + at.width) {

@@ -155,10 +155,19 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         self.columns
     }
 
-    /// An element of a matrix of runs.
+    /// Where a column of a matrix of runs lies, from the start of each row on.
+    pub fn column(&self, column: usize) -> usize {
+        match &self.elements {
+            Elements::Runs { lines, .. } => lines.at(column),
+            Elements::Packed(_) | Elements::Panels(_) => 0,
+        }
+    }
+
+    /// An element of a matrix of runs, whose column lies at `column`.
+    #[inline(always)]
     pub fn at(&self, row: usize, column: usize) -> Option<T> {
         match &self.elements {
-            Elements::Runs { data, starts, lines } => data.get(starts.get(row)? + lines.at(column)).copied(),
+            Elements::Runs { data, starts, .. } => data.get(starts.get(row)? + column).copied(),
             Elements::Packed(_) | Elements::Panels(_) => None,
         }
     }

@@ -98,7 +98,7 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                         }
                         if is_last {
                             let at = TileAt { row, column: p * width, width };
-                            place.place(out, row_len, at, &sums[..rows]);
+                            place.place::<I>(out, row_len, at, &sums[..rows]);
                         }
                     }
                     if is_last {

@@ -107,6 +107,12 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
+    fn are_negative(values: F32x16) -> bool {
+        // SAFETY: as for `F32x16::splat`.
+        unsafe { _mm512_movepi32_mask(_mm512_castps_si512(values.0)) == u16::MAX }
+    }
+
+    #[inline(always)]
     fn store_first(values: F32x16, to: &mut [f32]) {
         // SAFETY: as for `F32x16::splat`; only elements whose bits are set are written, and these lie in `to`.
         unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), first_bits(to.len()), values.0) }
@@ -241,6 +247,11 @@ impl Instructions for Avx512Vnni {
     }
 
     #[inline(always)]
+    fn are_negative(values: F32x16) -> bool {
+        Avx512::are_negative(values)
+    }
+
+    #[inline(always)]
     fn store_first(values: F32x16, to: &mut [f32]) {
         Avx512::store_first(values, to);
     }
@@ -248,6 +259,15 @@ impl Instructions for Avx512Vnni {
     #[inline(always)]
     fn first_of_pairs(low: F32x16, high: F32x16) -> F32x16 {
         Avx512::first_of_pairs(low, high)
+    }
+
+    #[inline(always)]
+    fn turned(quads: Quadx16) -> Quadx16 {
+        // SAFETY: as for `Quadx16::splat`.
+        unsafe {
+            let columns = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            Quadx16(_mm512_shuffle_epi8(quads.0, _mm512_broadcast_i32x4(columns)))
+        }
     }
 
     #[inline(always)]
@@ -314,6 +334,12 @@ impl Instructions for Avx2 {
             // SAFETY: as for `F32x8::splat`; only lanes with their bits are read, and these lie in the line.
             F32x8(unsafe { _mm256_maskload_ps(at, mask) })
         })
+    }
+
+    #[inline(always)]
+    fn are_negative(values: F32x8) -> bool {
+        // SAFETY: as for `F32x8::splat`.
+        unsafe { _mm256_movemask_ps(values.0) == 0xff }
     }
 
     #[inline(always)]
