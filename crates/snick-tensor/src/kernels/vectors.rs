@@ -143,6 +143,27 @@ impl Default for Line {
     }
 }
 
+/// What begins with a cache line: vectors as long as one do not lie in two.
+#[derive(Copy, Clone, Default)]
+#[repr(align(64))]
+pub(crate) struct Aligned<T>(pub T);
+
+impl<T> std::ops::Deref for Aligned<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> std::ops::DerefMut for Aligned<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
 /// Kept until all streaming stores are done: dropping it orders them before later stores.
 #[derive(Debug)]
 pub(crate) struct Fence;

@@ -2,7 +2,7 @@
 
 use super::after_sums::AfterSum;
 use super::borders::Borders;
-use super::quantized_filters::{IntegerFilters, by_tap};
+use super::quantized_filters::{CodeRule, IntegerFilters, by_tap};
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{PackedRhs, part_of_terms};
 use crate::kernels::quantizer::CHANNELS;
@@ -74,7 +74,10 @@ impl Vectorised for Sum<'_> {
         let groups = depth.div_ceil(CHANNELS);
         let partial = if *taps == 1 { part_of_terms(*depth) / CHANNELS } else { usize::MAX };
         let columns = at.map(|[_, window]| right.column(window));
-        let rules = at.map(|[filter, _]| of.filters.rules[filter]);
+        let filters = at.map(|[filter, _]| &of.by_tap[filter * taps * groups..][..taps * groups]);
+        let of_each = |part: fn(CodeRule) -> f32| at.map(|[filter, _]| part(of.filters.rules[filter]));
+        let (zeros, scales) = (of_each(|rule| rule.zero), of_each(|rule| rule.scale));
+        let lows = of_each(|rule| rule.low);
         let (mut total, mut sum): (Each<f32>, Each<f32>) = Default::default();
         for tap in 0..*taps {
             let is_outside = |[_, window]: [usize; 2]| {
@@ -82,14 +85,18 @@ impl Vectorised for Sum<'_> {
             };
             let is_outside = at.map(is_outside);
             for group in 0..groups {
-                let quads = columns.map(|column| right.at(group * taps + tap, column).unwrap_or_default().0);
-                let codes = at.map(|[filter, _]| of.by_tap[(filter * taps + tap) * groups + group]);
+                let row = right.row(group * taps + tap);
+                let quads = columns.map(|column| row.get(column).copied().unwrap_or_default().0);
+                let codes = filters
+                    .map(|filter| u32::from_le_bytes(filter[tap * groups + group].map(i8::cast_unsigned)));
                 for k in 0..CHANNELS.min(depth - group * CHANNELS) {
                     for i in 0..TOGETHER {
                         let value = input.value(((quads[i] >> (8 * k)) & 0xff) as f32);
                         // Zeros change no sum.
                         let value = if is_outside[i] { 0.0 } else { value };
-                        sum[i] = rules[i].weight(codes[i][k]).mul_add(value, sum[i]);
+                        let code = (codes[i] << (24 - 8 * k)).cast_signed() >> 24;
+                        let rule = CodeRule { zero: zeros[i], scale: scales[i], low: lows[i] };
+                        sum[i] = rule.weight(code as f32).mul_add(value, sum[i]);
                     }
                 }
                 if (group + 1) % partial == 0 {

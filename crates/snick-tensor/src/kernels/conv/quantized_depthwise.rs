@@ -13,7 +13,7 @@ use crate::kernels::fake_quantize::{Rule, nearest};
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{
-    Instructions, Quad, Vector, Vectorised, are_negative, has_byte_products, with_byte_products,
+    Aligned, Instructions, Quad, Vector, Vectorised, are_negative, has_byte_products, with_byte_products,
 };
 use crate::kernels::window::WindowAxis;
 
@@ -35,8 +35,8 @@ const SHARED: usize = 1 << 18;
 /// Groups of four channels per task of a thread.
 const AT_ONCE: usize = 4;
 
-/// A number for each lane.
-type Lanes<T> = [T; LANES];
+/// A number for each lane, which begin with a cache line.
+type Lanes<T> = Aligned<[T; LANES]>;
 
 /// Filters of all channels.
 pub(super) struct QuantizedDepthwise {
@@ -76,7 +76,8 @@ struct Scalings {
 
 impl Scalings {
     fn new(of: &[Scaling]) -> Self {
-        let each = |part: fn(&Scaling) -> f32| std::array::from_fn(|lane| part(&of[lane % CHANNELS]));
+        let each =
+            |part: fn(&Scaling) -> f32| Aligned(std::array::from_fn(|lane| part(&of[lane % CHANNELS])));
         Scalings {
             factors: each(|of| of.factor),
             offsets: each(|of| of.offset),
@@ -136,7 +137,9 @@ impl QuantizedDepthwise {
             Quad(u32::from_le_bytes(std::array::from_fn(byte)))
         };
         let filters = (0..count).step_by(CHANNELS).flat_map(|first| {
-            steps.iter().map(move |step| std::array::from_fn(|lane| step_of(first + lane % CHANNELS, step)))
+            steps
+                .iter()
+                .map(move |step| Aligned(std::array::from_fn(|lane| step_of(first + lane % CHANNELS, step))))
         });
         let filters = filters.collect();
         let steps = steps.into_iter().map(|step| taps[step.start]).collect();
@@ -273,7 +276,7 @@ impl Slide<'_> {
                 let at = y * rows.stride * of.line + first * columns.stride;
                 let mut sums = [I::Quads::splat(Quad::default()); CHANNELS];
                 for (weights, step) in filter.iter().zip(&of.steps) {
-                    let weights = I::Quads::load(weights);
+                    let weights = I::Quads::load(&weights[..]);
                     let Some(line) = image.get(at + step..at + step + BEYOND) else { break };
                     for i in 0..CHANNELS {
                         let values = I::turned(I::Quads::load(&line[starts[i]..]));
@@ -282,7 +285,7 @@ impl Slide<'_> {
                 }
                 let mut results = Results::default();
                 for i in 0..CHANNELS {
-                    sums[i].store(&mut results[i]);
+                    sums[i].store(&mut results[i][..]);
                 }
                 let resolve = |k: usize, lane: usize| {
                     let at = at + starts[k] + lane / CHANNELS * CHANNELS;
@@ -290,15 +293,15 @@ impl Slide<'_> {
                 };
                 let levels = levels::<I, IS_PLAIN>(&of.scalings[group], &results, resolve);
                 let mut turned = Lanes::default();
-                I::turned(I::Quads::load(&levels)).store(&mut turned);
+                I::turned(I::Quads::load(&levels[..])).store(&mut turned[..]);
                 if columns.stride == 2 {
                     turned = in_order(turned);
                 }
                 // What is beyond the row is overwritten by the next.
                 let place = y * of.out[1] + first;
                 match out.get_mut(place..place + WINDOWS) {
-                    Some(out) => out.copy_from_slice(&turned),
-                    None => out[place..].iter_mut().zip(turned).for_each(|(to, quad)| *to = quad),
+                    Some(out) => out.copy_from_slice(&turned[..]),
+                    None => out[place..].iter_mut().zip(*turned).for_each(|(to, quad)| *to = quad),
                 }
             }
         }
@@ -314,7 +317,7 @@ fn levels<I: Instructions, const IS_PLAIN: bool>(
     resolve: impl Fn(usize, usize) -> u32,
 ) -> Lanes<Quad> {
     let (mut levels, mut doubts) = (Results::<u32>::default(), Results::<f32>::default());
-    let mut all = [u32::MAX; LANES];
+    let mut all = Aligned([u32::MAX; LANES]);
     for k in 0..CHANNELS {
         for i in 0..LANES {
             let result = (sums[k][i].sum() as f32).mul_add(scalings.factors[i], scalings.offsets[i]);
@@ -339,12 +342,12 @@ fn levels<I: Instructions, const IS_PLAIN: bool>(
         }
     }
     let [p, q, r, s] = levels;
-    std::array::from_fn(|i| Quad(p[i] & 0xff | q[i] << 8 | r[i] << 16 | s[i] << 24))
+    Aligned(std::array::from_fn(|i| Quad(p[i] & 0xff | q[i] << 8 | r[i] << 16 | s[i] << 24)))
 }
 
 /// Windows of a stride of 2 in their order.
 #[inline(always)]
 fn in_order(quads: Lanes<Quad>) -> Lanes<Quad> {
-    let pairs = bytemuck::cast::<_, [[Quad; 2]; LANES / 2]>(quads);
-    bytemuck::cast::<[[Quad; 2]; LANES / 2], _>(std::array::from_fn(|i| pairs[2 * (i % 4) + i / 4]))
+    let pairs = bytemuck::cast::<_, [[Quad; 2]; LANES / 2]>(*quads);
+    Aligned(bytemuck::cast::<[[Quad; 2]; LANES / 2], _>(std::array::from_fn(|i| pairs[2 * (i % 4) + i / 4])))
 }

@@ -99,23 +99,23 @@ impl IntegerFilters {
     /// What a code of a filter stands for.
     #[inline(always)]
     pub fn weight(&self, filter: usize, code: i8) -> f32 {
-        self.rules[filter].weight(code)
+        self.rules[filter].weight(code.into())
     }
 }
 
 /// What the integers of a filter stand for: `(code + zero) * scale + low`, nearly the multiple of the scale.
 #[derive(Copy, Clone)]
 pub(super) struct CodeRule {
-    zero: f32,
+    pub zero: f32,
     pub scale: f32,
-    low: f32,
+    pub low: f32,
 }
 
 impl CodeRule {
     #[inline(always)]
-    pub fn weight(self, code: i8) -> f32 {
+    pub fn weight(self, code: f32) -> f32 {
         // A product plus 0 is rounded as the product is.
-        (f32::from(code) + self.zero).mul_add(self.scale, self.low)
+        (code + self.zero).mul_add(self.scale, self.low)
     }
 
     /// How far weights are from the multiples, as a part of the scale. Tools write zeros that are integers but for rounding

@@ -10,7 +10,7 @@ use super::scaling::{FilterOfLevels, Scaling};
 use crate::kernels::fake_quantize::{Rule, nearest};
 use crate::kernels::gemm::{MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, write_row};
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Instructions, Quad, are_negative};
+use crate::kernels::vectors::{Aligned, Instructions, Quad, are_negative};
 
 /// From the sums of dense filters to levels.
 pub(super) struct Rescaling {
@@ -116,7 +116,8 @@ impl<'a> ToLevels<'a> {
     ) {
         for (i, (four, out)) in rows.chunks(CHANNELS).zip(out.chunks_mut(row_len)).enumerate() {
             let row = at.row + i * CHANNELS;
-            let (mut quads, mut doubts) = ([0; MOST_COLUMNS], [[0.0; MOST_COLUMNS]; CHANNELS]);
+            let mut quads = Aligned([0; MOST_COLUMNS]);
+            let mut doubts = Aligned([[0.0; MOST_COLUMNS]; CHANNELS]);
             let mut all = [u32::MAX; MOST_COLUMNS];
             for k in 0..CHANNELS {
                 let sums = four.get(k).unwrap_or(&[Quad(0); MOST_COLUMNS]);

@@ -163,13 +163,13 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         }
     }
 
-    /// An element of a matrix of runs, whose column lies at `column`.
-    #[inline(always)]
-    pub fn at(&self, row: usize, column: usize) -> Option<T> {
+    /// A row of a matrix of runs, from its start on.
+    pub fn row(&self, row: usize) -> &[T] {
         match &self.elements {
-            Elements::Runs { data, starts, .. } => data.get(starts.get(row)? + column).copied(),
+            Elements::Runs { data, starts, .. } => starts.get(row).and_then(|&start| data.get(start..)),
             Elements::Packed(_) | Elements::Panels(_) => None,
         }
+        .unwrap_or_default()
     }
 
     /// The elements that `panels` need to pack so many panels of so many rows.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::left::{Span, Tile};
 use super::{Factor, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, tile_rows};
 use crate::buffer::Buffer;
-use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, prefetch};
+use crate::kernels::vectors::{Aligned, Instructions, Isa, Vector, Vectorised, prefetch};
 
 /// A block of rows of a product.
 pub(super) struct Tiles<'a, 'b, T, P: PlaceTile<T>> {
@@ -52,7 +52,7 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
         let begun = if spans.len() > 1 { tiles * at_once * ROWS * MOST_COLUMNS } else { 0 };
         let mut begun = Buffer::scratch(begun);
         let begun = begun.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;
-        let mut whole = [[T::default(); MOST_COLUMNS]; ROWS];
+        let mut whole = Aligned([[T::default(); MOST_COLUMNS]; ROWS]);
         for group in (0..panels).step_by(at_once) {
             let group = group..panels.min(group + at_once);
             for (s, span) in spans.iter().enumerate() {
