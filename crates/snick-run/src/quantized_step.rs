@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use snick_ir::OpError;
 use snick_tensor::Tensor;
-use snick_tensor::kernels::{QuantizedConvolution, Quantizer};
+use snick_tensor::kernels::{QuantizedConvolution, QuantizedMaxPool, Quantizer};
 
 /// What a step computes.
 pub(crate) enum QuantizedStep {
@@ -14,6 +14,8 @@ pub(crate) enum QuantizedStep {
     Dequantize(Arc<Quantizer>),
     /// Levels of a convolution of levels, with what follows it.
     Convolve(Box<QuantizedConvolution>),
+    /// The greatest levels of windows.
+    MaxPool(QuantizedMaxPool),
     /// Levels of the sum of two values, of which it has the levels.
     Add { parts: [Arc<Quantizer>; 2], sum: Arc<Quantizer> },
 }
@@ -30,6 +32,7 @@ impl QuantizedStep {
             (Self::Quantize(quantizer), [values]) => quantizer.quantize(values)?,
             (Self::Dequantize(quantizer), [levels]) => quantizer.dequantize(levels)?,
             (Self::Convolve(convolution), [levels]) => convolution.run(levels)?,
+            (Self::MaxPool(pool), [levels]) => pool.run(levels)?,
             (Self::Add { parts: [left, right], sum }, [a, b]) => {
                 Quantizer::add([(&**left, a), (&**right, b)], sum)?
             }

@@ -62,7 +62,7 @@ pub use matmul::matmul;
 pub use normalize::{EpsMode, mvn, normalize_l2};
 pub use packed_weights::PackedWeights;
 pub use pad::{PadMode, pad};
-pub use pool::{avg_pool, max_pool, max_pool_indices};
+pub use pool::{QuantizedMaxPool, avg_pool, max_pool, max_pool_indices};
 pub use quantizer::Quantizer;
 pub use random::random_uniform;
 pub use range::range;

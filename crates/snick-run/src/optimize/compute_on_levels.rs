@@ -10,7 +10,9 @@ use std::sync::Arc;
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::{Fact, Graph, NodeId, Op, Value};
 use snick_tensor::Tensor;
-use snick_tensor::kernels::{AfterSums, BinaryOp, ElementFunction, QuantizedConvolution, Quantizer, UnaryOp};
+use snick_tensor::kernels::{
+    AfterSums, BinaryOp, ElementFunction, QuantizedConvolution, QuantizedMaxPool, Quantizer, UnaryOp,
+};
 
 use super::constant_values::ConstantValues;
 use super::quantized_weights::QuantizedWeights;
@@ -31,10 +33,11 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
     if found.is_empty() {
         return;
     }
-    // The slots of levels, by FakeQuantize.
+    // The slots of levels, by layer.
     let slots: HashMap<NodeId, usize> = found.quantizers.keys().copied().zip(plan.slots..).collect();
     plan.slots += slots.len();
     let read = |slot| Operand::Slot { slot, last: false };
+    let read_all = |inputs: &[NodeId]| inputs.iter().map(|input| read(slots[input])).collect();
     let mut steps = Vec::with_capacity(plan.steps.len() + slots.len());
     for step in std::mem::take(&mut plan.steps) {
         let node = step.node;
@@ -47,12 +50,17 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
             continue;
         };
         let levels = slots[&node];
-        steps.push(match found.computed.remove(&node) {
-            Some(Computed { kind, inputs }) => {
-                new(kind, inputs.iter().map(|input| read(slots[input])).collect(), levels)
+        let step_of_levels = match found.computed.remove(&node) {
+            Some(Computed { kind, pool: None, inputs }) => new(kind, read_all(&inputs), levels),
+            Some(Computed { kind, pool: Some(pool), inputs }) => {
+                let pooled = plan.slots;
+                plan.slots += 1;
+                steps.push(new(kind, read_all(&inputs), pooled));
+                new(QuantizedStep::MaxPool(pool), Box::new([read(pooled)]), levels)
             }
             None => new(QuantizedStep::Quantize(quantizer.clone()), step.operands[..1].into(), levels),
-        });
+        };
+        steps.push(step_of_levels);
         let values = QuantizedStep::Dequantize(quantizer.clone());
         steps.push(new(values, Box::new([read(levels)]), step.first));
     }
@@ -64,7 +72,7 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
 /// What is computed on levels.
 #[derive(Default)]
 struct Found {
-    /// The FakeQuantizes of which the numbers of levels are computed.
+    /// The layers of which the numbers of levels are computed: FakeQuantizes, and MaxPools of their values.
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
     /// How they are computed, if not from their input.
     computed: HashMap<NodeId, Computed>,
@@ -80,13 +88,17 @@ impl Found {
 
 struct Computed {
     kind: QuantizedStep,
-    /// The FakeQuantizes whose levels it reads.
+    /// Follows it.
+    pool: Option<QuantizedMaxPool>,
+    /// The layers whose levels it reads.
     inputs: Vec<NodeId>,
 }
 
 /// What follows a convolution, up to a FakeQuantize.
 struct Following {
     after: AfterSums,
+    /// The greatest, or least, levels of windows.
+    pool: Option<QuantizedMaxPool>,
     /// The layers from the convolution on, without the FakeQuantize.
     layers: Vec<NodeId>,
     last: NodeId,
@@ -99,8 +111,10 @@ struct Search<'a> {
     constants: ConstantValues<'a>,
     /// By slot: the step that reads it, if it is the only one.
     reader: Vec<Option<usize>>,
-    /// All FakeQuantizes that have a quantizer.
+    /// All FakeQuantizes that have a quantizer, and MaxPools of their values.
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
+    /// Readers of each slot.
+    counts: Vec<usize>,
 }
 
 impl<'a> Search<'a> {
@@ -113,9 +127,13 @@ impl<'a> Search<'a> {
                 reader[slot] = Some(at).filter(|_| counts[slot] == 1);
             }
         }
-        let mut search = Self { plan, graph, half_precision, constants, reader, quantizers: HashMap::new() };
-        let found = plan.steps.iter().filter_map(|step| Some((step.node, search.quantizer(step)?)));
-        search.quantizers = found.collect();
+        let quantizers = HashMap::new();
+        let mut search = Self { plan, graph, half_precision, constants, reader, quantizers, counts };
+        for step in &plan.steps {
+            if let Some(quantizer) = search.quantizer(step).or_else(|| search.quantizer_of_pool(step)) {
+                search.quantizers.insert(step.node, quantizer);
+            }
+        }
         search
     }
 
@@ -146,7 +164,28 @@ impl<'a> Search<'a> {
         Some(Arc::new(quantizer))
     }
 
-    /// A FakeQuantize with a quantizer that computes an input of a layer.
+    /// A MaxPool whose other output nobody reads.
+    fn pool(&self, step: &Step) -> Option<QuantizedMaxPool> {
+        let (Op::MaxPool(op), StepKind::Op) = (self.op(step.node), &step.kind) else { return None };
+        let is_read = |slot: usize| self.counts.get(slot).is_some_and(|&count| count > 0);
+        if (step.first + 1..step.first + step.outs).any(is_read) {
+            return None;
+        }
+        let [_, _, height, width] = self.image(self.graph.node(step.node).input(0)?)?;
+        let kernel: Vec<usize> =
+            op.window.kernel.iter().map(|&size| size.try_into().ok()).collect::<Option<_>>()?;
+        let (window, counts) = op.window.windows(&op.dilations).concrete(&[height, width], &kernel).ok()?;
+        QuantizedMaxPool::new([height, width], &kernel, &window, &counts)
+    }
+
+    /// The quantizer of the values that a MaxPool reads, of which it gives some.
+    fn quantizer_of_pool(&self, step: &Step) -> Option<Arc<Quantizer>> {
+        self.pool(step)?;
+        let (_, quantizer) = self.quantized(step.node, 0)?;
+        quantizer.is_increasing().then(|| quantizer.clone())
+    }
+
+    /// A layer of quantized values that computes an input of a layer.
     fn quantized(&self, node: NodeId, port: usize) -> Option<(NodeId, &Arc<Quantizer>)> {
         let input = self.graph.node(node).input(port)?.node;
         Some((input, self.quantizers.get(&input)?))
@@ -159,6 +198,18 @@ impl<'a> Search<'a> {
         }
         for step in &self.plan.steps {
             self.sum(step, &mut found);
+        }
+        // Those whose levels are read need those of their input; others are faster on levels than on values.
+        for step in self.plan.steps.iter().rev() {
+            if found.quantizers.contains_key(&step.node) {
+                self.pooled(step, &mut found);
+            }
+        }
+        for step in &self.plan.steps {
+            let input = self.graph.node(step.node).input(0);
+            if input.is_some_and(|input| found.quantizers.contains_key(&input.node)) {
+                self.pooled(step, &mut found);
+            }
         }
         found
     }
@@ -182,23 +233,36 @@ impl<'a> Search<'a> {
         }
         let (spatial, kernel) = ([height, width], [kernel_height, kernel_width]);
         let (window, _) = sliding.windows().concrete(&spatial, &kernel).ok()?;
-        let Following { after, layers, last } = self.following(step, outputs)?;
+        let Following { after, pool, layers, last } = self.following(step, outputs)?;
         let convolution =
             Box::new(QuantizedConvolution::new(weights.filters(), quantizer, spatial, &window, &after)?);
         let kind = QuantizedStep::Convolve(convolution);
         found.quantizers.insert(input, quantizer.clone());
         found.quantizers.insert(last, after.quantizer);
-        found.computed.insert(last, Computed { kind, inputs: vec![input] });
+        found.computed.insert(last, Computed { kind, pool, inputs: vec![input] });
         found.replaced.extend(layers);
         found.replaced.extend(weights.layers);
         Some(())
     }
 
+    /// Adds a MaxPool of quantized values.
+    fn pooled(&self, step: &Step, found: &mut Found) -> Option<()> {
+        let pool = self.pool(step)?;
+        let (input, quantizer) = self.quantized(step.node, 0)?;
+        let own = self.quantizers.get(&step.node)?;
+        found.quantizers.insert(input, quantizer.clone());
+        found.quantizers.insert(step.node, own.clone());
+        let kind = QuantizedStep::MaxPool(pool);
+        found.computed.insert(step.node, Computed { kind, pool: None, inputs: vec![input] });
+        Some(())
+    }
+
     /// What follows a convolution with so many output channels, if nobody else reads what is between: perhaps a bias,
-    /// perhaps a PReLU, a scale, a shift and a bound, and a FakeQuantize.
+    /// perhaps a PReLU, a scale, a shift and a bound, perhaps a MaxPool among them, and a FakeQuantize.
     fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
         let mut layers = vec![convolution.node];
         let (mut bias, mut slope, mut scale, mut shift, mut clamp) = (None, None, None, None, None);
+        let mut pool = None;
         let mut slot = convolution.first;
         loop {
             let step = self.plan.steps.get(self.reader[slot]?)?;
@@ -210,8 +274,9 @@ impl<'a> Search<'a> {
                 Op::FakeQuantize(_) => {
                     let quantizer = self.quantizers.get(&step.node)?.clone();
                     let after = AfterSums { bias, slope, scale, shift, clamp, quantizer };
-                    return is_data.then_some(Following { after, layers, last: step.node });
+                    return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
+                Op::MaxPool(_) if pool.is_none() => pool = Some(self.pool(step)?),
                 // Nothing else follows bounds.
                 _ if clamp.is_some() => return None,
                 Op::Arithmetic(op) if shift.is_none() && op.broadcast == AutoBroadcast::Numpy => {
@@ -222,10 +287,19 @@ impl<'a> Search<'a> {
                         BinaryOp::Mul if scale.is_none() => &mut scale,
                         _ => return None,
                     };
-                    *constant = Some(self.by_channel(step, slot, outputs)?);
+                    let value = self.by_channel(step, slot, outputs)?;
+                    if op.function == BinaryOp::Mul {
+                        pool = pool.map(|pool: QuantizedMaxPool| least_of_negative(pool, &value, outputs));
+                    }
+                    *constant = Some(value);
                 }
                 Op::PRelu(_) if is_data && slope.is_none() && scale.is_none() && shift.is_none() => {
-                    slope = Some(self.by_channel(step, slot, outputs)?);
+                    let value = self.by_channel(step, slot, outputs)?;
+                    let is_increasing = |slope: &f32| *slope >= 0.0;
+                    if pool.is_some() && !value.to_f32_vec().ok()?.iter().all(is_increasing) {
+                        return None;
+                    }
+                    slope = Some(value);
                 }
                 _ => clamp = Some(self.clamp(step.node)?),
             }
@@ -273,10 +347,17 @@ impl<'a> Search<'a> {
         for (node, quantizer) in [(a, left), (b, right), (last, sum)] {
             found.quantizers.insert(node, quantizer.clone());
         }
-        found.computed.insert(last, Computed { kind, inputs: vec![a, b] });
+        found.computed.insert(last, Computed { kind, pool: None, inputs: vec![a, b] });
         found.replaced.insert(step.node);
         Some(())
     }
+}
+
+/// A pool before a factor for each channel, behind it: where that is negative, the greatest value becomes the least.
+fn least_of_negative(pool: QuantizedMaxPool, factors: &Tensor, channels: usize) -> QuantizedMaxPool {
+    let factors = factors.broadcast_to(&[1, channels, 1, 1]).and_then(|factors| factors.to_f32_vec());
+    let is_negative: Vec<bool> = factors.unwrap_or_default().iter().map(|&factor| factor < 0.0).collect();
+    pool.with_least_of(&is_negative)
 }
 
 #[cfg(test)]
@@ -418,6 +499,45 @@ mod tests {
         // Something else reads what is between.
         let read_twice = "  %o = Tanh-1(%f)\n  %z = Result-1(%o)\n";
         assert_eq!(on_levels(&graph(&layers(&[24], read_twice))), [0, 0]);
+    }
+
+    /// What a MaxPool of windows of 2 gives.
+    fn pool(name: &str, of: &str) -> String {
+        format!(
+            "  %{name} = MaxPool-8(%{of}) {{strides: [2,2], dilations: [1,1], pads_begin: [0,0], \
+             pads_end: [1,1], kernel: [3,3], rounding_type: floor, auto_pad: explicit, index_element_type: i64, axis: 0}}\n"
+        )
+    }
+
+    #[test]
+    fn greatest_values_are_pooled_on_levels() {
+        let range = [-2.0, 127.0 / 64.0];
+        let factors = ["1.7", "-0.9"].repeat(12).join(", ");
+        let layers = [
+            quantize("a", "x", range),
+            pool("b", "a"),
+            weights("w", &[24, 8, 3, 3]),
+            convolve("c", "Convolution-1", "%b, %w", 1),
+            "  %d = ReLU-1(%c)\n".into(),
+            pool("e", "d"),
+            quantize("f", "e", range),
+            weights("v", &[24, 24, 3, 3]),
+            convolve("g", "Convolution-1", "%f, %v", 1),
+            "  %slope = Const-1 f32[1] <0.25>\n  %h = PReLU-1(%g, %slope)\n".into(),
+            pool("i", "h"),
+            format!("  %factors = Const-1 f32[24,1,1] <{factors}>\n"),
+            "  %j = Multiply-1(%i, %factors) {auto_broadcast: numpy}\n".into(),
+            quantize("k", "j", range),
+            pool("l", "k"),
+            "  %n = Sigmoid-1(%l)\n  %y = Result-1(%n)\n".into(),
+        ]
+        .concat();
+        // Three FakeQuantizes and four pools; the values of one.
+        let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
+        assert_eq!(on_levels(&graph(&layers)), expected([7, 1]));
+        // Something reads where the greatest values are: all but that pool.
+        let layers = layers + "  %z = Result-1(%b:1)\n";
+        assert_eq!(on_levels(&graph(&layers)), expected([4, 1]));
     }
 
     /// The form of early tools, of which both weights and data are quantized by a FakeQuantize, in f16: few ranges have a

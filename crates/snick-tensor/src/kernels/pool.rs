@@ -1,5 +1,7 @@
 //! The maximum or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
 
+mod of_levels;
+
 use smallvec::SmallVec;
 
 use crate::buffer::{Buffer, filled};
@@ -9,6 +11,8 @@ use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
+
+pub use of_levels::QuantizedMaxPool;
 
 /// The maximum of each window of `input` `[N, C, spatial..]`; padding is ignored.
 ///

@@ -56,6 +56,11 @@ impl Quantizer {
         self.channels
     }
 
+    /// Whether greater levels have greater values.
+    pub fn is_increasing(&self) -> bool {
+        self.rules.iter().all(|rule| rule.step >= 0.0)
+    }
+
     /// The rules of all channels, the last one repeated to a multiple of four.
     pub(super) fn rules(&self) -> &[Rule<f32>] {
         &self.rules

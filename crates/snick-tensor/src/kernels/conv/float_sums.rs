@@ -6,7 +6,7 @@ use super::quantized_filters::{CodeRule, IntegerFilters, by_tap};
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{PackedRhs, part_of_terms};
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Instructions, Quad, Vectorised, widest};
+use crate::kernels::vectors::{Aligned, Instructions, Quad, Vectorised, widest};
 
 /// Results that are computed together: their sums are long, and each term waits for the one before.
 const TOGETHER: usize = 16;
@@ -78,7 +78,7 @@ impl Vectorised for Sum<'_> {
         let of_each = |part: fn(CodeRule) -> f32| at.map(|[filter, _]| part(of.filters.rules[filter]));
         let (zeros, scales) = (of_each(|rule| rule.zero), of_each(|rule| rule.scale));
         let lows = of_each(|rule| rule.low);
-        let (mut total, mut sum): (Each<f32>, Each<f32>) = Default::default();
+        let (mut total, mut sum): (Aligned<Each<f32>>, Aligned<Each<f32>>) = Default::default();
         for tap in 0..*taps {
             let is_outside = |[_, window]: [usize; 2]| {
                 of.borders.as_ref().is_some_and(|borders| borders.is_outside(window, tap))
@@ -89,11 +89,12 @@ impl Vectorised for Sum<'_> {
                 let quads = columns.map(|column| row.get(column).copied().unwrap_or_default().0);
                 let codes = filters
                     .map(|filter| u32::from_le_bytes(filter[tap * groups + group].map(i8::cast_unsigned)));
-                for k in 0..CHANNELS.min(depth - group * CHANNELS) {
+                for k in 0..CHANNELS {
+                    // Zeros change no sum: beside the image, and beyond the last channel.
+                    let is_beyond = group * CHANNELS + k >= *depth;
                     for i in 0..TOGETHER {
                         let value = input.value(((quads[i] >> (8 * k)) & 0xff) as f32);
-                        // Zeros change no sum.
-                        let value = if is_outside[i] { 0.0 } else { value };
+                        let value = if is_outside[i] || is_beyond { 0.0 } else { value };
                         let code = (codes[i] << (24 - 8 * k)).cast_signed() >> 24;
                         let rule = CodeRule { zero: zeros[i], scale: scales[i], low: lows[i] };
                         sum[i] = rule.weight(code as f32).mul_add(value, sum[i]);
