@@ -14,8 +14,8 @@ pub(super) struct Borders {
     pub value: f32,
     /// How many of them come before each window, and before the end.
     before: Vec<usize>,
-    /// The class of each: those of one reach beside the image with the same elements of the filter.
-    classes: Vec<usize>,
+    /// Each of them, and its class: those of one reach beside the image with the same elements of the filter.
+    windows: Vec<(usize, usize)>,
     /// By class, these elements.
     taps: Vec<Vec<usize>>,
 }
@@ -25,7 +25,7 @@ impl Borders {
         let [d, h, w] = &grid.axes;
         let [planes, rows, columns] = grid.out;
         let columns: Vec<_> = (0..columns).map(|i| outside(w, i)).collect();
-        let (mut before, mut classes, mut taps) = (vec![0], Vec::new(), Vec::new());
+        let (mut before, mut windows, mut taps) = (vec![0], Vec::new(), Vec::new());
         let mut known = HashMap::new();
         for line in 0..planes * rows {
             let [plane, row] = [outside(d, line / rows), outside(h, line % rows)];
@@ -33,15 +33,16 @@ impl Borders {
                 let reach = [plane, row, *column];
                 if reach != [[0; 2]; 3] {
                     let window = before.len() - 1;
-                    classes.push(*known.entry(reach).or_insert_with(|| {
+                    let class = *known.entry(reach).or_insert_with(|| {
                         taps.push((0..grid.taps()).filter(|&tap| grid.is_padding(window, tap)).collect());
                         taps.len() - 1
-                    }));
+                    });
+                    windows.push((window, class));
                 }
-                before.push(classes.len());
+                before.push(windows.len());
             }
         }
-        Borders { grid, value, before, classes, taps }
+        Borders { grid, value, before, windows, taps }
     }
 
     /// The number of classes.
@@ -60,11 +61,9 @@ impl Borders {
 
     /// Those among some windows, which may end beyond the last one, with their classes.
     #[inline(always)]
-    pub fn among(&self, windows: Range<usize>) -> impl Iterator<Item = (usize, usize)> + Clone {
-        let windows = windows.start..windows.end.min(self.before.len() - 1);
-        let is_any = self.before[windows.start] < self.before[windows.end];
-        let windows = if is_any { windows } else { 0..0 };
-        windows.filter(|&i| self.before[i] < self.before[i + 1]).map(|i| (i, self.classes[self.before[i]]))
+    pub fn among(&self, windows: Range<usize>) -> &[(usize, usize)] {
+        let [start, end] = [windows.start, windows.end].map(|at| self.before[at.min(self.before.len() - 1)]);
+        &self.windows[start..end]
     }
 
     /// Whether an element of a filter lies beside the image in a window.

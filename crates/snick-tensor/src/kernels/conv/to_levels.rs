@@ -55,7 +55,7 @@ impl Rescaling {
             let count = borders.classes();
             // The last rows of a tile may be those of no filter.
             let of_row = self.border_offsets.get(row * count..(row + 1) * count).unwrap_or_default();
-            for (window, class) in borders.among(first..first + MOST_COLUMNS) {
+            for &(window, class) in borders.among(first..first + MOST_COLUMNS) {
                 offsets[window - first] = of_row.get(class).copied().unwrap_or_default();
             }
         }
