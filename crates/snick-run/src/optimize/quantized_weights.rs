@@ -18,9 +18,10 @@ pub(super) struct QuantizedWeights {
 }
 
 /// An [`Unpacking`] with its tensors.
+#[expect(clippy::large_enum_variant, reason = "there is one, while a convolution is made")]
 enum Form {
     Scale { zeros: Option<Tensor>, scales: Tensor },
-    Quantize { ranges: Box<[Tensor; 4]>, levels: usize },
+    Quantize { ranges: [Tensor; 4], levels: usize },
 }
 
 impl QuantizedWeights {
@@ -44,7 +45,7 @@ impl QuantizedWeights {
         let form = match op(at) {
             Op::FakeQuantize(op) if op.broadcast == AutoBroadcast::Numpy => {
                 let levels = usize::try_from(op.levels).ok()?;
-                Form::Quantize { ranges: Box::new(constants.ranges(at, &mut layers)?), levels }
+                Form::Quantize { ranges: constants.ranges(at, &mut layers)?, levels }
             }
             Op::Arithmetic(scaling) if scaling.function == BinaryOp::Mul => {
                 let scales = constants.floats(at, 1, &mut layers)?;
@@ -78,7 +79,7 @@ impl QuantizedWeights {
         let unpacking = match &self.form {
             Form::Scale { zeros, scales } => Unpacking::Scale { zeros: zeros.as_ref(), scales },
             Form::Quantize { ranges, levels } => {
-                Unpacking::Quantize { ranges: (**ranges).each_ref(), levels: *levels }
+                Unpacking::Quantize { ranges: ranges.each_ref(), levels: *levels }
             }
         };
         QuantizedFilters { codes: &self.codes, unpacking }

@@ -1,8 +1,11 @@
 //! The maximum or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
 
 mod of_levels;
+mod planes;
 
 use smallvec::SmallVec;
+
+use self::planes::Planes;
 
 use crate::buffer::{Buffer, filled};
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
@@ -32,6 +35,7 @@ pub fn max_pool(
         let greater = |m: f32, x: f32| if m < x { x } else { m };
         // First the maximum of each column of a window, then of those: as many elements as both sides together.
         let values = match walk.columns_and_rows() {
+            _ if walk.is_flat() => walk.greatest(&wide.units::<f32>())?,
             Some([columns, rows]) => {
                 let greatest = columns.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?;
                 rows.by_lines(&greatest, f32::NEG_INFINITY, greater)?
@@ -209,6 +213,20 @@ impl Walk {
         let along = |size| WindowAxis { size, ..WindowAxis::ABSENT };
         let of = |axes, out| Walk { dims: self.dims.clone(), axes, out, channels: self.channels };
         Some([of([d, h, along(w.size)], between), of([along(planes), along(lines), w], self.out)])
+    }
+
+    /// Whether windows lie in a plane.
+    fn is_flat(&self) -> bool {
+        let [depth, ..] = &self.axes;
+        depth.size == 1 && depth.kernel == 1 && depth.before == 0 && self.out[0] == 1
+    }
+
+    /// The greatest elements of windows that lie in a plane.
+    fn greatest(&self, planes: &[f32]) -> Result<Buffer<f32>, TensorError> {
+        let mut values = Buffer::any(self.len())?;
+        let ([_, rows, columns], [_, out @ ..]) = (self.axes, self.out);
+        widest(Planes { axes: [rows, columns], out, planes, results: &mut values });
+        Ok(values)
     }
 
     /// Whether visiting all taps of a window is cheap, inside or not.

@@ -1,0 +1,100 @@
+//! The greatest elements of windows over two axes: those of each column of a row of windows, and then of these.
+
+use bytemuck::Pod;
+
+use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::vectors::{Instructions, Vectorised};
+use crate::kernels::window::WindowAxis;
+
+/// Elements of four bytes that are compared.
+pub(super) trait Greatest: Pod {
+    /// The greatest of none.
+    const NONE: Self;
+
+    /// Replaces elements by those of `from` that are greater.
+    fn greatest(elements: &mut [Self], from: &[Self]);
+}
+
+impl Greatest for f32 {
+    const NONE: f32 = f32::NEG_INFINITY;
+
+    #[inline(always)]
+    fn greatest(elements: &mut [f32], from: &[f32]) {
+        for (element, &other) in elements.iter_mut().zip(from) {
+            *element = if *element < other { other } else { *element };
+        }
+    }
+}
+
+/// The levels of four channels at one position.
+pub(super) type Four = [u8; CHANNELS];
+
+impl Greatest for Four {
+    const NONE: Four = [0; CHANNELS];
+
+    #[inline(always)]
+    fn greatest(elements: &mut [Four], from: &[Four]) {
+        for (element, &other) in elements.as_flattened_mut().iter_mut().zip(from.as_flattened()) {
+            *element = (*element).max(other);
+        }
+    }
+}
+
+/// Windows over planes that follow each other.
+pub(super) struct Planes<'a, T> {
+    pub axes: [WindowAxis; 2],
+    /// The number of windows on both axes.
+    pub out: [usize; 2],
+    pub planes: &'a [T],
+    pub results: &'a mut [T],
+}
+
+impl<T: Greatest> Vectorised for Planes<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { axes: [rows, columns], out: [height, width], planes, results } = self;
+        let (area, windows) = (rows.size * columns.size, height * width);
+        if area == 0 || windows == 0 {
+            return;
+        }
+        // The windows that have each tap of their row, and where the first of them has it.
+        let taps: Vec<_> = (0..columns.kernel)
+            .filter_map(|tap| {
+                let inside = columns.outputs_inside(tap, width);
+                let first = columns.inside(inside.start, tap)?;
+                (!inside.is_empty()).then_some((inside, first))
+            })
+            .collect();
+        // The greatest of each column, and every other of these.
+        let (mut line, mut every_other) = (vec![T::NONE; columns.size + 1], vec![T::NONE; width]);
+        for (plane, results) in planes.chunks_exact(area).zip(results.chunks_exact_mut(windows)) {
+            for (y, results) in results.chunks_exact_mut(width).enumerate() {
+                line.fill(T::NONE);
+                for row in (0..rows.kernel).filter_map(|tap| rows.inside(y, tap)) {
+                    T::greatest(&mut line, &plane[row * columns.size..][..columns.size]);
+                }
+                results.fill(T::NONE);
+                for (inside, first) in &taps {
+                    let (from, results) = (&line[*first..], &mut results[inside.clone()]);
+                    match columns.stride {
+                        1 => T::greatest(results, from),
+                        2 => {
+                            let (pairs, every_other) =
+                                (&from[..2 * results.len()], &mut every_other[..results.len()]);
+                            let to = bytemuck::cast_slice_mut(every_other);
+                            I::first_of_each(bytemuck::cast_slice(pairs), to);
+                            T::greatest(results, every_other);
+                        }
+                        stride => {
+                            for (result, &element) in results.iter_mut().zip(from.iter().step_by(stride)) {
+                                T::greatest(std::slice::from_mut(result), &[element]);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
