@@ -12,14 +12,14 @@ use crate::half_precision::HalfPrecision;
 /// Quantized weights of a convolution.
 pub(super) struct QuantizedWeights {
     pub codes: Tensor,
-    form: Form,
+    form: OwnedUnpacking,
     /// The layers that unpack them.
     pub layers: Vec<NodeId>,
 }
 
 /// An [`Unpacking`] with its tensors.
 #[expect(clippy::large_enum_variant, reason = "there is one, while a convolution is made")]
-enum Form {
+enum OwnedUnpacking {
     Scale { zeros: Option<Tensor>, scales: Tensor },
     Quantize { ranges: [Tensor; 4], levels: usize },
 }
@@ -45,7 +45,7 @@ impl QuantizedWeights {
         let form = match op(at) {
             Op::FakeQuantize(op) if op.broadcast == AutoBroadcast::Numpy => {
                 let levels = usize::try_from(op.levels).ok()?;
-                Form::Quantize { ranges: constants.ranges(at, &mut layers)?, levels }
+                OwnedUnpacking::Quantize { ranges: constants.ranges(at, &mut layers)?, levels }
             }
             Op::Arithmetic(scaling) if scaling.function == BinaryOp::Mul => {
                 let scales = constants.floats(at, 1, &mut layers)?;
@@ -56,7 +56,7 @@ impl QuantizedWeights {
                     layers.push(at);
                     zeros = Some(constants.floats(at, 1, &mut layers)?);
                 }
-                Form::Scale { zeros, scales }
+                OwnedUnpacking::Scale { zeros, scales }
             }
             _ => return None,
         };
@@ -77,8 +77,8 @@ impl QuantizedWeights {
     /// The filters of these weights.
     pub(super) fn filters(&self) -> QuantizedFilters<'_> {
         let unpacking = match &self.form {
-            Form::Scale { zeros, scales } => Unpacking::Scale { zeros: zeros.as_ref(), scales },
-            Form::Quantize { ranges, levels } => {
+            OwnedUnpacking::Scale { zeros, scales } => Unpacking::Scale { zeros: zeros.as_ref(), scales },
+            OwnedUnpacking::Quantize { ranges, levels } => {
                 Unpacking::Quantize { ranges: ranges.each_ref(), levels: *levels }
             }
         };
@@ -86,7 +86,7 @@ impl QuantizedWeights {
     }
 }
 
-impl Form {
+impl OwnedUnpacking {
     fn tensors(&self) -> impl Iterator<Item = &Tensor> {
         match self {
             Self::Scale { zeros, scales } => zeros.iter().chain(std::slice::from_ref(scales)),

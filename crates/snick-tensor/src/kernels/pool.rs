@@ -31,17 +31,10 @@ pub fn max_pool(
 ) -> Result<Tensor, TensorError> {
     let walk = Walk::new(input, kernel, window, outputs)?;
     let [wide] = widen([input])?;
-    if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
-        let greater = |m: f32, x: f32| if m < x { x } else { m };
-        // First the maximum of each column of a window, then of those: as many elements as both sides together.
-        let values = match walk.columns_and_rows() {
-            _ if walk.is_flat() => walk.greatest(&wide.units::<f32>())?,
-            Some([columns, rows]) => {
-                let greatest = columns.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?;
-                rows.by_lines(&greatest, f32::NEG_INFINITY, greater)?
-            }
-            None => walk.by_lines(&wide.units::<f32>(), f32::NEG_INFINITY, greater)?,
-        };
+    if wide.element_type() == ElementType::F32
+        && walk.has_small_windows()
+        && let Some(values) = walk.greatest(&wide.units::<f32>())?
+    {
         // Windows without elements and windows of infinities are distinguished below.
         if !values.contains(&f32::NEG_INFINITY) {
             return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(input.element_type());
@@ -108,7 +101,7 @@ pub fn avg_pool(
     let et = input.element_type();
     let [wide] = widen_real([input])?;
     if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
-        let mut values = walk.by_lines(&wide.units::<f32>(), 0.0, |sum, x| sum + x)?;
+        let mut values = walk.sums(&wide.units::<f32>())?;
         let counts = walk.counts(exclude_pad);
         for values in values.chunks_exact_mut(counts.len().max(1)) {
             values.iter_mut().zip(&counts).for_each(|(sum, count)| *sum /= count);
@@ -129,6 +122,9 @@ pub fn avg_pool(
     })?
     .cast(et)
 }
+
+/// The limit of what is computed between planes and windows, as a multiple of the input and the result.
+const MOST_BETWEEN: usize = 4;
 
 /// All the windows over an input.
 struct Walk {
@@ -200,33 +196,24 @@ impl Walk {
         checked_len(&[self.channels, self.out[0], self.out[1], self.out[2]]).unwrap_or(0)
     }
 
-    /// Splits the walk in two: along the columns of each window, then along the last axis of that result. `None` if one
-    /// of them is trivial, or the first costs more than it saves.
-    fn columns_and_rows(&self) -> Option<[Walk; 2]> {
-        let ([d, h, w], [planes, lines, _]) = (self.axes, self.out);
-        let between = [planes, lines, w.size];
-        let fits =
-            checked_len(&[self.channels, planes, lines, w.size]).is_some_and(|len| len <= 4 * self.len());
-        if w.kernel == 1 || d.kernel * h.kernel == 1 || !fits {
-            return None;
+    /// The greatest elements of all windows: those in each plane, and then of these. `None` if these are too many.
+    fn greatest(&self, x: &[f32]) -> Result<Option<Buffer<f32>>, TensorError> {
+        let ([depth, rows, columns], [planes, height, width]) = (self.axes, self.out);
+        let pool = |axes, out: [usize; 2], count: usize, planes: &[f32]| {
+            let mut results = Buffer::any(checked_len(&[count, out[0], out[1]]).unwrap_or(usize::MAX))?;
+            widest(Planes { axes, out, planes, results: &mut results });
+            Ok::<_, TensorError>(results)
+        };
+        let between = checked_len(&[self.channels, depth.size, height, width]);
+        if between.is_none_or(|len| len > MOST_BETWEEN * (x.len() + self.len())) {
+            return Ok(None);
         }
-        let along = |size| WindowAxis { size, ..WindowAxis::ABSENT };
-        let of = |axes, out| Walk { dims: self.dims.clone(), axes, out, channels: self.channels };
-        Some([of([d, h, along(w.size)], between), of([along(planes), along(lines), w], self.out)])
-    }
-
-    /// Whether windows lie in a plane.
-    fn is_flat(&self) -> bool {
-        let [depth, ..] = &self.axes;
-        depth.size == 1 && depth.kernel == 1 && depth.before == 0 && self.out[0] == 1
-    }
-
-    /// The greatest elements of windows that lie in a plane.
-    fn greatest(&self, planes: &[f32]) -> Result<Buffer<f32>, TensorError> {
-        let mut values = Buffer::any(self.len())?;
-        let ([_, rows, columns], [_, out @ ..]) = (self.axes, self.out);
-        widest(Planes { axes: [rows, columns], out, planes, results: &mut values });
-        Ok(values)
+        let in_planes = pool([rows, columns], [height, width], self.channels * depth.size, x)?;
+        if depth.size == 1 && depth.kernel == 1 && depth.before == 0 {
+            return Ok(Some(in_planes));
+        }
+        let along = WindowAxis { size: height * width, ..WindowAxis::ABSENT };
+        pool([depth, along], [planes, height * width], self.channels, &in_planes).map(Some)
     }
 
     /// Whether visiting all taps of a window is cheap, inside or not.
@@ -234,17 +221,12 @@ impl Walk {
         self.axes.iter().all(|axis| axis.kernel <= 1 << 8)
     }
 
-    /// Folds the inner elements of each window, tap by tap and a line of windows at a time.
-    fn by_lines(
-        &self,
-        x: &[f32],
-        start: f32,
-        step: impl Fn(f32, f32) -> f32,
-    ) -> Result<Buffer<f32>, TensorError> {
-        let mut values = Buffer::any(self.len())?;
-        values.fill(start);
-        widest(Lines { walk: self, x, values: &mut values, step });
-        Ok(values)
+    /// The sums of the inner elements of all windows, tap by tap and a line of windows at a time.
+    fn sums(&self, x: &[f32]) -> Result<Buffer<f32>, TensorError> {
+        let mut sums = Buffer::any(self.len())?;
+        sums.fill(0.0);
+        widest(Sums { walk: self, x, sums: &mut sums });
+        Ok(sums)
     }
 
     /// The divisor of each sum of a channel.
@@ -286,24 +268,23 @@ impl Walk {
     }
 }
 
-/// Windows folded a line at a time.
-struct Lines<'a, F> {
+/// The sums of windows, a line at a time.
+struct Sums<'a> {
     walk: &'a Walk,
     x: &'a [f32],
-    values: &'a mut [f32],
-    step: F,
+    sums: &'a mut [f32],
 }
 
-impl<F: Fn(f32, f32) -> f32> Vectorised for Lines<'_, F> {
+impl Vectorised for Sums<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { walk, x, values, step } = self;
+        let Self { walk, x, sums } = self;
         let [d, h, w] = &walk.axes;
         let [planes, rows, columns] = walk.out;
         let area = checked_len(&[d.size, h.size, w.size]).unwrap_or(0);
-        if area == 0 || values.is_empty() {
+        if area == 0 || sums.is_empty() {
             return;
         }
         // The windows of a line that have each of its taps, and where the first of them has it.
@@ -314,15 +295,15 @@ impl<F: Fn(f32, f32) -> f32> Vectorised for Lines<'_, F> {
                 (!inside.is_empty()).then_some((inside, first))
             })
             .collect();
-        let channels = x.chunks_exact(area).zip(values.chunks_exact_mut(planes * rows * columns));
-        for (channel, values) in channels {
+        let channels = x.chunks_exact(area).zip(sums.chunks_exact_mut(planes * rows * columns));
+        for (channel, sums) in channels {
             let places = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));
-            for ([plane, row], values) in places.zip(values.chunks_exact_mut(columns)) {
+            for ([plane, row], sums) in places.zip(sums.chunks_exact_mut(columns)) {
                 for z in (0..d.kernel).filter_map(|tap| d.inside(plane, tap)) {
                     for y in (0..h.kernel).filter_map(|tap| h.inside(row, tap)) {
                         let from = &channel[(z * h.size + y) * w.size..][..w.size];
                         for (inside, first) in &across {
-                            fold(&mut values[inside.clone()], &from[*first..], w.stride, &step);
+                            add(&mut sums[inside.clone()], &from[*first..], w.stride);
                         }
                     }
                 }
@@ -331,19 +312,19 @@ impl<F: Fn(f32, f32) -> f32> Vectorised for Lines<'_, F> {
     }
 }
 
-/// Folds every `stride`-th element into the values.
+/// Adds every `stride`-th element.
 #[inline(always)]
-fn fold(values: &mut [f32], from: &[f32], stride: usize, step: impl Fn(f32, f32) -> f32) {
+fn add(sums: &mut [f32], from: &[f32], stride: usize) {
     match stride {
-        1 => values.iter_mut().zip(from).for_each(|(m, &x)| *m = step(*m, x)),
+        1 => sums.iter_mut().zip(from).for_each(|(sum, &x)| *sum += x),
         // A stride that is known to the compiler is read in whole vectors.
         2 => {
             let (pairs, last) = from.as_chunks::<2>();
-            let (paired, rest) = values.split_at_mut(values.len().min(pairs.len()));
-            paired.iter_mut().zip(pairs).for_each(|(m, &[x, _])| *m = step(*m, x));
-            rest.iter_mut().zip(last).for_each(|(m, &x)| *m = step(*m, x));
+            let (paired, rest) = sums.split_at_mut(sums.len().min(pairs.len()));
+            paired.iter_mut().zip(pairs).for_each(|(sum, &[x, _])| *sum += x);
+            rest.iter_mut().zip(last).for_each(|(sum, &x)| *sum += x);
         }
-        _ => values.iter_mut().zip(from.iter().step_by(stride)).for_each(|(m, &x)| *m = step(*m, x)),
+        _ => sums.iter_mut().zip(from.iter().step_by(stride)).for_each(|(sum, &x)| *sum += x),
     }
 }
 
@@ -382,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_and_then_rows_are_whole_windows() {
+    fn planes_and_then_windows_over_them_are_whole_windows() {
         let window = Window {
             strides: smallvec![1, 2, 1],
             dilations: smallvec![1, 1, 2],
@@ -393,7 +374,8 @@ mod tests {
         let x = Tensor::from_vec(&[2, 3, 4, 9, 11], numbers).unwrap();
         let kernel = [2, 3, 3];
         let outputs = window.output_dims(&x.dims()[2..], &kernel).unwrap();
-        assert!(Walk::new(&x, &kernel, &window, &outputs).unwrap().columns_and_rows().is_some());
+        let walk = Walk::new(&x, &kernel, &window, &outputs).unwrap();
+        assert!(walk.greatest(&x.to_f32_vec().unwrap()).unwrap().is_some());
         let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
         assert_eq!(found, max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0);
     }

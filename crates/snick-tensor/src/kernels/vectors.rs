@@ -10,6 +10,10 @@
 //! processor.
 #![allow(unsafe_code)]
 
+mod aligned;
+
+pub(crate) use aligned::Aligned;
+
 /// An instruction set that kernels are compiled for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Isa {
@@ -140,27 +144,6 @@ pub(crate) struct Line([u8; 64]);
 impl Default for Line {
     fn default() -> Self {
         Line([0; 64])
-    }
-}
-
-/// What begins with a cache line: vectors as long as one do not lie in two.
-#[derive(Copy, Clone, Default)]
-#[repr(align(64))]
-pub(crate) struct Aligned<T>(pub T);
-
-impl<T> std::ops::Deref for Aligned<T> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> std::ops::DerefMut for Aligned<T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
     }
 }
 

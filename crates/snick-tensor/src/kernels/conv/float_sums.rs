@@ -6,7 +6,7 @@ use super::quantized_filters::{CodeRule, IntegerFilters, by_tap};
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{PackedRhs, part_of_terms};
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Aligned, Instructions, Quad, Vectorised, widest};
+use crate::kernels::vectors::{Aligned, Instructions, Isa, Quad, Vectorised, with_byte_products};
 
 /// Results that are computed together: their sums are long, and each term waits for the one before.
 const TOGETHER: usize = 16;
@@ -42,7 +42,7 @@ impl FloatSums {
     pub fn replace(&self, results: &[[usize; 2]], right: &PackedRhs<Quad>, out: &mut [Quad], windows: usize) {
         for some in results.chunks(TOGETHER) {
             let at = std::array::from_fn(|i| some.get(i).copied().unwrap_or(some[0]));
-            let levels = widest(Sum { of: self, right, at });
+            let levels = with_byte_products(Sum { of: self, right, at });
             for (&[filter, window], level) in some.iter().zip(levels) {
                 let shift = 8 * (filter % CHANNELS);
                 if let Some(Quad(quad)) = out.get_mut(filter / CHANNELS * windows + window) {
@@ -69,6 +69,10 @@ impl Vectorised for Sum<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) -> Each<u32> {
+        // `QuantizedConvolution::new` declines such machines: the code would be long, and slow.
+        if I::ISA == Isa::Base {
+            return Each::default();
+        }
         let Self { of, right, at } = self;
         let FloatSums { depth, taps, input, .. } = of;
         let groups = depth.div_ceil(CHANNELS);

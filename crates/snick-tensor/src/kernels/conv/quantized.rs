@@ -41,7 +41,7 @@ impl QuantizedConvolution {
     }
 
     /// The convolution of images of levels of `input` whose spatial sizes are `spatial`. `None` where sums could
-    /// overflow, or the filters have another form, or there are few windows.
+    /// overflow, or the filters have another form, or there are few windows, and on machines where it is not fast.
     pub fn new(
         filters: QuantizedFilters,
         input: &Quantizer,
@@ -60,7 +60,7 @@ impl QuantizedConvolution {
         let fits =
             if is_depthwise { outputs == channels } else { depth == channels && (depth > 1 || taps == 1) };
         let is_short = (1..=LONGEST).contains(&(depth * taps));
-        if !fits || !is_short || outputs == 0 || after.quantizer.channels() != outputs {
+        if !Self::is_fast() || !fits || !is_short || outputs == 0 || after.quantizer.channels() != outputs {
             return None;
         }
         let windows = window.output_dims(&spatial, &kernel).ok()?;
@@ -138,43 +138,64 @@ mod tests {
         Ranges,
     }
 
-    /// A convolution of levels and what floats give. Scales are no powers of two: sums of floats are rounded.
+    /// Filters of bytes with everything to unpack them.
+    struct Weights {
+        codes: Tensor,
+        zeros: Tensor,
+        scales: Tensor,
+        ends: [Tensor; 4],
+    }
+
+    impl Weights {
+        /// Scales are no powers of two: sums of floats are rounded.
+        fn new(dims: &[usize]) -> Self {
+            let len: usize = dims.iter().product();
+            let codes: Vec<i64> = (0..len as i64).map(|i| i * 37 % 96 - 48).collect();
+            let by_filter = |of: fn(usize) -> f32| {
+                let mut each = vec![1; dims.len()];
+                each[0] = dims[0];
+                Tensor::from_vec(&each, (0..dims[0]).map(of).collect()).unwrap()
+            };
+            Weights {
+                codes: Tensor::from_vec(dims, codes).unwrap().cast(ElementType::I8).unwrap(),
+                // Integers, but for rounding errors.
+                zeros: by_filter(|o| (o % 5) as f32 - 2.0 + [0.0, 7.6e-6, -9e-4][o % 3]),
+                scales: by_filter(|o| 0.0077 + (o * 13 % 31) as f32 / 1000.0),
+                // Codes beyond the first range become its ends; the level of 0 in the second has another value.
+                ends: [
+                    Tensor::scalar(-40.0f32),
+                    Tensor::scalar(47.0f32),
+                    by_filter(|o| -0.41 - (o * 13 % 31) as f32 / 100.0),
+                    by_filter(|o| 0.41 + (o * 13 % 31) as f32 / 100.0 + 1e-6),
+                ],
+            }
+        }
+
+        fn filters(&self, form: Form) -> QuantizedFilters<'_> {
+            let unpacking = match form {
+                Form::Scales => Unpacking::Scale { zeros: None, scales: &self.scales },
+                Form::Zeros => Unpacking::Scale { zeros: Some(&self.zeros), scales: &self.scales },
+                Form::Ranges => Unpacking::Quantize { ranges: self.ends.each_ref(), levels: 255 },
+            };
+            QuantizedFilters { codes: &self.codes, unpacking }
+        }
+
+        fn floats(&self, form: Form) -> Tensor {
+            let codes = self.codes.cast(ElementType::F32).unwrap();
+            let scaled = |codes: &Tensor| BinaryOp::Mul.apply(codes, &self.scales).unwrap();
+            match form {
+                Form::Scales => scaled(&codes),
+                Form::Zeros => scaled(&BinaryOp::Sub.apply(&codes, &self.zeros).unwrap()),
+                Form::Ranges => fake_quantize(&codes, self.ends.each_ref(), 255).unwrap(),
+            }
+        }
+    }
+
+    /// A convolution of levels and what floats give.
     fn check(dims: [usize; 4], filters: &[usize], window: &Window, form: Form, ranges: &[[f32; 2]]) {
         let [_, channels, height, width] = dims;
-        let outputs = filters[0];
-        let len: usize = filters.iter().product();
-        let codes: Vec<i64> = (0..len as i64).map(|i| i * 37 % 96 - 48).collect();
-        let codes = Tensor::from_vec(filters, codes).unwrap().cast(ElementType::I8).unwrap();
-        let by_filter = |of: fn(usize) -> f32| {
-            let mut dims = vec![1; filters.len()];
-            dims[0] = outputs;
-            Tensor::from_vec(&dims, (0..outputs).map(of).collect()).unwrap()
-        };
-        let scales = by_filter(|o| 0.0077 + (o * 13 % 31) as f32 / 1000.0);
-        // Integers, but for rounding errors.
-        let zeros = by_filter(|o| (o % 5) as f32 - 2.0 + [0.0, 7.6e-6, -9e-4][o % 3]);
-        // Codes beyond the first range become its ends; the level of 0 in the second has another value.
-        let ends_of_codes = [-40.0f32, 47.0].map(Tensor::scalar);
-        let ends_of_filters = [
-            by_filter(|o| -0.41 - (o * 13 % 31) as f32 / 100.0),
-            by_filter(|o| 0.41 + (o * 13 % 31) as f32 / 100.0 + 1e-6),
-        ];
-        let ends_of_filters =
-            [&ends_of_codes[0], &ends_of_codes[1], &ends_of_filters[0], &ends_of_filters[1]];
-        let floats = codes.cast(ElementType::F32).unwrap();
-        let scaled = |floats: &Tensor| BinaryOp::Mul.apply(floats, &scales).unwrap();
-        let (unpacking, floats) = match form {
-            Form::Scales => (Unpacking::Scale { zeros: None, scales: &scales }, scaled(&floats)),
-            Form::Zeros => {
-                let unpacking = Unpacking::Scale { zeros: Some(&zeros), scales: &scales };
-                (unpacking, scaled(&BinaryOp::Sub.apply(&floats, &zeros).unwrap()))
-            }
-            Form::Ranges => {
-                let unpacking = Unpacking::Quantize { ranges: ends_of_filters, levels: 255 };
-                (unpacking, fake_quantize(&floats, ends_of_filters, 255).unwrap())
-            }
-        };
-        let filters = QuantizedFilters { codes: &codes, unpacking };
+        let (outputs, weights) = (filters[0], Weights::new(filters));
+        let (filters, floats) = (weights.filters(form), weights.floats(form));
         let ends = |end: usize| {
             let ends: Vec<f32> = (0..channels).map(|c| ranges[c % ranges.len()][end]).collect();
             Tensor::from_vec(&[channels, 1, 1], ends).unwrap()
@@ -185,7 +206,7 @@ mod tests {
         let bias =
             Tensor::from_vec(&[1, outputs, 1, 1], (0..outputs).map(|o| (o % 9) as f32 / 4.0 - 1.0).collect())
                 .unwrap();
-        let grouped = if codes.rank() == 5 { floats } else { floats.unsqueeze(0).unwrap() };
+        let grouped = if weights.codes.rank() == 5 { floats } else { floats.unsqueeze(0).unwrap() };
         let quantized = fake_quantize(&x, [&low, &high, &low, &high], 256).unwrap();
         let sums = group_convolution(&quantized, &grouped, window).unwrap();
         let sums = BinaryOp::Add.apply(&sums, &bias).unwrap();
@@ -220,7 +241,7 @@ mod tests {
                 let expected = fake_quantize(&results, out_ends, 256).unwrap();
                 let convolution = QuantizedConvolution::new(filters, &input, [height, width], window, &after);
                 let Some(convolution) = convolution else {
-                    assert!(codes.rank() == 5 && !has_byte_products());
+                    assert!(!QuantizedConvolution::is_fast());
                     continue;
                 };
                 let run = || output.dequantize(&convolution.run(&levels).unwrap()).unwrap();
@@ -290,9 +311,10 @@ mod tests {
             let after = AfterSums::new(Arc::new(input.clone()));
             QuantizedConvolution::new(filters, &input, [9, 9], &padded(pad, 1, 1), &after).is_some()
         };
-        assert!(new(dense, &high, 0) && new(dense, &high, 1));
+        let is_fast = QuantizedConvolution::is_fast();
+        assert_eq!([new(dense, &high, 0), new(dense, &high, 1)], [is_fast; 2]);
         assert!(!new(dense, &highs, 0));
-        assert_eq!(new(depthwise, &highs, 0), has_byte_products());
+        assert_eq!(new(depthwise, &highs, 0), is_fast);
         assert!(!new(depthwise, &highs, 1));
     }
 }

@@ -13,7 +13,7 @@ use crate::kernels::fake_quantize::{Rule, nearest};
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{
-    Aligned, Instructions, Quad, Vector, Vectorised, are_negative, has_byte_products, with_byte_products,
+    Aligned, Instructions, Quad, Vector, Vectorised, are_negative, with_byte_products,
 };
 use crate::kernels::window::WindowAxis;
 
@@ -92,8 +92,7 @@ impl Scalings {
 }
 
 impl QuantizedDepthwise {
-    /// `None` for strides above 2, more axes than two, an image that is mostly padding, padding that is no level, and machines
-    /// without instructions that sum products of bytes.
+    /// `None` for strides above 2, more axes than two, an image that is mostly padding, and padding that is no level.
     pub fn new(
         integers: IntegerFilters,
         grid: &Grid,
@@ -107,7 +106,7 @@ impl QuantizedDepthwise {
         let levels = padding.iter().flat_map(|quad| quad.0.to_le_bytes());
         let has_zeros = input.rules().iter().zip(levels).all(|(rule, level)| rule.value(level.into()) == 0.0);
         let is_padded_by_levels = has_zeros || !grid.is_padded();
-        if !(is_flat && is_padded_by_levels && columns.stride <= 2 && has_byte_products()) {
+        if !(is_flat && is_padded_by_levels && columns.stride <= 2) {
             return None;
         }
         let reach = |axis: &WindowAxis, out: usize| {
@@ -248,7 +247,7 @@ impl Vectorised for Slide<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        // `QuantizedDepthwise::new` declines machines that have no such vectors.
+        // `QuantizedConvolution::new` declines machines that have no such vectors.
         if I::Quads::LANES != LANES {
             return;
         }

@@ -4,7 +4,7 @@ use super::planes::{Four, Planes};
 use super::taps;
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::widest;
+use crate::kernels::vectors::with_byte_products;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -60,7 +60,7 @@ impl QuantizedMaxPool {
             &flipped
         };
         let (planes, results) = (bytemuck::cast_slice(levels), bytemuck::cast_slice_mut(&mut out));
-        widest(Planes::<Four> { axes: self.axes, out: self.out, planes, results });
+        with_byte_products(Planes::<Four> { axes: self.axes, out: self.out, planes, results });
         let areas = out.chunks_exact_mut(self.out.iter().product::<usize>().max(1));
         for (area, flip) in areas.zip(self.flips.iter().cycle()) {
             area.iter_mut().for_each(|four| *four ^= flip);
