@@ -64,6 +64,9 @@ pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
     /// A register of them.
     type Vector<I: Instructions>: Vector<Self>;
 
+    /// Whether they are multiplied on machines that have only the baseline.
+    const HAS_BASE: bool = true;
+
     /// Runs a kernel with the instruction set that matrices are packed for.
     fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
         on(isa, work)
@@ -72,6 +75,9 @@ pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
 
 impl Factor for Quad {
     type Vector<I: Instructions> = I::Quads;
+
+    // `QuantizedConvolution::new` declines such machines.
+    const HAS_BASE: bool = false;
 
     fn on<W: Vectorised>(_: Isa, work: W) -> W::Output {
         with_byte_products(work)

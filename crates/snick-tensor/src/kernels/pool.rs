@@ -65,7 +65,7 @@ pub fn max_pool_indices(
         let x = wide.units::<T>();
         let mut values = filled(walk.len(), T::MIN)?;
         let mut indices = filled(walk.len(), 0i64)?;
-        walk.each(|to, first, inside, _| {
+        walk.each(&mut |to, first, inside, _| {
             let mut best: Option<(usize, T)> = None;
             indices[to] = (first % flat) as i64;
             inside.each(|i| {
@@ -111,7 +111,7 @@ pub fn avg_pool(
     with_real!(wide.element_type(), T => {
         let x = wide.units::<T>();
         let mut values = filled(walk.len(), T::default())?;
-        walk.each(|to, first, inside, padded| {
+        walk.each(&mut |to, first, inside, padded| {
             let mut sum: T = 0.0;
             inside.each(|i| sum += x[first + i]);
             let count = if exclude_pad { inside.count() } else { padded };
@@ -243,8 +243,9 @@ impl Walk {
         lines.flat_map(|line| w.iter().map(move |w| line.saturating_mul(*w) as f32)).collect()
     }
 
-    /// `visit(output, first element of the channel, elements inside, elements inside the padding)`.
-    fn each(&self, mut visit: impl FnMut(usize, usize, &Inside, usize)) {
+    /// `visit(output, first element of the channel, elements inside, elements inside the padding)`. Compiled once for all
+    /// types of elements.
+    fn each(&self, visit: &mut dyn FnMut(usize, usize, &Inside, usize)) {
         let sizes = self.axes.map(|axis| axis.size);
         let area = checked_len(&sizes).unwrap_or(0);
         if self.len() == 0 {

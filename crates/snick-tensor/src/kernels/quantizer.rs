@@ -7,7 +7,7 @@
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Quad, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Quad, Vectorised, with_byte_products};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// Channels of an element.
@@ -101,7 +101,7 @@ impl Quantizer {
                     &values[(n * channels + channel) * area..][..area]
                 };
                 let rules = std::array::from_fn(|k| self.rules[group * CHANNELS + k]);
-                widest(ToLevels { planes: std::array::from_fn(plane), rules, to });
+                with_byte_products(ToLevels { planes: std::array::from_fn(plane), rules, to });
             });
         }
         Tensor::from_buffer(ElementType::U32, &[batch, groups, height, width], out)
@@ -124,7 +124,7 @@ impl Quantizer {
                 let (n, channel) = (i / channels, i % channels);
                 let quads = &quads[(n * groups + channel / CHANNELS) * area..][..area];
                 let shift = 8 * (channel % CHANNELS) as u32;
-                widest(ToValues { quads, shift, rule: self.rules[channel], to });
+                with_byte_products(ToValues { quads, shift, rule: self.rules[channel], to });
             });
         }
         Tensor::from_buffer(ElementType::F32, &[batch, channels, height, width], out)
@@ -154,7 +154,7 @@ impl Quantizer {
         let each = a.len().div_ceil(CHANNELS).max(1);
         for_each_group(&mut out, each, |i, to| {
             let parts = parts.map(|part| bytemuck::cast_slice(&part[i * each..][..to.len()]));
-            widest(Sum { parts, rules: [left, right], sum, to: bytemuck::cast_slice_mut(to) });
+            with_byte_products(Sum { parts, rules: [left, right], sum, to: bytemuck::cast_slice_mut(to) });
         });
         Tensor::from_buffer(ElementType::U32, &Dims::from_slice(a.dims()), out)
     }

@@ -10,7 +10,7 @@ use super::scaling::{FilterOfLevels, Scaling};
 use crate::kernels::fake_quantize::{Rule, nearest};
 use crate::kernels::gemm::{MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, write_row};
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Aligned, Instructions, Isa, Quad, are_negative};
+use crate::kernels::vectors::{Aligned, Instructions, Quad, are_negative};
 
 /// From the sums of dense filters to levels.
 pub(super) struct Rescaling {
@@ -84,10 +84,6 @@ impl PlaceTile<Quad> for ToLevels<'_> {
         at: TileAt,
         rows: &[[Quad; MOST_COLUMNS]],
     ) {
-        // `QuantizedConvolution::new` declines such machines.
-        if I::ISA == Isa::Base {
-            return;
-        }
         match self.rescaling.is_plain {
             true => self.tile::<I, true>(out, row_len, at, rows),
             false => self.tile::<I, false>(out, row_len, at, rows),

@@ -30,7 +30,8 @@ impl<T: Factor, P: PlaceTile<T>> Vectorised for Tiles<'_, '_, T, P> {
             Isa::Avx512 => self.walk::<I, 12>(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => self.walk::<I, 6>(),
-            Isa::Base => self.walk::<I, 4>(),
+            Isa::Base if T::HAS_BASE => self.walk::<I, 4>(),
+            Isa::Base => (),
         }
     }
 }
@@ -86,12 +87,13 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                             }
                         };
                         let sums = begun.get_mut(i * at_once + j).unwrap_or(&mut whole);
-                        // The smallest compiled height that holds the rows, and half the width if that holds the columns.
+                        // The smallest compiled height of whole rows of the output that holds the rows, and half the width
+                        // if that holds the columns.
                         let is_narrow = 2 * (right.columns() - p * width) <= width;
                         match rows {
-                            0..=1 => accumulate::<I, T, 1, ROWS, 2>(tile, panel, ahead, sums),
-                            2 => accumulate::<I, T, 2, ROWS, 2>(tile, panel, ahead, sums),
-                            3..=4 => accumulate::<I, T, 4, ROWS, 2>(tile, panel, ahead, sums),
+                            0..=1 if P::ROWS == 1 => accumulate::<I, T, 1, ROWS, 2>(tile, panel, ahead, sums),
+                            2 if P::ROWS == 1 => accumulate::<I, T, 2, ROWS, 2>(tile, panel, ahead, sums),
+                            0..=4 => accumulate::<I, T, 4, ROWS, 2>(tile, panel, ahead, sums),
                             5..=8 if ROWS >= 8 => accumulate::<I, T, 8, ROWS, 2>(tile, panel, ahead, sums),
                             _ if is_narrow => accumulate::<I, T, ROWS, ROWS, 1>(tile, panel, ahead, sums),
                             _ => accumulate::<I, T, ROWS, ROWS, 2>(tile, panel, ahead, sums),

@@ -67,8 +67,8 @@ impl<T: Greatest> Vectorised for Planes<'_, T> {
                 (!inside.is_empty()).then_some((inside, first))
             })
             .collect();
-        // The greatest of each column, and every other of these.
-        let (mut line, mut every_other) = (vec![T::NONE; columns.size + 1], vec![T::NONE; width]);
+        // The greatest of each column, and those of these that windows begin with.
+        let (mut line, mut some) = (vec![T::NONE; columns.size + 1], vec![T::NONE; width]);
         for (plane, results) in planes.chunks_exact(area).zip(results.chunks_exact_mut(windows)) {
             for (y, results) in results.chunks_exact_mut(width).enumerate() {
                 line.fill(T::NONE);
@@ -77,22 +77,20 @@ impl<T: Greatest> Vectorised for Planes<'_, T> {
                 }
                 results.fill(T::NONE);
                 for (inside, first) in &taps {
-                    let (from, results) = (&line[*first..], &mut results[inside.clone()]);
-                    match columns.stride {
-                        1 => T::greatest(results, from),
+                    let (line, some) = (&line[*first..], &mut some[..inside.len()]);
+                    let from = match columns.stride {
+                        1 => line,
                         2 => {
-                            let (pairs, every_other) =
-                                (&from[..2 * results.len()], &mut every_other[..results.len()]);
-                            let to = bytemuck::cast_slice_mut(every_other);
-                            I::first_of_each(bytemuck::cast_slice(pairs), to);
-                            T::greatest(results, every_other);
+                            let pairs = bytemuck::cast_slice(&line[..2 * some.len()]);
+                            I::first_of_each(pairs, bytemuck::cast_slice_mut(some));
+                            some
                         }
                         stride => {
-                            for (result, &element) in results.iter_mut().zip(from.iter().step_by(stride)) {
-                                T::greatest(std::slice::from_mut(result), &[element]);
-                            }
+                            some.iter_mut().zip(line.iter().step_by(stride)).for_each(|(to, &x)| *to = x);
+                            some
                         }
-                    }
+                    };
+                    T::greatest(&mut results[inside.clone()], from);
                 }
             }
         }
