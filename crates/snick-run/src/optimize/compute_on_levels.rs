@@ -53,10 +53,10 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
         let step_of_levels = match found.computed.remove(&node) {
             Some(Computed { kind, pool: None, inputs }) => new(kind, read_all(&inputs), levels),
             Some(Computed { kind, pool: Some(pool), inputs }) => {
-                let pooled = plan.slots;
+                let convolved = plan.slots;
                 plan.slots += 1;
-                steps.push(new(kind, read_all(&inputs), pooled));
-                new(QuantizedStep::MaxPool(pool), Box::new([read(pooled)]), levels)
+                steps.push(new(kind, read_all(&inputs), convolved));
+                new(QuantizedStep::MaxPool(pool), Box::new([read(convolved)]), levels)
             }
             None => new(QuantizedStep::Quantize(quantizer.clone()), step.operands[..1].into(), levels),
         };
@@ -141,11 +141,12 @@ impl<'a> Search<'a> {
         self.graph.node(node).op()
     }
 
-    /// The dims of an image that is computed in `f32`, if they are known.
+    /// The dims of an image that is computed in `f32`, if they are known, and its elements can be counted.
     fn image(&self, value: Value) -> Option<[usize; 4]> {
         let fact = self.graph.fact(value)?;
         let is_float = self.half_precision.computes_in_f32(fact.element_type);
         let dims = fact.shape.as_static().filter(|_| is_float)?;
+        dims.iter().try_fold(1usize, |count, &dim| count.checked_mul(dim))?;
         <[usize; 4]>::try_from(dims.as_slice()).ok()
     }
 
@@ -224,11 +225,11 @@ impl<'a> Search<'a> {
         let node = self.graph.node(step.node);
         let (input, quantizer) = self.quantized(step.node, 0)?;
         let [_, _, height, width] = self.image(node.input(0)?)?;
-        let windows: usize = self.image(node.output(0)?)?.iter().product();
+        let results: usize = self.image(node.output(0)?)?.iter().product();
         let weights = QuantizedWeights::of(node.input(1)?, self.graph, &self.constants, self.half_precision)?;
         let [outputs, .., kernel_height, kernel_width] = *weights.codes.dims() else { return None };
         let length = weights.codes.len().checked_div(outputs)?;
-        if windows.saturating_mul(length) < FEW_PRODUCTS {
+        if results.saturating_mul(length) < FEW_PRODUCTS {
             return None;
         }
         let (spatial, kernel) = ([height, width], [kernel_height, kernel_width]);

@@ -4,8 +4,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::planes::Grid;
+use super::planes::{Grid, MOST_ZEROS};
 use crate::kernels::window::WindowAxis;
+
+/// More classes are those of large filters, of which sums are taken for each of them.
+const MOST_CLASSES: usize = 64;
 
 /// The windows that reach beside an image.
 pub(super) struct Borders {
@@ -21,7 +24,11 @@ pub(super) struct Borders {
 }
 
 impl Borders {
-    pub fn new(grid: Grid, value: f32) -> Self {
+    /// `None` if most windows lie beside the image, or many differ in what does.
+    pub fn new(grid: Grid, value: f32) -> Option<Self> {
+        if grid.windows() > MOST_ZEROS.saturating_mul(grid.area()) {
+            return None;
+        }
         let [d, h, w] = &grid.axes;
         let [planes, rows, columns] = grid.out;
         let columns: Vec<_> = (0..columns).map(|i| outside(w, i)).collect();
@@ -33,6 +40,9 @@ impl Borders {
                 let reach = [plane, row, *column];
                 if reach != [[0; 2]; 3] {
                     let window = before.len() - 1;
+                    if taps.len() == MOST_CLASSES && !known.contains_key(&reach) {
+                        return None;
+                    }
                     let class = *known.entry(reach).or_insert_with(|| {
                         taps.push((0..grid.taps()).filter(|&tap| grid.is_padding(window, tap)).collect());
                         taps.len() - 1
@@ -42,7 +52,7 @@ impl Borders {
                 before.push(windows.len());
             }
         }
-        Borders { grid, value, before, windows, taps }
+        Some(Borders { grid, value, before, windows, taps })
     }
 
     /// The number of classes.

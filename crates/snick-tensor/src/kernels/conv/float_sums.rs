@@ -13,14 +13,14 @@ const TOGETHER: usize = 16;
 
 /// Filters over levels and what follows their sums.
 pub(super) struct FloatSums {
-    pub filters: IntegerFilters,
+    filters: IntegerFilters,
     /// The filters `[outputs, taps, depth / 4]`.
     pub by_tap: Vec<[i8; CHANNELS]>,
     depth: usize,
     taps: usize,
     /// Of the levels.
-    pub input: Rule<f32>,
-    pub after: Vec<AfterSum>,
+    input: Rule<f32>,
+    after: Vec<AfterSum>,
     /// If what is around images has another value than 0.
     pub borders: Option<Borders>,
 }

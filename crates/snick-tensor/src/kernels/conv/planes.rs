@@ -19,7 +19,7 @@ const SLACK: usize = 32;
 
 /// The limit of the size of the planes, as a multiple of image and result: a small image with ordinary padding needs
 /// about this.
-const MOST_ZEROS: usize = 8;
+pub(super) const MOST_ZEROS: usize = 8;
 
 /// The limit of computed positions per window: filters nearly as large as the image, as in gradients, leave a few
 /// windows at the ends of long lines.

@@ -106,7 +106,7 @@ impl QuantizedConvolution {
         for (image, out) in images.zip(out.chunks_exact_mut(groups * windows)) {
             match &self.filters {
                 Filters::Dense(filters) => filters.run(image, out)?,
-                Filters::Depthwise(filters) => filters.run(image, out)?,
+                Filters::Depthwise(filters) => filters.run(image, out),
             }
         }
         Tensor::from_buffer(ElementType::U32, &[*batch, groups, height, width], out)
@@ -296,25 +296,36 @@ mod tests {
         }
     }
 
+    /// Whether a convolution of an image of 4 channels and 9x9 elements, quantized between two ends, is one of levels.
+    fn is_accepted(filters: &[usize], [low, high]: [&Tensor; 2], pad: isize) -> bool {
+        let scales = Tensor::scalar(0.5f32);
+        let codes = Tensor::from_vec(filters, vec![1i8; filters.iter().product()]).unwrap();
+        let unpacking = Unpacking::Scale { zeros: None, scales: &scales };
+        let input = Quantizer::new([low, high, low, high], 256, 4).unwrap();
+        let after = AfterSums::new(Arc::new(input.clone()));
+        let filters = QuantizedFilters { codes: &codes, unpacking };
+        QuantizedConvolution::new(filters, &input, [9, 9], &padded(pad, 1, 1), &after).is_some()
+    }
+
     #[test]
     fn ranges_by_channel_are_declined_and_levels_that_lack_0_for_depthwise_filters() {
         let [dense, depthwise] = [&[4, 4, 3, 3][..], &[4, 1, 1, 3, 3]];
-        let [scales, low, high] = [0.5f32, 0.3, 7.1].map(Tensor::scalar);
+        let [low, high] = [0.3f32, 7.1].map(Tensor::scalar);
         let highs = Tensor::from_vec(&[4, 1, 1], vec![1f32, 2.0, 3.0, 4.0]).unwrap();
-        let new = |dims: &[usize], highs: &Tensor, pad| {
-            let codes = Tensor::from_vec(dims, vec![1i8; dims.iter().product()]).unwrap();
-            let filters = QuantizedFilters {
-                codes: &codes,
-                unpacking: Unpacking::Scale { zeros: None, scales: &scales },
-            };
-            let input = Quantizer::new([&low, highs, &low, highs], 256, 4).unwrap();
-            let after = AfterSums::new(Arc::new(input.clone()));
-            QuantizedConvolution::new(filters, &input, [9, 9], &padded(pad, 1, 1), &after).is_some()
-        };
         let is_fast = QuantizedConvolution::is_fast();
-        assert_eq!([new(dense, &high, 0), new(dense, &high, 1)], [is_fast; 2]);
-        assert!(!new(dense, &highs, 0));
-        assert_eq!(new(depthwise, &highs, 0), is_fast);
-        assert!(!new(depthwise, &highs, 1));
+        assert_eq!([0, 1].map(|pad| is_accepted(dense, [&low, &high], pad)), [is_fast; 2]);
+        assert!(!is_accepted(dense, [&low, &highs], 0));
+        assert_eq!([0, 1].map(|pad| is_accepted(depthwise, [&low, &highs], pad)), [is_fast, false]);
+    }
+
+    #[test]
+    fn what_is_mostly_padding_and_borders_of_many_kinds_are_declined() {
+        let [low, high, low_with_0, high_with_0] = [0.3f32, 7.1, -1.0, 191.0 / 64.0].map(Tensor::scalar);
+        let is_fast = QuantizedConvolution::is_fast();
+        assert_eq!(is_accepted(&[4, 4, 7, 7], [&low, &high], 3), is_fast);
+        assert!(!is_accepted(&[4, 4, 3, 3], [&low, &high], 100));
+        assert!(!is_accepted(&[4, 4, 9, 9], [&low, &high], 8));
+        let depthwise = |pad| is_accepted(&[4, 1, 1, 3, 3], [&low_with_0, &high_with_0], pad);
+        assert_eq!([1, 100].map(depthwise), [is_fast, false]);
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct QuantizedDense {
 }
 
 impl QuantizedDense {
-    /// `None` for channels of several ranges, and for windows that planes do not serve.
+    /// `None` for channels of several ranges, and for windows that planes or borders do not serve.
     pub fn new(
         integers: IntegerFilters,
         grid: Grid,
@@ -37,7 +37,10 @@ impl QuantizedDense {
         let (outputs, depth, taps) = (integers.rules.len(), input.channels(), grid.taps());
         let groups = depth.div_ceil(CHANNELS);
         let value = rule.value((padding.0 & 0xff) as f32);
-        let borders = (grid.is_padded() && value != 0.0).then(|| Borders::new(grid, value));
+        let borders = match grid.is_padded() && value != 0.0 {
+            true => Some(Borders::new(grid, value)?),
+            false => None,
+        };
         let rescaling = Rescaling::new(integers, [depth, taps], rule, borders, after)?;
         let left = dense(&rescaling.floats.by_tap, outputs, groups, taps);
         let [_, height, width] = grid.axes.map(|axis| axis.size);

@@ -4,12 +4,11 @@
 use std::ops::Range;
 
 use super::after_sums::{AfterSum, AfterSums};
-use super::planes::Grid;
+use super::planes::{Grid, MOST_ZEROS};
 use super::quantized_filters::IntegerFilters;
-use super::scaling::{FilterOfLevels, Scaling};
-use crate::TensorError;
+use super::scaling::{Scaling, Scalings};
 use crate::buffer::Buffer;
-use crate::kernels::fake_quantize::{Rule, nearest};
+use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::sharing;
 use crate::kernels::vectors::{
@@ -25,9 +24,6 @@ const WINDOWS: usize = 16;
 
 /// Elements that may be read from the first one of a step on: with a stride of 2, two vectors and two more.
 const BEYOND: usize = 2 * LANES + 2;
-
-/// The limit of the size of the padded image, as a multiple of image and result.
-const MOST_ZEROS: usize = 8;
 
 /// Fewer multiplications are not distributed to threads.
 const SHARED: usize = 1 << 18;
@@ -50,7 +46,7 @@ pub(super) struct QuantizedDepthwise {
     /// Where each step begins in the padded image, for the first window.
     steps: Vec<usize>,
     /// By four channels.
-    scalings: Vec<Scalings>,
+    scalings: Vec<ScalingLanes>,
     /// Whether nothing but bounds follows the biases.
     is_plain: bool,
     /// The level of 0 in the channels of each group.
@@ -63,7 +59,7 @@ pub(super) struct QuantizedDepthwise {
 }
 
 /// The rescaling of four channels, by lane.
-struct Scalings {
+struct ScalingLanes {
     factors: Lanes<f32>,
     offsets: Lanes<f32>,
     below: Lanes<f32>,
@@ -74,11 +70,11 @@ struct Scalings {
     doubts: Lanes<f32>,
 }
 
-impl Scalings {
+impl ScalingLanes {
     fn new(of: &[Scaling]) -> Self {
         let each =
             |part: fn(&Scaling) -> f32| Aligned(std::array::from_fn(|lane| part(&of[lane % CHANNELS])));
-        Scalings {
+        ScalingLanes {
             factors: each(|of| of.factor),
             offsets: each(|of| of.offset),
             below: each(|of| of.slopes[0]),
@@ -87,6 +83,19 @@ impl Scalings {
             lows: each(|of| of.low),
             highs: each(|of| of.high),
             doubts: each(|of| of.doubt),
+        }
+    }
+
+    #[inline(always)]
+    fn lane(&self, i: usize) -> Scaling {
+        Scaling {
+            factor: self.factors[i],
+            offset: self.offsets[i],
+            slopes: [self.below[i], self.above[i]],
+            shift: self.shifts[i],
+            low: self.lows[i],
+            high: self.highs[i],
+            doubt: self.doubts[i],
         }
     }
 }
@@ -114,7 +123,7 @@ impl QuantizedDepthwise {
         };
         let line = reach(&columns, out[1])?;
         let len = reach(&rows, out[0])?.checked_mul(line)?;
-        if len > MOST_ZEROS * (grid.area() + grid.windows()) {
+        if len > MOST_ZEROS.saturating_mul(grid.area()) {
             return None;
         }
         let taps: Vec<usize> = (0..rows.kernel)
@@ -143,14 +152,9 @@ impl QuantizedDepthwise {
         let filters = filters.collect();
         let steps = steps.into_iter().map(|step| taps[step.start]).collect();
         let (after, rules) = (after.channels()?, input.rules().to_vec());
-        let of_levels =
-            |(i, codes)| FilterOfLevels { codes, rule: integers.rules[i], input: rules[i], after: after[i] };
-        let each = || integers.codes.chunks_exact(taps.len()).enumerate().map(of_levels);
-        let is_plain = each().all(|filter| filter.is_plain());
-        let scaling = |filter: FilterOfLevels| filter.scaling(is_plain, None, &mut Vec::new());
-        let mut scalings: Vec<Scaling> = each().map(scaling).collect::<Option<_>>()?;
-        scalings.resize(count.next_multiple_of(CHANNELS), Scaling::default());
-        let scalings = scalings.chunks_exact(CHANNELS).map(Scalings::new).collect();
+        let all = Scalings::new(&integers, |channel| rules[channel], None, &after)?;
+        let (is_plain, scalings) =
+            (all.is_plain, all.each.chunks_exact(CHANNELS).map(ScalingLanes::new).collect());
         Some(Self {
             axes: [rows, columns],
             out,
@@ -168,7 +172,7 @@ impl QuantizedDepthwise {
     }
 
     /// The levels of all windows of an image of levels, four channels at a time.
-    pub fn run(&self, image: &[Quad], out: &mut [Quad]) -> Result<(), TensorError> {
+    pub fn run(&self, image: &[Quad], out: &mut [Quad]) {
         let [area, windows] = [self.axes.map(|axis| axis.size), self.out].map(|sizes| sizes.iter().product());
         let groups = self.scalings.len();
         let size = out.len().saturating_mul(CHANNELS * self.taps.len());
@@ -179,10 +183,9 @@ impl QuantizedDepthwise {
                 self.pad(group, &image[group * area..][..area], &mut padded);
                 with_byte_products(Slide { of: self, group, image: &padded, out });
             }
-            Ok(())
         };
         match at_once < groups {
-            true => sharing::try_for_each(out.chunks_mut(at_once * windows).enumerate(), some),
+            true => sharing::for_each(out.chunks_mut(at_once * windows).enumerate(), some),
             false => some((0, out)),
         }
     }
@@ -311,7 +314,7 @@ impl Slide<'_> {
 /// the vector and the lane.
 #[inline(always)]
 fn levels<I: Instructions, const IS_PLAIN: bool>(
-    scalings: &Scalings,
+    scalings: &ScalingLanes,
     sums: &Results<Quad>,
     resolve: impl Fn(usize, usize) -> u32,
 ) -> Lanes<Quad> {
@@ -319,17 +322,7 @@ fn levels<I: Instructions, const IS_PLAIN: bool>(
     let mut all = Aligned([u32::MAX; LANES]);
     for k in 0..CHANNELS {
         for i in 0..LANES {
-            let result = (sums[k][i].sum() as f32).mul_add(scalings.factors[i], scalings.offsets[i]);
-            let result = match IS_PLAIN {
-                true => result,
-                false => {
-                    let slope = if result < 0.0 { scalings.below[i] } else { scalings.above[i] };
-                    result.mul_add(slope, scalings.shifts[i])
-                }
-            };
-            let (level, distance) = nearest(result, scalings.lows[i], scalings.highs[i]);
-            levels[k][i] = level;
-            doubts[k][i] = distance.mul_add(distance, scalings.doubts[i]);
+            (levels[k][i], doubts[k][i]) = scalings.lane(i).level::<IS_PLAIN>(sums[k][i]);
             all[i] &= doubts[k][i].to_bits();
         }
     }

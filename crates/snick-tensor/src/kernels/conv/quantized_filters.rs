@@ -3,7 +3,7 @@
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{Matrix, PackedLhs};
 use crate::kernels::quantizer::{CHANNELS, MOST_LEVELS};
-use crate::kernels::vectors::{Isa, Quad, has_byte_products};
+use crate::kernels::vectors::{Isa, Quad};
 use crate::{ElementType, Tensor};
 
 /// Zeros further from an integer are none.
@@ -184,7 +184,5 @@ pub(super) fn dense(
             (0..groups).flat_map(|group| (0..taps).map(move |tap| quad(filter[tap * groups + group]))),
         );
     }
-    // Tiles of AVX2 are no multiple of four rows high.
-    let isa = if has_byte_products() { Isa::best() } else { Isa::Base };
-    PackedLhs::pack(isa, &Matrix::packed(&rows, outputs, groups * taps)).in_one_step()
+    PackedLhs::pack(Isa::best(), &Matrix::packed(&rows, outputs, groups * taps)).in_one_step()
 }

@@ -2,8 +2,10 @@
 
 use super::after_sums::{AfterSum, BentLine};
 use super::borders::Borders;
-use super::quantized_filters::CodeRule;
-use crate::kernels::fake_quantize::Rule;
+use super::quantized_filters::{CodeRule, IntegerFilters};
+use crate::kernels::fake_quantize::{Rule, nearest};
+use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::vectors::Quad;
 
 /// From the sums of a filter to their levels: a line of `sum * factor + offset`, within bounds and rounded.
 #[derive(Copy, Clone)]
@@ -35,29 +37,67 @@ const DOUBT: f32 = 0.5;
 const LEVEL_DOUBT: f32 = 512.0 * f32::EPSILON;
 const PART_DOUBT: f32 = f32::EPSILON;
 
+impl Scaling {
+    /// The level of a sum in the lowest byte, and a number that is negative if it is not in doubt. `IS_PLAIN` scalings have
+    /// no line.
+    #[inline(always)]
+    pub fn level<const IS_PLAIN: bool>(self, sum: Quad) -> (u32, f32) {
+        let Self { factor, offset, slopes: [below, above], shift, low, high, doubt } = self;
+        let result = (sum.sum() as f32).mul_add(factor, offset);
+        let result = match IS_PLAIN {
+            true => result,
+            false => result.mul_add(if result < 0.0 { below } else { above }, shift),
+        };
+        let (level, distance) = nearest(result, low, high);
+        (level, distance.mul_add(distance, doubt))
+    }
+}
+
+/// The rescaling of all filters.
+pub(super) struct Scalings {
+    /// By filter; as many as are a multiple of four.
+    pub each: Vec<Scaling>,
+    /// By filter and class of borders, the offset in place of that of its scaling.
+    pub border_offsets: Vec<f32>,
+    /// Whether nothing but bounds follows the biases, and there are no borders.
+    pub is_plain: bool,
+}
+
+impl Scalings {
+    /// Of filters over levels by the rules of `input`, which gives one for each filter. `None` if a number is not finite.
+    pub fn new(
+        filters: &IntegerFilters,
+        input: impl Fn(usize) -> Rule<f32>,
+        borders: Option<&Borders>,
+        after: &[AfterSum],
+    ) -> Option<Self> {
+        let count = filters.rules.len();
+        let length = filters.codes.len().checked_div(count)?;
+        let is_plain = borders.is_none() && after.iter().all(|after| after.line == BentLine::IDENTITY);
+        let mut border_offsets = Vec::new();
+        let filter =
+            |(i, codes)| FilterOfLevels { codes, rule: filters.rules[i], input: input(i), after: after[i] };
+        let each = filters.codes.chunks_exact(length).enumerate().map(filter);
+        let each = each.map(|filter| filter.scaling(is_plain, borders, &mut border_offsets));
+        let mut each: Vec<Scaling> = each.collect::<Option<_>>()?;
+        each.resize(count.next_multiple_of(CHANNELS), Scaling::default());
+        Some(Scalings { each, border_offsets, is_plain })
+    }
+}
+
 /// A filter of integers over levels.
-pub(super) struct FilterOfLevels<'a> {
-    pub codes: &'a [i8],
-    pub rule: CodeRule,
+struct FilterOfLevels<'a> {
+    codes: &'a [i8],
+    rule: CodeRule,
     /// Of the levels.
-    pub input: Rule<f32>,
-    pub after: AfterSum,
+    input: Rule<f32>,
+    after: AfterSum,
 }
 
 impl FilterOfLevels<'_> {
-    /// Whether nothing but bounds follows the bias.
-    pub fn is_plain(&self) -> bool {
-        self.after.line == BentLine::IDENTITY
-    }
-
     /// The rescaling of its sums, with a line if they are not plain. The offsets of windows beside the image are added to
     /// `beside`. `None` if it is no finite one.
-    pub fn scaling(
-        &self,
-        is_plain: bool,
-        borders: Option<&Borders>,
-        beside: &mut Vec<f32>,
-    ) -> Option<Scaling> {
+    fn scaling(&self, is_plain: bool, borders: Option<&Borders>, beside: &mut Vec<f32>) -> Option<Scaling> {
         let Self { codes, rule: CodeRule { scale, .. }, input, after: AfterSum { bias, line, rule } } = self;
         let sum: i64 = codes.iter().map(|&code| i64::from(code)).sum();
         let squares: i64 = codes.iter().map(|&code| i64::from(code) * i64::from(code)).sum();

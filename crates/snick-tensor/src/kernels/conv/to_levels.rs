@@ -6,20 +6,15 @@ use super::after_sums::AfterSums;
 use super::borders::Borders;
 use super::float_sums::FloatSums;
 use super::quantized_filters::IntegerFilters;
-use super::scaling::{FilterOfLevels, Scaling};
-use crate::kernels::fake_quantize::{Rule, nearest};
+use super::scaling::{Scaling, Scalings};
+use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, write_row};
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::vectors::{Aligned, Instructions, Quad, are_negative};
 
 /// From the sums of dense filters to levels.
 pub(super) struct Rescaling {
-    /// By filter; as many as are a multiple of four.
-    scalings: Vec<Scaling>,
-    /// By filter and class of borders, the offset in place of that of its scaling.
-    border_offsets: Vec<f32>,
-    /// Whether nothing but bounds follows the bias, and there are no borders.
-    is_plain: bool,
+    scalings: Scalings,
     /// For results in doubt.
     pub floats: FloatSums,
 }
@@ -27,34 +22,24 @@ pub(super) struct Rescaling {
 impl Rescaling {
     pub fn new(
         filters: IntegerFilters,
-        [depth, taps]: [usize; 2],
+        size: [usize; 2],
         input: Rule<f32>,
         borders: Option<Borders>,
         after: &AfterSums,
     ) -> Option<Self> {
-        let outputs = filters.rules.len();
         let after = after.channels()?;
-        let of_levels =
-            |(row, codes)| FilterOfLevels { codes, rule: filters.rules[row], input, after: after[row] };
-        let each = || filters.codes.chunks_exact(depth * taps).enumerate().map(of_levels);
-        let is_plain = borders.is_none() && each().all(|filter| filter.is_plain());
-        let mut border_offsets = Vec::new();
-        let scaling =
-            |filter: FilterOfLevels| filter.scaling(is_plain, borders.as_ref(), &mut border_offsets);
-        let mut scalings: Vec<Scaling> = each().map(scaling).collect::<Option<_>>()?;
-        scalings.resize(outputs.next_multiple_of(CHANNELS), Scaling::default());
-        let floats = FloatSums::new(filters, [depth, taps], input, after, borders);
-        Some(Self { scalings, border_offsets, is_plain, floats })
+        let scalings = Scalings::new(&filters, |_| input, borders.as_ref(), &after)?;
+        Some(Self { scalings, floats: FloatSums::new(filters, size, input, after, borders) })
     }
 
     /// What is added to the sums of a filter in some windows, from `first` on.
     #[inline(always)]
     fn offsets(&self, row: usize, first: usize) -> [f32; MOST_COLUMNS] {
-        let mut offsets = [self.scalings[row].offset; MOST_COLUMNS];
+        let mut offsets = [self.scalings.each[row].offset; MOST_COLUMNS];
         if let Some(borders) = &self.floats.borders {
             let count = borders.classes();
             // The last rows of a tile may be those of no filter.
-            let of_row = self.border_offsets.get(row * count..(row + 1) * count).unwrap_or_default();
+            let of_row = self.scalings.border_offsets.get(row * count..(row + 1) * count).unwrap_or_default();
             for &(window, class) in borders.among(first..first + MOST_COLUMNS) {
                 offsets[window - first] = of_row.get(class).copied().unwrap_or_default();
             }
@@ -84,7 +69,7 @@ impl PlaceTile<Quad> for ToLevels<'_> {
         at: TileAt,
         rows: &[[Quad; MOST_COLUMNS]],
     ) {
-        match self.rescaling.is_plain {
+        match self.rescaling.scalings.is_plain {
             true => self.tile::<I, true>(out, row_len, at, rows),
             false => self.tile::<I, false>(out, row_len, at, rows),
         }
@@ -143,22 +128,15 @@ impl<'a> ToLevels<'a> {
         sums: &Columns<Quad>,
         doubts: &mut Columns<f32>,
     ) -> Columns<u32> {
-        let Scaling { factor, offset, slopes: [below, above], shift, low, high, doubt } =
-            self.rescaling.scalings[row];
+        let scaling = self.rescaling.scalings.each[row];
         let offsets = match IS_PLAIN {
-            true => [offset; MOST_COLUMNS],
+            true => [scaling.offset; MOST_COLUMNS],
             false => self.rescaling.offsets(row, column),
         };
         let mut levels = [0; MOST_COLUMNS];
         for i in 0..MOST_COLUMNS {
-            let result = (sums[i].sum() as f32).mul_add(factor, offsets[i]);
-            let result = match IS_PLAIN {
-                true => result,
-                false => result.mul_add(if result < 0.0 { below } else { above }, shift),
-            };
-            let (level, distance) = nearest(result, low, high);
-            levels[i] = level;
-            doubts[i] = distance.mul_add(distance, doubt);
+            let scaling = Scaling { offset: offsets[i], ..scaling };
+            (levels[i], doubts[i]) = scaling.level::<IS_PLAIN>(sums[i]);
         }
         levels
     }

@@ -8,6 +8,9 @@ use crate::kernels::vectors::with_byte_products;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::{ElementType, Tensor, TensorError};
 
+/// The limit of windows, as a multiple of the elements: each of more is looked at.
+const MOST_WINDOWS: usize = 4;
+
 /// A [`max_pool`](super::max_pool) of images of levels. Greater levels have greater values: the greatest level is that of the
 /// greatest value, or of the least one in channels of which a pool gives the least levels.
 #[derive(Clone, Debug)]
@@ -19,10 +22,15 @@ pub struct QuantizedMaxPool {
 }
 
 impl QuantizedMaxPool {
-    /// The pool of images whose spatial sizes are `spatial`, with so many windows. `None` if a window has no element.
+    /// The pool of images whose spatial sizes are `spatial`, with so many windows. `None` if a window has no element, or
+    /// windows are far more than elements.
     pub fn new(spatial: [usize; 2], kernel: &[usize], window: &Window, windows: &[usize]) -> Option<Self> {
         let axes: [WindowAxis; 2] = window.axes(&spatial, kernel).ok()?.as_slice().try_into().ok()?;
         let out: [usize; 2] = windows.try_into().ok()?;
+        let [elements, count] = [spatial, out].map(|[height, width]| height.checked_mul(width));
+        if count? > MOST_WINDOWS.saturating_mul(elements?) {
+            return None;
+        }
         let has_elements = |(axis, out): (&WindowAxis, usize)| (0..out).all(|i| !taps(axis, i).0.is_empty());
         axes.iter().zip(out).all(has_elements).then_some(Self { axes, out, flips: Vec::new() })
     }
@@ -82,6 +90,18 @@ mod tests {
         for width in [41, 31, 33, 8] {
             check(width);
         }
+    }
+
+    #[test]
+    fn windows_that_are_mostly_padding_are_declined() {
+        let window = |pad| Window { pads_begin: smallvec![pad; 2], ..Window::dense(2) };
+        let is_accepted = |pad| {
+            let windows = window(pad).output_dims(&[9, 9], &[2, 2]).unwrap();
+            QuantizedMaxPool::new([9, 9], &[2, 2], &window(pad), &windows).is_some()
+        };
+        assert_eq!([1, 2, 100].map(is_accepted), [true, false, false]);
+        let far = [1 << 40, 1 << 40];
+        assert!(QuantizedMaxPool::new([9, 9], &[2, 2], &window(1), &far).is_none());
     }
 
     fn check(width: usize) {
