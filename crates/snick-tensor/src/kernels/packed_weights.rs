@@ -1,9 +1,11 @@
 //! Weights of few bits that stay packed: their rows are unpacked when they are multiplied, a block at a time.
 
 mod decoding;
+mod digit_product;
 mod row_product;
 
-use self::decoding::{Decoding, UnpackRow};
+use self::decoding::{Decoding, Integers, UnpackRow};
+use self::digit_product::{DigitProduct, Digits};
 use self::row_product::RowProduct;
 use crate::buffer::Buffer;
 use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, narrow};
@@ -33,9 +35,13 @@ pub struct PackedWeights {
     depth: usize,
     /// Codes that share a zero and a scale.
     group: usize,
-    /// By group, row after row.
+    /// By group, row after row, and then as many 0 as a vector has lanes.
     zeros: Vec<f32>,
     scales: Vec<f32>,
+    /// Whether there are zeros other than 0.
+    has_zeros: bool,
+    /// The codes, if they are integers that digits can be multiplied with.
+    integers: Option<Integers>,
 }
 
 /// Unpacked rows that several rows are multiplied with at a time take about this much memory: they stay in the cache.
@@ -81,7 +87,14 @@ impl PackedWeights {
             None => vec![0.0; scales.len()],
         };
         let decoding = Decoding::new(codes.element_type(), through)?;
-        Some(Self { codes: codes.kept(), decoding, rows, depth, group, zeros, scales })
+        let has_zeros = zeros.iter().any(|&zero| zero != 0.0);
+        let is_bounded = zeros.iter().chain(&scales).copied().all(digit_product::is_bounded);
+        let integers = decoding.integers().filter(|&of| is_bounded && digit_product::fits(of, depth, group));
+        let [zeros, scales] = [zeros, scales].map(|mut of_groups| {
+            of_groups.extend([0.0; digit_product::LANES]);
+            of_groups
+        });
+        Some(Self { codes: codes.kept(), decoding, rows, depth, group, zeros, scales, has_zeros, integers })
     }
 
     /// `N` rows of `K` weights.
@@ -125,7 +138,12 @@ impl PackedWeights {
         let (size, strip) = (self.block(), self.strip());
         let x = &left.data[left.start..];
         let fits = row_product::fits(&self.decoding, self.group);
+        let digits = self.integers.and_then(|of| Some((of, Digits::new(x, of, self.group)?)));
         let block = |(i, out): (usize, &mut [f32])| {
+            if let Some((integers, digits)) = &digits {
+                self.digits_times_codes(digits, *integers, i * size, out);
+                return Ok(());
+            }
             if fits {
                 self.row_times_codes(x, i * size, out);
                 return Ok(());
@@ -162,6 +180,22 @@ impl PackedWeights {
             scales: &self.scales[first * groups..end * groups],
             out,
         });
+    }
+
+    fn digits_times_codes(&self, digits: &Digits, integers: Integers, first: usize, out: &mut [f32]) {
+        let bytes = self.codes.packed_bytes().unwrap_or_default();
+        let (len, groups) = (bytes.len() / self.rows, self.depth / self.group);
+        let end = first + out.len();
+        DigitProduct {
+            digits,
+            integers,
+            bytes: &bytes[first * len..end * len],
+            zeros: &self.zeros[first * groups..],
+            scales: &self.scales[first * groups..],
+            has_zeros: self.has_zeros,
+            out,
+        }
+        .run();
     }
 
     /// Several rows times the weights, block by block.
@@ -280,6 +314,54 @@ mod tests {
                 let some = Tensor::from_slice(&[0i64, 5, -1], &[3, 1]).unwrap();
                 let expected = kernels::gather(&unpacked, &some, 0, 0).unwrap();
                 assert_eq!(weights.gather(&some).unwrap(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_one_row_are_within_roundings_of_the_largest_elements() {
+        use ElementType::{F32, I4, I8, U4, U8};
+        for (codes, group) in
+            [(I4, 128), (U4, 128), (I4, 32), (U4, 64), (U4, 16), (I4, 384), (I8, 64), (U8, 768)]
+        {
+            for outlier in [1.0, 3000.0] {
+                let [rows, groups] = [67, 768 / group];
+                let packed = Storage::heap(noise(codes.byte_len(rows * 768).unwrap()));
+                let packed = Tensor::new(codes, &[rows, groups, group], packed).unwrap();
+                let of_groups = |factor: f32, shift: f32| {
+                    let each = noise(rows * groups).iter().map(|&x| f32::from(x) * factor + shift).collect();
+                    Tensor::from_vec(&[rows, groups, 1], each).unwrap()
+                };
+                let (zeros, scales) = (of_groups(0.07, 1.0), of_groups(1e-4, 0.01));
+                let zeros = if group == 384 { None } else { Some(&zeros) };
+                let weights = PackedWeights::new(&packed, zeros, &scales, F32).unwrap();
+                let mut x: Vec<f32> = noise(768).iter().map(|&x| (f32::from(x) - 127.3) / 101.0).collect();
+                x[70] *= outlier;
+                let mut unpacked = vec![0.0; rows * 768];
+                weights.unpack(0, &mut unpacked);
+                let product =
+                    |x: &[f32]| weights.multiply(&Tensor::from_vec(&[1, 768], x.to_vec()).unwrap()).unwrap();
+                // Half a unit in the last place of the largest element of each group.
+                let error =
+                    |x: &[f32]| x.iter().fold(0f32, |largest, x| largest.max(x.abs())) / (1 << 23) as f32;
+                for (row, got) in unpacked.chunks_exact(768).zip(product(&x).to_f32_vec().unwrap()) {
+                    let (mut sum, mut bound) = (0.0, 0.0);
+                    for (row, x) in row.chunks_exact(group).zip(x.chunks_exact(group)) {
+                        for (&weight, &one) in row.iter().zip(x) {
+                            let [weight, one, error] = [weight, one, error(x)].map(f64::from);
+                            sum += weight * one;
+                            bound += weight.abs() * (error + one.abs() / f64::from(1 << 23));
+                        }
+                    }
+                    assert!((f64::from(got) - sum).abs() < bound, "{codes} {group} {outlier}: {got} {sum}");
+                }
+                x[3] = f32::INFINITY;
+                for (row, got) in unpacked.chunks_exact(768).zip(product(&x).to_f32_vec().unwrap()) {
+                    let expected = f32::INFINITY * row[3];
+                    assert!(got == expected || got.is_nan() && expected.is_nan(), "{got} {expected}");
+                }
+                x[3] = f32::NAN;
+                assert!(product(&x).to_f32_vec().unwrap().iter().all(|x| x.is_nan()));
             }
         }
     }

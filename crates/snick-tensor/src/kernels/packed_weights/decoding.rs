@@ -38,6 +38,53 @@ impl Decoding {
             Self::Bytes(floats.try_into().ok()?)
         })
     }
+
+    /// The codes, if they are integers.
+    pub fn integers(&self) -> Option<Integers> {
+        let (bits, is_signed) = match self {
+            Self::Nibbles(table) => {
+                let is = |integer: fn(i8) -> i8| (0..16).map(|code| f32::from(integer(code))).eq(*table);
+                (
+                    4,
+                    if is(|code| code) {
+                        false
+                    } else if is(|code| code << 4 >> 4) {
+                        true
+                    } else {
+                        return None;
+                    },
+                )
+            }
+            Self::Unsigned => (8, false),
+            Self::Signed => (8, true),
+            Self::Bytes(_) => return None,
+        };
+        Some(Integers { bits, is_signed })
+    }
+}
+
+/// Codes that are integers.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Integers {
+    bits: u32,
+    is_signed: bool,
+}
+
+impl Integers {
+    /// Codes in a byte.
+    pub fn per_byte(self) -> usize {
+        (u8::BITS / self.bits) as usize
+    }
+
+    /// The bits of a code that turn when what is added makes it 0 or more.
+    pub fn flipped(self) -> u8 {
+        if self.is_signed { 1 << (self.bits - 1) } else { 0 }
+    }
+
+    /// What is to be added to all codes for them to be 0 or more.
+    pub fn offset(self) -> u32 {
+        if self.is_signed { 1 << (self.bits - 1) } else { 0 }
+    }
 }
 
 /// A byte as an integer with a sign.

@@ -262,6 +262,22 @@ impl Instructions for Avx512Vnni {
     }
 
     #[inline(always)]
+    fn floats(sums: Quadx16) -> F32x16 {
+        // SAFETY: as for `Quadx16::splat`.
+        F32x16(unsafe { _mm512_cvtepi32_ps(sums.0) })
+    }
+
+    #[inline(always)]
+    fn codes<const SHIFT: u32, const MASK: u8>(bytes: &[u8], flipped: Quadx16) -> Quadx16 {
+        let Some(bytes) = bytes.first_chunk::<64>() else { return Quadx16::splat(Quad::default()) };
+        // SAFETY: as for `Quadx16::splat`; what is read lies in the chunk, and needs no alignment.
+        unsafe {
+            let bits = _mm512_srli_epi32::<SHIFT>(_mm512_loadu_si512(bytes.as_ptr().cast()));
+            Quadx16(_mm512_and_si512(_mm512_xor_si512(bits, flipped.0), _mm512_set1_epi8(MASK as i8)))
+        }
+    }
+
+    #[inline(always)]
     fn turned(quads: Quadx16) -> Quadx16 {
         // SAFETY: as for `Quadx16::splat`.
         unsafe {
