@@ -98,16 +98,6 @@ const MOST_SHIFT: f32 = 8192.0;
 /// Floats from here on are integers: what is added to it is rounded to the nearest, ties to even.
 const INTEGERS: f32 = (1 << 23) as f32;
 
-/// The level nearest to a number within bounds, which are levels of at most 8 bits, and the distance to it, at most 1/2. The
-/// level is the lowest byte.
-#[inline(always)]
-pub(super) fn nearest(level: f32, low: f32, high: f32) -> (u32, f32) {
-    let level = if level > low { level } else { low };
-    let level = if level < high { level } else { high };
-    let rounded = level + INTEGERS;
-    (rounded.to_bits(), level - (rounded - INTEGERS))
-}
-
 macro_rules! quantize {
     ($t:ty) => {
         impl Quantize for $t {

@@ -101,6 +101,54 @@ pub(crate) trait Instructions {
         Self::F32::load(&floats)
     }
 
+    /// The integers nearest to numbers of at most 30 bits; to the even one in the middle.
+    #[inline(always)]
+    fn nearest(values: Self::F32) -> Self::Quads {
+        let (mut floats, mut integers) = ([0.0f32; 16], [Quad::default(); 16]);
+        values.store(&mut floats);
+        for (integer, float) in integers.iter_mut().zip(floats) {
+            *integer = Quad((float.round_ties_even() as i32).cast_unsigned());
+        }
+        Self::Quads::load(&integers)
+    }
+
+    /// Numbers less the integers nearest to them.
+    #[inline(always)]
+    fn beyond_nearest(values: Self::F32) -> Self::F32 {
+        let mut floats = [0.0f32; 16];
+        values.store(&mut floats);
+        Self::F32::load(&floats.map(|float| float - float.round_ties_even()))
+    }
+
+    /// The lesser and the greater of each two numbers.
+    #[inline(always)]
+    fn in_order(a: Self::F32, b: Self::F32) -> [Self::F32; 2] {
+        let (mut less, mut greater) = ([0.0f32; 16], [0.0f32; 16]);
+        a.store(&mut less);
+        b.store(&mut greater);
+        for (less, greater) in less.iter_mut().zip(&mut greater) {
+            (*less, *greater) = if *less < *greater { (*less, *greater) } else { (*greater, *less) };
+        }
+        [Self::F32::load(&less), Self::F32::load(&greater)]
+    }
+
+    /// Integers with a sign as bytes, those beyond 0 and 255 as these. Of every four lanes, lane `l` has the bytes of
+    /// vector `l`.
+    #[inline(always)]
+    fn bytes(integers: [Self::Quads; 4]) -> Self::Quads {
+        let mut lanes = [Quad::default(); 16];
+        for (i, vector) in integers.into_iter().enumerate() {
+            let mut integers = [Quad::default(); 16];
+            vector.store(&mut integers);
+            for (lanes, integers) in lanes.as_chunks_mut::<4>().0.iter_mut().zip(integers.as_chunks::<4>().0)
+            {
+                lanes[i] =
+                    Quad(u32::from_le_bytes(integers.map(|integer| integer.sum().clamp(0, 255) as u8)));
+            }
+        }
+        Self::Quads::load(&lanes)
+    }
+
     /// Some bits of the first bytes, as many as a vector has: those of `MASK` from bit `SHIFT` on; those of `flipped` turn. Zeros
     /// if there are fewer bytes.
     #[inline(always)]
@@ -153,12 +201,6 @@ impl<M, const N: usize> Lanes<M, N> {
         let masks = first.map(|first| I::mask((0..u16::BITS).map(|lane| bit(first, lane)).sum()));
         Lanes { first, masks, len }
     }
-}
-
-/// Whether the sign bits of whole vectors of numbers are all set.
-#[inline(always)]
-pub(crate) fn are_negative<I: Instructions>(values: &[f32]) -> bool {
-    values.chunks_exact(I::F32::LANES).all(|values| I::are_negative(I::F32::load(values)))
 }
 
 /// A cache line.
@@ -454,6 +496,63 @@ mod tests {
         let mut out = vec![Quad::default(); 64];
         with_byte_products(Products([&a, &b, &c], &mut out));
         assert_eq!(out, expected);
+    }
+
+    /// What is computed of sums: as floats; of floats: the nearest integers, what is beyond them, and both orders of two;
+    /// of integers: bytes; of bytes: codes.
+    #[derive(PartialEq, Debug, Default)]
+    struct OfLanes {
+        floats: Vec<f32>,
+        nearest: Vec<Quad>,
+        beyond: Vec<f32>,
+        in_order: [Vec<f32>; 2],
+        bytes: Vec<Quad>,
+        codes: [Vec<Quad>; 2],
+    }
+
+    struct Lanewise<'a>(&'a [Quad; 16], &'a [f32; 16]);
+
+    impl Vectorised for Lanewise<'_> {
+        type Output = OfLanes;
+
+        #[inline(always)]
+        fn run<I: Instructions>(self) -> OfLanes {
+            fn push<T: Copy + Default, V: Vector<T>>(vector: V, to: &mut Vec<T>) {
+                let mut lanes = [T::default(); 16];
+                vector.store(&mut lanes);
+                to.extend(&lanes[..V::LANES]);
+            }
+            let mut of = OfLanes::default();
+            for at in (0..16).step_by(I::F32::LANES) {
+                let (quads, floats) = (I::Quads::load(&self.0[at..]), I::F32::load(&self.1[at..]));
+                let flipped = I::Quads::splat(Quad(0x0808_0808));
+                let bytes: &[u8] = bytemuck::cast_slice(&self.0[at..]);
+                push(I::floats(quads), &mut of.floats);
+                push(I::nearest(floats), &mut of.nearest);
+                push(I::beyond_nearest(floats), &mut of.beyond);
+                push(I::bytes([quads, I::nearest(floats), flipped, quads]), &mut of.bytes);
+                push(I::codes::<0, 15>(bytes, flipped), &mut of.codes[0]);
+                push(I::codes::<4, 15>(bytes, flipped), &mut of.codes[1]);
+                for (some, to) in I::in_order(floats, I::floats(quads)).into_iter().zip(&mut of.in_order) {
+                    push(some, to);
+                }
+            }
+            of
+        }
+    }
+
+    #[test]
+    fn lanes_are_the_same_on_all_machines() {
+        let integers = std::array::from_fn(|i| Quad((i as u32).wrapping_mul(0x3b9a_ca07) >> (2 * i)));
+        let floats = [
+            0.0, -0.5, 0.5, 1.5, 254.5, 255.4, 256.0, -1.0, 2.25e8, -7.75, 1e-20, 3.4999998, -300.0,
+            127.50001, 8e8, 100.0,
+        ];
+        let base = on(Isa::Base, Lanewise(&integers, &floats));
+        assert_eq!(base.nearest[..5], [0, 0, 0, 2, 254].map(Quad));
+        assert_eq!(base.beyond[2..4], [0.5, -0.5]);
+        assert_eq!(with_byte_products(Lanewise(&integers, &floats)), base);
+        assert_eq!(widest(Lanewise(&integers, &floats)), base);
     }
 
     #[test]

@@ -6,14 +6,12 @@ use std::ops::Range;
 use super::after_sums::{AfterSum, AfterSums};
 use super::planes::{Grid, MOST_ZEROS};
 use super::quantized_filters::IntegerFilters;
-use super::scaling::{Scaling, Scalings};
+use super::scaling::{Scaling, Scalings, VectorScaling, is_in_doubt};
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{
-    Aligned, Instructions, Quad, Vector, Vectorised, are_negative, with_byte_products,
-};
+use crate::kernels::vectors::{Aligned, Instructions, Quad, Vector, Vectorised, with_byte_products};
 use crate::kernels::window::WindowAxis;
 
 /// Lanes of a vector: four channels of four windows.
@@ -87,15 +85,15 @@ impl ScalingLanes {
     }
 
     #[inline(always)]
-    fn lane(&self, i: usize) -> Scaling {
-        Scaling {
-            factor: self.factors[i],
-            offset: self.offsets[i],
-            slopes: [self.below[i], self.above[i]],
-            shift: self.shifts[i],
-            low: self.lows[i],
-            high: self.highs[i],
-            doubt: self.doubts[i],
+    fn vectors<V: Vector<f32>>(&self) -> VectorScaling<V> {
+        VectorScaling {
+            factor: V::load(&self.factors[..]),
+            offset: V::load(&self.offsets[..]),
+            slopes: [V::load(&self.below[..]), V::load(&self.above[..])],
+            shift: V::load(&self.shifts[..]),
+            low: V::load(&self.lows[..]),
+            high: V::load(&self.highs[..]),
+            doubt: V::load(&self.doubts[..]),
         }
     }
 }
@@ -254,30 +252,29 @@ impl Vectorised for Slide<'_> {
         if I::Quads::LANES != LANES {
             return;
         }
-        match self.of.is_plain {
-            true => self.apply::<I, true>(),
-            false => self.apply::<I, false>(),
+        // A filter of 3x3 elements has three steps, one a row.
+        match (self.of.is_plain, self.of.steps.len()) {
+            (true, 3) => self.apply::<I, true, 3>(),
+            (true, _) => self.apply::<I, true, 0>(),
+            (false, _) => self.apply::<I, false, 0>(),
         }
     }
 }
 
-/// Sums and levels: those of windows 0, 4, 8, and 12 in the first vector, of 1, 5, 9, and 13 in the second and so on. With a
-/// stride of 2: 0, 2, 4, and 6; 1, 3, 5, and 7; 8, 10, 12, and 14; 9, 11, 13, and 15.
-type Results<T> = [Lanes<T>; CHANNELS];
-
 impl Slide<'_> {
+    /// `STEPS` is the number of steps, or 0 for any.
     #[inline(always)]
-    fn apply<I: Instructions, const IS_PLAIN: bool>(self) {
+    fn apply<I: Instructions, const IS_PLAIN: bool, const STEPS: usize>(self) {
         let Self { of, group, image, out } = self;
         let [rows, columns] = of.axes;
-        let count = of.steps.len();
-        let filter = &of.filters[group * count..][..count];
+        let count = if STEPS > 0 { STEPS } else { of.steps.len() };
+        let (filter, steps) = (&of.filters[group * count..][..count], &of.steps[..count]);
         let starts = if columns.stride == 1 { [0, 1, 2, 3] } else { [0, 2, WINDOWS, WINDOWS + 2] };
         for y in 0..of.out[0] {
             for first in (0..of.out[1]).step_by(WINDOWS) {
                 let at = y * rows.stride * of.line + first * columns.stride;
                 let mut sums = [I::Quads::splat(Quad::default()); CHANNELS];
-                for (weights, step) in filter.iter().zip(&of.steps) {
+                for (weights, step) in filter.iter().zip(steps) {
                     let weights = I::Quads::load(&weights[..]);
                     let Some(line) = image.get(at + step..at + step + BEYOND) else { break };
                     for i in 0..CHANNELS {
@@ -285,17 +282,11 @@ impl Slide<'_> {
                         sums[i] = weights.multiply_add(values, sums[i]);
                     }
                 }
-                let mut results = Results::default();
-                for i in 0..CHANNELS {
-                    sums[i].store(&mut results[i][..]);
-                }
                 let resolve = |k: usize, lane: usize| {
                     let at = at + starts[k] + lane / CHANNELS * CHANNELS;
                     of.level_of_floats(image, at, group * CHANNELS + lane % CHANNELS)
                 };
-                let levels = levels::<I, IS_PLAIN>(&of.scalings[group], &results, resolve);
-                let mut turned = Lanes::default();
-                I::turned(I::Quads::load(&levels[..])).store(&mut turned[..]);
+                let mut turned = levels::<I, IS_PLAIN>(&of.scalings[group], sums, resolve);
                 if columns.stride == 2 {
                     turned = in_order(turned);
                 }
@@ -310,31 +301,36 @@ impl Slide<'_> {
     }
 }
 
-/// The levels of sums of a group of four channels, four in each lane. Those in doubt are asked of `resolve`, by the number of
-/// the vector and the lane.
+/// The levels of sums of a group of four channels: of windows 0, 4, 8, and 12 in the first vector, of 1, 5, 9, and 13 in the
+/// second and so on; with a stride of 2, of 0, 2, 4, and 6; 1, 3, 5, and 7; 8, 10, 12, and 14; 9, 11, 13, and 15. Those in doubt
+/// are asked of `resolve`, by the number of the vector and the lane.
 #[inline(always)]
 fn levels<I: Instructions, const IS_PLAIN: bool>(
     scalings: &ScalingLanes,
-    sums: &Results<Quad>,
+    sums: [I::Quads; CHANNELS],
     resolve: impl Fn(usize, usize) -> u32,
 ) -> Lanes<Quad> {
-    let (mut levels, mut doubts) = (Results::<u32>::default(), Results::<f32>::default());
-    let mut all = Aligned([u32::MAX; LANES]);
+    let scalings = scalings.vectors();
+    let (mut levels, mut doubts) = (sums, [I::F32::splat(0.0); CHANNELS]);
+    let mut greatest = I::F32::splat(f32::MIN);
     for k in 0..CHANNELS {
-        for i in 0..LANES {
-            (levels[k][i], doubts[k][i]) = scalings.lane(i).level::<IS_PLAIN>(sums[k][i]);
-            all[i] &= doubts[k][i].to_bits();
-        }
+        (levels[k], doubts[k]) = scalings.levels::<I, IS_PLAIN>(sums[k]);
+        [_, greatest] = I::in_order(greatest, doubts[k]);
     }
-    if !are_negative::<I>(&all.map(f32::from_bits)) {
+    let mut quads = Lanes::default();
+    I::bytes(levels).store(&mut quads[..]);
+    if !I::are_negative(greatest) {
         for k in 0..CHANNELS {
-            for i in (0..LANES).filter(|&i| doubts[k][i].is_sign_positive()) {
-                levels[k][i] = resolve(k, i);
+            let (mut levels_of, mut doubts_of) = (Lanes::default(), Lanes::default());
+            levels[k].store(&mut levels_of[..]);
+            doubts[k].store(&mut doubts_of[..]);
+            for i in (0..LANES).filter(|&i| is_in_doubt(levels_of[i], doubts_of[i])) {
+                let (quad, shift) = (&mut quads[i / CHANNELS * CHANNELS + k].0, 8 * (i % CHANNELS));
+                *quad = *quad & !(0xff << shift) | resolve(k, i) << shift;
             }
         }
     }
-    let [p, q, r, s] = levels;
-    Aligned(std::array::from_fn(|i| Quad(p[i] & 0xff | q[i] << 8 | r[i] << 16 | s[i] << 24)))
+    quads
 }
 
 /// Windows of a stride of 2 in their order.

@@ -3,9 +3,9 @@
 use super::after_sums::{AfterSum, BentLine};
 use super::borders::Borders;
 use super::quantized_filters::{CodeRule, IntegerFilters};
-use crate::kernels::fake_quantize::{Rule, nearest};
+use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::Quad;
+use crate::kernels::vectors::{Instructions, Quad, Vector};
 
 /// From the sums of a filter to their levels: a line of `sum * factor + offset`, within bounds and rounded.
 #[derive(Copy, Clone)]
@@ -37,20 +37,64 @@ const DOUBT: f32 = 0.5;
 const LEVEL_DOUBT: f32 = 512.0 * f32::EPSILON;
 const PART_DOUBT: f32 = f32::EPSILON;
 
-impl Scaling {
-    /// The level of a sum in the lowest byte, and a number that is negative if it is not in doubt. `IS_PLAIN` scalings have
-    /// no line.
+/// Results without bounds may be as large: the integers nearest to them have less than 32 bits.
+const LARGEST: f32 = (1 << 30) as f32;
+
+/// The rescaling of the sums in a vector: a [`Scaling`] in vectors.
+pub(super) struct VectorScaling<V> {
+    pub factor: V,
+    pub offset: V,
+    pub slopes: [V; 2],
+    pub shift: V,
+    pub low: V,
+    pub high: V,
+    pub doubt: V,
+}
+
+impl<V: Vector<f32>> VectorScaling<V> {
+    /// The same for all lanes.
     #[inline(always)]
-    pub fn level<const IS_PLAIN: bool>(self, sum: Quad) -> (u32, f32) {
-        let Self { factor, offset, slopes: [below, above], shift, low, high, doubt } = self;
-        let result = (sum.sum() as f32).mul_add(factor, offset);
-        let result = match IS_PLAIN {
-            true => result,
-            false => result.mul_add(if result < 0.0 { below } else { above }, shift),
-        };
-        let (level, distance) = nearest(result, low, high);
-        (level, distance.mul_add(distance, doubt))
+    pub fn splat(of: &Scaling) -> Self {
+        VectorScaling {
+            factor: V::splat(of.factor),
+            offset: V::splat(of.offset),
+            slopes: [V::splat(of.slopes[0]), V::splat(of.slopes[1])],
+            shift: V::splat(of.shift),
+            low: V::splat(of.low),
+            high: V::splat(of.high),
+            doubt: V::splat(of.doubt),
+        }
     }
+
+    /// The levels of sums, once they are brought to 0 to 255, and numbers that are negative for those not in doubt. `IS_PLAIN`
+    /// scalings have neither a line nor other bounds.
+    #[inline(always)]
+    pub fn levels<I: Instructions<F32 = V>, const IS_PLAIN: bool>(&self, sums: I::Quads) -> (I::Quads, V) {
+        let mut results = I::floats(sums).multiply_add(self.factor, self.offset);
+        if IS_PLAIN {
+            // Many are negative: none of them shall be in doubt.
+            [_, results] = I::in_order(results, V::splat(0.0));
+        } else {
+            let [negative, others] = I::in_order(results, V::splat(0.0));
+            let [below, above] = self.slopes;
+            results = others.multiply_add(above, negative.multiply_add(below, self.shift));
+            let [_, results_from_low] = I::in_order(results, self.low);
+            [results, _] = I::in_order(results_from_low, self.high);
+        }
+        let distances = I::beyond_nearest(results);
+        (I::nearest(results), distances.multiply_add(distances, self.doubt))
+    }
+}
+
+/// Whether a result is in doubt, given what [`VectorScaling::levels`] says of it: those beyond all levels are not.
+pub(super) fn is_in_doubt(level: Quad, doubt: f32) -> bool {
+    doubt.is_sign_positive() && (0..=255).contains(&level.sum())
+}
+
+/// Whether the bounds of a quantizer are its first and its last level of 256.
+fn has_all_levels(rule: &Rule<f32>) -> bool {
+    let [low, high] = [rule.low, rule.high].map(|bound| bound.mul_add(rule.scale, rule.shift));
+    low.round() == 0.0 && high.round() == 255.0
 }
 
 /// The rescaling of all filters.
@@ -59,7 +103,7 @@ pub(super) struct Scalings {
     pub each: Vec<Scaling>,
     /// By filter and class of borders, the offset in place of that of its scaling.
     pub border_offsets: Vec<f32>,
-    /// Whether nothing but bounds follows the biases, and there are no borders.
+    /// Whether nothing but all levels follows the biases.
     pub is_plain: bool,
 }
 
@@ -73,7 +117,8 @@ impl Scalings {
     ) -> Option<Self> {
         let count = filters.rules.len();
         let length = filters.codes.len().checked_div(count)?;
-        let is_plain = borders.is_none() && after.iter().all(|after| after.line == BentLine::IDENTITY);
+        let is_plain = |after: &AfterSum| after.line == BentLine::IDENTITY && has_all_levels(&after.rule);
+        let is_plain = after.iter().all(is_plain);
         let mut border_offsets = Vec::new();
         let filter =
             |(i, codes)| FilterOfLevels { codes, rule: filters.rules[i], input: input(i), after: after[i] };
@@ -118,10 +163,13 @@ impl FilterOfLevels<'_> {
         // A negative scale exchanges what is negative and what is not.
         let slopes = if line.scale < 0.0 { [1.0, line.slope] } else { [line.slope, 1.0] };
         let parts = [factor, largest_offset, shift, line.slope, line.scale];
-        if !parts.iter().all(|number| number.is_finite()) {
+        let length = codes.len() as f32;
+        let largest_result =
+            (f32::from(i8::MIN).abs() * f32::from(u8::MAX) * length).mul_add(factor.abs(), largest_offset);
+        let is_large = is_plain && largest_result > LARGEST;
+        if is_large || !parts.iter().all(|number| number.is_finite()) {
             return None;
         }
-        let length = codes.len() as f32;
         let largest = input.value(0.0).abs().max(input.value(255.0).abs());
         // Results beyond the range are not near the middle between levels.
         let range = rule.low.abs().max(rule.high.abs()) + line.shift.abs();

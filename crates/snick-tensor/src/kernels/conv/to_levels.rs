@@ -6,11 +6,11 @@ use super::after_sums::AfterSums;
 use super::borders::Borders;
 use super::float_sums::FloatSums;
 use super::quantized_filters::IntegerFilters;
-use super::scaling::{Scaling, Scalings};
+use super::scaling::{Scalings, VectorScaling, is_in_doubt};
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{MOST_COLUMNS, PackedRhs, PlaceTile, TileAt, write_row};
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Aligned, Instructions, Quad, are_negative};
+use crate::kernels::vectors::{Aligned, Instructions, Quad, Vector};
 
 /// From the sums of dense filters to levels.
 pub(super) struct Rescaling {
@@ -32,17 +32,22 @@ impl Rescaling {
         Some(Self { scalings, floats: FloatSums::new(filters, size, input, after, borders) })
     }
 
-    /// What is added to the sums of a filter in some windows, from `first` on.
+    /// The windows of a panel that reach beside the image, and their classes.
     #[inline(always)]
-    fn offsets(&self, row: usize, first: usize) -> [f32; MOST_COLUMNS] {
+    fn beside(&self, first: usize) -> &[(usize, usize)] {
+        let borders = self.floats.borders.as_ref();
+        borders.map(|borders| borders.among(first..first + MOST_COLUMNS)).unwrap_or_default()
+    }
+
+    /// What is added to the sums of a filter in the windows of a panel.
+    #[inline(always)]
+    fn offsets(&self, row: usize, first: usize) -> Columns<f32> {
         let mut offsets = [self.scalings.each[row].offset; MOST_COLUMNS];
-        if let Some(borders) = &self.floats.borders {
-            let count = borders.classes();
-            // The last rows of a tile may be those of no filter.
-            let of_row = self.scalings.border_offsets.get(row * count..(row + 1) * count).unwrap_or_default();
-            for &(window, class) in borders.among(first..first + MOST_COLUMNS) {
-                offsets[window - first] = of_row.get(class).copied().unwrap_or_default();
-            }
+        let count = self.floats.borders.as_ref().map_or(0, Borders::classes);
+        // The last rows of a tile may be those of no filter.
+        let of_row = self.scalings.border_offsets.get(row * count..(row + 1) * count).unwrap_or_default();
+        for &(window, class) in self.beside(first) {
+            offsets[window - first] = of_row.get(class).copied().unwrap_or_default();
         }
         offsets
     }
@@ -69,12 +74,16 @@ impl PlaceTile<Quad> for ToLevels<'_> {
         at: TileAt,
         rows: &[[Quad; MOST_COLUMNS]],
     ) {
-        match self.rescaling.scalings.is_plain {
+        match self.rescaling.scalings.is_plain && self.rescaling.beside(at.column).is_empty() {
             true => self.tile::<I, true>(out, row_len, at, rows),
             false => self.tile::<I, false>(out, row_len, at, rows),
         }
     }
 }
+
+/// Lanes of a vector, and the vectors of a row.
+const LANES: usize = 16;
+const VECTORS: usize = MOST_COLUMNS / LANES;
 
 /// The columns of one row.
 type Columns<T> = [T; MOST_COLUMNS];
@@ -99,56 +108,57 @@ impl<'a> ToLevels<'a> {
         at: TileAt,
         rows: &[Columns<Quad>],
     ) {
+        // No machine runs it.
+        if I::Quads::LANES != LANES {
+            return;
+        }
         for (i, (four, out)) in rows.chunks(CHANNELS).zip(out.chunks_mut(row_len)).enumerate() {
             let row = at.row + i * CHANNELS;
-            let mut quads = Aligned([0; MOST_COLUMNS]);
-            let mut doubts = Aligned([[0.0; MOST_COLUMNS]; CHANNELS]);
-            let mut all = [u32::MAX; MOST_COLUMNS];
+            let mut levels = [[I::Quads::splat(Quad(0)); CHANNELS]; VECTORS];
+            let mut doubts = [[I::F32::splat(0.0); CHANNELS]; VECTORS];
+            let mut greatest = I::F32::splat(f32::MIN);
             for k in 0..CHANNELS {
                 let sums = four.get(k).unwrap_or(&[Quad(0); MOST_COLUMNS]);
-                let levels = self.levels::<IS_PLAIN>(row + k, at.column, sums, &mut doubts[k]);
-                for i in 0..MOST_COLUMNS {
-                    quads[i] |= if k == 0 { levels[i] & 0xff } else { levels[i] << (8 * k) };
-                    all[i] &= doubts[k][i].to_bits();
+                let scaling = &self.rescaling.scalings.each[row + k];
+                let offsets = match IS_PLAIN {
+                    true => [scaling.offset; MOST_COLUMNS],
+                    false => self.rescaling.offsets(row + k, at.column),
+                };
+                let scaling = VectorScaling::splat(scaling);
+                for v in 0..VECTORS {
+                    let offset = I::F32::load(&offsets[v * LANES..]);
+                    let scaling = VectorScaling { offset, ..scaling };
+                    let sums = I::Quads::load(&sums[v * LANES..]);
+                    (levels[v][k], doubts[v][k]) = scaling.levels::<I, IS_PLAIN>(sums);
+                    [_, greatest] = I::in_order(greatest, doubts[v][k]);
                 }
             }
-            write_row(out, at.column, &quads.map(Quad)[..at.width]);
-            if !are_negative::<I>(&all.map(f32::from_bits)) {
-                self.note(row, at.column, &doubts);
+            let mut quads = Aligned([Quad(0); MOST_COLUMNS]);
+            for v in 0..VECTORS {
+                I::turned(I::bytes(levels[v])).store(&mut quads[v * LANES..]);
+            }
+            write_row(out, at.column, &quads[..at.width]);
+            if !I::are_negative(greatest) {
+                let mut noted = Aligned([([Quad(0); MOST_COLUMNS], [0.0; MOST_COLUMNS]); CHANNELS]);
+                for k in 0..CHANNELS {
+                    for v in 0..VECTORS {
+                        levels[v][k].store(&mut noted[k].0[v * LANES..]);
+                        doubts[v][k].store(&mut noted[k].1[v * LANES..]);
+                    }
+                }
+                self.note(row, at.column, &noted);
             }
         }
     }
 
-    /// The levels of a row of the product, each in the lowest byte. Numbers in `doubts` are negative where there is none.
-    #[inline(always)]
-    fn levels<const IS_PLAIN: bool>(
-        &self,
-        row: usize,
-        column: usize,
-        sums: &Columns<Quad>,
-        doubts: &mut Columns<f32>,
-    ) -> Columns<u32> {
-        let scaling = self.rescaling.scalings.each[row];
-        let offsets = match IS_PLAIN {
-            true => [scaling.offset; MOST_COLUMNS],
-            false => self.rescaling.offsets(row, column),
-        };
-        let mut levels = [0; MOST_COLUMNS];
-        for i in 0..MOST_COLUMNS {
-            let scaling = Scaling { offset: offsets[i], ..scaling };
-            (levels[i], doubts[i]) = scaling.level::<IS_PLAIN>(sums[i]);
-        }
-        levels
-    }
-
-    /// Notes the results in doubt of four rows.
+    /// Notes the results in doubt of four rows, given their levels and what says which are in doubt.
     #[inline(never)]
-    fn note(&self, row: usize, column: usize, doubts: &[Columns<f32>; CHANNELS]) {
+    fn note(&self, row: usize, column: usize, rows: &[(Columns<Quad>, Columns<f32>); CHANNELS]) {
         let mut noted = self.doubts.lock().unwrap_or_else(PoisonError::into_inner);
-        for (row, doubts) in (row..).zip(doubts) {
+        for (row, (levels, doubts)) in (row..).zip(rows) {
             if doubts.iter().fold(u32::MAX, |all, doubt| all & doubt.to_bits()) >> 31 == 0 {
-                let in_doubt =
-                    (column..self.columns).zip(doubts).filter(|(_, doubt)| doubt.is_sign_positive());
+                let results = (column..self.columns).zip(levels.iter().zip(doubts));
+                let in_doubt = results.filter(|&(_, (&level, &doubt))| is_in_doubt(level, doubt));
                 noted.extend(in_doubt.map(|(column, _)| [row, column]));
             }
         }

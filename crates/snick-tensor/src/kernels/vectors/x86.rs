@@ -268,6 +268,33 @@ impl Instructions for Avx512Vnni {
     }
 
     #[inline(always)]
+    fn nearest(values: F32x16) -> Quadx16 {
+        // SAFETY: as for `Quadx16::splat`.
+        Quadx16(unsafe { _mm512_cvtps_epi32(values.0) })
+    }
+
+    #[inline(always)]
+    fn beyond_nearest(values: F32x16) -> F32x16 {
+        // SAFETY: as for `Quadx16::splat`.
+        F32x16(unsafe { _mm512_reduce_ps::<_MM_FROUND_NO_EXC>(values.0) })
+    }
+
+    #[inline(always)]
+    fn in_order(a: F32x16, b: F32x16) -> [F32x16; 2] {
+        // SAFETY: as for `Quadx16::splat`.
+        unsafe { [F32x16(_mm512_min_ps(a.0, b.0)), F32x16(_mm512_max_ps(a.0, b.0))] }
+    }
+
+    #[inline(always)]
+    fn bytes([p, q, r, s]: [Quadx16; 4]) -> Quadx16 {
+        // SAFETY: as for `Quadx16::splat`.
+        unsafe {
+            let (low, high) = (_mm512_packs_epi32(p.0, q.0), _mm512_packs_epi32(r.0, s.0));
+            Quadx16(_mm512_packus_epi16(low, high))
+        }
+    }
+
+    #[inline(always)]
     fn codes<const SHIFT: u32, const MASK: u8>(bytes: &[u8], flipped: Quadx16) -> Quadx16 {
         let Some(bytes) = bytes.first_chunk::<64>() else { return Quadx16::splat(Quad::default()) };
         // SAFETY: as for `Quadx16::splat`; what is read lies in the chunk, and needs no alignment.
