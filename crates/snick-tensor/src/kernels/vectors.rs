@@ -14,7 +14,7 @@ mod aligned;
 mod base;
 
 pub(crate) use aligned::Aligned;
-use base::{Base, Plain};
+use base::Base;
 
 /// An instruction set that kernels are compiled for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@ use crate::ElementType::Boolean;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Run, Strided, broadcast_dims, for_each_run};
 use crate::kernels::dispatch::{moving, with_unit};
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Isa, Vectorised, on, widest};
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
@@ -42,7 +42,13 @@ fn choose<T: Pod + Send + Sync>(
     let layouts = [&condition.layout, &yes.layout, &no.layout];
     for_each_run(layouts, |[c, y, n], [cs, ys, ns], len| {
         let (condition, yes, no) = (condition.run(c, cs), yes.run(y, ys), no.run(n, ns));
-        widest(SelectRow { condition, yes, no, to: &mut out[next..next + len] });
+        let row = SelectRow { condition, yes, no, to: &mut out[next..next + len] };
+        // Models choose among many elements of this size. For all, the code would be long.
+        if size_of::<T>() == 4 {
+            widest(row)
+        } else {
+            on(Isa::Base, row)
+        }
         next += len;
     });
     Tensor::from_buffer(then.element_type(), dims, out)

@@ -88,22 +88,13 @@ impl Vectorised for ToDigits<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) -> Option<Digits> {
+        // Does not fit.
         if I::Quads::LANES != LANES {
-            // Does not fit.
-            None
-        } else if self.integers.per_byte() == 2 {
-            self.digits::<I, 2>()
-        } else {
-            self.digits::<I, 1>()
+            return None;
         }
-    }
-}
-
-impl ToDigits<'_> {
-    #[inline(always)]
-    fn digits<I: Instructions, const HALVES: usize>(self) -> Option<Digits> {
         let Self { x, integers, group } = self;
-        let len = group.max(BLOCK * HALVES);
+        let halves = integers.per_byte();
+        let len = group.max(BLOCK * halves);
         let parts = len / group;
         let mut blocks = Vec::with_capacity(x.len() / BLOCK);
         let mut spans = Vec::with_capacity(x.len() / len);
@@ -113,9 +104,11 @@ impl ToDigits<'_> {
                 units.fill(unit(x)?);
             }
             let first = blocks.len();
-            for x in x.as_chunks::<HALVES>().0.as_chunks::<BLOCK>().0 {
-                for half in 0..HALVES {
-                    blocks.push(digits(&x.map(|x| x[half]), &units));
+            for x in x.chunks_exact(BLOCK * halves) {
+                for half in 0..halves {
+                    let mut block = Aligned([0.0; BLOCK]);
+                    block.iter_mut().zip(x[half..].iter().step_by(halves)).for_each(|(to, &x)| *to = x);
+                    blocks.push(digits(&block, &units));
                 }
             }
             spans.push(Span::new::<I>(&blocks[first..], units, integers.offset()));
@@ -245,15 +238,13 @@ impl Vectorised for DigitProduct<'_> {
         if I::Quads::LANES != LANES {
             return;
         }
-        let in_halves = self.integers.per_byte() == 2;
-        match (in_halves, self.has_zeros, self.digits.parts > 1) {
-            (true, false, false) => self.rows::<I, true, false, false>(),
-            (true, false, true) => self.rows::<I, true, false, true>(),
-            (true, true, false) => self.rows::<I, true, true, false>(),
-            (true, true, true) => self.rows::<I, true, true, true>(),
+        // Only the first has no zeros: the others are rare, or take little for them.
+        match (self.integers.per_byte(), self.digits.parts, self.has_zeros) {
+            (2, 1, false) => self.rows::<I, true, false, false>(),
+            (2, 1, true) => self.rows::<I, true, true, false>(),
+            (2, ..) => self.rows::<I, true, true, true>(),
             // `fits` declines parts.
-            (false, false, _) => self.rows::<I, false, false, false>(),
-            (false, true, _) => self.rows::<I, false, true, false>(),
+            _ => self.rows::<I, false, true, false>(),
         }
     }
 }

@@ -4,7 +4,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Fence, Instructions, Isa, Lanes, Line, Plain, Quad, Vector, Vectorised};
+use super::base::Plain;
+use super::{Fence, Instructions, Isa, Lanes, Line, Quad, Vector, Vectorised};
 
 macro_rules! vector {
     ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
