@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::buffer::Pool;
 use crate::layout::Layout;
 
 /// The purpose of a derived form.
@@ -36,11 +37,13 @@ pub(crate) struct Memo {
 struct DerivedTensor {
     purpose: Purpose,
     layout: Layout,
-    value: Arc<dyn Any + Send + Sync>,
+    /// `None` if it was made once, for one use.
+    value: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Memo {
-    /// The form for `purpose` of the view `layout`, made on first use.
+    /// The form for `purpose` of the view `layout`. It is kept from the second use on: who runs a model once should not
+    /// pay for memory that nobody reads again. What is made of elements by other crates is kept at once.
     pub fn get<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,
@@ -48,14 +51,21 @@ impl Memo {
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<Arc<T>, E> {
         let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = forms.iter().find(|form| form.purpose == purpose && form.layout == *layout);
-        if let Some(Ok(value)) = known.map(|form| form.value.clone().downcast()) {
+        let known = forms.iter().position(|form| form.purpose == purpose && form.layout == *layout);
+        let is_new = known.is_none() && forms.len() < MOST;
+        if is_new {
+            forms.push(DerivedTensor { purpose, layout: layout.clone(), value: None });
+        }
+        let at = known.or((is_new && purpose == Purpose::Derived).then(|| forms.len() - 1));
+        let Some(form) = at.and_then(|at| forms.get_mut(at)) else {
+            drop(forms);
+            return make().map(Arc::new);
+        };
+        if let Some(Ok(value)) = form.value.clone().map(Arc::downcast) {
             return Ok(value);
         }
-        let value = Arc::new(make()?);
-        if forms.len() < MOST {
-            forms.push(DerivedTensor { purpose, layout: layout.clone(), value: value.clone() });
-        }
+        let value = Arc::new(Pool::outside(make)?);
+        form.value = Some(value.clone());
         Ok(value)
     }
 }
@@ -65,10 +75,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_made_once_for_each_view_and_purpose() {
+    fn a_form_of_each_view_and_purpose_is_kept_from_the_second_use_on() {
         let (memo, mut made) = (Memo::default(), 0);
         let views = [Layout::packed(&[2, 3]), Layout::packed(&[3, 2])];
-        for _ in 0..2 {
+        for expected in [4, 8, 8] {
             for view in &views {
                 for purpose in [Purpose::Left, Purpose::Right] {
                     let form = memo.get(purpose, view, || {
@@ -78,7 +88,35 @@ mod tests {
                     assert_eq!(*form.unwrap(), [purpose]);
                 }
             }
+            assert_eq!(made, expected);
         }
-        assert_eq!(made, 4);
+    }
+
+    #[test]
+    fn what_other_crates_derive_is_kept_at_once() {
+        let (memo, mut made) = (Memo::default(), 0);
+        for layout in [Layout::packed(&[2, 3]), Layout::packed(&[3, 2])] {
+            for _ in 0..3 {
+                let make = || {
+                    made += 1;
+                    Ok::<_, ()>(layout.dims.len())
+                };
+                assert_eq!(memo.get(Purpose::Derived, &layout, make).as_deref(), Ok(&2));
+            }
+        }
+        assert_eq!(made, 2);
+    }
+
+    #[test]
+    fn more_forms_than_have_room_are_not_kept() {
+        let (memo, mut made) = (Memo::default(), 0);
+        for i in (0..2 * MOST).chain(0..2 * MOST) {
+            let make = || {
+                made += 1;
+                Ok::<_, ()>(i)
+            };
+            assert_eq!(memo.get(Purpose::Derived, &Layout::packed(&[i]), make).as_deref(), Ok(&i));
+        }
+        assert_eq!(made, 3 * MOST);
     }
 }

@@ -224,7 +224,7 @@ impl Tensor {
 /// Constants, which kernels read repeatedly.
 impl Tensor {
     /// The same tensor, packed and aligned, with a cache: a form that a kernel derives from it, such as weights in the
-    /// order of a matrix product, is made once. For tensors that live as long as the model.
+    /// order of a matrix product, is kept from its second use on. For tensors that live as long as the model.
     pub fn kept(&self) -> Self {
         let packed = self.contiguous();
         let unit = self.element_type.unit_bytes().unwrap_or(1);
@@ -246,14 +246,14 @@ impl Tensor {
         self.storage.memo().is_some()
     }
 
-    /// The result of `make`, cached by view and `purpose` if this tensor is [`Tensor::kept`].
+    /// The result of `make`, cached by view and `purpose` from its second use on if this tensor is [`Tensor::kept`].
     pub(crate) fn memoised<T: Send + Sync + 'static>(
         &self,
         purpose: memo::Purpose,
         make: impl FnOnce() -> Result<T, TensorError>,
     ) -> Result<Arc<T>, TensorError> {
         match self.storage.memo() {
-            Some(memo) => memo.get(purpose, &self.layout, || Pool::outside(make)),
+            Some(memo) => memo.get(purpose, &self.layout, make),
             None => make().map(Arc::new),
         }
     }
