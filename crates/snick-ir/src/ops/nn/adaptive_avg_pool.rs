@@ -1,8 +1,8 @@
 //! AdaptiveAvgPool-8.
 
-use snick_tensor::Tensor;
+use snick_tensor::{Dims, Tensor, kernels::ReduceOp};
 
-use super::adaptive_windows::{each_window, infer_shape};
+use super::adaptive_windows::{each_window, infer_shape, output_dims};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
@@ -22,13 +22,42 @@ impl InferOp for AdaptiveAvgPool {
 impl EvalOp for AdaptiveAvgPool {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, sizes] = exactly(inputs)?;
+        let dims = output_dims(data, sizes)?;
         let is_integer = data.element_type().is_integer();
+        if !is_integer && dims.iter().skip(2).all(|&size| size == 1) {
+            // Each channel is one window. The kernel's means of integers would truncate.
+            let spatial: Dims = (2..data.rank()).collect();
+            return Ok(vec![ReduceOp::Mean.apply(data, &spatial, true)?]);
+        }
         let mut means = Vec::new();
-        let dims = each_window(data, sizes, |elements| {
+        each_window(data, &dims, |elements| {
             let (count, sum) = elements.fold((0usize, 0.0), |(n, sum), (_, x)| (n + 1, sum + x));
             let mean = sum / count as f64;
             means.push(if is_integer { mean.round_ties_even() } else { mean });
         })?;
         Ok(vec![Tensor::from_vec(&dims, means)?.cast(data.element_type())?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_tensor::{ElementType, Tensor};
+
+    use super::AdaptiveAvgPool;
+    use crate::EvalOp;
+
+    #[test]
+    fn one_window_is_the_whole_channel() {
+        let values: Vec<f32> = (0..24).map(|i| (i * i % 23) as f32).collect();
+        let means: Vec<f32> = values.chunks(12).map(|channel| channel.iter().sum::<f32>() / 12.0).collect();
+        let data = Tensor::from_vec(&[1, 2, 3, 4], values).unwrap();
+        let sizes = Tensor::from_vec(&[2], vec![1i64, 1]).unwrap();
+        let pooled = |data: &Tensor| AdaptiveAvgPool.eval(&[data.clone(), sizes.clone()]).unwrap().remove(0);
+        assert_eq!(pooled(&data), Tensor::from_vec(&[1, 2, 1, 1], means.clone()).unwrap());
+        // Means of integers are rounded.
+        let rounded = means.iter().map(|mean| mean.round_ties_even() as i32).collect();
+        let pooled = pooled(&data.cast(ElementType::I32).unwrap());
+        assert_eq!(pooled, Tensor::from_vec::<i32>(&[1, 2, 1, 1], rounded).unwrap());
+        assert!(means.iter().any(|mean| mean.fract() > 0.5));
     }
 }

@@ -2,7 +2,7 @@
 
 use snick_tensor::Tensor;
 
-use super::adaptive_windows::{each_window, infer_shape};
+use super::adaptive_windows::{each_window, infer_shape, output_dims};
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
@@ -27,8 +27,9 @@ impl InferOp for AdaptiveMaxPool {
 impl EvalOp for AdaptiveMaxPool {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, sizes] = exactly(inputs)?;
+        let dims = output_dims(data, sizes)?;
         let (mut greatest, mut positions) = (Vec::new(), Vec::new());
-        let dims = each_window(data, sizes, |elements| {
+        each_window(data, &dims, |elements| {
             let first = (0, f64::NEG_INFINITY);
             let (at, x) = elements.fold(first, |best, next| if next.1 > best.1 { next } else { best });
             greatest.push(x);

@@ -28,12 +28,8 @@ pub(super) fn infer_shape(cx: &mut Infer) -> Result<Shape, OpError> {
     Ok(Shape::ranked(pooled))
 }
 
-/// Calls `visit` with the elements of each window and their positions in the channel; returns the dims of the output.
-pub(super) fn each_window(
-    data: &Tensor,
-    sizes: &Tensor,
-    mut visit: impl FnMut(&mut dyn Iterator<Item = (usize, f64)>),
-) -> Result<Dims, OpError> {
+/// The dims of the output of data with a value.
+pub(super) fn output_dims(data: &Tensor, sizes: &Tensor) -> Result<Dims, OpError> {
     let sizes = sizes.to_i64_vec()?;
     let [_, _, spatial @ ..] = data.dims() else {
         return Err(OpError::rank("data", data.rank(), "3 to 5"));
@@ -47,12 +43,22 @@ pub(super) fn each_window(
     }
     // Fails before memory is allocated if the result is too large.
     Tensor::scalar(0f64).broadcast_to(&dims)?;
-    let windows = Windows::new(spatial, dims.get(2..).unwrap_or_default());
+    Ok(dims)
+}
+
+/// Calls `visit` with the elements of each window and their positions in the channel; `dims` are those of the output.
+pub(super) fn each_window(
+    data: &Tensor,
+    dims: &[usize],
+    mut visit: impl FnMut(&mut dyn Iterator<Item = (usize, f64)>),
+) -> Result<(), OpError> {
+    let [spatial, outputs] = [data.dims(), dims].map(|dims| dims.get(2..).unwrap_or_default());
+    let windows = Windows::new(spatial, outputs);
     let channel: usize = spatial.iter().product();
     for channel in data.to_f64_vec()?.chunks_exact(channel) {
         windows.each(|positions| visit(&mut positions.filter_map(|at| Some((at, *channel.get(at)?)))));
     }
-    Ok(dims)
+    Ok(())
 }
 
 /// The windows along three axes and the stride of each axis in a channel; absent axes come first.
