@@ -185,8 +185,9 @@ pub(crate) trait Instructions {
 /// The lanes of `N` vectors of `f32` that have elements of a line; the others have zeros.
 #[derive(Copy, Clone)]
 pub(crate) struct Lanes<M, const N: usize> {
-    /// The element of the first lane of each, which may lie before the line.
-    first: [isize; N],
+    /// The element of the first lane of the first, which may lie before the line. The others begin one, two and so on
+    /// further.
+    first: isize,
     /// The lanes whose elements lie in the line.
     masks: [M; N],
     /// Elements of the line.
@@ -194,11 +195,13 @@ pub(crate) struct Lanes<M, const N: usize> {
 }
 
 impl<M, const N: usize> Lanes<M, N> {
-    /// Of a line of `len` elements, elements `first` in the first lanes.
-    pub fn new<I: Instructions<Mask = M>>(first: [isize; N], len: usize) -> Self {
+    /// Of a line of `len` elements, from element `first` on.
+    pub fn new<I: Instructions<Mask = M>>(first: isize, len: usize) -> Self {
         let is_inside = |at: isize| usize::try_from(at).is_ok_and(|at| at < len);
-        let bit = |first: isize, lane: u32| u16::from(is_inside(first.saturating_add(lane as isize))) << lane;
-        let masks = first.map(|first| I::mask((0..u16::BITS).map(|lane| bit(first, lane)).sum()));
+        let bit = |at: usize, lane: u32| {
+            u16::from(is_inside(first.saturating_add(at as isize + lane as isize))) << lane
+        };
+        let masks = std::array::from_fn(|i| I::mask((0..u16::BITS).map(|lane| bit(i, lane)).sum()));
         Lanes { first, masks, len }
     }
 }

@@ -107,8 +107,13 @@ impl SomeChannels<'_> {
         let strips: Vec<Strip<I::Mask, KERNEL>> = starts.map(|first| Strip::new::<I>(of, first)).collect();
         for (i, (filter, out)) in filters.iter().zip(out.chunks_exact_mut(windows)).enumerate() {
             let channel = image.part(i / of_each..i / of_each + 1);
-            for strip in &strips {
-                Blocks::<I::Mask, KERNEL, STRIDE> { of, channel, filter, strip }.run::<I>(out);
+            for row in (0..of.out[0]).step_by(ROWS) {
+                // The last blocks may begin with rows that those before have, too.
+                let row = row.min(of.out[0] - ROWS);
+                for strip in &strips {
+                    FilterOnStrip::<I::Mask, KERNEL, STRIDE> { of, channel, filter, strip }
+                        .block::<I>(row, out);
+                }
             }
             if let Some(then) = then {
                 then.apply(i * windows, out);
@@ -128,40 +133,30 @@ struct Strip<M, const KERNEL: usize> {
 
 impl<M, const KERNEL: usize> Strip<M, KERNEL> {
     fn new<I: Instructions<Mask = M>>(of: &DepthwiseBlocks, first: usize) -> Self {
-        let after =
-            |lanes: usize| std::array::from_fn(|column| of.columns.input(first, column) + lanes as isize);
-        let reads = [0, I::F32::LANES].map(|lanes| Lanes::new::<I>(after(lanes), of.columns.size));
+        let input = of.columns.input(first, 0);
+        let reads = [0, I::F32::LANES as isize].map(|lanes| Lanes::new::<I>(input + lanes, of.columns.size));
         Strip { first, reads }
     }
 }
 
 /// A filter over a strip.
-struct Blocks<'a, M, const KERNEL: usize, const STRIDE: usize> {
+struct FilterOnStrip<'a, M, const KERNEL: usize, const STRIDE: usize> {
     of: &'a DepthwiseBlocks,
     channel: Channels<'a, f32>,
     filter: &'a [[f32; KERNEL]; KERNEL],
     strip: &'a Strip<M, KERNEL>,
 }
 
-impl<M, const KERNEL: usize, const STRIDE: usize> Blocks<'_, M, KERNEL, STRIDE> {
-    /// Computes all blocks.
-    #[inline(always)]
-    fn run<I: Instructions<Mask = M>>(&self, out: &mut [f32]) {
-        let rows = self.of.out[0];
-        for row in (0..rows).step_by(ROWS) {
-            // The last block may begin with rows that the one before has, too.
-            self.block::<I>(row.min(rows - ROWS), out);
-        }
-    }
-
+impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, STRIDE> {
     /// Computes the block whose first row of windows is `row`.
     #[inline(always)]
     fn block<I: Instructions<Mask = M>>(&self, row: usize, out: &mut [f32]) {
         let mut sums = [I::F32::splat(0.0); ROWS];
+        let first = self.of.rows.input(row, 0);
         macro_rules! add_rows {
             ($($at:literal)*) => {$(
                 if $at < (ROWS - 1) * STRIDE + KERNEL {
-                    self.add_row::<I, $at>(row, &mut sums);
+                    self.add_row::<I, $at>(first, &mut sums);
                 }
             )*};
         }
@@ -175,11 +170,14 @@ impl<M, const KERNEL: usize, const STRIDE: usize> Blocks<'_, M, KERNEL, STRIDE> 
         }
     }
 
-    /// Adds the products with row `AT` of those that a block reads.
+    /// Adds the products with row `AT` of those that a block reads, the first of which may lie above the image.
     #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
     #[inline(always)]
-    fn add_row<I: Instructions<Mask = M>, const AT: usize>(&self, row: usize, sums: &mut [I::F32; ROWS]) {
-        let Some(y) = self.of.rows.inside(row, AT) else { return };
+    fn add_row<I: Instructions<Mask = M>, const AT: usize>(&self, first: isize, sums: &mut [I::F32; ROWS]) {
+        let y = first.wrapping_add_unsigned(AT).cast_unsigned();
+        if y >= self.of.rows.size {
+            return;
+        }
         let line = self.channel.line(0, y);
         let line = line.data.get(line.at..).unwrap_or_default();
         let [low, high] = &self.strip.reads;

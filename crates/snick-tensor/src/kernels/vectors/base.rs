@@ -104,7 +104,7 @@ impl Instructions for Base {
     fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [Self::F32; N] {
         let line = line.get(..lanes.len).unwrap_or_default();
         std::array::from_fn(|i| {
-            let place = |lane: usize| lanes.first[i].wrapping_add_unsigned(lane).cast_unsigned();
+            let place = |lane: usize| lanes.first.wrapping_add_unsigned(i + lane).cast_unsigned();
             let element = |lane| line.get(place(lane)).copied().unwrap_or_default();
             let has = |lane: usize| lanes.masks[i] >> lane & 1 == 1;
             Plain(std::array::from_fn(|lane| if has(lane) { element(lane) } else { 0.0 }))

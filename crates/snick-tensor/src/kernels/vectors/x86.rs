@@ -101,7 +101,7 @@ impl Instructions for Avx512 {
             return [F32x16::splat(0.0); N];
         }
         std::array::from_fn(|i| {
-            let at = line.as_ptr().wrapping_offset(lanes.first[i]);
+            let at = line.as_ptr().wrapping_offset(lanes.first).wrapping_add(i);
             // SAFETY: as for `F32x16::splat`; only lanes with their bits are read, and these lie in the line.
             F32x16(unsafe { _mm512_maskz_loadu_ps(lanes.masks[i], at) })
         })
@@ -374,7 +374,7 @@ impl Instructions for Avx2 {
             return [F32x8::splat(0.0); N];
         }
         std::array::from_fn(|i| {
-            let (mask, at) = (lanes.masks[i], line.as_ptr().wrapping_offset(lanes.first[i]));
+            let (mask, at) = (lanes.masks[i], line.as_ptr().wrapping_offset(lanes.first).wrapping_add(i));
             // SAFETY: as for `F32x8::splat`; only lanes with their bits are read, and these lie in the line.
             F32x8(unsafe { _mm256_maskload_ps(at, mask) })
         })
