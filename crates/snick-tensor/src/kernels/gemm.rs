@@ -235,8 +235,18 @@ impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
 
     #[inline(always)]
     fn place<I: Instructions>(&self, out: &mut [T], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
-        for (out, row) in out.chunks_mut(row_len).zip(rows) {
-            write_row(out, at.column, &row[..at.width]);
+        if at.column + at.width > row_len {
+            // The last panel, which may be wider than what is left.
+            for (out, row) in out.chunks_mut(row_len).zip(rows) {
+                write_row(out, at.column, &row[..at.width]);
+            }
+            return;
+        }
+        for (i, row) in rows.iter().enumerate() {
+            if let Some(out) = out.get_mut(i * row_len + at.column..).and_then(|out| out.get_mut(..at.width))
+            {
+                out.copy_from_slice(&row[..at.width]);
+            }
         }
     }
 
@@ -309,6 +319,9 @@ mod tests {
             (7, 300, 2),
             (2, 300, 7),
             (13, 1100, 70),
+            (12, 8, 5),
+            (30, 9, 49),
+            (13, 1100, 49),
         ] {
             let (x, y) = (numbers(m * k), numbers(k * n));
             let a = Matrix::packed(&x, m, k);
@@ -321,9 +334,12 @@ mod tests {
                 for b in [b, turned_b, reversed] {
                     let expected = naive(&a, &b);
                     for isa in [Isa::best(), Isa::Base] {
-                        let mut out = vec![f32::NAN; m * n];
-                        gemm(&PackedLhs::pack(isa, &a), &PackedRhs::new(isa, &b), &mut out);
-                        assert_eq!(out, expected, "{m} {k} {n} {isa:?}");
+                        let lhs = || PackedLhs::pack(isa, &a);
+                        for lhs in [lhs(), lhs().in_one_step()] {
+                            let mut out = vec![f32::NAN; m * n];
+                            gemm(&lhs, &PackedRhs::new(isa, &b), &mut out);
+                            assert_eq!(out, expected, "{m} {k} {n} {isa:?}");
+                        }
                     }
                     let mut out = vec![f32::NAN; m * n];
                     if narrow(&a, &b, &mut out) {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Gemm, Matrix, SHARED};
 use crate::ElementType;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vector, Vectorised, prefetch, widest};
 
 /// Whether a product with `few` rows, or columns, is narrow. Each element has a constant cost, which only long sums
 /// justify.
@@ -95,8 +95,9 @@ impl<T: Gemm> Vectorised for Dots<'_, T> {
         // Four rows at a time share each read of the other: rows of the long matrix, or else the few.
         if count == 1 && long.row_step == depth as isize {
             let rows = &long.data[long.start.min(long.data.len())..];
+            let ahead = AHEAD.next_multiple_of(AT_ONCE * depth.max(1));
             for i in (0..long.rows).step_by(AT_ONCE) {
-                let sums = some::<I, T>(few, &rows[i * depth..], long.rows - i);
+                let sums = some::<I, T>(few, &rows[i * depth..], long.rows - i, ahead);
                 for (k, &sum) in sums.iter().enumerate().take(long.rows - i) {
                     out[(i + k) * steps[0]] = sum;
                 }
@@ -107,7 +108,7 @@ impl<T: Gemm> Vectorised for Dots<'_, T> {
             let at = long.at(i, 0);
             let row = &long.data[at.min(long.data.len())..][..depth];
             for j in (0..count).step_by(AT_ONCE) {
-                let sums = some::<I, T>(row, &few[j * depth..], count - j);
+                let sums = some::<I, T>(row, &few[j * depth..], count - j, 0);
                 for (k, &sum) in sums.iter().enumerate().take(count - j) {
                     out[i * steps[0] + (j + k) * steps[1]] = sum;
                 }
@@ -119,24 +120,27 @@ impl<T: Gemm> Vectorised for Dots<'_, T> {
 /// Rows that are multiplied together.
 const AT_ONCE: usize = 4;
 
+/// Elements that are fetched before they are needed, at least: weights often lie beyond all caches.
+const AHEAD: usize = 2048;
+
 /// The sums of products of a row with each of the first `count` other rows, at most [`AT_ONCE`]; padded with zeros.
 #[inline(always)]
-fn some<I: Instructions, T: Gemm>(row: &[T], others: &[T], count: usize) -> [T; AT_ONCE] {
+fn some<I: Instructions, T: Gemm>(row: &[T], others: &[T], count: usize, ahead: usize) -> [T; AT_ONCE] {
     let none = T::default();
     match count {
         1 => {
-            let [p] = dots::<I, T, 1>(row, others);
+            let [p] = dots::<I, T, 1>(row, others, ahead);
             [p, none, none, none]
         }
         2 => {
-            let [p, q] = dots::<I, T, 2>(row, others);
+            let [p, q] = dots::<I, T, 2>(row, others, ahead);
             [p, q, none, none]
         }
         3 => {
-            let [p, q, r] = dots::<I, T, 3>(row, others);
+            let [p, q, r] = dots::<I, T, 3>(row, others, ahead);
             [p, q, r, none]
         }
-        _ => dots::<I, T, AT_ONCE>(row, others),
+        _ => dots::<I, T, AT_ONCE>(row, others, ahead),
     }
 }
 
@@ -184,7 +188,7 @@ impl<T: Gemm> Vectorised for Axpy<'_, '_, T> {
 /// their number: in two vectors, which are added by halves, if there are enough elements for one.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> [T; FEW] {
+fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T], ahead: usize) -> [T; FEW] {
     const SUMS: usize = 2;
     let lanes = T::Vector::<I>::LANES;
     let mut each = [row; FEW];
@@ -207,7 +211,9 @@ fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T]) -> 
         for i in 0..SUMS {
             let x = T::Vector::<I>::load(&row[at + i * lanes..]);
             for j in 0..FEW {
-                sums[j][i] = x.multiply_add(T::Vector::<I>::load(&each[j][at + i * lanes..]), sums[j][i]);
+                let other = &each[j][at + i * lanes..];
+                sums[j][i] = x.multiply_add(T::Vector::<I>::load(other), sums[j][i]);
+                prefetch(other.as_ptr().wrapping_add(ahead));
             }
         }
         at += SUMS * lanes;

@@ -87,16 +87,23 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                             }
                         };
                         let sums = begun.get_mut(i * at_once + j).unwrap_or(&mut whole);
-                        // The smallest compiled height of whole rows of the output that holds the rows, and half the width
-                        // if that holds the columns.
-                        let is_narrow = 2 * (right.columns() - p * width) <= width;
+                        macro_rules! sum {
+                            ($rows:expr, $width:literal, $one_more:literal) => {
+                                accumulate::<I, T, $rows, ROWS, $width, $one_more>(tile, panel, ahead, sums)
+                            };
+                        }
+                        let columns = right.columns() - p * width;
+                        let has_one_more = columns == width / 2 + 1 && ROWS <= T::Vector::<I>::LANES;
+                        // The smallest compiled height of whole rows of the output that holds the rows, and half the
+                        // width if that holds the columns, or all but one: images of 7 x 7 have 49.
                         match rows {
-                            0..=1 if P::ROWS == 1 => accumulate::<I, T, 1, ROWS, 2>(tile, panel, ahead, sums),
-                            2 if P::ROWS == 1 => accumulate::<I, T, 2, ROWS, 2>(tile, panel, ahead, sums),
-                            0..=4 => accumulate::<I, T, 4, ROWS, 2>(tile, panel, ahead, sums),
-                            5..=8 if ROWS >= 8 => accumulate::<I, T, 8, ROWS, 2>(tile, panel, ahead, sums),
-                            _ if is_narrow => accumulate::<I, T, ROWS, ROWS, 1>(tile, panel, ahead, sums),
-                            _ => accumulate::<I, T, ROWS, ROWS, 2>(tile, panel, ahead, sums),
+                            0..=1 if P::ROWS == 1 => sum!(1, 2, false),
+                            2 if P::ROWS == 1 => sum!(2, 2, false),
+                            0..=4 => sum!(4, 2, false),
+                            5..=8 if ROWS >= 8 => sum!(8, 2, false),
+                            _ if columns <= width / 2 => sum!(ROWS, 1, false),
+                            _ if has_one_more => sum!(ROWS, 1, true),
+                            _ => sum!(ROWS, 2, false),
                         }
                         if is_last {
                             let at = TileAt { row, column: p * width, width };
@@ -113,10 +120,18 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
     }
 }
 
-/// Sums the products of each column of a tile with a line of a panel.
+/// Sums the products of each column of a tile with a line of a panel, `WIDTH` vectors of it; and with `ONE_MORE` element,
+/// for which the rows are the lanes.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
-fn accumulate<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, const WIDTH: usize>(
+fn accumulate<
+    I: Instructions,
+    T: Factor,
+    const SOME: usize,
+    const ROWS: usize,
+    const WIDTH: usize,
+    const ONE_MORE: bool,
+>(
     tile: Tile<T, ROWS>,
     panel: &[T],
     ahead: Ahead,
@@ -128,18 +143,28 @@ fn accumulate<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, 
     if tile.runs.is_empty() {
         total[..SOME].fill([T::default(); MOST_COLUMNS]);
     }
+    // The last column is followed by nothing that a vector could read.
+    let mut last = [T::default(); MOST_COLUMNS];
+    if let (true, Some(column)) = (ONE_MORE, tile.columns.last()) {
+        last[..ROWS].copy_from_slice(column);
+    }
     for (i, run) in tile.runs.iter().enumerate() {
         // Sums of several runs are in memory between them: the registers hold one.
         let is_begun = i > 0 || tile.is_begun;
         let mut sums = [[zero; WIDTH]; SOME];
+        let mut one_more = zero;
         if is_begun && !tile.has_partial_sums {
             for r in 0..SOME {
                 for v in 0..WIDTH {
                     sums[r][v] = T::Vector::<I>::load(&total[r][v * lanes..]);
                 }
             }
+            if ONE_MORE {
+                one_more = T::Vector::<I>::load(&column(total, lanes));
+            }
         }
-        for (column, line) in tile.columns[run.clone()].iter().zip(&mut lines) {
+        for (k, line) in run.clone().zip(&mut lines) {
+            let column = &tile.columns[k];
             let (low, high) = line.split_at(lanes);
             let line = [T::Vector::<I>::load(low), T::Vector::<I>::load(high)];
             for r in 0..SOME {
@@ -147,6 +172,11 @@ fn accumulate<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, 
                 for v in 0..WIDTH {
                     sums[r][v] = factor.multiply_add(line[v], sums[r][v]);
                 }
+            }
+            if ONE_MORE {
+                let column = tile.columns[k..].as_flattened().get(..lanes).unwrap_or(&last);
+                one_more =
+                    T::Vector::<I>::load(column).multiply_add(T::Vector::<I>::splat(high[0]), one_more);
             }
             prefetch(next);
             next = next.wrapping_add(ahead.step);
@@ -160,7 +190,25 @@ fn accumulate<I: Instructions, T: Factor, const SOME: usize, const ROWS: usize, 
                 sums[r][v].store(to);
             }
         }
+        if ONE_MORE {
+            if is_begun && tile.has_partial_sums {
+                one_more = one_more.plus(T::Vector::<I>::load(&column(total, lanes)));
+            }
+            let mut each = [T::default(); MOST_COLUMNS];
+            one_more.store(&mut each);
+            for r in 0..SOME {
+                total[r][lanes] = each[r];
+            }
+        }
     }
+}
+
+/// A column of rows.
+#[inline(always)]
+fn column<T: Factor, const ROWS: usize>(rows: &[[T; MOST_COLUMNS]; ROWS], at: usize) -> [T; MOST_COLUMNS] {
+    let mut column = [T::default(); MOST_COLUMNS];
+    column.iter_mut().zip(rows).for_each(|(to, row)| *to = row[at]);
+    column
 }
 
 /// The size of the panels that are used together, in bytes: they stay in the cache.
