@@ -28,7 +28,7 @@ const SPARE_SHARE: usize = 2;
 /// Unused buffers.
 ///
 /// Memory taken while [`Pool::scope`] runs returns to the pool when its last owner drops it, on any thread. Every run
-/// of a model asks for the same sizes, at different times: the pool keeps twice the peak, so that most runs need no
+/// of a model asks for the same sizes, at different times: the pool keeps three times the peak, so that most runs need no
 /// fresh memory.
 #[derive(Default, Debug)]
 pub struct Pool {
@@ -36,7 +36,7 @@ pub struct Pool {
 }
 
 /// The limit of the pool, occupied buffers included, as a multiple of the peak.
-const KEPT: usize = 2;
+const KEPT: usize = 3;
 
 /// The state of a pool; sizes are in words.
 #[derive(Default, Debug)]
