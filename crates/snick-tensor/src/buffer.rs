@@ -165,9 +165,9 @@ impl Pool {
         InheritedPool(CURRENT.with_borrow(Option::clone))
     }
 
-    /// Runs `work` without a pool: what it makes stays when the run ends, and is no memory of it.
-    pub(crate) fn outside<R>(work: impl FnOnce() -> R) -> R {
-        let _restore = Restore(CURRENT.take());
+    /// Runs `work`, without a pool if what it makes stays when the run ends, and so is no memory of it.
+    pub(crate) fn outside_if<R>(stays: bool, work: impl FnOnce() -> R) -> R {
+        let _restore = stays.then(|| Restore(CURRENT.take()));
         work()
     }
 

@@ -57,15 +57,16 @@ impl Memo {
             forms.push(DerivedTensor { purpose, layout: layout.clone(), value: None });
         }
         let at = known.or((is_new && purpose == Purpose::Derived).then(|| forms.len() - 1));
-        let Some(form) = at.and_then(|at| forms.get_mut(at)) else {
-            drop(forms);
-            return make().map(Arc::new);
-        };
-        if let Some(Ok(value)) = form.value.clone().map(Arc::downcast) {
+        let known = at.and_then(|at| forms[at].value.clone());
+        if let Some(Ok(value)) = known.map(Arc::downcast) {
             return Ok(value);
         }
-        let value = Arc::new(Pool::outside(make)?);
-        form.value = Some(value.clone());
+        // What is not kept is made without the lock.
+        let kept = at.map(|at| (at, forms));
+        let value = Arc::new(Pool::outside_if(kept.is_some(), make)?);
+        if let Some((at, mut forms)) = kept {
+            forms[at].value = Some(value.clone());
+        }
         Ok(value)
     }
 }

@@ -235,17 +235,13 @@ impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
 
     #[inline(always)]
     fn place<I: Instructions>(&self, out: &mut [T], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
-        if at.column + at.width > row_len {
-            // The last panel, which may be wider than what is left.
-            for (out, row) in out.chunks_mut(row_len).zip(rows) {
-                write_row(out, at.column, &row[..at.width]);
-            }
-            return;
-        }
+        // The last panel may be wider than what is left.
+        let left = row_len - at.column;
         for (i, row) in rows.iter().enumerate() {
-            if let Some(out) = out.get_mut(i * row_len + at.column..).and_then(|out| out.get_mut(..at.width))
-            {
-                out.copy_from_slice(&row[..at.width]);
+            let Some(out) = out.get_mut(i * row_len + at.column..) else { break };
+            match out.get_mut(..at.width) {
+                Some(out) if at.width <= left => out.copy_from_slice(&row[..at.width]),
+                _ => out.iter_mut().zip(&row[..left.min(at.width)]).for_each(|(to, &x)| *to = x),
             }
         }
     }

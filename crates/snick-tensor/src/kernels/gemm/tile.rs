@@ -93,9 +93,10 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                             };
                         }
                         let columns = right.columns() - p * width;
-                        let has_one_more = columns == width / 2 + 1 && ROWS <= T::Vector::<I>::LANES;
+                        // Images of 7 x 7 have 49: one more than long vectors hold.
+                        let has_one_more = columns == width / 2 + 1 && T::Vector::<I>::LANES == 16;
                         // The smallest compiled height of whole rows of the output that holds the rows, and half the
-                        // width if that holds the columns, or all but one: images of 7 x 7 have 49.
+                        // width if that holds the columns, or all but one.
                         match rows {
                             0..=1 if P::ROWS == 1 => sum!(1, 2, false),
                             2 if P::ROWS == 1 => sum!(2, 2, false),
