@@ -57,11 +57,13 @@ mod tests {
         for lines in [
             r#"%c = opaque Const-"opset1$$" {shape: "2", element_type: f32, offset: "0"} : f32[2]"#,
             r#"%c = opaque Const-extension info "a b""#,
+            "%x = Parameter-1 {element_type: f32, shape: \"1\"} %c = Const-1(%x, _) i64[1] <3>",
             r#"info a { b "" "c d" "" "e\u{0}f"(q="\u{1b}", "g h"="\n") "" "i j" "text" "k l" }"#,
             &deep,
         ] {
             let [first, second] = again(lines);
             assert_eq!(first, second);
+            assert_eq!(first.contains("Const-1(%x"), lines.contains("Const-1(%x"), "{first}");
         }
         let graph = parse("snick 1\ngraph \"g\" {\ninfo a { b \"\" \"c d\" }\n}\n", None).unwrap();
         assert_eq!(graph.info[0].children.len(), 2);

@@ -110,8 +110,11 @@ impl<'t> Parser<'t> {
         let (op_type, dialect, version, is_opaque) = self.op_type()?;
         let constant =
             !is_opaque && dialect == Dialect::OpenVino && matches!(op_type.as_str(), "Const" | "Constant");
-        let (mut inputs, mut attrs): (Vec<Option<Value>>, Attrs<'static>) = (Vec::new(), Attrs::new());
-        let mut op = None;
+        let inputs: Vec<Option<Value>> = match self.eat('(')? {
+            true => self.list(')', |parser| parser.value(scope))?,
+            false => Vec::new(),
+        };
+        let (mut attrs, mut op): (Attrs<'static>, _) = (Attrs::new(), None);
         let at_type = |e: OpError| ParseError { loc, message: format!("{op_type}: {e}") };
         if constant {
             let name = ops::find(dialect, &op_type).map(|entry| entry.name);
@@ -123,9 +126,6 @@ impl<'t> Parser<'t> {
             }
             op = Some(Op::Const(self.constant()?));
         } else {
-            if self.eat('(')? {
-                inputs = self.list(')', |parser| parser.value(scope))?;
-            }
             attrs = self.attrs()?;
         }
         let outs = self.outputs()?;

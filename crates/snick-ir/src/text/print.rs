@@ -127,15 +127,15 @@ impl Printer {
         let opaque = if is_misnamed(node) { format!("{OPAQUE} ") } else { String::new() };
         let _ = write!(self.out, "{} = {opaque}{}", names.node(id), op_text(node));
         let inputs = graph.inputs(id);
-        if let Op::Const(constant) = node.op() {
-            self.constant(constant);
-        } else {
-            if !inputs.is_empty() {
-                let inputs: Vec<String> =
-                    inputs.iter().map(|v| v.map_or("_".into(), |v| names.value(v))).collect();
-                let _ = write!(self.out, "({})", inputs.join(", "));
-            }
-            self.attrs(" ", &node.op().attrs());
+        // A constant may have inputs, too: an error, which the form keeps.
+        if !inputs.is_empty() {
+            let inputs: Vec<String> =
+                inputs.iter().map(|v| v.map_or("_".into(), |v| names.value(v))).collect();
+            let _ = write!(self.out, "({})", inputs.join(", "));
+        }
+        match node.op() {
+            Op::Const(constant) => self.constant(constant),
+            op => self.attrs(" ", &op.attrs()),
         }
         self.outputs(graph, node);
         if let Some(details) = &node.details() {
