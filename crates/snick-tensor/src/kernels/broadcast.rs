@@ -107,7 +107,8 @@ pub(crate) fn copy_run<T: Copy>(to: &mut [T], from: &[T]) {
         1 => pieces::<T, 1>(to, from),
         2..=3 => pieces::<T, 2>(to, from),
         4..=7 => pieces::<T, 4>(to, from),
-        8..=16 => pieces::<T, 8>(to, from),
+        8..=15 => pieces::<T, 8>(to, from),
+        16..=32 => pieces::<T, 16>(to, from),
         _ => to.copy_from_slice(from),
     }
 }

@@ -1,10 +1,17 @@
 //! Concatenation of tensors.
 
+use smallvec::SmallVec;
+
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::moving;
+use crate::kernels::sharing;
 use crate::kernels::strided_copy::pack_apart;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
+
+/// Threads copy so many bytes together.
+const SHARED: usize = 1 << 16;
+
 /// The inputs, concatenated along `axis`; all other dims must be equal.
 ///
 /// # Errors
@@ -36,19 +43,29 @@ fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorE
         let outer: usize = dims[..axis].iter().product();
         let pitch = out.len() / outer;
         let mut first = 0;
+        // The packed inputs, and where they begin in each row.
+        let mut packed = SmallVec::<[_; 8]>::new();
         for input in units {
             let width = input.size_in_bytes() / outer;
             match input.packed_bytes() {
                 _ if width == 0 => {}
-                Some(bytes) => {
-                    for (to, from) in out.chunks_exact_mut(pitch).zip(bytes.chunks_exact(width)) {
-                        to[first..first + width].copy_from_slice(from);
-                    }
+                Some(bytes) if outer == 1 => {
+                    sharing::in_parts(&mut out[first..][..width], 1, SHARED, |at, to| {
+                        to.copy_from_slice(&bytes[at..][..to.len()]);
+                    })
                 }
+                Some(bytes) => packed.push((first, width, bytes)),
                 None => pack_apart(input, axis, &mut out[first..], pitch),
             }
             first += width;
         }
+        sharing::in_parts(&mut out, pitch, SHARED / pitch, |row, out| {
+            for &(first, width, bytes) in &packed {
+                for (to, from) in out.chunks_exact_mut(pitch).zip(bytes[row * width..].chunks_exact(width)) {
+                    to[first..first + width].copy_from_slice(from);
+                }
+            }
+        });
     }
     Tensor::from_buffer_bytes(et, dims, out)
 }

@@ -4,6 +4,7 @@ use bytemuck::Pod;
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{moving, with_unit};
+use crate::kernels::sharing;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
@@ -63,6 +64,9 @@ pub fn gather(
     })
 }
 
+/// Threads gather so many elements together.
+const SHARED: usize = 1 << 14;
+
 /// All indices are in range.
 fn pick<T: Pod + Send + Sync>(
     data: &Tensor,
@@ -79,8 +83,7 @@ fn pick<T: Pod + Send + Sync>(
         let (batches, outer) = (product(&dims[..batch_dims]), product(&dims[batch_dims..axis]));
         let (size, inner) = (data.dims()[axis], product(&data.dims()[axis + 1..]));
         let per_batch = picks.len() / batches;
-        for (slab, to) in out.chunks_exact_mut(per_batch * inner).enumerate() {
-            let picks = &picks[slab / outer * per_batch..][..per_batch];
+        let some = |slab: usize, picks: &[usize], to: &mut [T]| {
             let from = &values[slab * size * inner..][..size * inner];
             if inner == 1 {
                 // Elements are assigned: a call that copies one would take longer than the copy.
@@ -90,6 +93,16 @@ fn pick<T: Pod + Send + Sync>(
                     to.copy_from_slice(&from[pick * inner..][..inner]);
                 }
             }
+        };
+        let slab_len = per_batch * inner;
+        if slab_len == len {
+            sharing::in_parts(&mut out, inner, SHARED / inner, |first, to| some(0, &picks[first..], to));
+        } else {
+            sharing::in_parts(&mut out, slab_len, SHARED / slab_len, |first, out| {
+                for (slab, to) in (first..).zip(out.chunks_exact_mut(slab_len)) {
+                    some(slab, &picks[slab / outer * per_batch..][..per_batch], to);
+                }
+            });
         }
     }
     Tensor::from_buffer(data.element_type(), dims, out)

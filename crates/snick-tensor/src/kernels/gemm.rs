@@ -7,6 +7,7 @@
 
 mod left;
 mod narrow;
+mod output;
 mod right;
 mod tile;
 
@@ -14,7 +15,11 @@ pub(crate) use left::{PackedLhs, part_of_terms};
 pub(crate) use narrow::{narrow, sum_of_lanes};
 pub(crate) use right::{Lines, PackedRhs};
 
+use output::Output;
+use tile::Tiles;
+
 use crate::PodElement;
+use crate::kernels::broadcast::copy_run;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Isa, Quad, Vector, Vectorised, on, with_byte_products};
 
@@ -136,7 +141,7 @@ pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
 const SHARED: usize = 1 << 18;
 
 /// Computes `left * right` and gives it to `place`, a tile at a time: the output is cut into rows of `row_len` for
-/// [`PlaceTile::ROWS`] rows of the product. Within a pool of several threads the rows are computed by all of them.
+/// [`PlaceTile::ROWS`] rows of the product. Within a pool of several threads each computes some rows, or some columns.
 pub(crate) fn product<T: Factor, P: PlaceTile<T>>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
@@ -144,23 +149,32 @@ pub(crate) fn product<T: Factor, P: PlaceTile<T>>(
     row_len: usize,
     place: &P,
 ) {
-    let isa = left.isa();
+    let (isa, width) = (left.isa(), right.width());
     let rows = tile_rows(isa);
     debug_assert!(rows.is_multiple_of(P::ROWS), "tiles of whole rows of the output");
     if left.rows() == 0 || right.columns() == 0 || row_len == 0 {
         return;
     }
-    let size = rows.saturating_mul(right.columns()).saturating_mul(left.depth());
-    let tiles = left.rows().div_ceil(rows);
-    // The tiles of a part share what is read from beyond the caches, and the copies of panels.
-    let at_once = sharing::share(tiles, SHARED / size.max(1));
-    let some = |(i, out): (usize, &mut [P::Out])| {
-        T::on(isa, tile::Tiles { left, right, first: i * at_once * rows, out, row_len, place });
-    };
-    if at_once < tiles {
-        sharing::for_each(out.chunks_mut(at_once * (rows / P::ROWS) * row_len).enumerate(), some);
+    let (tiles, panels) = (left.rows().div_ceil(rows), right.columns().div_ceil(width));
+    let all = Tiles { left, right, row: 0, panels: 0..panels, row_len, place };
+    let size = rows.saturating_mul(width).saturating_mul(left.depth());
+    let share = |count, of: usize| sharing::share(count, SHARED / size.saturating_mul(of).max(1));
+    let (some_tiles, some_panels) = (share(tiles, panels), share(panels, tiles));
+    // Each part reads all of one side from beyond the nearest cache, or copies it, which takes a third of the time of
+    // the product of that with one tile or panel.
+    let by_rows = (3 * some_tiles + 1) * panels + some_tiles;
+    let by_columns = (3 * tiles + 1) * some_panels + tiles;
+    let on_part = |part: (Tiles<T, P>, Output<P::Out>)| T::on(isa, part);
+    if P::HAS_COLUMNS && some_panels < panels && by_columns < by_rows {
+        let outs = Output::by_columns(out, row_len, some_panels * width).enumerate();
+        let part = |first| Tiles { panels: first..panels.min(first + some_panels), ..all.clone() };
+        sharing::for_each(outs.map(|(i, out)| (part(i * some_panels), out)), on_part);
+    } else if some_tiles < tiles {
+        let outs = Output::by_rows(out, row_len, some_tiles * (rows / P::ROWS)).enumerate();
+        let part = |row| Tiles { row, ..all.clone() };
+        sharing::for_each(outs.map(|(i, out)| (part(i * some_tiles * rows), out)), on_part);
     } else {
-        some((0, out));
+        on_part((all, Output::Rows(out)));
     }
 }
 
@@ -173,29 +187,27 @@ pub(crate) trait PlaceTile<T>: Sync {
     type Out: Send;
     /// Rows of the product that share a row of the output.
     const ROWS: usize;
+    /// Whether the rows of the output have the columns of the product.
+    const HAS_COLUMNS: bool = true;
 
-    /// Writes `rows`, from row `row` and column `column` of the product on, of which `width` columns count. `out` begins
-    /// with the row of the output that has the first; its rows are `row_len` long.
-    fn place<I: Instructions>(
-        &self,
-        out: &mut [Self::Out],
-        row_len: usize,
-        at: TileAt,
-        rows: &[[T; MOST_COLUMNS]],
-    );
+    /// Writes the results of at most [`Self::ROWS`] rows to one of the output, of which `out` has some columns.
+    fn place<I: Instructions>(&self, out: &mut [Self::Out], at: TileAt, rows: &[[T; MOST_COLUMNS]]);
 
-    /// Called when the results of `rows` rows in all columns of a place are written.
+    /// Called when the results in all columns of a place are written. The output has rows of `row_len`.
     #[inline(always)]
-    fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TileAt, _rows: usize) {}
+    fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TileAt) {}
 }
 
-/// The place of a tile times a panel in a product.
+/// The place of a row of a tile times a panel in a product.
 #[derive(Copy, Clone)]
 pub(crate) struct TileAt {
+    /// The first of the rows that share a row of the output.
     pub row: usize,
     pub column: usize,
     /// Columns of the panel, some of which may be beyond the last one.
     pub width: usize,
+    /// The column that the given piece of the output begins with.
+    pub first: usize,
 }
 
 /// What is computed of pieces of rows as soon as they are written.
@@ -234,25 +246,16 @@ impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
     const ROWS: usize = 1;
 
     #[inline(always)]
-    fn place<I: Instructions>(&self, out: &mut [T], row_len: usize, at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
-        // The last panel may be wider than what is left.
-        let left = row_len - at.column;
-        for (i, row) in rows.iter().enumerate() {
-            let Some(out) = out.get_mut(i * row_len + at.column..) else { break };
-            match out.get_mut(..at.width) {
-                Some(out) if at.width <= left => out.copy_from_slice(&row[..at.width]),
-                _ => out.iter_mut().zip(&row[..left.min(at.width)]).for_each(|(to, &x)| *to = x),
-            }
-        }
+    fn place<I: Instructions>(&self, out: &mut [T], at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
+        write_row(out, at.column - at.first, &rows[0][..at.width]);
     }
 
     #[inline(always)]
-    fn finish(&self, out: &mut [T], row_len: usize, at: TileAt, rows: usize) {
+    fn finish(&self, out: &mut [T], row_len: usize, at: TileAt) {
         let Some(then) = self.then else { return };
-        for (out, row) in out.chunks_mut(row_len).zip(at.row..at.row + rows) {
-            let piece = at.column..row_len.min(at.column + at.width);
-            then.apply(row * row_len + piece.start, &mut out[piece]);
-        }
+        let from = at.column - at.first;
+        let to = out.len().min(from + at.width);
+        then.apply(at.row * row_len + at.column, &mut out[from..to]);
     }
 }
 
@@ -264,7 +267,8 @@ pub(crate) fn gemm<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut
 /// As [`gemm`], on this thread alone.
 pub(crate) fn gemm_alone<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
     let (row_len, place) = (right.columns(), &WriteRows { then: None });
-    T::on(left.isa(), tile::Tiles { left, right, first: 0, out, row_len, place });
+    let panels = 0..row_len.div_ceil(right.width());
+    T::on(left.isa(), (Tiles { left, right, row: 0, panels, row_len, place }, Output::Rows(out)));
 }
 
 /// As [`gemm`], with what follows.
@@ -284,7 +288,7 @@ pub(crate) fn write_row<T: Copy>(row: &mut [T], first: usize, values: &[T]) {
     let Some(to) = row.get_mut(first..) else { return };
     match to.get_mut(..values.len()) {
         Some(to) => to.copy_from_slice(values),
-        None => to.iter_mut().zip(values).for_each(|(to, &x)| *to = x),
+        None => copy_run(to, &values[..to.len()]),
     }
 }
 
@@ -375,17 +379,25 @@ mod tests {
     #[cfg(feature = "threads")]
     #[test]
     fn threads_change_no_bit() {
-        let (m, k, n) = (70, 90, 110);
-        let x: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.37).sin()).collect();
-        let y: Vec<f32> = (0..k * n).map(|i| (i as f32 * 0.11).cos()).collect();
-        let isa = Isa::best();
-        let left = PackedLhs::pack(isa, &Matrix::packed(&x, m, k));
-        let b = Matrix::packed(&y, k, n);
-        let right = PackedRhs::new(isa, &b);
-        let (mut one, mut two) = (vec![0.0; m * n], vec![0.0; m * n]);
-        gemm(&left, &right, &mut one);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        pool.install(|| gemm(&left, &right, &mut two));
-        assert_eq!(one, two);
+        // The second is shared out by columns, the others by rows.
+        for (m, k, n) in [(70, 900, 110), (16, 300, 4010), (500, 300, 40)] {
+            let x: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.37).sin()).collect();
+            let y: Vec<f32> = (0..k * n).map(|i| (i as f32 * 0.11).cos()).collect();
+            let isa = Isa::best();
+            let left = PackedLhs::pack(isa, &Matrix::packed(&x, m, k));
+            let right = PackedRhs::new(isa, &Matrix::packed(&y, k, n));
+            let each = |first: usize, piece: &mut [f32]| {
+                piece.iter_mut().enumerate().for_each(|(i, x)| *x += (first + i) as f32);
+            };
+            let multiply = |out: &mut [f32]| gemm_then(&left, &right, out, Some(OnPiece::new(&each)));
+            let mut one = vec![0.0; m * n];
+            multiply(&mut one);
+            for threads in 2..=4 {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut some = vec![0.0; m * n];
+                pool.install(|| multiply(&mut some));
+                assert_eq!(one, some, "{m} {k} {n}, {threads} threads");
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gather::gather;
 use crate::kernels::gemm::Gemm;
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
@@ -157,8 +158,9 @@ pub fn interpolate(
     let how = &Interpolate { antialias, mode, ..*how };
     let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
     let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
-    if pillow {
-        // Pillow resizes the last axis first, and stores integers in between.
+    // Pillow resizes the last axis first, and stores integers in between. A gather takes longest along that axis, where
+    // images that grow have fewest elements in the beginning.
+    if pillow || nearest && scales.iter().any(|&scale| scale > 1.0) {
         lines.reverse();
     }
     for ((&axis, &output), &scale) in lines {
@@ -279,6 +281,9 @@ fn cubic(d: f32, a: f32) -> f32 {
     }
 }
 
+/// Threads compute so many elements together.
+const SHARED: usize = 1 << 14;
+
 /// The input is `f32` or `f64`, its axis not empty.
 fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Result<Tensor, TensorError> {
     let mut dims = Dims::from_slice(input.dims());
@@ -291,7 +296,10 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
         if !out.is_empty() {
             let inner: usize = dims[axis + 1..].iter().product();
             let taps: Vec<Taps> = (0..line.output).map(|x| line.taps(x, how)).collect();
-            widest(Resample { values: &values, line: line.input * inner, inner, taps: &taps, out: &mut out });
+            let (from, to) = (line.input * inner, line.output * inner);
+            sharing::in_parts(&mut out, to, SHARED / to, |first, out| {
+                widest(Resample { values: &values[first * from..], line: from, inner, taps: &taps, out });
+            });
         }
         Tensor::from_buffer(T::TYPE, &dims, out)
     })

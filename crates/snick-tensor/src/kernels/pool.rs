@@ -9,6 +9,7 @@ use self::planes::Planes;
 
 use crate::buffer::{Buffer, filled};
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
@@ -16,6 +17,9 @@ use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 pub use of_levels::QuantizedMaxPool;
+
+/// Threads pool so many elements together.
+const SHARED: usize = 1 << 14;
 
 /// The maximum of each window of `input` `[N, C, spatial..]`; padding is ignored.
 ///
@@ -36,7 +40,7 @@ pub fn max_pool(
         && let Some(values) = walk.greatest(&wide.units::<f32>())?
     {
         // Windows without elements and windows of infinities are distinguished below.
-        if !values.contains(&f32::NEG_INFINITY) {
+        if !values.iter().fold(false, |any, &x| any | (x == f32::NEG_INFINITY)) {
             return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(input.element_type());
         }
     }
@@ -199,9 +203,12 @@ impl Walk {
     /// The greatest elements of all windows: those in each plane, and then of these. `None` if these are too many.
     fn greatest(&self, x: &[f32]) -> Result<Option<Buffer<f32>>, TensorError> {
         let ([depth, rows, columns], [planes, height, width]) = (self.axes, self.out);
-        let pool = |axes, out: [usize; 2], count: usize, planes: &[f32]| {
+        let pool = |axes: [WindowAxis; 2], out: [usize; 2], count: usize, planes: &[f32]| {
             let mut results = Buffer::any(checked_len(&[count, out[0], out[1]]).unwrap_or(usize::MAX))?;
-            widest(Planes { axes, out, planes, results: &mut results });
+            let [area, windows] = [[axes[0].size, axes[1].size], out].map(|[height, width]| height * width);
+            sharing::in_parts(&mut results, windows, SHARED / area.max(1), |first, results| {
+                widest(Planes { axes, out, planes: &planes[first * area..], results });
+            });
             Ok::<_, TensorError>(results)
         };
         let between = checked_len(&[self.channels, depth.size, height, width]);
@@ -224,8 +231,12 @@ impl Walk {
     /// The sums of the inner elements of all windows, tap by tap and a line of windows at a time.
     fn sums(&self, x: &[f32]) -> Result<Buffer<f32>, TensorError> {
         let mut sums = Buffer::any(self.len())?;
-        sums.fill(0.0);
-        widest(Sums { walk: self, x, sums: &mut sums });
+        let sizes = [self.axes.map(|axis| axis.size), self.out];
+        let [area, windows] = sizes.map(|sizes| checked_len(&sizes).unwrap_or(0));
+        sharing::in_parts(&mut sums, windows, SHARED / area.max(1), |first, sums| {
+            sums.fill(0.0);
+            widest(Sums { walk: self, x: &x[first * area..], sums });
+        });
         Ok(sums)
     }
 

@@ -5,6 +5,8 @@ use std::convert::Infallible;
 #[cfg(feature = "threads")]
 use std::sync::{Mutex, PoisonError};
 
+use bytemuck::Pod;
+
 #[cfg(feature = "threads")]
 use crate::Pool;
 
@@ -86,6 +88,37 @@ pub(crate) fn try_for_each<P: Send, E: Send>(
     parts.try_for_each(each)
 }
 
+/// Calls `some` with parts of `all`, each of some units of `unit` elements, and with the number of its first unit: on all
+/// threads of the pool if there are more than `least` units.
+pub(crate) fn in_parts<T: Pod>(
+    all: &mut [T],
+    unit: usize,
+    least: usize,
+    some: impl Fn(usize, &mut [T]) + Send + Sync,
+) {
+    let bytes = unit.saturating_mul(size_of::<T>()).max(1);
+    in_parts_of_bytes(bytemuck::cast_slice_mut(all), bytes, least, &|first, part| {
+        some(first, bytemuck::cast_slice_mut(part));
+    });
+}
+
+/// As [`in_parts`], compiled once for all types.
+fn in_parts_of_bytes(
+    all: &mut [u8],
+    unit: usize,
+    least: usize,
+    some: &(dyn Fn(usize, &mut [u8]) + Send + Sync),
+) {
+    let units = all.len() / unit;
+    let at_once = part(units, least);
+    if at_once < units {
+        let parts = all.chunks_mut(at_once.saturating_mul(unit)).enumerate();
+        for_each(parts, |(i, part)| some(i * at_once, part));
+    } else {
+        some(0, all);
+    }
+}
+
 /// Calls `each` with every number below `count`. Not generic, so that the code of rayon is compiled once. All threads take
 /// their memory from the pool of this one.
 #[cfg(feature = "threads")]
@@ -93,4 +126,72 @@ fn on_all_threads(count: usize, each: &(dyn Fn(usize) + Sync)) {
     use rayon::prelude::*;
     let memory = Pool::of_this_thread();
     (0..count).into_par_iter().for_each(|i| memory.scope(|| each(i)));
+}
+
+#[cfg(feature = "threads")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::window::Window;
+    use crate::kernels::{
+        Coordinates, Interpolate, InterpolateMode, Nearest, QuantizedMaxPool, avg_pool, concat, gather,
+        interpolate, max_pool,
+    };
+    use crate::{ElementType, Tensor, TensorError};
+
+    fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    }
+
+    #[test]
+    fn every_part_gets_whole_units_once() {
+        for threads in 1..=4 {
+            let mut all = vec![0u32; 1003];
+            on_threads(threads, || {
+                in_parts(&mut all, 10, 7, |first, part| {
+                    // The last unit may have a rest behind it.
+                    assert!(part.len().is_multiple_of(10) || first * 10 + part.len() == 1003);
+                    part.iter_mut().zip(first as u32 * 10..).for_each(|(x, i)| *x += i + 1);
+                });
+            });
+            assert!(all.into_iter().eq(1..=1003), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let x = Tensor::from_vec(&[4, 16, 56, 58], (0..207_872).map(|i| (i * 7919 % 1013) as f32).collect());
+        let x = x.unwrap();
+        let levels = x.cast(ElementType::U32).unwrap();
+        let window = Window { strides: [2, 2][..].into(), ..Window::dense(2) };
+        let wide = |mode| {
+            let how = Interpolate {
+                mode,
+                nearest: Nearest::Floor,
+                coordinates: Coordinates::HalfPixel,
+                antialias: false,
+                cube_coeff: -0.75,
+            };
+            interpolate(&x, &[2, 3], &[70, 87], &[1.25, 1.5], &how)
+        };
+        let picks = Tensor::from_vec(&[40], (0..40i64).map(|i| i * 7 % 16).collect()).unwrap();
+        let results = || -> Result<Vec<Tensor>, TensorError> {
+            Ok(vec![
+                concat(&[&x, &x], 0)?,
+                concat(&[&x, &x.slice(1, 0, 3, 1)?], 1)?,
+                concat(&[&x, &x], 3)?,
+                gather(&x, &picks, 1, 0)?,
+                gather(&x.reshape(&[64, 56 * 58])?, &picks, 0, 0)?,
+                max_pool(&x, &[3, 3], &window, &[27, 28])?,
+                avg_pool(&x, &[3, 3], &window, &[27, 28], false)?,
+                QuantizedMaxPool::new([56, 58], &[3, 3], &window, &[27, 28]).unwrap().run(&levels)?,
+                wide(InterpolateMode::Nearest)?,
+                wide(InterpolateMode::LinearOnnx)?,
+            ])
+        };
+        let expected = results().unwrap();
+        for threads in [2, 3] {
+            assert!(on_threads(threads, results).unwrap() == expected, "{threads} threads");
+        }
+    }
 }

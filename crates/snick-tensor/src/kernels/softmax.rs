@@ -63,34 +63,39 @@ impl<T: SoftmaxElement> Vectorised for Block<'_, T> {
     }
 }
 
-/// Sums of a row are kept in so many parts, which the compiler adds to as one vector.
+/// The greatest element of a row and its sum are found in so many parts, which stay in registers as one vector.
 const PARTS: usize = 16;
+
+/// Every [`PARTS`]th element put together, from each of the first ones on.
+#[inline(always)]
+fn fold<T: Copy>(row: &[T], start: T, step: impl Fn(T, T) -> T) -> [T; PARTS] {
+    let (lines, rest) = row.as_chunks::<PARTS>();
+    let mut parts = [start; PARTS];
+    for line in lines {
+        parts = std::array::from_fn(|i| step(parts[i], line[i]));
+    }
+    for (part, &x) in parts.iter_mut().zip(rest) {
+        *part = step(*part, x);
+    }
+    parts
+}
 
 impl<T: SoftmaxElement> Block<'_, T> {
     #[inline(always)]
     fn row<I: Instructions>(self) {
         let Self { from, to, log, .. } = self;
-        let mut most = [T::LEAST; PARTS];
-        for part in from.chunks(PARTS) {
-            for (most, &x) in most.iter_mut().zip(part) {
-                *most = if *most < x { x } else { *most };
-            }
+        let greater = |m: T, x: T| if m < x { x } else { m };
+        let greatest = fold(from, T::LEAST, greater).into_iter().fold(T::LEAST, greater);
+        for (to, &x) in to.iter_mut().zip(from) {
+            *to = (x - greatest).exp::<I>();
         }
-        let greatest = most.into_iter().fold(T::LEAST, |m, x| if m < x { x } else { m });
-        let mut sums = [T::ZERO; PARTS];
-        for (from, to) in from.chunks(PARTS).zip(to.chunks_mut(PARTS)) {
-            for ((to, &x), sum) in to.iter_mut().zip(from).zip(&mut sums) {
-                let power = (x - greatest).exp::<I>();
-                *sum = *sum + power;
-                *to = if log { x - greatest } else { power };
-            }
-        }
-        let sum = sums.into_iter().fold(T::ZERO, |sum, x| sum + x);
+        let sum = fold(to, T::ZERO, |sum, x| sum + x).into_iter().fold(T::ZERO, |sum, x| sum + x);
         if log {
             let ln = sum.ln();
-            to.iter_mut().for_each(|x| *x = *x - ln);
+            to.iter_mut().zip(from).for_each(|(to, &x)| *to = x - greatest - ln);
         } else {
-            to.iter_mut().for_each(|x| *x = *x / sum);
+            let scale = T::ONE / sum;
+            to.iter_mut().for_each(|x| *x = *x * scale);
         }
     }
 
@@ -125,6 +130,7 @@ impl<T: SoftmaxElement> Block<'_, T> {
 /// Floats with the functions that are needed here.
 trait SoftmaxElement: Gemm + std::ops::Sub<Output = Self> + std::ops::Div<Output = Self> {
     const ZERO: Self;
+    const ONE: Self;
     const LEAST: Self;
     fn exp<I: Instructions>(self) -> Self;
     fn ln(self) -> Self;
@@ -134,6 +140,7 @@ macro_rules! real {
     ($($t:ident: $exp:expr),*) => {$(
         impl SoftmaxElement for $t {
             const ZERO: $t = 0.0;
+            const ONE: $t = 1.0;
             const LEAST: $t = $t::NEG_INFINITY;
 
             #[inline(always)]

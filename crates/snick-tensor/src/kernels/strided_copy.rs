@@ -63,14 +63,10 @@ const SHARED: usize = 1 << 17;
 fn copy<const N: usize>(walk: &Layout, bytes: &[u8], packed: &mut [u8]) {
     let count = walk.dims.first().copied().unwrap_or(1);
     let row = packed.len() / count;
-    let at_once = sharing::part(count, SHARED / row);
-    if at_once >= count {
-        return widest(Copy::<N> { walk, bytes, packed });
-    }
-    sharing::for_each(packed.chunks_mut(at_once * row).enumerate(), |(i, packed)| {
-        if let Ok(walk) = walk.slice(0, i * at_once, packed.len() / row, 1) {
-            widest(Copy::<N> { walk: &walk, bytes, packed });
-        }
+    sharing::in_parts(packed, row, SHARED / row, |first, packed| {
+        // Without axes there is one element.
+        let some = walk.slice(0, first, packed.len() / row, 1);
+        widest(Copy::<N> { walk: some.as_ref().unwrap_or(walk), bytes, packed });
     });
 }
 

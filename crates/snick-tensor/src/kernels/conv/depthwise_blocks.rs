@@ -50,19 +50,12 @@ impl DepthwiseBlocks {
         let filters_len = filters.len() / image.count;
         let windows_len = out.len() / image.count;
         let size = self.out[0].saturating_mul(self.out[1]).saturating_mul(filters_len);
-        let at_once = sharing::part(image.count, SHARED / size.max(1));
-        let some = |(i, out): (usize, &mut [f32])| {
-            let first = i * at_once;
+        sharing::in_parts(out, windows_len, SHARED / size.max(1), |first, out| {
             let image = image.part(first..first + out.len() / windows_len);
             let filters = &filters[first * filters_len..][..image.count * filters_len];
             let then = then.map(|then| then.part(first * windows_len));
             widest(SomeChannels { of: self, image, filters, out, then });
-        };
-        if at_once < image.count {
-            sharing::for_each(out.chunks_mut(at_once * windows_len).enumerate(), some);
-        } else {
-            some((0, out));
-        }
+        });
     }
 }
 

@@ -266,17 +266,11 @@ impl<'a, T: Factor> Planes<'a, T> {
         let mut data = Buffer::any(image.count * of.len + SLACK)?;
         let (all, slack) = data.split_at_mut(image.count * of.len);
         slack.fill(T::default());
-        let at_once = sharing::part(image.count, SHARED / of.len.max(1));
-        let some = |(i, planes): (usize, &mut [T])| {
-            for (channel, planes) in (i * at_once..).zip(planes.chunks_exact_mut(of.len)) {
+        sharing::in_parts(all, of.len, SHARED / of.len.max(1), |first, some| {
+            for (channel, planes) in (first..).zip(some.chunks_exact_mut(of.len)) {
                 of.cut(&image.part(channel..channel + 1), padding, planes);
             }
-        };
-        if at_once < image.count {
-            sharing::for_each(all.chunks_mut(at_once * of.len).enumerate(), some);
-        } else {
-            some((0, all));
-        }
+        });
         Ok(Planes { of, data: PlaneData::Cut(data) })
     }
 

@@ -126,24 +126,17 @@ struct PlaceLines {
 impl PlaceTile<f32> for PlaceLines {
     type Out = f32;
     const ROWS: usize = 1;
+    const HAS_COLUMNS: bool = false;
 
     #[inline(always)]
-    fn place<I: Instructions>(
-        &self,
-        out: &mut [f32],
-        image_len: usize,
-        at: TileAt,
-        rows: &[[f32; MOST_COLUMNS]],
-    ) {
-        for (image, values) in out.chunks_mut(image_len).zip(rows) {
-            let mut next = at.column;
-            while next < self.columns.min(at.column + at.width) {
-                let (line, column) = (next / self.len, next % self.len);
-                let piece = (self.len - column).min(at.column + at.width - next);
-                let to = self.first + line * self.row_len + column;
-                copy_run(&mut image[to..][..piece], &values[next - at.column..][..piece]);
-                next += piece;
-            }
+    fn place<I: Instructions>(&self, image: &mut [f32], at: TileAt, rows: &[[f32; MOST_COLUMNS]]) {
+        let mut next = at.column;
+        while next < self.columns.min(at.column + at.width) {
+            let (line, column) = (next / self.len, next % self.len);
+            let piece = (self.len - column).min(at.column + at.width - next);
+            let to = self.first + line * self.row_len + column;
+            copy_run(&mut image[to..][..piece], &rows[0][next - at.column..][..piece]);
+            next += piece;
         }
     }
 }

@@ -67,16 +67,10 @@ impl PlaceTile<Quad> for ToLevels<'_> {
     const ROWS: usize = CHANNELS;
 
     #[inline(always)]
-    fn place<I: Instructions>(
-        &self,
-        out: &mut [Quad],
-        row_len: usize,
-        at: TileAt,
-        rows: &[[Quad; MOST_COLUMNS]],
-    ) {
+    fn place<I: Instructions>(&self, out: &mut [Quad], at: TileAt, rows: &[Columns<Quad>]) {
         match self.rescaling.scalings.is_plain && self.rescaling.beside(at.column).is_empty() {
-            true => self.tile::<I, true>(out, row_len, at, rows),
-            false => self.tile::<I, false>(out, row_len, at, rows),
+            true => self.four::<I, true>(out, at, rows),
+            false => self.four::<I, false>(out, at, rows),
         }
     }
 }
@@ -99,12 +93,11 @@ impl<'a> ToLevels<'a> {
         self.rescaling.floats.replace(&doubts, right, out, self.columns);
     }
 
-    /// Writes a tile.
+    /// Writes four rows, of which the last ones may be missing.
     #[inline(always)]
-    fn tile<I: Instructions, const IS_PLAIN: bool>(
+    fn four<I: Instructions, const IS_PLAIN: bool>(
         &self,
         out: &mut [Quad],
-        row_len: usize,
         at: TileAt,
         rows: &[Columns<Quad>],
     ) {
@@ -112,42 +105,39 @@ impl<'a> ToLevels<'a> {
         if I::Quads::LANES != LANES {
             return;
         }
-        for (i, (four, out)) in rows.chunks(CHANNELS).zip(out.chunks_mut(row_len)).enumerate() {
-            let row = at.row + i * CHANNELS;
-            let mut levels = [[I::Quads::splat(Quad(0)); CHANNELS]; VECTORS];
-            let mut doubts = [[I::F32::splat(0.0); CHANNELS]; VECTORS];
-            let mut greatest = I::F32::splat(f32::MIN);
-            for k in 0..CHANNELS {
-                let sums = four.get(k).unwrap_or(&[Quad(0); MOST_COLUMNS]);
-                let scaling = &self.rescaling.scalings.each[row + k];
-                let offsets = match IS_PLAIN {
-                    true => [scaling.offset; MOST_COLUMNS],
-                    false => self.rescaling.offsets(row + k, at.column),
-                };
-                let scaling = VectorScaling::splat(scaling);
-                for v in 0..VECTORS {
-                    let offset = I::F32::load(&offsets[v * LANES..]);
-                    let scaling = VectorScaling { offset, ..scaling };
-                    let sums = I::Quads::load(&sums[v * LANES..]);
-                    (levels[v][k], doubts[v][k]) = scaling.levels::<I, IS_PLAIN>(sums);
-                    [_, greatest] = I::in_order(greatest, doubts[v][k]);
-                }
-            }
-            let mut quads = Aligned([Quad(0); MOST_COLUMNS]);
+        let mut levels = [[I::Quads::splat(Quad(0)); CHANNELS]; VECTORS];
+        let mut doubts = [[I::F32::splat(0.0); CHANNELS]; VECTORS];
+        let mut greatest = I::F32::splat(f32::MIN);
+        for k in 0..CHANNELS {
+            let sums = rows.get(k).unwrap_or(&[Quad(0); MOST_COLUMNS]);
+            let scaling = &self.rescaling.scalings.each[at.row + k];
+            let offsets = match IS_PLAIN {
+                true => [scaling.offset; MOST_COLUMNS],
+                false => self.rescaling.offsets(at.row + k, at.column),
+            };
+            let scaling = VectorScaling::splat(scaling);
             for v in 0..VECTORS {
-                I::turned(I::bytes(levels[v])).store(&mut quads[v * LANES..]);
+                let offset = I::F32::load(&offsets[v * LANES..]);
+                let scaling = VectorScaling { offset, ..scaling };
+                let sums = I::Quads::load(&sums[v * LANES..]);
+                (levels[v][k], doubts[v][k]) = scaling.levels::<I, IS_PLAIN>(sums);
+                [_, greatest] = I::in_order(greatest, doubts[v][k]);
             }
-            write_row(out, at.column, &quads[..at.width]);
-            if !I::are_negative(greatest) {
-                let mut noted = Aligned([([Quad(0); MOST_COLUMNS], [0.0; MOST_COLUMNS]); CHANNELS]);
-                for k in 0..CHANNELS {
-                    for v in 0..VECTORS {
-                        levels[v][k].store(&mut noted[k].0[v * LANES..]);
-                        doubts[v][k].store(&mut noted[k].1[v * LANES..]);
-                    }
+        }
+        let mut quads = Aligned([Quad(0); MOST_COLUMNS]);
+        for v in 0..VECTORS {
+            I::turned(I::bytes(levels[v])).store(&mut quads[v * LANES..]);
+        }
+        write_row(out, at.column - at.first, &quads[..at.width]);
+        if !I::are_negative(greatest) {
+            let mut noted = Aligned([([Quad(0); MOST_COLUMNS], [0.0; MOST_COLUMNS]); CHANNELS]);
+            for k in 0..CHANNELS {
+                for v in 0..VECTORS {
+                    levels[v][k].store(&mut noted[k].0[v * LANES..]);
+                    doubts[v][k].store(&mut noted[k].1[v * LANES..]);
                 }
-                self.note(row, at.column, &noted);
             }
+            self.note(at.row, at.column, &noted);
         }
     }
 

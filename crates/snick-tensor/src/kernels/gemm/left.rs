@@ -136,17 +136,11 @@ impl<T: Factor> PackedLhs<T> {
         let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
         let tiles = matrix.rows.div_ceil(height);
         let mut data = Buffer::scratch(tiles * size);
-        let at_once = sharing::part(tiles, SHARED / size.max(1));
-        let some = |(i, some): (usize, &mut [T])| {
-            for (k, tile) in some.chunks_exact_mut(size.max(1)).enumerate() {
-                pack_tile(tile, isa, matrix, (i * at_once + k) * height);
+        sharing::in_parts(&mut data, size, SHARED / size.max(1), |first, some| {
+            for (i, tile) in some.chunks_exact_mut(size.max(1)).enumerate() {
+                pack_tile(tile, isa, matrix, (first + i) * height);
             }
-        };
-        if at_once < tiles {
-            sharing::for_each(data.chunks_mut(at_once * size.max(1)).enumerate(), some);
-        } else {
-            some((0, &mut data));
-        }
+        });
         PackedLhs { isa, rows: matrix.rows, columns, terms, data: Arc::new(data) }
     }
 

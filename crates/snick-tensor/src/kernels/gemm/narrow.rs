@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Gemm, Matrix, SHARED};
+use super::{Gemm, Matrix};
 use crate::ElementType;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vector, Vectorised, prefetch, widest};
@@ -55,24 +55,19 @@ fn packed<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
     Cow::Owned(all)
 }
 
+/// Threads do so many multiplications together: fewer than in a product of tiles, because each reads another element.
+const SHARED: usize = 1 << 16;
+
 /// The sums of products of each row of a matrix with each of a few rows, one after the other; on all threads if there
 /// are many.
 fn dots_of_rows<T: Gemm>(long: &Matrix<T>, few: &[T], out: &mut [T]) {
     let depth = long.columns;
     let count = out.len() / long.rows.max(1);
-    let some = |(first, out): (usize, &mut [T])| {
-        let long = &long.rows_from(first, out.len() / count.max(1));
-        widest(Dots { long, few, depth, out, steps: [count, 1] });
-    };
     // Whole groups of rows that are multiplied together.
-    let least = (SHARED / few.len().max(1)).next_multiple_of(AT_ONCE);
-    let at_once = sharing::part(long.rows, least).next_multiple_of(AT_ONCE);
-    if at_once < long.rows && count > 0 {
-        let parts = out.chunks_mut(at_once * count).enumerate();
-        sharing::for_each(parts.map(|(i, out)| (i * at_once, out)), some);
-    } else {
-        some((0, out));
-    }
+    sharing::in_parts(out, AT_ONCE * count, SHARED / (AT_ONCE * few.len()).max(1), |first, out| {
+        let long = &long.rows_from(first * AT_ONCE, out.len() / count.max(1));
+        widest(Dots { long, few, depth, out, steps: [count, 1] });
+    });
 }
 
 /// The sums of products of each row of a matrix with each of a few rows.

@@ -155,6 +155,11 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         self.columns
     }
 
+    /// Columns of a panel.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// Where a column of a matrix of runs lies, from the start of each row on.
     pub fn column(&self, column: usize) -> usize {
         match &self.elements {

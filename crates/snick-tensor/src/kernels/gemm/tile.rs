@@ -3,34 +3,42 @@
 use std::ops::Range;
 
 use super::left::{Span, Tile};
+use super::output::Output;
 use super::{Factor, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, tile_rows};
 use crate::buffer::Buffer;
 use crate::kernels::vectors::{Aligned, Instructions, Isa, Vector, Vectorised, prefetch};
 
-/// A block of rows of a product.
+/// Some rows and columns of a product.
 pub(super) struct Tiles<'a, 'b, T, P: PlaceTile<T>> {
     pub left: &'a PackedLhs<T>,
     pub right: &'a PackedRhs<'b, T>,
-    /// The first row of `out`, which is the first of a tile.
-    pub first: usize,
-    /// The memory of the rows.
-    pub out: &'a mut [P::Out],
+    /// The first row, which is the first of a tile.
+    pub row: usize,
+    pub panels: Range<usize>,
+    /// Elements of a whole row of the output.
     pub row_len: usize,
     pub place: &'a P,
 }
 
-impl<T: Factor, P: PlaceTile<T>> Vectorised for Tiles<'_, '_, T, P> {
+impl<T, P: PlaceTile<T>> Clone for Tiles<'_, '_, T, P> {
+    fn clone(&self) -> Self {
+        Tiles { panels: self.panels.clone(), ..*self }
+    }
+}
+
+impl<T: Factor, P: PlaceTile<T>> Vectorised for (Tiles<'_, '_, T, P>, Output<'_, P::Out>) {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
+        let (tiles, out) = self;
         // As high as `tile_rows` says.
         match I::ISA {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => self.walk::<I, 12>(),
+            Isa::Avx512 => tiles.walk::<I, 12>(out),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => self.walk::<I, 6>(),
-            Isa::Base if T::HAS_BASE => self.walk::<I, 4>(),
+            Isa::Avx2 => tiles.walk::<I, 6>(out),
+            Isa::Base if T::HAS_BASE => tiles.walk::<I, 4>(out),
             Isa::Base => (),
         }
     }
@@ -39,34 +47,38 @@ impl<T: Factor, P: PlaceTile<T>> Vectorised for Tiles<'_, '_, T, P> {
 impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
     /// As many panels at a time as stay in the cache, and of these as many terms as a tile in the nearest cache has.
     #[inline(always)]
-    fn walk<I: Instructions, const ROWS: usize>(self) {
+    fn walk<I: Instructions, const ROWS: usize>(self, mut out: Output<P::Out>) {
         let width = 2 * T::Vector::<I>::LANES;
         debug_assert!(tile_rows(I::ISA) == ROWS && panel_columns::<T>(I::ISA) == width);
-        let Self { left, right, first, out, row_len, place } = self;
-        let (spans, panels) = (left.spans(), right.columns().div_ceil(width));
+        let Self { left, right, row: first_row, panels, row_len, place } = self;
+        let spans = left.spans();
         let longest = spans.iter().map(|span| span.terms.len()).max().unwrap_or(0);
-        let at_once = (CACHED / (width * longest * size_of::<T>()).max(1)).clamp(1, panels);
-        let tile_len = ROWS / P::ROWS * row_len;
-        let tiles = out.len().div_ceil(tile_len);
+        let at_once = (CACHED / (width * longest * size_of::<T>()).max(1)).clamp(1, panels.len());
+        let tile_len = ROWS / P::ROWS;
+        let tiles = out.rows(row_len).div_ceil(tile_len);
         let mut room = Buffer::scratch(right.room(at_once, longest));
         // Sums that lack terms, of all tiles with the panels of a group.
         let begun = if spans.len() > 1 { tiles * at_once * ROWS * MOST_COLUMNS } else { 0 };
         let mut begun = Buffer::scratch(begun);
         let begun = begun.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;
         let mut whole = Aligned([[T::default(); MOST_COLUMNS]; ROWS]);
-        for group in (0..panels).step_by(at_once) {
-            let group = group..panels.min(group + at_once);
+        for group in panels.clone().step_by(at_once) {
+            let group = group..panels.end.min(group + at_once);
             for (s, span) in spans.iter().enumerate() {
                 let lines = right.panels::<I>(group.clone(), span.terms.clone(), left.depth(), &mut room);
                 let is_last = s + 1 == spans.len();
-                for (i, out) in out.chunks_mut(tile_len).enumerate() {
-                    let row = first + i * ROWS;
+                for i in 0..tiles {
+                    let row = first_row + i * ROWS;
                     let rows = ROWS.min(left.rows() - row);
+                    let out_rows = rows.div_ceil(P::ROWS);
+                    let mut out = out.some::<ROWS>(i * tile_len..i * tile_len + out_rows, row_len);
+                    let out = &mut out[..out_rows];
+                    let first = panels.start * width;
                     let tile = left.tile::<ROWS>(row, span);
                     for (j, p) in group.clone().enumerate() {
                         let panel = lines.panel(j);
                         // What is packed was not there a moment ago; what is copied was.
-                        let is_read_again = right.is_packed() && !(is_last && group.end == panels);
+                        let is_read_again = right.is_packed() && !(is_last && group.end == panels.end);
                         let ahead = match is_read_again {
                             true if is_last => {
                                 let next = lines.step * group.len() - span.terms.start * width;
@@ -107,13 +119,20 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                             _ => sum!(ROWS, 2, false),
                         }
                         if is_last {
-                            let at = TileAt { row, column: p * width, width };
-                            place.place::<I>(out, row_len, at, &sums[..rows]);
+                            for (i, (out, sums)) in
+                                out.iter_mut().zip(sums[..rows].chunks(P::ROWS)).enumerate()
+                            {
+                                let at = TileAt { row: row + i * P::ROWS, column: p * width, width, first };
+                                place.place::<I>(out, at, sums);
+                            }
                         }
                     }
                     if is_last {
-                        let at = TileAt { row, column: group.start * width, width: group.len() * width };
-                        place.finish(out, row_len, at, rows);
+                        let (column, width) = (group.start * width, group.len() * width);
+                        for (i, out) in out.iter_mut().enumerate() {
+                            let row = row + i * P::ROWS;
+                            place.finish(out, row_len, TileAt { row, column, width, first });
+                        }
                     }
                 }
             }

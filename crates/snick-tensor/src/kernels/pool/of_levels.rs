@@ -1,9 +1,10 @@
 //! The greatest levels of windows, four channels at a time.
 
 use super::planes::{Four, Planes};
-use super::taps;
+use super::{SHARED, taps};
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::sharing;
 use crate::kernels::vectors::with_byte_products;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::{ElementType, Tensor, TensorError};
@@ -67,8 +68,12 @@ impl QuantizedMaxPool {
             flipped = areas.flat_map(|(area, flip)| area.iter().map(move |four| four ^ flip)).collect();
             &flipped
         };
-        let (planes, results) = (bytemuck::cast_slice(levels), bytemuck::cast_slice_mut(&mut out));
-        with_byte_products(Planes::<Four> { axes: self.axes, out: self.out, planes, results });
+        let area = height * width;
+        sharing::in_parts(&mut out, self.out[0] * self.out[1], SHARED / area.max(1), |first, results| {
+            let planes = bytemuck::cast_slice(&levels[first * area..]);
+            let results = bytemuck::cast_slice_mut(results);
+            with_byte_products(Planes::<Four> { axes: self.axes, out: self.out, planes, results });
+        });
         let areas = out.chunks_exact_mut(self.out.iter().product::<usize>().max(1));
         for (area, flip) in areas.zip(self.flips.iter().cycle()) {
             area.iter_mut().for_each(|four| *four ^= flip);
