@@ -69,6 +69,9 @@ pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
     /// A register of them.
     type Vector<I: Instructions>: Vector<Self>;
 
+    /// Whether tiles of few rows and panels of few columns have code of their own.
+    const HAS_FEW: bool = true;
+
     /// Whether they are multiplied on machines that have only the baseline.
     const HAS_BASE: bool = true;
 
@@ -101,6 +104,9 @@ macro_rules! gemm {
     ($($t:ident: $vector:ident),*) => {$(
         impl Factor for $t {
             type Vector<I: Instructions> = I::$vector;
+
+            // Doubles are rare.
+            const HAS_FEW: bool = size_of::<$t>() == size_of::<f32>();
         }
 
         impl Gemm for $t {

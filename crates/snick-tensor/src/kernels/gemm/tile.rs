@@ -110,6 +110,7 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                         // The smallest compiled height of whole rows of the output that holds the rows, and half the
                         // width if that holds the columns, or all but one.
                         match rows {
+                            _ if !T::HAS_FEW => sum!(ROWS, 2, false),
                             0..=1 if P::ROWS == 1 => sum!(1, 2, false),
                             2 if P::ROWS == 1 => sum!(2, 2, false),
                             0..=4 => sum!(4, 2, false),
