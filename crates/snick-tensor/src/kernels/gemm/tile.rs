@@ -99,26 +99,8 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                             }
                         };
                         let sums = begun.get_mut(i * at_once + j).unwrap_or(&mut whole);
-                        macro_rules! sum {
-                            ($rows:expr, $width:literal, $one_more:literal) => {
-                                accumulate::<I, T, $rows, ROWS, $width, $one_more>(tile, panel, ahead, sums)
-                            };
-                        }
                         let columns = right.columns() - p * width;
-                        // Images of 7 x 7 have 49: one more than long vectors hold.
-                        let has_one_more = columns == width / 2 + 1 && T::Vector::<I>::LANES == 16;
-                        // The smallest compiled height of whole rows of the output that holds the rows, and half the
-                        // width if that holds the columns, or all but one.
-                        match rows {
-                            _ if !T::HAS_FEW => sum!(ROWS, 2, false),
-                            0..=1 if P::ROWS == 1 => sum!(1, 2, false),
-                            2 if P::ROWS == 1 => sum!(2, 2, false),
-                            0..=4 => sum!(4, 2, false),
-                            5..=8 if ROWS >= 8 => sum!(8, 2, false),
-                            _ if columns <= width / 2 => sum!(ROWS, 1, false),
-                            _ if has_one_more => sum!(ROWS, 1, true),
-                            _ => sum!(ROWS, 2, false),
-                        }
+                        multiply::<I, T, P, ROWS>(tile, panel, ahead, [rows, columns], sums);
                         if is_last {
                             for (i, (out, sums)) in
                                 out.iter_mut().zip(sums[..rows].chunks(P::ROWS)).enumerate()
@@ -138,6 +120,37 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                 }
             }
         }
+    }
+}
+
+/// The sums of a tile and a panel, of which so many rows and columns count.
+#[inline(always)]
+fn multiply<I: Instructions, T: Factor, P: PlaceTile<T>, const ROWS: usize>(
+    tile: Tile<T, ROWS>,
+    panel: &[T],
+    ahead: Ahead,
+    [rows, columns]: [usize; 2],
+    sums: &mut [[T; MOST_COLUMNS]; ROWS],
+) {
+    macro_rules! sum {
+        ($rows:expr, $width:literal, $one_more:literal) => {
+            accumulate::<I, T, $rows, ROWS, $width, $one_more>(tile, panel, ahead, sums)
+        };
+    }
+    let lanes = T::Vector::<I>::LANES;
+    // Images of 7 x 7 have 49: one more than long vectors hold.
+    let has_one_more = columns == lanes + 1 && lanes == 16;
+    // The smallest compiled height of whole rows of the output that holds the rows, and half the width if that holds the
+    // columns, or all but one.
+    match rows {
+        _ if !T::HAS_FEW => sum!(ROWS, 2, false),
+        0..=1 if P::ROWS == 1 => sum!(1, 2, false),
+        2 if P::ROWS == 1 => sum!(2, 2, false),
+        0..=4 => sum!(4, 2, false),
+        5..=8 if ROWS >= 8 => sum!(8, 2, false),
+        _ if columns <= lanes => sum!(ROWS, 1, false),
+        _ if has_one_more => sum!(ROWS, 1, true),
+        _ => sum!(ROWS, 2, false),
     }
 }
 
