@@ -1,5 +1,7 @@
 //! What the targets share: the allocator that counts, and how an input is checked and mutated.
 
+use std::ffi::{c_uint, c_void};
+
 use libfuzzer_sys::{Corpus, fuzzer_mutate};
 use snick_fuzzing::{check_quickly, mutate};
 
@@ -9,6 +11,18 @@ pub use snick_fuzzing::Target;
 /// Memory is counted, so that taking too much of it is a finding.
 #[global_allocator]
 static ALLOCATOR: snick_fuzzing::memory::Counting = snick_fuzzing::memory::Counting;
+
+/// The random numbers of the standard library, the same in every run: with other keys, hash maps reach other code, and
+/// the search with a seed would not come again.
+///
+/// # Safety
+/// As for the function of the C library: `buffer` has room for `len` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getrandom(buffer: *mut c_void, len: usize, _flags: c_uint) -> isize {
+    // SAFETY: the caller has room for `len` bytes there.
+    unsafe { buffer.cast::<u8>().write_bytes(7, len) };
+    len.cast_signed()
+}
 
 /// Checks an input; a finding is a panic, which libFuzzer reports with the input. Only models are kept for the target
 /// of graphs, whose mutations need one.

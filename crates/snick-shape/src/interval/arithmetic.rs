@@ -22,9 +22,14 @@ fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// The hull of two ends.
+/// The hull of two ends. Both beyond the same extreme are not that one number: the other end is one less extreme.
 fn span(lo: i128, hi: i128) -> Interval {
-    Interval::between(saturate(lo), saturate(hi))
+    let (lo, hi) = (saturate(lo), saturate(hi));
+    match (lo, hi) {
+        (i64::MAX, i64::MAX) => Interval { lo: i64::MAX - 1, hi },
+        (i64::MIN, i64::MIN) => Interval { lo, hi: i64::MIN + 1 },
+        _ => Interval::between(lo, hi),
+    }
 }
 
 /// Floor division in `i128`; `b` is not 0 and the operands are far from the extremes of `i128`.

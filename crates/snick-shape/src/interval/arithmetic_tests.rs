@@ -83,3 +83,12 @@ fn arithmetic_saturates_into_unboundedness() {
     assert_eq!(Interval::DIM.neg(), Interval::between(i64::MIN, 0));
     assert_eq!(Interval::ANY.sub(Interval::ANY), Interval::ANY);
 }
+
+#[test]
+fn what_is_beyond_an_extreme_is_not_that_number() {
+    let [least, most] = [i64::MIN, i64::MAX].map(Interval::exact);
+    for beyond in [most.add(most), most.mul(2.into()), least.sub(most), least.mul(2.into())] {
+        assert_eq!(beyond.is_exact(), None, "{beyond:?}");
+        assert!(!beyond.has_lower() || !beyond.has_upper(), "{beyond:?}");
+    }
+}
