@@ -58,7 +58,7 @@ pub use fake_quantize::fake_quantize;
 pub use fourier::fourier;
 pub use gather::gather;
 pub use interpolate::{Coordinates, Interpolate, InterpolateMode, Nearest, interpolate};
-pub use matmul::matmul;
+pub use matmul::{matmul, matmul_then};
 pub use normalize::{EpsMode, mvn, normalize_l2};
 pub use packed_weights::PackedWeights;
 pub use pad::{PadMode, pad};

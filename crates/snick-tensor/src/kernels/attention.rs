@@ -1,10 +1,11 @@
 //! Attention: OpenVINO's `ScaledDotProductAttention-13` without masks.
 
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm};
+use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, gemm_in_rows, tile_rows};
+use crate::kernels::math::exp_or_zero;
 use crate::kernels::matmul::{batches, matrix};
-use crate::kernels::softmax::softmax_rows;
-use crate::kernels::vectors::Isa;
+use crate::kernels::softmax::PARTS;
+use crate::kernels::vectors::{Instructions, Isa, Vectorised, on};
 use crate::kernels::{matmul, sharing, softmax};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
@@ -24,8 +25,11 @@ pub fn attention(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<Tensor,
     matmul(&weights, value, false, false)
 }
 
-/// Queries whose scores are computed together: they stay in the cache, and are whole tiles of a product.
-const ROWS: usize = 48;
+/// Queries whose scores are computed together: they stay in the cache, and are whole panels and whole tiles of products.
+const QUERIES: usize = 2 * WHOLE;
+
+/// So many queries are whole tiles and whole vectors, on each instruction set.
+const WHOLE: usize = 48;
 
 /// Fewer queries, keys or values have narrow products, which sum in another order.
 const LEAST: usize = 16;
@@ -39,7 +43,7 @@ fn are_many(query: &Tensor, key: &Tensor, value: &Tensor) -> bool {
     };
     let fit = batch == batch_k && batch == batch_v && depth == depth_k && keys == keys_v;
     let is_f32 = [query, key, value].iter().all(|t| t.element_type() == ElementType::F32);
-    let is_large = *rows > ROWS && *keys >= LEAST && *columns >= LEAST && *depth > 0;
+    let is_large = *rows > WHOLE && *keys >= LEAST && *columns >= LEAST && *depth > 0;
     fit && is_f32 && is_large && !query.is_empty() && !batch.is_empty()
 }
 
@@ -69,7 +73,8 @@ fn by_blocks(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<Tensor, Ten
     Tensor::from_buffer(ElementType::F32, &dims, out)
 }
 
-/// The attention of one matrix of queries.
+/// The attention of one matrix of queries. Scores lie with the queries of a block side by side: so vectors are of
+/// queries, and the products of both sides read tiles of what is packed.
 fn one_matrix(
     query: &Matrix<f32>,
     key: &Matrix<f32>,
@@ -77,19 +82,92 @@ fn one_matrix(
     out: &mut [f32],
 ) -> Result<(), TensorError> {
     let (isa, keys, columns) = (Isa::best(), key.rows, value.columns);
-    let turned_keys = PackedRhs::new(isa, &key.turned());
+    let packed_keys = PackedLhs::pack(isa, key);
     let values = PackedRhs::new(isa, value).into_packed();
-    let some = keys.saturating_mul(ROWS);
-    let (mut scores, mut weights) = (Buffer::<f32>::any(some)?, Buffer::<f32>::any(some)?);
-    for (block, out) in out.chunks_mut(ROWS * columns).enumerate() {
-        let rows = out.len() / columns;
-        let queries = query.rows_from(block * ROWS, rows);
-        let (scores, weights) = (&mut scores[..rows * keys], &mut weights[..rows * keys]);
-        gemm(&PackedLhs::pack(isa, &queries), &turned_keys, scores);
-        softmax_rows(scores, weights, keys);
-        gemm(&PackedLhs::pack(isa, &Matrix::packed(weights, rows, keys)), &values, out);
+    let mut scores = Buffer::<f32>::any(keys.saturating_mul(QUERIES))?;
+    for (block, out) in out.chunks_mut(QUERIES * columns).enumerate() {
+        let queries = out.len() / columns;
+        let turned = query.rows_from(block * QUERIES, queries).turned();
+        let row_len = queries.next_multiple_of(WHOLE);
+        let scores = &mut scores[..keys * row_len];
+        gemm_in_rows(&packed_keys, &PackedRhs::new(isa, &turned), scores, row_len);
+        let height = tile_rows(isa);
+        let mut tiles = Buffer::any(queries.next_multiple_of(height) * keys)?;
+        on(isa, Weights { scores, row_len, tiles: &mut tiles, height });
+        gemm(&PackedLhs::of_tiles(isa, queries, keys, tiles), &values, out);
     }
     Ok(())
+}
+
+/// Turns columns of scores into tiles of weights: the softmax of each, to the last bit as [`softmax`] computes it.
+struct Weights<'a> {
+    /// For each key the scores of all queries, `row_len` of them.
+    scores: &'a mut [f32],
+    row_len: usize,
+    /// For so many queries together, `height`, the weights of each key.
+    tiles: &'a mut [f32],
+    height: usize,
+}
+
+/// Queries of one vector.
+const LANES: usize = 16;
+
+impl Vectorised for Weights<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { scores, row_len, tiles, height } = self;
+        let mut scales = [0.0; QUERIES];
+        for (first, scales) in (0..row_len).step_by(LANES).zip(scales.as_chunks_mut().0) {
+            *scales = powers::<I>(scores, row_len, first);
+        }
+        let size = scores.len() / row_len * height;
+        for (tile, first) in tiles.chunks_exact_mut(size.max(1)).zip((0..).step_by(height)) {
+            let (scores, scales) = (&scores[first..], &scales[first..]);
+            match height {
+                12 => scaled::<12>(tile, scores, row_len, scales),
+                6 => scaled::<6>(tile, scores, row_len, scales),
+                _ => scaled::<4>(tile, scores, row_len, scales),
+            }
+        }
+    }
+}
+
+/// Replaces scores of some queries, those of a vector, by the powers of softmax; gives what these are to be multiplied
+/// with.
+#[inline(always)]
+fn powers<I: Instructions>(scores: &mut [f32], row_len: usize, first: usize) -> [f32; LANES] {
+    let mut greatest = [f32::NEG_INFINITY; LANES];
+    for row in scores.chunks_exact(row_len) {
+        let Some(row) = row[first..].first_chunk::<LANES>() else { continue };
+        for (most, &x) in greatest.iter_mut().zip(row) {
+            *most = if *most < x { x } else { *most };
+        }
+    }
+    let mut sums = [[0.0; LANES]; PARTS];
+    for rows in scores.chunks_mut(PARTS * row_len) {
+        for (row, sum) in rows.chunks_exact_mut(row_len).zip(&mut sums) {
+            let Some(row) = row[first..].first_chunk_mut::<LANES>() else { continue };
+            *row = std::array::from_fn(|i| exp_or_zero::<I>(row[i] - greatest[i]));
+            *sum = std::array::from_fn(|i| sum[i] + row[i]);
+        }
+    }
+    let mut total = [0.0; LANES];
+    for sum in sums {
+        total = std::array::from_fn(|i| total[i] + sum[i]);
+    }
+    total.map(|total| 1.0 / total)
+}
+
+/// Writes the first elements of rows to the columns of a tile, multiplied.
+#[inline(always)]
+fn scaled<const HEIGHT: usize>(tile: &mut [f32], rows: &[f32], row_len: usize, scales: &[f32]) {
+    let Some(scales) = scales.first_chunk::<HEIGHT>() else { return };
+    for (column, row) in tile.as_chunks_mut::<HEIGHT>().0.iter_mut().zip(rows.chunks(row_len)) {
+        let Some(row) = row.first_chunk::<HEIGHT>() else { continue };
+        *column = std::array::from_fn(|i| row[i] * scales[i]);
+    }
 }
 
 #[cfg(test)]
@@ -154,9 +232,13 @@ mod tests {
     #[cfg(feature = "threads")]
     #[test]
     fn threads_change_no_bit() {
-        let [query, key, value] = [1, 2, 3].map(|seed| floats(&[4, 60, 20], seed));
-        let one = attention(&query, &key, &value).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        assert_eq!(pool.install(|| attention(&query, &key, &value)).unwrap(), one);
+        // Several matrices, and one whose last block has fewer columns than its rows have room for.
+        for [batch, queries, keys, depth] in [[4, 60, 60, 20], [1, 50, 30, 2000]] {
+            let [key, value] = [2, 3].map(|seed| floats(&[batch, keys, depth], seed));
+            let query = floats(&[batch, queries, depth], 1);
+            let one = attention(&query, &key, &value).unwrap();
+            assert_eq!(pool.install(|| attention(&query, &key, &value)).unwrap(), one);
+        }
     }
 }

@@ -172,13 +172,13 @@ pub(crate) fn product<T: Factor, P: PlaceTile<T>>(
     let by_columns = (3 * tiles + 1) * some_panels + tiles;
     let on_part = |part: (Tiles<T, P>, Output<P::Out>)| T::on(isa, part);
     if P::HAS_COLUMNS && some_panels < panels && by_columns < by_rows {
-        let outs = Output::by_columns(out, row_len, some_panels * width).enumerate();
+        let outs = Output::by_columns(out, row_len, some_panels * width);
         let part = |first| Tiles { panels: first..panels.min(first + some_panels), ..all.clone() };
-        sharing::for_each(outs.map(|(i, out)| (part(i * some_panels), out)), on_part);
+        sharing::for_each((0..panels).step_by(some_panels).map(part).zip(outs), on_part);
     } else if some_tiles < tiles {
-        let outs = Output::by_rows(out, row_len, some_tiles * (rows / P::ROWS)).enumerate();
-        let part = |row| Tiles { row, ..all.clone() };
-        sharing::for_each(outs.map(|(i, out)| (part(i * some_tiles * rows), out)), on_part);
+        let outs = Output::by_rows(out, row_len, some_tiles * (rows / P::ROWS));
+        let part = |tile| Tiles { row: tile * rows, ..all.clone() };
+        sharing::for_each((0..tiles).step_by(some_tiles).map(part).zip(outs), on_part);
     } else {
         on_part((all, Output::Rows(out)));
     }
@@ -268,6 +268,16 @@ impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
 /// Writes `a * b` into `out`, row after row.
 pub(crate) fn gemm<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
     gemm_then(left, right, out, None);
+}
+
+/// As [`gemm`], into rows that are at least as long as those of the product.
+pub(crate) fn gemm_in_rows<T: Gemm>(
+    left: &PackedLhs<T>,
+    right: &PackedRhs<T>,
+    out: &mut [T],
+    row_len: usize,
+) {
+    product(left, right, out, row_len, &WriteRows { then: None });
 }
 
 /// As [`gemm`], on this thread alone.

@@ -1,10 +1,13 @@
 //! Matrix products: OpenVINO's `MatMul-1`.
 
+mod by_rows;
+
+pub use by_rows::matmul_then;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::buffer::Buffer;
-use crate::buffer::filled;
+use crate::buffer::{Buffer, filled};
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow, tile_rows};
@@ -13,6 +16,7 @@ use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
+
 /// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D `b` a column, whatever
 /// the transpose flags say, and its axis is dropped from the result.
 ///
@@ -23,18 +27,7 @@ use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 /// product).
 pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> Result<Tensor, TensorError> {
     let et = a.element_type();
-    let refuse = || TensorError::mismatch("cannot multiply {} with {}", a.dims(), b.dims());
-    if a.rank() == 0 || b.rank() == 0 {
-        return Err(refuse());
-    }
-    let left = if a.rank() == 1 { Cow::Owned(a.unsqueeze(0)?) } else { turned(a, transpose_a)? };
-    let right = if b.rank() == 1 { Cow::Owned(b.unsqueeze(1)?) } else { turned(b, transpose_b)? };
-    let ((batch_a, m, k), (batch_b, depth, n)) = (split(&left), split(&right));
-    if k != depth {
-        return Err(refuse());
-    }
-    let mut dims = broadcast_dims(batch_a, batch_b)?;
-    dims.extend([m, n]);
+    let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
     if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0)
     {
         return floats::<f32>(&left, &right, &dims);
@@ -57,6 +50,32 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
         product
     };
     product.cast(et)
+}
+
+/// Both sides of a product as matrices, and its dims: those of the batch, rows, columns.
+struct Operands<'a> {
+    left: Cow<'a, Tensor>,
+    right: Cow<'a, Tensor>,
+    dims: Dims,
+}
+
+impl<'a> Operands<'a> {
+    /// Of the inputs and flags of [`matmul`].
+    fn new(a: &'a Tensor, b: &'a Tensor, transpose_a: bool, transpose_b: bool) -> Result<Self, TensorError> {
+        let refuse = || TensorError::mismatch("cannot multiply {} with {}", a.dims(), b.dims());
+        if a.rank() == 0 || b.rank() == 0 {
+            return Err(refuse());
+        }
+        let left = if a.rank() == 1 { Cow::Owned(a.unsqueeze(0)?) } else { turned(a, transpose_a)? };
+        let right = if b.rank() == 1 { Cow::Owned(b.unsqueeze(1)?) } else { turned(b, transpose_b)? };
+        let ((batch_a, m, k), (batch_b, depth, n)) = (split(&left), split(&right));
+        if k != depth {
+            return Err(refuse());
+        }
+        let mut dims = broadcast_dims(batch_a, batch_b)?;
+        dims.extend([m, n]);
+        Ok(Operands { left, right, dims })
+    }
 }
 
 /// The tensor with its last two axes swapped, if `transpose`.
@@ -145,19 +164,27 @@ fn multiply<T: Gemm>(
     out: &mut [T],
 ) -> Result<(), TensorError> {
     let isa = Isa::best();
-    let left = |x: &Matrix<T>| PackedLhs::pack(isa, x);
-    let left = match is_one(a) {
-        true => a.memoised(Purpose::Left, || Ok(left(x)))?,
-        false => Arc::new(left(x)),
+    let left = || match is_one(a) {
+        true => a.memoised(Purpose::Left, || Ok(PackedLhs::pack(isa, x))),
+        false => Ok(Arc::new(PackedLhs::pack(isa, x))),
     };
     // Contiguous rows can be read without a copy, but those of a panel are far apart: several tiles need them together.
     let packs = y.column_step != 1 || (b.is_kept() && x.rows > tile_rows(isa));
-    if is_one(b) && packs {
-        gemm(&left, &*b.memoised(Purpose::Right, || Ok(PackedRhs::new(isa, y).into_packed()))?, out);
-    } else {
-        gemm(&left, &PackedRhs::new(isa, y), out);
+    if !is_one(b) || !packs {
+        gemm(&*left()?, &PackedRhs::new(isa, y), out);
+        return Ok(());
+    }
+    let right = packed_right(b, y)?;
+    match by_rows::at_once::<T>(x.rows, x.columns, y.columns) {
+        Some(at_once) if !a.is_kept() => by_rows::by_rows(x, &right, out, at_once, |_, _| ()),
+        _ => gemm(&*left()?, &right, out),
     }
     Ok(())
+}
+
+/// The only matrix of `b`, packed.
+fn packed_right<T: Gemm>(b: &Tensor, y: &Matrix<T>) -> Result<Arc<PackedRhs<'static, T>>, TensorError> {
+    b.memoised(Purpose::Right, || Ok(PackedRhs::new(Isa::best(), y).into_packed()))
 }
 
 /// Whether a tensor is one matrix.

@@ -24,13 +24,6 @@ pub fn log_softmax(input: &Tensor, axis: usize) -> Result<Tensor, TensorError> {
     along(input, axis, true)
 }
 
-/// The softmax of each row of `len` elements, not 0.
-pub(crate) fn softmax_rows(from: &[f32], to: &mut [f32], len: usize) {
-    for (from, to) in from.chunks_exact(len).zip(to.chunks_exact_mut(len)) {
-        widest(Block { from, to, inner: 1, log: false });
-    }
-}
-
 fn along(input: &Tensor, axis: usize, log: bool) -> Result<Tensor, TensorError> {
     let et = input.element_type();
     let [wide] = widen([input])?;
@@ -64,7 +57,7 @@ impl<T: SoftmaxElement> Vectorised for Block<'_, T> {
 }
 
 /// The greatest element of a row and its sum are found in so many parts, which stay in registers as one vector.
-const PARTS: usize = 16;
+pub(crate) const PARTS: usize = 16;
 
 /// Every [`PARTS`]th element put together, from each of the first ones on.
 #[inline(always)]

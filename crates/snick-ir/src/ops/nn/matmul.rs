@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
+use snick_tensor::kernels::Stage;
 use snick_tensor::{Tensor, kernels};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
@@ -70,5 +71,10 @@ impl EvalOp for MatMul {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [a, b] = exactly(inputs)?;
         Ok(vec![kernels::matmul(a, b, self.transpose_a, self.transpose_b)?])
+    }
+
+    fn eval_then(&self, inputs: &[Tensor], stages: &[Stage<&Tensor>]) -> Result<Option<Tensor>, OpError> {
+        let [a, b] = exactly(inputs)?;
+        Ok(kernels::matmul_then(a, b, self.transpose_a, self.transpose_b, stages)?)
     }
 }

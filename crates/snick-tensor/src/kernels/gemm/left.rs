@@ -131,17 +131,30 @@ impl Terms {
 impl<T: Factor> PackedLhs<T> {
     /// Packs a matrix for an instruction set.
     pub fn pack(isa: Isa, matrix: &Matrix<T>) -> Self {
+        let size = tile_size(isa, matrix);
+        Self::packed(isa, matrix, |data, pack| sharing::in_parts(data, size, SHARED / size.max(1), pack))
+    }
+
+    /// As [`PackedLhs::pack`], on this thread alone.
+    pub fn pack_alone(isa: Isa, matrix: &Matrix<T>) -> Self {
+        Self::packed(isa, matrix, |data, pack| pack(0, data))
+    }
+
+    /// Packs a matrix: `all` calls what it is given with all tiles, or parts of them and the number of their first tile.
+    fn packed(
+        isa: Isa,
+        matrix: &Matrix<T>,
+        all: impl FnOnce(&mut [T], &(dyn Fn(usize, &mut [T]) + Sync)),
+    ) -> Self {
         let columns = matrix.columns;
-        let terms = Terms::new(parts(0..columns), true);
         let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
-        let tiles = matrix.rows.div_ceil(height);
-        let mut data = Buffer::scratch(tiles * size);
-        sharing::in_parts(&mut data, size, SHARED / size.max(1), |first, some| {
+        let mut data = Buffer::scratch(matrix.rows.div_ceil(height) * size);
+        all(&mut data, &|first, some| {
             for (i, tile) in some.chunks_exact_mut(size.max(1)).enumerate() {
                 pack_tile(tile, isa, matrix, (first + i) * height);
             }
         });
-        PackedLhs { isa, rows: matrix.rows, columns, terms, data: Arc::new(data) }
+        Self::of_tiles(isa, matrix.rows, columns, data)
     }
 
     /// Tiles as [`PackedLhs::pack`] makes them: [`tile_rows`] rows each, column after column.

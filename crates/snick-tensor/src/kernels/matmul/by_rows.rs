@@ -1,0 +1,170 @@
+//! The product of many rows with one matrix, some rows at a time: what is packed of the left side, and what is computed,
+//! stay in the cache.
+
+use super::{Operands, is_one, matrix, packed_right, split};
+use crate::buffer::Buffer;
+use crate::kernels::broadcast::Strided;
+use crate::kernels::elementwise::{FusedElementwise, Stage};
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm_alone, tile_rows};
+use crate::kernels::sharing;
+use crate::kernels::vectors::Isa;
+use crate::layout::checked_len;
+use crate::tensor::stored_bytes;
+use crate::{ElementType, Tensor, TensorError};
+
+/// [`matmul`](super::matmul) and functions of its result, which are computed while parts of that are in the cache. `None`
+/// if that gains nothing, or they are none that [`FusedElementwise`] computes.
+///
+/// # Errors
+/// As [`matmul`](super::matmul).
+pub fn matmul_then(
+    a: &Tensor,
+    b: &Tensor,
+    transpose_a: bool,
+    transpose_b: bool,
+    stages: &[Stage<&Tensor>],
+) -> Result<Option<Tensor>, TensorError> {
+    let are_f32 = [a, b].iter().all(|t| t.element_type() == ElementType::F32 && t.rank() > 1);
+    if !are_f32 {
+        return Ok(None);
+    }
+    let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
+    let (_, depth, columns) = split(&right);
+    if !left.is_contiguous()
+        || !is_one(&right)
+        || dims.len() != left.rank()
+        || dims.contains(&0)
+        || depth == 0
+    {
+        return Ok(None);
+    }
+    let rows = left.len() / depth;
+    let Some(at_once) = at_once::<f32>(rows, depth, columns) else { return Ok(None) };
+    let then = FusedElementwise::of_dims(&dims, stages).filter(|then| then.has_rows_of(columns));
+    let Some(then) = then else { return Ok(None) };
+    stored_bytes(ElementType::F32, &dims)?;
+    let mut out = Buffer::any(checked_len(&dims).unwrap_or(0))?;
+    let x = Matrix::packed(left.as_slice::<f32>()?, rows, depth);
+    let y = Strided::new(&right);
+    let packed = packed_right(&right, &matrix(&y, y.layout.start))?;
+    by_rows(&x, &packed, &mut out, at_once, |first, row| then.on_piece(first, row));
+    Tensor::from_buffer(ElementType::F32, &dims, out).map(Some)
+}
+
+/// The bytes of so many rows of the left side and of the result stay in the cache of a core.
+const CACHED: usize = 1 << 20;
+
+/// Fewer rows would wait for the right side, which all of them read.
+const LEAST: usize = 96;
+
+/// How many rows are multiplied together, if not all those of a thread.
+pub(super) fn at_once<T>(rows: usize, depth: usize, columns: usize) -> Option<usize> {
+    let height = tile_rows(Isa::best());
+    let row = depth.saturating_add(columns).saturating_mul(size_of::<T>()).max(1);
+    let most = (CACHED / row).max(LEAST) / height;
+    let each = sharing::share(rows.div_ceil(height), 1);
+    (each > most).then(|| each.div_ceil(each.div_ceil(most)) * height)
+}
+
+/// Writes `x * right`, so many rows at a time, and gives each row to `then`, with the number of its first element.
+pub(super) fn by_rows<T: Gemm>(
+    x: &Matrix<T>,
+    right: &PackedRhs<T>,
+    out: &mut [T],
+    at_once: usize,
+    then: impl Fn(usize, &mut [T]) + Send + Sync,
+) {
+    let columns = right.columns();
+    let part = |(i, out): (usize, &mut [T])| {
+        let some = x.rows_from(i * at_once, out.len() / columns);
+        gemm_alone(&PackedLhs::pack_alone(Isa::best(), &some), right, out);
+        for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+            then((i * at_once + row) * columns, out);
+        }
+    };
+    let parts = out.chunks_mut(at_once * columns).enumerate();
+    if sharing::is_shared() {
+        sharing::for_each(parts, part);
+    } else {
+        parts.for_each(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::elementwise::{BinaryOp, UnaryOp};
+    use crate::kernels::gemm::gemm;
+    use crate::kernels::matmul;
+
+    const SIZES: [usize; 3] = [220, 2700, 40];
+
+    fn floats(dims: &[usize], seed: usize) -> Tensor {
+        let len: usize = dims.iter().product();
+        let value = |i: usize| ((i * 7919 + seed) % 1013) as f32 / 300.0 - 1.5;
+        Tensor::from_vec(dims, (0..len).map(value).collect()).unwrap()
+    }
+
+    /// The product of `[rows, depth]` and `[columns, depth]` in one part.
+    fn whole(a: &Tensor, b: &Tensor) -> Tensor {
+        let ([rows, depth, columns], isa) = (SIZES, Isa::best());
+        let [x, y] = [a, b].map(|t| t.as_slice::<f32>().unwrap());
+        let mut out = vec![0.0; rows * columns];
+        let right = PackedRhs::new(isa, &Matrix::packed(y, columns, depth).turned());
+        gemm(&PackedLhs::pack(isa, &Matrix::packed(x, rows, depth)), &right, &mut out);
+        Tensor::from_vec(&[rows, columns], out).unwrap()
+    }
+
+    #[test]
+    fn parts_give_what_one_part_gives() {
+        let [rows, depth, columns] = SIZES;
+        let (a, b, bias) = (floats(&[rows, depth], 1), floats(&[columns, depth], 2), floats(&[columns], 3));
+        let other = floats(&[rows, columns], 4);
+        let product = whole(&a, &b);
+        let stages = [
+            Stage::Right(BinaryOp::Add, &bias),
+            Stage::Unary(UnaryOp::Relu),
+            Stage::Left(BinaryOp::Sub, &other),
+        ];
+        let expected = stages.iter().fold(product.clone(), |value, stage| stage.apply(&value).unwrap());
+        let both = || [Some(matmul(&a, &b, false, true).unwrap()), then(&a, &b, &stages)];
+        let found = both();
+        assert!(at_once::<f32>(rows, depth, columns).is_some());
+        assert_eq!(found, [Some(product), Some(expected)]);
+        #[cfg(feature = "threads")]
+        {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+            assert!(pool.install(|| at_once::<f32>(rows, depth, columns)).is_some());
+            assert_eq!(pool.install(both), found);
+        }
+        // Rows of a batch are rows of one matrix, too.
+        let batch = a.reshape(&[2, rows / 2, depth]).unwrap();
+        let again = then(&batch, &b, &stages[..2]).unwrap().reshape(&[rows, columns]).unwrap();
+        assert_eq!(stages[2].apply(&again).ok(), found[1]);
+    }
+
+    fn then(a: &Tensor, b: &Tensor, stages: &[Stage<&Tensor>]) -> Option<Tensor> {
+        matmul_then(a, b, false, true, stages).unwrap()
+    }
+
+    #[test]
+    fn others_are_left_to_the_caller() {
+        let [rows, depth, columns] = SIZES;
+        let (a, b) = (floats(&[rows, depth], 1), floats(&[columns, depth], 2));
+        let relu = [Stage::Unary(UnaryOp::Relu)];
+        assert!(then(&a, &b, &relu).is_some());
+        let half = b.cast(ElementType::F16).unwrap();
+        let several = b.reshape(&[1, columns, depth]).unwrap().broadcast_to(&[2, columns, depth]).unwrap();
+        // A column of each row of the result has another element.
+        let turned = floats(&[columns, rows], 5).transposed();
+        for (a, b, stage) in [
+            (&a, &half, relu[0]),
+            (&a.slice(0, 0, 90, 1).unwrap(), &b, relu[0]),
+            (&a, &several, relu[0]),
+            (&a, &b, Stage::Right(BinaryOp::Add, &turned)),
+        ] {
+            assert_eq!(then(a, b, &[stage]), None);
+        }
+        assert!(matmul_then(&a, &b, false, false, &relu).is_err());
+    }
+}
