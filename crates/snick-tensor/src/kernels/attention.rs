@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, gemm_in_rows, tile_rows};
 use crate::kernels::math::exp_or_zero;
 use crate::kernels::matmul::{batches, matrix};
-use crate::kernels::softmax::PARTS;
+use crate::kernels::rows::PARTS;
 use crate::kernels::vectors::{Instructions, Isa, Vectorised, on};
 use crate::kernels::{matmul, sharing, softmax};
 use crate::layout::checked_len;

@@ -205,10 +205,7 @@ impl Walk {
         let ([depth, rows, columns], [planes, height, width]) = (self.axes, self.out);
         let pool = |axes: [WindowAxis; 2], out: [usize; 2], count: usize, planes: &[f32]| {
             let mut results = Buffer::any(checked_len(&[count, out[0], out[1]]).unwrap_or(usize::MAX))?;
-            let [area, windows] = [[axes[0].size, axes[1].size], out].map(|[height, width]| height * width);
-            sharing::in_parts(&mut results, windows, SHARED / area.max(1), |first, results| {
-                widest(Planes { axes, out, planes: &planes[first * area..], results });
-            });
+            Planes { axes, out, planes, results: &mut results }.share_out(|planes| widest(planes));
             Ok::<_, TensorError>(results)
         };
         let between = checked_len(&[self.channels, depth.size, height, width]);

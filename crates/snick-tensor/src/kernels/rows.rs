@@ -7,6 +7,24 @@ use crate::kernels::sharing;
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
 
+/// A row is folded in so many parts, which stay in registers as vectors.
+pub(crate) const PARTS: usize = 16;
+
+/// Every [`PARTS`]th element put together, from each of the first ones on.
+#[inline(always)]
+pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn(A, T) -> A) -> [A; PARTS] {
+    let (lines, rest) = row.as_chunks::<PARTS>();
+    let mut parts = [start; PARTS];
+    // A part that is assigned alone would be stored, and loaded again.
+    for line in lines {
+        parts = std::array::from_fn(|i| step(parts[i], line[i]));
+    }
+    for (part, &x) in parts.iter_mut().zip(rest) {
+        *part = step(*part, x);
+    }
+    parts
+}
+
 /// A tensor with the chosen axes moved to the end, packed: each row is one group of a reduction or normalisation.
 pub(crate) struct Rows {
     /// Packed, with the axes in `order`.

@@ -88,7 +88,7 @@ pub(crate) fn try_for_each<P: Send, E: Send>(
     parts.try_for_each(each)
 }
 
-/// Calls `some` with parts of `all`, each of some units of `unit` elements, and with the number of its first unit: on all
+/// Calls `some` with parts of `all`, each of some units of `unit` elements, at least one, and with the number of its first unit: on all
 /// threads of the pool if there are more than `least` units.
 pub(crate) fn in_parts<T: Pod>(
     all: &mut [T],
@@ -96,7 +96,7 @@ pub(crate) fn in_parts<T: Pod>(
     least: usize,
     some: impl Fn(usize, &mut [T]) + Send + Sync,
 ) {
-    let bytes = unit.saturating_mul(size_of::<T>()).max(1);
+    let bytes = unit.max(1).saturating_mul(size_of::<T>());
     in_parts_of_bytes(bytemuck::cast_slice_mut(all), bytes, least, &|first, part| {
         some(first, bytemuck::cast_slice_mut(part));
     });

@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gemm::Gemm;
 use crate::kernels::math;
-use crate::kernels::rows::Blocks;
+use crate::kernels::rows::{Blocks, fold_in_parts};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{Element, Tensor, TensorError};
 
@@ -56,33 +56,16 @@ impl<T: SoftmaxElement> Vectorised for Block<'_, T> {
     }
 }
 
-/// The greatest element of a row and its sum are found in so many parts, which stay in registers as one vector.
-pub(crate) const PARTS: usize = 16;
-
-/// Every [`PARTS`]th element put together, from each of the first ones on.
-#[inline(always)]
-fn fold<T: Copy>(row: &[T], start: T, step: impl Fn(T, T) -> T) -> [T; PARTS] {
-    let (lines, rest) = row.as_chunks::<PARTS>();
-    let mut parts = [start; PARTS];
-    for line in lines {
-        parts = std::array::from_fn(|i| step(parts[i], line[i]));
-    }
-    for (part, &x) in parts.iter_mut().zip(rest) {
-        *part = step(*part, x);
-    }
-    parts
-}
-
 impl<T: SoftmaxElement> Block<'_, T> {
     #[inline(always)]
     fn row<I: Instructions>(self) {
         let Self { from, to, log, .. } = self;
         let greater = |m: T, x: T| if m < x { x } else { m };
-        let greatest = fold(from, T::LEAST, greater).into_iter().fold(T::LEAST, greater);
+        let greatest = fold_in_parts(from, T::LEAST, greater).into_iter().fold(T::LEAST, greater);
         for (to, &x) in to.iter_mut().zip(from) {
             *to = (x - greatest).exp::<I>();
         }
-        let sum = fold(to, T::ZERO, |sum, x| sum + x).into_iter().fold(T::ZERO, |sum, x| sum + x);
+        let sum = fold_in_parts(to, T::ZERO, |sum, x| sum + x).into_iter().fold(T::ZERO, |sum, x| sum + x);
         if log {
             let ln = sum.ln();
             to.iter_mut().zip(from).for_each(|(to, &x)| *to = x - greatest - ln);

@@ -1,10 +1,9 @@
 //! The greatest levels of windows, four channels at a time.
 
 use super::planes::{Four, Planes};
-use super::{SHARED, taps};
+use super::taps;
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::sharing;
 use crate::kernels::vectors::with_byte_products;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::{ElementType, Tensor, TensorError};
@@ -68,12 +67,9 @@ impl QuantizedMaxPool {
             flipped = areas.flat_map(|(area, flip)| area.iter().map(move |four| four ^ flip)).collect();
             &flipped
         };
-        let area = height * width;
-        sharing::in_parts(&mut out, self.out[0] * self.out[1], SHARED / area.max(1), |first, results| {
-            let planes = bytemuck::cast_slice(&levels[first * area..]);
-            let results = bytemuck::cast_slice_mut(results);
-            with_byte_products(Planes::<Four> { axes: self.axes, out: self.out, planes, results });
-        });
+        let (planes, results) = (bytemuck::cast_slice(levels), bytemuck::cast_slice_mut(&mut out));
+        let planes: Planes<Four> = Planes { axes: self.axes, out: self.out, planes, results };
+        planes.share_out(|planes| with_byte_products(planes));
         let areas = out.chunks_exact_mut(self.out.iter().product::<usize>().max(1));
         for (area, flip) in areas.zip(self.flips.iter().cycle()) {
             area.iter_mut().for_each(|four| *four ^= flip);

@@ -2,12 +2,14 @@
 
 use bytemuck::Pod;
 
+use super::SHARED;
 use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised};
 use crate::kernels::window::WindowAxis;
 
 /// Elements of four bytes that are compared.
-pub(super) trait Greatest: Pod {
+pub(super) trait Greatest: Pod + Sync {
     /// The greatest of none.
     const NONE: Self;
 
@@ -47,6 +49,18 @@ pub(super) struct Planes<'a, T> {
     pub out: [usize; 2],
     pub planes: &'a [T],
     pub results: &'a mut [T],
+}
+
+impl<T: Greatest> Planes<'_, T> {
+    /// Gives `run` all planes, or some at a time on several threads.
+    pub fn share_out(self, run: impl Fn(Planes<T>) + Send + Sync) {
+        let Planes { axes, out, planes, results } = self;
+        let area = axes[0].size.saturating_mul(axes[1].size);
+        let windows = out[0].saturating_mul(out[1]);
+        sharing::in_parts(results, windows, SHARED / area.max(1), |first, results| {
+            run(Planes { axes, out, planes: planes.get(first * area..).unwrap_or_default(), results });
+        });
+    }
 }
 
 impl<T: Greatest> Vectorised for Planes<'_, T> {

@@ -2,7 +2,7 @@
 
 use super::ReduceOp::{self, *};
 use crate::buffer::Buffer;
-use crate::kernels::rows::{Blocks, reduced_dims};
+use crate::kernels::rows::{Blocks, fold_in_parts, reduced_dims};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -69,15 +69,8 @@ fn fold<A: Copy>(
     merge: impl Fn(A, A) -> A,
     finish: impl Fn(A) -> f32,
 ) {
-    const PARTS: usize = 16;
     if let [to] = to {
-        let mut parts = [start; PARTS];
-        for line in from.chunks(PARTS) {
-            for (part, &x) in parts.iter_mut().zip(line) {
-                *part = step(*part, x);
-            }
-        }
-        *to = finish(parts.into_iter().reduce(merge).unwrap_or(start));
+        *to = finish(fold_in_parts(from, start, step).into_iter().reduce(merge).unwrap_or(start));
         return;
     }
     let mut folded = vec![start; to.len()];
