@@ -125,6 +125,7 @@ impl Vectorised for Weights<'_> {
         let size = scores.len() / row_len * height;
         for (tile, first) in tiles.chunks_exact_mut(size.max(1)).zip((0..).step_by(height)) {
             let (scores, scales) = (&scores[first..], &scales[first..]);
+            // As high as `tile_rows` says.
             match height {
                 12 => scaled::<12>(tile, scores, row_len, scales),
                 6 => scaled::<6>(tile, scores, row_len, scales),

@@ -49,6 +49,7 @@ fn join(units: &[Tensor], axis: usize, dims: &[usize]) -> Result<Tensor, TensorE
             let width = input.size_in_bytes() / outer;
             match input.packed_bytes() {
                 _ if width == 0 => {}
+                // Of one row, threads copy pieces of each input; of several, whole rows of all inputs.
                 Some(bytes) if outer == 1 => {
                     sharing::in_parts(&mut out[first..][..width], 1, SHARED, |at, to| {
                         to.copy_from_slice(&bytes[at..][..to.len()]);

@@ -64,9 +64,6 @@ pub fn gather(
     })
 }
 
-/// Threads gather so many elements together.
-const SHARED: usize = 1 << 14;
-
 /// All indices are in range.
 fn pick<T: Pod + Send + Sync>(
     data: &Tensor,
@@ -95,10 +92,13 @@ fn pick<T: Pod + Send + Sync>(
             }
         };
         let slab_len = per_batch * inner;
+        // Of one slab, threads pick some elements; of several, whole slabs.
         if slab_len == len {
-            sharing::in_parts(&mut out, inner, SHARED / inner, |first, to| some(0, &picks[first..], to));
+            sharing::in_parts(&mut out, inner, sharing::ELEMENTS / inner, |first, to| {
+                some(0, &picks[first..], to)
+            });
         } else {
-            sharing::in_parts(&mut out, slab_len, SHARED / slab_len, |first, out| {
+            sharing::in_parts(&mut out, slab_len, sharing::ELEMENTS / slab_len, |first, out| {
                 for (slab, to) in (first..).zip(out.chunks_exact_mut(slab_len)) {
                     some(slab, &picks[slab / outer * per_batch..][..per_batch], to);
                 }

@@ -281,9 +281,6 @@ fn cubic(d: f32, a: f32) -> f32 {
     }
 }
 
-/// Threads compute so many elements together.
-const SHARED: usize = 1 << 14;
-
 /// The input is `f32` or `f64`, its axis not empty.
 fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Result<Tensor, TensorError> {
     let mut dims = Dims::from_slice(input.dims());
@@ -297,7 +294,7 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
             let inner: usize = dims[axis + 1..].iter().product();
             let taps: Vec<Taps> = (0..line.output).map(|x| line.taps(x, how)).collect();
             let (from, to) = (line.input * inner, line.output * inner);
-            sharing::in_parts(&mut out, to, SHARED / to, |first, out| {
+            sharing::in_parts(&mut out, to, sharing::ELEMENTS / to, |first, out| {
                 widest(Resample { values: &values[first * from..], line: from, inner, taps: &taps, out });
             });
         }

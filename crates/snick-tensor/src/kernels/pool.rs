@@ -18,9 +18,6 @@ use crate::{Dims, ElementType, Tensor, TensorError};
 
 pub use of_levels::QuantizedMaxPool;
 
-/// Threads pool so many elements together.
-const SHARED: usize = 1 << 14;
-
 /// The maximum of each window of `input` `[N, C, spatial..]`; padding is ignored.
 ///
 /// `outputs` is the number of windows on each axis, which the caller rounds.
@@ -39,7 +36,8 @@ pub fn max_pool(
         && walk.has_small_windows()
         && let Some(values) = walk.greatest(&wide.units::<f32>())?
     {
-        // Windows without elements and windows of infinities are distinguished below.
+        // Windows without elements and windows of infinities are distinguished below. A fold, unlike `any`, compares in
+        // vectors.
         if !values.iter().fold(false, |any, &x| any | (x == f32::NEG_INFINITY)) {
             return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(input.element_type());
         }
@@ -230,7 +228,7 @@ impl Walk {
         let mut sums = Buffer::any(self.len())?;
         let sizes = [self.axes.map(|axis| axis.size), self.out];
         let [area, windows] = sizes.map(|sizes| checked_len(&sizes).unwrap_or(0));
-        sharing::in_parts(&mut sums, windows, SHARED / area.max(1), |first, sums| {
+        sharing::in_parts(&mut sums, windows, sharing::ELEMENTS / area.max(1), |first, sums| {
             sums.fill(0.0);
             widest(Sums { walk: self, x: &x[first * area..], sums });
         });

@@ -62,9 +62,6 @@ impl Rows {
     }
 }
 
-/// Threads compute blocks of so many elements together.
-const SHARED: usize = 1 << 14;
-
 /// A tensor in packed blocks of `count` lines of `inner` elements: a column has the elements that differ only in the
 /// chosen axes. With `inner` 1 a block is a row.
 pub(crate) struct Blocks {
@@ -127,7 +124,7 @@ impl Blocks {
                 visit(&data[at..at + size], to);
             }
         };
-        let at_once = sharing::part(starts.len(), SHARED / size);
+        let at_once = sharing::part(starts.len(), sharing::ELEMENTS / size);
         if at_once < starts.len() {
             sharing::for_each(starts.chunks(at_once).zip(to.chunks_mut(at_once * width)), some);
         } else {

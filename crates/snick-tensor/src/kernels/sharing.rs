@@ -10,6 +10,9 @@ use bytemuck::Pod;
 #[cfg(feature = "threads")]
 use crate::Pool;
 
+/// Threads compute, or move, so many elements together: the least work that is worth sharing out.
+pub(crate) const ELEMENTS: usize = 1 << 14;
+
 /// Whether this thread belongs to a pool of several.
 pub(crate) fn is_shared() -> bool {
     #[cfg(feature = "threads")]

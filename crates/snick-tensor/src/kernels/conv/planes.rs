@@ -254,9 +254,6 @@ enum PlaneData<'a, T> {
     Cut(Buffer<T>),
 }
 
-/// Threads cut so many elements together.
-const SHARED: usize = 1 << 14;
-
 impl<'a, T: Factor> Planes<'a, T> {
     /// Splits an image, with `padding` around it; if nothing need be split, its channels must be packed.
     pub fn new(of: &'a Cuts, image: Channels<'a, T>, padding: T) -> Result<Self, TensorError> {
@@ -266,7 +263,7 @@ impl<'a, T: Factor> Planes<'a, T> {
         let mut data = Buffer::any(image.count * of.len + SLACK)?;
         let (all, slack) = data.split_at_mut(image.count * of.len);
         slack.fill(T::default());
-        sharing::in_parts(all, of.len, SHARED / of.len.max(1), |first, some| {
+        sharing::in_parts(all, of.len, sharing::ELEMENTS / of.len.max(1), |first, some| {
             for (channel, planes) in (first..).zip(some.chunks_exact_mut(of.len)) {
                 of.cut(&image.part(channel..channel + 1), padding, planes);
             }

@@ -132,7 +132,9 @@ impl<T: Factor> PackedLhs<T> {
     /// Packs a matrix for an instruction set.
     pub fn pack(isa: Isa, matrix: &Matrix<T>) -> Self {
         let size = tile_size(isa, matrix);
-        Self::packed(isa, matrix, |data, pack| sharing::in_parts(data, size, SHARED / size.max(1), pack))
+        Self::packed(isa, matrix, |data, pack| {
+            sharing::in_parts(data, size, sharing::ELEMENTS / size.max(1), pack)
+        })
     }
 
     /// As [`PackedLhs::pack`], on this thread alone.
@@ -219,9 +221,6 @@ impl<T: Factor> PackedLhs<T> {
         }
     }
 }
-
-/// Threads pack so many elements together.
-const SHARED: usize = 1 << 14;
 
 /// Elements of a tile.
 fn tile_size<T>(isa: Isa, matrix: &Matrix<T>) -> usize {

@@ -2,7 +2,6 @@
 
 use bytemuck::Pod;
 
-use super::SHARED;
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised};
@@ -57,7 +56,7 @@ impl<T: Greatest> Planes<'_, T> {
         let Planes { axes, out, planes, results } = self;
         let area = axes[0].size.saturating_mul(axes[1].size);
         let windows = out[0].saturating_mul(out[1]);
-        sharing::in_parts(results, windows, SHARED / area.max(1), |first, results| {
+        sharing::in_parts(results, windows, sharing::ELEMENTS / area.max(1), |first, results| {
             run(Planes { axes, out, planes: planes.get(first * area..).unwrap_or_default(), results });
         });
     }
