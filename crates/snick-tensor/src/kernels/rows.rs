@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::kernels::broadcast::Strided;
+use crate::kernels::broadcast::{Strided, copy_run};
 use crate::kernels::sharing;
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
@@ -15,12 +15,14 @@ pub(crate) const PARTS: usize = 16;
 pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn(A, T) -> A) -> [A; PARTS] {
     let (lines, rest) = row.as_chunks::<PARTS>();
     let mut parts = [start; PARTS];
-    // A part that is assigned alone would be stored, and loaded again.
+    // All parts are assigned: one alone would be stored, and loaded again.
     for line in lines {
         parts = std::array::from_fn(|i| step(parts[i], line[i]));
     }
-    for (part, &x) in parts.iter_mut().zip(rest) {
-        *part = step(*part, x);
+    if let Some(&any) = rest.first() {
+        let mut line = [any; PARTS];
+        copy_run(&mut line[..rest.len()], rest);
+        parts = std::array::from_fn(|i| if i < rest.len() { step(parts[i], line[i]) } else { parts[i] });
     }
     parts
 }
