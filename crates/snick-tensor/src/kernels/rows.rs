@@ -19,12 +19,19 @@ pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn
     for line in lines {
         parts = std::array::from_fn(|i| step(parts[i], line[i]));
     }
-    if let Some(&any) = rest.first() {
-        let mut line = [any; PARTS];
-        copy_run(&mut line[..rest.len()], rest);
+    if let Some(line) = filled_up(rest) {
         parts = std::array::from_fn(|i| if i < rest.len() { step(parts[i], line[i]) } else { parts[i] });
     }
     parts
+}
+
+/// Less than a line, with the first element again in place of what lacks; `None` if there is none. Compiled once for each
+/// type, not for each fold.
+#[inline(never)]
+fn filled_up<T: Copy>(rest: &[T]) -> Option<[T; PARTS]> {
+    let mut line = [*rest.first()?; PARTS];
+    copy_run(&mut line[..rest.len()], rest);
+    Some(line)
 }
 
 /// A tensor with the chosen axes moved to the end, packed: each row is one group of a reduction or normalisation.

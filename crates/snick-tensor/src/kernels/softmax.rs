@@ -5,7 +5,7 @@ use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gemm::Gemm;
 use crate::kernels::math;
 use crate::kernels::rows::{Blocks, fold_in_parts};
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, plainly, widest};
 use crate::{Element, Tensor, TensorError};
 
 /// `e^x` along an axis, divided by its sum. The greatest is subtracted first, so nothing overflows.
@@ -30,7 +30,7 @@ fn along(input: &Tensor, axis: usize, log: bool) -> Result<Tensor, TensorError> 
     let blocks = Blocks::new(&wide, &[axis])?;
     with_real!(wide.element_type(), T => {
         let mut to = Buffer::any(blocks.tensor.len())?;
-        blocks.each_to(&mut to, |from: &[T], to| widest(Block { from, to, inner: blocks.inner, log }));
+        blocks.each_to(&mut to, |from: &[T], to| T::run(Block { from, to, inner: blocks.inner, log }));
         blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
     })?
     .cast(et)
@@ -108,16 +108,22 @@ trait SoftmaxElement: Gemm + std::ops::Sub<Output = Self> + std::ops::Div<Output
     const ZERO: Self;
     const ONE: Self;
     const LEAST: Self;
+    /// Runs a kernel for such elements.
+    fn run<W: Vectorised>(work: W) -> W::Output;
     fn exp<I: Instructions>(self) -> Self;
     fn ln(self) -> Self;
 }
 
 macro_rules! real {
-    ($($t:ident: $exp:expr),*) => {$(
+    ($($t:ident: $run:ident, $exp:expr);*) => {$(
         impl SoftmaxElement for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
             const LEAST: $t = $t::NEG_INFINITY;
+
+            fn run<W: Vectorised>(work: W) -> W::Output {
+                $run(work)
+            }
 
             #[inline(always)]
             fn exp<I: Instructions>(self) -> $t {
@@ -132,7 +138,7 @@ macro_rules! real {
     )*};
 }
 
-real!(f32: math::exp_or_zero::<I>, f64: f64::exp);
+real!(f32: widest, math::exp_or_zero::<I>; f64: plainly, f64::exp);
 
 #[cfg(test)]
 mod tests {

@@ -329,6 +329,11 @@ pub(crate) fn widest<W: Vectorised>(work: W) -> W::Output {
     on(Isa::best(), work)
 }
 
+/// Runs a kernel with the baseline: one that is rare is not compiled for more.
+pub(crate) fn plainly<W: Vectorised>(work: W) -> W::Output {
+    work.run::<Base>()
+}
+
 /// Runs a kernel with the instruction set `isa`, which is [`Isa::best`] or [`Isa::Base`].
 pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
