@@ -12,8 +12,11 @@ const FEW_WINDOWS: i64 = 8;
 /// Up to this many filters of one channel, a convolution splits one channel at a time.
 const FEW_FILTERS: i64 = 3;
 
-/// Without a mask, the scores of so many queries of one head are computed at a time.
-const QUERIES: i64 = 48;
+/// Without a mask, the scores of so many queries of one head are computed at a time, and their weights beside them.
+const QUERIES: i64 = 96;
+
+/// Up to this many queries are computed together, as those with a mask are.
+const FEW_QUERIES: i64 = 48;
 
 /// The bytes that a layer takes while it computes, bodies aside; `packed` says whether the elements of its first input lie
 /// in order.
@@ -27,7 +30,7 @@ pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -
             let rank_of_mask = node.input(3).map(|mask| graph.fact(mask).and_then(|mask| mask.shape.rank()));
             let is_plain =
                 !op.causal && matches!(rank_of_mask, None | Some(Some(0))) && node.input(5).is_none();
-            if is_plain && rows.last()?.as_const().is_none_or(|rows| rows > QUERIES) {
+            if is_plain && rows.last()?.as_const().is_none_or(|rows| rows > FEW_QUERIES) {
                 let scores = ledger.product([keys, &SymExpr::from(2 * 4 * QUERIES)]);
                 let scaled = ledger.product(query.iter().chain([&SymExpr::from(4)]));
                 return ledger.symbols.add(&scores, &scaled);
