@@ -128,6 +128,10 @@ fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpErr
     let size = |i: usize| e.fact(0).ok()?.shape.dims()?.get(i + 2)?.as_const();
     let (mut begin, mut end) = (Vec::new(), Vec::new());
     for i in 0..spatial {
+        // No pads leave room for no window.
+        if size(i) == Some(0) {
+            return Err(OpError::unsupported("padding of data without elements"));
+        }
         // No product or sum of these is beyond 128 bits.
         let (stride, dilation) = (i128::from(strides[i].max(1)), i128::from(dilations[i]));
         let gaps = (i128::from(last(&kernel, i).unwrap_or(1)) - 1) * dilation;
