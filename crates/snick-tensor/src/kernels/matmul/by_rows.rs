@@ -5,7 +5,7 @@ use super::{Operands, is_one, matrix, packed_right, split};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::elementwise::{FusedElementwise, Stage};
-use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm_alone, tile_rows};
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm_alone, narrow, tile_rows};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 use crate::layout::checked_len;
@@ -46,8 +46,16 @@ pub fn matmul_then(
     let mut out = Buffer::any(checked_len(&dims).unwrap_or(0))?;
     let x = Matrix::packed(left.as_slice::<f32>()?, rows, depth);
     let y = Strided::new(&right);
-    let packed = packed_right(&right, &matrix(&y, y.layout.start))?;
-    by_rows(&x, &packed, &mut out, at_once, |first, row| then.on_piece(first, row));
+    let y = matrix(&y, y.layout.start);
+    // As `matmul` does: the order of the sums may not depend on what follows them.
+    if narrow(&x, &y, &mut out) {
+        for (row, out) in out.chunks_exact_mut(columns).enumerate() {
+            then.on_piece(row * columns, out);
+        }
+    } else {
+        let right = packed_right(&right, &y)?;
+        by_rows(&x, &right, &mut out, at_once, |first, row| then.on_piece(first, row));
+    }
     Tensor::from_buffer(ElementType::F32, &dims, out).map(Some)
 }
 
@@ -145,6 +153,14 @@ mod tests {
 
     fn then(a: &Tensor, b: &Tensor, stages: &[Stage<&Tensor>]) -> Option<Tensor> {
         matmul_then(a, b, false, true, stages).unwrap()
+    }
+
+    #[test]
+    fn few_columns_are_summed_in_the_order_of_narrow_products() {
+        let (a, b) = (floats(&[220, 2700], 1), floats(&[1, 2700], 2));
+        let product = matmul(&a, &b, false, true).unwrap();
+        let expected = Stage::Unary(UnaryOp::Negative).apply(&product).ok();
+        assert_eq!(then(&a, &b, &[Stage::Unary(UnaryOp::Negative)]), expected);
     }
 
     #[test]
