@@ -147,8 +147,10 @@ fn powers<I: Instructions>(scores: &mut [f32], row_len: usize, first: usize) -> 
         }
     }
     let mut sums = [[0.0; LANES]; PARTS];
-    for rows in scores.chunks_mut(PARTS * row_len) {
-        for (row, sum) in rows.chunks_exact_mut(row_len).zip(&mut sums) {
+    for (i, rows) in scores.chunks_mut(PARTS * row_len).enumerate() {
+        // The rest goes to the last parts, as in `fold_in_parts`.
+        let others = if i > 0 { PARTS - rows.len() / row_len } else { 0 };
+        for (row, sum) in rows.chunks_exact_mut(row_len).zip(&mut sums[others..]) {
             let Some(row) = row[first..].first_chunk_mut::<LANES>() else { continue };
             *row = std::array::from_fn(|i| exp_or_zero::<I>(row[i] - greatest[i]));
             *sum = std::array::from_fn(|i| sum[i] + row[i]);

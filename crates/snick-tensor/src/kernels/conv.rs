@@ -286,7 +286,9 @@ impl<'a, T: Gemm> Slide<'a, T> {
 
     /// Whether filters are applied one by one: few of them over one channel have few products, and the overhead matters.
     fn is_depthwise(&self) -> bool {
-        self.depth() == 1 && self.outputs() <= FEW_FILTERS && !self.grid.is_image()
+        self.depth() == 1
+            && self.outputs() <= FEW_FILTERS
+            && (self.grid.taps() < SHORT || !self.grid.is_image())
     }
 
     /// The convolution of all images; whether it is followed by `then`.
@@ -554,6 +556,8 @@ mod tests {
             (t(&[2, 3, 20, 20]), t(&[1, 5, 3, 3, 3]), padded(8, 8)),
             (t(&[1, 6, 21, 17]), t(&[2, 14, 3, 3, 3]), padded(30, 30)),
             (t(&[1, 2, 70]), t(&[1, 3, 2, 4]), line),
+            (t(&[2, 5, 6, 6]), t(&[5, 2, 1, 6, 6]), Window::dense(2)),
+            (t(&[2, 5, 9, 9]), t(&[5, 2, 1, 9, 9]), Window::dense(2)),
         ];
         for (input, filters, window) in cases {
             let found = group_convolution(&input, &filters, &window).unwrap();

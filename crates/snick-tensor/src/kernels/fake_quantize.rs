@@ -2,6 +2,8 @@
 
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_run};
+use crate::kernels::dispatch::with_real;
+use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::tensor::stored_bytes;
 use crate::{ElementType, PodElement, Tensor, TensorError};
@@ -29,12 +31,16 @@ pub fn fake_quantize(data: &Tensor, ranges: [&Tensor; 4], levels: usize) -> Resu
         range.expect(et)?;
     }
     let compute = if et.is_float() && et != ElementType::F64 { ElementType::F32 } else { ElementType::F64 };
+    let steps = (levels - 1) as f64;
+    let is_one = ranges.iter().all(|range| range.len() == 1 && range.rank() <= data.rank());
+    if is_one && compute == et && data.is_contiguous() {
+        return with_real!(et, T => of_one_range::<T>(data, ranges, steps as T));
+    }
     let data = data.cast(compute)?;
     let mut wide = Vec::with_capacity(4);
     for range in ranges {
         wide.push(range.cast(compute)?);
     }
-    let steps = (levels - 1) as f64;
     let quantized = match compute {
         ElementType::F32 => run(&data, &wide, steps as f32)?,
         _ => run(&data, &wide, steps)?,
@@ -161,6 +167,16 @@ impl<T: Quantize> Vectorised for Line<'_, T> {
             }
         }
     }
+}
+
+/// Packed data by one range. Most layers have that, and many of them few elements.
+fn of_one_range<T: Quantize>(data: &Tensor, ranges: [&Tensor; 4], steps: T) -> Result<Tensor, TensorError> {
+    let (x, ranges) = (data.units::<T>(), ranges.map(|range| range.units::<T>()[0]));
+    let mut out = Buffer::any(x.len())?;
+    sharing::in_parts(&mut out, 1, sharing::ELEMENTS, |first, to| {
+        widest(Line { x: &x[first..][..to.len()], to, ranges, steps });
+    });
+    Tensor::from_buffer(T::TYPE, data.dims(), out)
 }
 
 fn run<T: Quantize>(data: &Tensor, ranges: &[Tensor], steps: T) -> Result<Tensor, TensorError> {

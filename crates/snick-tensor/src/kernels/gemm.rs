@@ -240,6 +240,13 @@ impl<'a, T> OnPiece<'a, T> {
     pub fn apply(&self, first: usize, piece: &mut [T]) {
         (self.each)(self.first + first, piece);
     }
+
+    /// Computes what follows of whole rows, which are this part of the output.
+    pub fn apply_to_rows(&self, row_len: usize, rows: &mut [T]) {
+        for (i, row) in rows.chunks_exact_mut(row_len).enumerate() {
+            self.apply(i * row_len, row);
+        }
+    }
 }
 
 /// Writes rows as they are.

@@ -2,15 +2,15 @@
 
 mod by_rows;
 
-pub use by_rows::matmul_then;
-
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use self::by_rows::rows_at_once;
 use crate::buffer::{Buffer, filled};
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
-use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm, narrow, tile_rows};
+use crate::kernels::elementwise::{FusedElementwise, Stage};
+use crate::kernels::gemm::{Gemm, Matrix, OnPiece, PackedLhs, PackedRhs, gemm_then, narrow, tile_rows};
 use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
 use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
@@ -30,14 +30,14 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
     if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0)
     {
-        return floats::<f32>(&left, &right, &dims);
+        return floats::<f32>(&left, &right, &dims, None);
     }
     let [left, right] = widen([&*left, &*right])?;
     let product = match left.element_type() {
         // Batches without elements need not be walked.
         et if dims.contains(&0) => Tensor::zeros(et, &dims),
         et if et.is_float() => with_type!([F32 = f32, F64 = f64], et, T => {
-            floats::<T>(&left, &right, &dims)
+            floats::<T>(&left, &right, &dims, None)
         }),
         et => with_type!(
             [I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32, U64 = u64],
@@ -50,6 +50,34 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
         product
     };
     product.cast(et)
+}
+
+/// [`matmul`] and functions of its result, which are computed while parts of that are in the cache. `None` if that gains
+/// nothing, or they are none that [`FusedElementwise`] computes.
+///
+/// # Errors
+/// As [`matmul`].
+pub fn matmul_then(
+    a: &Tensor,
+    b: &Tensor,
+    transpose_a: bool,
+    transpose_b: bool,
+    stages: &[Stage<&Tensor>],
+) -> Result<Option<Tensor>, TensorError> {
+    let are_f32 = [a, b].iter().all(|t| t.element_type() == ElementType::F32 && t.rank() > 1);
+    if !are_f32 {
+        return Ok(None);
+    }
+    let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
+    let (_, depth, columns) = split(&right);
+    if !is_one_product(&left, &right, &dims) || dims.contains(&0) || depth == 0 {
+        return Ok(None);
+    }
+    let gains = rows_at_once::<f32>(left.len() / depth, depth, columns).is_some();
+    let then = gains.then(|| FusedElementwise::of_dims(&dims, stages)).flatten();
+    let Some(then) = then.filter(|then| then.has_rows_of(columns)) else { return Ok(None) };
+    let on_piece = |first: usize, piece: &mut [f32]| then.on_piece(first, piece);
+    floats(&left, &right, &dims, Some(OnPiece::new(&on_piece))).map(Some)
 }
 
 /// Both sides of a product as matrices, and its dims: those of the batch, rows, columns.
@@ -121,48 +149,61 @@ pub(super) fn matrix<'a, T: PodElement>(t: &'a Strided<'_, T>, start: usize) -> 
     }
 }
 
-/// The product of floats; no dim of the result is 0.
-fn floats<T: Gemm>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, TensorError> {
+/// Whether all rows on the left are multiplied with one matrix, so that they are one matrix, too.
+fn is_one_product(a: &Tensor, b: &Tensor, dims: &[usize]) -> bool {
+    a.is_contiguous() && is_one(b) && dims.len() == a.rank()
+}
+
+/// The product of floats, with what follows; no dim of the result is 0. What follows a product of depth 0 is not computed.
+fn floats<T: Gemm>(
+    a: &Tensor,
+    b: &Tensor,
+    dims: &[usize],
+    then: Option<OnPiece<T>>,
+) -> Result<Tensor, TensorError> {
     stored_bytes(T::TYPE, dims)?;
     let (_, rows, depth) = split(a);
-    let (batch_b, ..) = split(b);
     if depth == 0 {
         return Tensor::zeros(T::TYPE, dims);
     }
-    // With one matrix on the right, all rows on the left are one matrix.
-    if a.rank() > 2 && a.is_contiguous() && batch_b.iter().all(|&d| d == 1) && dims.len() == a.rank() {
+    if a.rank() > 2 && is_one_product(a, b, dims) {
         let flat_b = b.reshape(&b.dims()[b.rank() - 2..])?;
         let all = a.len() / depth;
-        let flat = floats::<T>(&a.reshape(&[all, depth])?, &flat_b, &[all, dims[dims.len() - 1]])?;
+        let flat = floats::<T>(&a.reshape(&[all, depth])?, &flat_b, &[all, dims[dims.len() - 1]], then)?;
         return flat.reshape(dims);
     }
     let mut out = Buffer::any(checked_len(dims).unwrap_or(0))?;
-    let product = |x: &Matrix<T>, y: &Matrix<T>, out: &mut [T]| match narrow(x, y, out) {
-        true => Ok(()),
-        false => multiply(a, x, b, y, out),
-    };
     if dims.len() == 2 && a.rank() == 2 && b.rank() == 2 {
         let (x, y) = (Strided::new(a), Strided::new(b));
-        product(&matrix(&x, x.layout.start), &matrix(&y, y.layout.start), &mut out)?;
+        let (x, y) = (&matrix(&x, x.layout.start), &matrix(&y, y.layout.start));
+        multiply(a, x, b, y, &mut out, then)?;
         return Tensor::from_buffer(T::TYPE, dims, out);
     }
     let size = rows * dims[dims.len() - 1];
     let (x, starts_x) = batches::<T>(a, dims)?;
     let (y, starts_y) = batches::<T>(b, dims)?;
-    for ((out, i), j) in out.chunks_exact_mut(size).zip(starts_x).zip(starts_y) {
-        product(&matrix(&x, i), &matrix(&y, j), out)?;
+    for (n, ((out, i), j)) in out.chunks_exact_mut(size).zip(starts_x).zip(starts_y).enumerate() {
+        let then = then.map(|then| then.part(n * size));
+        multiply(a, &matrix(&x, i), b, &matrix(&y, j), out, then)?;
     }
     Tensor::from_buffer(T::TYPE, dims, out)
 }
 
-/// The product of one matrix of `a` and one of `b`. The packed form of a constant matrix is cached.
+/// The product of one matrix of `a` and one of `b`, with what follows. The packed form of a constant matrix is cached.
 fn multiply<T: Gemm>(
     a: &Tensor,
     x: &Matrix<T>,
     b: &Tensor,
     y: &Matrix<T>,
     out: &mut [T],
+    then: Option<OnPiece<T>>,
 ) -> Result<(), TensorError> {
+    if narrow(x, y, out) {
+        if let Some(then) = then {
+            then.apply_to_rows(y.columns, out);
+        }
+        return Ok(());
+    }
     let isa = Isa::best();
     let left = || match is_one(a) {
         true => a.memoised(Purpose::Left, || Ok(PackedLhs::pack(isa, x))),
@@ -171,20 +212,15 @@ fn multiply<T: Gemm>(
     // Contiguous rows can be read without a copy, but those of a panel are far apart: several tiles need them together.
     let packs = y.column_step != 1 || (b.is_kept() && x.rows > tile_rows(isa));
     if !is_one(b) || !packs {
-        gemm(&*left()?, &PackedRhs::new(isa, y), out);
+        gemm_then(&*left()?, &PackedRhs::new(isa, y), out, then);
         return Ok(());
     }
-    let right = packed_right(b, y)?;
-    match by_rows::at_once::<T>(x.rows, x.columns, y.columns) {
-        Some(at_once) if !a.is_kept() => by_rows::by_rows(x, &right, out, at_once, |_, _| ()),
-        _ => gemm(&*left()?, &right, out),
+    let right = b.memoised(Purpose::Right, || Ok(PackedRhs::new(isa, y).into_packed()))?;
+    match rows_at_once::<T>(x.rows, x.columns, y.columns) {
+        Some(at_once) if !a.is_kept() => by_rows::multiply(x, &right, out, at_once, then),
+        _ => gemm_then(&*left()?, &right, out, then),
     }
     Ok(())
-}
-
-/// The only matrix of `b`, packed.
-fn packed_right<T: Gemm>(b: &Tensor, y: &Matrix<T>) -> Result<Arc<PackedRhs<'static, T>>, TensorError> {
-    b.memoised(Purpose::Right, || Ok(PackedRhs::new(Isa::best(), y).into_packed()))
 }
 
 /// Whether a tensor is one matrix.

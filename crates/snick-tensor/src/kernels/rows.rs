@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 
-use crate::kernels::broadcast::{Strided, copy_run};
+use crate::kernels::broadcast::Strided;
 use crate::kernels::sharing;
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
@@ -10,7 +10,8 @@ use crate::{Dims, Tensor, TensorError};
 /// A row is folded in so many parts, which stay in registers as vectors.
 pub(crate) const PARTS: usize = 16;
 
-/// Every [`PARTS`]th element put together, from each of the first ones on.
+/// Every [`PARTS`]th element put together, from each of the first ones on; those of an incomplete line go to the last
+/// parts.
 #[inline(always)]
 pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn(A, T) -> A) -> [A; PARTS] {
     let (lines, rest) = row.as_chunks::<PARTS>();
@@ -19,19 +20,15 @@ pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn
     for line in lines {
         parts = std::array::from_fn(|i| step(parts[i], line[i]));
     }
-    if let Some(line) = filled_up(rest) {
-        parts = std::array::from_fn(|i| if i < rest.len() { step(parts[i], line[i]) } else { parts[i] });
+    match row.last_chunk::<PARTS>() {
+        // The rest is the end of a last line, which the parts have the beginning of.
+        Some(line) => {
+            let known = PARTS - rest.len();
+            parts = std::array::from_fn(|i| if i < known { parts[i] } else { step(parts[i], line[i]) });
+        }
+        None => parts.iter_mut().zip(rest).for_each(|(part, &x)| *part = step(*part, x)),
     }
     parts
-}
-
-/// Less than a line, with the first element again in place of what lacks; `None` if there is none. Compiled once for each
-/// type, not for each fold.
-#[inline(never)]
-fn filled_up<T: Copy>(rest: &[T]) -> Option<[T; PARTS]> {
-    let mut line = [*rest.first()?; PARTS];
-    copy_run(&mut line[..rest.len()], rest);
-    Some(line)
 }
 
 /// A tensor with the chosen axes moved to the end, packed: each row is one group of a reduction or normalisation.
@@ -168,6 +165,18 @@ pub(crate) fn reduced_dims(dims: &[usize], axes: &[usize], keep_dims: bool) -> D
 mod tests {
     use super::*;
     use crate::kernels::strided_copy::packed_parts;
+
+    #[test]
+    fn parts_have_every_element_once() {
+        for len in 0..3 * PARTS {
+            let row: Vec<usize> = (0..len).collect();
+            let parts = fold_in_parts(&row, 0u64, |known, x| {
+                assert_eq!(known >> x & 1, 0);
+                known | 1 << x
+            });
+            assert_eq!(parts.into_iter().fold(0, |all, part| all ^ part), (1 << len) - 1);
+        }
+    }
 
     #[test]
     fn rows_of_slices_are_read_without_a_copy() {

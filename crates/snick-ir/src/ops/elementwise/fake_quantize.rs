@@ -1,5 +1,7 @@
 //! FakeQuantize-1.
 
+use std::borrow::Cow;
+
 use snick_shape::Shape;
 use snick_tensor::{Tensor, kernels};
 
@@ -41,9 +43,10 @@ impl InferOp for FakeQuantize {
 impl EvalOp for FakeQuantize {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, ranges @ ..] = exactly::<5>(inputs)?;
-        let aligned = |range: &Tensor| -> Result<Tensor, OpError> {
-            let range = self.broadcast.second(data, range)?.into_owned();
-            Ok(without_leading_ones(range, data.rank())?.cast(data.element_type())?)
+        let et = data.element_type();
+        let aligned = |range| -> Result<Cow<Tensor>, OpError> {
+            let range = without_leading_ones(self.broadcast.second(data, range)?, data.rank())?;
+            Ok(if range.element_type() == et { range } else { Cow::Owned(range.cast(et)?) })
         };
         let [a, b, c, d] = ranges;
         let [a, b, c, d] = &[aligned(a)?, aligned(b)?, aligned(c)?, aligned(d)?];
@@ -53,10 +56,10 @@ impl EvalOp for FakeQuantize {
 }
 
 /// A range of more axes than the data, as far as these have size 1.
-fn without_leading_ones(range: Tensor, rank: usize) -> Result<Tensor, OpError> {
+fn without_leading_ones(range: Cow<Tensor>, rank: usize) -> Result<Cow<Tensor>, OpError> {
     let mut range = range;
     while range.rank() > rank {
-        range = range.squeeze(0)?;
+        range = Cow::Owned(range.squeeze(0)?);
     }
     Ok(range)
 }

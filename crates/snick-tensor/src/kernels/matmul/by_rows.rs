@@ -1,63 +1,9 @@
 //! The product of many rows with one matrix, some rows at a time: what is packed of the left side, and what is computed,
 //! stay in the cache.
 
-use super::{Operands, is_one, matrix, packed_right, split};
-use crate::buffer::Buffer;
-use crate::kernels::broadcast::Strided;
-use crate::kernels::elementwise::{FusedElementwise, Stage};
-use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, PackedRhs, gemm_alone, narrow, tile_rows};
+use crate::kernels::gemm::{Gemm, Matrix, OnPiece, PackedLhs, PackedRhs, gemm_alone, tile_rows};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
-use crate::layout::checked_len;
-use crate::tensor::stored_bytes;
-use crate::{ElementType, Tensor, TensorError};
-
-/// [`matmul`](super::matmul) and functions of its result, which are computed while parts of that are in the cache. `None`
-/// if that gains nothing, or they are none that [`FusedElementwise`] computes.
-///
-/// # Errors
-/// As [`matmul`](super::matmul).
-pub fn matmul_then(
-    a: &Tensor,
-    b: &Tensor,
-    transpose_a: bool,
-    transpose_b: bool,
-    stages: &[Stage<&Tensor>],
-) -> Result<Option<Tensor>, TensorError> {
-    let are_f32 = [a, b].iter().all(|t| t.element_type() == ElementType::F32 && t.rank() > 1);
-    if !are_f32 {
-        return Ok(None);
-    }
-    let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
-    let (_, depth, columns) = split(&right);
-    if !left.is_contiguous()
-        || !is_one(&right)
-        || dims.len() != left.rank()
-        || dims.contains(&0)
-        || depth == 0
-    {
-        return Ok(None);
-    }
-    let rows = left.len() / depth;
-    let Some(at_once) = at_once::<f32>(rows, depth, columns) else { return Ok(None) };
-    let then = FusedElementwise::of_dims(&dims, stages).filter(|then| then.has_rows_of(columns));
-    let Some(then) = then else { return Ok(None) };
-    stored_bytes(ElementType::F32, &dims)?;
-    let mut out = Buffer::any(checked_len(&dims).unwrap_or(0))?;
-    let x = Matrix::packed(left.as_slice::<f32>()?, rows, depth);
-    let y = Strided::new(&right);
-    let y = matrix(&y, y.layout.start);
-    // As `matmul` does: the order of the sums may not depend on what follows them.
-    if narrow(&x, &y, &mut out) {
-        for (row, out) in out.chunks_exact_mut(columns).enumerate() {
-            then.on_piece(row * columns, out);
-        }
-    } else {
-        let right = packed_right(&right, &y)?;
-        by_rows(&x, &right, &mut out, at_once, |first, row| then.on_piece(first, row));
-    }
-    Tensor::from_buffer(ElementType::F32, &dims, out).map(Some)
-}
 
 /// The bytes of so many rows of the left side and of the result stay in the cache of a core.
 const CACHED: usize = 1 << 20;
@@ -66,7 +12,7 @@ const CACHED: usize = 1 << 20;
 const LEAST: usize = 96;
 
 /// How many rows are multiplied together, if not all those of a thread.
-pub(super) fn at_once<T>(rows: usize, depth: usize, columns: usize) -> Option<usize> {
+pub(super) fn rows_at_once<T>(rows: usize, depth: usize, columns: usize) -> Option<usize> {
     let height = tile_rows(Isa::best());
     let row = depth.saturating_add(columns).saturating_mul(size_of::<T>()).max(1);
     let most = (CACHED / row).max(LEAST) / height;
@@ -74,20 +20,21 @@ pub(super) fn at_once<T>(rows: usize, depth: usize, columns: usize) -> Option<us
     (each > most).then(|| each.div_ceil(each.div_ceil(most)) * height)
 }
 
-/// Writes `x * right`, so many rows at a time, and gives each row to `then`, with the number of its first element.
-pub(super) fn by_rows<T: Gemm>(
+/// Writes `x * right`, so many rows at a time, with what follows.
+pub(super) fn multiply<T: Gemm>(
     x: &Matrix<T>,
     right: &PackedRhs<T>,
     out: &mut [T],
     at_once: usize,
-    then: impl Fn(usize, &mut [T]) + Send + Sync,
+    then: Option<OnPiece<T>>,
 ) {
     let columns = right.columns();
     let part = |(i, out): (usize, &mut [T])| {
-        let some = x.rows_from(i * at_once, out.len() / columns);
+        let first = i * at_once;
+        let some = x.rows_from(first, out.len() / columns);
         gemm_alone(&PackedLhs::pack_alone(Isa::best(), &some), right, out);
-        for (row, out) in out.chunks_exact_mut(columns).enumerate() {
-            then((i * at_once + row) * columns, out);
+        if let Some(then) = then {
+            then.part(first * columns).apply_to_rows(columns, out);
         }
     };
     let parts = out.chunks_mut(at_once * columns).enumerate();
@@ -101,9 +48,10 @@ pub(super) fn by_rows<T: Gemm>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::elementwise::{BinaryOp, UnaryOp};
+    use crate::kernels::elementwise::{BinaryOp, Stage, UnaryOp};
     use crate::kernels::gemm::gemm;
-    use crate::kernels::matmul;
+    use crate::kernels::{matmul, matmul_then};
+    use crate::{ElementType, Tensor};
 
     const SIZES: [usize; 3] = [220, 2700, 40];
 
@@ -137,12 +85,12 @@ mod tests {
         let expected = stages.iter().fold(product.clone(), |value, stage| stage.apply(&value).unwrap());
         let both = || [Some(matmul(&a, &b, false, true).unwrap()), then(&a, &b, &stages)];
         let found = both();
-        assert!(at_once::<f32>(rows, depth, columns).is_some());
+        assert!(rows_at_once::<f32>(rows, depth, columns).is_some());
         assert_eq!(found, [Some(product), Some(expected)]);
         #[cfg(feature = "threads")]
         {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-            assert!(pool.install(|| at_once::<f32>(rows, depth, columns)).is_some());
+            assert!(pool.install(|| rows_at_once::<f32>(rows, depth, columns)).is_some());
             assert_eq!(pool.install(both), found);
         }
         // Rows of a batch are rows of one matrix, too.
