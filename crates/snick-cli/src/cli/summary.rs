@@ -186,7 +186,9 @@ mod tests {
         // More than a line.
         let many = |i: usize| if i % 5 == 4 { f32::INFINITY } else { i as f32 };
         let tensor = Tensor::from_vec(&[21], (0..21).map(many).collect()).unwrap();
-        assert!(Summary::of(&tensor).to_string().ends_with(" min 0 max 20 mean 9.647058823529411 NaN 0 inf 4"));
+        assert!(
+            Summary::of(&tensor).to_string().ends_with(" min 0 max 20 mean 9.647058823529411 NaN 0 inf 4")
+        );
         let empty = Tensor::from_slice(&[0i64; 0], &[0]).unwrap();
         assert_eq!(Summary::of(&empty).to_string(), "i64[0] {}");
     }

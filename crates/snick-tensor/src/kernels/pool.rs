@@ -407,6 +407,22 @@ mod tests {
     }
 
     #[test]
+    fn windows_side_by_side_in_any_number_of_rows() {
+        for (kernel, stride) in [(1, 1), (2, 2), (1, 2), (2, 3), (3, 3), (3, 2)] {
+            for [height, width] in [[1, 6], [7, 12], [12, 7], [50, 131]] {
+                let window = Window { strides: smallvec![stride; 2], ..Window::dense(2) };
+                let numbers = (0..2 * height * width).map(|i| (i * 7919 % 1009) as f32 - 500.0).collect();
+                let x = Tensor::from_vec(&[1, 2, height, width], numbers).unwrap();
+                let kernel = [kernel.min(height), kernel];
+                let outputs = window.output_dims(&[height, width], &kernel).unwrap();
+                let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
+                let expected = max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0;
+                assert_eq!(found, expected, "{kernel:?} {stride} {height}x{width}");
+            }
+        }
+    }
+
+    #[test]
     fn padding_counts_or_not() {
         let window = Window {
             strides: smallvec![2],

@@ -41,6 +41,9 @@ impl Greatest for Four {
     }
 }
 
+/// So many elements of rows of windows are computed together: they stay in the innermost cache.
+const CACHED: usize = 1 << 11;
+
 /// Windows over planes that follow each other.
 pub(super) struct Planes<'a, T> {
     pub axes: [WindowAxis; 2],
@@ -80,17 +83,30 @@ impl<T: Greatest> Vectorised for Planes<'_, T> {
                 (!inside.is_empty()).then_some((inside, first))
             })
             .collect();
-        // The greatest of each column, and those of these that windows begin with.
-        let (mut line, mut some) = (vec![T::NONE; columns.size + 1], vec![T::NONE; width]);
+        // Windows side by side: those of several rows are one row, if the rest of each line is left out.
+        let apart = width.saturating_mul(columns.stride);
+        let are_apart = apart <= columns.size
+            && taps.iter().all(|(inside, first)| *inside == (0..width) && *first < columns.stride);
+        let (line_len, at_once) = match are_apart {
+            true => (apart, (CACHED / apart).clamp(1, height)),
+            false => (columns.size, 1),
+        };
+        // The greatest of each column, and those of these that windows begin with. One element more makes pairs of all.
+        let mut lines = vec![T::NONE; at_once * line_len + 1];
+        let mut some = vec![T::NONE; at_once * width];
         for (plane, results) in planes.chunks_exact(area).zip(results.chunks_exact_mut(windows)) {
-            for (y, results) in results.chunks_exact_mut(width).enumerate() {
-                line.fill(T::NONE);
-                for row in (0..rows.kernel).filter_map(|tap| rows.inside(y, tap)) {
-                    T::greatest(&mut line, &plane[row * columns.size..][..columns.size]);
+            for (first, results) in (0..height).step_by(at_once).zip(results.chunks_mut(at_once * width)) {
+                for (y, line) in (first..height).zip(lines.chunks_exact_mut(line_len)) {
+                    line.fill(T::NONE);
+                    for row in (0..rows.kernel).filter_map(|tap| rows.inside(y, tap)) {
+                        T::greatest(line, &plane[row * columns.size..][..columns.size]);
+                    }
                 }
+                let others = results.len() - width;
                 results.fill(T::NONE);
                 for (inside, first) in &taps {
-                    let (line, some) = (&line[*first..], &mut some[..inside.len()]);
+                    let inside = inside.start..inside.end + others;
+                    let (line, some) = (&lines[*first..], &mut some[..inside.len()]);
                     let from = match columns.stride {
                         1 => line,
                         2 => {
@@ -103,7 +119,7 @@ impl<T: Greatest> Vectorised for Planes<'_, T> {
                             some
                         }
                     };
-                    T::greatest(&mut results[inside.clone()], from);
+                    T::greatest(&mut results[inside], from);
                 }
             }
         }
