@@ -284,7 +284,8 @@ impl<'a, T: Gemm> Slide<'a, T> {
         self.depth() * self.grid.taps()
     }
 
-    /// Whether filters are applied one by one: few of them over one channel have few products, and the overhead matters.
+    /// Whether filters are applied one by one: few of them over one channel have few products, and the overhead matters. A
+    /// long one that covers its image is a product of two rows.
     fn is_depthwise(&self) -> bool {
         self.depth() == 1
             && self.outputs() <= FEW_FILTERS
