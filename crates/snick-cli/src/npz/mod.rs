@@ -8,7 +8,7 @@ mod npy;
 pub use npy::Header;
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use snick_tensor::{ElementType, Storage, Tensor, TensorError};
@@ -86,7 +86,11 @@ fn within(memory: usize, header: &Header) -> Result<usize, NpzError> {
 
 /// Writes an array to an `.npy` file.
 pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<(), snick::Error> {
-    snick::write_file(path, |file| std::io::Write::write_all(file, &npy::write(tensor)))
+    let (header, elements) = npy::parts(tensor);
+    snick::write_file(path, |file| {
+        file.write_all(&header)?;
+        file.write_all(&elements)
+    })
 }
 
 /// The arrays of an `.npz` file with their names, in its order: those that are wanted by name, if `check` accepts their
@@ -128,12 +132,14 @@ pub fn write<'a>(
     snick::write_file(path, |file| {
         let mut archive = ZipWriter::new(file);
         for (name, tensor) in arrays {
-            let bytes = npy::write(tensor);
+            let (header, elements) = npy::parts(tensor);
+            let len = header.len().saturating_add(elements.len());
             let options = SimpleFileOptions::default()
                 .compression_method(CompressionMethod::Stored)
-                .large_file(bytes.len() >= u32::MAX as usize);
+                .large_file(len >= u32::MAX as usize);
             archive.start_file(format!("{name}.npy"), options)?;
-            std::io::Write::write_all(&mut archive, &bytes)?;
+            archive.write_all(&header)?;
+            archive.write_all(&elements)?;
         }
         archive.finish()?;
         Ok(())
