@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what `cargo run -p snick-example-custom-op -- FOLDER` wrote in OpenVINO and in ONNX Runtime, and compares the
+"""Runs what `cargo run -p snick-example-custom-op --example write_models -- FOLDER` wrote in OpenVINO and in ONNX Runtime, and compares the
 values with those of snick: `check_runtimes.py FOLDER`. Needs openvino, onnx, onnxruntime and numpy."""
 
 import json

@@ -1,5 +1,5 @@
 //! Writes the model of `tests/fancy_pad.xml` for other runtimes, with the values that snick gives:
-//! `snick-example-custom-op FOLDER`. `check_runtimes.py FOLDER` compares.
+//! `write_models FOLDER`. `check_runtimes.py FOLDER` compares.
 //!
 //! `decomposed` is the model with FancyPad registered, `lowered` the one where a rule replaces the unregistered layer.
 
@@ -12,7 +12,7 @@ use snick_example_custom_op::{FancyPad, registry};
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fancy_pad.xml");
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::args_os().nth(1).ok_or("usage: snick-example-custom-op FOLDER")?;
+    let folder = std::env::args_os().nth(1).ok_or("usage: write_models FOLDER")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     let input = [[1f32, -2., 3., -4., 5., -6.], [0.5, 7., -8., 9., 0., 2.]];
