@@ -54,7 +54,10 @@ mod verify;
 mod weights_file;
 
 pub use attrs::{AttrValue, Attrs};
-pub use builder::{BuildMode, GraphBuilder, Operand, StridedSliceMasks};
+pub use builder::{
+    BuildMode, GraphBuilder, Operand, Resampling, ResizeKernel, ResizePlaces, ResizeRules, ResizeTarget,
+    StridedSliceMasks,
+};
 pub use diagnostic::{Diagnostic, Severity};
 pub use edit_distance::edit_distance;
 pub use error::{Located, OpError};

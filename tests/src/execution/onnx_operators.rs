@@ -11,13 +11,20 @@ struct Call {
     /// Values by name that are inputs of the model.
     fed: Vec<Tensor>,
     constants: Vec<Tensor>,
+    /// The version of the operator set.
+    since: i64,
 }
 
 impl Call {
     fn new(op: &str) -> Self {
         let output = vec!["y0".into(), "y1".into(), "y2".into()];
         let node = onnx::Node { op_type: op.into(), output, ..onnx::Node::default() };
-        Self { node, fed: vec![], constants: vec![] }
+        Self { node, fed: vec![], constants: vec![], since: 27 }
+    }
+
+    fn since(mut self, version: i64) -> Self {
+        self.since = version;
+        self
     }
 
     fn microsoft(mut self) -> Self {
@@ -90,7 +97,7 @@ impl Call {
         };
         let opset =
             |domain: &str, version| onnx::OperatorSet { domain: domain.into(), version: Some(version) };
-        let opset_import = vec![opset("", 27), opset("com.microsoft", 1)];
+        let opset_import = vec![opset("", self.since), opset("com.microsoft", 1)];
         let model = onnx::Model { graph: Some(graph), opset_import, ..onnx::Model::default() };
         let mut read = snick_read::onnx::read(&Storage::heap(onnx::encode(&model)), None, "call").unwrap();
         assert!(read.errors.is_empty() && read.notes.is_empty(), "{:?} {:?}", read.errors, read.notes);
@@ -230,6 +237,69 @@ fn resize_weights_its_neighbours() {
         &cropped.text("coordinate_transformation_mode", "tf_crop_and_resize").numbers(),
         &[1.0, 3.0, 0.0, 0.0],
     );
+}
+
+/// Elements `0, 1, ..` along one axis.
+fn resize_of_line(len: usize) -> Call {
+    let values: Vec<f32> = (0..len).map(|i| i as f32).collect();
+    Call::new("Resize").outputs(1).fed(reals(&[1, len], &values))
+}
+
+#[test]
+fn resize_rounds_the_32_bit_product_of_size_and_scale_down() {
+    let scales = || reals(&[2], &[1.0, 224.0 / 706.0]);
+    let resized = resize_of_line(706).absent().constant(scales()).run().remove(0);
+    assert_eq!(resized.dims(), [1, 223]);
+    let of_scales_at_run_time = resize_of_line(706).absent().fed(scales()).run().remove(0);
+    assert_eq!(of_scales_at_run_time.dims(), [1, 223]);
+    assert_eq!(resized.to_f32_vec().unwrap(), of_scales_at_run_time.to_f32_vec().unwrap());
+}
+
+#[test]
+fn resize_moves_elements_of_an_axis_that_keeps_its_size() {
+    let scales = reals(&[2], &[1.0, 1.25]);
+    let resized = resize_of_line(3).text("mode", "linear").absent().constant(scales);
+    let resized = resized.text("coordinate_transformation_mode", "asymmetric");
+    near(&resized.numbers(), &[0.0, 0.8, 1.6]);
+}
+
+#[test]
+fn resize_keeps_ties_between_elements() {
+    let resized = |rounding: &str| {
+        let call = resize_of_line(20).absent().absent().constant(ints(&[1, 6]));
+        call.text("nearest_mode", rounding).numbers()
+    };
+    near(&resized("round_prefer_ceil"), &[1.0, 5.0, 8.0, 11.0, 15.0, 18.0]);
+    near(&resized("round_prefer_floor"), &[1.0, 4.0, 8.0, 11.0, 14.0, 18.0]);
+}
+
+#[test]
+fn resize_in_proportion_maps_all_axes_by_one_scale() {
+    let values: Vec<f32> = (0..6u8).map(f32::from).collect();
+    let resized = |policy: &str| {
+        let call = Call::new("Resize").outputs(1).fed(reals(&[2, 3], &values)).absent().absent();
+        let call = call.constant(ints(&[3, 4])).text("mode", "linear");
+        call.text("coordinate_transformation_mode", "asymmetric").text("keep_aspect_ratio_policy", policy)
+    };
+    // 4 / 3 and 3 / 2.
+    let smaller = resized("not_larger").run().remove(0);
+    assert_eq!(smaller.dims(), [3, 4]);
+    near(&smaller.to_f32_vec().unwrap()[..4], &[0.0, 0.75, 1.5, 2.0]);
+    near(&smaller.to_f32_vec().unwrap()[4..8], &[2.25, 3.0, 3.75, 4.25]);
+    let larger = resized("not_smaller").run().remove(0);
+    assert_eq!(larger.dims(), [3, 5]);
+    near(&larger.to_f32_vec().unwrap()[..5], &[0.0, 2.0 / 3.0, 4.0 / 3.0, 2.0, 2.0]);
+}
+
+#[test]
+fn the_first_resize_rounds_up_where_it_shrinks() {
+    let resized = |scales: &[f32]| {
+        let values: Vec<f32> = (0..8u8).map(f32::from).collect();
+        let call = Call::new("Resize").outputs(1).fed(reals(&[2, 4], &values)).since(10);
+        call.constant(reals(&[2], scales)).numbers()
+    };
+    near(&resized(&[1.0, 0.6]), &[0.0, 2.0, 4.0, 6.0]);
+    near(&resized(&[1.5, 0.6]), &[0.0, 2.0, 0.0, 2.0, 4.0, 6.0]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! ONNX models.
 
-use snick_ir::Op;
-use snick_tensor::Storage;
+use snick_ir::{Graph, Op};
+use snick_run::{Options, Session};
+use snick_tensor::{Storage, Tensor};
 
 use crate::files;
 
@@ -39,6 +40,55 @@ fn written_models_are_read_with_the_same_results() {
         same += 1;
     }
     assert!(same > 2 * refused, "{same} models were written, {refused} refused");
+}
+
+/// The graph that is read from what is written of one.
+fn written_and_read(graph: &Graph) -> Graph {
+    let files = snick_emit::onnx::onnx(graph, "case.onnx.data").unwrap();
+    let mut again =
+        snick_read::onnx::read(&Storage::heap(files.model.to_bytes()), None, "case.onnx").unwrap();
+    assert_eq!(snick_ir::infer(&mut again.graph), []);
+    again.graph
+}
+
+/// Interpolate and Resize differ in sizes, in axes whose size stays, and in ties; none of that changes what is computed.
+#[test]
+fn resized_data_stay_the_same() {
+    for (declared, dims, axes, target, attrs) in [
+        // 706 * 0.31728044 is 223.99999, to which Interpolate adds an epsilon.
+        ("1,706", [1, 706], "1", "f32[1] <0.31728044>", "mode: nearest"),
+        ("1,?", [1, 706], "1", "f32[1] <0.31728044>", "mode: nearest"),
+        ("2,?", [2, 353], "1", "f32[1] <0.31728044>", "mode: linear_onnx"),
+        // Three elements stay three.
+        ("3,4", [3, 4], "0, 1", "f32[2] <1.3, 2.0>", "mode: linear_onnx"),
+        ("?,?", [3, 4], "0, 1", "f32[2] <1.3, 2.0>", "mode: cubic"),
+        ("?,4", [3, 4], "0", "i64[1] <3>", "mode: nearest, nearest_mode: ceil"),
+        // 32 bits miss a tie.
+        ("1,20", [1, 20], "1", "i64[1] <6>", "mode: nearest, nearest_mode: round_prefer_ceil"),
+        ("1,?", [1, 20], "1", "i64[1] <6>", "mode: nearest, nearest_mode: round_prefer_ceil"),
+        ("?,?", [8, 5], "0, 1", "f32[2] <0.6, 1.5>", "mode: nearest, nearest_mode: simple"),
+    ] {
+        let kind = if target.starts_with('f') { "scales" } else { "sizes" };
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"{declared}\"}}\n  \
+             %t = Const-1 {target}\n  %a = Const-1 i64[{}] <{axes}>\n  \
+             %y = Interpolate-11(%x, %t, %a) {{shape_calculation_mode: {kind}, {attrs}}}\n  \
+             %r = Result-1(%y)\n}}\n",
+            axes.split(',').count(),
+        );
+        let mut graph = snick_ir::text::parse(&text, None).unwrap();
+        assert_eq!(snick_ir::infer(&mut graph), []);
+        let values: Vec<f32> = (0..dims[0] * dims[1]).map(|i| (i * i % 101) as f32).collect();
+        let data = [Tensor::from_vec(&dims, values).unwrap()];
+        let [before, after] = [&graph, &written_and_read(&graph)].map(|graph| {
+            let session = Session::new(graph).unwrap();
+            session.run(&data, Options::default()).complete().unwrap().remove(0)
+        });
+        assert_eq!(before.dims(), after.dims(), "{text}");
+        let [before, after] = [before, after].map(|tensor| tensor.to_f32_vec().unwrap());
+        let is_near = |(x, y): (&f32, &f32)| (x - y).abs() < 1e-3;
+        assert!(before.iter().zip(&after).all(is_near), "{text}\n{before:?}\n{after:?}");
+    }
 }
 
 /// Whether a layer is of no operation set.

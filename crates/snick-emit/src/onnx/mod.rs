@@ -19,6 +19,7 @@ mod normalize;
 mod prepare;
 mod quantize;
 mod recurrent;
+mod resize;
 mod rule;
 mod shape;
 mod signal;

@@ -1,16 +1,13 @@
 //! What neural networks are made of.
 
 use snick_ir::OpError;
-use snick_ir::ops::nn::interpolate::{Interpolate, Mode};
 use snick_onnx::Attribute;
-use snick_tensor::ElementType;
-use snick_tensor::kernels::Nearest;
 
-use super::emitter::{Emitter, Result, float, int, ints, text};
+use super::emitter::{Emitter, Result, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
 use super::types::{FLOATS, OF_MAX_POOL, SMALL_IN_I32};
-use crate::layer::{Layer, op};
+use crate::layer::op;
 
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("AvgPool", Custom(average_pool)).lacks(FLOATS),
@@ -19,7 +16,6 @@ pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("Einsum", Custom(einsum)),
     OpRow::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS),
     OpRow::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true))).lacks(FLOATS),
-    OpRow::new("Interpolate", Custom(interpolate)).only(is_resize),
     OpRow::new("MatMul", Custom(matmul)).lacks(SMALL_IN_I32),
     OpRow::new("MaxPool", Custom(max_pool)).lacks(OF_MAX_POOL),
 ];
@@ -255,71 +251,6 @@ fn max_pool(e: &mut Emitter) -> Result {
         return Err(OpError::unsupported("positions counted from a later axis, or of i32"));
     }
     e.last_of(1 + usize::from(second), "MaxPool", &e.inputs(), attrs)
-}
-
-/// Sizes or scales of all axes, or of those listed.
-/// Whether Resize does what the layer does; others are sums of products with weights.
-fn is_resize(layer: &Layer) -> bool {
-    let snick_ir::Op::Interpolate(op) = layer.node.op() else { return false };
-    let is_simple = op.nearest_mode == Nearest::Simple;
-    op.since.at_least(4)
-        && !op.is_padded()
-        && resize_mode(layer, op).is_some_and(|mode| match mode {
-            "nearest" => !is_simple,
-            _ => layer.is_float(),
-        })
-}
-
-/// The mode of Resize. Below five axes `linear` is between two neighbours along each, as in ONNX.
-fn resize_mode(layer: &Layer, op: &Interpolate) -> Option<&'static str> {
-    match op.mode {
-        Mode::Nearest => Some("nearest"),
-        Mode::LinearOnnx => Some("linear"),
-        Mode::Linear if layer.fact(0).ok()?.shape.rank().is_some_and(|rank| rank < 5) => Some("linear"),
-        Mode::Cubic => Some("cubic"),
-        _ => None,
-    }
-}
-
-fn interpolate(e: &mut Emitter) -> Result {
-    let op = op!(e, Interpolate);
-    let mode = resize_mode(&e.layer, op).ok_or_else(|| OpError::unsupported("this mode"))?;
-    let nearest = match e.word("nearest_mode")?.as_str() {
-        "" | "simple" => "round_prefer_floor".to_string(),
-        other => other.to_string(),
-    };
-    let coordinates = e.word("coordinate_transformation_mode")?;
-    let mut attrs = vec![
-        text("mode", mode),
-        text(
-            "coordinate_transformation_mode",
-            if coordinates.is_empty() { "half_pixel" } else { &coordinates },
-        ),
-        text("nearest_mode", &nearest),
-    ];
-    if mode == "cubic" {
-        attrs.push(float("cubic_coeff_a", e.attrs.float("cube_coeff")?.unwrap_or(-0.75)));
-    }
-    let by_scales = e.word("shape_calculation_mode")? == "scales";
-    // Operation set 4 has both, in the order sizes, scales; later there is one.
-    let both = *e.node.version() == snick_ir::Version::Opset(4);
-    let (target, axes) = match (both, by_scales) {
-        (true, false) => (1, 3),
-        (true, true) => (2, 3),
-        (false, _) => (1, 2),
-    };
-    if e.len() > axes {
-        attrs.push(ints("axes", e.fixed(axes, "the axes")?));
-    }
-    let x = e.input(0)?;
-    let inputs = match by_scales {
-        true => {
-            let scales = e.cast(e.input(target)?, e.element_type(target)?, ElementType::F32)?;
-            vec![x, String::new(), scales]
-        }
-        false => vec![x, String::new(), String::new(), e.input_i64(target)?],
-    };
-    e.last("Resize", &inputs, attrs)
 }
 
 /// The ellipses of ONNX stand for as many axes in each operand.

@@ -8,8 +8,8 @@ use super::emitter::{Emitter, Result};
 use super::rule::EmitRule;
 use super::types::BF16_IN_F32;
 use super::{
-    bodies, detection, elementwise, indexing, movement, nn, normalize, quantize, recurrent, shape, signal,
-    slices, writer,
+    bodies, detection, elementwise, indexing, movement, nn, normalize, quantize, recurrent, resize, shape,
+    signal, slices, writer,
 };
 use crate::legalized::no_operator;
 use crate::table::Table;
@@ -26,6 +26,7 @@ static TABLE: LazyLock<Table<EmitRule>> = LazyLock::new(|| {
             normalize::ROWS,
             quantize::ROWS,
             recurrent::ROWS,
+            resize::ROWS,
             shape::ROWS,
             signal::ROWS,
             slices::ROWS,

@@ -8,6 +8,7 @@ mod elementwise;
 mod masks;
 mod movement;
 mod reduction;
+mod resample;
 mod shape;
 mod slice;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use crate::ops::source::result::GraphResult;
 use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Output, Value};
 
 pub use self::masks::StridedSliceMasks;
+pub use self::resample::{Resampling, ResizeKernel, ResizePlaces, ResizeRules, ResizeTarget};
 
 /// What the builder does about the inference of a new node.
 ///

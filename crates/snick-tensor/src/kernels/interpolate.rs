@@ -55,7 +55,7 @@ pub enum Coordinates {
     Asymmetric,
     /// `(x + 0.5) / scale`.
     TfHalfPixelForNn,
-    /// `x * (in - 1) / (out - 1)`: first and last elements coincide.
+    /// `x * ((in - 1) / (out - 1))`: first and last elements coincide.
     AlignCorners,
 }
 
@@ -75,7 +75,8 @@ pub struct Interpolate {
 }
 
 impl Coordinates {
-    fn source(self, x: usize, scale: f32, input: usize, output: usize) -> f32 {
+    /// The input coordinate of output `x` of an axis, in 32 bits as the OpenVINO runtime computes it.
+    pub fn source(self, x: usize, scale: f32, input: usize, output: usize) -> f32 {
         let at = x as f32;
         if scale == 1.0 || input == output {
             return at;
@@ -86,13 +87,14 @@ impl Coordinates {
             Coordinates::Asymmetric => at / scale,
             Coordinates::TfHalfPixelForNn => (at + 0.5) / scale,
             Coordinates::AlignCorners if output <= 1 => 0.0,
-            Coordinates::AlignCorners => at * (input - 1) as f32 / (output - 1) as f32,
+            Coordinates::AlignCorners => at * ((input - 1) as f32 / (output - 1) as f32),
         }
     }
 }
 
 impl Nearest {
-    fn round(self, x: f32, scale: f32) -> f32 {
+    /// The place nearest to a coordinate of an axis that grows by `scale`; it may lie outside.
+    pub fn round(self, x: f32, scale: f32) -> f32 {
         match self {
             Nearest::RoundPreferFloor if x == x.trunc() + 0.5 => x.floor(),
             Nearest::RoundPreferFloor | Nearest::RoundPreferCeil => x.round(),
@@ -380,6 +382,10 @@ mod tests {
         );
         assert_eq!(of(Nearest::Floor, Coordinates::AlignCorners, 2), [0.0, 3.0]);
         assert_eq!(of(Nearest::Floor, Coordinates::PytorchHalfPixel, 1), [0.0]);
+        // 23 * (7 / 23) is below 7 in 32 bits, although 23 * 7 / 23 is not.
+        let corners = Interpolate { nearest: Nearest::Floor, coordinates: Coordinates::AlignCorners, ..PLAIN };
+        let found = resize(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 24, corners);
+        assert_eq!(found.last(), Some(&6.0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Interpolate-1, Interpolate-4 and Interpolate-11.
 
 mod infer;
+mod resize;
 mod resized;
 mod weights;
 
@@ -10,9 +11,13 @@ use smallvec::SmallVec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, Coordinates, InterpolateMode, Nearest, PadMode};
 
+pub use self::resize::Target;
 use super::window::Numbers;
 use crate::op::AttrField;
-use crate::{Arity, AttrValue, EvalOp, OpError, RawNode, Since, normalize_axes, normalize_each_axis};
+use crate::{
+    Arity, AttrValue, EvalOp, OpError, RawNode, Resampling, ResizeKernel, ResizePlaces, ResizeRules, Since,
+    normalize_axes, normalize_each_axis,
+};
 
 op! {
     /// Data resized along some axes, after padding with zeros. The inputs depend on the definition:
@@ -219,6 +224,35 @@ impl Interpolate {
         };
         let (antialias, cube_coeff) = (self.antialias, self.cube_coeff);
         Ok(kernels::Interpolate { mode, nearest, coordinates, antialias, cube_coeff })
+    }
+
+    /// The same computed by other layers, for data of this rank; `None` for filters.
+    pub fn resampling(&self, rank: usize) -> Option<Resampling> {
+        let kernel = self.kernel(rank).ok()?;
+        let places = match kernel.coordinates {
+            Coordinates::HalfPixel => ResizePlaces::HalfPixel,
+            Coordinates::PytorchHalfPixel => ResizePlaces::PytorchHalfPixel,
+            Coordinates::Asymmetric => ResizePlaces::Asymmetric,
+            Coordinates::TfHalfPixelForNn => ResizePlaces::TfHalfPixelForNn,
+            Coordinates::AlignCorners => ResizePlaces::AlignCorners,
+        };
+        let kernel = match kernel.mode {
+            InterpolateMode::Nearest => ResizeKernel::Nearest(kernel.nearest),
+            InterpolateMode::LinearOnnx => ResizeKernel::Linear,
+            InterpolateMode::Linear if rank < 5 => ResizeKernel::Linear,
+            InterpolateMode::Cubic => ResizeKernel::Cubic(self.cube_coeff),
+            InterpolateMode::Linear | InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow => {
+                return None;
+            }
+        };
+        Some(Resampling {
+            rules: ResizeRules::OpenVino,
+            places,
+            kernel,
+            antialias: false,
+            exclude_outside: false,
+            extrapolation: 0.0,
+        })
     }
 
     /// Where an output element of the first definition lies. Without `align_corners` the OpenVINO runtime aligns pixel

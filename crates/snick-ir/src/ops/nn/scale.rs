@@ -1,62 +1,72 @@
-//! A size times a real scale, rounded down: an expression if the scale is an integer or the inverse of one.
+//! The size of an axis times a 32-bit scale, as each format rounds it.
 
 use snick_shape::{Interval, SymExpr};
 
 use crate::Infer;
 
-/// A scale of sizes.
+/// The factor by which a model scales an axis.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Scale {
-    /// Times an integer.
-    Times(i64),
-    /// Divided by an integer, rounded down.
-    Over(i64),
-    /// Times a real number, rounded down; a product below an integer by a rounding error counts as that integer.
-    Real(f64),
-}
+pub struct Scale(f32);
 
-/// The rounding error of a product that is tolerated: a scale in f32 is off by less.
-const TOLERANCE: f64 = 1e-6;
+/// The largest size that proofs about an axis without a bound consider.
+const OPEN: i64 = 1 << 14;
 
 impl Scale {
+    /// What Interpolate adds to a scale, so that a product just below a whole number counts as that number.
+    pub const EPSILON: f32 = 1e-6;
+
     /// The scale as models hold it; one that is no positive number makes sizes 0.
     pub fn new(scale: f32) -> Self {
-        let exact = f64::from(scale);
-        let over = 1.0 / exact;
-        if !(exact.is_finite() && exact > 0.0) {
-            Self::Times(0)
-        } else if exact.fract() == 0.0 && exact < 1e9 {
-            Self::Times(exact as i64)
-        } else if over < 1e5 && (over - over.round()).abs() < over * 1e-7 && over.round() >= 1.0 {
-            Self::Over(over.round() as i64)
-        } else {
-            Self::Real(exact)
-        }
+        Self(if scale.is_finite() && scale > 0.0 { scale } else { 0.0 })
     }
 
-    /// The size of a scaled axis.
+    /// The size of a scaled axis in Interpolate of OpenVINO, in 32 bits as its runtime computes it.
     pub fn of_size(self, size: i64) -> i64 {
-        match self {
-            Self::Times(n) => size.saturating_mul(n),
-            Self::Over(n) => size.div_euclid(n.max(1)),
-            // Saturates; sizes are not negative.
-            Self::Real(scale) => (size as f64 * (scale + TOLERANCE)).floor() as i64,
+        match self.0 {
+            0.0 => 0,
+            1.0 => size,
+            // The conversion saturates; sizes are not negative.
+            scale => (size as f32 * (scale + Self::EPSILON)) as i64,
         }
     }
 
-    /// The dim of a scaled axis.
+    /// The size of a scaled axis in Resize of ONNX, which adds nothing.
+    fn of_size_in_onnx(self, size: i64) -> i64 {
+        (size as f32 * self.0) as i64
+    }
+
+    /// Whether Interpolate and Resize map every size of the interval to the same size, and both resample the axis or
+    /// neither does: Interpolate leaves an axis alone whose size stays, Resize one whose scale is 1.
+    pub fn is_same_in_onnx(self, sizes: Interval) -> bool {
+        let last = if sizes.has_upper() { sizes.hi() } else { OPEN.max(sizes.lo()) };
+        let is_same = |size: i64| {
+            let scaled = self.of_size(size);
+            // A single element is repeated, wherever it is sampled.
+            scaled == self.of_size_in_onnx(size) && (scaled != size || size <= 1)
+        };
+        self.0 == 1.0 || (last - sizes.lo() <= 1 << 20 && (sizes.lo().max(0)..=last).all(is_same))
+    }
+
+    /// The dim of a scaled axis in Interpolate: an expression if the scale is an integer or the inverse of one.
     pub fn of_dim(self, cx: &mut Infer, dim: &SymExpr) -> SymExpr {
-        match self {
-            Self::Times(n) => cx.mul(dim, &n.into()),
-            Self::Over(n) => cx.floor_div(dim, &n.into()),
-            Self::Real(_) => {
-                let interval = cx.interval(dim);
-                // Monotonic: the ends of the interval give the ends.
-                let hi = if interval.has_upper() { self.of_size(interval.hi()) } else { i64::MAX };
-                let scaled = Interval::new(self.of_size(interval.lo().max(0)), hi);
-                cx.unknown(scaled.unwrap_or(Interval::DIM))
+        let interval = cx.interval(dim);
+        let last = if interval.has_upper() { interval.hi() } else { OPEN.max(interval.lo()) };
+        let (times, over) = (self.0.round() as i64, (1.0 / self.0).round());
+        // Where the expression falls behind most: at the last size, or the last below a multiple.
+        if times as f32 == self.0 && self.of_size(last) == last.saturating_mul(times) {
+            return cx.mul(dim, &times.into());
+        }
+        if over.is_finite() && over >= 2.0 && 1.0 / over == self.0 {
+            let over = over as i64;
+            let behind = (last.saturating_add(1) / over).saturating_mul(over).saturating_sub(1);
+            if behind <= last && self.of_size(behind) == behind.div_euclid(over) {
+                return cx.floor_div(dim, &over.into());
             }
         }
+        // Monotonic: the ends of the interval give the ends.
+        let hi = if interval.has_upper() { self.of_size(interval.hi()) } else { i64::MAX };
+        let scaled = Interval::new(self.of_size(interval.lo().max(0)), hi);
+        cx.unknown(scaled.unwrap_or(Interval::DIM))
     }
 }
 
@@ -65,16 +75,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scales_are_classified_and_applied() {
-        assert_eq!(Scale::new(2.0), Scale::Times(2));
-        assert_eq!(Scale::new(0.5), Scale::Over(2));
-        assert_eq!(Scale::new(1.0 / 3.0), Scale::Over(3));
-        assert_eq!(Scale::new(f32::NAN), Scale::Times(0));
-        assert_eq!(Scale::new(-1.0).of_size(5), 0);
-        for (size, scale, scaled) in
-            [(10, 0.7, 7), (100, 0.29, 29), (3, 0.99999, 2), (3, 1.333_333_3, 4), (49, 1.0 / 49.0, 1)]
-        {
+    fn interpolate_adds_an_epsilon_and_resize_does_not() {
+        for (size, scale, scaled, in_onnx) in [
+            (10, 0.7, 7, 7),
+            (100, 0.29, 29, 29),
+            (3, 0.99999, 2, 2),
+            (3, 1.333_333_3, 4, 4),
+            (49, 1.0 / 49.0, 1, 1),
+            (706, 224.0 / 706.0, 224, 223),
+            (9_999, 1e-4, 1, 0),
+            (1 << 21, 1.0, 1 << 21, 1 << 21),
+        ] {
             assert_eq!(Scale::new(scale).of_size(size), scaled, "{size} * {scale}");
+            assert_eq!(Scale::new(scale).of_size_in_onnx(size), in_onnx, "{size} * {scale}");
         }
+        assert_eq!(Scale::new(-1.0).of_size(5), 0);
+        assert_eq!(Scale::new(f32::NAN).of_size(5), 0);
+    }
+
+    #[test]
+    fn formats_agree_where_sizes_do_and_no_size_stays() {
+        let sizes = |lo, hi| Interval::new(lo, hi).unwrap();
+        for scale in [1.0, 2.0, 3.0, 1.5, 0.5, 0.25, 1.0 / 3.0] {
+            assert!(Scale::new(scale).is_same_in_onnx(Interval::DIM), "{scale}");
+        }
+        let scale = Scale::new(224.0 / 706.0);
+        assert!(!scale.is_same_in_onnx(Interval::exact(706)));
+        assert!(scale.is_same_in_onnx(sizes(1, 100)));
+        // Three elements stay three: only Resize moves them.
+        assert!(!Scale::new(1.3).is_same_in_onnx(sizes(3, 9)));
+        assert!(Scale::new(1.3).is_same_in_onnx(sizes(4, 9)));
     }
 }

@@ -5,7 +5,7 @@
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode};
 use snick_ir::ops::{MatMul, Round};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, OpError, Value};
+use snick_ir::{Op, OpError, ResizeTarget, Value};
 use snick_tensor::{ElementType, Tensor};
 
 use super::helpers::{Result, at_run_time};
@@ -40,7 +40,7 @@ fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
             Some(steps) => steps,
             None => return Ok(at_run_time("the axes or the scales of an interpolation")),
         },
-        Ok(None) => return Ok(at_run_time("the sizes of an interpolation")),
+        Ok(None) => return at_run_sizes(p, &op, x),
     };
     if is_pillow {
         // Pillow resizes the last axis first, and stores integers in between.
@@ -60,6 +60,45 @@ fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
         };
     }
     p.convert(y, own).map(RewriteResult::one)
+}
+
+/// Coordinates, and weights or places, computed from sizes that are known only at run time.
+fn at_run_sizes(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
+    let Some(sampling) = op.resampling(p.rank(x)?) else {
+        return Ok(at_run_time("the sizes of an interpolation by a filter"));
+    };
+    let Some(axes) = distinct_axes(p, op, x)? else {
+        return Ok(at_run_time("the axes of an interpolation"));
+    };
+    let own = p.element_type(x)?;
+    let is_computed = op.mode != Mode::Nearest && own != ElementType::F64;
+    let mut y = if is_computed { p.convert(x, ElementType::F32)? } else { x };
+    let target = p.input(op.ports().0)?;
+    let target = p.reshape(target, &[-1])?;
+    for (i, &axis) in (0_i64..).zip(&axes) {
+        let entry = p.slice8(target, &[i], &[i + 1], &[1], &[0])?;
+        let entry = p.to_scalar(entry)?;
+        let target = match op.by_scales() {
+            true => ResizeTarget::Scale(p.convert(entry, ElementType::F32)?),
+            false => ResizeTarget::Size(entry),
+        };
+        y = sampling.resize(p, y, axis, target, None)?;
+    }
+    p.convert(y, own).map(RewriteResult::one)
+}
+
+/// The resized axes, if they are known and each is listed once.
+fn distinct_axes(p: &Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<usize>>> {
+    let listed = match op.ports().1.and_then(|port| p.optional(port)) {
+        None => None,
+        Some(axes) => match p.fact(axes)?.ints() {
+            None => return Ok(None),
+            Some(axes) => Some(axes.to_vec()),
+        },
+    };
+    let axes = op.resized_axes(listed.as_deref(), p.rank(x)?)?;
+    let is_twice = (1..axes.len()).any(|i| axes[..i].contains(&axes[i]));
+    Ok((!is_twice).then(|| axes.to_vec()))
 }
 
 /// What makes the outputs along one axis.
@@ -139,20 +178,8 @@ fn sums(p: &mut Patch, x: Value, axis: usize, weights: Value) -> Result<Value> {
 
 /// The weights of Pillow's filters for sizes known only at run time, if axes are known and sizes are given.
 fn pillow_steps(p: &mut Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<(usize, Step)>>> {
-    let (target, listed) = op.ports();
-    let listed = match listed.and_then(|port| p.optional(port)) {
-        None => None,
-        Some(axes) => match p.fact(axes)?.ints() {
-            None => return Ok(None),
-            Some(axes) => Some(axes.to_vec()),
-        },
-    };
-    let axes = op.resized_axes(listed.as_deref(), p.rank(x)?)?;
-    let is_twice = (1..axes.len()).any(|i| axes[..i].contains(&axes[i]));
-    if op.by_scales() || is_twice {
-        return Ok(None);
-    }
-    let sizes = p.input(target)?;
+    let Some(axes) = distinct_axes(p, op, x)?.filter(|_| !op.by_scales()) else { return Ok(None) };
+    let sizes = p.input(op.ports().0)?;
     let sizes = p.reshape(sizes, &[-1])?;
     let mut steps = Vec::with_capacity(axes.len());
     for (i, &axis) in (0_i64..).zip(&axes) {

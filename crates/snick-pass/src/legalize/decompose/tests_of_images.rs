@@ -44,6 +44,33 @@ fn weights_of_known_sizes() {
 }
 
 #[test]
+fn coordinates_of_sizes_known_only_at_run_time() {
+    let resized = |mode: &str, attrs: &str, by: (&str, &str), element_type: &str| {
+        let layers = format!(
+            "%s = Const-1 {}[2] <{}>\n%a = Const-1 i64[2] <2, 1>\n%out = Interpolate-11(%x, %s, %a) \
+             {{mode: {mode}, shape_calculation_mode: {}, {attrs}}}",
+            if by.0 == "sizes" { "i64" } else { "f32" },
+            by.1,
+            by.0,
+        );
+        decomposes("decompose-interpolate", &[(element_type, "2,3..9,2..7")], &layers);
+    };
+    // Some of the sizes stay; 0.3 misses ties, and 1.3 keeps three elements.
+    for by in [("sizes", "6, 4"), ("sizes", "2, 9"), ("scales", "0.3, 1.3"), ("scales", "2.0, 0.7")] {
+        for coordinates in
+            ["half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners"]
+        {
+            let attrs = format!("coordinate_transformation_mode: {coordinates}");
+            for nearest in ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"] {
+                resized("nearest", &format!("{attrs}, nearest_mode: {nearest}"), by, "u8");
+            }
+            resized("linear_onnx", &attrs, by, "f32");
+            resized("cubic", &attrs, by, "f64");
+        }
+    }
+}
+
+#[test]
 fn padding_before_an_interpolation() {
     let layers = "%s = Const-1 i64[1] <9>\n%a = Const-1 i64[1] <1>\n\
          %out = Interpolate-11(%x, %s, %a) {mode: linear_onnx, pads_begin: [0, 1], pads_end: [0, 2]}";

@@ -18,7 +18,6 @@ mod quantize;
 mod random;
 mod recurrent;
 mod reduction;
-mod resample;
 mod resize;
 mod selection;
 mod shape;

@@ -1,105 +1,111 @@
 //! Resize and Upsample.
+//!
+//! Interpolate of the IR rounds sizes and ties otherwise, and leaves an axis alone whose size stays. What is not the same
+//! for all sizes of the data becomes other layers.
 
-use snick_ir::{Attrs, OpError, Value};
-use snick_tensor::ElementType;
-use snick_tensor::kernels::ReduceOp;
+use snick_ir::ops::Round;
+use snick_ir::ops::nn::interpolate::{Interpolate, Mode, ShapeCalculation, Target};
+use snick_ir::{
+    AttrValue, Op, OpError, Resampling, ResizeKernel, ResizePlaces, ResizeRules, ResizeTarget, Value,
+};
+use snick_shape::Interval;
+use snick_tensor::kernels::{Coordinates, Nearest, ReduceOp};
+use snick_tensor::{ElementType, Tensor};
 
-use super::resample::{Coordinates, Kernel, Sampling, Target, resampled};
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] =
     &[one("Resize", &[10, 11, 13, 18, 19], resize), one("Upsample", &[7, 9], upsample)];
 
-fn mode(b: &NodeBuilder) -> Result<&'static str, OpError> {
-    match b.text_attr("mode", "nearest")? {
-        "nearest" => Ok("nearest"),
-        "linear" | "bilinear" => Ok("linear_onnx"),
-        "cubic" => Ok("cubic"),
-        other => Err(OpError::unsupported(format!("mode `{other}`"))),
-    }
-}
-
-/// The coordinates and rounding of Upsample and of Resize-10.
-fn first_attrs(b: &NodeBuilder) -> Result<Attrs<'static>, OpError> {
-    let attrs = Attrs::new().with("mode", mode(b)?).with("shape_calculation_mode", "scales");
-    Ok(attrs.with("coordinate_transformation_mode", "asymmetric").with("nearest_mode", "floor"))
+/// What determines the sizes of the output, with an entry for each axis.
+#[derive(Copy, Clone)]
+enum Sizes {
+    Scales(Value),
+    Sizes(Value),
+    /// Sizes of which the smallest or largest quotient scales all axes.
+    InProportion(Value, ReduceOp),
 }
 
 fn upsample(b: &mut NodeBuilder) -> Result {
-    let x = b.input(0)?;
     let scales = match b.attrs.get("scales") {
-        Some(snick_ir::AttrValue::Floats(scales)) => {
+        Some(AttrValue::Floats(scales)) => {
             let scales: Vec<f32> = scales.iter().map(|&s| s as f32).collect();
-            b.constant(snick_tensor::Tensor::from_vec(&[scales.len()], scales)?)?
+            b.constant(Tensor::from_vec(&[scales.len()], scales)?)?
         }
         _ => b.input(1)?,
     };
-    b.ir_op("Interpolate", first_attrs(b)?, &[x, scales])
+    first(b, scales)
 }
 
 /// Inputs: data, region of interest, and scales or sizes.
 fn resize(b: &mut NodeBuilder) -> Result {
-    let x = b.input(0)?;
     if b.since < 11 {
         let scales = b.input(1)?;
-        return b.ir_op("Interpolate", first_attrs(b)?, &[x, scales]);
+        return first(b, scales);
     }
-    let coordinates = match b.text_attr("coordinate_transformation_mode", "half_pixel")? {
-        "half_pixel" => ("half_pixel", Coordinates::HalfPixel),
-        "pytorch_half_pixel" => ("pytorch_half_pixel", Coordinates::PytorchHalfPixel),
-        "asymmetric" => ("asymmetric", Coordinates::Asymmetric),
-        "align_corners" => ("align_corners", Coordinates::AlignCorners),
-        "tf_half_pixel_for_nn" => ("tf_half_pixel_for_nn", Coordinates::HalfPixel),
-        "half_pixel_symmetric" => ("", Coordinates::HalfPixelSymmetric),
-        "tf_crop_and_resize" => ("", Coordinates::Crop),
-        other => return Err(OpError::unsupported(format!("coordinate_transformation_mode `{other}`"))),
-    };
+    let places = b.choice(
+        "coordinate_transformation_mode",
+        &[
+            ("half_pixel", ResizePlaces::HalfPixel),
+            ("pytorch_half_pixel", ResizePlaces::PytorchHalfPixel),
+            ("asymmetric", ResizePlaces::Asymmetric),
+            ("align_corners", ResizePlaces::AlignCorners),
+            ("tf_half_pixel_for_nn", ResizePlaces::TfHalfPixelForNn),
+            ("half_pixel_symmetric", ResizePlaces::HalfPixelSymmetric),
+            ("tf_crop_and_resize", ResizePlaces::Crop),
+        ],
+    )?;
     let nearest = b.choice(
         "nearest_mode",
         &[
-            ("round_prefer_floor", "round_prefer_floor"),
-            ("round_prefer_ceil", "round_prefer_ceil"),
-            ("floor", "floor"),
-            ("ceil", "ceil"),
+            ("round_prefer_floor", Nearest::RoundPreferFloor),
+            ("round_prefer_ceil", Nearest::RoundPreferCeil),
+            ("floor", Nearest::Floor),
+            ("ceil", Nearest::Ceil),
         ],
     )?;
-    let (mode, coefficient) = (mode(b)?, b.float_attr("cubic_coeff_a", -0.75)?);
-    let axes = b.ints_attr("axes")?;
-    let (target, is_scales) = target(b, x, axes.as_deref())?;
-    let (antialias, exclude_outside) =
-        (b.flag_attr("antialias", false)?, b.flag_attr("exclude_outside", false)?);
-    // Nearest neighbours have no weights to widen or exclude.
-    let weighted = mode != "nearest" && (antialias || exclude_outside);
-    if coordinates.0.is_empty() || weighted {
-        let kernel = match mode {
-            "nearest" => Kernel::Nearest(nearest),
-            "cubic" => Kernel::Cubic(coefficient),
-            _ => Kernel::Linear,
-        };
-        let extrapolation = b.float_attr("extrapolation_value", 0.0)?;
-        let coordinates = coordinates.1;
-        let sampling = Sampling { coordinates, kernel, antialias, exclude_outside, extrapolation };
-        let axes = match axes {
-            Some(axes) => axes,
-            None => (0..b.rank(x)? as i64).collect(),
-        };
-        let region = b.optional(1).filter(|_| coordinates == Coordinates::Crop);
-        let target = if is_scales { Target::Scales(target) } else { Target::Sizes(target) };
-        return resampled(b, x, &axes, target, region, sampling);
-    }
-    let attrs = Attrs::new().with("mode", mode).with("coordinate_transformation_mode", coordinates.0);
-    let attrs = attrs.with("nearest_mode", nearest).with("cube_coeff", coefficient);
-    let attrs = attrs.with("shape_calculation_mode", if is_scales { "scales" } else { "sizes" });
-    let mut inputs = vec![x, target];
-    if let Some(axes) = axes {
-        inputs.push(b.ints(&axes)?);
-    }
-    b.ir_op("Interpolate", attrs, &inputs)
+    let sampling = Resampling {
+        places,
+        kernel: kernel(b, nearest)?,
+        antialias: b.flag_attr("antialias", false)?,
+        exclude_outside: b.flag_attr("exclude_outside", false)?,
+        extrapolation: b.float_attr("extrapolation_value", 0.0)?,
+        rules: ResizeRules::Onnx,
+    };
+    let (axes, sizes) = (b.ints_attr("axes")?, sizes(b)?);
+    resampled(b, axes.as_deref(), sizes, sampling)
 }
 
-/// The scales or sizes of the node, and whether they are scales.
-fn target(b: &mut NodeBuilder, x: Value, axes: Option<&[i64]>) -> Result<(Value, bool), OpError> {
+/// Upsample and Resize-10: nearest is rounded up where an axis shrinks, and down where it grows.
+fn first(b: &mut NodeBuilder, scales: Value) -> Result {
+    let known = b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok());
+    let nearest = match known {
+        Some(scales) if scales.iter().all(|&scale| scale >= 1.0) => Nearest::Floor,
+        Some(scales) if scales.iter().all(|&scale| scale <= 1.0) => Nearest::Ceil,
+        _ => Nearest::Simple,
+    };
+    let sampling = Resampling {
+        places: ResizePlaces::Asymmetric,
+        kernel: kernel(b, nearest)?,
+        antialias: false,
+        exclude_outside: false,
+        extrapolation: 0.0,
+        rules: ResizeRules::Onnx,
+    };
+    resampled(b, None, Sizes::Scales(scales), sampling)
+}
+
+fn kernel(b: &NodeBuilder, nearest: Nearest) -> Result<ResizeKernel> {
+    match b.text_attr("mode", "nearest")? {
+        "nearest" => Ok(ResizeKernel::Nearest(nearest)),
+        "linear" | "bilinear" => Ok(ResizeKernel::Linear),
+        "cubic" => Ok(ResizeKernel::Cubic(b.float_attr("cubic_coeff_a", -0.75)?)),
+        other => Err(OpError::unsupported(format!("mode `{other}`"))),
+    }
+}
+
+fn sizes(b: &NodeBuilder) -> Result<Sizes> {
     // An empty constant also means an omitted input.
     let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
     let (scales, sizes) = (given(2), given(3));
@@ -108,31 +114,125 @@ fn target(b: &mut NodeBuilder, x: Value, axes: Option<&[i64]>) -> Result<(Value,
         &[("stretch", None), ("not_larger", Some(ReduceOp::Min)), ("not_smaller", Some(ReduceOp::Max))],
     )?;
     match (scales, sizes, pick) {
-        (Some(scales), None, _) => Ok((scales, true)),
-        (None, Some(sizes), None) => Ok((b.convert(sizes, ElementType::I64)?, false)),
-        (None, Some(sizes), Some(pick)) => Ok((kept_in_proportion(b, x, sizes, axes, pick)?, false)),
+        (Some(scales), None, _) => Ok(Sizes::Scales(scales)),
+        (None, Some(sizes), None) => Ok(Sizes::Sizes(sizes)),
+        (None, Some(sizes), Some(pick)) => Ok(Sizes::InProportion(sizes, pick)),
         _ => Err(OpError::mismatch("the inputs", "both or neither of scales and sizes", "one of them")),
     }
 }
 
-/// Sizes that keep the aspect ratio of the data: all are scaled by the minimum or maximum ratio.
-fn kept_in_proportion(
-    b: &mut NodeBuilder,
-    x: Value,
-    sizes: Value,
-    axes: Option<&[i64]>,
-    pick: ReduceOp,
-) -> Result {
-    let mut have = b.shape_of(x)?;
-    if let Some(axes) = axes {
-        let axes = b.ints(axes)?;
-        have = b.gather(have, axes, 0)?;
+/// One Interpolate, if it computes the same for data of any size; else a layer for each axis and step.
+fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, sizes: Sizes, sampling: Resampling) -> Result {
+    let x = b.input(0)?;
+    if let Some((op, target)) = interpolation(b, sizes, &sampling) {
+        let mut inputs = vec![x, b.convert(target, target_type(&op))?];
+        if let Some(axes) = axes {
+            inputs.push(b.ints(axes)?);
+        }
+        return b.add_op(Op::Interpolate(Box::new(op)), &inputs);
     }
+    let element_type = b.element_type(x)?;
+    let is_nearest = matches!(sampling.kernel, ResizeKernel::Nearest(_));
+    let is_computed = !is_nearest && element_type != ElementType::F64;
+    let mut y = if is_computed { b.convert(x, ElementType::F32)? } else { x };
+    let rank = b.rank(x)?;
+    let axes = match axes {
+        Some(axes) => axes.iter().map(|&axis| b.axis(axis, rank)).collect::<Result<Vec<_>>>()?,
+        None => (0..rank).collect(),
+    };
+    let ratio = match sizes {
+        Sizes::InProportion(sizes, pick) => Some(common_ratio(b, x, sizes, &axes, pick)?),
+        _ => None,
+    };
+    let known = match sizes {
+        Sizes::Scales(scales) => b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok()),
+        _ => None,
+    };
+    let region = b.optional(1).filter(|_| sampling.places == ResizePlaces::Crop);
+    for (i, &axis) in axes.iter().enumerate() {
+        let is_same = known.as_ref().and_then(|scales| scales.get(i)) == Some(&1.0);
+        if is_same && region.is_none() {
+            continue;
+        }
+        let target = match (sizes, ratio) {
+            (_, Some(ratio)) => ResizeTarget::Ratio(ratio),
+            (Sizes::Scales(scales), _) => ResizeTarget::Scale(nth(b, scales, i)?),
+            (Sizes::Sizes(sizes) | Sizes::InProportion(sizes, _), _) => ResizeTarget::Size(nth(b, sizes, i)?),
+        };
+        let region = match region {
+            Some(region) => Some([nth(b, region, i)?, nth(b, region, i + axes.len())?]),
+            None => None,
+        };
+        y = sampling.resize(b, y, axis, target, region)?;
+    }
+    if is_computed && let Some((low, high)) = element_type.integer_range() {
+        y = b.add_op(Round::default(), &[y])?;
+        y = b.clamp(y, low as f64, high as f64)?;
+    }
+    b.convert(y, element_type)
+}
+
+/// The type of the input with scales or sizes.
+fn target_type(op: &Interpolate) -> ElementType {
+    if op.by_scales() { ElementType::F32 } else { ElementType::I64 }
+}
+
+/// The Interpolate that computes the same, and its input with scales or sizes.
+fn interpolation(b: &NodeBuilder, sizes: Sizes, sampling: &Resampling) -> Option<(Interpolate, Value)> {
+    let coordinates = match sampling.places {
+        ResizePlaces::AlignCorners => Coordinates::AlignCorners,
+        ResizePlaces::Asymmetric => Coordinates::Asymmetric,
+        ResizePlaces::HalfPixel => Coordinates::HalfPixel,
+        ResizePlaces::PytorchHalfPixel => Coordinates::PytorchHalfPixel,
+        ResizePlaces::TfHalfPixelForNn => Coordinates::TfHalfPixelForNn,
+        ResizePlaces::HalfPixelSymmetric | ResizePlaces::Crop => return None,
+    };
+    let (mode, nearest_mode) = match sampling.kernel {
+        ResizeKernel::Nearest(nearest) => (Mode::Nearest, nearest),
+        ResizeKernel::Linear => (Mode::LinearOnnx, Nearest::RoundPreferFloor),
+        ResizeKernel::Cubic(_) => (Mode::Cubic, Nearest::RoundPreferFloor),
+    };
+    // Nearest neighbours have no weights to widen or exclude.
+    if mode != Mode::Nearest && (sampling.antialias || sampling.exclude_outside) {
+        return None;
+    }
+    let mut op = Interpolate {
+        mode,
+        coordinate_transformation_mode: coordinates,
+        nearest_mode,
+        ..Interpolate::default()
+    };
+    if let ResizeKernel::Cubic(coefficient) = sampling.kernel {
+        op.cube_coeff = coefficient;
+    }
+    match sizes {
+        Sizes::Scales(scales) => {
+            op.shape_calculation_mode = ShapeCalculation::Scales;
+            let known = b.tensor(scales)?.to_f32_vec().ok()?;
+            let is_same = |&scale: &f32| op.is_resize(Interval::DIM, Target::Scale(scale));
+            known.iter().all(is_same).then_some((op, scales))
+        }
+        Sizes::Sizes(sizes) => {
+            op.is_resize(Interval::DIM, Target::Size(Interval::DIM)).then_some((op, sizes))
+        }
+        Sizes::InProportion(..) => None,
+    }
+}
+
+/// The smallest or largest quotient of sizes and those of the data.
+fn common_ratio(b: &mut NodeBuilder, x: Value, sizes: Value, axes: &[usize], pick: ReduceOp) -> Result {
+    let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
+    let (have, axes) = (b.shape_of(x)?, b.ints(&axes)?);
+    let have = b.gather(have, axes, 0)?;
     let (sizes, have) = (b.convert(sizes, ElementType::F32)?, b.convert(have, ElementType::F32)?);
     let ratios = b.divide(sizes, have)?;
-    let ratio = b.reduce(pick, ratios, &[0], true)?;
-    let exact = b.multiply(have, ratio)?;
-    let rounded = b.add(exact, 0.5)?;
-    let rounded = b.floor(rounded)?;
-    b.convert(rounded, ElementType::I64)
+    b.reduce(pick, ratios, &[0], false)
+}
+
+/// An element of a vector, as a scalar of f32.
+fn nth(b: &mut NodeBuilder, vector: Value, i: usize) -> Result {
+    let i = i as i64;
+    let part = b.slice_range(vector, 0, i, i + 1)?;
+    let part = b.to_scalar(part)?;
+    b.convert(part, ElementType::F32)
 }

@@ -1,0 +1,238 @@
+//! Resize, where it computes what Interpolate does. The rest is decomposed.
+
+use snick_ir::ops::nn::interpolate::{Interpolate, Mode, Target};
+use snick_ir::ops::nn::scale::Scale;
+use snick_ir::{Op, OpError};
+use snick_onnx::Attribute;
+use snick_shape::Interval;
+use snick_tensor::kernels::{Coordinates, Nearest};
+use snick_tensor::{ElementType, Tensor};
+
+use super::emitter::{Emitter, Result, float, ints, text};
+use super::rule::EmitRule::Custom;
+use super::rule::OpRow;
+use crate::layer::{Layer, op};
+
+pub(super) const ROWS: &[OpRow] =
+    &[OpRow::new("Interpolate", Custom(interpolate)).only(|layer| Resize::of(layer).is_some())];
+
+/// How Resize computes a layer.
+struct Resize {
+    mode: &'static str,
+    /// The input with sizes or scales.
+    target: usize,
+    /// The axes that it resamples.
+    axes: Vec<usize>,
+    /// Their entries in the list of sizes or scales.
+    entries: Vec<usize>,
+    /// Their scales; `None` for sizes.
+    scales: Option<Vec<f32>>,
+    /// The number of sizes.
+    count: usize,
+    /// Whether ONNX Runtime resamples these axes of such data at once.
+    at_once: bool,
+}
+
+impl Resize {
+    /// `None` where Resize of ONNX, or ONNX Runtime, computes something else or nothing.
+    fn of(layer: &Layer) -> Option<Self> {
+        let Op::Interpolate(op) = layer.node.op() else { return None };
+        let coordinates = op.coordinate_transformation_mode;
+        // `tf_half_pixel_for_nn` is no mode of Resize since operator set 13.
+        if !op.since.at_least(4) || op.is_padded() || coordinates == Coordinates::TfHalfPixelForNn {
+            return None;
+        }
+        let fact = layer.fact(0).ok()?;
+        let dims = fact.shape.dims()?;
+        let mode = mode(op, fact.element_type, dims.len())?;
+        let (target, listed) = op.ports();
+        let listed = match listed.filter(|&port| port < layer.len()) {
+            Some(port) => Some(layer.known(port)?),
+            None => None,
+        };
+        let all = op.resized_axes(listed.as_deref(), dims.len()).ok()?;
+        if (1..all.len()).any(|i| all[..i].contains(&all[i])) {
+            return None;
+        }
+        let known = match op.by_scales() {
+            true => Some(layer.tensor(target)?.to_f32_vec().ok()?),
+            false => None,
+        };
+        let sizes = if op.by_scales() { None } else { layer.elements(target) };
+        let symbols = layer.graph.symbols();
+        let [mut axes, mut entries] = [Vec::new(), Vec::new()];
+        for (i, &axis) in all.iter().enumerate() {
+            let from = symbols.interval(&dims[axis]);
+            let (to, stays) = match &known {
+                Some(scales) => {
+                    let scale = *scales.get(i)?;
+                    let stays = from.is_exact().is_some_and(|size| Scale::new(scale).of_size(size) == size);
+                    (Target::Scale(scale), stays || scale == 1.0)
+                }
+                None => {
+                    let size = sizes.as_ref().and_then(|sizes| sizes.get(i));
+                    let interval = size.map_or(Interval::DIM, |size| symbols.interval(size));
+                    (Target::Size(interval), size == Some(&dims[axis]))
+                }
+            };
+            if stays {
+                continue;
+            }
+            if !op.is_resize(from, to) {
+                return None;
+            }
+            axes.push(axis);
+            entries.push(i);
+        }
+        let scales = known.map(|scales| entries.iter().filter_map(|&i| scales.get(i).copied()).collect());
+        // ONNX Runtime moves a Resize across a transpose, to axes that it does not resize in cubic mode.
+        let is_transposed = matches!(layer.graph.node(layer.inputs.first()?.node).op(), Op::Transpose(_));
+        let at_once = is_taken(mode, dims.len(), &axes) && !(mode == "cubic" && is_transposed);
+        Some(Self { mode, target, axes, entries, scales, count: all.len(), at_once })
+    }
+}
+
+/// The mode of Resize for data that ONNX Runtime resizes. Below five axes `linear` is between two neighbours along each,
+/// as in ONNX.
+fn mode(op: &Interpolate, element_type: ElementType, rank: usize) -> Option<&'static str> {
+    use ElementType::{F16, F32, I8, I32, U8};
+    let (mode, fits) = match op.mode {
+        Mode::Nearest => ("nearest", matches!(element_type, F16 | F32 | I8 | I32 | U8)),
+        Mode::LinearOnnx => ("linear", matches!(element_type, F16 | F32)),
+        Mode::Linear => ("linear", rank < 5 && matches!(element_type, F16 | F32)),
+        Mode::Cubic => ("cubic", matches!(element_type, F16 | F32)),
+        Mode::BilinearPillow | Mode::BicubicPillow | Mode::Area => return None,
+    };
+    fits.then_some(mode)
+}
+
+/// Whether ONNX Runtime resizes these axes of data of this rank.
+fn is_taken(mode: &str, rank: usize, axes: &[usize]) -> bool {
+    let are_last = |count: usize| axes.iter().all(|&axis| axis + count >= rank);
+    match (mode, rank) {
+        ("nearest", _) => rank > 0,
+        (_, 2) | ("linear", 3) => true,
+        ("linear", 4) => are_last(2) || axes.iter().all(|axis| [1, 2].contains(axis)),
+        ("linear", 5) => are_last(3),
+        (_, 4) => are_last(2),
+        _ => false,
+    }
+}
+
+fn interpolate(e: &mut Emitter) -> Result {
+    let op = op!(e, Interpolate);
+    let cube_coeff = op.cube_coeff;
+    let nearest = match op.nearest_mode {
+        Nearest::RoundPreferFloor | Nearest::Simple => "round_prefer_floor",
+        Nearest::RoundPreferCeil => "round_prefer_ceil",
+        Nearest::Floor => "floor",
+        Nearest::Ceil => "ceil",
+    };
+    let plan = Resize::of(&e.layer).ok_or_else(|| OpError::unsupported("this mode"))?;
+    if plan.axes.is_empty() {
+        return e.last("Identity", &[e.input(0)?], vec![]);
+    }
+    let coordinates = e.word("coordinate_transformation_mode")?;
+    let coordinates = if coordinates.is_empty() { "half_pixel" } else { &coordinates };
+    let mut attrs = vec![
+        text("mode", plan.mode),
+        text("coordinate_transformation_mode", coordinates),
+        text("nearest_mode", nearest),
+    ];
+    if plan.mode == "cubic" {
+        attrs.push(float("cubic_coeff_a", cube_coeff));
+    }
+    let sizes = if plan.scales.is_none() { Some(e.input_i64(plan.target)?) } else { None };
+    if !plan.at_once {
+        return one_by_one(e, &plan, sizes, attrs);
+    }
+    let by = match sizes {
+        Some(sizes) => sizes_of_all(e, &plan, &sizes)?,
+        None => {
+            let mut scales = vec![1.0; e.rank(0)?];
+            for (&axis, &scale) in plan.axes.iter().zip(plan.scales.iter().flatten()) {
+                scales[axis] = scale;
+            }
+            scales_of(e, &scales)?
+        }
+    };
+    let inputs = inputs(e.input(0)?, by, plan.scales.is_some());
+    e.last("Resize", &inputs, attrs)
+}
+
+/// The sizes of all axes. ONNX Runtime ignores the attribute `axes` when it moves a Resize across a transpose.
+fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
+    let rank = e.rank(0)?;
+    if plan.axes.iter().copied().eq(0..rank) && plan.entries.iter().copied().eq(0..plan.count) {
+        return Ok(sizes.to_string());
+    }
+    if let (Ok(mut all), Some(known)) = (e.dims(0), e.known(plan.target)) {
+        for (&axis, &entry) in plan.axes.iter().zip(&plan.entries) {
+            all[axis] = known.get(entry).copied().unwrap_or(all[axis]);
+        }
+        return e.vector(&all);
+    }
+    let shape = e.shape(&e.input(0)?);
+    let mut parts = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let (list, entry) = match plan.axes.iter().position(|&resized| resized == axis) {
+            Some(i) => (sizes, plan.entries[i]),
+            None => (shape.as_str(), axis),
+        };
+        parts.push(e.cut(list, 0, entry as i64, entry as i64 + 1)?);
+    }
+    Ok(e.joined(&parts, 0))
+}
+
+/// Resamples each axis between two others into which the remaining ones are merged. Transposes would not help: ONNX
+/// Runtime moves a Resize across them, and then refuses its axes.
+fn one_by_one(e: &mut Emitter, plan: &Resize, sizes: Option<String>, mut attrs: Vec<Attribute>) -> Result {
+    let rank = e.rank(0)? as i64;
+    attrs.push(ints("axes", vec![2]));
+    let mut y = e.input(0)?;
+    for (n, (&axis, &entry)) in plan.axes.iter().zip(&plan.entries).enumerate() {
+        let (axis, entry) = (axis as i64, entry as i64);
+        let shape = e.shape(&y);
+        let size = e.cut(&shape, 0, axis, axis + 1)?;
+        let rest = if axis + 1 < rank { Some(e.cut(&shape, 0, axis + 1, rank)?) } else { None };
+        let merged = match &rest {
+            Some(rest) => e.node("ReduceProd", &[rest], vec![]),
+            None => e.vector(&[1])?,
+        };
+        let before = e.vector(&[1, -1])?;
+        let merged = e.joined(&[before, size, merged], 0);
+        let x = e.node("Reshape", &[y, merged], vec![]);
+        let by = match (&sizes, &plan.scales) {
+            (Some(sizes), _) => e.cut(sizes, 0, entry, entry + 1)?,
+            (None, scales) => {
+                let scales = scales.as_deref().unwrap_or_default();
+                scales_of(e, scales.get(n..=n).unwrap_or_default())?
+            }
+        };
+        let x = e.node("Resize", &inputs(x, by, sizes.is_none()), attrs.clone());
+        let mut parts = Vec::with_capacity(3);
+        if axis > 0 {
+            parts.push(e.cut(&shape, 0, 0, axis)?);
+        }
+        parts.push(e.size(&x, 2)?);
+        parts.extend(rest);
+        let shape = e.joined(&parts, 0);
+        if n + 1 == plan.axes.len() {
+            return e.last("Reshape", &[x, shape], vec![]);
+        }
+        y = e.node("Reshape", &[x, shape], vec![]);
+    }
+    Ok(())
+}
+
+/// The inputs of Resize: data, no region, and scales or sizes.
+fn inputs(x: String, by: String, is_scales: bool) -> Vec<String> {
+    let mut inputs = vec![x, String::new()];
+    inputs.extend((!is_scales).then(String::new));
+    inputs.push(by);
+    inputs
+}
+
+fn scales_of(e: &mut Emitter, scales: &[f32]) -> Result<String> {
+    e.tensor(&Tensor::from_vec(&[scales.len()], scales.to_vec())?)
+}

@@ -1,0 +1,395 @@
+//! Resizing as other ops: along each axis, a product with a matrix of weights computed from the sizes, or a gather of the
+//! nearest elements.
+
+use snick_tensor::ElementType;
+use snick_tensor::kernels::{BinaryOp, Nearest, PadMode};
+
+use super::GraphBuilder;
+use crate::ops::nn::scale::Scale;
+use crate::{OpError, Value, ops};
+
+/// How axes are resampled.
+#[derive(Copy, Clone, Debug)]
+pub struct Resampling {
+    /// Whose rules decide where formats differ.
+    pub rules: ResizeRules,
+    /// Where in the input an output element lies.
+    pub places: ResizePlaces,
+    /// How an output element follows from those around it.
+    pub kernel: ResizeKernel,
+    /// Whether the kernel grows as the output shrinks.
+    pub antialias: bool,
+    /// Whether elements outside get no weight; else the edges are repeated.
+    pub exclude_outside: bool,
+    /// The value outside the data, for [`ResizePlaces::Crop`].
+    pub extrapolation: f64,
+}
+
+/// The format whose rules count.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum ResizeRules {
+    /// Resize: only a scale of 1 leaves an axis alone, and ties between elements are exact.
+    Onnx,
+    /// Interpolate: an axis whose size stays is left alone, and everything is computed in 32 bits.
+    OpenVino,
+}
+
+/// The mapping from output to input coordinates.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum ResizePlaces {
+    /// First and last elements coincide.
+    AlignCorners,
+    /// `x / scale`.
+    Asymmetric,
+    /// `(x + 0.5) / scale - 0.5`.
+    HalfPixel,
+    /// By half pixels, symmetric around the centre.
+    HalfPixelSymmetric,
+    /// By half pixels, but 0 if the output has one element.
+    PytorchHalfPixel,
+    /// `(x + 0.5) / scale`.
+    TfHalfPixelForNn,
+    /// In a region of the data, from 0 to 1; the extrapolation value outside the data.
+    Crop,
+}
+
+/// The kernel of an output element.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum ResizeKernel {
+    /// The nearest element, by this rounding.
+    Nearest(Nearest),
+    /// The two neighbours.
+    Linear,
+    /// The four neighbours, by cubic polynomials of this coefficient.
+    Cubic(f64),
+}
+
+/// What determines the size of the output along an axis; scalars.
+#[derive(Copy, Clone, Debug)]
+pub enum ResizeTarget {
+    /// The size times a scale in f32, rounded down.
+    Scale(Value),
+    /// The size times a scale in f32, rounded to the nearest integer.
+    Ratio(Value),
+    /// This size.
+    Size(Value),
+}
+
+/// One axis; all values are f32 scalars.
+struct ResampledAxis {
+    /// Input size.
+    size: Value,
+    /// Output size.
+    count: Value,
+    scale: Value,
+    /// Whether the scale is the quotient of the sizes.
+    is_quotient: bool,
+    /// Start and end of the region, as fractions of the size.
+    region: Option<[Value; 2]>,
+}
+
+/// The type of coordinates and weights.
+const REAL: ElementType = ElementType::F32;
+
+type Result<T = Value, E = OpError> = std::result::Result<T, E>;
+
+impl Resampling {
+    /// Resizes `x` along an axis. `region` holds the start and the end for [`ResizePlaces::Crop`].
+    ///
+    /// # Errors
+    /// Unless the axis and all values exist, and elements are numbers where weights are needed.
+    pub fn resize(
+        &self,
+        b: &mut GraphBuilder,
+        x: Value,
+        axis: usize,
+        target: ResizeTarget,
+        region: Option<[Value; 2]>,
+    ) -> Result {
+        let size = b.size_of(x, axis as i64)?;
+        let size = b.to_scalar(size)?;
+        let size = b.convert(size, REAL)?;
+        let (scale, count, is_quotient) = match target {
+            ResizeTarget::Scale(scale) => {
+                let factor = match self.rules {
+                    ResizeRules::Onnx => scale,
+                    ResizeRules::OpenVino => b.add(scale, f64::from(Scale::EPSILON))?,
+                };
+                let exact = b.multiply(size, factor)?;
+                (scale, b.floor(exact)?, false)
+            }
+            ResizeTarget::Ratio(scale) => {
+                let exact = b.multiply(size, scale)?;
+                let above = b.add(exact, 0.5)?;
+                (scale, b.floor(above)?, false)
+            }
+            ResizeTarget::Size(count) => {
+                let count = b.convert(count, REAL)?;
+                (b.divide(count, size)?, count, true)
+            }
+        };
+        self.along(b, x, axis, &ResampledAxis { size, count, scale, is_quotient, region })
+    }
+
+    fn along(&self, b: &mut GraphBuilder, x: Value, axis: usize, of: &ResampledAxis) -> Result {
+        let rank = b.rank(x)?;
+        if let ResizeKernel::Nearest(rounding) = self.kernel {
+            if let Some(picks) = self.exact_picks(b, of, rounding)? {
+                return picked(b, x, axis, picks, of);
+            }
+            let places = self.places(b, of)?;
+            let picks = rounded(b, places, of, rounding)?;
+            let y = picked(b, x, axis, picks, of)?;
+            let mut beside = vec![1_i64; rank - axis];
+            beside[0] = -1;
+            return self.cropped(b, y, places, of, &beside);
+        }
+        let mut order: Vec<i64> = (0..rank as i64).collect();
+        order.swap(axis, rank - 1);
+        let last = if axis + 1 == rank { x } else { b.transpose(x, &order)? };
+        let places = self.places(b, of)?;
+        let y = self.weighted(b, last, places, of)?;
+        let y = self.cropped(b, y, places, of, &[-1])?;
+        if axis + 1 == rank { Ok(y) } else { b.transpose(y, &order) }
+    }
+
+    /// The extrapolation value where places are outside the data; `beside` are sizes of places that fit those of `y`.
+    fn cropped(
+        &self,
+        b: &mut GraphBuilder,
+        y: Value,
+        places: Value,
+        of: &ResampledAxis,
+        beside: &[i64],
+    ) -> Result {
+        if self.places != ResizePlaces::Crop {
+            return Ok(y);
+        }
+        let end = b.subtract(of.size, 1.0)?;
+        let (before, behind) = (b.less(places, 0.0)?, b.greater(places, end)?);
+        let outside = b.logical_or(before, behind)?;
+        let outside = b.reshape(outside, beside)?;
+        b.select(outside, self.extrapolation, y)
+    }
+
+    /// The input coordinate of each output element.
+    fn places(&self, b: &mut GraphBuilder, of: &ResampledAxis) -> Result {
+        let count = b.convert(of.count, ElementType::I64)?;
+        let indices = b.count_to(count)?;
+        let indices = b.convert(indices, REAL)?;
+        let places = self.mapped(b, indices, of)?;
+        let stays = match self.rules {
+            ResizeRules::OpenVino => b.equal(of.count, of.size)?,
+            ResizeRules::Onnx if self.places == ResizePlaces::TfHalfPixelForNn => b.equal(of.scale, 1.0)?,
+            // A scale of 1 maps each index to itself, but for rounding.
+            ResizeRules::Onnx => return Ok(places),
+        };
+        b.select(stays, indices, places)
+    }
+
+    fn mapped(&self, b: &mut GraphBuilder, indices: Value, of: &ResampledAxis) -> Result {
+        let middles = |b: &mut GraphBuilder| {
+            let middles = b.add(indices, 0.5)?;
+            b.divide(middles, of.scale)
+        };
+        let half_pixel = |b: &mut GraphBuilder| {
+            let places = middles(b)?;
+            b.subtract(places, 0.5)
+        };
+        // The distance from the first to the last element, at least one.
+        let last = |b: &mut GraphBuilder| b.subtract(of.size, 1.0);
+        let steps = |b: &mut GraphBuilder| {
+            let steps = b.subtract(of.count, 1.0)?;
+            b.maximum(steps, 1.0)
+        };
+        match self.places {
+            ResizePlaces::Asymmetric => b.divide(indices, of.scale),
+            ResizePlaces::TfHalfPixelForNn => middles(b),
+            ResizePlaces::HalfPixel => half_pixel(b),
+            ResizePlaces::PytorchHalfPixel => {
+                let places = half_pixel(b)?;
+                let single = b.less(of.count, 2.0)?;
+                b.select(single, 0.0, places)
+            }
+            ResizePlaces::HalfPixelSymmetric => {
+                let exact = b.multiply(of.size, of.scale)?;
+                let kept = b.divide(of.count, exact)?;
+                let lost = b.subtract(1.0, kept)?;
+                let centre = b.multiply(of.size, 0.5)?;
+                let offset = b.multiply(centre, lost)?;
+                let places = half_pixel(b)?;
+                b.add(places, offset)
+            }
+            ResizePlaces::AlignCorners => {
+                let (last, steps) = (last(b)?, steps(b)?);
+                match self.rules {
+                    ResizeRules::Onnx => {
+                        let places = b.multiply(indices, last)?;
+                        b.divide(places, steps)
+                    }
+                    ResizeRules::OpenVino => {
+                        let step = b.divide(last, steps)?;
+                        b.multiply(indices, step)
+                    }
+                }
+            }
+            ResizePlaces::Crop => {
+                let [start, stop] = of.region.ok_or(OpError::NotConnected { port: 1 })?;
+                let (last, steps) = (last(b)?, steps(b)?);
+                let single = b.less(of.count, 2.0)?;
+                let width = b.subtract(stop, start)?;
+                let width = b.multiply(width, last)?;
+                let step = b.divide(width, steps)?;
+                let (offset, places) = (b.multiply(start, last)?, b.multiply(indices, step)?);
+                let places = b.add(places, offset)?;
+                let sum = b.add(start, stop)?;
+                let middle = b.multiply(sum, 0.5)?;
+                let middle = b.multiply(middle, last)?;
+                b.select(single, middle, places)
+            }
+        }
+    }
+
+    /// The nearest elements in integers, where the quotient of sizes in 32 bits misses ties.
+    fn exact_picks(
+        &self,
+        b: &mut GraphBuilder,
+        of: &ResampledAxis,
+        rounding: Nearest,
+    ) -> Result<Option<Value>> {
+        let is_rounded = matches!(rounding, Nearest::RoundPreferFloor | Nearest::RoundPreferCeil);
+        if self.rules != ResizeRules::Onnx || !of.is_quotient || !is_rounded {
+            return Ok(None);
+        }
+        let size = b.convert(of.size, ElementType::I64)?;
+        let count = b.convert(of.count, ElementType::I64)?;
+        let indices = b.count_to(count)?;
+        let twice = b.multiply(indices, 2.0)?;
+        // The coordinate plus one half is `above / (2 * count)`.
+        let above = match self.places {
+            ResizePlaces::Asymmetric => {
+                let above = b.multiply(twice, size)?;
+                b.add(above, count)?
+            }
+            ResizePlaces::HalfPixel | ResizePlaces::PytorchHalfPixel => {
+                let middles = b.add(twice, 1.0)?;
+                b.multiply(middles, size)?
+            }
+            _ => return Ok(None),
+        };
+        let double = b.multiply(count, 2.0)?;
+        let quotient = |b: &mut GraphBuilder, above: Value| {
+            let division = ops::Arithmetic { function: BinaryOp::Div, broadcast: ops::AutoBroadcast::Numpy };
+            b.add_op(division, &[above, double])
+        };
+        let picks = match rounding {
+            Nearest::RoundPreferCeil => quotient(b, above)?,
+            _ => {
+                let above = b.add(above, double)?;
+                let above = b.subtract(above, 1.0)?;
+                let picks = quotient(b, above)?;
+                b.subtract(picks, 1.0)?
+            }
+        };
+        if self.places != ResizePlaces::PytorchHalfPixel {
+            return Ok(Some(picks));
+        }
+        let single = b.less(count, 2.0)?;
+        b.select(single, indices, picks).map(Some)
+    }
+
+    /// The last axis times a matrix with a row of weights for each coordinate.
+    fn weighted(&self, b: &mut GraphBuilder, x: Value, places: Value, of: &ResampledAxis) -> Result {
+        let unit = b.scalar(REAL, 1.0)?;
+        // When shrinking, an antialiasing kernel covers more of the data.
+        let shrink = if self.antialias { b.minimum(of.scale, unit)? } else { unit };
+        let reach = b.scalar(REAL, self.kernel.reach())?;
+        let margin = b.divide(reach, shrink)?;
+        let margin = b.ceiling(margin)?;
+        let margin = b.add(margin, 1.0)?;
+        // The coordinates of the data with repeated edges.
+        let twice = b.add(margin, margin)?;
+        let width = b.add(of.size, twice)?;
+        let width = b.convert(width, ElementType::I64)?;
+        let elements = b.count_to(width)?;
+        let elements = b.convert(elements, REAL)?;
+        let elements = b.subtract(elements, margin)?;
+        let rows = b.unsqueeze(places, &[-1])?;
+        let distance = b.subtract(elements, rows)?;
+        let distance = b.abs(distance)?;
+        let distance = b.multiply(distance, shrink)?;
+        let mut weights = self.kernel.weights_at(b, distance)?;
+        if self.exclude_outside {
+            let (from, to) = (b.greater_equal(elements, 0.0)?, b.less(elements, of.size)?);
+            let inside = b.logical_and(from, to)?;
+            let inside = b.convert(inside, REAL)?;
+            weights = b.multiply(weights, inside)?;
+        }
+        let sum = b.reduce_sum(weights, &[-1], true)?;
+        let weights = b.divide(weights, sum)?;
+        let weights = b.convert(weights, b.element_type(x)?)?;
+        let rank = b.rank(x)?;
+        let none = b.ints(&vec![0; rank.saturating_sub(1)])?;
+        let margin = b.convert(margin, ElementType::I64)?;
+        let margin = b.reshape(margin, &[1])?;
+        let pads = b.concat(0, &[none, margin])?;
+        let x = b.add_op(ops::Pad { pad_mode: PadMode::Edge }, &[x, pads, pads])?;
+        b.matmul_transposed(x, weights)
+    }
+}
+
+impl ResizeKernel {
+    /// Its radius, in elements of the data.
+    fn reach(self) -> f64 {
+        if matches!(self, Self::Cubic(_)) { 2.0 } else { 1.0 }
+    }
+
+    /// The weights at distances.
+    fn weights_at(self, b: &mut GraphBuilder, distance: Value) -> Result {
+        let Self::Cubic(a) = self else {
+            let weight = b.subtract(1.0, distance)?;
+            return b.maximum(weight, 0.0);
+        };
+        let polynomial = |b: &mut GraphBuilder, coefficients: [f64; 4]| {
+            let mut sum = b.scalar(REAL, coefficients[0])?;
+            for coefficient in &coefficients[1..] {
+                sum = b.multiply(sum, distance)?;
+                sum = b.add(sum, *coefficient)?;
+            }
+            Ok::<_, OpError>(sum)
+        };
+        let near = polynomial(b, [a + 2.0, -(a + 3.0), 0.0, 1.0])?;
+        let far = polynomial(b, [a, -5.0 * a, 8.0 * a, -4.0 * a])?;
+        let (is_near, is_far) = (b.less_equal(distance, 1.0)?, b.less(distance, 2.0)?);
+        let outer = b.select(is_far, far, 0.0)?;
+        b.select(is_near, near, outer)
+    }
+}
+
+/// The elements at places along an axis; outside of the data those at the edges.
+fn picked(b: &mut GraphBuilder, x: Value, axis: usize, picks: Value, of: &ResampledAxis) -> Result {
+    let end = b.subtract(of.size, 1.0)?;
+    let end = b.convert(end, ElementType::I64)?;
+    let picks = b.convert(picks, ElementType::I64)?;
+    let picks = b.minimum(picks, end)?;
+    let picks = b.maximum(picks, 0.0)?;
+    b.gather(x, picks, axis as i64)
+}
+
+/// The elements nearest to coordinates; they may lie outside. The part after the point is exact in 32 bits.
+fn rounded(b: &mut GraphBuilder, places: Value, of: &ResampledAxis, rounding: Nearest) -> Result {
+    let below = b.floor(places)?;
+    let part = b.subtract(places, below)?;
+    let goes_up = match rounding {
+        Nearest::Floor => return Ok(below),
+        Nearest::Ceil => return b.ceiling(places),
+        Nearest::Simple => {
+            let (above, shrinks) = (b.ceiling(places)?, b.less(of.scale, 1.0)?);
+            return b.select(shrinks, above, below);
+        }
+        Nearest::RoundPreferFloor => b.greater(part, 0.5)?,
+        Nearest::RoundPreferCeil => b.greater_equal(part, 0.5)?,
+    };
+    let step = b.convert(goes_up, REAL)?;
+    b.add(below, step)
+}

@@ -1,0 +1,139 @@
+//! Where Resize of ONNX computes the same as Interpolate.
+//!
+//! Interpolate works in 32 bits. Resize maps coordinates exactly: a tie between two elements is a tie, although a 32-bit
+//! division may miss it. ONNX Runtime works in 32 bits as well, and takes what is nearly a tie for one.
+
+use snick_shape::Interval;
+use snick_tensor::kernels::{Coordinates, Nearest};
+
+use super::{Interpolate, Mode};
+use crate::ops::nn::scale::Scale;
+
+/// How far from a tie ONNX Runtime sees one.
+const TIE: f32 = 1e-6;
+
+/// What is known of the size that an axis gets.
+#[derive(Copy, Clone, Debug)]
+pub enum Target {
+    /// It follows from this scale.
+    Scale(f32),
+    /// It is in this interval.
+    Size(Interval),
+}
+
+impl Interpolate {
+    /// Whether Resize computes the same along an axis whose size is in an interval.
+    pub fn is_resize(&self, from: Interval, to: Target) -> bool {
+        match to {
+            Target::Scale(scale) if scale == 1.0 => true,
+            Target::Scale(scale) => {
+                let scaled = from.is_exact().map(|size| Scale::new(scale).of_size(size));
+                Scale::new(scale).is_same_in_onnx(from)
+                    && self.is_resize_of(from.is_exact(), scaled, Some(scale))
+            }
+            Target::Size(size) => self.is_resize_of(from.is_exact(), size.is_exact(), None),
+        }
+    }
+
+    /// Of elements between others, only the mapping of coordinates counts, which is the same but for rounding.
+    fn is_resize_of(&self, from: Option<i64>, to: Option<i64>, scale: Option<f32>) -> bool {
+        let is_aligned = self.coordinate_transformation_mode == Coordinates::AlignCorners;
+        if self.mode != Mode::Nearest {
+            return true;
+        }
+        let size = |size: Option<i64>| size.and_then(|size| usize::try_from(size).ok());
+        match (self.nearest_mode, size(from).zip(size(to))) {
+            (Nearest::Simple, _) => false,
+            (Nearest::Floor | Nearest::Ceil, _) if !is_aligned => true,
+            (_, Some((from, to))) => self.picks_the_same(from, to, scale),
+            // Halves come from even numerators only, and the division by a power of two is exact.
+            _ => !is_aligned && scale.is_some_and(has_exact_ties),
+        }
+    }
+
+    /// Whether each of `to` outputs is the same of `from` elements.
+    fn picks_the_same(&self, from: usize, to: usize, scale: Option<f32>) -> bool {
+        if from == to || from == 0 {
+            return true;
+        }
+        let last = from as f64 - 1.0;
+        let scaled = scale.unwrap_or(to as f32 / from as f32);
+        (0..to).all(|x| {
+            let own = self.coordinate_transformation_mode.source(x, scaled, from, to);
+            let pick = f64::from(self.nearest_mode.round(own, scaled)).clamp(0.0, last);
+            let exact = self.exact_source(x as f64, (from as f64, to as f64), scale);
+            let rounded = round(self.nearest_mode, exact, 0.0).clamp(0.0, last);
+            let in_runtime = round(self.nearest_mode, f64::from(own), f64::from(TIE)).clamp(0.0, last);
+            pick == rounded && pick == in_runtime
+        })
+    }
+
+    /// The coordinate of an output; a quotient of integers is exact at a tie.
+    fn exact_source(&self, x: f64, (from, to): (f64, f64), scale: Option<f32>) -> f64 {
+        // The scale as a quotient.
+        let (over, grown) = match scale {
+            Some(scale) => (1.0, f64::from(scale)),
+            None => (from, to),
+        };
+        match self.coordinate_transformation_mode {
+            Coordinates::AlignCorners | Coordinates::PytorchHalfPixel if to <= 1.0 => 0.0,
+            Coordinates::AlignCorners => x * (from - 1.0) / (to - 1.0),
+            Coordinates::Asymmetric => x * over / grown,
+            Coordinates::TfHalfPixelForNn => (2.0 * x + 1.0) * over / (2.0 * grown),
+            Coordinates::HalfPixel | Coordinates::PytorchHalfPixel => {
+                ((2.0 * x + 1.0) * over - grown) / (2.0 * grown)
+            }
+        }
+    }
+}
+
+/// Whether a quotient by this scale is a tie only where the 32-bit one is: the scale is an integer or the inverse of a
+/// power of two.
+fn has_exact_ties(scale: f32) -> bool {
+    let over = 1.0 / scale;
+    scale.fract() == 0.0 || (over.fract() == 0.0 && (over as u64).is_power_of_two())
+}
+
+/// The nearest place; what is within `margin` of a tie is one.
+fn round(nearest: Nearest, at: f64, margin: f64) -> f64 {
+    let part = at - at.floor();
+    let is_tie = (part - 0.5).abs() <= margin;
+    match nearest {
+        Nearest::Floor => at.floor(),
+        Nearest::Ceil => at.ceil(),
+        Nearest::RoundPreferCeil if is_tie => at.ceil(),
+        Nearest::RoundPreferFloor if is_tie => at.floor(),
+        _ => (at + 0.5).floor(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nearest(coordinate_transformation_mode: Coordinates, nearest_mode: Nearest) -> Interpolate {
+        Interpolate { coordinate_transformation_mode, nearest_mode, ..Interpolate::default() }
+    }
+
+    #[test]
+    fn ties_that_32_bits_miss_are_seen() {
+        let size = |size| Target::Size(Interval::exact(size));
+        for rounding in [Nearest::RoundPreferCeil, Nearest::RoundPreferFloor] {
+            // 4.5 / 0.3 is 15.
+            let op = nearest(Coordinates::HalfPixel, rounding);
+            let misses = rounding == Nearest::RoundPreferCeil;
+            assert_eq!(op.is_resize(Interval::exact(20), size(6)), !misses);
+            assert!(op.is_resize(Interval::exact(20), size(10)));
+            assert!(!op.is_resize(Interval::DIM, size(6)));
+            assert!(op.is_resize(Interval::DIM, Target::Scale(3.0)));
+            assert!(op.is_resize(Interval::DIM, Target::Scale(0.25)));
+            assert!(!op.is_resize(Interval::DIM, Target::Scale(0.6)));
+        }
+        let floor = nearest(Coordinates::Asymmetric, Nearest::Floor);
+        assert!(floor.is_resize(Interval::DIM, size(6)));
+        assert!(!nearest(Coordinates::Asymmetric, Nearest::Simple).is_resize(Interval::DIM, size(6)));
+        let corners = nearest(Coordinates::AlignCorners, Nearest::Floor);
+        assert!(!corners.is_resize(Interval::DIM, size(6)));
+        assert!(corners.is_resize(Interval::exact(3), size(5)));
+    }
+}
