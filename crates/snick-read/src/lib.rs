@@ -237,7 +237,10 @@ impl Reader {
         source: &str,
         monitor: &mut Monitor,
     ) -> Result<Read, ReadError> {
-        openvino::read_with(openvino::decode(model, source)?, weights, source, &self.ops, monitor)
+        let decoded = openvino::decode(model, source)?;
+        let mut read = openvino::read_with(&decoded.text, weights, source, &self.ops, monitor)?;
+        read.notes.extend(decoded.note);
+        Ok(read)
     }
 
     fn text(

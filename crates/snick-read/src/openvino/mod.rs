@@ -2,10 +2,11 @@
 //!
 //! `xml.rs` iterates over the elements (`plain.rs` over plain ones), `layer.rs` reads a layer, `net.rs` a
 //! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If; `weights.rs` makes constants
-//! views of the `.bin`. `survey.rs` reads what only checks of a file look at. Layers of an execution graph stay as they are (`execution_graph.rs`).
+//! views of the `.bin`. `encoding.rs` and `references.rs` take what the runtime takes. `survey.rs` reads what only checks of a file look at. Layers of an execution graph stay as they are (`execution_graph.rs`).
 
 mod attributes;
 mod body;
+mod encoding;
 mod execution_graph;
 mod layer;
 mod layer_ids;
@@ -14,11 +15,13 @@ mod net;
 mod ordinals;
 mod plain;
 mod port_set;
+mod references;
 mod survey;
 mod truncated;
 mod weights;
 mod xml;
 
+pub(crate) use encoding::decode;
 pub use survey::Survey;
 pub use weights::Weights;
 
@@ -59,10 +62,4 @@ pub(crate) fn read_with(
     notes.extend(context.notes());
     notes.extend(execution_graph::note(context.recorded));
     Ok(Read { graph, errors: context.take_errors(), notes, files: Vec::new() })
-}
-
-/// The bytes of an `.xml` as text, without a byte order mark. Errors call the file `source`.
-pub(crate) fn decode<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    simdutf8::basic::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.into() })
 }

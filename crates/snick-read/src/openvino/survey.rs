@@ -41,7 +41,8 @@ impl Survey {
     /// # Errors
     /// Bytes that are no XML.
     pub fn of(bytes: &[u8], source: &str) -> Result<Self, ReadError> {
-        let mut cursor = Cursor::new(decode(bytes, source)?, source);
+        let text = decode(bytes, source)?.text;
+        let mut cursor = Cursor::new(&text, source);
         let mut survey = Self::default();
         let mut path: Vec<&str> = Vec::new();
         let mut layers: Vec<OpenLayer> = Vec::new();

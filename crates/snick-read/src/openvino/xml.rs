@@ -8,7 +8,7 @@ use quick_xml::events::{BytesStart, Event};
 use snick_ir::{Info, Loc};
 
 use super::attributes::Attributes;
-use super::plain;
+use super::{plain, references};
 use crate::ReadError;
 
 /// Maximum nesting of elements; real files need about 6 for each level of bodies. A constant, for it protects the stack:
@@ -64,6 +64,7 @@ impl<'x> Cursor<'x> {
         let config = reader.config_mut();
         // A reference splits a text in parts, whose white space counts.
         config.trim_text(false);
+        config.allow_dangling_amp = true;
         // End tags are checked here, against borrowed names.
         config.check_end_names = false;
         // The reader does not see the elements that the plain parser reads.
@@ -113,9 +114,7 @@ impl<'x> Cursor<'x> {
                 Event::CData(data) => return Ok(Step::Text(data.into_inner())),
                 Event::GeneralRef(name) => {
                     let reference = format!("&{};", name.into_inner());
-                    let text =
-                        quick_xml::escape::unescape(&reference).map_err(|e| self.error(e.to_string()))?;
-                    return Ok(Step::Text(Cow::Owned(text.into_owned())));
+                    return Ok(Step::Text(Cow::Owned(references::resolve(&reference).into_owned())));
                 }
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
                 Event::Eof if !self.open.is_empty() => {
@@ -138,11 +137,7 @@ impl<'x> Cursor<'x> {
         for attr in start.attributes().with_checks(false) {
             let attr = attr.map_err(|error| self.error(error.to_string()))?;
             let (name, raw) = (self.borrow(attr.key.into_inner()), self.borrow(&attr.value));
-            let value = match memchr::memchr(b'&', raw.as_bytes()) {
-                None => Cow::Borrowed(raw),
-                Some(_) => quick_xml::escape::unescape(raw).map_err(|error| self.error(error.to_string()))?,
-            };
-            if !self.attrs.push(name, value) {
+            if !self.attrs.push(name, references::attribute(raw)) {
                 return Err(self.error(format!("duplicate attribute `{name}`")));
             }
         }
@@ -322,6 +317,18 @@ mod tests {
             assert_eq!((info.children[0].attrs[0].1.as_str(), info.children[1].name.as_str()), ("<", "d"));
             assert!(matches!(cursor.step(), Ok(Step::End)));
         }
+    }
+
+    #[test]
+    fn ampersands_that_begin_no_reference_are_text() {
+        let text = "<a><b c=\"x & y\" d=\"&foo;\n&amp;\"> p & q &foo; &<c/></b></a>";
+        let mut cursor = Cursor::new(text, "a.xml");
+        assert!(matches!(cursor.step(), Ok(Step::Open("a"))));
+        let info = cursor.info("a").unwrap();
+        let b = &info.children[0];
+        let attrs: Vec<&str> = b.attrs.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!((attrs.as_slice(), b.text.as_str()), (&["x & y", "&foo; &"][..], "p & q &foo; &"));
+        assert_eq!(b.children[0].name, "c");
     }
 
     #[test]
