@@ -124,6 +124,25 @@ fn pipes_and_devices_are_not_read() {
     }
 }
 
+/// A sparse file takes no room on the disk, and would take memory and time.
+#[cfg(unix)]
+#[test]
+fn a_large_file_of_zeros_is_refused_at_once() {
+    const BYTES: u64 = 8 << 30;
+    let folder = Scratch::new("zeros");
+    for (name, head) in [("m.xml", ""), ("m.json", ""), ("m.snick", ""), ("h.xml", "<?xml version=\"1.0\"?>")]
+    {
+        let file = std::fs::File::create(folder.path(name)).unwrap();
+        std::fs::write(folder.path(name), head).unwrap();
+        file.set_len(BYTES).unwrap();
+        for verb in ["infer", "check"] {
+            let (code, said) = folder.snick(&[verb, name, "--max-memory", "100M", "--timeout", "5s"]);
+            assert_eq!(code, Some(if verb == "check" { 1 } else { 2 }), "{name}: {said}");
+            assert!(said.contains("zeros"), "{name}: {said}");
+        }
+    }
+}
+
 /// The weights are mapped when the command waits for its input.
 #[cfg(unix)]
 #[test]

@@ -60,6 +60,9 @@ pub enum ReadError {
     /// A git-LFS pointer in place of the file.
     #[error("{}: this is a git-LFS pointer, not the file; fetch it with `git lfs pull`", path.display())]
     LfsPointer { path: PathBuf },
+    /// A file of text with a block of zeros.
+    #[error("{}: the file holds zeros, not text, from byte {at} on: sparse, or not downloaded to its end?", path.display())]
+    Zeros { path: PathBuf, at: u64 },
     /// A limit was reached, or the progress function ended the reading.
     #[error("reading was stopped at layer `{}`", .0.layer)]
     Stopped(Stopped),

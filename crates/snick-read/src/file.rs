@@ -1,7 +1,9 @@
 //! Files: text is read into memory, weights are mapped.
 #![allow(unsafe_code, reason = "whoever reads a model promises that its files stay as they are")]
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use snick_tensor::Storage;
 
@@ -35,14 +37,72 @@ pub(crate) fn open(path: &Path) -> Result<Storage, ReadError> {
 
 /// Reads a file of text into memory: as a mapping it could change after it was found to be UTF-8.
 pub(crate) fn read(path: &Path) -> Result<Storage, ReadError> {
-    let storage = check_regular(path).and_then(|()| Storage::read(path));
-    let storage = storage.map_err(|error| ReadError::io(path, error))?;
+    let zeros = check_regular(path).and_then(|()| zeros_of(path));
+    if let Some(at) = zeros.map_err(|error| ReadError::io(path, error))? {
+        return Err(ReadError::Zeros { path: path.to_path_buf(), at });
+    }
+    let storage = Storage::read(path).map_err(|error| ReadError::io(path, error))?;
     refuse_lfs_pointer(path, storage.bytes()).map(|()| storage)
+}
+
+/// Where a large file that should be text has a block of zeros, as a sparse file or an unfinished download has: reading
+/// all of it would take time and memory for nothing. Looks at one block in 16 MiB.
+fn zeros_of(path: &Path) -> std::io::Result<Option<u64>> {
+    const BLOCK: u64 = 1 << 16;
+    const STRIDE: u64 = 1 << 24;
+    let len = std::fs::metadata(path)?.len();
+    if len < STRIDE {
+        return Ok(None);
+    }
+    let (mut file, mut block) = (File::open(path)?, Vec::new());
+    let mut at = 0;
+    while at < len {
+        file.seek(SeekFrom::Start(at))?;
+        block.clear();
+        file.by_ref().take(BLOCK).read_to_end(&mut block)?;
+        if block.len() as u64 == BLOCK && block.iter().all(|&byte| byte == 0) {
+            return Ok(Some(at));
+        }
+        at = at.saturating_add(STRIDE);
+    }
+    Ok(None)
+}
+
+/// The `.bin` beside a model, or beside the file that a symbolic link to a model leads to.
+pub(crate) fn weights_beside(model: &Path) -> PathBuf {
+    let beside = model.with_extension("bin");
+    if beside.exists() {
+        return beside;
+    }
+    let target = model.canonicalize().ok().map(|target| target.with_extension("bin"));
+    target.filter(|target| target.exists()).unwrap_or(beside)
 }
 
 fn refuse_lfs_pointer(path: &Path, bytes: &[u8]) -> Result<(), ReadError> {
     match bytes.starts_with(b"version https://git-lfs") {
         true => Err(ReadError::LfsPointer { path: path.to_path_buf() }),
         false => Ok(()),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_beside_a_link_or_beside_its_target() {
+        let folder = std::env::temp_dir().join(format!("snick-weights-beside-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("blobs")).unwrap();
+        for file in ["blobs/m.xml", "blobs/m.bin", "blobs/9ab2"] {
+            std::fs::write(folder.join(file), file).unwrap();
+        }
+        let link = folder.join("link.xml");
+        std::os::unix::fs::symlink("blobs/m.xml", &link).unwrap();
+        let target = folder.canonicalize().unwrap().join("blobs/m.bin");
+        assert_eq!(weights_beside(&link), target);
+        std::os::unix::fs::symlink("blobs/9ab2", folder.join("link.bin")).unwrap();
+        assert_eq!(weights_beside(&link), folder.join("link.bin"));
+        assert_eq!(weights_beside(&folder.join("other.xml")), folder.join("other.bin"));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use snick_ir::{Format, Graph, Located, Monitor, OpError, Registry, Watch};
 use snick_tensor::Storage;
 
-use file::{open, read};
+use file::{open, read, weights_beside};
 
 pub use error::ReadError;
 
@@ -154,7 +154,7 @@ impl Reader {
             return Err(ReadError::Format { source_name: source });
         };
         let named = self.weights.as_deref();
-        let bin = named.map_or_else(|| path.with_extension("bin"), Path::to_path_buf);
+        let bin = named.map_or_else(|| weights_beside(path), Path::to_path_buf);
         let takes_weights = matches!(format, Format::OpenVino | Format::Text);
         if let (false, Some(weights)) = (takes_weights, named) {
             let why = "this format has no file of weights";
@@ -172,11 +172,7 @@ impl Reader {
                 let weights = has_weights.then(|| open(&bin)).transpose()?;
                 self.text(text.bytes(), weights.as_ref(), &source, monitor)
             }
-            // The parent of a bare file name is the empty path.
-            Format::Onnx => {
-                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                self.onnx(&open(path)?, Some(parent.unwrap_or(Path::new("."))), &source, monitor)
-            }
+            Format::Onnx => self.onnx(&open(path)?, Some(path), &source, monitor),
             format => self.without_weights(format, read(path)?.bytes(), &source, monitor),
         };
         let mut read = read?;
@@ -261,12 +257,12 @@ impl Reader {
     fn onnx(
         &self,
         model: &Storage,
-        folder: Option<&Path>,
+        path: Option<&Path>,
         source: &str,
         monitor: &mut Monitor,
     ) -> Result<Read, ReadError> {
-        let external = match folder {
-            Some(folder) => onnx::ExternalFiles::in_folder(folder),
+        let external = match path {
+            Some(path) => onnx::ExternalFiles::beside(path),
             None => onnx::ExternalFiles::in_memory(&self.external),
         };
         onnx::read_with(model, external, source, &self.ops, monitor)

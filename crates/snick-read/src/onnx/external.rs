@@ -12,22 +12,30 @@ use crate::file::map;
 /// The external data of a model: files in its folder, or in memory.
 #[derive(Debug, Default)]
 pub(crate) struct ExternalFiles {
-    /// `None` for a model in memory.
-    folder: Option<PathBuf>,
+    /// The folder of the model, and that of the file that a symbolic link to it leads to; none for a model in memory.
+    folders: Vec<PathBuf>,
     /// What was mapped or given, by location; the path of a mapped file.
     opened: RefCell<BTreeMap<String, (Option<PathBuf>, Storage)>>,
 }
 
 impl ExternalFiles {
-    /// Those beside a model file.
-    pub(crate) fn in_folder(folder: &Path) -> Self {
-        Self { folder: Some(folder.to_path_buf()), ..Self::default() }
+    /// Those beside a model file. The caches of model hubs keep files in one folder, under their hashes, and links to
+    /// them in others.
+    pub(crate) fn beside(model: &Path) -> Self {
+        let target = model.canonicalize().ok();
+        let paths = std::iter::once(model).chain(target.as_deref());
+        Self { folders: paths.filter_map(Path::parent).map(named).collect(), ..Self::default() }
+    }
+
+    /// Those in a folder.
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Self { folders: vec![named(folder)], ..Self::default() }
     }
 
     /// Those that come with a model in memory, by location.
     pub(crate) fn in_memory(files: &BTreeMap<String, Storage>) -> Self {
         let given = files.iter().map(|(location, bytes)| (location.clone(), (None, bytes.clone())));
-        Self { folder: None, opened: RefCell::new(given.collect()) }
+        Self { folders: Vec::new(), opened: RefCell::new(given.collect()) }
     }
 
     /// The files that were mapped.
@@ -35,7 +43,7 @@ impl ExternalFiles {
         self.opened.borrow().values().filter_map(|(path, _)| path.clone()).collect()
     }
 
-    /// Opens a file; refuses anything outside the folder of the model.
+    /// Opens a file; refuses anything outside the folders.
     pub(super) fn open(&self, location: &str) -> Result<Storage, OpError> {
         let outside = || OpError::UnsafePath { location: location.to_string() };
         let inside =
@@ -43,21 +51,120 @@ impl ExternalFiles {
         if !inside || location.is_empty() {
             return Err(outside());
         }
-        let missing = |why: &dyn std::fmt::Display| OpError::WeightsMissing {
-            why: format!("its file `{location}`: {why}"),
-        };
         if let Some((_, storage)) = self.opened.borrow().get(location) {
             return Ok(storage.clone());
         }
-        let folder = self.folder.as_ref().ok_or_else(|| missing(&"not given with the model"))?;
+        let missing = |why: &dyn std::fmt::Display| OpError::WeightsMissing {
+            why: format!("its file `{location}`: {why}"),
+        };
         let failed = |error: std::io::Error| missing(&error);
-        // A symbolic link may still lead out of the folder.
-        let path = folder.join(location).canonicalize().map_err(failed)?;
-        if !path.starts_with(folder.canonicalize().map_err(failed)?) {
+        let path =
+            self.find(location).ok_or_else(|| missing(&"not given with the model"))?.map_err(failed)?;
+        // A symbolic link may still lead out of the folders.
+        let is_within = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder));
+        if !self.folders.iter().any(is_within) {
             return Err(outside());
         }
         let storage = map(&path).map_err(failed)?;
         self.opened.borrow_mut().insert(location.to_string(), (Some(path), storage.clone()));
         Ok(storage)
+    }
+
+    /// The file at a location of the first folder that has it, or why the first has none; `None` without folders. All
+    /// symbolic links are followed.
+    fn find(&self, location: &str) -> Option<std::io::Result<PathBuf>> {
+        let mut found = self.folders.iter().map(|folder| folder.join(location).canonicalize());
+        let first = found.next()?;
+        match first {
+            Err(_) => Some(found.find(std::io::Result::is_ok).unwrap_or(first)),
+            found => Some(found),
+        }
+    }
+}
+
+/// The parent of a bare file name is the empty path.
+fn named(folder: &Path) -> PathBuf {
+    match folder.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => folder.to_path_buf(),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::{create_dir_all, write};
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A folder like that of a model hub: `blobs/` has the files, `rev/onnx/` the links.
+    struct Hub(PathBuf);
+
+    impl Hub {
+        fn new(name: &str) -> Self {
+            let hub = std::env::temp_dir().join(format!("snick-hub-{}-{name}", std::process::id()));
+            create_dir_all(hub.join("blobs")).unwrap();
+            create_dir_all(hub.join("rev/onnx")).unwrap();
+            for file in ["blobs/1f0c", "blobs/9ab2", "other"] {
+                write(hub.join(file), file).unwrap();
+            }
+            symlink("../../blobs/1f0c", hub.join("rev/onnx/model.onnx")).unwrap();
+            Self(hub)
+        }
+
+        /// What a model opens at a location, which is a link to `target`.
+        fn opened(&self, model: &str, location: &str, target: &str) -> Result<Vec<u8>, OpError> {
+            let link = self.0.join(model).with_file_name(location);
+            symlink(target, &link).unwrap();
+            let opened = ExternalFiles::beside(&self.0.join(model)).open(location);
+            std::fs::remove_file(link).unwrap();
+            opened.map(|storage| storage.bytes().to_vec())
+        }
+    }
+
+    impl Drop for Hub {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn links_to_the_folder_of_the_linked_model_are_followed() {
+        let hub = Hub::new("links");
+        let blob = || Ok(b"blobs/9ab2".to_vec());
+        let model = "rev/onnx/model.onnx";
+        assert_eq!(hub.opened(model, "data", "../../blobs/9ab2"), blob());
+        assert_eq!(hub.opened(model, "data", hub.0.join("blobs/9ab2").to_str().unwrap()), blob());
+        symlink("../../blobs/9ab2", hub.0.join("rev/onnx/step")).unwrap();
+        assert_eq!(hub.opened(model, "data", "step"), blob());
+        symlink("onnx/model.onnx", hub.0.join("rev/again.onnx")).unwrap();
+        assert_eq!(hub.opened("rev/again.onnx", "data", "../blobs/9ab2"), blob());
+        symlink("rev/onnx", hub.0.join("folder")).unwrap();
+        assert_eq!(hub.opened("folder/model.onnx", "data", "../../blobs/9ab2"), blob());
+        // Beside the file that the link leads to.
+        let beside = ExternalFiles::beside(&hub.0.join(model)).open("9ab2").unwrap();
+        assert_eq!(beside.bytes(), b"blobs/9ab2");
+    }
+
+    #[test]
+    fn links_that_leave_both_folders_are_refused() {
+        let hub = Hub::new("out");
+        let model = "rev/onnx/model.onnx";
+        for target in ["/etc/passwd", "../../other", "../../../../../../../etc/passwd"] {
+            let opened = hub.opened(model, "data", target);
+            assert!(
+                matches!(opened, Err(OpError::UnsafePath { .. } | OpError::WeightsMissing { .. })),
+                "{opened:?}"
+            );
+        }
+        assert!(matches!(hub.opened(model, "data", "../../other"), Err(OpError::UnsafePath { .. })));
+        // A model that is a file has one folder.
+        write(hub.0.join("rev/onnx/file.onnx"), "").unwrap();
+        let opened = hub.opened("rev/onnx/file.onnx", "data", "../../blobs/9ab2");
+        assert!(matches!(opened, Err(OpError::UnsafePath { .. })), "{opened:?}");
+        for location in ["../blobs/9ab2", "/etc/passwd", ""] {
+            let opened = ExternalFiles::beside(&hub.0.join(model)).open(location);
+            assert!(matches!(opened, Err(OpError::UnsafePath { .. })), "{location}");
+        }
     }
 }
