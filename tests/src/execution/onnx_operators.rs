@@ -341,3 +341,40 @@ fn linear_attention_decays_and_updates_its_state() {
     near(&outputs[0].to_f32_vec().unwrap(), &[2.0 * first, 3.0 * second]);
     near(&outputs[1].to_f32_vec().unwrap(), &[second]);
 }
+
+/// In the IR a negative number of iterations is no limit.
+#[test]
+fn a_loop_with_a_negative_trip_count_runs_no_iteration() {
+    let value = |name: &str| onnx::ValueInfo { name: name.into(), ty: None };
+    let double = onnx::Node {
+        op_type: "Add".into(),
+        input: vec!["s".into(), "s".into()],
+        output: vec!["t".into()],
+        ..onnx::Node::default()
+    };
+    let body = onnx::Graph {
+        node: vec![double],
+        input: ["i", "go", "s"].map(value).to_vec(),
+        output: ["go", "t"].map(value).to_vec(),
+        ..onnx::Graph::default()
+    };
+    let looped = |count: i64, known: bool| {
+        let (count, start) = (Tensor::scalar(count), reals(&[2], &[1.0, -3.0]));
+        let call = Call::new("Loop").outputs(1);
+        let call = if known { call.constant(count) } else { call.fed(count) };
+        let mut call = call.absent().fed(start);
+        call.node.attribute.push(onnx::Attribute {
+            name: "body".into(),
+            g: Some(Box::new(body.clone())),
+            kind: Some(onnx::kind::GRAPH),
+            ..onnx::Attribute::default()
+        });
+        call.numbers()
+    };
+    for known in [false, true] {
+        for count in [i64::MIN, -1, 0] {
+            assert_eq!(looped(count, known), [1.0, -3.0]);
+        }
+        assert_eq!(looped(2, known), [4.0, -12.0]);
+    }
+}

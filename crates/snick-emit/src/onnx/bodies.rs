@@ -8,7 +8,7 @@ use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value, normalize_axis};
 use snick_onnx as onnx;
-use snick_shape::SymExpr;
+use snick_shape::{SymExpr, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Result, ints};
@@ -233,12 +233,18 @@ fn limit(e: &mut Emitter) -> Result<String> {
     }
     let trips = e.input_i64(0)?;
     let trips = first(e, trips, e.fact(0)?)?;
-    if known.is_some() {
+    if is_counted(e.graph.symbols(), e.fact(0)?) {
         return Ok(trips);
     }
     let (zero, most) = (e.number(ElementType::I64, 0.0)?, e.tensor(&Tensor::scalar(i64::MAX))?);
     let unlimited = e.node("Less", &[&trips, &zero], vec![]);
     Ok(e.node("Where", &[unlimited, most, trips], vec![]))
+}
+
+/// Whether a number of iterations is known not to be negative.
+fn is_counted(symbols: &Symbols, number: &Fact) -> bool {
+    let first = number.elements().and_then(|elements| elements.first().cloned());
+    first.is_some_and(|first| symbols.interval(&first).lo() >= 0)
 }
 
 /// How often a TensorIterator runs: the number of parts of an input that is cut.

@@ -90,8 +90,11 @@ impl<'m> Reading<'_, 'm, '_> {
     /// states, and slices of outputs.
     fn repeated(&mut self) -> Result<Vec<Value>, Refusal> {
         let graph = self.graph("body")?;
-        let trips = self.optional(0);
-        let trips = trips.map_or_else(|| self.build(|b| b.int(-1)), Ok)?;
+        // In ONNX, no number is no limit, and a negative number is no iteration. In the IR, a negative number is no limit.
+        let trips = match self.optional(0) {
+            Some(trips) => self.build(|b| at_least_zero(b, trips))?,
+            None => self.build(|b| b.int(-1))?,
+        };
         let truth = || Tensor::from_bools(&[], &[true]).map_err(OpError::from);
         let starts = self.optional(1);
         let starts = starts.map_or_else(|| self.build(|b| b.constant(truth()?)), Ok)?;
@@ -352,4 +355,16 @@ fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: 
         PortLink::whole(port, first + i)
     };
     captured.enumerate().map(entry).collect()
+}
+
+/// The larger of an integer and 0; the integer itself, if it is known not to be negative.
+fn at_least_zero(b: &mut NodeBuilder, number: Value) -> Result<Value, OpError> {
+    let fact = b.fact(number)?;
+    let (elements, element_type) = (fact.elements(), fact.element_type);
+    let symbols = b.graph().symbols();
+    let is_counted = |elements: Vec<_>| elements.iter().all(|element| symbols.interval(element).lo() >= 0);
+    if elements.is_some_and(is_counted) || element_type == ElementType::Dynamic {
+        return Ok(number);
+    }
+    b.maximum(number, 0)
 }
