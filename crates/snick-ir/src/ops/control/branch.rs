@@ -4,12 +4,15 @@ use smallvec::SmallVec;
 use snick_tensor::ElementType;
 
 use super::iterate::{is_single, truth};
+use super::kind::SubGraphKind;
 use super::port_map::PortMap;
 use super::symbol_map::{SymbolMap, join};
 use crate::infer::InferSession;
-use crate::{Fact, Facts, Graph, Infer, OpError};
+use crate::{Fact, Facts, Graph, Infer, Located, Op, OpError};
 
-/// Facts of the outputs; also sets the facts inside both bodies. Errors in a branch that is never taken are dropped.
+/// Facts of the outputs; also sets the facts inside both bodies. Errors in a branch that is never taken are dropped, and
+/// so are those in one of two branches that may be taken: a run that takes it fails there, every other run has the
+/// outputs of the other branch.
 pub(super) fn infer(
     maps: [&PortMap; 2],
     bodies: [&mut Graph; 2],
@@ -18,18 +21,26 @@ pub(super) fn infer(
 ) -> Result<Facts, OpError> {
     let condition = cx.optional(0).ok_or(OpError::NotConnected { port: 0 })?;
     is_single("the condition", condition)?;
-    let taken = truth(condition).map(|holds| if holds { 0 } else { 1 });
+    let taken = taken(condition);
     let mut given = SmallVec::<[Facts; 2]>::new();
+    let mut errors = SmallVec::<[Vec<Located>; 2]>::new();
+    let mut fails = [false; 2];
     for (i, (map, body)) in maps.into_iter().zip(bodies).enumerate() {
         let mark = session.errors.len();
         given.push(branch(map, body, cx, session)?);
-        if taken.is_some_and(|taken| taken != i) {
-            session.errors.truncate(mark);
-        }
+        errors.push(session.errors.split_off(mark));
+        fails[i] = errors[i].iter().any(|error| fails_in_every_run(&error.error)) && !may_skip(body);
     }
+    let taken = taken.or(match fails {
+        [false, true] => Some(0),
+        [true, false] => Some(1),
+        _ => None,
+    });
     if let Some(taken) = taken {
+        session.errors.append(&mut errors[taken]);
         return Ok(given.swap_remove(taken));
     }
+    session.errors.extend(errors.into_iter().flatten());
     let both = given[0].iter().zip(&given[1]).enumerate();
     both.map(|(port, (a, b))| {
         let (x, y) = (a.element_type, b.element_type);
@@ -40,6 +51,30 @@ pub(super) fn infer(
         Ok(join(a, b, cx))
     })
     .collect()
+}
+
+/// The number of the branch that a known condition selects.
+pub(super) fn taken(condition: &Fact) -> Option<usize> {
+    truth(condition).map(|holds| usize::from(!holds))
+}
+
+/// Whether an error of inference says that a run fails; otherwise only inference knows no better.
+fn fails_in_every_run(error: &OpError) -> bool {
+    match error {
+        OpError::WithInputs { error, .. } => fails_in_every_run(error),
+        OpError::Inside(inside) | OpError::InDecomposition(inside) => fails_in_every_run(&inside.error),
+        OpError::Unsupported { .. } | OpError::UnknownOp { .. } | OpError::NoImplementation { .. } => false,
+        _ => true,
+    }
+}
+
+/// Whether a body has layers that not every run of it reaches: those in a Loop, which may run no iteration.
+fn may_skip(body: &Graph) -> bool {
+    body.ids().any(|id| {
+        let op = body.node(id).op();
+        let is_loop = matches!(op, Op::SubGraph(op) if op.kind == SubGraphKind::Loop);
+        is_loop || op.bodies().any(|(_, body)| may_skip(body))
+    })
 }
 
 /// Facts of the outputs as one body computes them.
@@ -106,6 +141,26 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_does_not_fail_takes_the_branch_that_does_not() {
+        assert_eq!(outcome("p", SAME, BAD), "[N,3]");
+        assert_eq!(outcome("p", BAD, WIDER), "[N,6]");
+        assert!(outcome("p", BAD, BAD).contains("layer `y` (Add)"));
+    }
+
+    #[test]
+    fn an_error_in_a_loop_of_a_branch_may_not_occur() {
+        let body = |layers: &str| {
+            format!(
+                "%n = Const-1 i64[] <-1>\n %g = Const-1 boolean[] <1>\n %y = Loop-5(%n, %g, %x) {{inputs: [\"2 -> 0\"], \
+                 outputs: [\"_ -> 0 purpose=execution_condition\", \"0 -> 1\"], back_edges: [1,0]}}\n body graph \"\" {{\n \
+                 %x = Parameter-1 {{element_type: f32, shape: \"?,?\"}}\n %go = Const-1 boolean[] <1>\n {layers}\n \
+                 %r0 = Result-1(%go)\n %r1 = Result-1(%y)\n }}"
+            )
+        };
+        assert!(outcome("p", SAME, &body(BAD)).contains("layer `y` (Add)"));
+    }
+
+    #[test]
     fn conditions_are_not_floats() {
         let error = outcome("f", SAME, SAME);
         assert!(
@@ -118,7 +173,6 @@ mod tests {
     fn errors_in_a_branch_that_is_never_taken_are_dropped() {
         assert_eq!(outcome("t", SAME, BAD), "[N,3]");
         assert!(outcome("t", BAD, SAME).contains("layer `y` (Add)"));
-        assert!(outcome("p", SAME, BAD).contains("layer `y` (Add)"));
         let integer = "%y = Convert-1(%x) {destination_type: i32}";
         assert!(outcome("p", SAME, integer).contains("f32 as in then_body"));
     }

@@ -63,11 +63,16 @@ pub(super) fn infer(
         };
         states.push(State::new(kind, parameter, result, initial.clone()));
     }
+    let mark = session.errors.len();
     let results = fixpoint(&mut states, &mut given, &iteration, &symbol_map, body, session);
     let trips = match parts {
         Some(parts) => parts,
         None => iterations(map, &results, cx)?,
     };
+    if kind == SubGraphKind::Loop && trips.as_const() == Some(0) {
+        // The body never runs.
+        session.errors.truncate(mark);
+    }
     if let Some(iteration) = iteration.as_symbol() {
         let last = cx.sub(&trips, &SymExpr::from(1));
         symbol_map.means(iteration, last);
@@ -323,6 +328,9 @@ impl Outcome<'_> {
         let Some(state) = self.states.iter().find(|state| state.result == result) else {
             return symbol_map.leave(last, &self.body.symbols, cx);
         };
+        if self.kind == SubGraphKind::Loop && self.trips.as_const() == Some(0) {
+            return symbol_map.leave(state.initial(), &self.body.symbols, cx);
+        }
         let after = symbol_map.leave(&state.after(last), &self.body.symbols, cx);
         // A TensorIterator without iterations fails when run.
         if self.kind == SubGraphKind::TensorIterator || !cx.interval(self.trips).contains(0) {
@@ -473,6 +481,14 @@ mod tests {
                     %next = Concat-1(%bad, %w) {axis: 0}";
         let errors = infer(&mut looped("5", "2", body));
         assert_eq!(errors.iter().map(|e| e.layer.as_str()).collect::<Vec<_>>(), ["bad"]);
+    }
+
+    #[test]
+    fn a_body_that_never_runs_has_no_errors() {
+        let body = "%w = Const-1 f32[3] <1, 2, 3>\n      %bad = Add-1(%s, %w)\n      \
+                    %next = Concat-1(%bad, %w) {axis: 0}";
+        assert_eq!(infer(&mut looped("0", "2", body)), []);
+        assert_eq!(infer(&mut looped("1", "2", body)).len(), 1);
     }
 
     #[test]

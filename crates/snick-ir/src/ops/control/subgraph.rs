@@ -13,8 +13,8 @@ use super::port_map::{PortLink, PortMap, Purpose};
 use crate::infer::InferSession;
 use crate::op::AttrField;
 use crate::{
-    Arity, AttrSpec, AttrValue, Attrs, EvalOp, Facts, Graph, Infer, InferOp, Op, OpDef, OpError, OpName,
-    OpTraits, RawNode,
+    Arity, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Graph, Infer, InferOp, Op, OpDef, OpError,
+    OpName, OpTraits, RawNode,
 };
 
 /// An op with bodies. Each body has its own symbols; its facts hold for the values that the op passes in.
@@ -60,6 +60,11 @@ impl SubGraph {
     pub fn outputs(&self) -> usize {
         let ports = self.maps.iter().flat_map(|map| &map.outputs).filter_map(|link| link.external);
         ports.max().map_or(0, |port| port.saturating_add(1))
+    }
+
+    /// The number of the body that an If runs, if what is known of its condition says.
+    pub fn taken(&self, condition: &Fact) -> Option<usize> {
+        branch::taken(condition).filter(|_| self.kind == SubGraphKind::If)
     }
 
     /// The ops of the bodies except Parameters and Results.
