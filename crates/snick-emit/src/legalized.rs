@@ -2,7 +2,7 @@
 
 use snick_ir::rewrite::{MissedRewrite, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, infer};
-use snick_pass::legalize::{Target, for_target};
+use snick_pass::legalize::{Target, for_target, inline_if};
 
 use crate::decompression;
 
@@ -14,7 +14,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Decomposes what the format has no operator for; weights are decompressed in the type that they are used in.
+    /// Decomposes what the format has no operator for; an If that is known to take a branch becomes that branch; weights are decompressed in the type that they are used in.
     ///
     /// # Errors
     /// What inference says of the first layer that cannot run: what is known around it may contradict itself.
@@ -26,7 +26,7 @@ impl Refusals {
         if let Some(error) = infer(&mut graph.clone()).into_iter().next() {
             return Err(error.into());
         }
-        apply_throughout(graph, &[decompression::RULE])?;
+        apply_throughout(graph, &[inline_if::RULE, inline_if::HALVES, decompression::RULE])?;
         Ok(Self { format, declined: for_target(graph, target) })
     }
 

@@ -4,7 +4,7 @@ use snick_ir::rewrite::{DriverOptions, Rule, Trace};
 use snick_ir::{Graph, Monitor};
 
 use crate::check::Checker;
-use crate::legalize::{decompose, to_slice};
+use crate::legalize::{decompose, inline_if, to_slice};
 use crate::options::RewriteOptions;
 use crate::pass::Pass;
 use crate::report::{Report, count};
@@ -17,6 +17,8 @@ use crate::states;
 
 /// The rules of the canonical form. Those that make the graph smaller come first.
 const RULES: &[Rule] = &[
+    inline_if::RULE,
+    inline_if::HALVES,
     to_slice::RULE,
     fold_constants::RULE,
     drop_identities::RULE,
@@ -47,6 +49,8 @@ const fn alone(rules: &'static [Rule; 1]) -> Pass {
 /// assert!(names.contains(&"merge-slices"));
 /// ```
 pub const PASSES: &[Pass] = &[
+    alone(const { &[inline_if::RULE] }),
+    alone(const { &[inline_if::HALVES] }),
     alone(const { &[to_slice::RULE] }),
     alone(const { &[fold_constants::RULE] }),
     alone(const { &[drop_identities::RULE] }),

@@ -1,15 +1,16 @@
 //! OpenVINO IR: `.xml` and `.bin`.
 //!
 //! `layer.rs` writes a layer with its ports and bodies, `xml.rs` knows elements and escapes. The primitives become ops
-//! that the format has before (`snick_pass::legalize::from_slice`).
+//! that the format has before (`snick_pass::legalize::from_slice`). An If that is known to take a branch becomes that
+//! branch: the runtime refuses errors of inference in the other one, too.
 
 mod layer;
 mod xml;
 
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
 use snick_ir::{Graph, IR_VERSIONS, Info, Located, NodeId, OpError, WeightsFile};
-use snick_pass::legalize::from_slice;
 pub use snick_pass::legalize::from_slice::SliceAs;
+use snick_pass::legalize::{from_slice, inline_if};
 
 use self::xml::Xml;
 
@@ -28,7 +29,7 @@ pub struct Files {
 /// The layer that the format cannot say: constants without weights, primitives without counterpart.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
     let mut graph = graph.clone();
-    apply_throughout(&mut graph, &[CUSTOM_OPS])?;
+    apply_throughout(&mut graph, &[CUSTOM_OPS, inline_if::RULE, inline_if::HALVES])?;
     apply_throughout(&mut graph, &[from_slice::ranges(slice_as)])?;
     apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
     let mut writer = Writer::default();
