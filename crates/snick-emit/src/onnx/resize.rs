@@ -173,13 +173,25 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
         return e.vector(&all);
     }
     let shape = e.shape(&e.input(0)?);
-    let mut parts = Vec::with_capacity(rank);
+    // Runs of neighbours in one of both lists: whether it is that of sizes, and the entries.
+    let mut runs: Vec<(bool, std::ops::Range<usize>)> = Vec::new();
     for axis in 0..rank {
-        let (list, entry) = match plan.axes.iter().position(|&resized| resized == axis) {
-            Some(i) => (sizes, plan.entries[i]),
-            None => (shape.as_str(), axis),
+        let (is_resized, entry) = match plan.axes.iter().position(|&resized| resized == axis) {
+            Some(i) => (true, plan.entries[i]),
+            None => (false, axis),
         };
-        parts.push(e.cut(list, 0, entry as i64, entry as i64 + 1)?);
+        match runs.last_mut() {
+            Some((same, run)) if *same == is_resized && run.end == entry => run.end += 1,
+            _ => runs.push((is_resized, entry..entry + 1)),
+        }
+    }
+    let mut parts = Vec::with_capacity(runs.len());
+    for (is_resized, run) in runs {
+        parts.push(match is_resized {
+            true if run == (0..plan.count) => sizes.to_string(),
+            true => e.cut(sizes, 0, run.start as i64, run.end as i64)?,
+            false => e.cut(&shape, 0, run.start as i64, run.end as i64)?,
+        });
     }
     Ok(e.joined(&parts, 0))
 }

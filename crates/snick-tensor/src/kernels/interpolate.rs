@@ -383,7 +383,8 @@ mod tests {
         assert_eq!(of(Nearest::Floor, Coordinates::AlignCorners, 2), [0.0, 3.0]);
         assert_eq!(of(Nearest::Floor, Coordinates::PytorchHalfPixel, 1), [0.0]);
         // 23 * (7 / 23) is below 7 in 32 bits, although 23 * 7 / 23 is not.
-        let corners = Interpolate { nearest: Nearest::Floor, coordinates: Coordinates::AlignCorners, ..PLAIN };
+        let corners =
+            Interpolate { nearest: Nearest::Floor, coordinates: Coordinates::AlignCorners, ..PLAIN };
         let found = resize(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 24, corners);
         assert_eq!(found.last(), Some(&6.0));
     }

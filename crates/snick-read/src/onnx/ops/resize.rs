@@ -125,11 +125,7 @@ fn sizes(b: &NodeBuilder) -> Result<Sizes> {
 fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, sizes: Sizes, sampling: Resampling) -> Result {
     let x = b.input(0)?;
     if let Some((op, target)) = interpolation(b, sizes, &sampling) {
-        let mut inputs = vec![x, b.convert(target, target_type(&op))?];
-        if let Some(axes) = axes {
-            inputs.push(b.ints(axes)?);
-        }
-        return b.add_op(Op::Interpolate(Box::new(op)), &inputs);
+        return interpolate(b, x, op, target, axes);
     }
     let element_type = b.element_type(x)?;
     let is_nearest = matches!(sampling.kernel, ResizeKernel::Nearest(_));
@@ -172,9 +168,34 @@ fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, sizes: Sizes, sampling: 
     b.convert(y, element_type)
 }
 
-/// The type of the input with scales or sizes.
-fn target_type(op: &Interpolate) -> ElementType {
-    if op.by_scales() { ElementType::F32 } else { ElementType::I64 }
+/// Interpolate over the axes that change: in cubic mode the OpenVINO runtime resizes at most two of those listed.
+fn interpolate(
+    b: &mut NodeBuilder,
+    x: Value,
+    op: Interpolate,
+    target: Value,
+    axes: Option<&[i64]>,
+) -> Result {
+    let is_one = |scale: &f32| *scale == 1.0;
+    let mut axes = axes.map(<[i64]>::to_vec);
+    let mut target = target;
+    let known = b.tensor(target).filter(|_| op.by_scales()).and_then(|scales| scales.to_f32_vec().ok());
+    if let Some(scales) = known.filter(|scales| scales.iter().any(is_one)) {
+        let listed = axes.unwrap_or_else(|| (0..scales.len() as i64).collect());
+        let entries = listed.into_iter().zip(scales).filter(|(_, scale)| !is_one(scale));
+        let (listed, scales): (Vec<i64>, Vec<f32>) = entries.unzip();
+        if listed.is_empty() {
+            return Ok(x);
+        }
+        target = b.constant(Tensor::from_vec(&[scales.len()], scales)?)?;
+        axes = Some(listed);
+    }
+    let element_type = if op.by_scales() { ElementType::F32 } else { ElementType::I64 };
+    let mut inputs = vec![x, b.convert(target, element_type)?];
+    if let Some(axes) = axes {
+        inputs.push(b.ints(&axes)?);
+    }
+    b.add_op(Op::Interpolate(Box::new(op)), &inputs)
 }
 
 /// The Interpolate that computes the same, and its input with scales or sizes.
