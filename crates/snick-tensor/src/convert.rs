@@ -254,6 +254,10 @@ mod tests {
             cast(&[-1.0, 1e19], U64).values::<u64>().unwrap()[..],
             [u64::MAX, 9_999_999_980_506_447_872]
         );
+        for et in [I8, U8, I16, U16] {
+            let limits = cast(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 7e9], et);
+            assert_eq!(limits.to_i64_vec().unwrap(), [0; 4], "{et}");
+        }
         assert_eq!(cast(&[-0.0, 0.1, f32::NAN], Boolean).to_bools().unwrap(), [false, true, true]);
         assert_eq!(cast(&[1.0, 15.0, 2.0], U4).to_bytes()[..], [0xf1, 0x02]);
     }
@@ -287,7 +291,7 @@ mod tests {
         let values = [0.0, -1.5, 1.5, 300.25, -7e9, 3e38, 1e-7, 65519.9, f32::INFINITY, f32::NAN];
         for from in [Boolean, U8, I8, I32, I64, F32, F64, F16, BF16] {
             let source = cast(&values, from);
-            for to in [F32, F64, F16, BF16, I32, I64] {
+            for to in [F32, F64, F16, BF16, I8, U8, I16, I32, I64] {
                 let Some(found) = direct::convert(&source, to).unwrap() else { continue };
                 let mut wide = Wide::for_type(from).unwrap();
                 decode(from, &source.to_bytes(), 0..values.len(), &mut wide);

@@ -34,16 +34,22 @@ pub(super) fn convert(tensor: &Tensor, et: ElementType) -> Result<Option<Tensor>
         I64(i64) => F32(f32): |x| x as f32;
         F32(f32) => F64(f64): f64::from;
         F64(f64) => F32(f32): |x| x as f32;
-        F32(f32) => I32(i32): |x| if x < TOO_LARGE as f32 { x as i32 } else { i32::MIN };
+        F32(f32) => I32(i32): to_i32;
         F32(f32) => I64(i64): |x| x as i64;
         // Narrow types wrap.
-        F32(f32) => I8(i8): |x| x as i64 as i8;
-        F32(f32) => U8(u8): |x| x as i64 as u8;
-        F32(f32) => I16(i16): |x| x as i64 as i16;
+        F32(f32) => I8(i8): |x| to_i32(x) as i8;
+        F32(f32) => U8(u8): |x| to_i32(x) as u8;
+        F32(f32) => I16(i16): |x| to_i32(x) as i16;
         F32(f32) => Boolean(u8): |x| u8::from(x != 0.0);
         I32(i32) => I64(i64): i64::from;
         I64(i64) => I32(i32): |x| x as i32;
     }
+}
+
+/// Truncates; `NaN` and what is out of range become the least integer.
+#[inline(always)]
+fn to_i32(x: f32) -> i32 {
+    if x < TOO_LARGE as f32 { x as i32 } else { i32::MIN }
 }
 
 fn each<A: Pod, B: Pod + Send + Sync>(
