@@ -1,5 +1,7 @@
 //! Bucketize-3.
 
+use std::cmp::Ordering;
+
 use snick_tensor::Tensor;
 
 use crate::ops::elementwise::domain::Domain;
@@ -45,7 +47,8 @@ impl Bucketize {
     fn buckets<T: PartialOrd>(&self, data: &[T], bounds: &[T]) -> Vec<i64> {
         let place = |v: &T| match self.with_right_bound {
             true => bounds.partition_point(|bound| bound < v),
-            false => bounds.partition_point(|bound| bound <= v),
+            // NaN is behind all, as in the OpenVINO runtime, though not with right bounds.
+            false => bounds.partition_point(|bound| v.partial_cmp(bound) != Some(Ordering::Less)),
         };
         data.iter().map(|v| place(v) as i64).collect()
     }
@@ -64,5 +67,11 @@ mod tests {
             op.eval(&[data.clone(), bounds.clone()]).unwrap()[0].to_i64_vec().unwrap()
         };
         assert_eq!((run(true), run(false)), (vec![0, 0, 2], vec![0, 1, 2]));
+        let nan = Tensor::scalar(f32::NAN);
+        let run = |with_right_bound| {
+            let op = Bucketize { output_type: IndexType::I32, with_right_bound };
+            op.eval(&[nan.clone(), bounds.clone()]).unwrap()[0].to_i64_vec().unwrap()
+        };
+        assert_eq!((run(true), run(false)), (vec![0], vec![2]));
     }
 }
