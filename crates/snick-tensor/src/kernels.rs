@@ -11,6 +11,7 @@ mod concat;
 mod conv;
 mod dispatch;
 pub mod elementwise;
+mod extremum;
 mod fake_quantize;
 mod fourier;
 mod gather;
@@ -54,6 +55,7 @@ pub use elementwise::{
     BinaryOp, BitwiseOp, CompareOp, ElementFunction, FusedElementwise, LogicalOp, Stage, TestOp, UnaryOp,
     bitwise_not, logical_not, select,
 };
+pub use extremum::{exceeds, greatest, least};
 pub use fake_quantize::fake_quantize;
 pub use fourier::fourier;
 pub use gather::gather;

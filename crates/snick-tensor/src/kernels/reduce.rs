@@ -4,6 +4,7 @@ mod vector_reduce;
 
 use crate::ElementType::Boolean;
 use crate::kernels::dispatch::{widen, with_number};
+use crate::kernels::extremum::{greatest, least};
 use crate::kernels::rows::{Rows, reduced_dims};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
@@ -14,13 +15,13 @@ use crate::{ElementType, PodElement, Tensor, TensorError};
 pub enum ReduceOp {
     /// The sum; of no elements, 0.
     Sum,
-    /// The mean; of no elements, 0. Integers truncate.
+    /// The mean; of no elements, 0, as in the OpenVINO runtime and ONNX Runtime. Integers truncate.
     Mean,
     /// The product; of no elements, 1.
     Prod,
-    /// The maximum; of no elements, the smallest finite value of the type.
+    /// The maximum, `NaN` if any is; of no elements, minus infinity or the least integer.
     Max,
-    /// The minimum; of no elements, infinity or the largest integer.
+    /// The minimum, `NaN` if any is; of no elements, infinity or the greatest integer.
     Min,
     /// The sum of absolute values.
     L1,
@@ -83,16 +84,13 @@ impl ReduceOp {
     }
 }
 
-fn greatest<T: PodElement>(row: &[T]) -> Option<T> {
-    row.iter().copied().reduce(|m, x| if m < x { x } else { m })
-}
-
-fn least<T: PodElement>(row: &[T]) -> Option<T> {
-    row.iter().copied().reduce(|m, x| if x < m { x } else { m })
-}
-
 trait Reduce: PodElement {
     fn reduce(op: ReduceOp, row: &[Self]) -> Self;
+}
+
+/// The sum; the standard one of no floats is -0.
+fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, |sum, x| sum + x)
 }
 
 macro_rules! real {
@@ -101,14 +99,13 @@ macro_rules! real {
             fn reduce(op: ReduceOp, row: &[$t]) -> $t {
                 let wide = || row.iter().map(|&x| f64::from(x));
                 match op {
-                    Mean => (wide().sum::<f64>() / row.len().max(1) as f64) as $t,
+                    Mean => (sum(wide()) / row.len().max(1) as f64) as $t,
                     Prod => wide().product::<f64>() as $t,
-                    Max => greatest(row).unwrap_or($t::MIN),
-                    Min => least(row).unwrap_or($t::INFINITY),
-                    L1 => wide().map(f64::abs).sum::<f64>() as $t,
-                    L2 => wide().map(|x| x * x).sum::<f64>().sqrt() as $t,
-                    // The sum of no floats would be -0.
-                    _ => wide().fold(0.0, |sum, x| sum + x) as $t,
+                    Max => row.iter().copied().fold($t::NEG_INFINITY, greatest),
+                    Min => row.iter().copied().fold($t::INFINITY, least),
+                    L1 => sum(wide().map(f64::abs)) as $t,
+                    L2 => sum(wide().map(|x| x * x)).sqrt() as $t,
+                    _ => sum(wide()) as $t,
                 }
             }
         }
@@ -173,6 +170,46 @@ mod tests {
         assert_eq!(of(Max, &none, &[1])[0], i32::MIN.into());
         assert!(of(Sum, &none, &[0]).is_empty());
         assert_eq!(of(Mean, &none, &[1]), [0.0, 0.0]);
+        let limits = |et: ElementType| {
+            let none = Tensor::zeros(et, &[1, 0]).unwrap();
+            [Max, Min].map(|op| op.apply(&none, &[1], false).unwrap())
+        };
+        for et in [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64] {
+            let found = limits(et).map(|limit| limit.to_f64_vec().unwrap()[0]);
+            assert_eq!(found, [f64::NEG_INFINITY, f64::INFINITY], "{et}");
+            for op in [Sum, Mean, L1, L2] {
+                let zero = op.apply(&Tensor::zeros(et, &[1, 0]).unwrap(), &[1], false).unwrap();
+                assert!(zero.to_f64_vec().unwrap()[0].is_sign_positive(), "{op:?} of {et}");
+            }
+        }
+        assert_eq!(limits(ElementType::U64)[1], Tensor::from_vec(&[1], vec![u64::MAX]).unwrap());
+        assert_eq!(limits(ElementType::I8)[0], Tensor::from_vec(&[1], vec![i8::MIN]).unwrap());
+    }
+
+    #[test]
+    fn nan_anywhere_is_the_extreme() {
+        // Rows and columns with and without a part that fills no vector.
+        for len in [1, 5, 16, 17, 41, 64, 100] {
+            for at in [0, len / 2, len - 1] {
+                let mut numbers: Vec<f32> = (0..len).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+                numbers[at] = if at % 2 == 0 { f32::NAN } else { -f32::NAN };
+                let row = Tensor::from_vec(&[1, len], numbers.clone()).unwrap();
+                let columns: Vec<f32> = numbers.iter().flat_map(|&x| [1.0, x, -x]).collect();
+                let columns = Tensor::from_vec(&[len, 3], columns).unwrap();
+                for et in [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64] {
+                    for op in [Max, Min] {
+                        let case = format!("{op:?} {et} {len} {at}");
+                        assert!(of(op, &row.cast(et).unwrap(), &[1])[0].is_nan(), "{case}");
+                        let found = of(op, &columns.cast(et).unwrap(), &[0]);
+                        assert!(found[0] == 1.0 && found[1].is_nan() && found[2].is_nan(), "{case}");
+                    }
+                }
+            }
+            let mut numbers = vec![1.0f32; len];
+            (numbers[0], numbers[len - 1]) = (f32::NEG_INFINITY, f32::INFINITY);
+            let infinite = Tensor::from_vec(&[len], numbers).unwrap();
+            assert_eq!(of(Max, &infinite, &[0]), [f64::INFINITY]);
+        }
     }
 
     #[test]

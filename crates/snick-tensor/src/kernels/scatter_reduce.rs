@@ -1,5 +1,6 @@
 //! Scattering with a reduction: updates of the same position are combined.
 
+use super::extremum::{greatest, least};
 use crate::{ElementType, Tensor, TensorError};
 
 /// How an update is combined with the element at its position.
@@ -54,20 +55,8 @@ pub fn scatter_reduce(
                     Reduction::Sum | Reduction::Mean => a + b,
                     Reduction::Sub => a - b,
                     Reduction::Prod => a * b,
-                    Reduction::Min => {
-                        if b < a {
-                            b
-                        } else {
-                            a
-                        }
-                    }
-                    Reduction::Max => {
-                        if b > a {
-                            b
-                        } else {
-                            a
-                        }
-                    }
+                    Reduction::Min => least(a, b),
+                    Reduction::Max => greatest(a, b),
                 })
             },
             first_float(reduction),
@@ -179,5 +168,16 @@ mod tests {
         assert_eq!(run(Reduction::Max, false), [2, 7, 4, 2]);
         assert_eq!(run(Reduction::Sub, true), [7, 7, 1, 2]);
         assert!(scatter_reduce(&base, &[4, 0, 0, 0], &updates, Reduction::Sum, true).is_err());
+    }
+
+    #[test]
+    fn nan_is_the_least_and_the_greatest() {
+        let [one, nan] = [1.0, f32::NAN].map(|x| Tensor::full(&[1], x).unwrap());
+        for reduction in [Reduction::Min, Reduction::Max] {
+            for (base, update) in [(&one, &nan), (&nan, &one)] {
+                let out = scatter_reduce(base, &[0], update, reduction, true).unwrap();
+                assert!(out.to_f32_vec().unwrap()[0].is_nan(), "{reduction:?}");
+            }
+        }
     }
 }

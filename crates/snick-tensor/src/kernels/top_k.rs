@@ -24,7 +24,8 @@ pub enum Ties {
     Heap,
 }
 
-/// The indices of the `k` largest (or smallest) elements of each line along `axis`, as i64. NaN comes last.
+/// The indices of the `k` largest (or smallest) elements of each line along `axis`, as i64. NaN counts as
+/// the largest.
 ///
 /// # Errors
 /// [`TensorError::AxisOutOfRange`], [`TensorError::UnsupportedType`], [`TensorError::Argument`] if the axis has fewer
@@ -65,11 +66,8 @@ pub fn top_k_indices(
         let values = tensor.values::<u64>()?;
         select(tensor.dims(), axis, k, &values, |a, b| if greatest { b.cmp(a) } else { a.cmp(b) }, order)
     } else {
-        let better = |a: &f64, b: &f64| match (a.is_nan(), b.is_nan()) {
-            (false, false) if greatest => b.partial_cmp(a).unwrap_or(Ordering::Equal),
-            (false, false) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
-            (a, b) => a.cmp(&b),
-        };
+        let order_of = |a: &f64, b: &f64| a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()));
+        let better = |a: &f64, b: &f64| if greatest { order_of(b, a) } else { order_of(a, b) };
         select(tensor.dims(), axis, k, &tensor.to_f64_vec()?, better, order)
     };
     Tensor::from_vec(&dims, indices)
@@ -180,10 +178,11 @@ mod tests {
         let run = |k, greatest, order| {
             top_k_indices(&t, 0, k, greatest, order, Ties::Lower).unwrap().to_i64_vec().unwrap()
         };
-        assert_eq!(run(3, true, Order::Value), [2, 3, 0]);
+        assert_eq!(run(3, true, Order::Value), [1, 2, 3]);
         assert_eq!(run(3, false, Order::Value), [0, 4, 2]);
-        assert_eq!(run(3, true, Order::Index), [0, 2, 3]);
-        assert_eq!(run(5, true, Order::Value), [2, 3, 0, 4, 1]);
+        assert_eq!(run(3, true, Order::Index), [1, 2, 3]);
+        assert_eq!(run(5, true, Order::Value), [1, 2, 3, 0, 4]);
+        assert_eq!(run(5, false, Order::Value), [0, 4, 2, 3, 1]);
         assert!(run(0, true, Order::Value).is_empty());
         assert!(top_k_indices(&t, 0, 6, true, Order::Value, Ties::Lower).is_err());
         let columns = Tensor::from_vec(&[2, 2], vec![1u64, u64::MAX, 3, 0]).unwrap();

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 use snick_shape::Shape;
+use snick_tensor::kernels::greatest;
 use snick_tensor::{Listed, Tensor};
 
 use super::checks::{common_dim, common_float, expect_ranks, expect_size, zero_padded};
@@ -152,7 +153,7 @@ fn maximum(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
         return 0.0;
     }
     let row = |y| plane.row(y).get(columns.clone()).unwrap_or_default();
-    rows.clone().flat_map(row).copied().fold(f32::MIN, f32::max)
+    rows.clone().flat_map(row).copied().fold(f32::MIN, greatest)
 }
 
 /// The position of the sample of a bin on an axis of `size` elements, for ends in fractions of the axis.

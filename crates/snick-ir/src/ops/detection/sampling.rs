@@ -1,6 +1,7 @@
 //! Bilinear samples of feature maps, and their means and maxima over the bins of a region.
 
 use snick_tensor::Tensor;
+use snick_tensor::kernels::greatest;
 
 use super::checks::{dims_of, wrong_shape};
 use crate::OpError;
@@ -178,7 +179,7 @@ impl Bins {
                 let read = |tap: &Tap| tap.weight * plane.values.get(tap.index).copied().unwrap_or(0.0);
                 let samples = taps.iter().map(|taps| taps.iter().map(read).sum::<f32>());
                 *cell = match self.max {
-                    true => samples.fold(0.0, f32::max),
+                    true => samples.fold(0.0, greatest),
                     false if all == 0 => 0.0,
                     false => samples.sum::<f32>() / all as f32,
                 };

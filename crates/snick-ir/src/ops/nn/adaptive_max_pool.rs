@@ -1,6 +1,7 @@
 //! AdaptiveMaxPool-8.
 
 use snick_tensor::Tensor;
+use snick_tensor::kernels::exceeds;
 
 use super::adaptive_windows::{each_window, infer_shape, output_dims};
 use crate::ops::index_type::IndexType;
@@ -30,8 +31,8 @@ impl EvalOp for AdaptiveMaxPool {
         let dims = output_dims(data, sizes)?;
         let (mut greatest, mut positions) = (Vec::new(), Vec::new());
         each_window(data, &dims, |elements| {
-            let first = (0, f64::NEG_INFINITY);
-            let (at, x) = elements.fold(first, |best, next| if next.1 > best.1 { next } else { best });
+            let better = |best: (_, f64), next: (_, f64)| if exceeds(next.1, best.1) { next } else { best };
+            let (at, x) = elements.reduce(better).unwrap_or((0, f64::NEG_INFINITY));
             greatest.push(x);
             positions.push(at as i64);
         })?;

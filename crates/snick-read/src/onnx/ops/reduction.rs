@@ -96,6 +96,12 @@ fn log_sum_exp(b: &mut NodeBuilder) -> Result {
 /// Selects the first of equal elements, or the last: the first of the reversed axis.
 fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
     let (mut x, axis) = (b.input(0)?, b.int_attr("axis", 0)?);
+    // NaN is found first, as by numpy, which is so where the greatest is looked for.
+    let is_negated = mode == TopKMode::Min && b.element_type(x)?.is_float();
+    let mode = if is_negated { TopKMode::Max } else { mode };
+    if is_negated {
+        x = b.ir_op("Negative", Attrs::new(), &[x])?;
+    }
     let last = b.flag_attr("select_last_index", false)?;
     if last {
         x = b.slice8(x, &[-1], &[i64::MIN], &[-1], &[axis])?;

@@ -19,9 +19,9 @@ pub enum BinaryOp {
     Div,
     /// `a / b`; integers round down.
     FloorDiv,
-    /// `min(a, b)`.
+    /// `min(a, b)`; `NaN` if either is.
     Min,
-    /// `max(a, b)`.
+    /// `max(a, b)`; `NaN` if either is.
     Max,
     /// `a` to the power of `b`.
     Pow,
@@ -111,8 +111,8 @@ macro_rules! with_fusable {
             Sub => over!(<$t as A>::sub),
             Mul => over!(<$t as A>::mul),
             Div => over!(<$t as A>::div),
-            Min => over!(|x: $t, y: $t| if y < x { y } else { x }),
-            Max => over!(|x: $t, y: $t| if x < y { y } else { x }),
+            Min => over!($crate::kernels::extremum::least::<$t>),
+            Max => over!($crate::kernels::extremum::greatest::<$t>),
             FloorDiv => over!(<$t as A>::floor_div),
             Pow => over!(<$t as A>::pow),
             SquaredDifference => {

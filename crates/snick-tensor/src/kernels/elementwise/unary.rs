@@ -6,6 +6,7 @@ use super::vector_unary;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::dispatch::{widen, with_number, with_real};
+use crate::kernels::extremum::clamp;
 use crate::{ElementType, Tensor, TensorError};
 
 impl UnaryOp {
@@ -129,9 +130,9 @@ macro_rules! real {
                     }
                     HardSigmoid { alpha, beta } => {
                         let (alpha, beta) = (alpha as $t, beta as $t);
-                        map(v, |x| (alpha * x + beta).max(0.0).min(1.0))
+                        map(v, |x| clamp(alpha * x + beta, 0.0, 1.0))
                     }
-                    Clamp { min, max } => map(v, |x| x.max(min as $t).min(max as $t)),
+                    Clamp { min, max } => map(v, |x| clamp(x, min as $t, max as $t)),
                 }
             }
         }
@@ -155,7 +156,7 @@ macro_rules! integer {
                     Ceiling | Floor | RoundHalfToEven | RoundHalfAwayFromZero => v.to_vec(),
                     Clamp { min, max } => {
                         let (min, max) = (min.ceil() as $t, max.floor() as $t);
-                        map(v, |x| x.max(min).min(max))
+                        map(v, |x| clamp(x, min, max))
                     }
                     _ => {
                         let wide: Vec<f64> = v.iter().map(|&x| x as f64).collect();

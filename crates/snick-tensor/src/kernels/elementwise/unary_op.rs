@@ -65,7 +65,7 @@ pub enum UnaryOp {
         alpha: f64,
         beta: f64,
     },
-    /// Clamped. The bounds of integers are rounded inwards.
+    /// Clamped; NaN stays. The bounds of integers are rounded inwards.
     Clamp {
         min: f64,
         max: f64,

@@ -1,6 +1,7 @@
 //! Functions of one `f32`, several elements at a time.
 
 use super::unary_op::UnaryOp::{self, *};
+use crate::kernels::extremum::clamp;
 use crate::kernels::math;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 
@@ -46,7 +47,6 @@ pub(super) struct Apply<E> {
 impl<E: Elements> Vectorised for Apply<E> {
     type Output = bool;
 
-    #[allow(clippy::manual_clamp, reason = "`clamp` keeps what is not a number, `max` does not")]
     #[inline(always)]
     fn run<I: Instructions>(self) -> bool {
         let Self { op, elements } = self;
@@ -84,11 +84,11 @@ impl<E: Elements> Vectorised for Apply<E> {
             }
             HardSigmoid { alpha, beta } => {
                 let (alpha, beta) = (alpha as f32, beta as f32);
-                elements.each(|x| (alpha * x + beta).max(0.0).min(1.0));
+                elements.each(|x| clamp(alpha * x + beta, 0.0, 1.0));
             }
             Clamp { min, max } => {
                 let (min, max) = (min as f32, max as f32);
-                elements.each(|x| x.max(min).min(max));
+                elements.each(|x| clamp(x, min, max));
             }
             _ => return false,
         }

@@ -2,6 +2,7 @@
 
 use super::ReduceOp::{self, *};
 use crate::buffer::Buffer;
+use crate::kernels::extremum::{greatest, least};
 use crate::kernels::rows::{Blocks, fold_in_parts, reduced_dims};
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{ElementType, Tensor, TensorError};
@@ -37,12 +38,10 @@ impl Vectorised for Block<'_> {
     fn run<I: Instructions>(self) {
         let Self { op, from, to } = self;
         let count = (from.len() / to.len()) as f64;
-        let greater = |m: f32, x: f32| if m < x { x } else { m };
-        let less = |m: f32, x: f32| if x < m { x } else { m };
         let add = |a: f64, b: f64| a + b;
         match op {
-            Max => fold(from, to, f32::NEG_INFINITY, greater, greater, |m| m),
-            Min => fold(from, to, f32::INFINITY, less, less, |m| m),
+            Max => extreme(from, to, f32::NEG_INFINITY, |m, x| if m < x { x } else { m }, greatest),
+            Min => extreme(from, to, f32::INFINITY, |m, x| if x < m { x } else { m }, least),
             Mean => fold(from, to, 0.0, |sum, x| sum + f64::from(x), add, |sum| (sum / count) as f32),
             Prod => fold(from, to, 1.0, |all, x| all * f64::from(x), |a, b| a * b, |all| all as f32),
             L1 => fold(from, to, 0.0, |sum, x| sum + f64::from(x.abs()), add, |sum| sum as f32),
@@ -57,6 +56,24 @@ impl Vectorised for Block<'_> {
             _ => fold(from, to, 0.0, |sum, x| sum + f64::from(x), add, |sum| sum as f32),
         }
     }
+}
+
+/// The greatest or least element of each column, `NaN` if any is; `passing` ignores `NaN`, `keeping` keeps it.
+#[inline(always)]
+fn extreme(
+    from: &[f32],
+    to: &mut [f32],
+    start: f32,
+    passing: impl Fn(f32, f32) -> f32,
+    keeping: impl Fn(f32, f32) -> f32 + Copy,
+) {
+    let [to] = to else { return fold(from, to, start, keeping, keeping, |m| m) };
+    // A sum tells whether there may be `NaN`. It is computed beside the extreme, where comparisons for `NaN` would
+    // lengthen the chain of instructions that each step waits for.
+    let step = |(m, sum): (f32, f32), x| (passing(m, x), sum + x);
+    let merge = |a: (f32, f32), b: (f32, f32)| (passing(a.0, b.0), a.1 + b.1);
+    let (m, sum) = fold_in_parts(from, (start, 0.0), step).into_iter().reduce(merge).unwrap_or((start, 0.0));
+    *to = if sum.is_nan() && from.iter().any(|x| x.is_nan()) { f32::NAN } else { m };
 }
 
 /// Folds each column of `from`, whose lines are as long as `to`. A single column is folded in several parts.

@@ -1,20 +1,21 @@
 //! The largest or smallest element along an axis.
 
+use crate::kernels::extremum::exceeds;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 
 /// The number of columns that are compared together.
 const LANES: usize = 16;
 
 /// The index of the largest (or smallest) element of each line along `axis` of packed elements, the lowest of equals;
-/// NaN comes last. No dim is 0.
+/// NaN counts as the largest. No dim is 0.
 pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: bool) -> Vec<i64> {
     let (size, inner) = (dims[axis], dims[axis + 1..].iter().product::<usize>());
     let lines = values.len() / size;
     let mut out = vec![0; lines];
     for (block, out) in values.chunks_exact(size * inner).zip(out.chunks_exact_mut(inner)) {
         match greatest {
-            true => widest(Block { block, out, better: |a: f32, b: f32| a > b }),
-            false => widest(Block { block, out, better: |a: f32, b: f32| a < b }),
+            true => widest(Block { block, out, worst: f32::NEG_INFINITY, better: exceeds }),
+            false => widest(Block { block, out, worst: f32::NAN, better: |a, b| exceeds(b, a) }),
         }
     }
     out
@@ -24,6 +25,8 @@ pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: boo
 struct Block<'a, F> {
     block: &'a [f32],
     out: &'a mut [i64],
+    /// What no element is worse than.
+    worst: f32,
     better: F,
 }
 
@@ -32,17 +35,16 @@ impl<F: Fn(f32, f32) -> bool> Vectorised for Block<'_, F> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { block, out, better } = self;
-        let is_better = |a: f32, b: f32| better(a, b) | (b.is_nan() & !a.is_nan());
+        let Self { block, out, worst, better } = self;
         if let [to] = out {
             // The best of each lane, and then the best of those.
-            let mut bests = [(f32::NAN, usize::MAX); LANES];
-            let mut best = [f32::NAN; LANES];
+            let mut bests = [(worst, usize::MAX); LANES];
+            let mut best = [worst; LANES];
             let mut at = [0u32; LANES];
             let (lines, rest) = block.as_chunks::<LANES>();
             for (number, line) in lines.iter().enumerate() {
                 for i in 0..LANES {
-                    let wins = is_better(line[i], best[i]);
+                    let wins = better(line[i], best[i]);
                     best[i] = if wins { line[i] } else { best[i] };
                     at[i] = if wins { number as u32 } else { at[i] };
                 }
@@ -53,9 +55,8 @@ impl<F: Fn(f32, f32) -> bool> Vectorised for Block<'_, F> {
                 }
             }
             let rest = rest.iter().enumerate().map(|(i, &x)| (x, lines.len() * LANES + i));
-            let first = (f32::NAN, 0);
-            let found = bests.into_iter().chain(rest).fold(first, |(b, j), (a, i)| {
-                let wins = is_better(a, b) || (a == b && i < j);
+            let found = bests.into_iter().chain(rest).fold((worst, 0), |(b, j), (a, i)| {
+                let wins = better(a, b) || (!better(b, a) && i < j);
                 if wins { (a, i) } else { (b, j) }
             });
             *to = found.1 as i64;
@@ -65,7 +66,7 @@ impl<F: Fn(f32, f32) -> bool> Vectorised for Block<'_, F> {
         let mut best = block[..width].to_vec();
         for (number, row) in block.chunks_exact(width).enumerate().skip(1) {
             for ((best, to), &x) in best.iter_mut().zip(out.iter_mut()).zip(row) {
-                let wins = is_better(x, *best);
+                let wins = better(x, *best);
                 *best = if wins { x } else { *best };
                 *to = if wins { number as i64 } else { *to };
             }
@@ -92,7 +93,7 @@ mod tests {
                         let x = |i: usize| values[(line / inner * size + i) * inner + line % inner];
                         let key = |i: usize| {
                             if x(i).is_nan() {
-                                -99.0
+                                if greatest { 99.0 } else { -99.0 }
                             } else if greatest {
                                 x(i)
                             } else {
