@@ -277,8 +277,8 @@ impl Session {
                 numbers.select(slice, inputs).map(|selected| vec![selected])
             }
             (op, StepKind::Packed(weights)) => match (op, &inputs[..]) {
-                (Op::Gather(_), [indices]) => {
-                    weights.gather(indices).map(|rows| vec![rows]).map_err(Into::into)
+                (Op::Gather(op), [indices]) => {
+                    weights.gather(indices, !op.checks_indices).map(|rows| vec![rows]).map_err(Into::into)
                 }
                 (_, [x]) => weights.multiply(x).map(|product| vec![product]).map_err(Into::into),
                 (_, others) => Err(OpError::mismatch("the number of operands", others.len(), 1)),

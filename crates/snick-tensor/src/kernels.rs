@@ -58,7 +58,7 @@ pub use elementwise::{
 pub use extremum::{exceeds, greatest, least};
 pub use fake_quantize::fake_quantize;
 pub use fourier::fourier;
-pub use gather::gather;
+pub use gather::{gather, gather_or_zeros};
 pub use interpolate::{Coordinates, Interpolate, InterpolateMode, Nearest, interpolate};
 pub use matmul::{matmul, matmul_then};
 pub use normalize::{EpsMode, mvn, normalize_l2};

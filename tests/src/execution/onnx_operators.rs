@@ -1,9 +1,9 @@
 //! Operators of ONNX that are read as several ops compute what their definitions say.
 
-use snick_ir::Op;
+use snick_ir::{Located, Op, OpError};
 use snick_onnx as onnx;
 use snick_run::{Options, Session};
-use snick_tensor::{ElementType, Storage, Tensor};
+use snick_tensor::{ElementType, Storage, Tensor, TensorError};
 
 /// A call of one operator.
 struct Call {
@@ -71,8 +71,12 @@ impl Call {
         self
     }
 
-    /// Runs a model of the one node.
     fn run(self) -> Vec<Tensor> {
+        self.result().unwrap()
+    }
+
+    /// Runs a model of the one node.
+    fn result(self) -> Result<Vec<Tensor>, Located> {
         let number = |tensor: &Tensor| onnx::to_number(tensor.element_type()).unwrap();
         let input = |(i, tensor): (usize, &Tensor)| {
             let dim = |&size: &usize| onnx::Dim { value: Some(onnx::DimValue::Value(size as i64)) };
@@ -108,7 +112,7 @@ impl Call {
             self.fed.len()
         );
         let session = Session::new(&read.graph).unwrap();
-        session.run(&self.fed, Options::default()).complete().unwrap()
+        session.run(&self.fed, Options::default()).complete()
     }
 
     fn numbers(self) -> Vec<f32> {
@@ -376,5 +380,56 @@ fn a_loop_with_a_negative_trip_count_runs_no_iteration() {
             assert_eq!(looped(count, known), [1.0, -3.0]);
         }
         assert_eq!(looped(2, known), [4.0, -12.0]);
+    }
+}
+
+#[test]
+fn gather_refuses_indices_outside_of_the_axis() {
+    let gathered = |indices: Tensor| {
+        let data = reals(&[3, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        Call::new("Gather").outputs(1).int("axis", 0).fed(data).fed(indices).result()
+    };
+    assert_eq!(gathered(ints(&[-3, 2])).unwrap()[0].to_f32_vec().unwrap(), [1.0, 2.0, 5.0, 6.0]);
+    for index in [3, -4] {
+        for indices in [ints(&[0, index]), Tensor::scalar(index)] {
+            let OpError::WithInputs { error, .. } = gathered(indices).unwrap_err().error else { panic!() };
+            assert_eq!(*error, OpError::Tensor(TensorError::IndexOutOfRange { index, dim: 3 }));
+        }
+    }
+}
+
+#[test]
+fn nan_is_kept_and_found_first() {
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    let row = || reals(&[1, 6], &[1.0, nan, -inf, 3.0, nan, inf]);
+    for op in ["ArgMax", "ArgMin"] {
+        let call = |last| Call::new(op).outputs(1).int("axis", 1).int("select_last_index", last).fed(row());
+        assert_eq!([0, 1].map(|last| call(last).run()[0].to_i64_vec().unwrap()[0]), [1, 4], "{op}");
+    }
+    let best = |largest| {
+        let call = Call::new("TopK").outputs(2).int("axis", 1).int("largest", largest).fed(row());
+        call.constant(ints(&[3])).run()[1].to_i64_vec().unwrap()
+    };
+    assert_eq!([best(1), best(0)], [[1, 4, 5], [2, 0, 3]]);
+    for op in ["HardSigmoid", "ReduceMax", "ReduceMin", "GlobalMaxPool"] {
+        let call = Call::new(op).outputs(1).fed(reals(&[1, 1, 1], &[nan]));
+        assert!(call.numbers()[0].is_nan(), "{op}");
+    }
+    for op in ["Max", "Min"] {
+        for [a, b] in [[1.0, nan], [nan, 1.0]] {
+            let call = Call::new(op).outputs(1).fed(reals(&[1], &[a])).fed(reals(&[1], &[b]));
+            assert!(call.numbers()[0].is_nan(), "{op} {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn extremes_of_nothing_are_infinite() {
+    for (op, limit) in [("ReduceMax", f64::NEG_INFINITY), ("ReduceMin", f64::INFINITY)] {
+        for et in [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64] {
+            let call = Call::new(op).outputs(1).fed(Tensor::zeros(et, &[2, 0]).unwrap());
+            let found = call.constant(ints(&[1])).run();
+            assert_eq!((found[0].element_type(), found[0].to_f64_vec().unwrap()), (et, vec![limit; 2]));
+        }
     }
 }

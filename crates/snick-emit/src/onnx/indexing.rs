@@ -1,7 +1,7 @@
 //! Ops that find, read and write elements by their places.
 
-use snick_ir::OpError;
-use snick_tensor::ElementType;
+use snick_ir::{Op, OpError};
+use snick_tensor::{ElementType, Tensor};
 
 use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
@@ -41,12 +41,42 @@ fn gather(e: &mut Emitter) -> Result {
         if snick_ir::normalize_axis(axis, e.rank(0)?)? != batch {
             return Err(OpError::unsupported("an axis that is not right behind batch_dims"));
         }
-        let (data, indices) = (e.input(0)?, e.input_i64(1)?);
+        let (data, indices) = match with_zeros_behind(e, batch)? {
+            Some(padded) => padded,
+            None => (e.input(0)?, e.input_i64(1)?),
+        };
         let indices = e.unsqueezed(&indices, &[-1])?;
         return e.last("GatherND", &[data, indices], vec![int("batch_dims", batch as i64)]);
     }
-    let (data, indices) = (e.input(0)?, indices(e, 1)?);
+    let along = snick_ir::normalize_axis(axis, e.rank(0)?)?;
+    let (data, indices) = match with_zeros_behind(e, along)? {
+        Some(padded) => padded,
+        None => (e.input(0)?, indices(e, 1)?),
+    };
     e.last("Gather", &[data, indices], vec![int("axis", axis)])
+}
+
+/// The data with zeros behind them, and the constant indices, where some are outside of the axis: those mean the zeros.
+/// ONNX refuses such indices.
+fn with_zeros_behind(e: &mut Emitter, axis: usize) -> Result<Option<(String, String)>, OpError> {
+    let data = &e.fact(0)?.shape;
+    let size = data.dims().and_then(|dims| dims.get(axis)?.as_const()).filter(|&size| size > 0);
+    let (Some(size), Some(indices), Some(dims)) = (size, e.known(1), e.fact(1)?.shape.as_static()) else {
+        return Ok(None);
+    };
+    let inside = -size..size;
+    let is_plain = indices.iter().all(|index| inside.contains(index));
+    if is_plain || matches!(e.node.op(), Op::Gather(op) if op.checks_indices) {
+        return Ok(None);
+    }
+    let rank = e.rank(0)?;
+    let mut pads = vec![0; 2 * rank];
+    pads[rank + axis] = 1;
+    let (data, pads) = (e.input(0)?, e.vector(&pads)?);
+    let data = e.node("Pad", &[data, pads], vec![text("mode", "constant")]);
+    let within = |index| if inside.contains(&index) { index } else { size };
+    let indices = Tensor::from_vec(&dims, indices.into_iter().map(within).collect())?;
+    Ok(Some((data, e.tensor(&indices)?)))
 }
 
 /// Indices of i32 and i64 go as they are.

@@ -65,6 +65,21 @@ fn ellipses_stand_for_as_many_axes_in_each_operand() {
 }
 
 #[test]
+fn constant_indices_outside_of_the_axis_mean_zeros_behind_the_data() {
+    let gathered = |indices: &str, attributes: &str| {
+        operators(&format!(
+            "  %x = Parameter-1 {{element_type: f32, shape: \"2,3\"}}\n  %i = Const-1 i64[2,1] <{indices}>\n  \
+             %a = Const-1 i64[] <1>\n  %y = Gather-8(%x, %i, %a) {{{attributes}}}\n  %r = Result-1(%y)\n"
+        ))
+        .unwrap()
+    };
+    assert_eq!(gathered("-3, 2", "batch_dims: 0"), ["Gather"]);
+    assert_eq!(gathered("3, 0", "batch_dims: 0"), ["Pad", "Gather"]);
+    assert_eq!(gathered("0, -4", "batch_dims: 1"), ["Pad", "Unsqueeze", "GatherND"]);
+    assert_eq!(gathered("3, 0", "batch_dims: 0, checks_indices: true"), ["Gather"]);
+}
+
+#[test]
 fn types_that_no_operator_has_are_refused() {
     let sorted = |element_type: &str| {
         operators(&format!(

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use snick_ir::ops::Opaque;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::ops::source::constant::Constant;
+use snick_ir::ops::{Gather, Opaque};
 use snick_ir::{
     AttrValue, Attrs, Dialect, Graph, Info, Located, NodeId, NodeRef, Op, OpDef, OpError, Output, Value,
     Version, ops,
@@ -72,6 +72,7 @@ impl Writer {
                 variable.variable_shape.iter_mut().for_each(|shape| drop_names(graph, node.id(), shape));
                 variable.attrs()
             }
+            Op::Gather(gather) => Gather { checks_indices: false, ..gather.clone() }.attrs().into_owned(),
             op if op.is_opaque() => self.opaque(node)?,
             op => op.attrs(),
         };

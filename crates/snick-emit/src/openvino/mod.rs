@@ -141,6 +141,21 @@ mod tests {
     }
 
     #[test]
+    fn indices_are_checked_by_snick_alone() {
+        let files = emitted(
+            "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"3,2\"}\n  \
+             %i = Parameter-1 {element_type: i64, shape: \"2\"}\n  %a = Const-1 i64[] <0>\n  \
+             %y = Gather-8(%x, %i, %a) {batch_dims: 0, checks_indices: true}\n  %z = Result-1(%y)\n}\n",
+        )
+        .unwrap();
+        assert!(
+            files.xml.contains("<data batch_dims=\"0\"/>") && !files.xml.contains("checks"),
+            "{}",
+            files.xml
+        );
+    }
+
+    #[test]
     fn what_xml_cannot_say_is_refused_with_its_layer() {
         for (layer, message) in [
             (

@@ -18,7 +18,7 @@ impl GraphBuilder<'_> {
     /// The elements of `x` along an axis at the indices.
     pub fn gather(&mut self, x: Value, indices: Value, axis: i64) -> Result<Value, OpError> {
         let axis = self.int(axis)?;
-        self.add_op(Gather { batch_dims: 0, since: 8 }, &[x, indices, axis])
+        self.add_op(Gather::default(), &[x, indices, axis])
     }
 
     /// The elements of `x` along an axis, each at its own index.

@@ -175,7 +175,7 @@ impl<'p> Search<'p> {
         let term = match (op, &*step.operands) {
             (Op::Bounds(bounds), operands) => self.clamped(*bounds, operands, slot - step.first, depth)?,
             (Op::Gather(gather), &[list, at, axis])
-                if gather.since > 1 && gather.batch_dims == 0 && self.number(axis) == Some(0) =>
+                if gather.batch_dims == 0 && self.number(axis) == Some(0) =>
             {
                 let at = usize::try_from(self.number(at)?).ok()?;
                 self.element(list, at)?
@@ -209,8 +209,10 @@ impl<'p> Search<'p> {
     /// An element of a list of i64.
     fn element(&mut self, list: Operand, at: usize) -> Option<Term> {
         let Operand::Slot { slot, .. } = list else { return None };
-        if self.fact(list)?.shape.dims()?.len() != 1 {
-            return None;
+        // A Gather of an index beyond the list gives 0.
+        match self.fact(list)?.shape.dims()? {
+            [len] if len.as_const().is_some_and(|len| (at as i128) < i128::from(len)) => {}
+            _ => return None,
         }
         let made = self.producer(slot).map(|(number, step, op)| (number, op, step.operands.first().copied()));
         match made {

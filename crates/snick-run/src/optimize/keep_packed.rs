@@ -56,7 +56,7 @@ fn port_of_weights(graph: &Graph, node: NodeId) -> Option<usize> {
             let rank = graph.fact(graph.node(node).input(0)?)?.shape.rank()?;
             (rank >= 2).then_some(1)
         }
-        Op::Gather(op) if op.batch_dims == 0 && op.since >= 8 => {
+        Op::Gather(op) if op.batch_dims == 0 => {
             has_known_type(0)?;
             let axis = graph.fact(graph.node(node).input(2)?)?.ints()?;
             (*axis == [0]).then_some(0)
@@ -203,7 +203,7 @@ mod tests {
             session.plan.steps.iter().filter(|step| matches!(step.kind, StepKind::Packed(_))).count() == 2
         );
         let whole = Session::without_folding(&graph).unwrap();
-        let ids = Tensor::from_slice(&[3i64, -1, 511], &[3]).unwrap();
+        let ids = Tensor::from_slice(&[3i64, -1, 511, 512], &[4]).unwrap();
         for count in [1, 5, 70] {
             // Their sums are exact in any order.
             let x: Vec<f32> = (0..count * 512).map(|i| (i % 29) as f32 / 8.0 - 2.0).collect();

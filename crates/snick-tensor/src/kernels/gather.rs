@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use crate::buffer::Buffer;
+use crate::kernels::concat;
 use crate::kernels::dispatch::{moving, with_unit};
 use crate::kernels::sharing;
 use crate::tensor::stored_bytes;
@@ -62,6 +63,31 @@ pub fn gather(
         }),
         _ => Err(TensorError::argument("expected one input")),
     })
+}
+
+/// As [`gather`], but zeros for indices outside of the axis, unless that has no elements.
+///
+/// # Errors
+/// As [`gather`].
+pub fn gather_or_zeros(
+    data: &Tensor,
+    indices: &Tensor,
+    axis: usize,
+    batch_dims: usize,
+) -> Result<Tensor, TensorError> {
+    match gather(data, indices, axis, batch_dims) {
+        Err(TensorError::IndexOutOfRange { dim: 1.., .. }) => {}
+        gathered => return gathered,
+    }
+    let size = data.dims()[axis];
+    let inside = -(size as i64)..size as i64;
+    let within = |index| if inside.contains(&index) { index.rem_euclid(size as i64) } else { size as i64 };
+    let places = indices.to_i64_vec()?.into_iter().map(within).collect();
+    // Zeros stand behind the data for all that lies outside.
+    let mut dims = Dims::from_slice(data.dims());
+    dims[axis] = 1;
+    let data = concat(&[data, &Tensor::zeros(data.element_type(), &dims)?], axis)?;
+    gather(&data, &Tensor::from_vec(indices.dims(), places)?, axis, batch_dims)
 }
 
 /// All indices are in range.
@@ -124,6 +150,22 @@ mod tests {
         let small = t.cast(crate::ElementType::U4).unwrap();
         let found = gather(&small, &indices, 0, 0).unwrap();
         assert_eq!(found.to_i64_vec().unwrap(), [4, 5, 0, 1]);
+    }
+
+    #[test]
+    fn zeros_stand_outside() {
+        let t = Tensor::from_vec(&[2, 3], vec![1i32, 2, 3, 4, 5, 6]).unwrap();
+        let of = |axis, batch, indices: &[i64]| {
+            let indices = Tensor::from_vec(&[2, indices.len() / 2], indices.to_vec()).unwrap();
+            gather_or_zeros(&t, &indices, axis, batch).unwrap().to_i64_vec().unwrap()
+        };
+        assert_eq!(of(1, 0, &[3, -1]), [0, 3, 0, 6]);
+        assert_eq!(of(1, 0, &[-4, i64::MAX]), [0; 4]);
+        assert_eq!(of(1, 1, &[0, i64::MIN, -3, 5]), [1, 0, 4, 0]);
+        assert_eq!(of(0, 0, &[-2, 2]), [1, 2, 3, 0, 0, 0]);
+        assert_eq!(of(0, 0, &[-1, 1]), [4, 5, 6, 4, 5, 6]);
+        let none = Tensor::zeros(crate::ElementType::F32, &[0, 3]).unwrap();
+        assert!(gather_or_zeros(&none, &Tensor::scalar(0i64), 0, 0).is_err());
     }
 
     #[test]

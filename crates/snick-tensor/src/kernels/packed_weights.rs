@@ -219,11 +219,12 @@ impl PackedWeights {
         Ok(())
     }
 
-    /// The rows of these indices, unpacked: `[indices.., K]`. Negative ones count from the end.
+    /// The rows of these indices, unpacked: `[indices.., K]`. Negative ones count from the end; if `zeros_outside`, other
+    /// indices give zeros.
     ///
     /// # Errors
     /// [`TensorError::IndexOutOfRange`]; memory.
-    pub fn gather(&self, indices: &Tensor) -> Result<Tensor, TensorError> {
+    pub fn gather(&self, indices: &Tensor, zeros_outside: bool) -> Result<Tensor, TensorError> {
         let mut dims = Dims::from_slice(indices.dims());
         dims.push(self.depth);
         let indices = indices.to_i64_vec()?;
@@ -231,8 +232,11 @@ impl PackedWeights {
         for (index, row) in indices.into_iter().zip(out.chunks_exact_mut(self.depth)) {
             let from_start = if index < 0 { index.saturating_add_unsigned(self.rows as u64) } else { index };
             let found = usize::try_from(from_start).ok().filter(|&index| index < self.rows);
-            let found = found.ok_or(TensorError::IndexOutOfRange { index, dim: self.rows })?;
-            self.unpack(found, row);
+            match found {
+                Some(found) => self.unpack(found, row),
+                None if zeros_outside => row.fill(0.0),
+                None => return Err(TensorError::IndexOutOfRange { index, dim: self.rows }),
+            }
         }
         Tensor::from_buffer(ElementType::F32, &dims, out)
     }
@@ -313,7 +317,7 @@ mod tests {
                 }
                 let some = Tensor::from_slice(&[0i64, 5, -1], &[3, 1]).unwrap();
                 let expected = kernels::gather(&unpacked, &some, 0, 0).unwrap();
-                assert_eq!(weights.gather(&some).unwrap(), expected);
+                assert_eq!(weights.gather(&some, false).unwrap(), expected);
             }
         }
     }
@@ -380,7 +384,8 @@ mod tests {
         let weights = PackedWeights::new(&codes, None, &floats(&[2, 1], 0), ElementType::F32).unwrap();
         assert!(weights.multiply(&floats(&[2, 3], 0)).is_err());
         assert!(weights.multiply(&Tensor::scalar(1f32)).is_err());
-        assert!(weights.gather(&Tensor::scalar(2i64)).is_err());
+        assert!(weights.gather(&Tensor::scalar(2i64), false).is_err());
+        assert_eq!(weights.gather(&Tensor::scalar(-3i64), true).unwrap().to_f32_vec().unwrap(), [0.0; 4]);
         assert_eq!(weights.multiply(&floats(&[0, 4], 0)).unwrap().dims(), [0, 2]);
     }
 }

@@ -15,7 +15,7 @@ op! {
 
 impl InferOp for GatherCompressed {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        let shape = Gather { batch_dims: self.batch_dims, since: 8 }.shape(cx)?;
+        let shape = Gather { batch_dims: self.batch_dims, ..Gather::default() }.shape(cx)?;
         Ok(Facts::from(Fact::new(cx.element_type(3), shape)))
     }
 }

@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
-use snick_tensor::{Dims, Tensor, kernels};
+use snick_tensor::{Tensor, kernels};
 
-use super::indices::{expect_position, position, scalar};
+use super::indices::{position, scalar};
 use super::propagate_elements::propagate_elements;
 use crate::{
     Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
@@ -15,15 +15,28 @@ use crate::{
 /// `batch_dims` axes are common to both.
 ///
 /// Gather-7 brings `batch_dims`. Negative indices count from the end: Gather-8 says so, and graphs of the older ones
-/// are written in that belief (`x.shape[-1]`), which the OpenVINO runtime shares wherever the index is one constant or
-/// the elements of a shape are followed. What lies outside the axis is an error of Gather-8; the older ones give zeros.
+/// are written in that belief (`x.shape[-1]`), which the OpenVINO runtime shares wherever the elements of a shape are
+/// followed. Indices outside of the axis give zeros, or an error where `checks_indices` says so, as in ONNX, or the axis
+/// has no elements: there the OpenVINO runtime reads what is not initialised.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gather {
     /// Number of leading axes that data and indices share; negative ones count from the rank of the indices.
     pub batch_dims: i64,
     /// The operation set that defines it.
     pub since: u8,
+    /// Whether an index outside of the axis is an error. OpenVINO IR does not have this attribute.
+    pub checks_indices: bool,
 }
+
+impl Default for Gather {
+    /// Gather-8 without batch axes.
+    fn default() -> Self {
+        Self { batch_dims: 0, since: 8, checks_indices: false }
+    }
+}
+
+/// The attribute that OpenVINO IR does not have.
+const CHECKS_INDICES: &str = "checks_indices";
 
 impl OpDef for Gather {
     const NAMES: &'static [OpName] = &[OpName::openvino("Gather", &[1, 7, 8])];
@@ -35,14 +48,16 @@ impl OpDef for Gather {
             1 => 0,
             _ => raw.attrs.int("batch_dims")?.unwrap_or(0),
         };
-        Ok(Self { batch_dims, since: raw.since })
+        let checks_indices = raw.attrs.bool(CHECKS_INDICES)?.unwrap_or(false);
+        Ok(Self { batch_dims, since: raw.since, checks_indices })
     }
 
     fn attrs(&self) -> Attrs<'static> {
-        match self.since {
+        let attrs = match self.since {
             1 => Attrs::new(),
             _ => Attrs::new().with("batch_dims", self.batch_dims),
-        }
+        };
+        if self.checks_indices { attrs.with(CHECKS_INDICES, true) } else { attrs }
     }
 }
 
@@ -63,31 +78,24 @@ impl EvalOp for Gather {
         let (data, indices) = (&inputs[0], &inputs[1]);
         let axis = normalize_axis(scalar("axis", &inputs[2])?, data.rank())?;
         let batch = self.batch(indices.rank(), axis)?;
-        if let ([], 8..) = (indices.dims(), self.since) {
+        if indices.rank() == 0
+            && let Some(at) = position(scalar("index", indices)?, data.dims()[axis])
+        {
             // One index: a view.
-            let at = expect_position(scalar("index", indices)?, data.dims()[axis])?;
             return Ok(vec![data.slice(axis, at, 1, 1)?.squeeze(axis)?]);
         }
-        let size = data.dims()[axis];
-        if self.since < 8 && indices.element_type().is_integer() {
-            let place = |index: &i64| position(*index, size);
-            let values = indices.to_i64_vec()?;
-            if values.iter().any(|index| place(index).is_none()) {
-                // Zeros stand behind the data for all that lies outside.
-                let mut dims = Dims::from_slice(data.dims());
-                dims[axis] = 1;
-                let zeros = Tensor::zeros(data.element_type(), &dims)?;
-                let data = kernels::concat(&[data, &zeros], axis)?;
-                let places = values.iter().map(|index| place(index).unwrap_or(size) as u64).collect();
-                let indices = Tensor::from_vec(indices.dims(), places)?;
-                return Ok(vec![kernels::gather(&data, &indices, axis, batch)?]);
-            }
-        }
-        Ok(vec![kernels::gather(data, indices, axis, batch)?])
+        let gather = if self.checks_indices { kernels::gather } else { kernels::gather_or_zeros };
+        Ok(vec![gather(data, indices, axis, batch)?])
     }
 }
 
 impl Gather {
+    /// Whether one index selects an element or is an error, whatever the size of the axis, for these sizes.
+    pub fn selects_or_fails(&self, index: i64, sizes: Interval) -> bool {
+        let least = sizes.lo().max(1);
+        self.checks_indices || (-least..least).contains(&index)
+    }
+
     /// `batch_dims` as a number of axes.
     pub fn batch(&self, indices_rank: usize, axis: usize) -> Result<usize, OpError> {
         let from_end = if self.batch_dims < 0 { indices_rank as i64 } else { 0 };
@@ -163,7 +171,7 @@ mod tests {
         indices: &Tensor,
         axis: i64,
     ) -> Option<(Vec<usize>, Vec<i64>)> {
-        let gather = Gather { batch_dims, since };
+        let gather = Gather { batch_dims, since, checks_indices: false };
         let out = gather.eval(&[data.clone(), indices.clone(), Tensor::scalar(axis)]).ok()?;
         Some((out[0].dims().to_vec(), out[0].to_i64_vec().unwrap()))
     }
@@ -178,9 +186,28 @@ mod tests {
         assert_eq!(run(7, 0, &t, &list(&[-3, -1]), 0), Some((vec![2, 3], vec![0, 0, 0, 4, 5, 6])));
         assert_eq!(run(1, 0, &t, &Tensor::scalar(-1i64), 1), Some((vec![2], vec![3, 6])));
         assert_eq!(run(8, 1, &t, &list(&[0, 2]), 1), Some((vec![2], vec![1, 6])));
-        assert_eq!(run(8, 0, &t, &list(&[3]), 1), None);
+        assert_eq!(run(8, 0, &t, &list(&[3, 0]), 1), Some((vec![2, 2], vec![0, 1, 0, 4])));
+        assert_eq!(run(8, 0, &t, &Tensor::scalar(-3i64), 0), Some((vec![3], vec![0, 0, 0])));
         assert_eq!(run(8, 1, &t, &list(&[0]), 1), None);
         assert_eq!(run(8, 0, &t, &list(&[0]), 2), None);
         assert_eq!(run(8, 0, &t, &list(&[]), 0), Some((vec![0, 3], vec![])));
+        let none = Tensor::zeros(snick_tensor::ElementType::I64, &[0, 3]).unwrap();
+        for since in [1, 7, 8] {
+            assert_eq!(run(since, 0, &none, &list(&[0]), 0), None);
+            assert_eq!(run(since, 0, &none, &list(&[]), 0), Some((vec![0, 3], vec![])));
+        }
+    }
+
+    #[test]
+    fn checked_indices_are_refused_outside() {
+        let t = Tensor::from_vec(&[3], vec![1i64, 2, 3]).unwrap();
+        let gather = Gather { checks_indices: true, ..Gather::default() };
+        for (index, found) in [(2, Some(3)), (-3, Some(1)), (3, None), (-4, None)] {
+            for dims in [&[][..], &[1]] {
+                let indices = Tensor::from_vec(dims, vec![index]).unwrap();
+                let out = gather.eval(&[t.clone(), indices, Tensor::scalar(0i64)]).ok();
+                assert_eq!(out.map(|out| out[0].to_i64_vec().unwrap()[0]), found);
+            }
+        }
     }
 }

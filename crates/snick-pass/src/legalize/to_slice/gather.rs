@@ -24,12 +24,11 @@ pub(super) fn lower(op: &Gather, cx: &mut Patch) -> Result<RewriteResult, OpErro
         return Ok(RewriteResult::NoMatch);
     }
     let sizes = cx.graph().symbols().interval(&dims[axis]);
-    // Zeros, which the older ones give outside the axis, are no part of the data.
-    let inside = |index: i64| op.since >= 8 || (-sizes.lo()..sizes.lo()).contains(&index);
     let value = cx.input(0)?;
     match (places.as_slice(), numbers.as_slice()) {
         ([], _) if dims.len() < 2 => Ok(RewriteResult::NoMatch),
-        ([], &[index]) if inside(index) => {
+        // Zeros, which an index outside of the axis gives, are no part of the data.
+        ([], &[index]) if op.selects_or_fails(index, sizes) => {
             let value = slice_ranges(cx, value, &[AxisRange::element(axis, index)])?;
             squeeze(cx, value, &[axis as i64]).map(RewriteResult::one)
         }

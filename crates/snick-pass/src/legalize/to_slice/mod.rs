@@ -112,12 +112,15 @@ mod tests {
              %columns = Const-1 i64[] <1>
              %far = Const-1 i64[1] <4>
              %f = Gather-8(%x, %far, %columns) {batch_dims: 0}
+             %outside = Const-1 i64[] <-5>
+             %g = Gather-8(%x, %outside, %axis) {batch_dims: 0}
              %y0 = Result-1(%a)
              %y1 = Result-1(%b)
              %y2 = Result-1(%c)
              %y3 = Result-1(%d)
              %y4 = Result-1(%e)
-             %y5 = Result-1(%f)",
+             %y5 = Result-1(%f)
+             %y6 = Result-1(%g)",
         );
     }
 }

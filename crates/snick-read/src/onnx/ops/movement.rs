@@ -43,7 +43,8 @@ fn blocks(b: &mut NodeBuilder, op_type: &str) -> Result {
 
 fn gather(b: &mut NodeBuilder) -> Result {
     let (data, indices, axis) = (b.input(0)?, b.input(1)?, b.int_attr("axis", 0)?);
-    b.gather(data, indices, axis)
+    let axis = b.int(axis)?;
+    b.add_op(ops::Gather { checks_indices: true, ..ops::Gather::default() }, &[data, indices, axis])
 }
 
 /// ONNX allows fewer indices than elements along the other axes; the IR does not.
