@@ -196,3 +196,49 @@ fn names_that_are_not_there_are_errors_with_a_hint() {
     assert_eq!(error("data:3"), "layer `data` has no output port 3; its output port is 0");
     assert_eq!(error("data:0:2"), "no axis 2 in the shape [s0,6] of `data`".replace("s0", "N"));
 }
+
+/// The layers and axes, or elements, where the operands of the only error were made.
+fn clash(layers: &str) -> Vec<String> {
+    let mut model = snick::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n")).unwrap();
+    let errors = model.infer();
+    assert_eq!(errors.errors().len(), 1, "{layers}");
+    let explained = model.why_error(&errors.errors()[0]).unwrap();
+    assert_eq!(explained.operands.len(), explained.parts.len());
+    let place = |node: &WhyNode| match (node.place.axis, node.place.element) {
+        (Some(axis), _) => format!("{} axis {axis}", node.place.layer),
+        (_, element) => format!("{} element {}", node.place.layer, element.unwrap()),
+    };
+    explained.operands.iter().map(place).collect()
+}
+
+#[test]
+fn errors_name_the_sizes_of_both_operands() {
+    let with = |inputs: &[(&str, &str)], layer: &str| {
+        let inputs = inputs.iter().map(|(name, shape)| {
+            format!("%{name} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
+        });
+        clash(&format!("{}{layer}", inputs.collect::<String>()))
+    };
+    let to = |target: &str| {
+        let count = target.split(',').count();
+        format!("%t = Const-1 i64[{count}] <{target}>\n%y = Reshape-1(%x, %t) {{special_zero: false}}")
+    };
+    let x = |target: &[&str]| {
+        ["x axis 0", "x axis 1", "x axis 2"].iter().chain(target).map(ToString::to_string).collect::<Vec<_>>()
+    };
+    // One axis is enough to mend it, and each of them could.
+    assert_eq!(with(&[("x", "2,3,8")], &to("1, 24")), x(&["t element 0", "t element 1"]));
+    assert_eq!(with(&[("x", "1,3,8")], &to("2, 24")), x(&["t element 0", "t element 1"]));
+    assert_eq!(with(&[("x", "2,3,8")], &to("-1, 5")), x(&["t element 0", "t element 1"]));
+    let two = [("a", "2,3"), ("b", "2,4")];
+    assert_eq!(with(&two, "%y = Add-1(%a, %b)"), ["a axis 1", "b axis 1"]);
+    assert_eq!(with(&two, "%y = Concat-1(%a, %b) {axis: 0}"), ["a axis 1", "b axis 1"]);
+    let product = "%y = MatMul-1(%a, %b) {transpose_a: false, transpose_b: false}";
+    assert_eq!(with(&two, product), ["a axis 1", "b axis 0"]);
+    // Two axes clash at once, and none alone mends it.
+    let both = [("a", "7,1,2,3"), ("b", "4,5")];
+    assert_eq!(with(&both, "%y = Add-1(%a, %b)"), ["a axis 2", "a axis 3", "b axis 0", "b axis 1"]);
+    // The odd one of three, and those that it clashes with.
+    let three = [("a", "2,3"), ("b", "2,4"), ("c", "5,1")];
+    assert_eq!(with(&three, "%y = Concat-1(%a, %b, %c) {axis: 1}"), ["a axis 0", "b axis 0", "c axis 0"]);
+}

@@ -3,10 +3,12 @@
 //! It is found by inferring the layer again, each time with another size or element of its inputs replaced by a new
 //! symbol: what then mentions the symbol is computed from it.
 
+use std::borrow::Cow;
+
 use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 
 use super::Infer;
-use crate::{Fact, Facts, Graph, Known, NodeId, Op, Value};
+use crate::{Fact, Facts, Graph, Known, NodeId, Op, OpError, Value};
 
 /// A size or an element of a value.
 ///
@@ -41,6 +43,10 @@ impl Part {
     pub fn all(fact: &Fact) -> impl Iterator<Item = Self> + use<> {
         let elements = fact.elements().map_or(0, |elements| elements.len());
         Self::dims(fact).chain((0..elements).map(Self::Element))
+    }
+
+    fn is_element(self) -> bool {
+        matches!(self, Self::Element(_))
     }
 
     /// What is known of it.
@@ -113,6 +119,9 @@ impl ValuePart {
 /// More parts than this are not tried one by one.
 const MAX_PARTS: usize = 96;
 
+/// The same of a layer with an error: there are few of them.
+const MAX_CLASHING_PARTS: usize = 1024;
+
 /// The parts of the inputs of a layer that one part of its output is computed from.
 ///
 /// ```
@@ -152,7 +161,8 @@ impl<'g> Dependencies<'g> {
         self.parts_of(value.node, is_made_of)
     }
 
-    /// The inputs of a layer with an error and the parts of them that another size or element would mend it in.
+    /// The parts of the inputs of a layer with an error that clash: those that another size or element would mend it in,
+    /// and those that they clash with.
     ///
     /// ```
     /// use snick_ir::{Dependencies, Part};
@@ -168,35 +178,82 @@ impl<'g> Dependencies<'g> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn of_error(&mut self, node: NodeId) -> Vec<(usize, Part)> {
-        self.parts_of(node, |trial| Some(trial.errors == 0))
+        let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_CLASHING_PARTS) else {
+            return Vec::new();
+        };
+        let is_mended = |trial: Result<Trial, OpError>| trial.is_ok_and(|trial| trial.errors == 0);
+        let mut mends = |changed: &[(usize, Part)], probe| {
+            self.trial(node, &inputs, changed, probe).is_some_and(is_mended)
+        };
+        let mut clash: Vec<_> = parts
+            .iter()
+            .copied()
+            .filter(|&part| mends(&[part], Probe::Large) || mends(&[part], Probe::Open))
+            .collect();
+        // Another size of a vector mends everything, for its elements are not known then.
+        let with_elements: Vec<usize> =
+            clash.iter().filter(|(_, part)| part.is_element()).map(|(i, _)| *i).collect();
+        clash.retain(|(i, part)| part.is_element() || !with_elements.contains(i));
+        let has_elements = |i: usize| parts.iter().any(|&(other, part)| other == i && part.is_element());
+        let mut others: Vec<_> = parts
+            .iter()
+            .copied()
+            .filter(|part| !clash.contains(part) && (part.1.is_element() || !has_elements(part.0)))
+            .collect();
+        for _ in 0..2 {
+            others.reverse();
+            clash.extend(least(&others, |open| mends(open, Probe::Open)));
+        }
+        clash.sort_unstable();
+        clash.dedup();
+        clash
     }
 
     /// The parts of the inputs of a layer that are as wanted when replaced by a new symbol.
     fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<(usize, Part)> {
-        let graph = self.graph;
-        let inputs: Option<Vec<&Fact>> =
-            graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
-        let Some(inputs) = inputs else { return Vec::new() };
-        let parts = inputs.iter().enumerate();
-        let parts: Vec<_> = parts.flat_map(|(i, fact)| Part::all(fact).map(move |part| (i, part))).collect();
-        if parts.len() > MAX_PARTS {
-            return Vec::new();
-        }
-        let is_wanted = |&(i, of): &(usize, Part)| {
-            let interval = probe_interval(of, &self.symbols.interval(&of.of(inputs[i])?));
-            let probe = self.symbols.fresh(interval, Origin::default());
-            let fact = of.replaced(inputs[i], probe.clone())?;
-            let mut changed = inputs.clone();
-            changed[i] = &fact;
-            let (facts, errors) = self.infer(node, &changed)?;
-            wanted(Trial { facts, errors, probe: probe.as_symbol() })
+        let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_PARTS) else { return Vec::new() };
+        let mut is_wanted = |part: &(usize, Part)| {
+            let trial = self.trial(node, &inputs, std::slice::from_ref(part), Probe::Large)?;
+            wanted(trial.ok()?)
         };
-        let mut is_wanted = is_wanted;
         parts.into_iter().filter(|part| is_wanted(part).unwrap_or(false)).collect()
     }
 
+    /// The facts of the inputs of a layer and all of their parts, at most so many.
+    fn inputs_and_parts(&self, node: NodeId, most: usize) -> Option<(Vec<&'g Fact>, Vec<(usize, Part)>)> {
+        let graph = self.graph;
+        let inputs: Option<Vec<&Fact>> =
+            graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
+        let inputs = inputs?;
+        let parts = inputs.iter().enumerate();
+        let parts: Vec<_> = parts.flat_map(|(i, fact)| Part::all(fact).map(move |part| (i, part))).collect();
+        (parts.len() <= most).then_some((inputs, parts))
+    }
+
+    /// What a layer infers with parts of its inputs replaced by new symbols; `None` if they cannot be replaced.
+    fn trial(
+        &mut self,
+        node: NodeId,
+        inputs: &[&Fact],
+        parts: &[(usize, Part)],
+        probe: Probe,
+    ) -> Option<Result<Trial, OpError>> {
+        let mut changed: Vec<Cow<Fact>> = inputs.iter().map(|fact| Cow::Borrowed(*fact)).collect();
+        let mut symbol = None;
+        for &(i, part) in parts {
+            let fact = changed.get_mut(i)?;
+            let interval = probe.interval(part, &self.symbols.interval(&part.of(fact)?));
+            let expr = self.symbols.fresh(interval, Origin::default());
+            symbol = expr.as_symbol();
+            *fact = Cow::Owned(part.replaced(fact, expr)?);
+        }
+        let changed: Vec<&Fact> = changed.iter().map(|fact| &**fact).collect();
+        let inferred = self.infer(node, &changed)?;
+        Some(inferred.map(|(facts, errors)| Trial { facts, errors, probe: symbol }))
+    }
+
     /// The facts of the outputs of a layer with these inputs, and the number of errors.
-    fn infer(&mut self, id: NodeId, inputs: &[&Fact]) -> Option<(Facts, usize)> {
+    fn infer(&mut self, id: NodeId, inputs: &[&Fact]) -> Option<Result<(Facts, usize), OpError>> {
         let mut errors = Vec::new();
         let node = self.graph.node(id);
         let mut cx = Infer {
@@ -210,27 +267,57 @@ impl<'g> Dependencies<'g> {
         };
         let facts = match node.op() {
             Op::SubGraph(_) | Op::ReadValue(_) => return None,
-            op => op.infer(&mut cx).ok()?,
+            op => op.infer(&mut cx),
         };
-        Some((facts, errors.len()))
+        Some(facts.map(|facts| (facts, errors.len())))
     }
 }
 
-/// Of sizes, and of elements that may be sizes, at least 2: one that may be 1 or 0 broadcasts as others do not, and -1 stands
-/// for what is left.
-fn probe_interval(part: Part, known: &Interval) -> Interval {
-    let sizes = |most: i64| Interval::new(2, most).unwrap_or(Interval::DIM);
-    match part {
-        Part::Dim(_) => sizes(i64::MAX),
-        Part::Element(_) if known.lo() >= 1 => sizes(i64::from(i32::MAX)),
-        Part::Element(_) => Interval::ANY,
+/// The parts that are left of those that mend an error together, when those that are not needed are taken out one by one;
+/// none if all of them do not mend it.
+fn least(parts: &[(usize, Part)], mut mends: impl FnMut(&[(usize, Part)]) -> bool) -> Vec<(usize, Part)> {
+    let mut left = parts.to_vec();
+    if left.is_empty() || !mends(&left) {
+        return Vec::new();
+    }
+    for part in parts {
+        let without: Vec<_> = left.iter().copied().filter(|other| other != part).collect();
+        if !without.is_empty() && mends(&without) {
+            left = without;
+        }
+    }
+    left
+}
+
+/// What a part is replaced by.
+#[derive(Copy, Clone)]
+enum Probe {
+    /// Of sizes, and of elements that may be sizes, at least 2: one that may be 1 or 0 broadcasts as others do not, and -1
+    /// stands for what is left.
+    Large,
+    /// Any size, and of an element that may be one, any size.
+    Open,
+}
+
+impl Probe {
+    fn interval(self, part: Part, known: &Interval) -> Interval {
+        let least = match self {
+            Self::Large => 2,
+            Self::Open => 0,
+        };
+        let sizes = |most: i64| Interval::new(least, most).unwrap_or(Interval::DIM);
+        match part {
+            Part::Dim(_) => sizes(i64::MAX),
+            Part::Element(_) if known.lo() >= 1 => sizes(i64::from(i32::MAX)),
+            Part::Element(_) => Interval::ANY,
+        }
     }
 }
 
-/// What a layer infers with one part of its inputs replaced.
+/// What a layer infers with parts of its inputs replaced.
 struct Trial {
     facts: Facts,
     errors: usize,
-    /// What it was replaced by.
+    /// What the last of them was replaced by.
     probe: Option<SymbolId>,
 }

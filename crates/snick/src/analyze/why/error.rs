@@ -20,6 +20,7 @@ const MAX_PARTS: usize = 4;
 /// let explained = model.why_error(&errors.errors()[0])?;
 /// let births: Vec<_> = explained.operands.iter().map(|node| node.place.layer.as_str()).collect();
 /// assert_eq!(births, ["x", "y"]);
+/// assert_eq!(explained.parts, [(0, snick::Part::Dim(1)), (1, snick::Part::Dim(1))]);
 /// # Ok::<(), snick::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,8 @@ pub struct ExplainedError {
     pub error: Diagnostic,
     /// What clashes; without sizes and elements nothing.
     pub operands: Vec<WhyNode>,
+    /// The input of the layer that each operand is of, counted from 0, and the size or element of it that the operand is.
+    pub parts: Vec<(usize, Part)>,
 }
 
 impl Model {
@@ -50,9 +53,9 @@ impl Model {
                 inputs.iter().enumerate().flat_map(|(i, value)| leading_parts(graph, i, *value)).collect()
             }
         };
-        let values = parts.into_iter().filter_map(|(i, part)| Some((inputs.get(i).copied()??, part)));
+        let values = parts.iter().filter_map(|&(i, part)| Some((inputs.get(i).copied()??, part)));
         let operands = values.map(|(value, part)| tracer.tree(ValuePart::new(value, part))).collect();
-        Ok(ExplainedError { error: error.clone(), operands })
+        Ok(ExplainedError { error: error.clone(), operands, parts })
     }
 }
 
