@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use snick::{BirthKind, Fact, Graph, Interval, Symbol};
+use snick::{BirthKind, Fact, Graph, Interval, Model, Symbol};
 use snick_ir::text::Escaped;
 
 use super::json::Json;
@@ -45,16 +45,30 @@ impl<'s> Declarations<'s> {
     }
 }
 
+/// An answer with the symbols that it mentions; it is written without them first.
+pub fn with_symbols(model: &Model, write: impl Fn(&[Symbol]) -> String) -> String {
+    write(&model.symbols_in(&write(&[])))
+}
+
 /// A line for each symbol that no input declares: where it was born, and why.
 pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut String) {
-    let mut born = symbols.filter(|symbol| symbol.kind != BirthKind::Input).peekable();
-    if born.peek().is_some() {
+    write_all(symbols.filter(|symbol| symbol.kind != BirthKind::Input), text);
+}
+
+/// A line for each symbol: where it was born, and why.
+pub fn write_all<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut String) {
+    let mut symbols = symbols.peekable();
+    if symbols.peek().is_some() {
         let _ = writeln!(text, "\nsymbols");
     }
-    for symbol in born {
+    for symbol in symbols {
         let (place, reason) = (symbol.birth_place(), symbol.reason.as_deref().unwrap_or_default());
         let fits = place.chars().count() + reason.chars().count() + 4 <= COLUMNS;
-        let separator = if fits { ": " } else { "\n      " };
+        let separator = match (reason, fits) {
+            ("", _) => "",
+            (_, true) => ": ",
+            (_, false) => "\n      ",
+        };
         let _ = writeln!(text, "  {}{separator}{}", Escaped(&place), Escaped(reason));
     }
 }

@@ -34,12 +34,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
 /// What an inferred model costs; as text with so many layers.
 pub fn answer(model: &Model, format: OutputFormat, top: usize) -> Result<String, snick::Error> {
     let cost = model.cost()?;
-    let mut symbols = model.symbols();
-    symbols.retain(|symbol| cost.symbols.labelled(&symbol.name).is_some());
-    Ok(match format {
-        OutputFormat::Text => as_text(&cost, &symbols, top),
-        OutputFormat::Json => as_json(&cost, &symbols),
-    })
+    Ok(symbols::with_symbols(model, |symbols| match format {
+        OutputFormat::Text => as_text(&cost, symbols, top),
+        OutputFormat::Json => as_json(&cost, symbols),
+    }))
 }
 
 /// The totals, a line each; inspect shows them, too.
@@ -126,7 +124,7 @@ fn as_text(cost: &ModelCost, symbols: &[Symbol], top: usize) -> String {
     for note in &cost.notes {
         let _ = writeln!(text, "  {}", wrapped(note, 2));
     }
-    symbols::write_legend(symbols.iter(), &mut text);
+    symbols::write_all(symbols.iter(), &mut text);
     text
 }
 

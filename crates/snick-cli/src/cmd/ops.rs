@@ -35,8 +35,12 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::Fine)
 }
 
+/// The operation of this name; in any case of letters, unless one is spelt exactly so.
 fn find(op: &str) -> Result<&'static Entry, Failure> {
-    let found = reference().into_iter().find(|entry| entry.name.name.eq_ignore_ascii_case(op));
+    let entries = reference();
+    let named =
+        |is_same: &dyn Fn(&str) -> bool| entries.iter().find(|entry| is_same(entry.name.name)).copied();
+    let found = named(&|name| name == op).or_else(|| named(&|name| name.eq_ignore_ascii_case(op)));
     found.ok_or_else(|| match snick_ir::Op::by_name(op, snick_ir::Attrs::new()) {
         Err(error) => Failure::usage(error),
         Ok(_) => Failure::usage(format!("unknown operation `{op}`; `snick ops` lists all")),

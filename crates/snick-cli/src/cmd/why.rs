@@ -1,10 +1,12 @@
 //! `snick why`: where a size, a known value or an error comes from.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use clap::Args;
 use snick::{
-    Diagnostic, ExplainedError, Model, Place, Suggestion, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode,
+    Diagnostic, ExplainedError, Model, Part, Place, Suggestion, Symbol, UnknownOrigin, Unknowns, ValuePart,
+    Why, WhyNode,
 };
 use snick_ir::Located;
 use snick_ir::text::Escaped;
@@ -13,6 +15,7 @@ use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::{Json, message};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::symbols;
 
 /// Options of the verb.
 #[derive(Args)]
@@ -49,10 +52,27 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
 /// Where the sizes without an upper bound come from.
 pub fn of_unknown(model: &Model, format: OutputFormat) -> String {
     let unknowns = model.why_unknown();
+    let listed = unknowns.origins.iter().filter_map(|origin| origin.symbol.as_deref()).collect();
     match format {
-        OutputFormat::Text => unknowns_text(&unknowns),
-        OutputFormat::Json => unknowns_json(&unknowns),
+        OutputFormat::Text => with_legend(model, unknowns_text(&unknowns), &listed),
+        OutputFormat::Json => symbols::with_symbols(model, |symbols| unknowns_json(&unknowns, symbols)),
     }
+}
+
+/// A text with a line for each symbol that it mentions and does not list itself.
+fn with_legend(model: &Model, mut text: String, listed: &HashSet<&str>) -> String {
+    let symbols = model.symbols_in(&text);
+    let others = symbols.iter().filter(|symbol| !listed.contains(symbol.name.as_str()));
+    symbols::write_all(others, &mut text);
+    text
+}
+
+/// The symbols that the leaves of a tree tell the origin of.
+fn add_leaves<'t>(tree: &'t WhyNode, listed: &mut HashSet<&'t str>) {
+    if tree.from.is_empty() {
+        listed.insert(&tree.expr);
+    }
+    tree.from.iter().for_each(|node| add_leaves(node, listed));
 }
 
 /// Where an output, or a part of it, comes from.
@@ -62,25 +82,27 @@ pub fn of_target(model: &Model, target: &str, format: OutputFormat) -> Result<St
     let answers: Vec<Why> = parts.into_iter().map(|part| model.why(part)).collect::<Result<_, _>>()?;
     if format == OutputFormat::Text {
         let texts: Vec<String> = answers.iter().map(Why::to_string).collect();
+        let mut listed = HashSet::new();
+        answers.iter().for_each(|why| add_leaves(&why.tree, &mut listed));
         return Ok(match texts.is_empty() {
             true => "the output is a scalar, and its value is not known before a run\n".to_string(),
-            false => texts.join("\n"),
+            false => with_legend(model, texts.join("\n"), &listed),
         });
     }
-    let mut json = Json::default();
-    match (answers.as_slice(), target.axis) {
-        ([why], Some(_)) => json.object(|json| {
+    Ok(symbols::with_symbols(model, |symbols| {
+        let mut json = Json::default();
+        json.object(|json| {
             json.key("schema").string("snick.why/1");
-            answer(json, why);
-        }),
-        (answers, _) => json.object(|json| {
-            json.key("schema").string("snick.why/1");
-            json.key("parts").array(|json| {
-                answers.iter().for_each(|why| json.line().object(|json| answer(json, why)));
-            });
-        }),
-    }
-    Ok(json.finish())
+            match (answers.as_slice(), target.axis) {
+                ([why], Some(_)) => answer(json, why),
+                (answers, _) => json.key("parts").array(|json| {
+                    answers.iter().for_each(|why| json.line().object(|json| answer(json, why)));
+                }),
+            }
+            json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
+        });
+        json.finish()
+    }))
 }
 
 fn answer(json: &mut Json, why: &Why) {
@@ -122,17 +144,32 @@ fn place(json: &mut Json, place: &Place) {
 }
 
 fn node(json: &mut Json, tree: &WhyNode) {
+    json.object(|json| node_fields(json, tree));
+}
+
+fn node_fields(json: &mut Json, tree: &WhyNode) {
+    json.key("expr").string(&tree.expr);
+    json.key("interval").interval(tree.interval);
+    place(json, &tree.place);
+    json.key("role").string(tree.role.name());
+    if let Some(reason) = &tree.reason {
+        json.key("reason").string(reason);
+    }
+    if !tree.from.is_empty() {
+        json.key("from").array(|json| tree.from.iter().for_each(|child| node(json.line(), child)));
+    }
+}
+
+/// An operand of an error: the input and the part of it that it is, and its tree.
+fn operand(json: &mut Json, tree: &WhyNode, input: usize, part: Part) {
     json.object(|json| {
-        json.key("expr").string(&tree.expr);
-        json.key("interval").interval(tree.interval);
-        place(json, &tree.place);
-        json.key("role").string(tree.role.name());
-        if let Some(reason) = &tree.reason {
-            json.key("reason").string(reason);
+        json.key("input").plain(input);
+        match part {
+            Part::Dim(axis) => json.key("input_axis").plain(axis),
+            Part::Element(index) => json.key("input_element").plain(index),
+            _ => {}
         }
-        if !tree.from.is_empty() {
-            json.key("from").array(|json| tree.from.iter().for_each(|child| node(json.line(), child)));
-        }
+        node_fields(json, tree);
     });
 }
 
@@ -162,20 +199,28 @@ pub fn of_error(
 ) -> Result<String, snick::Error> {
     let explained = model.why_error(&error.into())?;
     Ok(match format {
-        OutputFormat::Text => error_text(&explained),
-        OutputFormat::Json => error_json(&explained),
+        OutputFormat::Text => {
+            let mut listed = HashSet::new();
+            explained.operands.iter().for_each(|operand| add_leaves(operand, &mut listed));
+            with_legend(model, error_text(&explained), &listed)
+        }
+        OutputFormat::Json => symbols::with_symbols(model, |symbols| error_json(&explained, symbols)),
     })
 }
 
 fn error_text(explained: &ExplainedError) -> String {
     let mut text = format!("{}\n", explained.error);
-    for operand in &explained.operands {
-        let _ = write!(text, "\n{operand}");
+    for (operand, (input, part)) in explained.operands.iter().zip(&explained.parts) {
+        let _ = match part {
+            Part::Element(index) => write!(text, "\ninput {input}, element {index}\n{operand}"),
+            Part::Dim(axis) => write!(text, "\ninput {input}, axis {axis}\n{operand}"),
+            _ => write!(text, "\n{operand}"),
+        };
     }
     text
 }
 
-fn error_json(explained: &ExplainedError) -> String {
+fn error_json(explained: &ExplainedError, symbols: &[Symbol]) -> String {
     let mut json = Json::default();
     json.object(|json| {
         let error = &explained.error;
@@ -189,8 +234,11 @@ fn error_json(explained: &ExplainedError) -> String {
             json.key("message").string(&message(error));
         });
         json.line().key("operands").array(|json| {
-            explained.operands.iter().for_each(|operand| node(json.line(), operand));
+            for (tree, (input, part)) in explained.operands.iter().zip(&explained.parts) {
+                operand(json.line(), tree, *input, *part);
+            }
         });
+        json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
     });
     json.finish()
 }
@@ -226,7 +274,7 @@ fn origin_text(origin: &UnknownOrigin) -> String {
     text
 }
 
-fn unknowns_json(unknowns: &Unknowns) -> String {
+fn unknowns_json(unknowns: &Unknowns, symbols: &[Symbol]) -> String {
     let mut json = Json::default();
     json.object(|json| {
         json.key("schema").string("snick.why-unknown/1");
@@ -256,6 +304,7 @@ fn unknowns_json(unknowns: &Unknowns) -> String {
                 });
             }
         });
+        json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
     });
     json.finish()
 }

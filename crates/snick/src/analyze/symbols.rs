@@ -88,13 +88,36 @@ impl fmt::Display for Symbol {
 }
 
 impl crate::Model {
-    /// Every symbol that occurs in the shapes of the model, its bodies included, in order of first occurrence; after
-    /// [`Model::infer`](crate::Model::infer).
+    /// Every symbol that occurs in the shapes of the model, its bodies included, in order of first occurrence, each
+    /// followed by the symbols that its reason mentions; after [`Model::infer`](crate::Model::infer).
     pub fn symbols(&self) -> Vec<Symbol> {
         let mut found = Found::default();
         found.add_graph(self.graph(), None);
         found.symbols
     }
+
+    /// Every symbol that a text about the model mentions, and those that their reasons mention; after
+    /// [`Model::infer`](crate::Model::infer).
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
+    /// #             %at = NonZero-3(%x) {output_type: i64}\n  %y = Result-1(%at)\n}\n";
+    /// let mut model = snick::parse(text)?;
+    /// model.infer().into_result()?;
+    /// let symbols = model.symbols_in("about 8*s1 bytes");
+    /// assert_eq!(symbols.iter().map(|symbol| symbol.name.as_str()).collect::<Vec<_>>(), ["s1"]);
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    pub fn symbols_in(&self, text: &str) -> Vec<Symbol> {
+        let mut found = Found::default();
+        found.add_mentioned(self.graph(), None, &words(text).collect());
+        found.symbols
+    }
+}
+
+/// The words of a text: a symbol in it is one.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
 /// The symbols that occur so far.
@@ -128,7 +151,19 @@ impl Found {
         }
     }
 
-    /// Adds a symbol of a graph; one that came from outside of a body is described where it was born.
+    fn add_mentioned(&mut self, graph: &Graph, outer: Option<&Scope>, words: &HashSet<&str>) {
+        let scope = Scope { births: Births::new(graph), outer };
+        for symbol in graph.symbols().ids() {
+            if words.contains(graph.symbols().label(symbol).trim_matches('`')) {
+                self.add(symbol, &scope);
+            }
+        }
+        for (_, body) in graph.ids().flat_map(|id| graph.node(id).op().bodies()) {
+            self.add_mentioned(body, Some(&scope), words);
+        }
+    }
+
+    /// Adds a symbol of a graph, and those that its reason mentions; one that came from outside of a body is described where it was born.
     fn add(&mut self, symbol: SymbolId, scope: &Scope) {
         let name = scope.births.graph.symbols().label(symbol).into_owned();
         if self.names.contains(&name) {
@@ -139,8 +174,14 @@ impl Found {
         match outside {
             Some((outer, symbol)) => self.add(symbol, outer),
             None => {
-                self.symbols.push(scope.births.describe(symbol));
+                let symbol = scope.births.describe(symbol);
+                let reason = symbol.reason.clone().unwrap_or_default();
+                self.symbols.push(symbol);
                 self.names.insert(name);
+                for mentioned in words(&reason).filter_map(|word| scope.births.graph.symbols().labelled(word))
+                {
+                    self.add(mentioned, scope);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ mod states;
 mod timings;
 mod weights;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use clap::Args;
@@ -37,8 +37,6 @@ struct Summary {
     ir_version: Option<u32>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
-    /// The symbols in the shapes of inputs and outputs.
-    symbols: Vec<Symbol>,
     /// Sizes without an upper bound: of the outputs, and of all layers.
     unknown: [usize; 2],
     layers: usize,
@@ -72,13 +70,10 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     let graph = model.graph();
     let mut summary =
         Summary { name: graph.name.clone(), ir_version: graph.ir_version, ..Summary::default() };
-    summary.symbols = model.symbols();
-    let mut declarations = Declarations::new(&summary.symbols);
+    let symbols = model.symbols();
+    let mut declarations = Declarations::new(&symbols);
     summary.inputs = graph.parameters().map(|id| port(graph, id, &mut declarations)).collect();
     summary.outputs = graph.results().map(|id| port(graph, id, &mut declarations)).collect();
-    let shown: HashSet<String> =
-        graph.parameters().chain(graph.results()).flat_map(|id| names_of(graph, id)).collect();
-    summary.symbols.retain(|symbol| shown.contains(&symbol.name));
     summary.unknown = [unbounded(graph, graph.results()), unbounded(graph, graph.ids())];
     summary.count(graph);
     let mut canonical = graph.clone();
@@ -88,10 +83,10 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     summary.states = snick::state_sizes(graph);
     summary.times = snick::layer_times(graph);
     summary.cost = model.cost().ok();
-    let whole = match common.format {
-        OutputFormat::Text => summary.as_text(),
-        OutputFormat::Json => summary.as_json(),
-    };
+    let whole = symbols::with_symbols(&model, |symbols| match common.format {
+        OutputFormat::Text => summary.as_text(symbols),
+        OutputFormat::Json => summary.as_json(symbols),
+    });
     let line = [
         counted(summary.layers, "layer"),
         counted(summary.slices.len(), "slice"),
@@ -106,12 +101,6 @@ fn port(graph: &Graph, id: NodeId, declarations: &mut Declarations) -> Port {
     let kind = node.outs().first().map(|out| declarations.kind(graph, &out.fact));
     let (name, layer) = (public_name(graph, id).to_string(), node.name().to_string());
     Port { name, layer, kind: kind.unwrap_or_default() }
-}
-
-/// The names of the symbols in the shapes of a layer.
-fn names_of(graph: &Graph, id: NodeId) -> Vec<String> {
-    let symbols = dims_of(graph, id).flat_map(SymExpr::symbols);
-    symbols.map(|symbol| graph.symbols().label(symbol).into_owned()).collect()
 }
 
 /// How many sizes of layers have no upper bound; a shape of unknown rank counts as one.
@@ -146,7 +135,7 @@ impl Summary {
         }
     }
 
-    fn as_text(&self) -> String {
+    fn as_text(&self, symbols: &[Symbol]) -> String {
         let mut text = format!("model    {}\n", Escaped(&self.name));
         if let Some(version) = self.ir_version {
             let _ = writeln!(text, "format   OpenVINO IR v{version}");
@@ -169,7 +158,7 @@ impl Summary {
                  `snick why MODEL --unknown` says where they come from"
             );
         }
-        symbols::write_legend(self.symbols.iter(), &mut text);
+        symbols::write_legend(symbols.iter(), &mut text);
         slices::write(&self.slices, &mut text);
         let _ = writeln!(text, "\nops");
         let mut ops: Vec<_> = self.ops.iter().collect();
@@ -187,7 +176,7 @@ impl Summary {
         text
     }
 
-    fn as_json(&self) -> String {
+    fn as_json(&self, symbols: &[Symbol]) -> String {
         let mut json = Json::default();
         json.object(|json| {
             json.key("schema").string("snick.inspect/1");
@@ -209,7 +198,7 @@ impl Summary {
                     }
                 });
             }
-            json.line().key("symbols").array(|json| symbols::write_json(&self.symbols, json));
+            json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
             json.key("unbounded_dims").plain(self.unknown[1]);
             json.line().key("ops").object(|json| self.ops.iter().for_each(|(op, n)| json.key(op).plain(n)));
             slices::write_json(&self.slices, json);
