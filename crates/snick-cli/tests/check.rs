@@ -109,6 +109,31 @@ fn codes_and_severities_decide_the_exit_code() {
 }
 
 #[test]
+fn shapes_and_weights_are_those_of_the_options() {
+    let project = Project::new("shapes");
+    let head = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"1,4\"}\n  \
+                %to = Const-1 i64[2] <1, 4>\n  %flat = Reshape-1(%x, %to) {special_zero: false}\n  \
+                %y = Result-1(%flat)\n}\n";
+    project.write("head.snick", head);
+    assert_eq!(project.codes(&["check", "head.snick"]), Vec::<String>::new());
+    let (code, out, _) = project.snick(&["check", "head.snick", "--shape", "[2,4]"]);
+    assert_eq!((code, out.contains("S020")), (1, true), "{out}");
+    assert_eq!(project.snick(&["check", "head.snick", "--shape", "other[2,4]"]).0, 2);
+    assert_eq!(project.snick(&["convert", "head.snick", "-o", "head.xml"]).0, 0);
+    std::fs::rename(project.0.join("head.bin"), project.0.join("w.bin")).unwrap();
+    assert_eq!(project.codes(&["check", "head.xml", "--ignore", "S040"]), ["S002"]);
+    assert_eq!(
+        project.codes(&["check", "head.xml", "--ignore", "S040", "--weights", "w.bin"]),
+        Vec::<String>::new()
+    );
+    // The ports of the file are declared for other shapes than these, and that is no mismatch.
+    let sized = ["check", "head.xml", "--weights", "w.bin", "--ignore", "S040", "--shape", "[2,4]"];
+    assert_eq!(project.codes(&sized), ["S020"]);
+    let same = ["diff", "head.xml", "head.snick", "--weights", "w.bin"];
+    assert_eq!(project.snick(&same).0, 0);
+}
+
+#[test]
 fn a_baseline_hides_what_it_lists_and_nothing_else() {
     let project = Project::new("baseline");
     let (code, _, err) = project.snick(&["check", "models", "--baseline", "known.txt", "--write-baseline"]);

@@ -29,16 +29,16 @@ pub struct ManyOptions {
 
 /// What all models have in common.
 #[derive(Args, Clone)]
-struct SharedOptions {
+pub struct SharedOptions {
     /// Weights file, instead of the .bin beside the model
     #[arg(long, value_name = "FILE")]
-    weights: Option<PathBuf>,
+    pub weights: Option<PathBuf>,
     /// Shape rules of operations that snick does not have, in a TOML file
     #[arg(long, value_name = "OPS.toml")]
-    ops: Option<PathBuf>,
+    pub ops: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input
     #[arg(long = "shape", value_name = "SPEC")]
-    shapes: Vec<String>,
+    pub shapes: Vec<String>,
 }
 
 impl SharedOptions {

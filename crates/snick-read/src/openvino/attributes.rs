@@ -46,6 +46,10 @@ impl<'x> Attributes<'x> {
         self.list.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
+    pub(super) fn names(&self) -> impl Iterator<Item = &'x str> + '_ {
+        self.list.iter().map(|&(name, _)| name)
+    }
+
     /// Takes all attributes.
     pub(super) fn drain(&mut self) -> std::vec::Drain<'_, (&'x str, Cow<'x, str>)> {
         self.names.clear();

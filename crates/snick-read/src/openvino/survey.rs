@@ -26,6 +26,8 @@ pub struct Survey {
     pub input_ports: HashMap<Loc, Vec<Vec<i64>>>,
     /// The bytes of constants.
     pub constants: Vec<(Loc, Range<u64>)>,
+    /// The first name of an element or an attribute that the XML parser of the runtime refuses, and its place.
+    pub refused_name: Option<(Loc, String)>,
 }
 
 /// A layer whose element is open.
@@ -49,6 +51,12 @@ impl Survey {
         loop {
             match cursor.step()? {
                 Step::Open(name) => {
+                    if survey.refused_name.is_none() {
+                        let refused = (!is_read_by_runtime(name)).then_some(name);
+                        let refused =
+                            refused.or_else(|| cursor.attr_names().find(|name| !is_read_by_runtime(name)));
+                        survey.refused_name = refused.map(|name| (cursor.loc(), name.to_string()));
+                    }
                     survey.enter(&mut cursor, &path, name, &mut layers);
                     path.push(name);
                 }
@@ -97,9 +105,35 @@ impl Survey {
     }
 }
 
+/// Whether pugixml, with which the runtime reads files, takes a name: it begins with a letter, `_`, `:` or a character
+/// beyond ASCII, and goes on with those, digits, `-` and `.`.
+fn is_read_by_runtime(name: &str) -> bool {
+    let starts = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':' | 0x80..);
+    let goes_on = |byte: u8| starts(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    name.as_bytes().first().is_some_and(|&first| starts(first)) && name.bytes().all(goes_on)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Survey;
+    use super::{Survey, is_read_by_runtime};
+
+    #[test]
+    fn names_are_those_of_the_parser_of_the_runtime() {
+        for name in ["a", "_a", ":a", "a-b.c:d5", "é", "ａ"] {
+            assert!(is_read_by_runtime(name), "{name}");
+        }
+        for name in ["", "5", "62d7a6", "-a", ".a", "a,b", "a[0]", "a@b", "a+b", "$a", "~", "a~"] {
+            assert!(!is_read_by_runtime(name), "{name}");
+        }
+        let of = |info: &str| {
+            let text = format!("<net>\n<rt_info>{info}</rt_info></net>");
+            let refused = Survey::of(text.as_bytes(), "n.xml").unwrap().refused_name;
+            refused.map(|(loc, name)| (loc.line, loc.column, name))
+        };
+        assert_eq!(of("<a><b value=\"5\"/></a>"), None);
+        assert_eq!(of("<a><7b value=\"5\"/></a>"), Some((2, 13, "7b".into())));
+        assert_eq!(of("<a 7=\"5\"/>"), Some((2, 10, "7".into())));
+    }
 
     #[test]
     fn layers_of_bodies_are_surveyed_and_port_maps_are_not() {

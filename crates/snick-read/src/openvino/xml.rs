@@ -199,6 +199,11 @@ impl<'x> Cursor<'x> {
         self.attrs.get(name)
     }
 
+    /// The names of the attributes of the last start tag.
+    pub(super) fn attr_names(&self) -> impl Iterator<Item = &'x str> + '_ {
+        self.attrs.names()
+    }
+
     /// A required attribute.
     #[inline]
     pub(super) fn require(&mut self, name: &str) -> Result<Cow<'x, str>, ReadError> {

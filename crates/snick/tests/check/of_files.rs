@@ -159,3 +159,114 @@ fn releases_are_compared_with_the_target() {
         assert_eq!((findings[0].severity, findings[0].layer.as_str()), (severity, "not"), "{target:?}");
     }
 }
+
+/// A constant of weights, transposed, reshaped and returned, with declared ports.
+fn detector() -> String {
+    let port = |id: usize, dims: &[usize]| {
+        let dims: String = dims.iter().map(|dim| format!("<dim>{dim}</dim>")).collect();
+        format!("<port id=\"{id}\" precision=\"FP32\">{dims}</port>")
+    };
+    let constant = |id: usize,
+                    name: &str,
+                    of: &str,
+                    shape: &str,
+                    offset: usize,
+                    size: usize,
+                    out: &[usize]| {
+        format!(
+            "<layer id=\"{id}\" name=\"{name}\" type=\"Const\" version=\"opset1\"><data element_type=\"{of}\" \
+             shape=\"{shape}\" offset=\"{offset}\" size=\"{size}\"/><output>{}</output></layer>\n",
+            port(0, out)
+        )
+    };
+    let layer = |id: usize, name: &str, op: &str, data: &str, inputs: [&[usize]; 2], out: &[usize]| {
+        let [a, b] = inputs;
+        format!(
+            "<layer id=\"{id}\" name=\"{name}\" type=\"{op}\" version=\"opset1\">{data}<input>{}{}</input><output>{}\
+             </output></layer>\n",
+            port(0, a),
+            port(1, b),
+            port(2, out)
+        )
+    };
+    let mut text = format!(
+        "<net name=\"n\" version=\"11\"><layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">\
+         <data shape=\"2,8,8\" element_type=\"f32\"/><output>{}</output></layer>\n",
+        port(0, &[2, 8, 8])
+    );
+    text += &constant(1, "w", "f32", "8,8", 0, 256, &[8, 8]);
+    let numpy = "<data auto_broadcast=\"numpy\"/>";
+    text += &layer(2, "sum", "Add", numpy, [&[2, 8, 8], &[8, 8]], &[2, 8, 8]);
+    text += &constant(3, "order", "i64", "3", 256, 24, &[3]);
+    text += &layer(4, "turn", "Transpose", "", [&[2, 8, 8], &[3]], &[8, 8, 2]);
+    text += &constant(5, "to", "i64", "2", 280, 16, &[2]);
+    let zero = "<data special_zero=\"true\"/>";
+    text += &layer(6, "flat", "Reshape", zero, [&[8, 8, 2], &[2]], &[8, 16]);
+    text += &format!(
+        "<layer id=\"7\" name=\"y\" type=\"Result\" version=\"opset1\"><input>{}</input></layer>\n</layers><edges>\n",
+        port(0, &[8, 16])
+    );
+    for (from, from_port, to, to_port) in
+        [(0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 4, 0), (3, 0, 4, 1), (4, 2, 6, 0), (5, 0, 6, 1), (6, 2, 7, 0)]
+    {
+        text += &format!(
+            "<edge from-layer=\"{from}\" from-port=\"{from_port}\" to-layer=\"{to}\" to-port=\"{to_port}\"/>\n"
+        );
+    }
+    text + "</edges></net>\n"
+}
+
+#[test]
+fn weights_of_another_model_are_one_finding() {
+    let scratch = Scratch::new("wrong-weights");
+    let weights = |floats: &dyn Fn(usize) -> f32, order: [i64; 3], to: [i64; 2]| {
+        let floats = (0..64).flat_map(|i| floats(i).to_le_bytes());
+        floats.chain(order.into_iter().chain(to).flat_map(i64::to_le_bytes)).collect::<Vec<u8>>()
+    };
+    let check = |bytes: &[u8]| scratch.check(&detector(), Some(bytes), &CheckOptions::new()).1;
+    let usual = |i: usize| (i as f32).sin() * 0.1;
+    let right = weights(&usual, [1, 2, 0], [8, 16]);
+    assert_eq!(serious(&check(&right)), []);
+    assert_eq!(serious(&check(&weights(&|_| 0.0, [1, 2, 0], [8, 16]))), []);
+    // A pseudo-random generator: any bytes do.
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    let random: Vec<u8> = (0..296).map(|_| next()).collect();
+    let text: Vec<u8> = detector().into_bytes()[..296].to_vec();
+    let noise: Vec<u8> = random[..256].iter().chain(&right[256..]).copied().collect();
+    for (what, bytes) in [
+        ("random", random),
+        ("a text", text),
+        ("zeros", vec![0; 296]),
+        ("random floats", noise),
+        ("another model", weights(&usual, [0, 0, 3], [4, 4])),
+        ("large numbers", weights(&usual, [1, 2, 0], [8, 1 << 40])),
+    ] {
+        let findings = check(&bytes);
+        assert_eq!(serious(&findings).iter().map(|(code, _)| *code).collect::<Vec<_>>(), ["S044"], "{what}");
+        assert!(!findings[0].help.contains("snick convert"), "{what}");
+    }
+    // One wrong shape is an edit, not a file of another model.
+    assert_eq!(serious(&check(&weights(&usual, [1, 2, 0], [8, 15])))[0].0, "S020");
+    let cut = check(&right[..288]);
+    assert_eq!(serious(&cut)[0].0, "S003");
+}
+
+#[test]
+fn names_that_the_runtime_refuses_are_found() {
+    let scratch = Scratch::new("refused-names");
+    let whole = sums(&[0], 8);
+    for (info, refused) in [
+        ("<labels><a7 value=\"5\"/></labels>", false),
+        ("<labels><7a value=\"5\"/></labels>", true),
+        ("<labels><-a value=\"5\"/></labels>", true),
+        ("<labels 7=\"5\"/>", true),
+    ] {
+        let xml = whole.replacen("</edges>", &format!("</edges><rt_info>{info}</rt_info>"), 1);
+        let (_, findings) = scratch.check(&xml, Some(&[0; 8]), &CheckOptions::new());
+        assert_eq!(findings.iter().any(|finding| finding.code == "S041"), refused, "{info}");
+    }
+}

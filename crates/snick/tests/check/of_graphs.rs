@@ -173,3 +173,89 @@ fn masks_are_dead_beyond_their_entries_and_under_stronger_ones() {
         ["bit 0 of new_axis_mask is void, for that of ellipsis_mask is set"]
     );
 }
+
+#[test]
+fn targets_that_are_computed_in_part_fix_sizes_too() {
+    let check = |shape: &str, target: &str| {
+        check_text(&format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n%s = ShapeOf-3(%x) {{output_type: i64}}\n\
+             %0 = Const-1 i64[] <0>\n%i0 = Const-1 i64[1] <0>\n%i1 = Const-1 i64[1] <1>\n%one = Const-1 i64[1] <1>\n\
+             %three = Const-1 i64[1] <3>\n%four = Const-1 i64[1] <4>\n%rest = Const-1 i64[1] <-1>\n\
+             %d0 = Gather-8(%s, %i0, %0) {{batch_dims: 0}}\n%d1 = Gather-8(%s, %i1, %0) {{batch_dims: 0}}\n\
+             %to = Concat-1({target}) {{axis: 0}}\n%y = Reshape-1(%x, %to) {{special_zero: true}}\n%r = Result-1(%y)"
+        ))
+    };
+    let baked = |findings: &[snick::Finding]| {
+        let found = findings.iter().filter(|finding| finding.code == "S024");
+        found.map(|finding| finding.origins.concat()).collect::<Vec<_>>()
+    };
+    // The axis that the target takes from the input stays open, the other one does not.
+    assert_eq!(baked(&check("L,B,12", "%d0, %one, %three, %four")), ["axis 1 of input `x`"]);
+    assert_eq!(baked(&check("B,L,12", "%one, %d1, %three, %four")), ["axis 0 of input `x`"]);
+    assert_eq!(baked(&check("L=1..,B,12", "%d0, %three, %four, %four")), ["axis 1 of input `x`"]);
+    assert!(baked(&check("L,B,12", "%d0, %d1, %three, %four")).is_empty());
+    assert!(baked(&check("L,B,12", "%d0, %rest, %three, %four")).is_empty());
+}
+
+#[test]
+fn integers_beyond_i32_are_reported_where_they_count() {
+    let check = |layers: &str| {
+        let findings = check_text(&format!("%x = Parameter-1 {{element_type: i64, shape: \"4\"}}\n{layers}"));
+        findings
+            .iter()
+            .filter(|finding| finding.code == "S042")
+            .map(|finding| finding.layer.clone())
+            .collect::<Vec<_>>()
+    };
+    let big = "%c = Const-1 i64[1] <68719476736>";
+    for op in [
+        "Add-1(%x, %c)",
+        "Multiply-1(%x, %c)",
+        "Equal-1(%x, %c)",
+        "Concat-1(%x, %c) {axis: 0}",
+        "Maximum-1(%x, %c)",
+    ] {
+        assert_eq!(check(&format!("{big}\n%y = {op}\n%r = Result-1(%y)")), ["c"], "{op}");
+    }
+    for op in ["Minimum-1(%x, %c)", "Less-1(%x, %c)"] {
+        assert!(check(&format!("{big}\n%y = {op}\n%r = Result-1(%y)")).is_empty(), "{op}");
+    }
+    // A sum that is the end of a slice is clamped, and the largest number means the end.
+    let slice = "%s = Const-1 i64[1] <0>\n%one = Const-1 i64[1] <1>\n%y = Slice-8(%x, %s, %e, %one)\n%r = Result-1(%y)";
+    let size = "%n = ShapeOf-3(%x) {output_type: i64}\n%e = Add-1(%n, %c)";
+    assert!(check(&format!("{big}\n{size}\n{slice}")).is_empty());
+    assert!(check(&format!("%e = Const-1 i64[1] <9223372036854775807>\n{slice}")).is_empty());
+    let largest = "%c = Const-1 i64[1] <9223372036854775807>\n%y = Maximum-1(%x, %c)\n%r = Result-1(%y)";
+    assert!(check(largest).is_empty());
+    // What is folded before it is narrowed fits.
+    let folded =
+        "%two = Const-1 i64[1] <34359738368>\n%d = Divide-1(%c, %two)\n%y = Add-1(%x, %d)\n%r = Result-1(%y)";
+    assert!(check(&format!("{big}\n{folded}")).is_empty());
+    let unsigned = "%u = Parameter-1 {element_type: u64, shape: \"1\"}\n%c = Const-1 u64[1] <18446744073709551000>\n\
+                    %y = Add-1(%u, %c)\n%r = Result-1(%y)\n%q = Result-1(%x)";
+    assert_eq!(check(unsigned), ["c"]);
+}
+
+#[test]
+fn tables_in_16_bits_are_reported_and_weights_are_not() {
+    let check = |table: &str, layers: &str| {
+        let findings = check_text(&format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"1,3\"}}\n%c = Const-1 {table}\n\
+             %t = Convert-1(%c) {{destination_type: f32}}\n{layers}\n%r = Result-1(%y)"
+        ));
+        findings.iter().any(|finding| finding.code == "S043" && finding.layer == "c")
+    };
+    let angles = "%m = Multiply-1(%x, %t)\n%y = Sin-1(%m)";
+    assert!(check("f16[1,3] <1.0, 3000.0, 30000.0>", angles));
+    assert!(check("bf16[1,3] <1.0, 300.0, 500.0>", angles));
+    assert!(check("f16[1,3] <1.0, 3000.0, 30000.0>", "%y = Add-1(%x, %t)"));
+    // Their neighbours are at most 1 apart.
+    assert!(!check("f16[1,3] <1.0, 1000.0, 2000.0>", angles));
+    // A mask, and a scalar of it.
+    assert!(!check("f16[1,3] <0.0, -65504.0, -65504.0>", "%y = Add-1(%x, %t)"));
+    assert!(!check("f16[1,3] <1.0, 30000.0, 30000.0>", angles));
+    // Factors have a relative error.
+    let product = "%y = MatMul-1(%x, %t) {transpose_a: false, transpose_b: true}";
+    assert!(!check("f16[1,3] <1.0, 3000.0, 30000.0>", product));
+    assert!(!check("f16[1,3] <1.0, 3000.0, 30000.0>", "%y = Multiply-1(%x, %t)"));
+}

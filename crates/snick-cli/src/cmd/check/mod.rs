@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use snick::{CheckOptions, CheckStatus, Finding, InferOptions, LoadOptions, Release, Severity};
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::many::on_each;
+use crate::cli::many::{SharedOptions, on_each};
 use crate::cli::model::in_time;
 use crate::cli::models;
 use crate::cli::options::{Common, ReportFormat};
@@ -47,9 +47,8 @@ pub struct Options {
     /// The release of OpenVINO that is to read the models: 2024.6
     #[arg(long, value_name = "RELEASE")]
     target_openvino: Option<Release>,
-    /// Shape rules of operations that snick does not have, in a TOML file
-    #[arg(long, value_name = "OPS.toml")]
-    ops: Option<PathBuf>,
+    #[command(flatten)]
+    shared: SharedOptions,
     /// Models to check at a time [default: the processors of the machine]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -166,7 +165,7 @@ fn check_all(
     settings: &ProjectOptions,
     console: &Console,
 ) -> Result<Vec<CheckedModel>, Failure> {
-    let ops = options.ops.as_ref().map(snick::load_ops).transpose()?;
+    let ops = options.shared.ops.as_ref().map(snick::load_ops).transpose()?;
     let deadline = console.deadline();
     let on_progress = || {
         let deadline = deadline.clone();
@@ -177,10 +176,14 @@ fn check_all(
     if let Some(ops) = &ops {
         load = load.ops(ops);
     }
+    if let Some(weights) = &options.shared.weights {
+        load = load.weights(weights);
+    }
     if deadline.is_set() {
         (load, infer) = (load.progress(on_progress()), infer.progress(on_progress()));
     }
-    let check = |at: usize| check_one(&paths[at], &load, &infer, &settings.check);
+    let shaped = settings.check.clone().shapes(options.shared.shapes.join(","));
+    let check = |at: usize| check_one(&paths[at], &load, &infer, &shaped);
     in_time(on_each(paths.len(), options.jobs, console, check), console)
 }
 

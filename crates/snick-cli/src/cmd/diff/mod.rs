@@ -30,6 +30,9 @@ pub struct Options {
     /// Compare the canonical forms: for models of different formats
     #[arg(long)]
     canon: bool,
+    /// Weights file of A, instead of the .bin beside it; given twice, the second is that of B
+    #[arg(long, value_name = "FILE")]
+    weights: Vec<PathBuf>,
     /// Shape rules of operations that snick does not have, in a TOML file
     #[arg(long, value_name = "OPS.toml")]
     ops: Option<PathBuf>,
@@ -50,8 +53,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     if options.a.as_os_str() == "-" && options.b.as_os_str() == "-" {
         return Err(Failure::usage("only one of the models can be on standard input"));
     }
-    let [a, b] = [&options.a, &options.b].map(|path| load(path, options, console));
-    let (a, b) = (a?, b?);
+    if options.weights.len() > 2 {
+        return Err(Failure::usage("--weights is given more than twice: once for each model"));
+    }
+    let (a, b) = (load(&options.a, 0, options, console)?, load(&options.b, 1, options, console)?);
     if let Some(execution) = snick::execution_of(&a, &b).or_else(|| snick::execution_of(&b, &a)) {
         if options.run {
             return Err(Failure::usage("one of the models is an execution graph, which cannot be run"));
@@ -106,11 +111,11 @@ impl Answer<'_> {
     }
 }
 
-/// A model, inferred, in canonical form if that is to be compared.
-fn load(path: &Path, options: &Options, console: &Console) -> Result<Model, Failure> {
+/// The first or the second model, inferred, in canonical form if that is to be compared.
+fn load(path: &Path, at: usize, options: &Options, console: &Console) -> Result<Model, Failure> {
     let named = ModelOptions {
         model: path.to_path_buf(),
-        weights: None,
+        weights: options.weights.get(at).cloned(),
         ops: options.ops.clone(),
         shapes: options.shapes.clone(),
     };

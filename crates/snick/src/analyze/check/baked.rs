@@ -6,7 +6,7 @@ use snick_ir::{Graph, NodeId, Severity};
 use snick_shape::Interval;
 
 use super::finding::Findings;
-use super::fixed_sizes::FixedSize;
+use super::fixed_sizes::{FixedSize, ReshapeTarget};
 use super::layers::described;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
@@ -17,7 +17,7 @@ static HARD_CODED_RESHAPE: CheckCode = CheckCode {
     code: "S024",
     name: "hard-coded-reshape",
     severity: Severity::Warning,
-    meaning: "The constant target of a Reshape fixes what an input leaves open.",
+    meaning: "The target of a Reshape, a constant or computed in part from constants, fixes what an input leaves open.",
     reason: "The model says that it takes any size, and fails with all but one. The export traced `x.view(1, 512)` in \
              place of `x.view(x.shape[0], -1)`.",
     remedy: "export with -1 or the size of the input in place of the number, or declare the input with the size",
@@ -43,24 +43,31 @@ static BAKED_SIZE: CheckCode = CheckCode {
 };
 
 fn find(subject: &Subject, findings: &mut Findings) {
-    let fixed = subject.fixed_sizes();
     let mut known: HashSet<(NodeId, usize)> = HashSet::new();
-    let reshapes = fixed.list.iter().filter(|fixed| fixed.is_reshape);
     let mut seen = HashSet::new();
-    for size in reshapes {
-        known.extend(size.places.iter().copied());
-        if seen.insert(size.layer) {
-            let node = subject.graph.node(size.layer);
-            let message = message(size, subject.graph, "the constant target");
-            findings.add(&HARD_CODED_RESHAPE, node, message).origins.extend(inputs(size, subject.graph));
+    // What holds for all sizes comes first, and there Reshapes.
+    for unless_empty in [false, true] {
+        let fixed =
+            || subject.fixed_sizes().list.iter().filter(move |size| size.unless_empty == unless_empty);
+        for (size, target) in fixed().filter_map(|size| Some((size, size.target?))) {
+            let is_known = unless_empty && size.places.iter().all(|place| known.contains(place));
+            known.extend(size.places.iter().copied());
+            if !is_known && seen.insert(size.layer) {
+                let target = match target {
+                    ReshapeTarget::Constant => "the constant target",
+                    ReshapeTarget::Computed => "the target, which is computed in part,",
+                };
+                let (node, message) = (subject.graph.node(size.layer), message(size, subject.graph, target));
+                findings.add(&HARD_CODED_RESHAPE, node, message).origins.extend(inputs(size, subject.graph));
+            }
         }
-    }
-    for size in fixed.list.iter().filter(|fixed| !fixed.is_reshape) {
-        for &(parameter, axis) in &size.places {
-            if known.insert((parameter, axis)) {
-                let by = described(subject.graph.node(size.layer));
-                let message = message(size, subject.graph, &by);
-                findings.add(&BAKED_SIZE, subject.graph.node(parameter), message).origins.push(by);
+        for size in fixed().filter(|size| size.target.is_none()) {
+            for &(parameter, axis) in &size.places {
+                if known.insert((parameter, axis)) {
+                    let by = described(subject.graph.node(size.layer));
+                    let message = message(size, subject.graph, &by);
+                    findings.add(&BAKED_SIZE, subject.graph.node(parameter), message).origins.push(by);
+                }
             }
         }
     }
@@ -72,7 +79,7 @@ fn message(size: &FixedSize, graph: &Graph, by: &str) -> String {
     let Some(value) = size.value else {
         return format!("{by} fixes the number of elements, but {inputs} may be any of {}", size.declared);
     };
-    let refused = refused(size.declared, value);
+    let refused = refused(size.within, value);
     let Some(refused) = refused else {
         return format!("{by} takes only {value} for {inputs}, which declares {}", size.declared);
     };

@@ -71,6 +71,11 @@ impl<'o> Findings<'o> {
         self.list
     }
 
+    /// Whether there is a finding of a kind.
+    pub(super) fn has(&self, code: &CheckCode) -> bool {
+        self.list.iter().any(|finding| finding.code == code.code)
+    }
+
     /// Adds a finding about a layer.
     pub(super) fn add(
         &mut self,

@@ -6,21 +6,34 @@
 use std::collections::{BTreeSet, HashMap};
 
 use snick_ir::{Condition, EmptyAxes, Graph, NodeId, NodeRef, Op, conditions};
-use snick_shape::{Interval, SymExpr, SymbolId};
+use snick_shape::{Interval, SymExpr, SymbolId, Symbols};
 
 use super::layers::used_layers;
 
 /// A size of an input, or a product of sizes, that a layer fixes.
 pub(super) struct FixedSize {
     pub(super) layer: NodeId,
-    /// Whether that is the constant target of a Reshape.
-    pub(super) is_reshape: bool,
+    /// The Reshape whose target fixes it, if one does.
+    pub(super) target: Option<ReshapeTarget>,
+    /// Whether an empty axis elsewhere would leave it open.
+    pub(super) unless_empty: bool,
     /// The inputs and axes that have the size.
     pub(super) places: Vec<(NodeId, usize)>,
     /// What the input declares.
     pub(super) declared: Interval,
+    /// The declared sizes for which it is fixed.
+    pub(super) within: Interval,
     /// The only value; `None` for a product of several sizes.
     pub(super) value: Option<i64>,
+}
+
+/// How a Reshape knows its target.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum ReshapeTarget {
+    /// It is a constant.
+    Constant,
+    /// It is computed, in part from constants.
+    Computed,
 }
 
 /// All sizes that are fixed.
@@ -35,19 +48,37 @@ impl FixedSizes {
         if open_sizes(graph).is_empty() {
             return Self::default();
         }
-        let mut graph = graph.clone();
-        let found = conditions(&mut graph, EmptyAxes::Allowed);
-        let (places, used) = (open_sizes(&graph), used_layers(&graph));
-        let demanded = found.conditions.iter().zip(&found.layers);
-        let demanded = demanded.filter(|(_, layer)| used.contains(layer));
-        let list = demanded.filter_map(|(condition, &layer)| fixed_size(&graph, &places, condition, layer));
-        Self { list: list.collect() }
+        let list = [EmptyAxes::Allowed, EmptyAxes::Ignored].map(|axes| fixed_sizes(graph, axes));
+        Self { list: list.into_iter().flatten().collect() }
     }
 
     /// The inputs and axes whose sizes are fixed.
     pub(super) fn parameters(&self) -> BTreeSet<(NodeId, usize)> {
         self.list.iter().flat_map(|fixed| fixed.places.iter().copied()).collect()
     }
+}
+
+/// The sizes that are fixed in runs of one kind.
+fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
+    let mut graph = declared.clone();
+    let found = conditions(&mut graph, empty_axes);
+    let (places, used) = (open_sizes(&graph), used_layers(&graph));
+    let demanded = found.conditions.iter().zip(&found.layers);
+    let demanded = demanded.filter(|(_, layer)| used.contains(layer));
+    let unless_empty = empty_axes == EmptyAxes::Ignored;
+    let fixed = demanded
+        .filter_map(|(condition, &layer)| fixed_size(&graph, &places, condition, layer, unless_empty));
+    // The graph of the conditions may declare that no axis is empty.
+    let declared = |&(id, axis): &(NodeId, usize)| {
+        let dim = declared.node(id).outs().first()?.fact.shape().dims()?.get(axis)?;
+        Some(declared.symbols().interval(dim))
+    };
+    fixed
+        .map(|size| {
+            let as_declared = size.places.first().and_then(declared);
+            FixedSize { declared: as_declared.unwrap_or(size.declared), ..size }
+        })
+        .collect()
 }
 
 /// The symbols of inputs, and where they are sizes.
@@ -70,6 +101,7 @@ fn fixed_size(
     places: &HashMap<SymbolId, Vec<(NodeId, usize)>>,
     condition: &Condition,
     layer: NodeId,
+    unless_empty: bool,
 ) -> Option<FixedSize> {
     let symbols = graph.symbols();
     let (a, b) = match condition {
@@ -78,25 +110,26 @@ fn fixed_size(
         Condition::Broadcast(a, b) if [a, b].iter().all(|dim| symbols.interval(dim).lo() > 1) => (a, b),
         _ => return None,
     };
-    let difference = symbols.sub(a, b)?;
+    let size_of = |symbol: SymbolId| {
+        let least = Interval::new(i64::from(unless_empty), i64::MAX)?;
+        symbols.interval(&symbol.into()).meet(least)
+    };
+    let is_above_0 = |symbol| size_of(symbol).is_some_and(|size| size.lo() > 0);
+    let difference = without_factors(symbols, symbols.sub(a, b)?, is_above_0);
     let open = difference.symbols();
     let all: Vec<_> = open.iter().map(|symbol| places.get(symbol)).collect::<Option<Vec<_>>>()?;
     let node = graph.node(layer);
-    let is_reshape = matches!(node.op(), Op::Reshape(_)) && has_constant_target(graph, node);
+    let target = matches!(node.op(), Op::Reshape(_)).then(|| target_of(graph, node));
+    let is_constant = target == Some(ReshapeTarget::Constant);
     let value = match open.as_slice() {
         [symbol] => Some(solution(graph, difference, *symbol)?),
         [] => return None,
-        _ if is_reshape && (a.as_const().is_some() || b.as_const().is_some()) => None,
+        _ if is_constant && (a.as_const().is_some() || b.as_const().is_some()) => None,
         _ => return None,
     };
-    let declared = symbols.interval(&SymExpr::from(*open.first()?));
-    Some(FixedSize {
-        layer,
-        is_reshape,
-        places: all.into_iter().flatten().copied().collect(),
-        declared,
-        value,
-    })
+    let within = size_of(*open.first()?)?;
+    let places = all.into_iter().flatten().copied().collect();
+    Some(FixedSize { layer, target, unless_empty, places, declared: within, within, value })
 }
 
 /// The one value of a symbol for which an expression is 0.
@@ -107,7 +140,21 @@ fn solution(graph: &Graph, expr: SymExpr, symbol: SymbolId) -> Option<i64> {
     values.get(&symbol).copied().filter(|_| equations.is_empty())
 }
 
-fn has_constant_target(graph: &Graph, node: NodeRef) -> bool {
+fn target_of(graph: &Graph, node: NodeRef) -> ReshapeTarget {
     let target = node.input(1).and_then(|value| graph.fact(value));
-    target.is_some_and(|fact| fact.as_tensor().is_some())
+    match target.is_some_and(|fact| fact.as_tensor().is_some()) {
+        true => ReshapeTarget::Constant,
+        false => ReshapeTarget::Computed,
+    }
+}
+
+/// An expression that has to be 0, without the sizes above 0 that it is a multiple of.
+fn without_factors(symbols: &Symbols, expr: SymExpr, is_above_0: impl Fn(SymbolId) -> bool) -> SymExpr {
+    let without = |expr: &SymExpr, symbol: SymbolId| {
+        let rest = symbols.substitute(expr, &|other| (other == symbol).then(|| 1.into()))?;
+        let factor = SymExpr::from(symbol);
+        let is_multiple = is_above_0(symbol) && symbols.mul(&rest, &factor)? == *expr;
+        is_multiple.then_some(rest)
+    };
+    expr.symbols().into_iter().fold(expr, |expr, symbol| without(&expr, symbol).unwrap_or(expr))
 }

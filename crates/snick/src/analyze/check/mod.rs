@@ -9,11 +9,13 @@ mod finding;
 mod fixed_sizes;
 mod layers;
 mod names;
+mod narrowed;
 mod operations;
 mod options;
 mod plug_ins;
 mod ports;
 mod releases;
+mod rounded;
 mod shapes;
 mod slices;
 mod subject;
@@ -22,6 +24,7 @@ mod unnamed;
 mod unused;
 mod values;
 mod weights;
+mod wrong_weights;
 
 use std::path::Path;
 
@@ -42,21 +45,28 @@ struct Family {
     find: fn(&Subject, &mut Findings),
 }
 
-/// All families, in the order of their findings.
-const FAMILIES: [&Family; 13] = [
+/// The families on files and graphs, in the order of their findings.
+static GRAPH_FAMILIES: [&Family; 8] = [
     &files::FAMILY,
     &weights::FAMILY,
+    &wrong_weights::FAMILY,
     &names::FAMILY,
     &edges::FAMILY,
     &operations::FAMILY,
     &unused::FAMILY,
+    &unnamed::FAMILY,
+];
+
+/// The families on what follows from the values of constants: of wrong ones nothing is said.
+static VALUE_FAMILIES: [&Family; 8] = [
     &shapes::FAMILY,
     &ports::FAMILY,
     &unbounded::FAMILY,
     &baked::FAMILY,
     &slices::FAMILY,
+    &narrowed::FAMILY,
+    &rounded::FAMILY,
     &values::FAMILY,
-    &unnamed::FAMILY,
 ];
 
 /// All codes of findings, ascending.
@@ -66,8 +76,8 @@ const FAMILIES: [&Family; 13] = [
 /// assert_eq!((code.name, code.severity), ("unused-layer", snick::Severity::Warning));
 /// ```
 pub fn check_codes() -> Vec<&'static CheckCode> {
-    let mut codes: Vec<_> =
-        FAMILIES.iter().chain([&&releases::FAMILY]).flat_map(|family| family.codes).copied().collect();
+    let families = GRAPH_FAMILIES.iter().chain(&VALUE_FAMILIES).copied().chain([&releases::FAMILY]);
+    let mut codes: Vec<_> = families.flat_map(|family| family.codes).copied().collect();
     codes.sort_by_key(|code| code.code);
     codes
 }
@@ -149,7 +159,7 @@ impl Model {
 /// ```
 ///
 /// # Errors
-/// [`Error::Cancelled`] alone.
+/// [`Error::Cancelled`], and shapes of the options that the model cannot have.
 pub fn check_file(
     path: &Path,
     load: &LoadOptions,
@@ -160,6 +170,7 @@ pub fn check_file(
         Ok(model) => model,
         Err(error) => return stopped(error, options),
     };
+    model.reshape(&options.shapes)?;
     let errors = match model.infer_with(infer) {
         Ok(inference) => inference.into_located(),
         Err(error) => return stopped(error, options),
@@ -196,10 +207,13 @@ fn survey(model: &Model) -> Option<Survey> {
 
 fn findings(subject: &Subject) -> Vec<Finding> {
     let mut findings = Findings::new(subject.options);
-    for family in FAMILIES {
-        if family.codes.iter().any(|code| subject.options.selects(code)) {
-            (family.find)(subject, &mut findings);
-        }
+    let mut find = |families: &[&Family]| {
+        let selected = |family: &&&Family| family.codes.iter().any(|code| subject.options.selects(code));
+        families.iter().filter(selected).for_each(|family| (family.find)(subject, &mut findings));
+        findings.has(&wrong_weights::WRONG_WEIGHTS)
+    };
+    if !find(&GRAPH_FAMILIES) {
+        find(&VALUE_FAMILIES);
     }
     releases::find(subject, &mut findings);
     findings.into_list()

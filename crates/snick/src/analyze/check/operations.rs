@@ -36,10 +36,12 @@ static RUNTIME_REFUSES: CheckCode = CheckCode {
     name: "runtime-refuses",
     severity: Severity::Warning,
     meaning: "The OpenVINO runtime is known to refuse the layer: it names no operation set, or it is an operation that \
-              plug-ins make for themselves. Nor does it load an execution graph.",
+              plug-ins make for themselves. Nor does it load an execution graph, or a file with a tag or an attribute that \
+              is no name in XML, such as one that begins with a digit.",
     reason: "`core.read_model` fails. A model that was saved after it was compiled, or by a script that leaves out \
-             `version`, looks like this.",
-    remedy: "save the model before it is compiled; write the `version` of the layer, as `opset1`",
+             `version`, looks like this. `rt_info` with keys that are numbers is saved with such tags.",
+    remedy: "save the model before it is compiled; write the `version` of the layer, as `opset1`; give keys of `rt_info` \
+             names that begin with a letter",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
@@ -67,6 +69,11 @@ fn find(subject: &Subject, findings: &mut Findings) {
                 format!("`{}` of {} is no operation that snick knows", node.op().type_name(), set_of(node));
             findings.add(&UNKNOWN_OP, node, message);
         }
+    }
+    if let Some((loc, name)) = subject.survey.as_ref().and_then(|survey| survey.refused_name.as_ref()) {
+        let message =
+            format!("the runtime refuses the file, for `{name}` is no name of an XML element or attribute");
+        findings.add_file(&RUNTIME_REFUSES, message).loc = *loc;
     }
     if let Some(node) = subject.nodes().find(|node| is_recorded(*node)) {
         let message =

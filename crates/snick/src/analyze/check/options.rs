@@ -22,6 +22,7 @@ pub struct CheckOptions {
     selected: Vec<String>,
     ignored: Vec<String>,
     pub(super) target: Option<Release>,
+    pub(super) shapes: String,
 }
 
 /// A code, a name or the beginning of a code that no code has.
@@ -57,6 +58,28 @@ impl CheckOptions {
     #[must_use]
     pub fn target(self, release: Release) -> Self {
         Self { target: Some(release), ..self }
+    }
+
+    /// The input shapes to look at a file with, as for [`Model::reshape`](crate::Model::reshape). The file declares
+    /// its ports for other ones, so they are not compared with what is inferred.
+    ///
+    /// ```
+    /// use snick::{CheckOptions, InferOptions, LoadOptions};
+    ///
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"1,4\"}\n  \
+    /// #             %to = Const-1 i64[2] <1, 4>\n  %y = Reshape-1(%x, %to) {special_zero: false}\n  \
+    /// #             %r = Result-1(%y)\n}\n";
+    /// # let path = std::env::temp_dir().join(format!("snick-check-shapes-{}.snick", std::process::id()));
+    /// # std::fs::write(&path, text).unwrap();
+    /// let options = CheckOptions::new().shapes("x[2,4]");
+    /// let (_, findings) = snick::check_file(&path, &LoadOptions::new(), &InferOptions::new(), &options)?;
+    /// assert_eq!((findings[0].code, findings[0].layer.as_str()), ("S020", "y"));
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    #[must_use]
+    pub fn shapes(self, shapes: impl Into<String>) -> Self {
+        Self { shapes: shapes.into(), ..self }
     }
 
     /// Whether a code is looked for.

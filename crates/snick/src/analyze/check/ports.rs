@@ -1,6 +1,6 @@
 //! Declared ports against what is inferred.
 
-use snick_ir::{Fact, NodeRef, Op, Severity};
+use snick_ir::{Fact, Graph, NodeRef, Op, Severity};
 use snick_shape::{SymExpr, Symbols};
 
 use super::finding::Findings;
@@ -53,7 +53,8 @@ static PORT_LOOSE: CheckCode = CheckCode {
 };
 
 fn find(subject: &Subject, findings: &mut Findings) {
-    if !subject.has_all_edges() {
+    // Other shapes than the declared ones contradict them.
+    if !subject.has_all_edges() || !subject.options.shapes.is_empty() {
         return;
     }
     for graph in subject.graphs() {
@@ -66,7 +67,10 @@ fn find(subject: &Subject, findings: &mut Findings) {
             let mismatches = ports.mismatches();
             if !mismatches.is_empty() {
                 for message in mismatches {
-                    findings.add(&PORT_MISMATCH, node, message);
+                    let finding = findings.add(&PORT_MISMATCH, node, message);
+                    if reads_weights(subject, graph, node) {
+                        finding.help = OF_WEIGHTS.to_string();
+                    }
                 }
             } else if ports.is_loose() {
                 let message = "every declared dim is dynamic, but inference knows numbers: ".to_string();
@@ -74,6 +78,18 @@ fn find(subject: &Subject, findings: &mut Findings) {
             }
         }
     }
+}
+
+/// The help for a layer whose shape follows from weights.
+const OF_WEIGHTS: &str = "find out which of the two is right: the layer reads a shape from the weights, which may be those of \
+                          another export";
+
+/// Whether a layer reads integers from the weights, from which its shape may follow.
+fn reads_weights(subject: &Subject, graph: &Graph, node: NodeRef) -> bool {
+    let is_integer =
+        |source: NodeRef| matches!(source.op(), Op::Const(constant) if constant.element_type().is_integer());
+    let mut sources = node.inputs().filter_map(|value| graph.get(value.node));
+    subject.weights_file().is_some() && sources.any(is_integer)
 }
 
 /// A port that declares dims, and what is inferred of its value.
@@ -91,7 +107,7 @@ struct Ports<'m> {
 }
 
 impl<'m> Ports<'m> {
-    fn of(subject: &'m Subject, node: NodeRef<'m>, graph: &'m snick_ir::Graph) -> Self {
+    fn of(subject: &'m Subject, node: NodeRef<'m>, graph: &'m Graph) -> Self {
         let declared = subject.survey.as_ref().and_then(|survey| survey.input_ports.get(&node.loc()));
         let inputs = declared.into_iter().flatten().enumerate().filter_map(|(i, dims)| {
             let value = node.input(i)?;

@@ -44,7 +44,7 @@ impl<'m> Subject<'m> {
         options: &'m CheckOptions,
     ) -> Self {
         let failed = errors.iter().flat_map(levels).collect();
-        let (behind, misled, fixed_sizes) = (HashSet::new(), HashSet::new(), OnceCell::new());
+        let (behind, misled) = (HashSet::new(), HashSet::new());
         let mut subject = Self {
             model,
             graph: model.graph(),
@@ -54,7 +54,7 @@ impl<'m> Subject<'m> {
             failed,
             behind,
             misled,
-            fixed_sizes,
+            fixed_sizes: OnceCell::new(),
         };
         [subject.behind, subject.misled] = subject.layers_behind_failures();
         subject

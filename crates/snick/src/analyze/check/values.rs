@@ -120,7 +120,8 @@ fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings:
     }
 }
 
-fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
+/// The words of so many bytes.
+pub(super) fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
     bytes.chunks_exact(N).filter_map(|word| word.try_into().ok())
 }
 

@@ -29,7 +29,7 @@ static TRUNCATED: CheckCode = CheckCode {
     severity: Severity::Error,
     meaning: "Constants reach beyond the end of the `.bin`.",
     reason: "A copy that ended early, or the `.bin` of another export. Some loaders read whatever memory follows.",
-    remedy: "copy the .bin again, or export both files together",
+    remedy: "copy the .bin again, or export both files together: this one is cut short, or belongs to another model",
     example: Example::Files("truncate -s 100 model.bin"),
     on_demand: false,
 };
@@ -40,7 +40,7 @@ static UNUSED: CheckCode = CheckCode {
     severity: Severity::Warning,
     meaning: "No constant uses 4 KiB or more of the `.bin`.",
     reason: "The file is larger than the model, or it belongs to another export, and the constants read wrong bytes.",
-    remedy: "export both files together; `snick convert model.xml -o new.xml` writes what is used",
+    remedy: "compare the .bin with the one that was exported with this .xml, or export both files together",
     example: Example::Files("cat model.bin other.bin > both.bin && mv both.bin model.bin"),
     on_demand: false,
 };
@@ -92,7 +92,7 @@ pub(super) fn absent<'m>(subject: &Subject<'m>) -> Option<(NodeRef<'m>, usize)> 
 }
 
 /// The constants of the file that have bytes, with their layers.
-fn constants<'m>(
+pub(super) fn constants<'m>(
     subject: &Subject<'m>,
     ranges: impl Iterator<Item = (snick_ir::Loc, Range<u64>)>,
 ) -> Vec<(Range<u64>, NodeRef<'m>)> {

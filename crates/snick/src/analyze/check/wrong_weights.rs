@@ -1,0 +1,289 @@
+//! A `.bin` that cannot be the weights of its model: what constants say makes no sense, whatever the model is.
+
+use std::collections::{HashMap, HashSet};
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{NodeRef, Op, Severity};
+use snick_tensor::{ElementType, Tensor};
+
+use super::finding::Findings;
+use super::layers::{counted, described};
+use super::subject::Subject;
+use super::values::words;
+use super::weights::constants;
+use super::{CheckCode, Example, Family};
+
+pub(super) static FAMILY: Family = Family { codes: &[&WRONG_WEIGHTS], find };
+
+pub(super) static WRONG_WEIGHTS: CheckCode = CheckCode {
+    code: "S044",
+    name: "wrong-weights",
+    severity: Severity::Error,
+    meaning: "The `.bin` belongs to another model or is damaged: its numbers cannot be those of the constants.",
+    reason: "An OpenVINO IR names bytes by their place, so any file of the same length loads. Where shapes and axes are read \
+             from it the model fails; where only weights are, it computes nonsense. What follows is not reported.",
+    remedy: "copy the .bin that was exported with this .xml; do not write the model anew, which would keep the damage",
+    example: Example::Files("cp other_model.bin model.bin"),
+    on_demand: false,
+};
+
+fn find(subject: &Subject, findings: &mut Findings) {
+    if let Some(Damage { node, why }) = Damage::of(subject) {
+        let message = format!("the .bin belongs to another model or is damaged: {why}");
+        findings.add(&WRONG_WEIGHTS, node, message);
+    }
+}
+
+/// Why weights cannot be those of a model.
+struct Damage<'m> {
+    /// A constant, or a layer that reads one.
+    node: NodeRef<'m>,
+    why: String,
+}
+
+/// A constant with its bytes.
+struct Bytes<'m> {
+    node: NodeRef<'m>,
+    tensor: &'m Tensor,
+    sample: Vec<&'m [u8]>,
+}
+
+impl<'m> Damage<'m> {
+    /// `None` unless there is evidence that no model gives.
+    fn of(subject: &Subject<'m>) -> Option<Self> {
+        let survey = subject.survey.as_ref()?;
+        let mut read: Vec<Bytes> = Vec::new();
+        for (_, node) in constants(subject, survey.constants.iter().cloned()) {
+            if let Op::Const(Constant::Here(tensor)) = node.op()
+                && tensor.is_contiguous()
+            {
+                let bytes = tensor.storage().bytes();
+                read.push(Bytes { node, tensor, sample: sample(bytes) });
+            }
+        }
+        let shapes = ShapeRead::all(subject, &read);
+        of_text(&read)
+            .or_else(|| read.iter().find_map(of_noise))
+            .or_else(|| shapes.iter().find_map(ShapeRead::impossible))
+            .or_else(|| of_contradictions(subject, &shapes, &read))
+    }
+}
+
+/// Bytes of a block that is looked at, and the most blocks of a constant.
+const BLOCK: usize = 1024;
+const MAX_BLOCKS: usize = 16;
+
+/// Blocks that are spread evenly over a constant.
+fn sample(bytes: &[u8]) -> Vec<&[u8]> {
+    if bytes.len() <= BLOCK * MAX_BLOCKS {
+        return bytes.chunks(BLOCK).collect();
+    }
+    let blocks = bytes.len() / BLOCK;
+    (0..MAX_BLOCKS).filter_map(|i| bytes.get(i * blocks / MAX_BLOCKS * BLOCK..)?.get(..BLOCK)).collect()
+}
+
+/// At least so many bytes are needed to tell text from numbers.
+const MIN_TEXT: usize = 64;
+
+/// Numbers whose bytes are all those of a text.
+fn of_text<'m>(read: &[Bytes<'m>]) -> Option<Damage<'m>> {
+    // Bytes may be those of a text: vocabularies are.
+    let is_wide = |bytes: &&Bytes| bytes.tensor.element_type().bit_width().is_some_and(|bits| bits >= 16);
+    let wide = || read.iter().filter(is_wide);
+    let (mut count, mut different) = (0, HashSet::new());
+    for byte in wide().flat_map(|bytes| bytes.sample.iter().copied().flatten()) {
+        if !matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r') {
+            return None;
+        }
+        count += 1;
+        different.insert(*byte);
+    }
+    let bytes = wide().next().filter(|_| count >= MIN_TEXT && different.len() >= 12)?;
+    Some(Damage { node: bytes.node, why: "its bytes are those of a text".into() })
+}
+
+/// Floats of all magnitudes, as bytes give that are no floats.
+fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
+    let is_noise = |block: &&[u8]| match bytes.tensor.element_type() {
+        // Of f32 and bf16 the exponent has 8 bits.
+        ElementType::F32 => Magnitudes::of(words(block), u32::from_le_bytes, 8, 23).are_noise(),
+        ElementType::BF16 => {
+            Magnitudes::of(words(block), |word| u16::from_le_bytes(word).into(), 8, 7).are_noise()
+        }
+        ElementType::F16 => {
+            Magnitudes::of(words(block), |word| u16::from_le_bytes(word).into(), 5, 10).are_noise()
+        }
+        _ => false,
+    };
+    bytes.sample.iter().any(|block| is_noise(block)).then(|| Damage {
+        node: bytes.node,
+        why: format!("the elements of {} have all magnitudes, as random bytes have", described(bytes.node)),
+    })
+}
+
+/// How many of the numbers of a block have exponents of which kind.
+#[derive(Default)]
+struct Magnitudes {
+    all: usize,
+    /// In the upper quarter, not NaN.
+    huge: usize,
+    /// In the lower quarter, not 0.
+    tiny: usize,
+    nan: usize,
+    /// Different exponents.
+    exponents: HashSet<u32>,
+    bits: u32,
+}
+
+impl Magnitudes {
+    /// Of floats with an exponent and a fraction of so many bits.
+    fn of<const N: usize>(
+        floats: impl Iterator<Item = [u8; N]>,
+        word: impl Fn([u8; N]) -> u32,
+        bits: u32,
+        fraction: u32,
+    ) -> Self {
+        let mut found = Self { bits, ..Self::default() };
+        let largest = (1 << bits) - 1;
+        for float in floats.map(word) {
+            let (exponent, fraction) = (float >> fraction & largest, float & ((1 << fraction) - 1));
+            found.all += 1;
+            found.exponents.insert(exponent);
+            found.nan += usize::from(exponent == largest && fraction != 0);
+            found.huge += usize::from(exponent >= largest / 4 * 3 && exponent < largest);
+            found.tiny += usize::from(exponent < largest / 4 && (exponent, fraction) != (0, 0));
+        }
+        found
+    }
+
+    /// Whether a block of numbers that are spread as those of models would never be so. Random ones are in each of the
+    /// quarters to 25 %.
+    fn are_noise(&self) -> bool {
+        let is_many = |count: usize| count * 8 >= self.all;
+        match self.bits {
+            8 => self.all >= 64 && is_many(self.huge) && is_many(self.tiny) && self.exponents.len() >= 40,
+            // Small numbers are usual in f16, and so are some large ones; NaN is not.
+            _ => {
+                self.all >= 256
+                    && is_many(self.huge)
+                    && self.nan * 128 >= self.all
+                    && self.exponents.len() >= 28
+            }
+        }
+    }
+}
+
+/// Whether a layer reads shapes, axes or numbers of elements at an input, which are never so large.
+fn is_of_shape(op_type: &str, port: usize) -> bool {
+    match op_type {
+        "Reshape" | "Transpose" | "Squeeze" | "Unsqueeze" | "Tile" | "TopK" | "Broadcast" | "Split"
+        | "CumSum" => port == 1,
+        "VariadicSplit" | "Pad" | "Roll" => port == 1 || port == 2,
+        "SpaceToBatch" | "BatchToSpace" => port > 0,
+        "StridedSlice" | "Slice" => port == 3,
+        "Gather" => port == 2,
+        "ConvolutionBackpropData" | "GroupConvolutionBackpropData" => port == 2,
+        "ScatterUpdate" | "ScatterElementsUpdate" => port == 3,
+        "NormalizeL2" | "MVN" | "OneHot" => port == 1,
+        _ => op_type.starts_with("Reduce") && port == 1,
+    }
+}
+
+/// A layer that reads a constant of the weights as a shape, as axes or as numbers of elements.
+struct ShapeRead<'m> {
+    reader: NodeRef<'m>,
+    element_type: ElementType,
+    numbers: Vec<i64>,
+}
+
+/// Shapes have at most so many elements.
+const MAX_SHAPE: usize = 64;
+
+impl<'m> ShapeRead<'m> {
+    fn all(subject: &Subject<'m>, read: &[Bytes<'m>]) -> Vec<Self> {
+        let is_shape = |bytes: &&Bytes| {
+            matches!(bytes.tensor.element_type(), ElementType::I64 | ElementType::I32)
+                && bytes.tensor.len() <= MAX_SHAPE
+        };
+        let of_file: HashMap<_, &Tensor> =
+            read.iter().filter(is_shape).map(|bytes| (bytes.node.loc(), bytes.tensor)).collect();
+        let mut found = Vec::new();
+        for graph in subject.graphs() {
+            for reader in graph.ids().map(|id| graph.node(id)) {
+                for (port, value) in graph.inputs(reader.id()).into_iter().enumerate() {
+                    if is_of_shape(reader.op().type_name(), port)
+                        && let Some(tensor) =
+                            value.and_then(|value| of_file.get(&graph.node(value.node).loc()))
+                        && let Ok(numbers) = tensor.to_i64_vec()
+                    {
+                        found.push(Self { reader, element_type: tensor.element_type(), numbers });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether there is a number that no shape has. The largest number of a type means the end.
+    fn impossible(&self) -> Option<Damage<'m>> {
+        let (most, end) = match self.element_type {
+            ElementType::I64 => (1 << 31, u64::MAX >> 1),
+            _ => (1 << 28, u64::from(u32::MAX >> 1)),
+        };
+        let is_possible = |number: &&i64| number.unsigned_abs() < most || number.unsigned_abs() >= end - 1;
+        let number = self.numbers.iter().find(|number| !is_possible(number))?;
+        let why = format!("{} reads {number} from it, which is no size and no axis", described(self.reader));
+        Some(Damage { node: self.reader, why })
+    }
+
+    /// Whether the numbers are those for which the layer declares its ports, if that can be told.
+    fn fits(&self, subject: &Subject) -> Option<bool> {
+        let out =
+            self.reader.outs().first()?.declared.as_ref()?.dims.as_deref().filter(|dims| !dims.is_empty())?;
+        let input =
+            subject.survey.as_ref()?.input_ports.get(&self.reader.loc()).and_then(|ports| ports.first());
+        let copied = |axis: usize| input.and_then(|dims| dims.get(axis)).copied().unwrap_or(-1);
+        let is_equal = |number: i64, dim: i64| number < 0 || dim < 0 || number == dim;
+        match self.reader.op().type_name() {
+            "Reshape" => {
+                let fits = |(axis, (&number, &dim)): (usize, (&i64, &i64))| match number {
+                    0 => is_equal(copied(axis), dim),
+                    number => number >= -1 && is_equal(number, dim),
+                };
+                Some(self.numbers.len() == out.len() && self.numbers.iter().zip(out).enumerate().all(fits))
+            }
+            "Transpose" => {
+                let mut order = self.numbers.clone();
+                order.sort_unstable();
+                Some(
+                    order.is_empty()
+                        || order.len() == out.len() && (0..).zip(&order).all(|(i, &axis)| i == axis),
+                )
+            }
+            _ => None,
+        }
+    }
+}
+
+/// At least so many bytes that are 0 are needed: few are usual.
+const MIN_ZEROS: usize = 128;
+
+/// Several layers declare other ports than the shapes that they read give; or all constants are 0, and one does.
+fn of_contradictions<'m>(subject: &Subject, shapes: &[ShapeRead<'m>], read: &[Bytes]) -> Option<Damage<'m>> {
+    let fits = |shape: &&ShapeRead| shape.fits(subject);
+    let right = shapes.iter().filter(|shape| fits(shape) == Some(true)).count();
+    let wrong: Vec<&ShapeRead<'m>> = shapes.iter().filter(|shape| fits(shape) == Some(false)).collect();
+    let blocks = || read.iter().flat_map(|bytes| &bytes.sample);
+    let is_zero = blocks().map(|block| block.len()).sum::<usize>() >= MIN_ZEROS
+        && blocks().all(|block| block.iter().all(|&byte| byte == 0));
+    let node = wrong.first()?.reader;
+    let why = if is_zero {
+        format!("all of it is 0, and {} needs other numbers", described(node))
+    } else if wrong.len() > 1 && wrong.len() > right {
+        let layers = counted(wrong.len(), "layer");
+        format!("{layers} read shapes from it that contradict the ports that they declare")
+    } else {
+        return None;
+    };
+    Some(Damage { node, why })
+}
