@@ -1,5 +1,6 @@
 //! One layer as the emitters of all formats see it: its attributes and what is known of its inputs.
 
+use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
 use snick_ir::{Attrs, Fact, Graph, NodeId, NodeRef, OpError, Value};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
@@ -107,6 +108,19 @@ impl<'g> Layer<'g> {
     /// An attribute that is a string, in lower case; empty if it is missing.
     pub(crate) fn word(&self, name: &'static str) -> Result<String, OpError> {
         Ok(self.attrs.text(name)?.unwrap_or_default().to_ascii_lowercase())
+    }
+
+    /// The elements to crop along each spatial axis of the full result of a transposed convolution, whose input 2 lists
+    /// the sizes of the output. `None` if the numbers depend on the run.
+    pub(crate) fn excess(&self, transposed: &TransposedSliding, kernel: &[usize]) -> Option<Vec<i128>> {
+        let data = self.fact(0).ok()?.shape.dims()?.get(2..)?;
+        let wanted = self.node.outs().first()?.fact.shape.dims()?.get(2..)?;
+        let axes = data.iter().zip(wanted).zip(kernel).enumerate();
+        axes.map(|(i, ((size, wanted), &kernel))| {
+            let excess = transposed.excess(self.graph.symbols(), i, size, kernel, wanted)?;
+            excess.as_const().map(i128::from)
+        })
+        .collect()
     }
 
     /// Whether the first input is of floats.

@@ -65,6 +65,12 @@ impl Call {
         self
     }
 
+    fn ints(mut self, name: &str, values: &[i64]) -> Self {
+        let (ints, kind) = (values.to_vec(), Some(onnx::kind::INTS));
+        self.node.attribute.push(onnx::Attribute { name: name.into(), ints, kind, ..Default::default() });
+        self
+    }
+
     fn text(mut self, name: &str, value: &str) -> Self {
         let (s, kind) = (Some(value.to_string().into_bytes().into()), Some(onnx::kind::STRING));
         self.node.attribute.push(onnx::Attribute { name: name.into(), s, kind, ..Default::default() });
@@ -346,6 +352,7 @@ fn linear_attention_decays_and_updates_its_state() {
     near(&outputs[1].to_f32_vec().unwrap(), &[second]);
 }
 
+<<<<<<< HEAD
 /// In the IR a negative number of iterations is no limit.
 #[test]
 fn a_loop_with_a_negative_trip_count_runs_no_iteration() {
@@ -431,5 +438,26 @@ fn extremes_of_nothing_are_infinite() {
             let found = call.constant(ints(&[1])).run();
             assert_eq!((found[0].element_type(), found[0].to_f64_vec().unwrap()), (et, vec![limit; 2]));
         }
+=======
+#[test]
+fn transposed_convolution_crops_odd_padding_at_the_beginning_unless_it_is_upper() {
+    let call = |auto_pad, stride| {
+        let call =
+            Call::new("ConvTranspose").outputs(1).text("auto_pad", auto_pad).ints("strides", &[stride]);
+        call.fed(reals(&[1, 1, 3], &[1.0, 2.0, 3.0])).constant(reals(&[1, 1, 3], &[1.0, 10.0, 100.0]))
+    };
+    let begin_cropped = [10.0, 102.0, 20.0, 203.0, 30.0, 300.0];
+    let end_cropped = [1.0, 10.0, 102.0, 20.0, 203.0, 30.0];
+    for auto_pad in ["NOTSET", "VALID", "SAME_LOWER"] {
+        assert_eq!(call(auto_pad, 2).ints("output_shape", &[6]).numbers(), begin_cropped, "{auto_pad}");
+    }
+    assert_eq!(call("SAME_UPPER", 2).ints("output_shape", &[6]).numbers(), end_cropped);
+    assert_eq!(call("SAME_LOWER", 2).numbers(), begin_cropped);
+    assert_eq!(call("SAME_UPPER", 2).numbers(), end_cropped);
+    // Filters shorter than a stride leave nothing to crop.
+    let apart = [1.0, 10.0, 100.0, 0.0, 2.0, 20.0, 200.0, 0.0, 3.0, 30.0, 300.0];
+    for auto_pad in ["SAME_LOWER", "SAME_UPPER"] {
+        assert_eq!(call(auto_pad, 4).numbers(), apart, "{auto_pad}");
+>>>>>>> 2e2b2aec (Fix padding of transposed convolutions with output_shape)
     }
 }

@@ -1,6 +1,8 @@
 //! What neural networks are made of.
 
-use snick_ir::OpError;
+use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
+use snick_ir::ops::nn::window::{AutoPad, Rounding, Windows};
+use snick_ir::{Op, OpError};
 use snick_onnx::Attribute;
 
 use super::emitter::{Emitter, Result, int, ints, text};
@@ -52,32 +54,6 @@ fn steps(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
     Ok(vec![ints("strides", strides), ints("dilations", dilations)])
 }
 
-/// Sizes of the output that an input gives, as the pads or the output padding that lead to them.
-fn sized(e: &Emitter, spatial: usize, grouped: bool) -> Result<Vec<Attribute>, OpError> {
-    let (data, filters, sizes) = (e.dims(0)?, e.dims(1)?, e.fixed(2, "sizes of the output")?);
-    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
-    let (begins, extra) = (numbers(e, "pads_begin", 0, spatial)?, numbers(e, "output_padding", 0, spatial)?);
-    let auto_pad = e.word("auto_pad")?;
-    let [mut begin, mut end, mut padding] = [(); 3].map(|()| Vec::new());
-    for i in 0..spatial {
-        let at = |list: &[i64], i: usize| list.get(i).copied().unwrap_or(1);
-        let reach = (at(&filters, i + 2 + usize::from(grouped)) - 1).saturating_mul(dilations[i]) + 1;
-        let full = strides[i].saturating_mul(at(&data, i + 2) - 1).saturating_add(reach);
-        let more = full.saturating_sub(at(&sizes, i));
-        let total = more.saturating_add(extra[i]).max(0);
-        let first = match auto_pad.as_str() {
-            "same_upper" => total / 2,
-            "same_lower" => total - total / 2,
-            _ => begins[i],
-        };
-        begin.push(first);
-        end.push(more.saturating_sub(first).max(0));
-        padding.push(first.saturating_sub(more).max(0));
-    }
-    let attrs = vec![ints("pads", [begin, end].concat()), ints("output_padding", padding)];
-    Ok([steps(e, spatial)?, attrs].concat())
-}
-
 /// The pads that the layer names, if it does not say how they follow.
 fn pads(e: &Emitter, spatial: usize) -> Result<(Vec<i64>, Vec<i64>), OpError> {
     match e.word("auto_pad")?.as_str() {
@@ -93,11 +69,11 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
         "valid" => attrs.push(text("auto_pad", "VALID")),
         same @ ("same_upper" | "same_lower") => {
             let dilated = numbers(e, "dilations", 1, spatial)?.iter().any(|&dilation| dilation != 1);
-            let upper = same == "same_upper";
+            let auto_pad = if same == "same_upper" { AutoPad::SameUpper } else { AutoPad::SameLower };
             attrs.push(match dilated {
                 // Runtimes refuse both together.
-                true => ints("pads", same_pads(e, spatial, upper)?),
-                false => text("auto_pad", if upper { "SAME_UPPER" } else { "SAME_LOWER" }),
+                true => ints("pads", same_pads(e, spatial, auto_pad)?),
+                false => text("auto_pad", &same.to_ascii_uppercase()),
             });
         }
         _ => {
@@ -113,7 +89,7 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
 }
 
 /// Pads of a dilated window that make the output as large as the data, divided by the strides.
-fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpError> {
+fn same_pads(e: &Emitter, spatial: usize, auto_pad: AutoPad) -> Result<Vec<i64>, OpError> {
     let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
     let kernel = match e.ints("kernel")? {
         kernel if kernel.is_empty() => e.dims(1)?,
@@ -122,27 +98,28 @@ fn same_pads(e: &Emitter, spatial: usize, upper: bool) -> Result<Vec<i64>, OpErr
     let last =
         |list: &[i64], i: usize| list.len().checked_sub(spatial - i).and_then(|at| list.get(at).copied());
     let size = |i: usize| e.fact(0).ok()?.shape.dims()?.get(i + 2)?.as_const();
+    let windows = Windows {
+        strides: &strides,
+        dilations: &dilations,
+        pads_begin: &[],
+        pads_end: &[],
+        auto_pad,
+        rounding: Rounding::Floor,
+    };
     let (mut begin, mut end) = (Vec::new(), Vec::new());
     for i in 0..spatial {
-        // No pads leave room for no window.
-        if size(i) == Some(0) {
-            return Err(OpError::unsupported("padding of data without elements"));
-        }
-        // No product or sum of these is beyond 128 bits.
-        let (stride, dilation) = (i128::from(strides[i].max(1)), i128::from(dilations[i]));
-        let gaps = (i128::from(last(&kernel, i).unwrap_or(1)) - 1) * dilation;
-        let whole = match (stride, size(i).map(i128::from)) {
-            (1, _) => gaps,
-            (stride, Some(size)) => {
-                let steps = (size + stride - 1) / stride - 1;
-                (steps * stride + gaps + 1 - size).max(0)
-            }
-            _ => return Err(OpError::unsupported("padding of data of unknown size")),
+        let size = match size(i) {
+            // No pads leave room for no window.
+            Some(0) => return Err(OpError::unsupported("padding of data without elements")),
+            Some(size) => size,
+            // All sizes lead to the same padding.
+            None if strides[i] == 1 => 1,
+            None => return Err(OpError::unsupported("padding of data of unknown size")),
         };
-        let whole = i64::try_from(whole).map_err(|_| OpError::unsupported("a window of this size"))?;
-        let (less, more) = (whole / 2, whole - whole / 2);
-        begin.push(if upper { less } else { more });
-        end.push(if upper { more } else { less });
+        let number = |value: i64| usize::try_from(value).unwrap_or(1);
+        let [before, after] = windows.padding(i, number(size), number(last(&kernel, i).unwrap_or(1)))?;
+        begin.push(before);
+        end.push(after);
     }
     Ok([begin, end].concat())
 }
@@ -152,8 +129,8 @@ fn spatial(e: &Emitter, filters_extra: usize) -> Result<usize, OpError> {
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
-/// The operator over filters without the axis of groups in front.
-fn convolve(e: &mut Emitter, op: &str, grouped: bool, mut attrs: Vec<Attribute>) -> Result {
+/// The inputs with filters without the axis of groups in front, whose number is added to the attributes.
+fn ungrouped(e: &mut Emitter, grouped: bool, attrs: &mut Vec<Attribute>) -> Result<[String; 2], OpError> {
     let (x, mut filters) = (e.input(0)?, e.input(1)?);
     if grouped {
         let dims = e.dims(1)?;
@@ -163,35 +140,81 @@ fn convolve(e: &mut Emitter, op: &str, grouped: bool, mut attrs: Vec<Attribute>)
         filters = e.reshaped(&filters, &[&[groups.saturating_mul(*first)], rest].concat())?;
         attrs.push(int("group", *groups));
     }
-    e.last(op, &[x, filters], attrs)
+    Ok([x, filters])
 }
 
 fn convolution(e: &mut Emitter, grouped: bool) -> Result {
-    let attrs = sliding(e, spatial(e, usize::from(grouped))?)?;
-    convolve(e, "Conv", grouped, attrs)
+    let mut attrs = sliding(e, spatial(e, usize::from(grouped))?)?;
+    let inputs = ungrouped(e, grouped, &mut attrs)?;
+    e.last("Conv", &inputs, attrs)
 }
 
+/// Zeros that ConvTranspose cannot add are added by Pad.
 fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Result {
+    let transposed = match e.node.op() {
+        Op::ConvolutionBackpropData(op) => &op.transposed,
+        Op::GroupConvolutionBackpropData(op) => &op.transposed,
+        _ => return Err(OpError::unsupported("this convolution")),
+    };
     let spatial = spatial(e, usize::from(grouped))?;
-    let attrs = if e.len() > 2 {
-        sized(e, spatial, grouped)?
-    } else {
-        let (begin, mut end) = pads(e, spatial)?;
-        let mut extra = numbers(e, "output_padding", 0, spatial)?;
-        if begin.iter().chain(&end).any(|&pad| pad < 0) {
-            return Err(OpError::unsupported("negative pads"));
-        }
-        // Runtimes want less than a stride of it; what is cut off at the end need not be put there.
-        for ((end, extra), stride) in end.iter_mut().zip(&mut extra).zip(numbers(e, "strides", 1, spatial)?) {
-            if *extra >= stride {
-                let both = (*end).min(*extra);
-                (*end, *extra) = (*end - both, *extra - both);
+    let mut attrs = steps(e, spatial)?;
+    let excess = match e.len() {
+        2 => None,
+        _ => {
+            let dims = e.dims(1)?;
+            let kernel = dims.iter().skip(2 + usize::from(grouped)).filter_map(|&dim| dim.try_into().ok());
+            match e.excess(transposed, &kernel.collect::<Vec<_>>()) {
+                None => {
+                    attrs.extend(padding_by_output_shape(e, transposed, spatial)?);
+                    let inputs = ungrouped(e, grouped, &mut attrs)?;
+                    return e.last("ConvTranspose", &inputs, attrs);
+                }
+                excess => excess,
             }
         }
-        let pads = ints("pads", [begin, end].concat());
-        [steps(e, spatial)?, vec![pads, ints("output_padding", extra)]].concat()
     };
-    convolve(e, "ConvTranspose", grouped, attrs)
+    let strides = numbers(e, "strides", 1, spatial)?;
+    let [mut cropped, mut extra, mut zeros] =
+        [vec![0; 2 * spatial], vec![0; spatial], vec![0; 2 * (spatial + 2)]];
+    for (i, stride) in strides.into_iter().enumerate() {
+        let crop = transposed.crop(i, excess.as_ref().and_then(|all| all.get(i).copied()));
+        let [begin, end] =
+            crop.map(|crop| i64::try_from(crop).map_err(|_| OpError::unsupported("padding of this size")));
+        let (begin, end) = (begin?, end?);
+        (cropped[i], cropped[spatial + i]) = (begin.max(0), end.max(0));
+        zeros[2 + i] = begin.min(0).saturating_neg();
+        // Runtimes want less than a stride of zeros at the end.
+        let after = end.min(0).saturating_neg();
+        *(if after < stride { &mut extra[i] } else { &mut zeros[spatial + 4 + i] }) = after;
+    }
+    attrs.extend([ints("pads", cropped), ints("output_padding", extra)]);
+    let inputs = ungrouped(e, grouped, &mut attrs)?;
+    if zeros.iter().all(|&count| count == 0) {
+        return e.last("ConvTranspose", &inputs, attrs);
+    }
+    let y = e.node("ConvTranspose", &inputs, attrs);
+    let zeros = e.vector(&zeros)?;
+    e.last("Pad", &[y, zeros], vec![])
+}
+
+/// Attributes that leave the padding to the runtime: it depends on the size of the data.
+fn padding_by_output_shape(
+    e: &Emitter,
+    transposed: &TransposedSliding,
+    spatial: usize,
+) -> Result<Vec<Attribute>, OpError> {
+    // The odd element to crop is at the other end than the layer's attribute says.
+    let auto_pad = match transposed.sliding.sliding.auto_pad {
+        AutoPad::SameUpper => "SAME_LOWER",
+        AutoPad::SameLower => "SAME_UPPER",
+        _ => return Err(OpError::unsupported("padding known only at run time")),
+    };
+    let sizes = e.fixed(2, "sizes of the output")?;
+    let extra = numbers(e, "output_padding", 0, spatial)?;
+    if extra.iter().zip(numbers(e, "strides", 1, spatial)?).any(|(&extra, stride)| extra >= stride) {
+        return Err(OpError::unsupported("output_padding of a stride or more, and data of unknown size"));
+    }
+    Ok(vec![ints("output_shape", sizes), ints("output_padding", extra), text("auto_pad", auto_pad)])
 }
 
 /// Kernel, sliding and rounding of a pool.

@@ -174,14 +174,13 @@ fn transposed_convolution(e: &mut Emitter) -> Result {
     let turned = e.reshape(&turned, &[&[groups * of_group, inputs], kernel].concat())?;
     let axes: Vec<usize> = (2..2 + kernel.len()).collect();
     let turned = e.reverse(&turned, &axes);
-    let (spatial, sizes) = match e.len() {
-        2 => (vec![1; kernel.len()], None), // they do not matter
-        _ => {
-            let sizes = e.fixed(2, "the sizes of a transposed convolution")?;
-            (x.ty.fixed()?.split_off(2), Some(sizes))
-        }
+    let excess = match e.len() {
+        2 => None,
+        _ => Some(e.excess(&transposed, kernel).ok_or_else(|| {
+            OpError::unsupported("padding of a transposed convolution known only at run time")
+        })?),
     };
-    let window = transposed.window(&spatial, kernel, sizes.as_deref())?;
+    let window = transposed.window(kernel, excess.as_deref())?;
     let mut moves =
         Moves { strides: vec![1; kernel.len()], rhs_dilation: window.dilations.to_vec(), ..Moves::default() };
     for (i, (&before, &after)) in window.pads_begin.iter().zip(&window.pads_end).enumerate() {

@@ -4,7 +4,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
 
-use crate::ops::nn::window::{AutoPad, Numbers, reach};
+use crate::ops::nn::window::{AutoPad, Numbers, Rounding, Windows, reach};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
@@ -119,12 +119,18 @@ impl ExtractImagePatches {
         let [size, rate, stride] = [self.sizes[i], self.rates[i], self.strides[i]].map(i128::from);
         let image = i128::try_from(image).ok()?;
         let reach = (size - 1) * rate + 1;
-        let (count, before) = if self.auto_pad.is_same() {
-            let count = (image + stride - 1) / stride;
-            let padding = ((count - 1) * stride + reach - image).max(0);
-            (count, if self.auto_pad == AutoPad::SameUpper { padding / 2 } else { padding - padding / 2 })
-        } else {
-            ((image - reach).div_euclid(stride).saturating_add(1).max(0), 0)
+        let windows = Windows {
+            strides: &self.strides,
+            dilations: &self.rates,
+            pads_begin: &[],
+            pads_end: &[],
+            auto_pad: self.auto_pad,
+            rounding: Rounding::Floor,
+        };
+        let [before, _] = windows.pads(i, image, reach);
+        let count = match self.auto_pad.is_same() {
+            true => (image + stride - 1) / stride,
+            false => ((image - reach).div_euclid(stride) + 1).max(0),
         };
         let after = (count - 1) * stride + reach - image - before;
         Some(PatchAxis {

@@ -1,7 +1,7 @@
 //! Transposed convolutions: what ConvolutionBackpropData and GroupConvolutionBackpropData share.
 
 use smallvec::{SmallVec, smallvec};
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::{Interval, Shape, SymExpr, Symbols};
 use snick_tensor::kernels::{self, PadMode, Window};
 use snick_tensor::{Dims, Tensor};
 
@@ -85,7 +85,15 @@ impl TransposedSliding {
         }
         self.check(spatial.len())?;
         let sizes = sizes.first().map(Tensor::to_i64_vec).transpose()?;
-        let window = self.window(spatial, kernel, sizes.as_deref())?;
+        let excess: Option<SmallVec<[i128; 4]>> = sizes.map(|sizes| {
+            let axes = spatial.iter().zip(kernel).zip(&sizes).enumerate();
+            axes.map(|(i, ((&size, &kernel), &wanted))| {
+                let axis = self.sliding.windows().axis(i);
+                i128::from(axis.stride) * (size as i128 - 1) + axis.reach(kernel) - i128::from(wanted)
+            })
+            .collect()
+        });
+        let window = self.window(kernel, excess.as_deref())?;
         // Filters `[G, O, C, kernel..]`.
         let mut order: Dims = (0..filters.rank()).collect();
         order.swap(1, 2);
@@ -136,41 +144,55 @@ impl TransposedSliding {
         })
     }
 
-    /// The equivalent window of stride 1 over data with zeros between its elements, for these sizes of data, filters and,
-    /// if they are given, of the output.
+    /// The elements by which the full result exceeds the wanted size along spatial axis `i`, as an expression.
+    pub fn excess(
+        &self,
+        symbols: &Symbols,
+        i: usize,
+        size: &SymExpr,
+        kernel: usize,
+        wanted: &SymExpr,
+    ) -> Option<SymExpr> {
+        let axis = self.sliding.windows().axis(i);
+        let ends = symbols.mul(size, &axis.stride.into())?;
+        let more = i64::try_from(axis.reach(kernel) - i128::from(axis.stride)).ok()?;
+        symbols.sub(&symbols.add(&ends, &more.into())?, wanted)
+    }
+
+    /// The elements to crop at the beginning and the end of spatial axis `i` of the full result; a negative number of
+    /// zeros to add. `excess` is the number of elements to crop for a given size of the output.
+    ///
+    /// The odd element of padding to the same size is where a forward convolution does not have it.
+    pub fn crop(&self, i: usize, excess: Option<i128>) -> [i128; 2] {
+        let axis = self.sliding.windows().axis(i);
+        let extra = i128::from(self.output_padding(i));
+        let Some(excess) = excess else { return [axis.begin.into(), i128::from(axis.end) - extra] };
+        let begin = match self.sliding.sliding.auto_pad {
+            AutoPad::Explicit | AutoPad::Valid => axis.begin.into(),
+            same => same.split(excess + extra)[1],
+        };
+        [begin, excess - begin]
+    }
+
+    /// The equivalent window of stride 1 over data with zeros between its elements. `excess` has the number of elements
+    /// to crop along each axis if an input lists the sizes of the output.
     ///
     /// # Errors
-    /// [`OpError`] if there are fewer sizes of the output than axes, or a window is too large.
-    pub fn window(
-        &self,
-        spatial: &[usize],
-        kernel: &[usize],
-        sizes: Option<&[i64]>,
-    ) -> Result<Window, OpError> {
+    /// [`OpError`] if `excess` has fewer numbers than there are axes, or a window is too large.
+    pub fn window(&self, kernel: &[usize], excess: Option<&[i128]>) -> Result<Window, OpError> {
         let too_large = || OpError::unsupported("a window of this size");
-        let mut window = Window::dense(spatial.len());
-        for (i, (&size, &kernel)) in spatial.iter().zip(kernel).enumerate() {
+        let mut window = Window::dense(kernel.len());
+        for (i, &kernel_size) in kernel.iter().enumerate() {
             let axis = self.sliding.windows().axis(i);
-            let reach = (kernel as i128 - 1).max(0) * i128::from(axis.dilation) + 1;
-            let more = i128::from(self.output_padding(i));
-            let full = i128::from(axis.stride) * (size as i128 - 1) + reach;
-            let (begin, end) = match sizes {
-                None => (i128::from(axis.begin), i128::from(axis.end) - more),
-                Some(sizes) => {
-                    let wanted = sizes.get(i).copied().ok_or_else(|| {
-                        OpError::mismatch("the number of output sizes", sizes.len(), spatial.len())
-                    })?;
-                    let excess = full + more - i128::from(wanted);
-                    let total = excess.max(0);
-                    let begin = match self.sliding.sliding.auto_pad {
-                        AutoPad::Explicit | AutoPad::Valid => i128::from(axis.begin),
-                        AutoPad::SameUpper => total / 2,
-                        AutoPad::SameLower => total - total / 2,
-                    };
-                    (begin, full - i128::from(wanted) - begin)
-                }
+            let excess = match excess {
+                Some(all) => Some(all.get(i).copied().ok_or_else(|| {
+                    OpError::mismatch("the number of output sizes", all.len(), kernel.len())
+                })?),
+                None => None,
             };
-            let pad = |crop: i128| isize::try_from(reach - 1 - crop).map_err(|_| too_large());
+            let [begin, end] = self.crop(i, excess);
+            let pad =
+                |crop: i128| isize::try_from(axis.reach(kernel_size) - 1 - crop).map_err(|_| too_large());
             (window.pads_begin[i], window.pads_end[i]) = (pad(begin)?, pad(end)?);
             window.dilations[i] = usize::try_from(axis.dilation).map_err(|_| too_large())?;
         }
@@ -193,4 +215,62 @@ fn spread_axis(tensor: &Tensor, axis: usize, stride: i64) -> Result<Tensor, OpEr
     let mut dims = Dims::from_slice(tensor.dims());
     dims[axis] = size.checked_mul(stride).ok_or_else(too_large)?;
     Ok(padded.reshape(&dims)?.slice(axis, 0, (size - 1) * stride + 1, 1)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::nn::window::Sliding;
+
+    fn sliding(auto_pad: AutoPad, extra: i64) -> TransposedSliding {
+        let sliding = Sliding {
+            strides: Numbers::from_slice(&[2]),
+            pads_begin: Numbers::from_slice(&[1]),
+            pads_end: Numbers::from_slice(&[2]),
+            auto_pad,
+        };
+        let sliding = DilatedSliding { sliding, dilations: Numbers::new() };
+        TransposedSliding { sliding, output_padding: Numbers::from_slice(&[extra]) }
+    }
+
+    #[test]
+    fn the_odd_element_is_cropped_where_forward_convolutions_do_not_pad() {
+        let crop = |auto_pad, extra, excess| sliding(auto_pad, extra).crop(0, excess);
+        assert_eq!(crop(AutoPad::SameLower, 0, Some(3)), [1, 2]);
+        assert_eq!(crop(AutoPad::SameUpper, 0, Some(3)), [2, 1]);
+        assert_eq!(crop(AutoPad::SameLower, 1, Some(3)), [2, 1]);
+        assert_eq!(crop(AutoPad::SameUpper, 2, Some(3)), [3, 0]);
+        assert_eq!(crop(AutoPad::SameUpper, 0, Some(-2)), [0, -2]);
+        assert_eq!(crop(AutoPad::Explicit, 1, Some(4)), [1, 3]);
+        assert_eq!(crop(AutoPad::Valid, 1, Some(4)), [0, 4]);
+        assert_eq!(crop(AutoPad::Explicit, 3, None), [1, -1]);
+        assert_eq!(crop(AutoPad::SameUpper, 1, None), [0, -1]);
+    }
+
+    #[test]
+    fn outputs_of_a_given_size_are_cropped_or_extended() {
+        let data = Tensor::from_vec(&[1, 1, 3], vec![1f32, 2.0, 3.0]).unwrap();
+        let filters = Tensor::from_vec(&[1, 1, 3], vec![1f32, 10.0, 100.0]).unwrap();
+        let run = |auto_pad, size: i64| {
+            let inputs = [data.clone(), filters.clone(), Tensor::from_vec(&[1], vec![size]).unwrap()];
+            let output = sliding(auto_pad, 0).eval(&inputs, false).unwrap();
+            output[0].to_f64_vec().unwrap()
+        };
+        assert_eq!(run(AutoPad::SameLower, 6), [1.0, 10.0, 102.0, 20.0, 203.0, 30.0]);
+        assert_eq!(run(AutoPad::SameUpper, 6), [10.0, 102.0, 20.0, 203.0, 30.0, 300.0]);
+        assert_eq!(run(AutoPad::SameLower, 4), [10.0, 102.0, 20.0, 203.0]);
+        assert_eq!(run(AutoPad::SameUpper, 4), [102.0, 20.0, 203.0, 30.0]);
+        assert_eq!(run(AutoPad::SameUpper, 8), [1.0, 10.0, 102.0, 20.0, 203.0, 30.0, 300.0, 0.0]);
+        assert_eq!(run(AutoPad::Explicit, 3), [10.0, 102.0, 20.0]);
+    }
+
+    #[test]
+    fn excess_is_known_where_the_size_follows_from_the_data() {
+        let mut symbols = Symbols::default();
+        let size = symbols.fresh(Interval::DIM, snick_shape::Origin::default());
+        let double = symbols.mul(&size, &2.into()).unwrap();
+        let excess = |wanted| sliding(AutoPad::SameLower, 0).excess(&symbols, 0, &size, 3, wanted);
+        assert_eq!(excess(&double), Some(1.into()));
+        assert_eq!(excess(&8.into()).unwrap().as_const(), None);
+    }
 }

@@ -38,6 +38,13 @@ impl AutoPad {
     pub fn is_same(self) -> bool {
         matches!(self, Self::SameUpper | Self::SameLower)
     }
+
+    /// Splits padding to the same size between the beginning and the end of an axis. A negative total counts as 0.
+    pub fn split(self, total: i128) -> [i128; 2] {
+        let total = total.max(0);
+        let less = total / 2;
+        if self == Self::SameUpper { [less, total - less] } else { [total - less, less] }
+    }
 }
 
 /// What happens to a last window that does not fit into the padded input.
@@ -120,6 +127,13 @@ pub struct WindowAxis {
     pub begin: i64,
     /// Elements added after; 0 unless padding is explicit.
     pub end: i64,
+}
+
+impl WindowAxis {
+    /// The extent of a window of `kernel` elements: `dilation * (kernel - 1) + 1`.
+    pub fn reach(&self, kernel: usize) -> i128 {
+        (kernel as i128 - 1).max(0) * i128::from(self.dilation) + 1
+    }
 }
 
 impl Windows<'_> {
@@ -227,20 +241,23 @@ impl Windows<'_> {
         at_least(cx, &count, 0)
     }
 
+    /// The padding before and after spatial axis `i` of `size` elements under windows that extend over `reach`.
+    pub(crate) fn pads(&self, i: usize, size: i128, reach: i128) -> [i128; 2] {
+        let axis = self.axis(i);
+        if !self.auto_pad.is_same() {
+            return [axis.begin.into(), axis.end.into()];
+        }
+        let stride = i128::from(axis.stride);
+        let windows = (size + stride - 1) / stride;
+        self.auto_pad.split((windows - 1) * stride + reach - size)
+    }
+
     /// The padding before and after spatial axis `i` and the number of windows, for concrete sizes.
     fn along(&self, i: usize, input: usize, kernel: usize) -> Result<(i128, i128, i128), OpError> {
         let axis = self.axis(i);
         let (size, stride) = (input as i128, i128::from(axis.stride));
-        let reach = (kernel as i128 - 1).max(0) * i128::from(axis.dilation) + 1;
-        let (begin, end) = match self.auto_pad {
-            AutoPad::Explicit | AutoPad::Valid => (i128::from(axis.begin), i128::from(axis.end)),
-            same => {
-                let windows = (size + stride - 1) / stride;
-                let total = ((windows - 1) * stride + reach - size).max(0);
-                let less = total / 2;
-                if same == AutoPad::SameUpper { (less, total - less) } else { (total - less, less) }
-            }
-        };
+        let reach = axis.reach(kernel);
+        let [begin, end] = self.pads(i, size, reach);
         let room = size + begin + end - reach;
         if room < 0 {
             return Err(exceeds_input(i, reach, size + begin + end));

@@ -1,6 +1,7 @@
 //! Operators that slide a window: convolutions and pools.
 
-use snick_ir::{Attrs, OpError, Value};
+use snick_ir::ops::nn::window::{AutoPad, WindowAxis};
+use snick_ir::{AttrWords, Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::normalization::along_channels;
@@ -31,7 +32,7 @@ struct Sliding {
     dilations: Vec<i64>,
     begin: Vec<i64>,
     end: Vec<i64>,
-    auto_pad: &'static str,
+    auto_pad: AutoPad,
 }
 
 impl Sliding {
@@ -39,11 +40,11 @@ impl Sliding {
         let auto_pad = b.choice(
             "auto_pad",
             &[
-                ("NOTSET", "explicit"),
-                ("", "explicit"),
-                ("VALID", "valid"),
-                ("SAME_UPPER", "same_upper"),
-                ("SAME_LOWER", "same_lower"),
+                ("NOTSET", AutoPad::Explicit),
+                ("", AutoPad::Explicit),
+                ("VALID", AutoPad::Valid),
+                ("SAME_UPPER", AutoPad::SameUpper),
+                ("SAME_LOWER", AutoPad::SameLower),
             ],
         )?;
         let numbers = |name: &'static str, default: i64, count: usize| match b.ints_attr(name)? {
@@ -52,7 +53,7 @@ impl Sliding {
             Some(_) => Err(b.attrs.bad(name, &format!("{count} numbers"))),
         };
         let mut begin = match auto_pad {
-            "explicit" => numbers("pads", 0, 2 * spatial)?,
+            AutoPad::Explicit => numbers("pads", 0, 2 * spatial)?,
             _ => vec![0; 2 * spatial],
         };
         let end = begin.split_off(spatial);
@@ -64,7 +65,7 @@ impl Sliding {
         let attrs =
             Attrs::new().with("strides", list(&self.strides)).with("dilations", list(&self.dilations));
         let attrs = attrs.with("pads_begin", list(&self.begin)).with("pads_end", list(&self.end));
-        attrs.with("auto_pad", self.auto_pad)
+        attrs.with("auto_pad", self.auto_pad.word())
     }
 }
 
@@ -125,9 +126,12 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
         None => None,
     };
     if sizes.is_some() {
-        // Of an odd number of elements to crop, the begin gets one more, unless the node says otherwise.
-        sliding.auto_pad = if sliding.auto_pad == "same_upper" { "same_upper" } else { "same_lower" };
-    } else if sliding.auto_pad.starts_with("same") {
+        // The odd element to crop is at the beginning, unless the node says otherwise.
+        sliding.auto_pad = match sliding.auto_pad {
+            AutoPad::SameUpper => AutoPad::SameLower,
+            _ => AutoPad::SameUpper,
+        };
+    } else if sliding.auto_pad.is_same() {
         same_pads(b, filters, &mut sliding, &extra)?;
     }
     let attrs = sliding.attrs().with("output_padding", list(&extra));
@@ -150,24 +154,22 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     with_bias(b, y, bias, spatial + 2)
 }
 
-/// Pads that make the output `stride` times as large as the input, whatever its size.
+/// Pads that make the output `stride` times as large as the input, whatever its size; none where it is smaller without.
 fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
     let unknown = || OpError::unsupported("auto_pad with filters of unknown size");
+    let too_large = || OpError::unsupported("a window of this size");
     let dims = b.dims(filters).ok_or_else(unknown)?;
     for (axis, &kernel) in dims.iter().skip(2).enumerate() {
         let (stride, dilation) = (sliding.strides[axis], sliding.dilations[axis]);
-        let kernel = i64::try_from(kernel).unwrap_or(i64::MAX);
-        let reach = kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1);
+        let window = WindowAxis { stride, dilation, begin: 0, end: 0 };
+        let kernel = usize::try_from(kernel).map_err(|_| too_large())?;
         let extra = extra.get(axis).copied().unwrap_or(0);
-        let total = reach.saturating_add(extra).saturating_sub(stride);
-        if total < 0 {
-            return Err(OpError::unsupported("auto_pad with a stride larger than the filters"));
-        }
-        let (less, more) = (total / 2, total - total / 2);
-        let upper = sliding.auto_pad == "same_upper";
-        (sliding.begin[axis], sliding.end[axis]) = if upper { (less, more) } else { (more, less) };
+        let total = window.reach(kernel) + i128::from(extra) - i128::from(stride);
+        let [begin, end] = sliding.auto_pad.split(total).map(i64::try_from);
+        sliding.begin[axis] = begin.map_err(|_| too_large())?;
+        sliding.end[axis] = end.map_err(|_| too_large())?;
     }
-    sliding.auto_pad = "explicit";
+    sliding.auto_pad = AutoPad::Explicit;
     Ok(())
 }
 
