@@ -352,7 +352,6 @@ fn linear_attention_decays_and_updates_its_state() {
     near(&outputs[1].to_f32_vec().unwrap(), &[second]);
 }
 
-<<<<<<< HEAD
 /// In the IR a negative number of iterations is no limit.
 #[test]
 fn a_loop_with_a_negative_trip_count_runs_no_iteration() {
@@ -438,7 +437,9 @@ fn extremes_of_nothing_are_infinite() {
             let found = call.constant(ints(&[1])).run();
             assert_eq!((found[0].element_type(), found[0].to_f64_vec().unwrap()), (et, vec![limit; 2]));
         }
-=======
+    }
+}
+
 #[test]
 fn transposed_convolution_crops_odd_padding_at_the_beginning_unless_it_is_upper() {
     let call = |auto_pad, stride| {
@@ -458,6 +459,5 @@ fn transposed_convolution_crops_odd_padding_at_the_beginning_unless_it_is_upper(
     let apart = [1.0, 10.0, 100.0, 0.0, 2.0, 20.0, 200.0, 0.0, 3.0, 30.0, 300.0];
     for auto_pad in ["SAME_LOWER", "SAME_UPPER"] {
         assert_eq!(call(auto_pad, 4).numbers(), apart, "{auto_pad}");
->>>>>>> 2e2b2aec (Fix padding of transposed convolutions with output_shape)
     }
 }
