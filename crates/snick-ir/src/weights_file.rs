@@ -12,6 +12,8 @@ use snick_tensor::Tensor;
 const ALIGNMENT: usize = 64;
 
 /// A file of weights: constants one behind the other, equal ones once. It keeps the tensors, and writes one at a time.
+/// With any constant the file has at least one byte, because OpenVINO finds no constant in an empty file, not even an
+/// empty one.
 ///
 /// ```
 /// use snick_ir::WeightsFile;
@@ -61,7 +63,7 @@ impl WeightsFile {
 
     /// The length of the file in bytes.
     pub fn len(&self) -> usize {
-        self.len
+        self.len.max(usize::from(!self.constants.is_empty()))
     }
 
     /// Whether there is nothing in the file.
@@ -81,12 +83,12 @@ impl WeightsFile {
             to.write_all(&bytes)?;
             end = start + bytes.len();
         }
-        Ok(())
+        to.write_all(&[0; ALIGNMENT][..self.len() - end])
     }
 
     /// The whole file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.len);
+        let mut bytes = Vec::with_capacity(self.len());
         // There is always room in memory.
         let _ = self.write(&mut bytes);
         bytes
@@ -110,5 +112,16 @@ mod tests {
         file.write(&mut written).unwrap();
         assert_eq!((written.len(), &written), (65, &file.to_bytes()));
         assert_eq!((written[1], written[2], written[64]), (2, 0, 3));
+    }
+
+    #[test]
+    fn a_file_of_empty_constants_has_a_byte() {
+        let mut file = WeightsFile::new();
+        assert_eq!((file.len(), file.to_bytes()), (0, vec![]));
+        let vector = |values: &[u8]| Tensor::from_vec(&[values.len()], values.to_vec()).unwrap();
+        assert_eq!(file.place(&vector(&[])), 0..0);
+        assert_eq!((file.len(), file.to_bytes()), (1, vec![0]));
+        assert_eq!(file.place(&vector(&[7])), 0..1);
+        assert_eq!((file.len(), file.to_bytes()), (1, vec![7]));
     }
 }
