@@ -54,12 +54,19 @@ fn axes(b: &mut NodeBuilder, data: Value) -> Result {
     b.ints(&all)
 }
 
+/// Whether a list of axes is known to be empty: the reduction keeps all elements.
+fn is_empty(b: &NodeBuilder, axes: Value) -> bool {
+    b.dims(axes).is_some_and(|dims| dims.contains(&0))
+}
+
 fn keeps(b: &NodeBuilder) -> Result<bool, OpError> {
     b.flag_attr("keepdims", true)
 }
 
 pub(super) fn reduce_value(b: &mut NodeBuilder, function: ReduceOp, x: Value, keep_dims: bool) -> Result {
     let axes = axes(b, x)?;
+    // The CPU plug-in refuses to drop none of the dims.
+    let keep_dims = keep_dims || is_empty(b, axes);
     b.add_op(ops::Reduce { function, keep_dims }, &[x, axes])
 }
 
@@ -90,6 +97,10 @@ fn log_sum_exp(b: &mut NodeBuilder) -> Result {
         return Ok(sum);
     }
     let axes = axes(b, x)?;
+    // A Squeeze without axes takes all dims of 1.
+    if is_empty(b, axes) {
+        return Ok(sum);
+    }
     b.ir_op("Squeeze", Attrs::new(), &[sum, axes])
 }
 

@@ -22,6 +22,10 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 
 fn expand(b: &mut NodeBuilder) -> Result {
     let (x, sizes) = (b.input(0)?, b.input(1)?);
+    // Without sizes nothing changes, and the CPU plug-in cannot broadcast a scalar to a scalar.
+    if b.rank(x) == Ok(0) && b.dims(sizes).is_some_and(|dims| dims[..] == [0]) {
+        return Ok(x);
+    }
     b.broadcast_both(x, sizes)
 }
 
