@@ -1,10 +1,13 @@
-//! Pad of the modes that repeat data, by slices put beside the data.
+//! Pad of the modes that repeat data, by parts of the data put beside it.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
-use snick_ir::{Op, Value};
+use snick_ir::{Op, OpError, Value};
 use snick_tensor::kernels::PadMode;
 
-use super::helpers::{Result, at_run_time, known};
+use super::helpers::{Result, at_run_time, known, known_size};
+
+/// Elements to gather: each has an index.
+const MAX_GATHERED: i64 = 1 << 20;
 
 pub(crate) const RULE: Rule = Rule::exact("decompose-pad", pad);
 
@@ -36,6 +39,9 @@ fn pad(p: &mut Patch) -> Result<RewriteResult> {
 fn beside(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind: bool) -> Result<Value> {
     // Reflection leaves the edge itself out.
     let skip = i64::from(mode == PadMode::Reflect);
+    if known_size(p, x, usize::try_from(axis).unwrap_or(usize::MAX))?.is_none() {
+        return gathered(p, x, axis, count, mode, behind);
+    }
     let (start, stop) = match (mode, behind) {
         (PadMode::Edge, false) => (0, 1),
         (PadMode::Edge, true) => (-1, i64::MAX),
@@ -54,4 +60,25 @@ fn beside(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind:
         *repeat = count;
     }
     p.tile(part, &repeats)
+}
+
+/// The same for an axis of unknown size: a slice of it would have fewer elements if the axis were shorter than `count`,
+/// which Pad does not allow.
+fn gathered(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind: bool) -> Result<Value> {
+    if count > MAX_GATHERED {
+        return Err(OpError::out_of_range(
+            "a pad",
+            count,
+            format!("at most {MAX_GATHERED} of an unknown size"),
+        ));
+    }
+    let skip = i64::from(mode == PadMode::Reflect);
+    let places: Vec<i64> = match (mode, behind) {
+        (PadMode::Edge, false) => (0..count).map(|_| 0).collect(),
+        (PadMode::Edge, true) => (0..count).map(|_| -1).collect(),
+        (_, false) => (skip..count + skip).rev().collect(),
+        (_, true) => (1 + skip..1 + skip + count).map(|place| -place).collect(),
+    };
+    let places = p.ints(&places)?;
+    p.gather(x, places, axis)
 }

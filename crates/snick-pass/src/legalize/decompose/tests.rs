@@ -218,6 +218,15 @@ fn attention() {
 }
 
 #[test]
+fn pads_of_unknown_sizes() {
+    let pads = "%b = Const-1 i64[2] <0, 2>\n%e = Const-1 i64[2] <0, 3>\n";
+    for mode in ["edge", "reflect", "symmetric"] {
+        let layers = format!("{pads}%out = Pad-12(%x, %b, %e) {{pad_mode: {mode}}}");
+        decomposes("decompose-pad", &[("f32", "2,4..9")], &layers);
+    }
+}
+
+#[test]
 fn quantization_pooling_and_padding() {
     let ranges = "%l = Const-1 f32[1,4,1,1] <-1.0, 0.0, 0.5, 2.0>\n%h = Const-1 f32[1,4,1,1] <1.0, 2.0, 0.75, 1.0>\n%o = Const-1 f32[] <-2.0>\n";
     let quantized =
