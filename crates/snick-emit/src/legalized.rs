@@ -47,9 +47,14 @@ impl Refusals {
 }
 
 /// What cannot be written where a table has no row and no decomposition applies.
-const NO_OPERATOR: &str = "this operation";
+pub(crate) const NO_OPERATOR: &str = "this operation";
 
 /// The error of an emitter that finds no row for a layer.
-pub(crate) fn no_operator() -> OpError {
-    OpError::unsupported(NO_OPERATOR)
+pub(crate) fn no_operator(op: &Op) -> OpError {
+    match op {
+        Op::ReadValue(_) | Op::Assign(_) => {
+            OpError::unsupported("a variable (--stateless makes it an input and an output)")
+        }
+        _ => OpError::unsupported(NO_OPERATOR),
+    }
 }

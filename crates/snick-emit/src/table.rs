@@ -61,15 +61,19 @@ impl<R> OpRow<R> {
     fn gap(&self, layer: &Layer, common: &[TypeGap]) -> Option<Option<ElementType>> {
         let own = layer.node.outs().first()?.fact.element_type;
         let of_row = self.gaps.iter().find(|(types, _)| types.contains(&own));
-        let inputs = (0..layer.len()).filter_map(|i| Some(layer.fact(i).ok()?.element_type));
-        let mut all = std::iter::once(own).chain(inputs);
-        let of_all =
-            || common.iter().find(|(types, _)| !self.every_type && all.any(|one| types.contains(&one)));
+        let is_of = |types: &[ElementType]| {
+            let mut inputs = (0..layer.len()).filter_map(|i| Some(layer.fact(i).ok()?.element_type));
+            types.contains(&own) || inputs.any(|input| types.contains(&input))
+        };
+        let of_all = || common.iter().find(|(types, _)| !self.every_type && is_of(types));
         of_row.or_else(of_all).map(|(_, wide)| *wide)
     }
 
     fn writes(&self, layer: &Layer, common: &[TypeGap]) -> bool {
-        let is_integer = || layer.fact(0).is_ok_and(|fact| fact.element_type.is_integer());
+        let is_integer = || {
+            let element_type = layer.fact(0).map(|fact| fact.element_type);
+            element_type.is_ok_and(|one| one.is_integer() || one == ElementType::Boolean)
+        };
         self.gap(layer, common).is_none()
             && !(self.floats_only && is_integer())
             && !is_rounded_formula(layer.graph, layer.id)

@@ -10,8 +10,8 @@ fn the_output_of_an_unknown_layer_keeps_its_rank() {
         [("f32[...]", None), ("dynamic[...]", None), ("f32[]", Some(0)), ("f32[?,3]", Some(2))]
     {
         let text = format!(
-            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"2,3\"}}\n  \
-             %a = Unheard-1(%x) : {declared}\n  %y = Result-1(%a)\n}}\n"
+            "snick 1\ngraph \"g\" {{\n  ir 11\n  %x = Parameter-1 {{element_type: f32, shape: \"2,3\"}}\n  \
+             %a = opaque Unheard-\"extension\"(%x) : {declared}\n  %y = Result-1(%a)\n}}\n"
         );
         let mut graph = snick_ir::text::parse(&text, None).unwrap();
         assert_eq!(snick_ir::infer(&mut graph), []);

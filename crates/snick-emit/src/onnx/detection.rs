@@ -7,15 +7,16 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
+use super::types::{FLOATS, FLOATS_TO_32_BITS};
 use crate::layer::op;
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Col2Im", Custom(columns_to_image)),
-    OpRow::new("DeformableConvolution", Custom(deformable_convolution)),
-    OpRow::new("GridSample", Custom(grid_sample)),
+    OpRow::new("Col2Im", Custom(columns_to_image)).lacks(FLOATS_TO_32_BITS),
+    OpRow::new("DeformableConvolution", Custom(deformable_convolution)).lacks(FLOATS),
+    OpRow::new("GridSample", Custom(grid_sample)).lacks(FLOATS),
     OpRow::new("NonMaxSuppression", Custom(non_max_suppression)),
-    OpRow::new("ROIAlign", Custom(roi_align)),
-    OpRow::new("ROIPooling", Custom(roi_pooling)),
+    OpRow::new("ROIAlign", Custom(roi_align)).lacks(FLOATS),
+    OpRow::new("ROIPooling", Custom(roi_pooling)).lacks(FLOATS_TO_32_BITS),
 ];
 
 fn grid_sample(e: &mut Emitter) -> Result {

@@ -9,19 +9,19 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Result, float, int, text};
 use super::rule::EmitRule::{Custom, IdentityOnInt, Rename};
 use super::rule::OpRow;
-use super::types::{LARGE_UNSIGNED, SMALL_INTEGERS};
+use super::types::{CLAMPED, FLOATS_TO_32_BITS, IN_SIGNED, MOVED, NEGATED, NOT_F64, SELECTED, SHORT_IN_I32};
 use crate::layer::Layer;
 use crate::type_limits::bounds;
 
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("Abs", Rename("Abs")),
-    OpRow::new("Acos", Rename("Acos")).floats(),
-    OpRow::new("Acosh", Rename("Acosh")).floats(),
+    OpRow::new("Acos", Rename("Acos")).floats().lacks(NOT_F64),
+    OpRow::new("Acosh", Rename("Acosh")).floats().lacks(NOT_F64),
     OpRow::new("Add", Rename("Add")),
-    OpRow::new("Asin", Rename("Asin")).floats(),
-    OpRow::new("Asinh", Rename("Asinh")).floats(),
-    OpRow::new("Atan", Rename("Atan")).floats(),
-    OpRow::new("Atanh", Rename("Atanh")).floats(),
+    OpRow::new("Asin", Rename("Asin")).floats().lacks(NOT_F64),
+    OpRow::new("Asinh", Rename("Asinh")).floats().lacks(NOT_F64),
+    OpRow::new("Atan", Rename("Atan")).floats().lacks(NOT_F64),
+    OpRow::new("Atanh", Rename("Atanh")).floats().lacks(NOT_F64),
     OpRow::new("BitwiseAnd", Custom(|e| bitwise(e, "BitwiseAnd", "And"))),
     OpRow::new("BitwiseLeftShift", Custom(|e| shift(e, "LEFT"))),
     OpRow::new("BitwiseNot", Custom(|e| bitwise(e, "BitwiseNot", "Not"))),
@@ -29,60 +29,78 @@ pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("BitwiseRightShift", Custom(|e| shift(e, "RIGHT"))),
     OpRow::new("BitwiseXor", Custom(|e| bitwise(e, "BitwiseXor", "Xor"))),
     OpRow::new("Ceiling", IdentityOnInt("Ceil")),
-    OpRow::new("Clamp", Custom(clamp)).every_type(),
+    OpRow::new("Clamp", Custom(clamp)).every_type().lacks(CLAMPED),
     OpRow::new("Convert", Custom(convert)).every_type(),
     OpRow::new("Cos", Rename("Cos")).floats(),
-    OpRow::new("Cosh", Rename("Cosh")).floats(),
+    OpRow::new("Cosh", Rename("Cosh")).floats().lacks(NOT_F64),
     OpRow::new("Divide", Rename("Div")).only(|layer| layer.divides_towards_zero()),
-    OpRow::new("Elu", Custom(elu)),
+    OpRow::new("Elu", Custom(elu)).floats().lacks(NOT_F64),
     OpRow::new("Equal", Rename("Equal")),
-    OpRow::new("Erf", Rename("Erf")).floats(),
+    OpRow::new("Erf", Rename("Erf")).floats().lacks(NOT_F64),
     OpRow::new("Exp", Rename("Exp")).floats(),
     OpRow::new("Floor", IdentityOnInt("Floor")),
     // Of floats there is only the remainder with the sign of the dividend.
     OpRow::new("FloorMod", Custom(|e| e.last("Mod", &e.inputs(), vec![int("fmod", 0)])))
         .only(|layer| !layer.is_float()),
-    OpRow::new("Gelu", Custom(gelu)),
-    OpRow::new("Greater", Rename("Greater")),
-    OpRow::new("GreaterEqual", Rename("GreaterOrEqual")),
-    OpRow::new("HSigmoid", Custom(|e| hard_sigmoid(e, 1.0 / 6.0, 0.5))).floats(),
-    OpRow::new("HSwish", Rename("HardSwish")).floats(),
-    OpRow::new("HardSigmoid", Custom(hard_sigmoid_of_inputs)).only(has_known_parameters),
+    OpRow::new("Gelu", Custom(gelu)).floats().lacks(NOT_F64),
+    OpRow::new("Greater", Rename("Greater")).only(|layer| !is_boolean(layer)),
+    OpRow::new("GreaterEqual", Rename("GreaterOrEqual")).only(|layer| !is_boolean(layer)),
+    OpRow::new("HSigmoid", Custom(|e| hard_sigmoid(e, 1.0 / 6.0, 0.5))).floats().lacks(NOT_F64),
+    OpRow::new("HSwish", Rename("HardSwish")).floats().lacks(NOT_F64),
+    OpRow::new("HardSigmoid", Custom(hard_sigmoid_of_inputs))
+        .floats()
+        .lacks(NOT_F64)
+        .only(has_known_parameters),
     OpRow::new("IsInf", Custom(is_inf)).every_type(),
     OpRow::new("IsNaN", Rename("IsNaN")).every_type().floats(),
-    OpRow::new("Less", Rename("Less")),
-    OpRow::new("LessEqual", Rename("LessOrEqual")),
+    OpRow::new("Less", Rename("Less")).only(|layer| !is_boolean(layer)),
+    OpRow::new("LessEqual", Rename("LessOrEqual")).only(|layer| !is_boolean(layer)),
     OpRow::new("Log", Rename("Log")).floats(),
-    OpRow::new("LogicalAnd", Rename("And")),
-    OpRow::new("LogicalNot", Rename("Not")),
-    OpRow::new("LogicalOr", Rename("Or")),
-    OpRow::new("LogicalXor", Rename("Xor")),
-    OpRow::new("Maximum", Rename("Max")),
-    OpRow::new("Minimum", Rename("Min")),
-    OpRow::new("Mish", Rename("Mish")).floats(),
+    OpRow::new("LogicalAnd", Rename("And")).only(is_boolean),
+    OpRow::new("LogicalNot", Rename("Not")).only(is_boolean),
+    OpRow::new("LogicalOr", Rename("Or")).only(is_boolean),
+    OpRow::new("LogicalXor", Rename("Xor")).only(is_boolean),
+    OpRow::new("Maximum", Rename("Max")).lacks(SHORT_IN_I32),
+    OpRow::new("Minimum", Rename("Min")).lacks(SHORT_IN_I32),
+    OpRow::new("Mish", Rename("Mish")).floats().lacks(NOT_F64),
     OpRow::new("Mod", Custom(|e| e.last("Mod", &e.inputs(), vec![int("fmod", 1)]))),
     OpRow::new("Multiply", Rename("Mul")),
-    OpRow::new("Negative", Rename("Neg")),
+    OpRow::new("Negative", Rename("Neg")).lacks(NEGATED),
     OpRow::new("NotEqual", Custom(not_equal)),
-    OpRow::new("PReLU", Custom(prelu)),
-    OpRow::new("Power", Rename("Pow"))
-        .lacks(&[(SMALL_INTEGERS, Some(ElementType::I32)), (LARGE_UNSIGNED, Some(ElementType::I64))]),
+    OpRow::new("PReLU", Custom(prelu)).lacks(FLOATS_TO_32_BITS),
+    OpRow::new("Power", Rename("Pow")).lacks(IN_SIGNED),
     OpRow::new("ReLU", Rename("Relu")).floats(),
     OpRow::new("Round", IdentityOnInt("Round")).only(rounds_to_even),
-    OpRow::new("Select", Rename("Where")),
-    OpRow::new("Selu", Custom(selu)).only(has_known_parameters),
+    OpRow::new("Select", Custom(select)).lacks(SELECTED),
+    OpRow::new("Selu", Custom(selu)).floats().lacks(NOT_F64).only(has_known_parameters),
     OpRow::new("Sigmoid", Rename("Sigmoid")).floats(),
-    OpRow::new("Sign", Rename("Sign")).every_type(),
+    OpRow::new("Sign", Rename("Sign")).every_type().lacks(MOVED),
     OpRow::new("Sin", Rename("Sin")).floats(),
-    OpRow::new("Sinh", Rename("Sinh")).floats(),
-    OpRow::new("SoftPlus", Rename("Softplus")).floats(),
-    OpRow::new("SoftSign", Rename("Softsign")).floats(),
+    OpRow::new("Sinh", Rename("Sinh")).floats().lacks(NOT_F64),
+    OpRow::new("SoftPlus", Rename("Softplus")).floats().lacks(NOT_F64),
+    OpRow::new("SoftSign", Rename("Softsign")).floats().lacks(NOT_F64),
     OpRow::new("Sqrt", Rename("Sqrt")).floats(),
     OpRow::new("Subtract", Rename("Sub")),
-    OpRow::new("Tan", Rename("Tan")).floats(),
+    OpRow::new("Tan", Rename("Tan")).floats().lacks(NOT_F64),
     OpRow::new("Tanh", Rename("Tanh")).floats(),
-    OpRow::new("Xor", Rename("Xor")),
+    OpRow::new("Xor", Rename("Xor")).only(is_boolean),
 ];
+
+fn is_boolean(layer: &Layer) -> bool {
+    layer.element_type(0) == Ok(ElementType::Boolean)
+}
+
+/// ONNX Runtime has no Where of booleans.
+fn select(e: &mut Emitter) -> Result {
+    if e.element_type(1)? != ElementType::Boolean {
+        return e.last("Where", &e.inputs(), vec![]);
+    }
+    let (condition, then, otherwise) = (e.input(0)?, e.input(1)?, e.input(2)?);
+    let opposite = e.node("Not", &[&condition], vec![]);
+    let then = e.node("And", &[condition, then], vec![]);
+    let otherwise = e.node("And", &[opposite, otherwise], vec![]);
+    e.last("Or", &[then, otherwise], vec![])
+}
 
 /// Booleans have operators of their own.
 fn bitwise(e: &mut Emitter, op: &str, of_booleans: &str) -> Result {

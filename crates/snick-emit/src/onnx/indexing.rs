@@ -7,11 +7,12 @@ use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
+use super::types::{COMBINED, EXTREMES, MOVED, OF_UNIQUE};
 use super::writer::number_of;
-use crate::layer::Layer;
+use crate::layer::{Layer, op};
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Gather", Custom(gather)).every_type(),
+    OpRow::new("Gather", Custom(gather)).every_type().lacks(MOVED),
     OpRow::new(
         "GatherElements",
         Custom(|e| {
@@ -20,15 +21,16 @@ pub(super) const ROWS: &[OpRow] = &[
             e.last("GatherElements", &[data, indices], vec![int("axis", axis)])
         }),
     )
-    .every_type(),
-    OpRow::new("GatherND", Custom(gather_nd)).every_type(),
+    .every_type()
+    .lacks(MOVED),
+    OpRow::new("GatherND", Custom(gather_nd)).every_type().lacks(MOVED),
     OpRow::new("NonZero", Custom(non_zero)),
     OpRow::new("OneHot", Custom(one_hot)).only(is_usual_one_hot),
-    OpRow::new("ScatterElementsUpdate", Custom(scatter_elements)).every_type(),
-    OpRow::new("ScatterNDUpdate", Custom(scatter_nd)).every_type(),
-    OpRow::new("ScatterUpdate", Custom(scatter)).every_type(),
-    OpRow::new("TopK", Custom(top_k)),
-    OpRow::new("Unique", Custom(unique)),
+    OpRow::new("ScatterElementsUpdate", Custom(scatter_elements)).every_type().lacks(COMBINED),
+    OpRow::new("ScatterNDUpdate", Custom(scatter_nd)).every_type().lacks(COMBINED),
+    OpRow::new("ScatterUpdate", Custom(scatter)).every_type().lacks(MOVED),
+    OpRow::new("TopK", Custom(top_k)).lacks(EXTREMES),
+    OpRow::new("Unique", Custom(unique)).lacks(OF_UNIQUE),
 ];
 
 fn gather(e: &mut Emitter) -> Result {
@@ -88,16 +90,21 @@ fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
 }
 
 fn gather_nd(e: &mut Emitter) -> Result {
-    let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
-    if batch > 1 && *e.node.version() == snick_ir::Version::Opset(5) {
+    let op = op!(e, GatherNd);
+    if op.batch_dims > 1 && op.joins_batch {
         return Err(OpError::unsupported("batch axes made one"));
     }
+    let batch = e.int("batch_dims")?;
     let (data, indices) = (e.input(0)?, e.input_i64(1)?);
     e.last("GatherND", &[data, indices], vec![int("batch_dims", batch)])
 }
 
+/// ONNX Runtime has few element types.
 fn non_zero(e: &mut Emitter) -> Result {
-    let x = e.input(0)?;
+    let x = match e.element_type(0)? {
+        ElementType::F32 | ElementType::I32 | ElementType::I64 | ElementType::U8 => e.input(0)?,
+        other => e.cast(e.input(0)?, other, ElementType::Boolean)?,
+    };
     if e.word("output_type")? != "i32" {
         return e.last("NonZero", &[x], vec![]);
     }

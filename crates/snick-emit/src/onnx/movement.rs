@@ -7,6 +7,7 @@ use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
+use super::types::{MOVED, OF_BLOCKS, PADDED};
 use crate::layer::Layer;
 
 pub(super) const ROWS: &[OpRow] = &[
@@ -17,15 +18,18 @@ pub(super) const ROWS: &[OpRow] = &[
             e.last("Concat", &e.inputs(), vec![int("axis", axis)])
         }),
     )
-    .every_type(),
-    OpRow::new("DepthToSpace", Custom(depth_to_space)).only(is_of_images),
+    .every_type()
+    .lacks(MOVED),
+    OpRow::new("DepthToSpace", Custom(depth_to_space)).lacks(OF_BLOCKS).only(is_of_images),
     OpRow::new("Pad", Custom(pad))
         .every_type()
+        .lacks(PADDED)
         .only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode != "symmetric")),
-    OpRow::new("Reverse", Custom(reverse)).every_type(),
+    OpRow::new("Reverse", Custom(reverse)).every_type().lacks(MOVED),
     OpRow::new("ReverseSequence", Custom(reverse_sequence)),
-    OpRow::new("Roll", Custom(roll)).every_type(),
+    OpRow::new("Roll", Custom(roll)).every_type().lacks(MOVED),
     OpRow::new("SpaceToDepth", Custom(space_to_depth))
+        .lacks(OF_BLOCKS)
         .only(|layer| is_of_images(layer) && layer.word("mode").is_ok_and(|mode| mode == "blocks_first")),
     OpRow::new("Tile", Custom(tile)),
     OpRow::new("Transpose", Custom(transpose)).every_type(),

@@ -1,6 +1,6 @@
-//! A name for every value: its tensor name, or that of its layer; no two alike.
+//! Names of values and outputs: a tensor name, or that of a layer, made unique.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use snick_ir::{Graph, NodeId, Op, Value};
 
@@ -12,6 +12,8 @@ const SEPARATOR: char = '~';
 /// Names of values.
 pub(super) struct Names {
     by_value: HashMap<Value, String>,
+    /// The names of outputs of the model by Result.
+    outputs: HashMap<NodeId, String>,
     values: UniqueNames,
     nodes: UniqueNames,
 }
@@ -19,8 +21,12 @@ pub(super) struct Names {
 impl Names {
     /// Names all outputs. What users know comes first: inputs and outputs keep their names.
     pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
-        let mut names =
-            Self { by_value: HashMap::new(), values: UniqueNames::default(), nodes: UniqueNames::default() };
+        let mut names = Self {
+            by_value: HashMap::new(),
+            outputs: HashMap::new(),
+            values: UniqueNames::default(),
+            nodes: UniqueNames::default(),
+        };
         let parameters: Vec<Value> = graph.parameters().map(|node| Value { node, port: 0 }).collect();
         let results: Vec<(NodeId, Value)> = graph
             .results()
@@ -29,17 +35,20 @@ impl Names {
         for &value in &parameters {
             names.give(value, own_name(graph, value));
         }
+        let mut returned = HashSet::new();
         for &(id, value) in &results {
-            // Of several tensor names the one that the Result has, too.
-            let names_of_value = graph.output(value).map(|out| out.names()).unwrap_or_default();
-            let layer = graph.node(id).name().to_string();
-            let name = match names_of_value.first() {
-                Some(first) if !names_of_value.contains(&layer) => first.clone(),
-                _ => layer,
+            let wanted = output_name(graph, id, value);
+            let name = match names.by_value.get(&value) {
+                None => {
+                    returned.insert(value);
+                    names.give(value, wanted);
+                    names.of(value)
+                }
+                Some(own) if *own != wanted => names.fresh(&wanted),
+                Some(own) if returned.insert(value) => own.clone(),
+                Some(_) => names.fresh(graph.node(id).name()),
             };
-            if !names.by_value.contains_key(&value) {
-                names.give(value, name);
-            }
+            names.outputs.insert(id, name);
         }
         for &id in order.iter().filter(|&&id| !matches!(graph.node(id).op(), Op::Result(_))) {
             for (port, _) in (0..).zip(graph.node(id).outs()) {
@@ -91,9 +100,24 @@ impl Names {
         self.nodes.give(name.into(), SEPARATOR, 1)
     }
 
+    /// The name of the output of a Result; it is not that of the value if another output or input has that.
+    pub(super) fn of_output(&self, result: NodeId) -> String {
+        self.outputs.get(&result).cloned().unwrap_or_default()
+    }
+
     /// The name of a value.
     pub(super) fn of(&self, value: Value) -> String {
         self.by_value.get(&value).cloned().unwrap_or_default()
+    }
+}
+
+/// The name that users know an output by: of several tensor names the one that the Result has, too.
+fn output_name(graph: &Graph, result: NodeId, value: Value) -> String {
+    let tensor_names = graph.output(value).map(|out| out.names()).unwrap_or_default();
+    let layer = graph.node(result).name();
+    match tensor_names.first() {
+        Some(first) if tensor_names.iter().all(|name| name != layer) => first.clone(),
+        _ => layer.to_string(),
     }
 }
 

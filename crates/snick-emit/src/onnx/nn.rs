@@ -8,16 +8,18 @@ use snick_onnx::Attribute;
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use super::types::{FLOATS, OF_MAX_POOL, SMALL_IN_I32};
+use super::types::{FLOATS_TO_32_BITS, IN_SIGNED, OF_MAX_POOL, SMALL_IN_I32};
 use crate::layer::op;
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("AvgPool", Custom(average_pool)).lacks(FLOATS),
-    OpRow::new("Convolution", Custom(|e| convolution(e, false))).lacks(FLOATS),
-    OpRow::new("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false))).lacks(FLOATS),
-    OpRow::new("Einsum", Custom(einsum)),
-    OpRow::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS),
-    OpRow::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true))).lacks(FLOATS),
+    OpRow::new("AvgPool", Custom(average_pool)).lacks(FLOATS_TO_32_BITS),
+    OpRow::new("Convolution", Custom(|e| convolution(e, false))).lacks(FLOATS_TO_32_BITS),
+    OpRow::new("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false)))
+        .lacks(FLOATS_TO_32_BITS),
+    OpRow::new("Einsum", Custom(einsum)).lacks(IN_SIGNED),
+    OpRow::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS_TO_32_BITS),
+    OpRow::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true)))
+        .lacks(FLOATS_TO_32_BITS),
     OpRow::new("MatMul", Custom(matmul)).lacks(SMALL_IN_I32),
     OpRow::new("MaxPool", Custom(max_pool)).lacks(OF_MAX_POOL),
 ];

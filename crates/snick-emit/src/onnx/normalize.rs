@@ -3,15 +3,15 @@
 use super::emitter::{Emitter, Result, float, int};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use super::types::FLOATS;
-use crate::layer::op;
+use super::types::{FLOATS, FLOATS_TO_32_BITS};
+use crate::layer::{Layer, op};
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("BatchNormInference", Custom(batch_norm)),
-    OpRow::new("GroupNormalization", Custom(group_normalization)).lacks(FLOATS),
-    OpRow::new("LRN", Custom(lrn)).only(|layer| layer.known(1).is_some_and(|axes| axes == [1])),
-    OpRow::new("LogSoftmax", Custom(|e| softmax(e, "LogSoftmax"))),
-    OpRow::new("SoftMax", Custom(|e| softmax(e, "Softmax"))),
+    OpRow::new("BatchNormInference", Custom(batch_norm)).lacks(FLOATS),
+    OpRow::new("GroupNormalization", Custom(group_normalization)).lacks(FLOATS_TO_32_BITS),
+    OpRow::new("LRN", Custom(lrn)).lacks(FLOATS_TO_32_BITS).only(is_across_channels),
+    OpRow::new("LogSoftmax", Custom(|e| softmax(e, "LogSoftmax"))).floats(),
+    OpRow::new("SoftMax", Custom(|e| softmax(e, "Softmax"))).floats(),
 ];
 
 fn softmax(e: &mut Emitter, op: &str) -> Result {
@@ -29,6 +29,12 @@ fn group_normalization(e: &mut Emitter) -> Result {
     let op = op!(e, GroupNormalization);
     let attrs = vec![int("num_groups", op.num_groups), float("epsilon", op.epsilon)];
     e.last("GroupNormalization", &e.inputs(), attrs)
+}
+
+/// ONNX Runtime takes images only.
+fn is_across_channels(layer: &Layer) -> bool {
+    let is_of_images = layer.fact(0).is_ok_and(|fact| fact.shape.rank() == Some(4));
+    is_of_images && layer.known(1).is_some_and(|axes| axes == [1])
 }
 
 /// As many neighbours on either side, where ONNX has one more behind for an even size.

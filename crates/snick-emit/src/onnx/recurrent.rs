@@ -9,15 +9,15 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Result, float, floats, int, ints, text, texts};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
-use super::types::FLOATS;
+use super::types::{FLOATS, FLOATS_TO_32_BITS};
 
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("GRUCell", Custom(cell)).lacks(FLOATS),
     OpRow::new("GRUSequence", Custom(sequence)).lacks(FLOATS),
     OpRow::new("LSTMCell", Custom(cell)).lacks(FLOATS),
     OpRow::new("LSTMSequence", Custom(sequence)).lacks(FLOATS),
-    OpRow::new("RNNCell", Custom(cell)).lacks(FLOATS),
-    OpRow::new("RNNSequence", Custom(sequence)).lacks(FLOATS),
+    OpRow::new("RNNCell", Custom(cell)).lacks(FLOATS_TO_32_BITS),
+    OpRow::new("RNNSequence", Custom(sequence)).lacks(FLOATS_TO_32_BITS),
 ];
 
 /// The ONNX operator of a cell.

@@ -11,10 +11,12 @@ use snick_tensor::{ElementType, Tensor};
 use super::emitter::{Emitter, Result, float, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
+use super::types::OF_RESIZE;
 use crate::layer::{Layer, op};
 
-pub(super) const ROWS: &[OpRow] =
-    &[OpRow::new("Interpolate", Custom(interpolate)).only(|layer| Resize::of(layer).is_some())];
+pub(super) const ROWS: &[OpRow] = &[OpRow::new("Interpolate", Custom(interpolate))
+    .lacks(OF_RESIZE)
+    .only(|layer| Resize::of(layer).is_some())];
 
 /// How Resize computes a layer.
 struct Resize {

@@ -7,29 +7,29 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Result, int};
 use super::rule::EmitRule::{Custom, Rename};
 use super::rule::OpRow;
-use super::types::{SHORT_IN_I32, SMALL_IN_I32};
+use super::types::{EXTREMES, IN_SIGNED, MOVED, MOVED_BYTES, REDUCED};
 use super::writer::number_of;
-use crate::layer::op;
+use crate::layer::{Layer, op};
 
 pub(super) const ROWS: &[OpRow] = &[
     OpRow::new("Broadcast", Custom(broadcast)),
-    OpRow::new("CumSum", Custom(cum_sum)).lacks(SMALL_IN_I32),
+    OpRow::new("CumSum", Custom(cum_sum)).lacks(IN_SIGNED),
     OpRow::new("Eye", Custom(eye)).every_type(),
-    OpRow::new("Identity", Rename("Identity")).every_type(),
+    OpRow::new("Identity", Rename("Identity")).every_type().lacks(MOVED_BYTES),
     OpRow::new("Range", Custom(range)).every_type(),
-    OpRow::new("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))).lacks(SMALL_IN_I32),
-    OpRow::new("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))).lacks(SMALL_IN_I32),
+    OpRow::new("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))).lacks(REDUCED),
+    OpRow::new("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))).lacks(REDUCED),
     OpRow::new("ReduceLogicalAnd", Custom(|e| reduce_booleans(e, true))),
     OpRow::new("ReduceLogicalOr", Custom(|e| reduce_booleans(e, false))),
-    OpRow::new("ReduceMax", Custom(|e| reduce(e, "ReduceMax"))).lacks(SHORT_IN_I32),
-    OpRow::new("ReduceMean", Custom(|e| reduce(e, "ReduceMean"))).lacks(SMALL_IN_I32),
-    OpRow::new("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))).lacks(SHORT_IN_I32),
-    OpRow::new("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))).lacks(SMALL_IN_I32),
-    OpRow::new("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))).lacks(SMALL_IN_I32),
-    OpRow::new("Reshape", Custom(reshape)).every_type(),
-    OpRow::new("ShapeOf", Custom(shape_of)).every_type(),
-    OpRow::new("Squeeze", Custom(squeeze)).every_type(),
-    OpRow::new("Unsqueeze", Custom(unsqueeze)).every_type(),
+    OpRow::new("ReduceMax", Custom(|e| reduce(e, "ReduceMax"))).lacks(EXTREMES),
+    OpRow::new("ReduceMean", Custom(|e| reduce(e, "ReduceMean"))).lacks(REDUCED),
+    OpRow::new("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))).lacks(EXTREMES),
+    OpRow::new("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))).lacks(REDUCED),
+    OpRow::new("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))).lacks(REDUCED),
+    OpRow::new("Reshape", Custom(reshape)).every_type().lacks(MOVED_BYTES),
+    OpRow::new("ShapeOf", Custom(shape_of)).every_type().only(has_bytes),
+    OpRow::new("Squeeze", Custom(squeeze)).every_type().lacks(MOVED),
+    OpRow::new("Unsqueeze", Custom(unsqueeze)).every_type().lacks(MOVED),
 ];
 
 fn broadcast(e: &mut Emitter) -> Result {
@@ -157,6 +157,11 @@ fn reshape(e: &mut Emitter) -> Result {
     let (x, sizes) = (e.input(0)?, e.input_i64(1)?);
     let attrs = if copies || !zeros { vec![] } else { vec![int("allowzero", 1)] };
     e.last("Reshape", &[x, sizes], attrs)
+}
+
+/// ONNX Runtime has no Shape of elements of 4 bits.
+fn has_bytes(layer: &Layer) -> bool {
+    !matches!(layer.element_type(0), Ok(ElementType::I4 | ElementType::U4))
 }
 
 fn shape_of(e: &mut Emitter) -> Result {

@@ -1,6 +1,7 @@
 //! Fourier transforms and random numbers.
 
 use snick_ir::OpError;
+use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints};
 use super::rule::EmitRule::Custom;
@@ -8,11 +9,11 @@ use super::rule::OpRow;
 use super::writer::number_of;
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("DFT", Custom(|e| dft(e, 0))),
-    OpRow::new("IDFT", Custom(|e| dft(e, 1))),
-    OpRow::new("RDFT", Custom(rdft)),
+    OpRow::new("DFT", Custom(|e| dft(e, 0))).floats(),
+    OpRow::new("IDFT", Custom(|e| dft(e, 1))).floats(),
+    OpRow::new("RDFT", Custom(rdft)).floats(),
     OpRow::new("RandomUniform", Custom(random_uniform)).every_type(),
-    OpRow::new("STFT", Custom(stft)),
+    OpRow::new("STFT", Custom(stft)).floats(),
 ];
 
 /// Of real numbers: the last of the axes gives one side of a spectrum, the others go on from there.
@@ -65,13 +66,19 @@ fn random_uniform(e: &mut Emitter) -> Result {
     let bounds = [("low", e.fixed_float(1, "a bound")?), ("high", e.fixed_float(2, "a bound")?)];
     let shape = e.input_i64(0)?;
     let form = e.node("ConstantOfShape", &[shape], vec![]);
-    let mut attrs = vec![int("dtype", number_of(target)?.into())];
+    // ONNX Runtime draws no half floats.
+    let drawn = if target == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
+    let mut attrs = vec![int("dtype", number_of(drawn)?.into())];
     attrs.extend(bounds.map(|(name, bound)| float(name, bound)));
     let seed = e.int("op_seed")?.wrapping_add(e.int("global_seed")?);
     if seed != 0 {
         attrs.push(float("seed", seed as f64));
     }
-    e.last("RandomUniformLike", &[form], attrs)
+    if drawn == target {
+        return e.last("RandomUniformLike", &[form], attrs);
+    }
+    let numbers = e.node("RandomUniformLike", &[form], attrs);
+    e.last("Cast", &[numbers], Emitter::to(target)?)
 }
 
 /// ONNX has signals with a last axis of size 1, and frames before frequencies.

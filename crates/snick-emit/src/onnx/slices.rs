@@ -12,13 +12,14 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Result, int};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
+use super::types::MOVED;
 use crate::layer::op;
 
 pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Slice", Custom(slice8)).every_type(),
-    OpRow::new("Split", Custom(split)).every_type(),
-    OpRow::new("StridedSlice", Custom(strided_slice)).every_type(),
-    OpRow::new("VariadicSplit", Custom(variadic_split)).every_type(),
+    OpRow::new("Slice", Custom(slice8)).every_type().lacks(MOVED),
+    OpRow::new("Split", Custom(split)).every_type().lacks(MOVED),
+    OpRow::new("StridedSlice", Custom(strided_slice)).every_type().lacks(MOVED),
+    OpRow::new("VariadicSplit", Custom(variadic_split)).every_type().lacks(MOVED),
 ];
 
 /// The same end, but not the greatest integer of 32 or 64 bits, which runtimes take for "no bound".

@@ -6,7 +6,7 @@ use snick_pass::legalize::Target;
 
 use super::emitter::{Emitter, Result};
 use super::rule::EmitRule;
-use super::types::BF16_IN_F32;
+use super::types::COMMON;
 use super::{
     bodies, detection, elementwise, indexing, movement, nn, normalize, quantize, recurrent, resize, shape,
     signal, slices, writer,
@@ -31,7 +31,7 @@ static TABLE: LazyLock<Table<EmitRule>> = LazyLock::new(|| {
             signal::ROWS,
             slices::ROWS,
         ],
-        BF16_IN_F32,
+        COMMON,
     )
 });
 
@@ -64,7 +64,7 @@ pub(super) fn emit(e: &mut Emitter) -> Result {
             Some(values) => {
                 values.iter().enumerate().try_for_each(|(port, value)| e.last_constant(port, value))
             }
-            None => Err(no_operator()),
+            None => Err(no_operator(e.node.op())),
         },
     }
 }

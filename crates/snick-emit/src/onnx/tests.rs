@@ -13,6 +13,10 @@ fn written(max_embedded: usize) -> (snick_onnx::Model, Vec<u8>) {
     writer.tensor("a".into(), &large(0.0)).unwrap();
     writer.tensor("small".into(), &Tensor::scalar(7i64)).unwrap();
     writer.tensor("b".into(), &large(1000.0)).unwrap();
+    writer.node(snick_onnx::Node {
+        input: ["a", "small", "b"].map(String::from).into(),
+        ..snick_onnx::Node::default()
+    });
     let (model, data) = writer.finish("m.onnx.data", max_embedded);
     (snick_onnx::decode(model.finish().to_bytes().into()).unwrap(), data.to_bytes())
 }
@@ -167,7 +171,9 @@ fn types_of_later_operator_sets_are_refused_by_name_and_converted_constants_are_
         );
         assert_eq!(operators(&layers).unwrap(), ["Mul"], "{element}");
     }
-    assert!(of("u4").is_ok());
+    let converted = "  %x = Parameter-1 {element_type: u4, shape: \"2\"}\n  \
+                     %y = Convert-1(%x) {destination_type: f32}\n  %r = Result-1(%y)\n";
+    assert_eq!(operators(converted).unwrap(), ["Cast"]);
 }
 
 #[test]
@@ -187,4 +193,104 @@ fn weights_are_decompressed_in_the_type_that_they_are_computed_with() {
     // The Cast before Mul are those of the weights and of the scale.
     assert_eq!(of(""), ["Cast", "Cast", "Mul", "Reshape", "Transpose", "MatMul"]);
     assert_eq!(of("  %t = Result-1(%m)\n").iter().filter(|op| *op == "Cast").count(), 2);
+}
+
+/// The model that a graph of these layers is written as.
+fn model(layers: &str) -> snick_onnx::Graph {
+    let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}}}\n"), None).unwrap();
+    assert_eq!(infer(&mut graph), []);
+    let written = super::onnx(&graph, "g.onnx.data").unwrap();
+    snick_onnx::decode(written.model.to_bytes().into()).unwrap().graph.unwrap()
+}
+
+#[test]
+fn constants_that_become_attributes_are_left_out() {
+    let hard = "  %a = Const-1 f32[] <0.2>\n  %b = Const-1 f32[] <0.5>\n  %y = HardSigmoid-1(%x, %a, %b)\n";
+    let graph = model(&format!("{X}{hard}  %r = Result-1(%y)\n"));
+    assert_eq!((graph.node.len(), graph.initializer.len()), (1, 0));
+    // Those of a body, too; a constant that only a body reads stays.
+    let body = format!("then_body graph \"\" {{\n{X}{hard}  %r = Result-1(%y)\n}}\n");
+    let other = format!("else_body graph \"\" {{\n{X}  %r = Result-1(%x)\n}}\n");
+    let graph = model(&format!(
+        "{X}  %c = Parameter-1 {{element_type: boolean, shape: \"\"}}\n  %w = Const-1 f32[2] <1.0, 2.0>\n  \
+         %y = If-8(%c, %x, %w) {{inputs: [\"1 -> 0\"], outputs: [\"0 -> 0\"], back_edges: [], \
+         else_inputs: [\"2 -> 0\"], else_outputs: [\"0 -> 0\"], else_back_edges: []}}\n{body}{other}  \
+         %r = Result-1(%y)\n"
+    ));
+    assert_eq!(graph.initializer.len(), 1);
+    let bodies = graph.node[0].attribute.iter().filter_map(|attribute| attribute.g.as_ref());
+    assert!(bodies.map(|body| body.initializer.len()).eq([0, 0]));
+}
+
+const X: &str = "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n";
+
+#[test]
+fn outputs_keep_their_names() {
+    let names = |layers: &str| -> Vec<String> {
+        model(&format!("{X}{layers}")).output.into_iter().map(|output| output.name).collect()
+    };
+    let x = X.trim_end();
+    // An input that is an output, twice, and beside another output.
+    let named = format!("{x} : f32[2] \"x\"\n");
+    let graph = model(&format!("{named}  %y = ReLU-1(%x)\n  %a = Result-1(%x)\n  %b = Result-1(%y)\n"));
+    assert!(graph.output.iter().map(|output| output.name.as_str()).eq(["x", "b"]));
+    assert_eq!(graph.node.len(), 1);
+    assert_eq!(names("  %a = Result-1(%x)\n  %b = Result-1(%x)\n"), ["a", "b"]);
+    // A value returned twice.
+    assert_eq!(names("  %y = ReLU-1(%x)\n  %a = Result-1(%y)\n  %b = Result-1(%y)\n"), ["a", "b"]);
+    // A constant.
+    assert_eq!(names("  %c = Const-1 f32[1] <1.0>\n  %y = Result-1(%c)\n  %z = Result-1(%x)\n"), ["y", "z"]);
+}
+
+#[test]
+fn types_that_runtimes_lack_are_converted_or_refused() {
+    let chosen = |element_type: &str| {
+        operators(&format!(
+            "  %c = Parameter-1 {{element_type: boolean, shape: \"2\"}}\n  \
+             %x = Parameter-1 {{element_type: {element_type}, shape: \"2\"}}\n  \
+             %y = Select-1(%c, %x, %x) {{auto_broadcast: numpy}}\n  %r = Result-1(%y)\n"
+        ))
+        .unwrap()
+    };
+    assert_eq!(chosen("f32"), ["Where"]);
+    assert_eq!(chosen("u64"), ["Cast", "Cast", "Where", "Cast"]);
+    assert_eq!(chosen("u16"), ["Cast", "Cast", "Where", "Cast"]);
+    assert_eq!(chosen("boolean"), ["Not", "And", "And", "Or"]);
+    let of = |element_type: &str, layer: &str| {
+        operators(&format!(
+            "  %x = Parameter-1 {{element_type: {element_type}, shape: \"1,2\"}}\n  %y = {layer}\n  %r = Result-1(%y)\n"
+        ))
+    };
+    for (element_type, layer) in [
+        ("i16", "Clamp-1(%x) {min: -1.0, max: 2.0}"),
+        ("u8", "Negative-1(%x)"),
+        ("u64", "Multiply-1(%x, %x) {auto_broadcast: numpy}"),
+        ("bf16", "Clamp-1(%x) {min: -1.0, max: 2.0}"),
+        ("i4", "Concat-1(%x, %x) {axis: 0}"),
+    ] {
+        assert!(of(element_type, layer).is_ok(), "{layer} of {element_type}");
+    }
+    for (element_type, layer) in
+        [("f64", "Asin-1(%x)"), ("f64", "Erf-1(%x)"), ("f8e5m2", "Abs-1(%x)"), ("u4", "Abs-1(%x)")]
+    {
+        assert!(of(element_type, layer).is_err(), "{layer} of {element_type}");
+    }
+}
+
+#[test]
+fn default_values_of_inputs_are_initializers() {
+    let default = "  %w = Parameter-1 {element_type: f32, shape: \"2\"} : f32[2] extra {default: tensor f32[2] <1.0, 2.0>}\n";
+    let graph =
+        model(&format!("{X}{default}  %y = Add-1(%x, %w) {{auto_broadcast: numpy}}\n  %r = Result-1(%y)\n"));
+    assert!(graph.input.iter().map(|input| input.name.as_str()).eq(["x", "w"]));
+    assert!(graph.initializer.iter().map(|default| default.name.as_str()).eq(["w"]));
+}
+
+#[test]
+fn variables_are_refused_with_what_to_do() {
+    let refused = operators(&format!(
+        "{X}  %y = ReadValue-6(%x) {{variable_id: \"v\", variable_type: f32, variable_shape: \"2\"}}\n  \
+         %z = Assign-6(%y) {{variable_id: \"v\"}}\n  %r = Result-1(%y)\n"
+    ));
+    assert!(refused.unwrap_err().contains("--stateless"));
 }

@@ -1,26 +1,91 @@
-//! Element types that operators of ONNX lack in operator set 21, and the wider types that give the same result.
+//! Element types that operators of ONNX or of ONNX Runtime lack in operator set 21, and the wider types that give the
+//! same result. Half floats are not listed: ONNX Runtime computes them in f32 by itself.
 
-use snick_tensor::ElementType::{self, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+use snick_tensor::ElementType::{
+    self, BF16, Boolean, F8E4M3, F8E5M2, F16, F32, F64, I4, I8, I16, I32, I64, U4, U8, U16, U32, U64,
+};
 
 use crate::table::TypeGap;
 
-pub(super) const SMALL_INTEGERS: &[ElementType] = &[I8, U8, I16, U16];
-pub(super) const LARGE_UNSIGNED: &[ElementType] = &[U32, U64];
+const SMALL_INTEGERS: &[ElementType] = &[I8, U8, I16, U16];
+const LARGE_UNSIGNED: &[ElementType] = &[U32, U64];
 
 /// Integers are rounded or wrapped in ways of their own.
-const NO_INTEGERS: TypeGap = (&[I8, U8, I16, U16, I32, U32, I64, U64], None);
+const NO_INTEGERS: TypeGap = (&[Boolean, I8, U8, I16, U16, I32, U32, I64, U64], None);
+
+const NO_BOOLEANS: TypeGap = (&[Boolean], None);
+
+/// No wider float gives the same result as f64.
+const NO_F64: TypeGap = (&[F64], None);
+
+/// ONNX only stores and converts small floats: a Cast to one replaces infinity.
+const NO_SMALL_FLOATS: TypeGap = (&[F8E4M3, F8E5M2], None);
+
+const INT4_IN_I32: TypeGap = (&[I4, U4], Some(I32));
 
 /// ONNX Runtime computes nothing in bf16, though ONNX has it: operators that only move or convert elements have it.
-pub(super) const BF16_IN_F32: &[TypeGap] = &[(&[BF16], Some(F32))];
+/// Types of 4 and 8 bits are only stored and converted.
+pub(super) const COMMON: &[TypeGap] = &[(&[BF16], Some(F32)), (&[I4, U4], None), NO_SMALL_FLOATS];
 
 /// The operator has no integers.
 pub(super) const FLOATS: &[TypeGap] = &[NO_INTEGERS];
 
-/// The operator has no integers of 8 and 16 bits.
-pub(super) const SMALL_IN_I32: &[TypeGap] = &[(SMALL_INTEGERS, Some(I32))];
+/// The operator has neither integers nor f64.
+pub(super) const FLOATS_TO_32_BITS: &[TypeGap] = &[NO_INTEGERS, NO_F64];
 
-/// The operator has no integers of 16 bits.
+/// The operator has all types but f64.
+pub(super) const NOT_F64: &[TypeGap] = &[NO_F64];
+
+/// The operator moves elements of 8 bits and more.
+pub(super) const MOVED: &[TypeGap] = &[INT4_IN_I32, NO_SMALL_FLOATS];
+
+/// The operator moves elements of 8 bits and more, small floats too.
+pub(super) const MOVED_BYTES: &[TypeGap] = &[INT4_IN_I32];
+
+/// The operator moves elements of 8, 32 and 64 bits.
+pub(super) const PADDED: &[TypeGap] = &[(&[I16, U16], Some(I32)), INT4_IN_I32, NO_SMALL_FLOATS];
+
+/// The operator selects and bounds numbers of 8, 32 and 64 bits, but not u64.
+pub(super) const SELECTED: &[TypeGap] = &[(&[I16, U16], Some(I32)), (&[U64], Some(I64))];
+
+/// The operator compares, and has no numbers of 16 bits.
 pub(super) const SHORT_IN_I32: &[TypeGap] = &[(&[I16, U16], Some(I32))];
 
+/// The operator has neither numbers of 16 bits nor types of 4 and 8 bits.
+pub(super) const CLAMPED: &[TypeGap] =
+    &[(&[BF16], Some(F32)), (&[I16, U16], Some(I32)), (&[I4, U4], None), NO_SMALL_FLOATS];
+
+/// The operator moves elements of 8 bits and more, and combines numbers of 32 and 64.
+pub(super) const COMBINED: &[TypeGap] =
+    &[(&[F16], Some(F32)), (&[Boolean], Some(I32)), INT4_IN_I32, NO_SMALL_FLOATS];
+
+/// The operator has no integers of 8 and 16 bits.
+pub(super) const SMALL_IN_I32: &[TypeGap] = &[(SMALL_INTEGERS, Some(I32)), NO_BOOLEANS];
+
+/// The operator has signed integers of 32 and 64 bits; sums and products wrap in the same way in them.
+pub(super) const IN_SIGNED: &[TypeGap] =
+    &[(SMALL_INTEGERS, Some(I32)), (LARGE_UNSIGNED, Some(I64)), NO_BOOLEANS];
+
+/// The operator has signed integers of 32 and 64 bits, and computes some of these as floats.
+pub(super) const REDUCED: &[TypeGap] =
+    &[(SMALL_INTEGERS, Some(I32)), (&[U32], Some(I64)), (&[U64], None), NO_BOOLEANS];
+
+/// The operator orders numbers of 8 bits, and signed ones of 32 and 64.
+pub(super) const EXTREMES: &[TypeGap] =
+    &[(&[I16, U16], Some(I32)), (&[U32], Some(I64)), (&[Boolean, U64], None)];
+
+/// The operator has signed integers only; unsigned ones wrap in the same way in them.
+pub(super) const NEGATED: &[TypeGap] = &[(&[U8, U16], Some(I32)), (LARGE_UNSIGNED, Some(I64))];
+
+/// The operator has only f32, f64, i8, i64 and strings.
+pub(super) const OF_UNIQUE: &[TypeGap] = &[(&[U8, I16, U16, I32, U32], Some(I64)), (&[Boolean, U64], None)];
+
 /// The operator has only floats and integers of 8 bits.
-pub(super) const OF_MAX_POOL: &[TypeGap] = &[(&[I16, U16, I32], Some(F64)), (&[I64, U32, U64], None)];
+pub(super) const OF_BLOCKS: &[TypeGap] = &[(&[Boolean, I16, U16, I32, U32, I64, U64], None)];
+
+/// The operator has only floats and integers of 8 bits.
+pub(super) const OF_MAX_POOL: &[TypeGap] =
+    &[(&[I16, U16, I32], Some(F64)), (&[Boolean, I64, U32, U64], None)];
+
+/// The operator has only f32, i32 and integers of 8 bits.
+pub(super) const OF_RESIZE: &[TypeGap] = &[(&[Boolean, I16, U16, U32, I64, U64], None), NO_F64];

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::ops::source::parameter::Parameter;
-use snick_ir::{Fact, Graph, NodeId, Op, OpError, Value, WeightsFile};
+use snick_ir::{AttrValue, Fact, Graph, NodeId, OpError, Value, WeightsFile};
 use snick_onnx as onnx;
 use snick_shape::{DimSpec, ShapeSpec, Symbols};
 use snick_tensor::{ElementType, Tensor};
@@ -30,41 +30,58 @@ pub(super) struct Writer {
     pub(super) names: Names,
     pub(super) refusals: Refusals,
     graph: onnx::Graph,
-    /// The elements of initializers, by their number.
-    elements: Vec<(usize, Tensor)>,
-    /// Outputs of the model by name.
-    outputs: HashSet<String>,
+    constants: Vec<Initializer>,
+}
+
+/// A constant of the graph being written.
+struct Initializer {
+    message: onnx::Tensor,
+    /// The elements, unless the message holds them.
+    elements: Option<Tensor>,
 }
 
 impl Writer {
     pub(super) fn new(name: &str, names: Names, refusals: Refusals) -> Self {
         let name = if name.is_empty() { "model" } else { name };
         let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        Self { names, refusals, graph, elements: Vec::new(), outputs: HashSet::new() }
+        Self { names, refusals, graph, constants: Vec::new() }
     }
 
     /// The model, and the constants that go to the file `data_name` beside it because all together have more than
     /// `max_embedded` bytes.
     pub(super) fn finish(mut self, data_name: &str, max_embedded: usize) -> (UnfinishedModel, WeightsFile) {
         let (mut embedded, mut external) = (Vec::new(), WeightsFile::new());
-        let total =
-            self.elements.iter().fold(0usize, |sum, (_, tensor)| sum.saturating_add(bytes_of(tensor)));
-        for (at, tensor) in std::mem::take(&mut self.elements) {
-            let Some(message) = self.graph.initializer.get_mut(at) else { continue };
-            if total <= max_embedded || bytes_of(&tensor) < MIN_EXTERNAL {
-                embedded.push((at, tensor));
-                continue;
+        let constants = self.used_constants();
+        let sizes = constants.iter().filter_map(|constant| constant.elements.as_ref()).map(bytes_of);
+        let total = sizes.fold(0usize, usize::saturating_add);
+        for Initializer { mut message, elements } in constants {
+            match elements {
+                Some(tensor) if total > max_embedded && bytes_of(&tensor) >= MIN_EXTERNAL => {
+                    let entry = |key: &str, value: String| onnx::Entry { key: key.into(), value };
+                    let place = external.place(&tensor);
+                    message.data_location = Some(1);
+                    message.external_data = vec![
+                        entry("location", data_name.to_string()),
+                        entry("offset", place.start.to_string()),
+                        entry("length", place.len().to_string()),
+                    ];
+                }
+                Some(tensor) => embedded.push((self.graph.initializer.len(), tensor)),
+                None => {}
             }
-            let entry = |key: &str, value: String| onnx::Entry { key: key.into(), value };
-            let place = external.place(&tensor);
-            message.data_location = Some(1);
-            message.external_data = vec![
-                entry("location", data_name.to_string()),
-                entry("offset", place.start.to_string()),
-                entry("length", place.len().to_string()),
-            ];
+            self.graph.initializer.push(message);
         }
         (UnfinishedModel { message: self.model(), embedded }, external)
+    }
+
+    /// Takes the constants that the graph or a graph inside it reads: others have become attributes, and ONNX Runtime
+    /// warns of each constant that nothing reads.
+    fn used_constants(&mut self) -> Vec<Initializer> {
+        let mut used = HashSet::new();
+        add_read_names(&self.graph, &mut used);
+        let mut constants = std::mem::take(&mut self.constants);
+        constants.retain(|constant| used.contains(constant.message.name.as_str()));
+        constants
     }
 
     fn model(self) -> onnx::Model {
@@ -99,8 +116,15 @@ impl Writer {
             }
         }
         let name = self.names.of(value);
-        self.graph.input.push(onnx::ValueInfo { name, ty: Some(ty) });
-        Ok(())
+        self.graph.input.push(onnx::ValueInfo { name: name.clone(), ty: Some(ty) });
+        match graph.node(id).details().and_then(|details| details.extra.get("default")) {
+            Some(AttrValue::Tensor(default))
+                if fact.shape.as_static().is_none_or(|dims| dims[..] == *default.dims()) =>
+            {
+                self.tensor(name, default)
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn constant(&mut self, id: NodeId, constant: &Constant) -> Result<(), OpError> {
@@ -121,14 +145,14 @@ impl Writer {
             name,
             ..onnx::Tensor::default()
         };
-        if element_type == ElementType::String {
+        let elements = if element_type == ElementType::String {
             let texts = tensor.as_strings()?;
             message.string_data = texts.iter().map(|text| Bytes::copy_from_slice(text.as_bytes())).collect();
-            self.graph.initializer.push(message);
-            return Ok(());
-        }
-        self.elements.push((self.graph.initializer.len(), tensor.clone()));
-        self.graph.initializer.push(message);
+            None
+        } else {
+            Some(tensor.clone())
+        };
+        self.constants.push(Initializer { message, elements });
         Ok(())
     }
 
@@ -138,27 +162,41 @@ impl Writer {
         self.graph.node.push(node);
     }
 
-    /// An output of the model: the value it returns, under a name of its own where that name is in use.
+    /// An output of the model: the value it returns, under the name of the output.
     pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Result<(), OpError> {
         let value = graph.inputs(id).first().copied().flatten().ok_or(OpError::NotConnected { port: 0 })?;
-        let mut name = self.names.of(value);
-        let is_input = matches!(graph.node(value.node).op(), Op::Parameter(_));
-        if is_input || self.outputs.contains(&name) {
-            let own = self.names.fresh(graph.node(id).name());
+        let (returned, name) = (self.names.of(value), self.names.of_output(id));
+        let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
+        if returned != name {
+            if matches!(fact.element_type, ElementType::I4 | ElementType::U4) {
+                // ONNX Runtime has no Identity of it.
+                let what = format!("a value of {} under a second name", fact.element_type);
+                return Err(OpError::unsupported(what));
+            }
             self.node(onnx::Node {
-                input: vec![name],
-                output: vec![own.clone()],
-                name: own.clone(),
+                input: vec![returned],
+                output: vec![name.clone()],
+                name: name.clone(),
                 op_type: "Identity".into(),
                 ..onnx::Node::default()
             });
-            name = own;
         }
-        let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
         let ty = type_of(&fact, graph.symbols(), fact.element_type)?;
-        self.outputs.insert(name.clone());
         self.graph.output.push(onnx::ValueInfo { name, ty: Some(ty) });
         Ok(())
+    }
+}
+
+/// Adds the names that the nodes of a graph read, and those of its inputs and outputs; those of graphs inside it
+/// included.
+fn add_read_names<'g>(graph: &'g onnx::Graph, names: &mut HashSet<&'g str>) {
+    names.extend(graph.input.iter().chain(&graph.output).map(|value| value.name.as_str()));
+    for node in &graph.node {
+        names.extend(node.input.iter().map(String::as_str));
+        node.attribute
+            .iter()
+            .filter_map(|attribute| attribute.g.as_deref())
+            .for_each(|g| add_read_names(g, names));
     }
 }
 
@@ -217,7 +255,7 @@ impl ModelFile {
 /// The graph around a body that is being written.
 pub(super) struct Around {
     graph: onnx::Graph,
-    elements: Vec<(usize, Tensor)>,
+    constants: Vec<Initializer>,
     names: HashMap<Value, String>,
 }
 
@@ -227,19 +265,20 @@ impl Writer {
         let names = self.names.enter(body, order);
         let name = if body.name.is_empty() { "body" } else { &body.name };
         let graph = onnx::Graph { name: name.into(), ..onnx::Graph::default() };
-        let elements = std::mem::take(&mut self.elements);
-        Around { graph: std::mem::replace(&mut self.graph, graph), elements, names }
+        let constants = std::mem::take(&mut self.constants);
+        Around { graph: std::mem::replace(&mut self.graph, graph), constants, names }
     }
 
     /// Back to the graph around; gives that of the body.
     pub(super) fn leave(&mut self, around: Around) -> onnx::Graph {
         self.names.leave(around.names);
         // Constants of bodies stay in the model.
-        for (at, tensor) in std::mem::replace(&mut self.elements, around.elements) {
-            if let Some(message) = self.graph.initializer.get_mut(at) {
-                message.raw_data = Some(Bytes::from(tensor.to_bytes().to_vec()));
-            }
-        }
+        let constants = self.used_constants().into_iter().map(|Initializer { mut message, elements }| {
+            message.raw_data = elements.map(|tensor| Bytes::from(tensor.to_bytes().to_vec()));
+            message
+        });
+        self.graph.initializer = constants.collect();
+        self.constants = around.constants;
         std::mem::replace(&mut self.graph, around.graph)
     }
 

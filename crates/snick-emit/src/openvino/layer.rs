@@ -14,6 +14,7 @@ use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
 
 use super::{LayerIds, Writer};
+use crate::legalized::NO_OPERATOR;
 
 /// Notes of a layer that name a part of it, and not an element of their own.
 const PARTS: [&str; 4] = ["layer", "data", "input", "output"];
@@ -77,7 +78,9 @@ impl Writer {
             op => op.attrs(),
         };
         let extra = node.details().as_ref().map(|details| &details.extra);
+        // The default value of an input has no place in the format.
         let extra = extra.iter().flat_map(|extra| extra.iter());
+        let extra = extra.filter(|(_, value)| !matches!(value, AttrValue::Tensor(_)));
         // XML takes a name once.
         let mut names = HashSet::new();
         let all: Vec<_> = attrs.iter().chain(extra).filter(|(name, _)| names.insert(*name)).collect();
@@ -106,13 +109,16 @@ impl Writer {
     /// and the place where that was.
     ///
     /// # Errors
-    /// A reader takes a layer without an operation set for the op of its name, except in an execution graph.
+    /// An operation that no runtime has: only a layer of an IR can belong to an extension of OpenVINO. A layer without
+    /// an operation set belongs to an execution graph or is unreadable.
     fn opaque(&mut self, node: NodeRef) -> Result<Attrs<'static>, OpError> {
         let old = node.op().attrs().into_owned();
-        let is_known = ops::find(Dialect::OpenVino, node.op().type_name()).is_some();
-        let has_no_set = *node.version() == Version::Unversioned;
-        if is_known && has_no_set && !Opaque::is_recorded(node.version(), &old) {
-            return Err(OpError::unsupported("an opaque layer with the name of an op and no operation set"));
+        let version = node.version();
+        let is_known = || ops::find(Dialect::OpenVino, node.op().type_name()).is_some();
+        let is_missing = version.is_known_set() && !is_known();
+        let is_unversioned = *version == Version::Unversioned && !Opaque::is_recorded(version, &old);
+        if !self.is_of_ir || is_missing || is_unversioned {
+            return Err(super::cannot_write(NO_OPERATOR.into()));
         }
         let Some(AttrValue::Tensor(value)) = old.get("value") else { return Ok(old) };
         let mut attrs = self.constant(&Constant::new(value.clone()))?;

@@ -26,13 +26,13 @@ pub struct Files {
 /// Writes an inferred graph as an IR, of the newest version if it was read from none; `slice_as` is what becomes of the `slice` primitive.
 ///
 /// # Errors
-/// The layer that the format cannot say: constants without weights, primitives without counterpart.
+/// The layer that the format cannot say: constants without weights, primitives without counterpart, unknown operations.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
     let mut graph = graph.clone();
     apply_throughout(&mut graph, &[CUSTOM_OPS, inline_if::RULE, inline_if::HALVES])?;
     apply_throughout(&mut graph, &[from_slice::ranges(slice_as)])?;
     apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
-    let mut writer = Writer::default();
+    let mut writer = Writer { is_of_ir: graph.ir_version.is_some(), ..Writer::default() };
     let attrs = graph.info.iter().filter(|info| info.name == "net").flat_map(|info| &info.attrs);
     writer.xml.declaration();
     writer.xml.open("net");
@@ -56,6 +56,8 @@ fn cannot_write(what: String) -> OpError {
 struct Writer {
     xml: Xml,
     weights: WeightsFile,
+    /// Whether the graph was read from an IR.
+    is_of_ir: bool,
 }
 
 /// A layer's number by [`NodeId::index`].
@@ -175,6 +177,29 @@ mod tests {
         ] {
             let error = emitted(&format!("snick 1\ngraph \"g\" {{\n{layer}\n}}\n")).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn operations_that_no_runtime_has_are_refused() {
+        let written = |net: &str, layer: &str| {
+            let x = "%x = Parameter-1 {element_type: f32, shape: \"2\"}";
+            emitted(&format!(
+                "snick 1\ngraph \"g\" {{\n{net}\n{x}\n%y = {layer} : f32[2]\n%r = Result-1(%y)\n}}\n"
+            ))
+        };
+        // A layer of an IR may be of an extension, or of an operation set to come.
+        assert!(written("ir 11", "opaque Foo-\"extension\"(%x)").is_ok());
+        assert!(written("ir 11", "opaque Foo-99(%x)").is_ok());
+        for (net, layer) in [
+            ("", "opaque Hardmax-\"ai.onnx.11\"(%x) {axis: 1}"),
+            ("", "opaque Foo-\"com.example.1\"(%x)"),
+            ("ir 11", "opaque Foo-1(%x)"),
+            ("ir 11", "opaque Foo-_(%x)"),
+        ] {
+            let error = written(net, layer).unwrap_err();
+            assert_eq!(error.layer, "y");
+            assert!(matches!(error.error, OpError::CannotWrite { .. }), "{layer}: {error}");
         }
     }
 

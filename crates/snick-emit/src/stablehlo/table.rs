@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use snick_ir::{Graph, NodeId, Op, OpError};
+use snick_ir::{Graph, NodeId};
 use snick_pass::legalize::Target;
 
 use super::emitter::{Emitter, Result};
@@ -86,10 +86,7 @@ pub(super) fn emit(e: &mut Emitter) -> Result {
                 let value = e.constant(value)?;
                 e.give(port, value)
             }),
-            None if matches!(e.node.op(), Op::ReadValue(_)) => {
-                Err(OpError::unsupported("a variable (--stateless makes it an input and an output)"))
-            }
-            None => Err(no_operator()),
+            None => Err(no_operator(e.node.op())),
         },
     }
 }

@@ -201,6 +201,11 @@ impl Version {
             None => Self::Custom(text.into()),
         }
     }
+
+    /// Whether this is an operation set of OpenVINO whose operations are all known.
+    pub fn is_known_set(&self) -> bool {
+        matches!(self, Self::Opset(1..=NEWEST))
+    }
 }
 
 /// As the `version` attribute of a layer writes it.
