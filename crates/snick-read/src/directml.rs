@@ -87,7 +87,13 @@ pub(crate) fn read(root: &Object, source: &str, monitor: &mut Monitor) -> Result
     graph.set_source(source);
     let mut builder = DescriptionBuilder { graph, errors: Vec::new(), tensors: HashMap::new(), level };
     builder.add_all(&operators)?;
-    Ok(Read { graph: builder.graph, errors: builder.errors, notes: Vec::new(), files: Vec::new() })
+    Ok(Read {
+        graph: builder.graph,
+        errors: builder.errors,
+        notes: Vec::new(),
+        files: Vec::new(),
+        optional_inputs: Vec::new(),
+    })
 }
 
 impl<'d> Operator<'d> {

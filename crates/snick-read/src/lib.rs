@@ -31,7 +31,7 @@ mod json;
 mod ngraph;
 
 #[cfg(feature = "onnx")]
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use snick_ir::{Format, Graph, Located, Monitor, OpError, Registry, Watch};
@@ -62,6 +62,8 @@ pub struct Read {
     pub notes: Vec<String>,
     /// The files that were read: the model, its weights, external data.
     pub files: Vec<PathBuf>,
+    /// The inputs of an ONNX model that have a default value; see [`Reader::optional_inputs`].
+    pub optional_inputs: Vec<String>,
 }
 
 /// How to read.
@@ -81,6 +83,8 @@ pub struct Reader {
     /// The files of external data of a model in memory, by location.
     #[cfg(feature = "onnx")]
     external: BTreeMap<String, Storage>,
+    #[cfg(feature = "onnx")]
+    optional_inputs: BTreeSet<String>,
     ops: Registry,
     watch: Watch,
 }
@@ -103,6 +107,15 @@ impl Reader {
     #[must_use]
     pub fn external(mut self, location: impl Into<String>, bytes: Vec<u8>) -> Self {
         self.external.insert(location.into(), Storage::heap(bytes));
+        self
+    }
+
+    /// Keeps inputs of an ONNX model that have a default value as inputs: Parameters with the value as the extra
+    /// attribute `default`. Without this they are constants.
+    #[cfg(feature = "onnx")]
+    #[must_use]
+    pub fn optional_inputs(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.optional_inputs.extend(names.into_iter().map(Into::into));
         self
     }
 
@@ -250,7 +263,13 @@ impl Reader {
         let mut graph = snick_ir::text::parse_watched(text, weights, &self.ops, monitor)
             .map_err(|error| ReadError::Text { source_name: source.to_string(), error })?;
         graph.set_source(source);
-        Ok(Read { graph, errors: Vec::new(), notes: Vec::new(), files: Vec::new() })
+        Ok(Read {
+            graph,
+            errors: Vec::new(),
+            notes: Vec::new(),
+            files: Vec::new(),
+            optional_inputs: Vec::new(),
+        })
     }
 
     #[cfg(feature = "onnx")]
@@ -265,7 +284,7 @@ impl Reader {
             Some(path) => onnx::ExternalFiles::beside(path),
             None => onnx::ExternalFiles::in_memory(&self.external),
         };
-        onnx::read_with(model, external, source, &self.ops, monitor)
+        onnx::read_with(model, external, source, &self.ops, &self.optional_inputs, monitor)
     }
 
     #[cfg(not(feature = "onnx"))]

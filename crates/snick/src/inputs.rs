@@ -1,6 +1,6 @@
 //! Finds the inputs of a model by name, and sets their shapes.
 
-use snick_ir::{Graph, Located, NodeId, Op, OpError, edit_distance};
+use snick_ir::{AttrValue, Graph, Located, NodeId, Op, OpError, edit_distance};
 use snick_shape::ShapeSpec;
 use snick_tensor::{ElementType, Tensor};
 
@@ -43,7 +43,15 @@ fn hint(graph: &Graph, name: &str) -> String {
     format!("{lead} {}{more}{end}", list.join(", "))
 }
 
-/// Tensors by the index of their Parameter.
+/// The default value of an input, if it has one of the shape that the input takes.
+fn default_value(graph: &Graph, id: NodeId) -> Option<Tensor> {
+    let AttrValue::Tensor(default) = graph.node(id).details()?.extra.get("default")? else { return None };
+    let shape = &graph.node(id).outs().first()?.fact.shape;
+    let fits = shape.as_static().is_none_or(|dims| dims[..] == *default.dims());
+    fits.then(|| Tensor::clone(default))
+}
+
+/// Tensors by the index of their Parameter; inputs that are not given have their default value, if any.
 ///
 /// # Errors
 /// [`Error::NoInput`]; [`Error::InputTwice`]; [`Error::Invalid`] for another element type: nothing is converted.
@@ -64,6 +72,9 @@ pub fn by_parameter<N: AsRef<str>>(
             }
             *slot = Some(tensor);
         }
+    }
+    for (slot, &id) in inputs.iter_mut().zip(&parameters).filter(|(slot, _)| slot.is_none()) {
+        *slot = default_value(graph, id);
     }
     Ok(inputs)
 }
@@ -157,5 +168,25 @@ mod tests {
         assert_eq!(items("[N,H=1..2]"), ["[N,H=1..2]"]);
         assert_eq!(items("a,b[0][1],c[]"), ["a,b[0][1]", "c[]"]);
         assert_eq!(items("x"), ["x"]);
+    }
+
+    #[test]
+    fn inputs_that_are_not_given_have_their_default_value() {
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
+                    %w = Parameter-1 {element_type: f32, shape: \"2\"} extra {default: tensor f32[2] <1.0, 2.0>}\n}\n";
+        let mut model = crate::parse(text).unwrap();
+        model.infer().into_result().unwrap();
+        let given = Tensor::from_slice(&[3f32, 4.], &[2]).unwrap();
+        let of = |names: &[&str]| {
+            let tensors = names.iter().map(|&name| (name, given.clone()));
+            by_parameter(model.graph(), tensors).unwrap()
+        };
+        let default = Tensor::from_slice(&[1f32, 2.], &[2]).unwrap();
+        assert_eq!(of(&["x"]), [Some(given.clone()), Some(default)]);
+        assert_eq!(of(&["w"]), [None, Some(given.clone())]);
+        // A default value of another shape is none.
+        model.reshape("w[5]").unwrap();
+        model.infer().into_result().unwrap();
+        assert_eq!(by_parameter(model.graph(), [("x", given)]).unwrap()[1], None);
     }
 }

@@ -55,6 +55,14 @@ impl LoadOptions {
         Self { reader: self.reader.external(location, bytes), ..self }
     }
 
+    /// Keeps inputs of an ONNX model that have a default value as inputs, whose value a run may give and which stay
+    /// optional when the model is saved as ONNX. Without this they are constants. [`Model::optional_inputs`] lists them.
+    #[cfg(feature = "onnx")]
+    #[must_use]
+    pub fn optional_inputs(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { reader: self.reader.optional_inputs(names), ..self }
+    }
+
     /// Reads registered ops, too.
     #[must_use]
     pub fn ops(self, ops: &Registry) -> Self {

@@ -32,17 +32,24 @@ pub struct Model {
     errors: Vec<Located>,
     notes: Vec<String>,
     files: Vec<PathBuf>,
+    optional_inputs: Vec<String>,
 }
 
 impl From<Read> for Model {
-    fn from(Read { graph, errors, notes, files }: Read) -> Self {
-        Self { graph: graph.into(), errors, notes, files }
+    fn from(Read { graph, errors, notes, files, optional_inputs }: Read) -> Self {
+        Self { graph: graph.into(), errors, notes, files, optional_inputs }
     }
 }
 
 impl From<Graph> for Model {
     fn from(graph: Graph) -> Self {
-        Self { graph: graph.into(), errors: Vec::new(), notes: Vec::new(), files: Vec::new() }
+        Self {
+            graph: graph.into(),
+            errors: Vec::new(),
+            notes: Vec::new(),
+            files: Vec::new(),
+            optional_inputs: Vec::new(),
+        }
     }
 }
 
@@ -93,6 +100,12 @@ impl Model {
     /// The files that it was read from: the model, its weights, external data.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
+    }
+
+    /// The inputs of an ONNX model that have a default value, which is an initializer of the same name. They are constants
+    /// of the graph unless [`LoadOptions::optional_inputs`](crate::LoadOptions::optional_inputs) names them.
+    pub fn optional_inputs(&self) -> &[String] {
+        &self.optional_inputs
     }
 
     /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Infer afterwards.

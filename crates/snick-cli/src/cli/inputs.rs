@@ -1,5 +1,6 @@
 //! The inputs that the command line gives a model, step by step.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,7 +10,7 @@ use snick_tensor::{Listed, Tensor};
 
 use super::console::Failure;
 use super::texts;
-use crate::npz::{self, Header};
+use crate::npz::{self, Header, UnreadableFile};
 
 /// The options that give inputs.
 #[derive(Args, Clone, Debug, Default)]
@@ -37,6 +38,21 @@ impl InputOptions {
         let single =
             self.input.iter().filter_map(|item| item.rsplit_once('=').map(|(_, path)| Path::new(path)));
         self.inputs.iter().map(PathBuf::as_path).chain(single)
+    }
+
+    /// The names of the inputs that files give; those of an unreadable file are left out.
+    pub fn names(&self) -> HashSet<String> {
+        let single = self.input.iter().filter_map(|item| Some(item.rsplit_once('=')?.0.to_string()));
+        let mut names: HashSet<String> = single.collect();
+        for path in &self.inputs {
+            let is_wanted = |name: &str| {
+                names.insert(name.to_string());
+                Ok(false)
+            };
+            // Reading the inputs reports the error.
+            let _ = npz::read::<UnreadableFile>(path, 0, is_wanted, |_, _| Ok(()));
+        }
+        names
     }
 
     /// Whether texts are given.

@@ -10,15 +10,30 @@ use super::options::ModelOptions;
 
 /// Reads the model, prints its notes and sets the shapes of `--shape`.
 pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure> {
-    let mut model = read(options, console)?;
+    load_with_optional_inputs(options, console, |_| false)
+}
+
+/// The same; inputs with a default value that `is_kept` says stay inputs.
+pub fn load_with_optional_inputs(
+    options: &ModelOptions,
+    console: &Console,
+    is_kept: impl Fn(&str) -> bool,
+) -> Result<Model, Failure> {
+    let mut model = read(options, console, &[])?;
+    let kept: Vec<&str> =
+        model.optional_inputs().iter().map(String::as_str).filter(|name| is_kept(name)).collect();
+    if !kept.is_empty() {
+        model = read(options, console, &kept)?;
+    }
     model.notes().iter().for_each(|note| console.note(note));
     reshape(&mut model, options)?;
     Ok(model)
 }
 
-/// Reads a model; `-` is text form on standard input.
-pub fn read(options: &ModelOptions, console: &Console) -> Result<Model, Failure> {
-    let mut load = LoadOptions::new().limits(console.limits());
+/// Reads a model; `-` is text form on standard input. The optional inputs that are named stay inputs.
+pub fn read(options: &ModelOptions, console: &Console, optional_inputs: &[&str]) -> Result<Model, Failure> {
+    let mut load =
+        LoadOptions::new().limits(console.limits()).optional_inputs(optional_inputs.iter().copied());
     if console.deadline().is_set() {
         let deadline = console.deadline().clone();
         load = load.progress(move |progress| deadline.advance(progress.layer));

@@ -69,7 +69,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
 /// One repetition on a graph of its own, which is dropped while no clock runs. Errors of the model are left to other
 /// verbs.
 fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
-    let mut model = times.stage(Stage::Read, || model::read(&options.model, console))?;
+    let mut model = times.stage(Stage::Read, || model::read(&options.model, console, &[]))?;
     model::reshape(&mut model, &options.model)?;
     let _errors = times.stage(Stage::Infer, || snick_ir::infer(model.graph_mut()));
     if times.wants(Stage::Canon) {

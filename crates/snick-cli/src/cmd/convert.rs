@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use snick::{Format, Model, PictureOptions};
+use snick_ir::Located;
+use snick_pass::states::State;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::model;
@@ -91,19 +93,51 @@ fn output_help() -> String {
     )
 }
 
-/// Reads, infers, writes.
-pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
-    let mut model = model::load(&options.model, console)?;
-    for file in options.stablehlo.files(&options.output)? {
-        options.target.check(model.files().iter().map(PathBuf::as_path), &file)?;
-    }
-    options.picture.check(&model, &options.output)?;
-    let mut errors = model::infer(&mut model, console)?;
+/// A model to write.
+struct Prepared {
+    model: Model,
+    errors: Vec<Located>,
+    states: Vec<State>,
+}
+
+/// Reads and infers the model; inputs with a default value stay inputs or become constants.
+fn prepare(options: &Options, console: &Console, keeps_optional: bool) -> Result<Prepared, Failure> {
+    let mut model = model::load_with_optional_inputs(&options.model, console, |_| keeps_optional)?;
+    let errors = model::infer(&mut model, console)?;
     let states = match () {
         () if options.stateless => model.make_stateless()?,
         () if options.stateful => model.make_stateful()?,
         () => Vec::new(),
     };
+    Ok(Prepared { model, errors, states })
+}
+
+/// The model for the format to write. Only ONNX has default values, and an operator may need the value to be written.
+fn prepare_with_optional_inputs(options: &Options, console: &Console) -> Result<Prepared, Failure> {
+    let has_defaults = Format::to_write(&options.output) == Some(Format::Onnx);
+    let mut prepared = prepare(options, console, has_defaults)?;
+    if prepared.model.optional_inputs().is_empty() {
+        return Ok(prepared);
+    }
+    if has_defaults {
+        if prepared.errors.is_empty() && snick_emit::onnx::onnx(prepared.model.graph(), "").is_ok() {
+            return Ok(prepared);
+        }
+        prepared = prepare(options, console, false)?;
+    }
+    let names: Vec<String> =
+        prepared.model.optional_inputs().iter().map(|name| format!("`{name}`")).collect();
+    console.note(&format!("inputs with a default value become constants: {}", names.join(", ")));
+    Ok(prepared)
+}
+
+/// Reads, infers, writes.
+pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
+    let Prepared { mut model, mut errors, states } = prepare_with_optional_inputs(options, console)?;
+    for file in options.stablehlo.files(&options.output)? {
+        options.target.check(model.files().iter().map(PathBuf::as_path), &file)?;
+    }
+    options.picture.check(&model, &options.output)?;
     states.iter().for_each(|state| console.note(&state.to_string()));
     // A DirectML description holds slices only, so every slice-like layer is lowered.
     if Format::to_write(&options.output) == Some(Format::DirectMl) {

@@ -38,7 +38,13 @@ impl<'f> FunctionBuilder<'f> {
     }
 
     pub(super) fn finish(self) -> Read {
-        Read { graph: self.graph, errors: self.errors, notes: Vec::new(), files: Vec::new() }
+        Read {
+            graph: self.graph,
+            errors: self.errors,
+            notes: Vec::new(),
+            files: Vec::new(),
+            optional_inputs: Vec::new(),
+        }
     }
 
     /// Whether a node of this name was added.

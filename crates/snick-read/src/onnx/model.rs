@@ -1,5 +1,6 @@
 //! A model file.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -12,6 +13,9 @@ use super::network::Network;
 use super::opsets::{functions, opsets};
 use super::tensor::Tensors;
 use crate::{Read, ReadError};
+
+/// The first version of the format in which an initializer among the inputs is a default value.
+const FIRST_WITH_DEFAULTS: i64 = 4;
 
 /// The mapped file as an owner of bytes.
 struct View(Storage);
@@ -28,15 +32,16 @@ impl AsRef<[u8]> for View {
 /// [`ReadError::Onnx`] if the bytes are not a model of a supported operator set, or a value is missing.
 pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
     let external = folder.map_or_else(ExternalFiles::default, ExternalFiles::in_folder);
-    read_with(file, external, source, &Registry::builtin(), &mut Monitor::default())
+    read_with(file, external, source, &Registry::builtin(), &BTreeSet::new(), &mut Monitor::default())
 }
 
-/// [`read`] with registered ops, watched.
+/// [`read`] with registered ops, watched; `kept` inputs that have a default value stay inputs.
 pub(crate) fn read_with(
     file: &Storage,
     external: ExternalFiles,
     source: &str,
     ops: &Registry,
+    kept: &BTreeSet<String>,
     monitor: &mut Monitor,
 ) -> Result<Read, ReadError> {
     let error = |message: String| ReadError::Onnx { source_name: source.to_string(), message };
@@ -48,6 +53,10 @@ pub(crate) fn read_with(
     let opsets = opsets(&model.opset_import).map_err(error)?;
     let tensors = Tensors::new(file, external);
     let mut network = Network::new(source, &tensors, functions(&model), ops, monitor);
+    // In earlier versions of the format all constants are listed among the inputs.
+    if model.ir_version.is_some_and(|version| version >= FIRST_WITH_DEFAULTS) {
+        network.find_optional_inputs(main, kept);
+    }
     network.read(main, &opsets).map_err(error)?;
     network.graph.info.extend(devices::info(&model, main));
     Ok(network.finish())

@@ -1,12 +1,12 @@
 //! The graph under construction, and its values by name.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use snick_ir::ops::{Constant, Parameter};
 use snick_ir::{
-    Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, Monitor, Node, Op, OpError, Output, Registry,
-    Value,
+    AttrValue, Attrs, BuildMode, Declared, Graph, GraphBuilder, Located, Monitor, Node, Op, OpError, Output,
+    Registry, Value,
 };
 use snick_onnx as onnx;
 use snick_shape::ShapeSpec;
@@ -33,6 +33,10 @@ pub(super) struct Network<'m> {
     pub(super) errors: Vec<Located>,
     pub(super) notes: Vec<String>,
     dims: DimNames,
+    /// Inputs that have a default value.
+    optional_inputs: Vec<String>,
+    /// Default values of those that stay inputs.
+    defaults: HashMap<&'m str, &'m onnx::Tensor>,
     /// Declared types of values.
     pub(super) declared: HashMap<String, Declared>,
     /// Number of layers of each unknown operator.
@@ -75,6 +79,8 @@ impl<'m> Network<'m> {
             errors: Vec::new(),
             notes: Vec::new(),
             dims: DimNames::default(),
+            optional_inputs: Vec::new(),
+            defaults: HashMap::new(),
             declared: HashMap::new(),
             unknown: BTreeMap::new(),
             inlined: 0,
@@ -95,14 +101,25 @@ impl<'m> Network<'m> {
         GraphBuilder::on(&mut self.graph).mode(BuildMode::Lenient)
     }
 
+    /// Finds the inputs that have a default value; those of `kept` stay inputs.
+    pub(super) fn find_optional_inputs(&mut self, main: &'m onnx::Graph, kept: &BTreeSet<String>) {
+        let inputs: HashSet<&str> = main.input.iter().map(|info| info.name.as_str()).collect();
+        for default in main.initializer.iter().filter(|default| inputs.contains(default.name.as_str())) {
+            self.optional_inputs.push(default.name.clone());
+            if kept.contains(&default.name) {
+                self.defaults.insert(&default.name, default);
+            }
+        }
+    }
+
     /// Reads the main graph. `Err` names the value that is missing.
     pub(super) fn read(&mut self, main: &'m onnx::Graph, opsets: &Opsets) -> Result<(), String> {
         self.graph.name = main.name.clone();
         let infos = main.value_info.iter().chain(&main.output);
         self.declared = infos.filter_map(|info| Some((info.name.clone(), declared(info)?))).collect();
         let mut scope = Scope::new();
-        // Before format version 4, constants are listed among the inputs, too.
-        let constants: HashSet<&str> = main.initializer.iter().map(|t| t.name.as_str()).collect();
+        let constants = main.initializer.iter().map(|t| t.name.as_str());
+        let constants: HashSet<&str> = constants.filter(|name| !self.defaults.contains_key(name)).collect();
         for info in main.input.iter().filter(|info| !constants.contains(info.name.as_str())) {
             let value = self.parameter(info);
             define(&mut scope, &info.name, value)?;
@@ -124,7 +141,10 @@ impl<'m> Network<'m> {
 
     /// Reads the constants of a graph.
     pub(super) fn constants(&mut self, graph: &'m onnx::Graph, scope: &mut Scope) -> Result<(), String> {
-        for message in &graph.initializer {
+        let is_parameter =
+            |name: &String| self.defaults.contains_key(name.as_str()) && scope.contains_key(name);
+        let messages = graph.initializer.iter().filter(|message| !is_parameter(&message.name));
+        for message in messages.collect::<Vec<_>>() {
             let value = self.constant(message);
             define(scope, &message.name, value)?;
         }
@@ -144,7 +164,13 @@ impl<'m> Network<'m> {
             format!("unknown ONNX operator `{op}`: {layers} opaque")
         });
         self.notes.extend(unknown);
-        Read { graph: self.graph, errors: self.errors, notes: self.notes, files: self.tensors.files() }
+        Read {
+            graph: self.graph,
+            errors: self.errors,
+            notes: self.notes,
+            files: self.tensors.files(),
+            optional_inputs: self.optional_inputs,
+        }
     }
 
     fn parameter(&mut self, info: &onnx::ValueInfo) -> Value {
@@ -152,7 +178,14 @@ impl<'m> Network<'m> {
             Some(found) => found,
             None => (ElementType::Dynamic, ShapeSpec::Unranked),
         };
-        let value = self.source(&info.name, Parameter { element_type, shape }.into());
+        let mut node = Node::new(&*info.name, Parameter { element_type, shape }.into());
+        let default = self.defaults.get(info.name.as_str()).map(|message| self.tensors.tensor(message));
+        let (default, wrong) = default.transpose().map_or_else(|e| (None, Some(e)), |found| (found, None));
+        if let Some(default) = default {
+            node.details_mut().extra = Attrs::new().with("default", AttrValue::Tensor(Arc::new(default)));
+        }
+        let value = self.add_source(node, None);
+        self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
         if element_type == ElementType::Dynamic {
             let error = OpError::unsupported("an input that is no tensor of a known element type");
             self.errors.push(self.graph.located(value.node, error));
@@ -188,9 +221,13 @@ impl<'m> Network<'m> {
     }
 
     fn source_of(&mut self, name: &str, op: Op, declared: Option<Declared>) -> Value {
-        let mut node = Node::new(name, op);
+        self.add_source(Node::new(name, op), declared)
+    }
+
+    /// Adds a node without inputs, whose tensor has its name.
+    fn add_source(&mut self, mut node: Node, declared: Option<Declared>) -> Value {
         let mut out = Output::unknown();
-        out.names.push(name.to_string());
+        out.names.push(node.name.to_string());
         out.declared = declared;
         node.outs.push(out);
         let node = self.graph.add(node);

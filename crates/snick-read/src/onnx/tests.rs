@@ -466,3 +466,42 @@ fn what_is_wrong_with_graphs_inside_is_told() {
     let model = onnx::Model { functions: vec![function], ..model(vec![call], vec![]) };
     assert!(refusal(&model).contains("nested deeper than"));
 }
+
+/// A model that adds `w`, an input with a default value, to `x`.
+fn with_default(ir_version: i64) -> onnx::Model {
+    let w = onnx::Tensor {
+        name: "w".into(),
+        dims: vec![10],
+        float_data: vec![0.5; 10],
+        data_type: Some(1),
+        ..onnx::Tensor::default()
+    };
+    let mut model = model(vec![node("Add", &["x", "w"], &["y"])], vec![w]);
+    model.ir_version = Some(ir_version);
+    model.graph.as_mut().unwrap().input.push(value("w", &["N"]));
+    model
+}
+
+#[test]
+fn inputs_with_a_default_value_are_constants_unless_they_are_kept() {
+    let read = |ir_version: i64, kept: &[&str]| {
+        let bytes = onnx::encode(&with_default(ir_version));
+        Reader::new()
+            .optional_inputs(kept.iter().copied())
+            .bytes(Format::Onnx, &bytes, None, "m.onnx")
+            .unwrap()
+    };
+    let inputs = |read: &Read| -> Vec<String> {
+        read.graph.parameters().map(|id| read.graph.node(id).name().to_string()).collect()
+    };
+    let constant = read(8, &[]);
+    assert_eq!((inputs(&constant), constant.optional_inputs), (vec!["x".to_string()], vec!["w".to_string()]));
+    let kept = read(8, &["w"]);
+    assert_eq!(inputs(&kept), ["x", "w"]);
+    let w = kept.graph.find("w").unwrap();
+    let default = kept.graph.node(w).details().unwrap().extra.get("default").unwrap();
+    assert!(matches!(default, snick_ir::AttrValue::Tensor(tensor) if tensor.dims() == [10]));
+    // Version 3 of the format lists all constants among the inputs.
+    let old = read(3, &["w"]);
+    assert_eq!((inputs(&old), old.optional_inputs), (vec!["x".to_string()], vec![]));
+}

@@ -61,5 +61,5 @@ pub(crate) fn read_with(
     let mut notes = weights.notes();
     notes.extend(context.notes());
     notes.extend(execution_graph::note(context.recorded));
-    Ok(Read { graph, errors: context.take_errors(), notes, files: Vec::new() })
+    Ok(Read { graph, errors: context.take_errors(), notes, files: Vec::new(), optional_inputs: Vec::new() })
 }

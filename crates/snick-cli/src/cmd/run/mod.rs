@@ -4,6 +4,7 @@ mod recorded;
 mod report;
 mod steps;
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -69,7 +70,8 @@ pub struct Options {
 
 /// Runs, writes, compares, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
-    let mut model = model::load(&options.model, console)?;
+    let given = LazyCell::new(|| options.inputs.names());
+    let mut model = model::load_with_optional_inputs(&options.model, console, |name| given.contains(name))?;
     for output in options.output.iter().chain(&options.save_state) {
         let read =
             options.inputs.files().chain(options.compare.as_deref()).chain(options.load_state.as_deref());
