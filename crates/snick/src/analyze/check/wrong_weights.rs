@@ -246,8 +246,9 @@ impl<'m> ShapeRead<'m> {
         let is_equal = |number: i64, dim: i64| number < 0 || dim < 0 || number == dim;
         match self.reader.op().type_name() {
             "Reshape" => {
+                let copies = matches!(self.reader.op(), Op::Reshape(reshape) if reshape.special_zero);
                 let fits = |(axis, (&number, &dim)): (usize, (&i64, &i64))| match number {
-                    0 => is_equal(copied(axis), dim),
+                    0 if copies => is_equal(copied(axis), dim),
                     number => number >= -1 && is_equal(number, dim),
                 };
                 Some(self.numbers.len() == out.len() && self.numbers.iter().zip(out).enumerate().all(fits))
