@@ -45,7 +45,7 @@ pub enum TensorError {
     WindowOutOfRange { offset: usize, len: usize, found: usize },
     #[error("{found} elements do not fill shape {}", Listed(dims))]
     ElementCount { dims: Box<[usize]>, found: usize },
-    #[error("the elements are not packed in memory; call `contiguous` first")]
+    #[error("the elements are not packed and aligned in memory; call `contiguous` first")]
     NotContiguous,
     /// The bytes of a file may be so.
     #[error("a boolean element is neither 0 nor 1; read the elements with `to_bools`")]

@@ -65,13 +65,6 @@ pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, Ten
         .ok_or_else(|| TensorError::TooLarge { element_type: et, dims: dims.into() })
 }
 
-/// The bytes, copied to the alignment of every element type.
-fn realigned(bytes: &[u8]) -> Storage {
-    let mut words = vec![0u64; bytes.len().div_ceil(size_of::<u64>())];
-    bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
-    Storage::from_vec(words)
-}
-
 /// Constructors.
 impl Tensor {
     /// A packed row-major tensor over the first bytes of `storage`; further bytes are ignored. For strings the storage
@@ -227,18 +220,7 @@ impl Tensor {
     /// order of a matrix product, is kept from its second use on. For tensors that live as long as the model.
     pub fn kept(&self) -> Self {
         let packed = self.contiguous();
-        let unit = self.element_type.unit_bytes().unwrap_or(1);
-        let storage = match packed.packed_bytes() {
-            Some(bytes) if !(bytes.as_ptr() as usize).is_multiple_of(unit) => {
-                return Tensor {
-                    layout: Layout::packed(self.dims()),
-                    storage: realigned(bytes).kept(),
-                    ..packed
-                };
-            }
-            _ => packed.storage.clone().kept(),
-        };
-        Tensor { storage, ..packed }
+        Tensor { storage: packed.storage.clone().kept(), ..packed }
     }
 
     /// Whether this is a view of a [`Tensor::kept`] tensor.
@@ -436,17 +418,35 @@ impl Tensor {
         }
     }
 
-    /// Packed in row-major order: a copy, or a clone if it is already packed.
+    /// Packed in row-major order, and aligned so that [`Tensor::as_slice`] reads it: a copy, or a clone if it is so
+    /// already. Constants of a mapped file may begin at any byte.
+    ///
+    /// ```
+    /// use snick_tensor::{ElementType, Storage, Tensor};
+    ///
+    /// // Wherever the bytes begin in memory, one of the two is not aligned.
+    /// let bytes = Storage::heap(vec![0; 6]);
+    /// for offset in [0, 1] {
+    ///     let tensor = Tensor::new(ElementType::F32, &[1], bytes.window(offset, 4)?)?;
+    ///     assert_eq!(tensor.contiguous().as_slice::<f32>()?, [0.0]);
+    /// }
+    /// # Ok::<(), snick_tensor::TensorError>(())
+    /// ```
     pub fn contiguous(&self) -> Tensor {
-        if self.packed_bytes().is_some() {
+        let unit = self.element_type.unit_bytes().unwrap_or(1);
+        let packed = self.packed_bytes();
+        if packed.is_some_and(|bytes| bytes.is_empty() || (bytes.as_ptr() as usize).is_multiple_of(unit)) {
             return self.clone();
         }
-        let mut bytes = Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0));
-        strided_copy::pack(self, &mut bytes);
+        let mut copy = Buffer::any_or_abort(self.element_type.stored_len(self.len()).unwrap_or(0));
+        match packed {
+            Some(bytes) => copy.copy_from_slice(bytes),
+            None => strided_copy::pack(self, &mut copy),
+        }
         Tensor {
             element_type: self.element_type,
             layout: Layout::packed(self.dims()),
-            storage: Storage::from_buffer(bytes),
+            storage: Storage::from_buffer(copy),
             texts: self.texts.clone(),
         }
     }

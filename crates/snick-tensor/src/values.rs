@@ -72,11 +72,15 @@ impl Tensor {
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::NotContiguous`] for a
-    /// view, which [`Tensor::values`] copies; [`TensorError::NotBoolean`].
+    /// view, and for elements that are not aligned, as those of a mapped file may be: [`Tensor::contiguous`] and
+    /// [`Tensor::values`] copy both; [`TensorError::NotBoolean`].
     pub fn as_slice<T: Element>(&self) -> Result<&[T], TensorError> {
         self.expect(T::TYPE)?;
-        let bytes = self.packed_bytes().ok_or(TensorError::NotContiguous)?;
-        bytemuck::checked::try_cast_slice(bytes).map_err(unreadable)
+        match self.packed_bytes().ok_or(TensorError::NotContiguous)? {
+            // No bytes may be anywhere.
+            [] => Ok(&[]),
+            bytes => bytemuck::checked::try_cast_slice(bytes).map_err(unreadable),
+        }
     }
 
     /// The elements of a `boolean` tensor, 0 or not 0, as bytes.
@@ -231,6 +235,46 @@ mod tests {
         assert!(t.values::<i32>().is_err());
         let owned = Tensor::from_vec(&[2], vec![1i64, 2]).unwrap();
         assert!(matches!(owned.values::<i64>().unwrap(), Cow::Borrowed(_)));
+    }
+
+    /// Elements that begin at any byte, packed or not, are read in place once they are contiguous.
+    fn check_every_offset<T: Element + std::fmt::Debug>(values: [T; 3]) {
+        let bytes = Tensor::from_slice(&values, &[3]).unwrap().to_bytes().into_owned();
+        let [first, second, third] = &values;
+        for offset in 0..8 {
+            let shifted = [vec![0; offset], bytes.clone()].concat();
+            let window = Storage::heap(shifted).window(offset, bytes.len()).unwrap();
+            let tensor = Tensor::new(T::TYPE, &[3], window).unwrap();
+            for packed in [tensor.contiguous(), tensor.kept()] {
+                assert_eq!(packed.as_slice::<T>().unwrap(), values);
+            }
+            match tensor.as_slice::<T>() {
+                Ok(elements) => assert_eq!(elements, values),
+                Err(error) => assert_eq!(error, TensorError::NotContiguous),
+            }
+            let backward = tensor.slice(0, 2, 3, -1).unwrap().contiguous();
+            assert_eq!(backward.as_slice::<T>().unwrap().iter().collect::<Vec<_>>(), [third, second, first]);
+            let last = tensor.slice(0, 1, 2, 1).unwrap().contiguous();
+            assert_eq!(last.as_slice::<T>().unwrap().iter().collect::<Vec<_>>(), [second, third]);
+        }
+        assert!(Tensor::from_slice::<T>(&[], &[0]).unwrap().as_slice::<T>().unwrap().is_empty());
+    }
+
+    #[test]
+    fn contiguous_elements_are_read_in_place_whatever_their_offset() {
+        check_every_offset([half::f16::ONE, half::f16::ZERO, half::f16::MAX]);
+        check_every_offset([half::bf16::ONE, half::bf16::ZERO, half::bf16::MAX]);
+        check_every_offset([1.5f32, 2.5, 3.5]);
+        check_every_offset([1.5f64, 2.5, 3.5]);
+        check_every_offset([1i8, 2, 3]);
+        check_every_offset([1i16, 2, 3]);
+        check_every_offset([1i32, 2, 3]);
+        check_every_offset([1i64, 2, 3]);
+        check_every_offset([1u8, 2, 3]);
+        check_every_offset([1u16, 2, 3]);
+        check_every_offset([1u32, 2, 3]);
+        check_every_offset([1u64, 2, 3]);
+        check_every_offset([true, false, true]);
     }
 
     #[test]
