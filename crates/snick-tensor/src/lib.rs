@@ -29,6 +29,7 @@ mod memo;
 mod packing;
 mod small_float;
 mod split_mix;
+mod statistics;
 mod storage;
 mod tensor;
 mod text;
@@ -40,6 +41,7 @@ pub(crate) use element::PodElement;
 pub use element_type::{ElementType, UnknownElementType};
 pub use error::{Listed, TensorError};
 pub use split_mix::SplitMix;
+pub use statistics::{FiniteRange, Statistics};
 pub use storage::Storage;
 pub use tensor::{MAX_BYTES, Tensor};
 

@@ -2,17 +2,14 @@
 
 use std::fmt;
 
-use snick_tensor::Tensor;
+use snick_tensor::{FiniteRange, Statistics, Tensor};
 
 use super::json::Json;
 
 /// Type, dims and the range of the elements; the elements themselves if they are few.
 pub struct Summary<'t> {
     tensor: &'t Tensor,
-    /// Of the elements that are numbers and finite; `None` if there are none.
-    range: Option<FiniteRange>,
-    nan: usize,
-    infinite: usize,
+    found: Statistics,
     /// Whether the elements are listed where they are integers or booleans; texts always are.
     lists_elements: bool,
 }
@@ -20,74 +17,10 @@ pub struct Summary<'t> {
 /// The most elements that are listed.
 const MAX_LISTED: usize = 1 << 14;
 
-/// The range of numbers, and their mean.
-struct FiniteRange {
-    min: f64,
-    max: f64,
-    mean: f64,
-}
-
-/// Numbers that are summarised side by side.
-const LANES: usize = 8;
-
-/// What is known of every [`LANES`]th number, from each of the first ones on.
-struct Tally {
-    min: [f64; LANES],
-    max: [f64; LANES],
-    sum: [f64; LANES],
-    finite: [usize; LANES],
-    nan: [usize; LANES],
-    infinite: [usize; LANES],
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        let (sum, none) = ([0.0; LANES], [0; LANES]);
-        let (min, max) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-        Self { min, max, sum, finite: none, nan: none, infinite: none }
-    }
-}
-
-impl Tally {
-    fn count(&mut self, numbers: &[f64]) {
-        let (lines, rest) = numbers.as_chunks::<LANES>();
-        for line in lines {
-            line.iter().enumerate().for_each(|(lane, &x)| self.count_one(lane, x));
-        }
-        rest.iter().enumerate().for_each(|(lane, &x)| self.count_one(lane, x));
-    }
-
-    /// Without branches, so that the compiler counts a line at once.
-    #[inline(always)]
-    fn count_one(&mut self, lane: usize, x: f64) {
-        let is_finite = x.is_finite();
-        let or = |none| if is_finite { x } else { none };
-        let (low, high) = (or(f64::INFINITY), or(f64::NEG_INFINITY));
-        self.min[lane] = if low < self.min[lane] { low } else { self.min[lane] };
-        self.max[lane] = if high > self.max[lane] { high } else { self.max[lane] };
-        self.sum[lane] += or(0.0);
-        self.finite[lane] += usize::from(is_finite);
-        self.nan[lane] += usize::from(x.is_nan());
-        self.infinite[lane] += usize::from(x.is_infinite());
-    }
-}
-
 impl<'t> Summary<'t> {
     /// Summarises a tensor.
     pub fn of(tensor: &'t Tensor) -> Self {
-        let mut tally = Tally::default();
-        for block in blocks(tensor) {
-            // Strings are no numbers.
-            tally.count(&block.to_f64_vec().unwrap_or_default());
-        }
-        let [finite, nan, infinite] =
-            [tally.finite, tally.nan, tally.infinite].map(|lanes| lanes.iter().sum());
-        let range = (finite > 0).then(|| FiniteRange {
-            min: tally.min.into_iter().fold(f64::INFINITY, f64::min),
-            max: tally.max.into_iter().fold(f64::NEG_INFINITY, f64::max),
-            mean: tally.sum.iter().sum::<f64>() / finite as f64,
-        });
-        Self { tensor, range, nan, infinite, lists_elements: false }
+        Self { tensor, found: Statistics::of(tensor), lists_elements: false }
     }
 
     /// The same, with the elements in place of their range, if they are integers, booleans or texts.
@@ -109,13 +42,13 @@ impl<'t> Summary<'t> {
 
     /// The range as fields of the current object.
     pub fn write(&self, json: &mut Json) {
-        if let Some(FiniteRange { min, max, mean }) = self.range {
+        if let Some(FiniteRange { min, max, mean, .. }) = self.found.range {
             json.key("min").float(min);
             json.key("max").float(max);
             json.key("mean").float(mean);
         }
-        json.key("nan").plain(self.nan);
-        json.key("inf").plain(self.infinite);
+        json.key("nan").plain(self.found.nan);
+        json.key("inf").plain(self.found.infinite);
         match (self.tensor.as_strings().ok(), self.listed()) {
             (Some(texts), Some(_)) => {
                 json.key("values").array(|json| texts.iter().for_each(|text| json.string(text)));
@@ -128,17 +61,6 @@ impl<'t> Summary<'t> {
     }
 }
 
-/// The elements in blocks, which stay in the innermost cache as `f64`.
-fn blocks(tensor: &Tensor) -> impl Iterator<Item = Tensor> {
-    const BLOCK: usize = 1 << 12;
-    let flat = tensor.reshape(&[tensor.len()]).ok();
-    flat.into_iter().flat_map(|flat| {
-        (0..flat.len())
-            .step_by(BLOCK)
-            .filter_map(move |start| flat.slice(0, start, BLOCK.min(flat.len() - start), 1).ok())
-    })
-}
-
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(listed) = self.listed() {
@@ -146,11 +68,11 @@ impl fmt::Display for Summary<'_> {
             return write!(f, "{element_type}{dims:?} {{{}}}", listed.join(", "));
         }
         write!(f, "{:?}", self.tensor)?;
-        if let Some(FiniteRange { min, max, mean }) = self.range {
+        if let Some(FiniteRange { min, max, mean, .. }) = self.found.range {
             write!(f, " min {min} max {max} mean {mean}")?;
         }
         if self.tensor.element_type().is_float() {
-            write!(f, " NaN {} inf {}", self.nan, self.infinite)?;
+            write!(f, " NaN {} inf {}", self.found.nan, self.found.infinite)?;
         }
         Ok(())
     }
