@@ -105,6 +105,17 @@ where
         return kernel(&[]);
     };
     inputs.iter().try_for_each(|t| t.expect(et))?;
+    moved(inputs, et, kernel).map_err(|error| match error {
+        // Nobody asked for integers.
+        TensorError::TooLarge { dims, .. } => TensorError::TooLarge { element_type: et, dims },
+        error => error,
+    })
+}
+
+fn moved<K>(inputs: &[&Tensor], et: ElementType, kernel: K) -> Result<Tensor, TensorError>
+where
+    K: FnOnce(&[Tensor]) -> Result<Tensor, TensorError>,
+{
     if et == String {
         return moving_texts(inputs, kernel);
     }
