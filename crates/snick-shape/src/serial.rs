@@ -1,9 +1,11 @@
 //! `Serialize` and `Deserialize`, behind the feature `serde`.
 //!
-//! An expression is written as its structure, with symbols by index: it is read without a table, which need not exist.
-//! What is read is checked: it is sorted, its divisors are not below 1, and it is within the size limits. Shapes and
+//! An expression is written as its structure. A symbol is the number of its table and its index, so an expression is read
+//! without a table, which need not exist, and belongs to the table that is read with it. What is read is checked: it is
+//! sorted, its divisors are not below 1, all its symbols are of one table, and it is within the size limits. Shapes and
 //! dimensions as written ([`ShapeSpec`], [`DimSpec`]) are their text; an unbounded end of an interval is `null`.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -15,8 +17,9 @@ use crate::axis_slice::bound::SliceBound;
 use crate::interval::Interval;
 use crate::shape::Shape;
 use crate::shape::spec::{DimSpec, ShapeSpec};
+use crate::sym_expr::bounds::Fact;
 use crate::sym_expr::{Atom, Monomial, Quotient, Sum, SymExpr, SymbolId, Term};
-use crate::symbols::{Origin, Symbol, Symbols};
+use crate::symbols::{Birth, Origin, Symbol, Symbols, TableId};
 
 /// Implements both traits by a type that derives them.
 macro_rules! serde_as {
@@ -59,6 +62,8 @@ fn from_text<T: FromStr<Err: Display>, E: serde::de::Error>(text: &str) -> Resul
 serde_as!(Interval, IntervalData);
 serde_as!(Origin, OriginData);
 serde_as!(SymExpr, ExprData);
+serde_as!(SymbolId, SymbolIdData);
+serde_as!(Birth, BirthData);
 serde_as!(Shape, Option<Vec<SymExpr>>);
 serde_as!(AxisSlice, AxisSliceData);
 serde_as!(SliceBound, SliceBoundData);
@@ -172,7 +177,7 @@ impl From<Option<Vec<SymExpr>>> for Shape {
 #[serde(rename_all = "snake_case")]
 enum ExprData {
     Const(i64),
-    Symbol(u32),
+    Symbol(SymbolId),
     Sum { terms: Vec<TermData>, constant: i64 },
 }
 
@@ -185,7 +190,7 @@ struct TermData {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum AtomData {
-    Symbol(u32),
+    Symbol(SymbolId),
     FloorDiv(Box<[ExprData; 2]>),
     Min(Vec<ExprData>),
     Max(Vec<ExprData>),
@@ -195,7 +200,7 @@ impl From<&SymExpr> for ExprData {
     fn from(expr: &SymExpr) -> Self {
         match expr {
             SymExpr::Const(value) => Self::Const(*value),
-            SymExpr::Symbol(id) => Self::Symbol(id.0),
+            SymExpr::Symbol(id) => Self::Symbol(*id),
             SymExpr::Linear(linear) => {
                 let terms = linear.sum.terms.iter().map(|term| TermData {
                     coefficient: term.coefficient,
@@ -211,7 +216,7 @@ impl From<&Atom> for AtomData {
     fn from(atom: &Atom) -> Self {
         let all = |operands: &[SymExpr]| operands.iter().map(ExprData::from).collect();
         match atom {
-            Atom::Symbol(id) => Self::Symbol(id.0),
+            Atom::Symbol(id) => Self::Symbol(*id),
             Atom::FloorDiv(quotient) => {
                 Self::FloorDiv(Box::new([(&quotient.dividend).into(), (&quotient.divisor).into()]))
             }
@@ -227,14 +232,18 @@ impl TryFrom<ExprData> for SymExpr {
     fn try_from(data: ExprData) -> Result<Self, Self::Error> {
         let (terms, constant) = match data {
             ExprData::Const(value) => return Ok(Self::Const(value)),
-            ExprData::Symbol(id) => return Ok(Self::Symbol(SymbolId(id))),
+            ExprData::Symbol(id) => return Ok(Self::Symbol(id)),
             ExprData::Sum { terms, constant } => (terms, constant),
         };
         let terms: Vec<Term> = terms.into_iter().map(Term::try_from).collect::<Result<_, _>>()?;
         if !terms.is_sorted_by(|a, b| a.monomial < b.monomial) {
             return Err("the terms of the sum are not sorted");
         }
-        Sum { terms, constant }.pack().ok_or("the expression is too large")
+        let expr = Sum { terms, constant }.pack().ok_or("the expression is too large")?;
+        match expr.symbols().iter().all(|id| Some(id.table) == expr.table()) {
+            true => Ok(expr),
+            false => Err("the expression has symbols of several tables"),
+        }
     }
 }
 
@@ -261,7 +270,7 @@ impl TryFrom<AtomData> for Atom {
             _ => operands.into_iter().map(SymExpr::try_from).collect::<Result<_, _>>(),
         };
         match data {
-            AtomData::Symbol(id) => Ok(Self::Symbol(SymbolId(id))),
+            AtomData::Symbol(id) => Ok(Self::Symbol(id)),
             AtomData::FloorDiv(sides) => {
                 let [dividend, divisor] = sides.map(SymExpr::try_from);
                 let (dividend, divisor) = (dividend?, divisor?);
@@ -277,7 +286,80 @@ impl TryFrom<AtomData> for Atom {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum SymbolIdData {
+    /// The number of the table, and the index.
+    OfTable(u32, u32),
+    /// The index in a table without a number.
+    Index(u32),
+}
+
+impl From<&SymbolId> for SymbolIdData {
+    fn from(SymbolId { index, table }: &SymbolId) -> Self {
+        Self::OfTable(table.0, *index)
+    }
+}
+
+impl From<SymbolIdData> for SymbolId {
+    fn from(data: SymbolIdData) -> Self {
+        let (table, index) = match data {
+            SymbolIdData::OfTable(table, index) => (table, index),
+            SymbolIdData::Index(index) => (UNNUMBERED, index),
+        };
+        Self { index, table: TableId(table) }
+    }
+}
+
+/// The number of tables that were written without one, which all are one table.
+const UNNUMBERED: u32 = 0;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BirthData {
+    Declared,
+    Data(Option<Cow<'static, str>>),
+    Equal(Box<[SymExpr; 2]>),
+    Broadcast(Box<[SymExpr; 2]>),
+    Either(Box<[SymExpr; 2]>),
+    Merged(Cow<'static, str>),
+    GivenUp(Cow<'static, str>),
+}
+
+impl From<&Birth> for BirthData {
+    fn from(birth: &Birth) -> Self {
+        match birth.clone() {
+            Birth::Declared => Self::Declared,
+            Birth::Data(words) => Self::Data(words),
+            Birth::Equal(both) => Self::Equal(both),
+            Birth::Broadcast(both) => Self::Broadcast(both),
+            Birth::Either(both) => Self::Either(both),
+            Birth::Merged(words) => Self::Merged(words),
+            Birth::GivenUp(words) => Self::GivenUp(words),
+        }
+    }
+}
+
+impl From<BirthData> for Birth {
+    fn from(data: BirthData) -> Self {
+        match data {
+            BirthData::Declared => Self::Declared,
+            BirthData::Data(words) => Self::Data(words),
+            BirthData::Equal(both) => Self::Equal(both),
+            BirthData::Broadcast(both) => Self::Broadcast(both),
+            BirthData::Either(both) => Self::Either(both),
+            BirthData::Merged(words) => Self::Merged(words),
+            BirthData::GivenUp(words) => Self::GivenUp(words),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
 struct SymbolsData {
+    #[serde(default)]
+    table: u32,
+    /// The number of the body; 0 for the graph itself.
+    #[serde(default)]
+    body: u32,
     symbols: Vec<SymbolData>,
     /// Expressions and their intervals.
     refinements: Vec<(SymExpr, Interval)>,
@@ -290,22 +372,33 @@ struct SymbolData {
     origin: Origin,
     /// An expression that the symbol never exceeds.
     upper: Option<SymExpr>,
+    /// Data without it say nothing of a birth.
+    birth: Option<Birth>,
+    /// What it is called without a name, if that is not its number.
+    label: Option<Box<str>>,
 }
 
 impl From<&Symbols> for SymbolsData {
     fn from(table: &Symbols) -> Self {
         let symbols = table.symbols.iter().cloned();
-        let symbols = symbols.map(|Symbol { name, interval, origin, upper, .. }| SymbolData {
+        let symbols = symbols.map(|Symbol { name, interval, origin, upper, birth, label }| SymbolData {
             name,
             interval,
             origin,
             upper,
+            birth: Some(birth),
+            label,
         });
         // A direction came from an expression and is no larger.
         let refinements = table.refinements.iter().filter_map(|(direction, interval)| {
             Some((Sum { terms: direction.clone(), constant: 0 }.pack()?, *interval))
         });
-        Self { symbols: symbols.collect(), refinements: refinements.collect() }
+        Self {
+            table: table.id.0,
+            body: table.body,
+            symbols: symbols.collect(),
+            refinements: refinements.collect(),
+        }
     }
 }
 
@@ -313,36 +406,108 @@ impl TryFrom<SymbolsData> for Symbols {
     type Error = &'static str;
 
     fn try_from(data: SymbolsData) -> Result<Self, Self::Error> {
-        let mut table = Self::default();
-        for SymbolData { name, interval, origin, upper } in data.symbols {
-            let id = table.push(Symbol { name: name.clone(), upper, ..Symbol::new(interval, origin) });
+        let mut table = Self { id: TableId(data.table), ..Self::of_body(data.body) };
+        for SymbolData { name, interval, origin, upper, birth, label } in data.symbols {
+            let birth = birth.unwrap_or(if name.is_some() { Birth::Declared } else { Birth::Data(None) });
+            let id = table.push(Symbol { name: name.clone(), interval, origin, upper, birth, label });
             if let Some(name) = name
                 && table.names.insert(name, id).is_some()
             {
                 return Err("two symbols have the same name");
             }
         }
-        let count = table.symbols.len();
-        let is_known = |expr: &SymExpr| expr.symbols().last().is_none_or(|id| id.index() < count);
-        let uppers = table.symbols.iter().filter_map(|symbol| symbol.upper.as_ref());
-        if !uppers.chain(data.refinements.iter().map(|(expr, _)| expr)).all(is_known) {
+        let parts = table.symbols.iter().flat_map(|symbol| symbol.upper.iter().chain(symbol.birth.parts()));
+        let refined = data.refinements.iter().map(|(expr, _)| expr);
+        let is_known = |expr: &SymExpr| expr.symbols().iter().all(|&id| table.get(id).is_some());
+        if !parts.chain(refined).all(is_known) {
             return Err("an expression mentions a symbol that the table does not have");
         }
         for (expr, interval) in data.refinements {
-            table.refine(&expr, interval);
+            // It was recorded before, so it is not compared with what is known by now.
+            let fact = Fact::new(&expr, interval).ok_or("a constant is refined")?;
+            table.refinements.insert(fact.direction, fact.interval);
         }
         Ok(table)
     }
 }
 
-impl Serialize for SymbolId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl<'de> Deserialize<'de> for SymbolId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        u32::deserialize(deserializer).map(Self)
+    fn again<T: Serialize + for<'de> Deserialize<'de>>(value: &T) -> T {
+        serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+    }
+
+    /// A table with a symbol of each birth.
+    fn table() -> Symbols {
+        let mut symbols = Symbols::of_body(3);
+        let [a, b] = ["A", "not a word"]
+            .map(|name| symbols.named(name, Interval::new(1, 512).unwrap(), Origin::default()).unwrap());
+        let least = symbols.min(&a, &64.into()).unwrap();
+        for birth in [
+            Birth::Data(None),
+            Birth::Data(Some("one for each element that is not 0".into())),
+            Birth::equal(&a, &b),
+            Birth::broadcast(&a, &least),
+            Birth::either(&least, &b),
+            Birth::Merged("the largest of all".into()),
+            Birth::GivenUp("no rule".into()),
+        ] {
+            symbols.fresh_born(Interval::DIM, Origin { node: 7, port: 1, axis: 2 }, || birth);
+        }
+        let labelled = symbols.fresh_at_most(&b, Interval::DIM, Origin::default());
+        symbols.set_label(labelled.as_symbol().unwrap(), "s5");
+        let gap = symbols.sub(&b, &a).unwrap();
+        symbols.refine(&gap, Interval::DIM);
+        symbols
+    }
+
+    #[test]
+    fn a_table_is_read_without_loss() {
+        let written = table();
+        let read = again(&written);
+        assert_eq!((read.body(), read.len()), (written.body(), written.len()));
+        for id in written.ids() {
+            assert_eq!(read.birth(id), written.birth(id));
+            assert_eq!(read.reason(id), written.reason(id));
+            assert_eq!((read.name(id), read.label(id)), (written.name(id), written.label(id)));
+            assert_eq!((read.is_outer(id), read.origin(id)), (written.is_outer(id), written.origin(id)));
+            assert_eq!(
+                (read.upper(id), read.symbol_interval(id)),
+                (written.upper(id), written.symbol_interval(id))
+            );
+        }
+        assert_eq!((&read.refinements, &read.names), (&written.refinements, &written.names));
+        assert_eq!(serde_json::to_string(&read).unwrap(), serde_json::to_string(&written).unwrap());
+    }
+
+    #[test]
+    fn expressions_belong_to_the_table_that_is_read_with_them() {
+        let mut written = table();
+        let expr = written.parse("max(A-5,0)").unwrap();
+        let (read, same) = again(&(written.clone(), expr.clone()));
+        assert_eq!((&same, read.display(&same).to_string()), (&expr, "max(A-5,0)".to_string()));
+        // A new table that happens to have the same symbols is another one.
+        written = table();
+        assert!(read.owns(&same) && !written.owns(&same));
+        assert_eq!(written.add(&same, &1.into()), None);
+    }
+
+    #[test]
+    fn symbols_of_two_tables_are_not_read_as_one_expression() {
+        let [a, b] = [0, 1]
+            .map(|index| format!("{{\"coefficient\":1,\"factors\":[{{\"symbol\":[{index},{index}]}}]}}"));
+        let sum = format!("{{\"sum\":{{\"terms\":[{a},{b}],\"constant\":0}}}}");
+        assert!(serde_json::from_str::<SymExpr>(&sum).unwrap_err().to_string().contains("several tables"));
+        assert!(serde_json::from_str::<SymExpr>(&sum.replace("[1,1]", "[0,1]")).is_ok());
+        let text = serde_json::to_string(&table()).unwrap();
+        let foreign = text.replacen(
+            "\"refinements\":[[{\"sum\"",
+            "\"refinements\":[[{\"symbol\":[0,0]},{\"lo\":0,\"hi\":1}],[{\"sum\"",
+            1,
+        );
+        assert_ne!(foreign, text);
+        assert!(serde_json::from_str::<Symbols>(&foreign).is_err());
     }
 }

@@ -2,10 +2,12 @@
 
 mod arithmetic;
 mod birth;
+mod table_id;
 
 use std::collections::BTreeMap;
 
 pub use birth::Birth;
+pub(crate) use table_id::TableId;
 
 use crate::interval::Interval;
 use crate::sym_expr::bounds::{Bounds, Fact};
@@ -58,8 +60,8 @@ pub enum SymbolError {
 
 /// All symbols of a graph and what is known of them and of expressions over them.
 ///
-/// The constructors return `None` when a coefficient would overflow `i64` or the expression would exceed a size limit;
-/// the caller then makes a fresh unknown. Equality of their results is structural.
+/// The constructors return `None` when a coefficient would overflow `i64`, when the expression would exceed a size limit,
+/// and for symbols of another table; the caller then makes a fresh unknown. Equality of their results is structural.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, Symbols};
@@ -73,8 +75,23 @@ pub enum SymbolError {
 /// assert!(symbols.le(&tiles, &height));
 /// # Ok::<(), snick_shape::SymbolError>(())
 /// ```
+///
+/// A symbol belongs to its table, and to copies of it. Other tables know nothing of it:
+///
+/// ```
+/// # use snick_shape::{Interval, Origin, Symbols};
+/// let [mut rows, mut columns] = [Symbols::default(), Symbols::default()];
+/// let height = rows.named("H", Interval::new(1, 8).unwrap(), Origin::default())?;
+/// let width = columns.named("W", Interval::DIM, Origin::default())?;
+/// assert!(!rows.owns(&width) && rows.clone().owns(&height));
+/// assert_eq!(rows.add(&height, &width), None);
+/// assert_eq!(rows.interval(&width), Interval::ANY);
+/// assert_eq!(rows.display(&width).to_string(), "?");
+/// # Ok::<(), snick_shape::SymbolError>(())
+/// ```
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
+    pub(crate) id: TableId,
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) names: BTreeMap<String, SymbolId>,
     pub(crate) refinements: BTreeMap<Vec<Term>, Interval>,
@@ -133,7 +150,8 @@ impl Symbols {
         match interval.is_exact() {
             Some(value) => SymExpr::Const(value),
             None => {
-                let upper = Some(upper).filter(|upper| upper.as_const().is_none()).cloned();
+                let is_useful = |upper: &&SymExpr| upper.as_const().is_none() && self.owns(upper);
+                let upper = Some(upper).filter(is_useful).cloned();
                 SymExpr::Symbol(self.push(Symbol { upper, ..Symbol::new(interval, origin) }))
             }
         }
@@ -175,13 +193,37 @@ impl Symbols {
 
     pub(crate) fn push(&mut self, symbol: Symbol) -> SymbolId {
         // 2^32 symbols would need some 200 GB first.
-        let id = SymbolId(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
+        let id = self.id_at(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
         self.symbols.push(symbol);
         id
     }
 
+    pub(crate) fn id_at(&self, index: u32) -> SymbolId {
+        SymbolId { index, table: self.id }
+    }
+
+    /// The symbol; `None` for one of another table.
+    pub(crate) fn get(&self, id: SymbolId) -> Option<&Symbol> {
+        self.symbols.get(id.index()).filter(|_| id.table == self.id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: SymbolId) -> Option<&mut Symbol> {
+        self.symbols.get_mut(id.index()).filter(|_| id.table == self.id)
+    }
+
+    /// Whether an expression is over symbols of this table. Constants are expressions of every table.
+    pub fn owns(&self, expr: &SymExpr) -> bool {
+        expr.table().is_none_or(|table| table == self.id)
+    }
+
+    /// Removes all symbols, for a new start in the same graph: it is the same table to old expressions, which mean the new
+    /// symbols of the same numbers. `body` is the number for [`Symbols::of_body`], or 0.
+    pub fn reset(&mut self, body: u32) {
+        *self = Self { id: self.id, ..Self::of_body(body) };
+    }
+
     fn narrow(&mut self, id: SymbolId, interval: Interval) {
-        if let Some(symbol) = self.symbols.get_mut(id.index()) {
+        if let Some(symbol) = self.get_mut(id) {
             symbol.interval = interval;
         }
     }
@@ -210,7 +252,8 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
-        (0_u32..).take(self.symbols.len()).map(SymbolId)
+        let table = self.id;
+        (0_u32..).take(self.symbols.len()).map(move |index| SymbolId { index, table })
     }
 
     /// The name of a symbol that has one.
@@ -223,7 +266,7 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn name(&self, symbol: SymbolId) -> Option<&str> {
-        self.symbols.get(symbol.index())?.name.as_deref()
+        self.get(symbol)?.name.as_deref()
     }
 
     /// The origin of a symbol.
@@ -236,7 +279,7 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn origin(&self, symbol: SymbolId) -> Origin {
-        self.symbols.get(symbol.index()).map(|symbol| symbol.origin).unwrap_or_default()
+        self.get(symbol).map(|symbol| symbol.origin).unwrap_or_default()
     }
 
     /// The number of symbols.
@@ -259,11 +302,11 @@ impl Symbols {
 
     /// An expression that the symbol never exceeds, if one is known.
     pub(crate) fn upper(&self, symbol: SymbolId) -> Option<&SymExpr> {
-        self.symbols.get(symbol.index())?.upper.as_ref()
+        self.get(symbol)?.upper.as_ref()
     }
 
     pub(crate) fn symbol_interval(&self, id: SymbolId) -> Interval {
-        self.symbols.get(id.index()).map_or(Interval::ANY, |symbol| symbol.interval)
+        self.get(id).map_or(Interval::ANY, |symbol| symbol.interval)
     }
 
     pub(crate) fn has_refinements(&self) -> bool {
@@ -310,8 +353,8 @@ impl Symbols {
     }
 
     /// Records that the expression is within `interval`, which its parts do not imply. Shifts and multiples of the
-    /// expression benefit too. Ignored for constants, for contradictions, and for a bare symbol (or a shift or multiple
-    /// of one): it occurs elsewhere too, where the refinement need not hold.
+    /// expression benefit too. Ignored for constants, for contradictions, for symbols of another table, and for a bare symbol (or a shift
+    /// or multiple of one): it occurs elsewhere too, where the refinement need not hold.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -322,7 +365,7 @@ impl Symbols {
     /// assert_eq!(symbols.min(&a, &b), Some(a));
     /// ```
     pub fn refine(&mut self, expr: &SymExpr, interval: Interval) {
-        let Some(fact) = Fact::new(expr, interval) else { return };
+        let Some(fact) = Fact::new(expr, interval).filter(|_| self.owns(expr)) else { return };
         if let [term] = fact.direction.as_slice()
             && matches!(term.monomial.as_atom(), Some(Atom::Symbol(_)))
         {

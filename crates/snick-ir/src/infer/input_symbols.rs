@@ -7,7 +7,7 @@ use crate::{Graph, Op};
 /// Declares the symbols of all inputs, if a dim of one is an expression: the bounds of a symbol hold in it wherever they
 /// are written. Bounds that exclude each other are an error of the Parameter that has the later ones.
 pub(super) fn declare(graph: &mut Graph) {
-    let mut declared = std::mem::take(&mut graph.symbols);
+    let mut declared = graph.symbols.clone();
     let mut has_expr = false;
     for id in graph.parameters() {
         let Op::Parameter(parameter) = graph.node(id).op() else { continue };

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use snick_shape::{SymExpr, Symbols};
+use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
 use super::condition::elements_as_symbols;
@@ -65,7 +65,7 @@ fn infer_rounds(
     let mut rounds = 0;
     loop {
         rounds += 1;
-        graph.symbols = Symbols::default();
+        graph.symbols.reset(0);
         input_symbols::declare(graph);
         let given = if conditions.is_some() { elements_as_symbols(graph) } else { Vec::new() };
         let conditions = conditions.clone();
@@ -253,7 +253,7 @@ impl Graph {
     /// Nothing is known of the layers of this body, whose table of symbols gets this number: old facts would name symbols
     /// that the new table does not have.
     pub(crate) fn forget_all(&mut self, number: u32) {
-        self.symbols = Symbols::of_body(number);
+        self.symbols.reset(number);
         for out in self.nodes.node_weights_mut().flat_map(|node| &mut node.outs) {
             out.fact = Fact::unknown();
         }

@@ -24,11 +24,14 @@ pub(crate) mod substitute;
 pub mod translate;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
 pub(crate) use normal_form::Sum;
+
+use crate::symbols::TableId;
 
 /// A symbol of one [`Symbols`](crate::Symbols) table.
 ///
@@ -40,8 +43,17 @@ pub(crate) use normal_form::Sum;
 /// assert_eq!((id.index(), symbols.name(id)), (0, Some("W")));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct SymbolId(pub(crate) u32);
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolId {
+    pub(crate) index: u32,
+    pub(crate) table: TableId,
+}
+
+impl fmt::Debug for SymbolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SymbolId({})", self.index)
+    }
+}
 
 impl SymbolId {
     /// The index of the symbol, counted from 0 in order of creation.
@@ -54,7 +66,7 @@ impl SymbolId {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub const fn index(self) -> usize {
-        self.0 as usize
+        self.index as usize
     }
 }
 
@@ -93,6 +105,8 @@ pub struct Linear {
     pub(crate) weight: u32,
     /// Nesting of divisions, minima and maxima.
     pub(crate) depth: u32,
+    /// The table of the symbols, which is the same for all.
+    pub(crate) table: Option<TableId>,
 }
 
 /// `coefficient * monomial`; the coefficient is never 0.
@@ -233,6 +247,15 @@ impl SymExpr {
         match self {
             Self::Const(_) | Self::Symbol(_) => 1,
             Self::Linear(linear) => linear.weight,
+        }
+    }
+
+    /// The table of the symbols; `None` for a constant.
+    pub(crate) fn table(&self) -> Option<TableId> {
+        match self {
+            Self::Const(_) => None,
+            Self::Symbol(id) => Some(id.table),
+            Self::Linear(linear) => linear.table,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Atom, Linear, Monomial, SymExpr, Term};
+use crate::symbols::TableId;
 
 // These ceilings are constants, not limits that a caller sets: every operation on expressions relies on them to take
 // bounded time, and equal expressions have equal normal forms only where the same ceilings made them. An expression
@@ -149,7 +150,8 @@ impl Sum {
         let weight = atoms().map(Atom::weight).fold(1_u32, u32::saturating_add);
         let depth = atoms().map(Atom::depth).max().unwrap_or(0);
         let fits = self.terms.len() <= MAX_TERMS && weight <= MAX_WEIGHT && depth <= MAX_DEPTH;
-        fits.then(|| SymExpr::Linear(Arc::new(Linear { sum: self, weight, depth })))
+        let table = atoms().find_map(Atom::table);
+        fits.then(|| SymExpr::Linear(Arc::new(Linear { sum: self, weight, depth, table })))
     }
 }
 
@@ -162,6 +164,13 @@ impl Atom {
             Self::Min(operands) | Self::Max(operands) => (None, operands),
         };
         pair.into_iter().flatten().chain(list)
+    }
+
+    fn table(&self) -> Option<TableId> {
+        match self {
+            Self::Symbol(id) => Some(id.table),
+            _ => self.operands().find_map(SymExpr::table),
+        }
     }
 
     fn weight(&self) -> u32 {

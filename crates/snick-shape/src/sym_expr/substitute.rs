@@ -11,7 +11,7 @@ pub(crate) fn substitute(
 ) -> Option<SymExpr> {
     let linear = match expr {
         SymExpr::Const(_) => return Some(expr.clone()),
-        SymExpr::Symbol(id) => return Some(replacement(*id).unwrap_or(SymExpr::Symbol(*id))),
+        SymExpr::Symbol(id) => return replaced(symbols, *id, replacement),
         SymExpr::Linear(linear) => linear,
     };
     let mut total = SymExpr::Const(linear.sum.constant);
@@ -25,6 +25,16 @@ pub(crate) fn substitute(
     Some(total)
 }
 
+/// The expression in place of a symbol. One of another table needs a replacement.
+fn replaced(
+    symbols: &Symbols,
+    id: SymbolId,
+    replacement: &dyn Fn(SymbolId) -> Option<SymExpr>,
+) -> Option<SymExpr> {
+    let expr = replacement(id).unwrap_or(SymExpr::Symbol(id));
+    symbols.owns(&expr).then_some(expr)
+}
+
 fn atom(
     symbols: &Symbols,
     atom: &Atom,
@@ -36,7 +46,7 @@ fn atom(
         rest.iter().try_fold(inside(first)?, |so_far, next| op(symbols, &so_far, &inside(next)?))
     };
     match atom {
-        Atom::Symbol(id) => Some(replacement(*id).unwrap_or(SymExpr::Symbol(*id))),
+        Atom::Symbol(id) => replaced(symbols, *id, replacement),
         Atom::FloorDiv(quotient) => {
             symbols.floor_div(&inside(&quotient.dividend)?, &inside(&quotient.divisor)?)
         }

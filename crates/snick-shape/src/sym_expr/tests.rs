@@ -30,8 +30,8 @@ fn expressions_are_small_and_ordered() {
     assert!(size_of::<SymExpr>() <= 16);
     let (s, [n, h, _]) = dims();
     let sum = s.add(&s.mul(&h, &c(2)).unwrap(), &n).unwrap();
-    assert_eq!(sum.symbols(), vec![SymbolId(0), SymbolId(1)]);
-    assert!(sum.mentions(SymbolId(1)) && !sum.mentions(SymbolId(2)));
+    assert_eq!(sum.symbols(), vec![s.id_at(0), s.id_at(1)]);
+    assert!(sum.mentions(s.id_at(1)) && !sum.mentions(s.id_at(2)));
 }
 
 #[test]

@@ -10,6 +10,11 @@ use crate::sym_expr::renormalize::in_normal_form;
 use crate::sym_expr::{SymExpr, SymbolId, division, eval, proof, solve, substitute};
 
 impl Symbols {
+    /// Nothing if an expression has symbols of another table.
+    fn own<const N: usize>(&self, exprs: [&SymExpr; N]) -> Option<()> {
+        exprs.into_iter().all(|expr| self.owns(expr)).then_some(())
+    }
+
     /// Whether `a <= b` is provable for all values that the symbols can have. `false` says nothing.
     ///
     /// ```
@@ -26,6 +31,9 @@ impl Symbols {
     pub fn le(&self, a: &SymExpr, b: &SymExpr) -> bool {
         if a == b {
             return true;
+        }
+        if self.own([a, b]).is_none() {
+            return false;
         }
         if let Some(difference) = b.sum().plus_scaled(&a.sum(), -1) {
             return proof::is_nonnegative(self, &difference);
@@ -62,6 +70,7 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn add(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.own([a, b])?;
         in_normal_form(self, a.sum().plus_scaled(&b.sum(), 1)?)
     }
 
@@ -76,6 +85,7 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn sub(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.own([a, b])?;
         in_normal_form(self, a.sum().plus_scaled(&b.sum(), -1)?)
     }
 
@@ -90,6 +100,7 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn mul(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.own([a, b])?;
         in_normal_form(self, a.sum().times(&b.sum())?)
     }
 
@@ -104,6 +115,7 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn neg(&self, a: &SymExpr) -> Option<SymExpr> {
+        self.own([a])?;
         in_normal_form(self, a.sum().scaled(-1)?)
     }
 
@@ -119,6 +131,7 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn floor_div(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.own([a, b])?;
         division::floor_div(self, &a.sum(), &b.sum())
     }
 
@@ -133,6 +146,7 @@ impl Symbols {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ceil_div(&self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.own([a, b])?;
         if self.interval(b).hi() < 0 {
             return self.ceil_div(&self.neg(a)?, &self.neg(b)?);
         }
@@ -184,6 +198,7 @@ impl Symbols {
     }
 
     fn extremum(&self, kind: Extremum, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
+        self.own([a, b])?;
         let operands = [a.sum().into_owned(), b.sum().into_owned()];
         in_normal_form(self, extremum_sum(self, kind, &operands)?)
     }
@@ -232,9 +247,9 @@ impl Symbols {
         solve::solve_all(self, equations, values)
     }
 
-    /// The expression with each symbol replaced by its `replacement`, if there is one, and normalised again. Both the
-    /// replacements and the result are expressions over this table. `None` as for the constructors, and if a divisor
-    /// may now be 0.
+    /// The expression with each symbol replaced by its `replacement`, if there is one, and normalised again. It may be one
+    /// of another table if all its symbols are replaced; the replacements and the result are expressions over this table.
+    /// `None` as for the constructors, and if a divisor may now be 0.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};

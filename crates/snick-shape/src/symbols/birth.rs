@@ -48,6 +48,15 @@ impl Birth {
         Self::Broadcast(Box::new([a.clone(), b.clone()]))
     }
 
+    /// The expressions that it is made of.
+    #[cfg(feature = "serde")]
+    pub(crate) fn parts(&self) -> &[SymExpr] {
+        match self {
+            Self::Equal(both) | Self::Broadcast(both) | Self::Either(both) => both.as_slice(),
+            Self::Declared | Self::Data(_) | Self::Merged(_) | Self::GivenUp(_) => &[],
+        }
+    }
+
     /// [`Birth::Either`]
     pub fn either(a: &SymExpr, b: &SymExpr) -> Self {
         Self::Either(Box::new([a.clone(), b.clone()]))
@@ -97,7 +106,7 @@ impl Symbols {
 
     /// Why a symbol exists.
     pub fn birth(&self, symbol: SymbolId) -> &Birth {
-        self.symbols.get(symbol.index()).map_or(&Birth::Data(None), |symbol| &symbol.birth)
+        self.get(symbol).map_or(&Birth::Data(None), |symbol| &symbol.birth)
     }
 
     /// Why a symbol exists, in words, where its birth says more than its kind.
@@ -154,7 +163,7 @@ impl Symbols {
 
     /// Says why a symbol exists.
     pub fn set_birth(&mut self, symbol: SymbolId, birth: Birth) {
-        if let Some(symbol) = self.symbols.get_mut(symbol.index()) {
+        if let Some(symbol) = self.get_mut(symbol) {
             symbol.birth = birth;
         }
     }
@@ -172,18 +181,18 @@ impl Symbols {
     /// assert_eq!(body.display(&inside).to_string(), "s1");
     /// ```
     pub fn set_label(&mut self, symbol: SymbolId, label: &str) {
-        if let Some(symbol) = self.symbols.get_mut(symbol.index()) {
+        if let Some(symbol) = self.get_mut(symbol) {
             symbol.label = Some(label.into());
         }
     }
 
     /// Whether a symbol has the label of a symbol of the outer graph ([`Symbols::set_label`]).
     pub fn is_outer(&self, symbol: SymbolId) -> bool {
-        self.symbols.get(symbol.index()).is_some_and(|symbol| symbol.label.is_some())
+        self.get(symbol).is_some_and(|symbol| symbol.label.is_some())
     }
 
     /// The text of a symbol: its name, in backticks unless it is a word; `s3` without a name, or `s_3` where that is the
-    /// name of another symbol.
+    /// name of another symbol; `?` for a symbol of another table.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -198,7 +207,8 @@ impl Symbols {
         if let Some(name) = self.name(id) {
             return crate::sym_expr::parse::word_or_quoted(name);
         }
-        if let Some(label) = self.symbols.get(id.index()).and_then(|symbol| symbol.label.as_deref()) {
+        let Some(symbol) = self.get(id) else { return Cow::Borrowed("?") };
+        if let Some(label) = symbol.label.as_deref() {
             return Cow::Borrowed(label);
         }
         let mut label = match self.body {
@@ -225,7 +235,7 @@ impl Symbols {
             return Some(id);
         }
         let (_, digits) = label.split_at(label.trim_end_matches(|c: char| c.is_ascii_digit()).len());
-        let id = digits.parse().ok().map(SymbolId);
+        let id = digits.parse().ok().map(|index| self.id_at(index));
         let fits = |&id: &SymbolId| self.name(id).is_none() && self.label(id) == label;
         id.filter(|id| id.index() < self.len()).filter(fits).or_else(|| {
             let has_labels = self.body != 0;

@@ -102,11 +102,21 @@ fn birth_outside(symbol: SymbolId, body: &Symbols) -> Birth {
     }
 }
 
+/// Why the body has a symbol for one of the outer graph: in words, where expressions of the outer graph say why.
+fn birth_inside(symbol: SymbolId, outer: &Symbols) -> Birth {
+    match outer.birth(symbol) {
+        Birth::Equal(_) | Birth::Broadcast(_) | Birth::Either(_) => {
+            Birth::Merged(outer.reason(symbol).unwrap_or_default().into())
+        }
+        birth => birth.clone(),
+    }
+}
+
 /// A symbol of the outer graph without a name, in the body: it keeps its label.
 fn entered(symbol: SymbolId, outer: &Symbols, body: &mut Symbols) -> SymExpr {
     let inside = body.fresh(outer.interval(&symbol.into()), outer.origin(symbol));
     if let Some(inside) = inside.as_symbol() {
-        body.set_birth(inside, outer.birth(symbol).clone());
+        body.set_birth(inside, birth_inside(symbol, outer));
         body.set_label(inside, &outer.label(symbol));
     }
     inside
