@@ -1,7 +1,7 @@
 //! The file formats of models: one list for readers, writers, and the texts that name them.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The versions of OpenVINO IR that are read and written.
 pub const IR_VERSIONS: RangeInclusive<u32> = 10..=11;
@@ -46,8 +46,8 @@ struct Properties {
     extension: &'static str,
     reads: bool,
     writes: bool,
-    /// The extension of the file beside it that holds large constants.
-    weights: Option<&'static str>,
+    /// The extensions that the file beside it with the large constants may have.
+    weights: &'static [&'static str],
 }
 
 impl Format {
@@ -65,16 +65,16 @@ impl Format {
     ];
 
     const fn properties(self) -> Properties {
-        let (name, extension, reads, writes, weights) = match self {
-            Self::OpenVino => ("OpenVINO IR", "xml", true, true, Some("bin")),
-            Self::Onnx => ("ONNX", "onnx", true, true, Some("onnx.data")),
-            Self::StableHlo => ("StableHLO", "mlir", false, true, None),
-            Self::NGraph => ("nGraph", "json", true, false, None),
-            Self::DirectMl => ("DirectML", "json", true, true, None),
-            Self::Text => ("text form", "snick", true, true, Some("bin")),
-            Self::Dot => ("Graphviz", "dot", false, true, None),
-            Self::Svg => ("SVG", "svg", false, true, None),
-            Self::ModelExplorer => ("Model Explorer", "graph.json", false, true, None),
+        let (name, extension, reads, writes, weights): (_, _, _, _, &[&str]) = match self {
+            Self::OpenVino => ("OpenVINO IR", "xml", true, true, &["bin"]),
+            Self::Onnx => ("ONNX", "onnx", true, true, &["onnx.data"]),
+            Self::StableHlo => ("StableHLO", "mlir", false, true, &[]),
+            Self::NGraph => ("nGraph", "json", true, false, &[]),
+            Self::DirectMl => ("DirectML", "json", true, true, &[]),
+            Self::Text => ("text form", "snick", true, true, &["snick.bin", "bin"]),
+            Self::Dot => ("Graphviz", "dot", false, true, &[]),
+            Self::Svg => ("SVG", "svg", false, true, &[]),
+            Self::ModelExplorer => ("Model Explorer", "graph.json", false, true, &[]),
         };
         Properties { name, extension, reads, writes, weights }
     }
@@ -99,9 +99,32 @@ impl Format {
         self.properties().writes
     }
 
-    /// The file beside a model that holds its large constants, if the format has one; small models need none.
-    pub fn weights_of(self, path: &Path) -> Option<std::path::PathBuf> {
-        self.properties().weights.map(|extension| path.with_extension(extension))
+    /// The file beside a model that holds its large constants, if the format has one; small models need none. Of those that
+    /// it may be, the first that is there; otherwise the last.
+    ///
+    /// ```
+    /// use std::path::{Path, PathBuf};
+    /// use snick_ir::Format;
+    ///
+    /// let weights = Format::Text.weights_of(Path::new("absent.snick"));
+    /// assert_eq!(weights, Some(PathBuf::from("absent.bin")));
+    /// ```
+    pub fn weights_of(self, path: &Path) -> Option<PathBuf> {
+        let mut files = self.weights_files(path);
+        files.find(|file| file.exists()).or_else(|| self.weights_files(path).last())
+    }
+
+    /// The files beside a model that may hold its large constants, those first that no other format has.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use snick_ir::Format;
+    ///
+    /// let files: Vec<_> = Format::Text.weights_files(Path::new("net.snick")).collect();
+    /// assert_eq!(files, ["net.snick.bin", "net.bin"].map(Path::new));
+    /// ```
+    pub fn weights_files(self, path: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
+        self.properties().weights.iter().map(|extension| path.with_extension(extension))
     }
 
     /// The format to read a file as, by its extension: of those that share it, the first.

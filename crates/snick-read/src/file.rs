@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use snick_ir::Format;
 use snick_tensor::Storage;
 
 use crate::ReadError;
@@ -68,13 +69,14 @@ fn zeros_of(path: &Path) -> std::io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// The `.bin` beside a model, or beside the file that a symbolic link to a model leads to.
-pub(crate) fn weights_beside(model: &Path) -> PathBuf {
-    let beside = model.with_extension("bin");
+/// The file of weights beside a model, or beside the file that a symbolic link to a model leads to.
+pub(crate) fn weights_beside(format: Format, model: &Path) -> PathBuf {
+    let weights_of = |model: &Path| format.weights_of(model).unwrap_or_else(|| model.with_extension("bin"));
+    let beside = weights_of(model);
     if beside.exists() {
         return beside;
     }
-    let target = model.canonicalize().ok().map(|target| target.with_extension("bin"));
+    let target = model.canonicalize().ok().map(|target| weights_of(&target));
     target.filter(|target| target.exists()).unwrap_or(beside)
 }
 
@@ -99,10 +101,10 @@ mod tests {
         let link = folder.join("link.xml");
         std::os::unix::fs::symlink("blobs/m.xml", &link).unwrap();
         let target = folder.canonicalize().unwrap().join("blobs/m.bin");
-        assert_eq!(weights_beside(&link), target);
+        assert_eq!(weights_beside(Format::OpenVino, &link), target);
         std::os::unix::fs::symlink("blobs/9ab2", folder.join("link.bin")).unwrap();
-        assert_eq!(weights_beside(&link), folder.join("link.bin"));
-        assert_eq!(weights_beside(&folder.join("other.xml")), folder.join("other.bin"));
+        assert_eq!(weights_beside(Format::OpenVino, &link), folder.join("link.bin"));
+        assert_eq!(weights_beside(Format::OpenVino, &folder.join("other.xml")), folder.join("other.bin"));
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

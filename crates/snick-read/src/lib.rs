@@ -167,7 +167,7 @@ impl Reader {
             return Err(ReadError::Format { source_name: source });
         };
         let named = self.weights.as_deref();
-        let bin = named.map_or_else(|| weights_beside(path), Path::to_path_buf);
+        let bin = named.map_or_else(|| weights_beside(format, path), Path::to_path_buf);
         let takes_weights = matches!(format, Format::OpenVino | Format::Text);
         if let (false, Some(weights)) = (takes_weights, named) {
             let why = "this format has no file of weights";

@@ -48,8 +48,8 @@ pub fn models(files: Vec<File>) -> Result<Vec<ModelFiles>, Problem> {
         let format = Format::to_read(Path::new(&model.name))?;
         let data = match format {
             // What no other model can need is not copied.
-            Format::OpenVino | Format::Text if is_alone => take_weights(&model, &mut data, true),
-            Format::OpenVino | Format::Text => take_weights(&model, &mut data.clone(), false),
+            Format::OpenVino | Format::Text if is_alone => take_weights(&model, format, &mut data, true),
+            Format::OpenVino | Format::Text => take_weights(&model, format, &mut data.clone(), false),
             Format::Onnx if is_alone => take_external(&model, std::mem::take(&mut data)),
             Format::Onnx => take_external(&model, data.clone()),
             _ => Vec::new(),
@@ -67,11 +67,13 @@ fn no_model(data: &[File]) -> String {
     }
 }
 
-/// The `.bin` of the same name; any, if there is one model and one `.bin`.
-fn take_weights(model: &File, data: &mut Vec<File>, is_alone: bool) -> Vec<File> {
+/// The `.bin` that belongs to the name of the model; any, if there is one model and one `.bin`.
+fn take_weights(model: &File, format: Format, data: &mut Vec<File>, is_alone: bool) -> Vec<File> {
     data.retain(|file| Path::new(&file.name).extension().is_some_and(|it| it.eq_ignore_ascii_case("bin")));
-    let stem = Path::new(&model.name).with_extension("");
-    let named = data.iter().position(|file| Path::new(&file.name).with_extension("") == stem);
+    let stem = |path: &Path| path.with_extension("");
+    let named = format
+        .weights_files(Path::new(&model.name))
+        .find_map(|weights| data.iter().position(|file| stem(Path::new(&file.name)) == stem(&weights)));
     let only = (is_alone && data.len() == 1).then_some(0);
     named.or(only).map(|at| data.swap_remove(at)).into_iter().collect()
 }
@@ -128,6 +130,13 @@ mod tests {
         // A name does not matter where there is one of each.
         assert_eq!(names(&["x.xml", "weights.bin"]).unwrap()[0].1, ["weights.bin"]);
         assert!(names(&["x.xml", "y.bin", "z.bin"]).unwrap()[0].1.is_empty());
+        // A text form may have weights of its own beside those of an IR.
+        let found = names(&["m.xml", "m.bin", "m.snick.bin", "m.snick"]).unwrap();
+        assert_eq!(
+            found,
+            [("m.xml".into(), vec!["m.bin".into()]), ("m.snick".into(), vec!["m.snick.bin".into()])]
+        );
+        assert_eq!(names(&["m.snick", "m.bin"]).unwrap()[0].1, ["m.bin"]);
         assert!(names(&["x.xml", "y.xml", "z.bin"]).unwrap().iter().all(|(_, data)| data.is_empty()));
     }
 

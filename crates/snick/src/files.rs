@@ -1,10 +1,13 @@
 //! Writes files so that a reader never sees a partial one, and what fails leaves nothing behind.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Cursor, Seek, Write};
+use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use snick_ir::Format;
+
 use crate::Error;
+use crate::weights_place::WeightsPlace;
 
 /// What a file is filled through.
 pub trait Sink: Write + Seek {}
@@ -55,6 +58,8 @@ enum Staged {
     Regular { temporary: PathBuf, target: PathBuf },
     /// To be written to a pipe or a device.
     Stream { bytes: Vec<u8>, target: PathBuf },
+    /// A file that is there, to be found under another name as well.
+    Kept { old: PathBuf, target: PathBuf },
 }
 
 impl OutputFiles {
@@ -113,6 +118,7 @@ impl OutputFiles {
         for staged in &mut self.staged {
             let (target, done) = match staged {
                 Staged::Regular { temporary, target } => (&*target, fs::rename(temporary, &*target)),
+                Staged::Kept { old, target } => (&*target, keep(old, target)),
                 Staged::Stream { bytes, target } => {
                     let opened = OpenOptions::new().write(true).open(&*target);
                     (&*target, opened.and_then(|mut stream| stream.write_all(bytes)))
@@ -135,13 +141,29 @@ impl Drop for OutputFiles {
     }
 }
 
+/// Gives a file another name, which it keeps when the first one is given to another file.
+fn keep(old: &Path, target: &Path) -> io::Result<()> {
+    let old = fs::canonicalize(old)?;
+    // Not every file system has hard links.
+    fs::hard_link(&old, target).or_else(|_| fs::copy(&old, target).map(drop))
+}
+
 /// Where the files of a model go.
 pub(crate) trait Files {
+    /// The file for the large constants of a model.
+    fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error>;
+
     /// Fills a file.
     fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error>;
 }
 
 impl Files for OutputFiles {
+    fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error> {
+        let WeightsPlace { path, old } = WeightsPlace::find(format, model)?;
+        self.staged.extend(old.map(|target| Staged::Kept { old: path.clone(), target }));
+        Ok(path)
+    }
+
     fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error> {
         self.add(path, fill)
     }
@@ -152,11 +174,58 @@ impl Files for OutputFiles {
 pub(crate) struct MemoryFiles(pub(crate) Vec<(PathBuf, Vec<u8>)>);
 
 impl Files for MemoryFiles {
+    /// Files of several formats may be put into one folder: the name that no other format has.
+    fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error> {
+        format.weights_files(model).next().ok_or_else(|| Error::Target { path: model.to_path_buf() })
+    }
+
     fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error> {
         let mut bytes = Cursor::new(Vec::new());
-        fill(&mut bytes).map_err(|error| Error::io(path, error))?;
+        let filled = length(fill).and_then(|len| {
+            bytes.get_mut().try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            fill(&mut bytes)
+        });
+        filled.map_err(|error| Error::io(path, error))?;
         self.0.push((path.to_path_buf(), bytes.into_inner()));
         Ok(())
+    }
+}
+
+/// The bytes that a file will have. Memory that grows would be there twice, which a browser may not have.
+fn length(fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<usize> {
+    let mut counted = Counter::default();
+    fill(&mut counted)?;
+    usize::try_from(counted.len).map_err(|_| io::ErrorKind::OutOfMemory.into())
+}
+
+/// A file of which only the length is kept.
+#[derive(Default)]
+struct Counter {
+    at: u64,
+    len: u64,
+}
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.at = self.at.saturating_add(bytes.len() as u64);
+        self.len = self.len.max(self.at);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Counter {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.len.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
     }
 }
 

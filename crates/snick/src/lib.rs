@@ -75,6 +75,8 @@ mod save;
 mod session;
 #[cfg(feature = "emit")]
 mod stablehlo_folder;
+#[cfg(feature = "emit")]
+mod weights_place;
 
 #[cfg(feature = "analyze")]
 pub use analyze::{
@@ -128,3 +130,5 @@ pub use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
 pub use snick_view::{PictureOptions, viewer_script, viewer_style};
 #[cfg(feature = "emit")]
 pub use stablehlo_folder::{FILES as STABLEHLO_FILES, StableHloOptions};
+#[cfg(feature = "emit")]
+pub use weights_place::weights_file;

@@ -97,7 +97,8 @@ fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files
     match Format::to_write(path) {
         Some(Format::OpenVino) => {
             let ir = openvino::openvino(graph, options.slice_as)?;
-            files.put(&path.with_extension("bin"), &|file| ir.bin.write(file))?;
+            let weights = files.weights(Format::OpenVino, path)?;
+            files.put(&weights, &|file| ir.bin.write(file))?;
             files.put(path, &|file| file.write_all(ir.xml.as_bytes()))?;
         }
         #[cfg(feature = "onnx")]
@@ -106,7 +107,8 @@ fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files
             let name = data.file_name().unwrap_or_default().to_string_lossy();
             let model = snick_emit::onnx::onnx(graph, &name)?;
             if !model.data.is_empty() {
-                files.put(&data, &|file| model.data.write(file))?;
+                let weights = files.weights(Format::Onnx, path)?;
+                files.put(&weights, &|file| model.data.write(file))?;
             }
             files.put(path, &|file| model.model.write(file))?;
         }
@@ -117,7 +119,8 @@ fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files
         Some(Format::Text) => {
             let weights = packed_weights(graph);
             if !weights.is_empty() {
-                files.put(&path.with_extension("bin"), &|file| weights.write(file))?;
+                let place = files.weights(Format::Text, path)?;
+                files.put(&place, &|file| weights.write(file))?;
             }
             let how = PrintOptions::new().weights(Weights::Packed);
             files.put(path, &|file| file.write_all(print(graph, how).as_bytes()))?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::Args;
-use snick::Format;
+use snick::weights_file;
 
 use super::console::Failure;
 
@@ -28,8 +28,7 @@ impl OverwriteOptions {
             return Ok(());
         }
         let read: Vec<FileId> = inputs.into_iter().filter_map(file_id).collect();
-        let weights = Format::to_write(target).and_then(|format| format.weights_of(target));
-        let mut written = [Some(target.to_path_buf()), weights].into_iter().flatten();
+        let mut written = [Some(target.to_path_buf()), weights_file(target)].into_iter().flatten();
         match written.find(|path| file_id(path).is_some_and(|id| read.contains(&id))) {
             Some(path) => {
                 let message = "would overwrite the input; pass --force to allow";

@@ -17,6 +17,7 @@
 //! [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their offset in the
 //! `.bin` beside the text. The types are the inferred ones; the parser reads them as declared ports.
 
+mod abbreviated;
 mod escape;
 mod lexer;
 mod literal;
@@ -24,11 +25,13 @@ mod parse;
 mod print;
 mod syntax;
 
+pub use abbreviated::{MOST_SHOWN, shortened};
 pub use escape::{Escaped, is_invisible};
 pub use lexer::ParseError;
 pub use literal::digest;
 pub use parse::{parse, parse_watched, parse_with};
 pub use print::{PrintOptions, Weights, packed_weights, print};
+pub use syntax::has_packed_weights;
 
 /// The maximum number of elements of constants that are written out.
 pub const INLINE: usize = 16;

@@ -2,6 +2,21 @@
 
 use super::escape::{is_invisible, write_code};
 
+/// Whether a text form has constants in a file of weights, without parsing it.
+///
+/// ```
+/// use snick_ir::text::has_packed_weights;
+///
+/// assert!(has_packed_weights("%c = Const-1 f32[64] #0123456789abcdef@128"));
+/// assert!(!has_packed_weights("%c = Const-1 f32[64] #0123456789abcdef"));
+/// ```
+pub fn has_packed_weights(text: &str) -> bool {
+    text.match_indices('@').any(|(at, _)| {
+        let (_, digits) = text[..at].rsplit_once('#').unwrap_or_default();
+        digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
 /// Whether a name with this byte needs no quotes.
 pub(super) fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'-')

@@ -1,0 +1,197 @@
+//! Which file beside a model gets its large constants: never one that holds those of another model.
+//!
+//! `m.xml` has its constants in `m.bin`. So has `m.snick`, unless `m.bin` is there and not its own: then it has them in
+//! `m.snick.bin`, which readers of `m.snick` prefer. An `m.xml` that is written beside an `m.snick` of before leaves it its
+//! constants under that name.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use snick_ir::Format;
+use snick_ir::text::has_packed_weights;
+
+use crate::Error;
+
+/// The file that gets the constants.
+pub(crate) struct WeightsPlace {
+    pub path: PathBuf,
+    /// What becomes of the file that is there: another model goes on to read it under this name.
+    pub old: Option<PathBuf>,
+}
+
+impl WeightsPlace {
+    /// Where a model of this format and path has its constants.
+    ///
+    /// # Errors
+    /// A format without such a file; a file that may belong to another model.
+    pub fn find(format: Format, model: &Path) -> Result<Self, Error> {
+        let Some(path) = place(format, model) else {
+            return Err(Error::Target { path: model.to_path_buf() });
+        };
+        let mut old = None;
+        if path.is_file() {
+            let text = model.with_extension(Format::Text.extension());
+            if format != Format::Text && reads(&text, &path) {
+                old = Format::Text.weights_files(&text).next();
+            } else if !model.exists() {
+                let name = model.file_name().unwrap_or_default().to_string_lossy();
+                let why = format!(
+                    "it is there, and {name} is not, so it may belong to another model; remove it or choose another name"
+                );
+                return Err(Error::io(&path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
+            }
+        }
+        Ok(Self { path, old })
+    }
+}
+
+/// The file that [`Model::save`](crate::Model::save) would write large constants to, whether or not the model has any.
+///
+/// ```
+/// use std::path::{Path, PathBuf};
+///
+/// assert_eq!(snick::weights_file(Path::new("no/such/net.xml")), Some(PathBuf::from("no/such/net.bin")));
+/// assert_eq!(snick::weights_file(Path::new("no/such/net.svg")), None);
+/// ```
+pub fn weights_file(model: &Path) -> Option<PathBuf> {
+    Format::to_write(model).and_then(|format| place(format, model))
+}
+
+fn place(format: Format, model: &Path) -> Option<PathBuf> {
+    let (own, shared) = (format.weights_files(model).next()?, format.weights_files(model).last()?);
+    let is_ours = || !shared.exists() || (reads(model, &shared) && !belongs_to_ir(&shared));
+    Some(if own == shared || own.exists() || !is_ours() { own } else { shared })
+}
+
+fn belongs_to_ir(weights: &Path) -> bool {
+    weights.with_extension(Format::OpenVino.extension()).exists()
+}
+
+/// Whether there is a text form that reads these weights.
+fn reads(text: &Path, weights: &Path) -> bool {
+    text.is_file()
+        && Format::Text.weights_of(text).as_deref() == Some(weights)
+        && fs::read_to_string(text).is_ok_and(|text| has_packed_weights(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Model, SaveOptions, load, write_file};
+
+    /// A folder that is gone at the end of the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("snick-places-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            drop(fs::remove_dir_all(&self.0));
+        }
+    }
+
+    /// Adds `first`, `first + 1`, .. to the input: too many to write out.
+    fn model(first: u8) -> Model {
+        let values: Vec<String> = (0..20).map(|i| (first + i).to_string()).collect();
+        let text = |values: &[String]| {
+            format!(
+                "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: u8, shape: \"20\"}}\n  \
+                 %c = Const-1 u8[20] <{}>\n  %s = Add-1(%x, %c)\n  %y = Result-1(%s)\n}}\n",
+                values.join(", ")
+            )
+        };
+        let mut model = crate::parse(&text(&values)).unwrap();
+        model.infer().into_result().unwrap();
+        model
+    }
+
+    /// The first element of the constant.
+    fn first(model: &Model) -> u8 {
+        let id = model.graph().find("c").unwrap();
+        model.graph().node(id).outputs().next().unwrap().as_tensor().unwrap().as_slice::<u8>().unwrap()[0]
+    }
+
+    fn read(path: &Path) -> u8 {
+        let mut model = load(path).unwrap();
+        model.infer().into_result().unwrap();
+        first(&model)
+    }
+
+    #[test]
+    fn formats_of_one_name_keep_their_weights_in_any_order() {
+        let extensions = ["xml", "snick", "onnx", "mlir", "xml", "snick", "snick", "xml"];
+        for start in 0..4 {
+            let folder = Folder::new(&format!("orders-{start}"));
+            let mut last: std::collections::BTreeMap<&str, u8> = [].into();
+            for (extension, number) in extensions[start..].iter().zip(1..) {
+                model(number).save(folder.0.join("m").with_extension(extension)).unwrap();
+                last.insert(extension, number);
+                for (extension, number) in last.iter().filter(|(extension, _)| **extension != "mlir") {
+                    let path = folder.0.join("m").with_extension(extension);
+                    assert_eq!(read(&path), *number, "{extension} after {:?}", folder.names());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_mapped_is_written_over_itself() {
+        for name in ["m.xml", "m.snick"] {
+            let folder = Folder::new(name);
+            let path = folder.0.join(name);
+            model(1).save(&path).unwrap();
+            let mut mapped = load(&path).unwrap();
+            model(2).save(&path).unwrap();
+            mapped.infer().into_result().unwrap();
+            assert_eq!((first(&mapped), read(&path)), (1, 2));
+            mapped.save(&path).unwrap();
+            assert_eq!((first(&mapped), read(&path)), (1, 1));
+            assert_eq!(folder.names().len(), 2);
+        }
+    }
+
+    #[test]
+    fn the_text_form_has_the_bin_to_itself_if_there_is_no_other_model() {
+        let folder = Folder::new("alone");
+        let path = folder.0.join("m.snick");
+        for number in [1, 2] {
+            model(number).save(&path).unwrap();
+            assert_eq!((folder.names(), read(&path)), (vec!["m.bin".into(), "m.snick".into()], number));
+        }
+        let names: Vec<PathBuf> = model(1)
+            .to_files("m.snick", SaveOptions::new())
+            .unwrap()
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(names, ["m.snick.bin", "m.snick"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn weights_of_an_unknown_model_are_not_written_over() {
+        for (name, weights) in [("m.xml", "m.bin"), ("m.snick", "m.bin")] {
+            let folder = Folder::new(&format!("unknown-{name}"));
+            let (path, weights) = (folder.0.join(name), folder.0.join(weights));
+            write_file(&weights, |file| file.write_all(b"precious")).unwrap();
+            let saved = model(1).save(&path);
+            assert_eq!(saved.is_ok(), name == "m.snick", "{saved:?}");
+            assert_eq!(fs::read(&weights).unwrap(), b"precious");
+            assert_eq!(weights_file(&path).unwrap() == weights, name == "m.xml");
+        }
+    }
+}
