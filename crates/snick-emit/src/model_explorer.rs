@@ -82,7 +82,7 @@ fn attributes(json: &mut Json, graph: &Graph, id: NodeId) {
         add("place", &node.loc().to_string());
     }
     if !matches!(node.op(), Op::Const(_)) {
-        node.op().attrs().iter().for_each(|(name, value)| add(name, &value.to_string()));
+        node.op().attrs().iter().for_each(|(name, value)| add(name, &value.abbreviated()));
     }
 }
 

@@ -153,12 +153,12 @@ function histogram({ bars, min, max, mean, zeros, not_finite: odd, sampled, of }
     const height = bar === 0 ? 0 : Math.max((bar / most) * 56, 1);
     drawn.append(svgElement("rect", { x: at * 10 + 1, y: 60 - height, width: 8, height }));
   });
-  const share = (part) => `${((100 * part) / sampled).toPrecision(3)} %`;
+  const share = (part) => `${((100 * part) / of).toPrecision(3)} %`;
   return element(
     "div", {}, drawn, element("div", { class: "ends" }, element("span", {}, short(min)), element("span", {}, short(max))),
     definitions([
       ["Mean", short(mean)], ["Zeros", zeros > 0 ? share(zeros) : null], ["NaN, infinite", odd > 0 ? share(odd) : null],
-      ["Elements", sampled === of ? count(of) : `${count(of)}, of which ${count(sampled)} are counted`],
+      ["Elements", sampled === of ? count(of) : `${count(of)}; the bars count ${count(sampled)}`],
     ]),
   );
 }

@@ -18,3 +18,28 @@ fn slices_are_listed_as_read_and_canonical() -> Result<(), Error> {
     assert!(canonical.contains(r#""numpy":["[0:4:2]"],"primitives":[{"text":"[0:4:2]""#), "{canonical}");
     Ok(())
 }
+
+/// The sum of an input and a constant.
+fn with_weights(count: usize) -> Result<snick::Model, Error> {
+    let values: Vec<f32> = (0..count).map(|i| i as f32 / 7.0).collect();
+    let mut builder = snick::GraphBuilder::new("g");
+    let x = builder.parameter("x", snick::ElementType::F32, &count.to_string())?;
+    let weights = builder.constant(snick::Tensor::from_vec(&[count], values)?)?;
+    let sum = builder.add(x, weights)?;
+    builder.result("y", sum)?;
+    Ok(snick::Model::from(builder.finish()?))
+}
+
+#[test]
+fn a_report_does_not_grow_with_weights() -> Result<(), Error> {
+    let small = with_weights(65)?;
+    let large = with_weights(1_000_000)?;
+    let length = |model: &snick::Model, options| model.report(options).map(|page| page.len());
+    let alone = ReportOptions::new();
+    assert!(length(&large, &alone)? < length(&small, &alone)? + 1000);
+    let other = with_weights(999_999)?;
+    assert!(length(&large, &ReportOptions::new().diff(&other))? < 2 * length(&small, &alone)?);
+    let data = large.report_data(&alone)?;
+    assert!(data.contains(r#""of":1000000,"#) && data.contains("(1000000 in all)"), "{data}");
+    Ok(())
+}

@@ -1,6 +1,7 @@
 //! What changed from one model to another, with all that is shown of the other.
 
 use snick_ir::json::Json;
+use snick_ir::text::shortened;
 
 use super::layers::Numbers;
 use super::write_model;
@@ -51,7 +52,10 @@ fn layers(json: &mut Json, numbers: &Numbers, layers: &[LayerRef]) {
 
 /// What differs of a layer, a line each.
 fn what(change: &crate::LayerChange) -> Vec<String> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "absent".to_string());
+    let text = |value: &Option<String>| match value {
+        Some(value) => shortened(value).into_owned(),
+        None => "absent".to_string(),
+    };
     let mut lines: Vec<String> = Vec::new();
     lines.extend(
         change

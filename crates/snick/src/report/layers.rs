@@ -221,11 +221,7 @@ fn attributes(json: &mut Json, node: snick_ir::NodeRef) {
     if !all.is_empty() {
         json.key("attributes").object(|json| {
             for (name, value) in all {
-                let value = match value {
-                    snick_ir::AttrValue::Text(text) => text.to_string(),
-                    value => value.to_string(),
-                };
-                json.key(&snick_ir::text::Escaped(name).to_string()).escaped(&value);
+                json.key(&snick_ir::text::Escaped(name).to_string()).escaped(&value.abbreviated());
             }
         });
     }

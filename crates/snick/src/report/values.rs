@@ -1,40 +1,38 @@
-//! The distribution of the elements of a constant.
+//! What the elements of a large constant are like: the page holds no weights.
 
 use snick_ir::json::Json;
-use snick_tensor::Tensor;
+use snick_ir::text::MOST_SHOWN;
+use snick_tensor::{FiniteRange, Statistics, Tensor};
 
 /// The bars of a histogram.
 const BARS: usize = 24;
 
-/// Histograms are of at most so many elements, evenly spaced.
+/// The bars count at most so many elements, evenly spaced.
 const MOST_SAMPLED: usize = 1 << 12;
 
-/// Writes the histogram of a constant, if its elements are numbers and several.
+/// Writes the range and a histogram of a constant whose elements are not all shown, if they are numbers.
 pub(super) fn write(json: &mut Json, tensor: &Tensor) {
-    if tensor.len() < 2 {
+    if tensor.len() <= MOST_SHOWN {
         return;
     }
-    let Some(elements) = sampled(tensor) else { return };
-    let finite: Vec<f64> = elements.iter().copied().filter(|element| element.is_finite()).collect();
-    let (min, max) = finite.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &element| {
-        (min.min(element), max.max(element))
-    });
-    if finite.is_empty() {
+    let found = Statistics::of(tensor);
+    let (Some(FiniteRange { min, max, mean, .. }), Some(elements)) = (found.range, sampled(tensor)) else {
         return;
-    }
+    };
     let mut bars = [0usize; BARS];
-    for element in &finite {
-        let place = if max > min { (element - min) / (max - min) } else { 0.0 };
+    for element in elements.iter().filter(|element| element.is_finite()) {
+        // Halves, so that the width of the range is finite.
+        let place = if max > min { (element / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0) } else { 0.0 };
         bars[((place * BARS as f64) as usize).min(BARS - 1)] += 1;
     }
     json.key("histogram").object(|json| {
         json.key("min").float(min);
         json.key("max").float(max);
-        json.key("mean").float(finite.iter().sum::<f64>() / finite.len() as f64);
-        json.key("zeros").plain(finite.iter().filter(|element| **element == 0.0).count());
-        json.key("not_finite").plain(elements.len() - finite.len());
-        json.key("sampled").plain(elements.len());
+        json.key("mean").float(mean);
+        json.key("zeros").plain(found.zeros);
+        json.key("not_finite").plain(found.nan + found.infinite);
         json.key("of").plain(tensor.len());
+        json.key("sampled").plain(elements.len());
         json.key("bars").array(|json| bars.iter().for_each(|bar| json.plain(bar)));
     });
 }
@@ -62,13 +60,30 @@ mod tests {
     }
 
     #[test]
-    fn large_constants_are_sampled_and_small_ones_counted() {
-        let small = Tensor::from_slice(&[0f32, 1.0, f32::NAN, 1.0], &[4]).unwrap();
-        let text = written(&small);
-        assert!(text.contains(r#""zeros":1,"not_finite":1,"sampled":4,"of":4,"bars":[1,0,"#), "{text}");
-        let values: Vec<i32> = (0..100_000).collect();
-        let text = written(&Tensor::from_slice(&values, &[100_000]).unwrap());
-        assert!(text.contains(r#""sampled":4000,"of":100000"#), "{text}");
-        assert_eq!(written(&Tensor::from_slice(&[1f32], &[1]).unwrap()), "{}\n");
+    fn the_range_is_of_all_elements_and_the_bars_of_some() {
+        let mut values = vec![1f32; 100_000];
+        (values[1], values[2], values[3]) = (0.0, f32::NAN, 25.0);
+        let text = written(&Tensor::from_vec(&[100_000], values).unwrap());
+        for part in [
+            r#""min":0,"max":25,"mean":1.000"#,
+            r#""zeros":1,"not_finite":1,"of":100000,"sampled":4000,"bars":[4000,0,"#,
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn all_elements_of_small_constants_are_shown_instead() {
+        let of = |len: usize| written(&Tensor::from_vec(&[len], vec![1i8; len]).unwrap());
+        assert_eq!(of(MOST_SHOWN), "{}\n");
+        assert!(of(MOST_SHOWN + 1).contains(r#""of":65,"sampled":65,"bars":[65,0,"#));
+    }
+
+    #[test]
+    fn a_range_wider_than_any_number_has_bars() {
+        let mut values = vec![f64::MAX; 100];
+        values[0] = -f64::MAX;
+        let text = written(&Tensor::from_vec(&[100], values).unwrap());
+        assert!(text.contains(r#""bars":[1,0,"#) && text.contains(",99]"), "{text}");
     }
 }
