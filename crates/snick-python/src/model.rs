@@ -180,14 +180,24 @@ impl Model {
         self.ports(py, false)
     }
 
-    /// Sets input shapes.
-    fn reshape(&self, py: Python<'_>, spec: &str) -> PyResult<()> {
+    /// Sets input shapes; if `is_checked`, only those that all layers accept. After an error the model is as it was.
+    fn reshape(&self, py: Python<'_>, spec: &str, is_checked: bool) -> PyResult<()> {
+        let interrupt = Interrupt::new();
         let set = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut model = state.model.clone();
+            if is_checked {
+                let options = InferOptions::new().limits(self.limits).progress(interrupt.progress());
+                model.reshape_with(spec, &options)?;
+            } else {
+                model.reshape(spec)?;
+            }
+            *state.change() = model;
             state.is_as_read = false;
-            state.change().reshape(spec)
+            state.errors = is_checked.then(Vec::new);
+            Ok::<(), Error>(())
         });
-        set.map_err(|error| errors::exception(py, Stage::Infer, &error, None))
+        set.map_err(|error| self.raise(py, Stage::Infer, &error, &interrupt))
     }
 
     /// Infers, and returns the errors of layers.
@@ -276,11 +286,13 @@ impl Model {
         self.inferred(py, Stage::Infer, |_| Ok(()))?;
         let done = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.is_as_read = false;
+            // After an error the model is as it was.
+            let mut model = state.model.clone();
+            let document = documents::canonicalise(&mut model, Vec::new(), is_verified, self.limits)?;
             // The canonical form is inferred, too.
             let errors = state.errors.clone();
-            let document = documents::canonicalise(state.change(), Vec::new(), is_verified, self.limits)?;
-            state.errors = errors;
+            *state.change() = model;
+            (state.errors, state.is_as_read) = (errors, false);
             Ok(document)
         });
         done.map(tuple).map_err(|error| errors::document_exception(py, &error))

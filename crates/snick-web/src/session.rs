@@ -39,11 +39,15 @@ impl Shown {
         Ok(Self { name, read, canonical: None })
     }
 
-    fn reshaped(&self, spec: &str) -> Result<Inferred, Problem> {
+    /// The same with other input shapes. Those of a model without errors may not bring any.
+    fn reshaped(&self, spec: &str) -> Result<Self, Problem> {
         let mut read = self.read.clone();
         read.model.reshape(spec)?;
         read.infer()?;
-        Ok(read)
+        match read.errors.first() {
+            Some(error) if self.read.errors.is_empty() => Err(Error::from(error.clone()).into()),
+            _ => Ok(Self { name: self.name.clone(), read, canonical: None }),
+        }
     }
 
     fn canonicalise(&mut self) -> Result<(), Problem> {
@@ -106,16 +110,17 @@ impl Session {
     /// Sets the input shapes of all models; an empty text leaves them as they are.
     ///
     /// # Errors
-    /// A shape or a name that a model does not take; nothing has changed then.
+    /// A shape or a name that a model does not take, a layer that does not accept the shapes, or a limit of the page;
+    /// nothing has changed then.
     pub fn reshape(&mut self, spec: &str) -> Result<(), Problem> {
-        let first = self.first.reshaped(spec)?;
-        let second = self.second.as_ref().map(|second| second.reshaped(spec)).transpose()?;
-        (self.first.read, self.first.canonical) = (first, None);
-        if let (Some(shown), Some(read)) = (&mut self.second, second) {
-            (shown.read, shown.canonical) = (read, None);
-        }
-        let is_canonical = std::mem::take(&mut self.is_canonical);
-        self.show(is_canonical)
+        let mut reshaped = Self {
+            first: self.first.reshaped(spec)?,
+            second: self.second.as_ref().map(|second| second.reshaped(spec)).transpose()?,
+            is_canonical: false,
+        };
+        reshaped.show(self.is_canonical)?;
+        *self = reshaped;
+        Ok(())
     }
 
     /// Shows the canonical form, or the models as they were read.
@@ -258,6 +263,8 @@ mod tests {
         session.reshape("x[7,4]").unwrap();
         let data = session.data().unwrap();
         assert!(data.contains(r#""op":"slice""#) && data.contains(r#""dims":[7,2]"#), "{data}");
+        // Nothing is left of a slice along the second axis.
+        assert!(session.reshape("x[7]").is_err());
         let refused = session.reshape("z[1]").unwrap_err();
         assert!(refused.message.contains("no input named `z`") && !refused.help.is_empty());
         assert!(session.data().unwrap().contains(r#""dims":[7,2]"#));

@@ -202,6 +202,34 @@ impl Model {
         }
     }
 
+    /// [`Model::reshape`] and [`Model::infer_with`], or neither: the model is as it was if a shape cannot be set, if a layer
+    /// does not accept what follows from the shapes, or if inference ends early.
+    ///
+    /// ```
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,2\"}\n  \
+    /// #             %w = Const-1 f32[2,2] <1, 2, 3, 4>\n  \
+    /// #             %y = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n  %z = Result-1(%y)\n}\n";
+    /// use snick::InferOptions;
+    ///
+    /// let mut model = snick::parse(text)?;
+    /// model.reshape_with("x[8,2]", &InferOptions::new())?;
+    /// assert!(model.reshape_with("x[8,3]", &InferOptions::new()).is_err());
+    /// let input = model.graph().find("x").expect("layer");
+    /// let shape = model.graph().node(input).outputs().next().expect("an output").shape();
+    /// assert_eq!(shape.display(model.graph().symbols()).to_string(), "[8,2]");
+    /// # Ok::<(), snick::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Model::reshape`] and [`Model::infer_with`]; [`Error::Invalid`] with the errors of layers.
+    pub fn reshape_with(&mut self, spec: &str, options: &InferOptions) -> Result<(), Error> {
+        let mut changed = self.clone();
+        changed.reshape(spec)?;
+        changed.infer_with(options)?.into_result()?;
+        *self = changed;
+        Ok(())
+    }
+
     /// Brings the inferred graph into canonical form: every slice-like layer becomes `slice`, except those that the
     /// report lists with reasons.
     ///

@@ -58,7 +58,7 @@ def load(
         native = _snick.load_bytes(content, extension, beside, layers, memory, time)
     loaded = Model(native)
     if shapes is not None:
-        native.reshape(_specification(shapes))
+        native.reshape(_specification(shapes), False)
     return loaded
 
 

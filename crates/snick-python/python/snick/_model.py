@@ -157,11 +157,11 @@ class Model:
         >>> model.infer(shapes={"x": ["N", (32, 64)]}).outputs["y"].shape
         Shape('[N,s1]')
 
-        Raises ``InferError`` for a shape that cannot be set, which leaves all shapes as they were, and, unless ``check``
-        is false, if layers have errors; ``errors`` of the exception has all of them.
+        Raises ``InferError`` for a shape that cannot be set and, unless ``check`` is false, if layers have errors;
+        ``errors`` of the exception has all of them. After an exception the model has the shapes that it had before.
         """
         if shapes is not None:
-            self._changing().reshape(_specification(shapes))
+            self._changing().reshape(_specification(shapes), check)
         if check:
             self._model.raise_errors()
         inference = Inference(self._model)
