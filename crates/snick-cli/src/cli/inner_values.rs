@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use snick_ir::{Graph, Located, Value};
 use snick_run::{Options, Progress, Session, Variables};
 use snick_tensor::Tensor;
 
 use super::compare::{Tolerance, compare};
-use super::console::Failure;
-use crate::npz;
 
 /// Whether a graph has a value of this name.
 pub fn has_value(graph: &Graph, name: &str) -> bool {
@@ -76,11 +75,10 @@ impl InnerValues {
     }
 }
 
-/// Writes a value to `NAME.npy` in the current folder.
-pub fn dump(name: &str, tensor: &Tensor) -> Result<(), Failure> {
+/// The file in the current folder that a value of this name is written to.
+pub fn dump_file(name: &str) -> PathBuf {
     let plain = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    let file: String = name.chars().map(plain).chain(".npy".chars()).collect();
-    Ok(npz::write_npy(file.as_ref(), tensor)?)
+    name.chars().map(plain).chain(".npy".chars()).collect::<String>().into()
 }
 
 /// The first layer of `after`, in the order of its run, whose outputs differ from those of the layer of that name in

@@ -55,6 +55,11 @@ impl InputOptions {
         names
     }
 
+    /// The number of steps.
+    pub fn steps(&self) -> usize {
+        self.inputs.len().max(1)
+    }
+
     /// Whether texts are given.
     pub fn has_texts(&self) -> bool {
         !self.text.is_empty()
@@ -78,7 +83,7 @@ impl InputOptions {
         }
         single.extend(texts::given(graph, &self.text)?);
         let mut steps = Vec::new();
-        for path in self.inputs.iter().map(Some).chain([None]).take(self.inputs.len().max(1)) {
+        for path in self.inputs.iter().map(Some).chain([None]).take(self.steps()) {
             let mut arrays = match path {
                 Some(path) => self.of_model(graph, path, memory)?,
                 None => Vec::new(),

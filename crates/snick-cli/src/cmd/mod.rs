@@ -3,12 +3,14 @@
 mod bench;
 pub mod canon;
 mod check;
+mod completions;
 mod convert;
 pub mod cost;
 pub mod diff;
 mod explain;
 pub mod infer;
 mod inspect;
+mod man;
 mod ops;
 mod plan;
 mod reduce;
@@ -54,6 +56,10 @@ pub enum Verb {
     Bench(bench::Options),
     /// Show the operations: attributes with types, defaults and versions
     Ops(ops::Options),
+    /// Print the script with which a shell completes the command line
+    Completions(completions::Options),
+    /// Print a manual page: that of the program, or of a verb
+    Man(man::Options),
 }
 
 /// Runs a verb.
@@ -80,5 +86,7 @@ pub fn run(verb: Verb, common: &Common, console: &Console) -> Result<Outcome, Fa
         Verb::Reduce(options) => reduce::run(&options, common, console),
         Verb::Bench(options) => bench::run(&options, common, console),
         Verb::Ops(options) => ops::run(&options, common, console),
+        Verb::Completions(options) => completions::run(&options, console),
+        Verb::Man(options) => man::run(&options, console),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use snick::ReportOptions;
+use snick::{Format, ReportOptions};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::model;
@@ -36,6 +36,12 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut other = of_other.map(|options| model::load(&options, console)).transpose()?;
     let files = [Some(&model), other.as_ref()].into_iter().flatten().flat_map(|model| model.files());
     options.overwrite.check(files.map(PathBuf::as_path), &options.output)?;
+    if let Some(format) = Format::to_write(&options.output) {
+        let (path, name) = (options.output.display(), format.name());
+        return Err(Failure::usage(format!(
+            "{path}: a report is an HTML page, and this is the name of a file of {name}; `snick convert` writes those"
+        )));
+    }
     let mut errors = model::infer(&mut model, console)?;
     if let Some(other) = &mut other {
         errors.extend(model::infer(other, console)?);

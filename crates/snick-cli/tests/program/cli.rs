@@ -248,8 +248,10 @@ fn the_input_is_overwritten_only_when_forced() {
         assert_eq!(snick(&["infer", name]).status.code(), Some(0), "{extension}");
     }
     // The weights of the input are part of it.
-    let beside = folder.join("m.snick");
-    let out = snick(&["convert", folder.join("m.xml").to_str().unwrap(), "-o", beside.to_str().unwrap()]);
+    let [source, named, other] = ["m.xml", "m.bin", "other.xml"].map(|name| folder.join(name));
+    std::fs::copy(&source, &other).unwrap();
+    let [other, named] = [&other, &named].map(|path| path.to_str().unwrap());
+    let out = snick(&["convert", other, "--weights", named, "-o", source.to_str().unwrap()]);
     assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
     std::fs::remove_dir_all(folder).unwrap();
 }

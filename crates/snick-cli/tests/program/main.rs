@@ -5,6 +5,7 @@ mod cli;
 mod devices;
 mod explain;
 mod many;
+mod outputs;
 mod pictures;
 mod plan;
 mod report;

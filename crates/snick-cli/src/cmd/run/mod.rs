@@ -1,12 +1,13 @@
 //! `snick run`: executes a model, writes its outputs and compares them with recorded ones.
 
+mod profile;
 mod recorded;
 mod report;
 mod steps;
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use snick::{Limits, Model, output_names};
@@ -18,7 +19,7 @@ use self::report::RunReport;
 use self::steps::{StepOptions, run_steps};
 use crate::cli::compare::Tolerance;
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::inner_values::{InnerValues, dump, first_difference};
+use crate::cli::inner_values::{InnerValues, dump_file, first_difference};
 use crate::cli::inputs::InputOptions;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -32,7 +33,7 @@ pub struct Options {
     model: ModelOptions,
     #[command(flatten)]
     inputs: InputOptions,
-    /// Write the outputs to an .npz file
+    /// Write the outputs to an .npz file, or the output of a model that has one to an .npy file
     #[arg(short, long, value_name = "OUT.npz")]
     output: Option<PathBuf>,
     /// Compare the outputs with those of an .npz file
@@ -63,6 +64,9 @@ pub struct Options {
     /// Write a value inside the model to LAYER.npy
     #[arg(long, value_name = "LAYER[:PORT]")]
     dump: Vec<String>,
+    /// Show the time of each layer and of each operation type; layers that run as one count as the last of them
+    #[arg(long)]
+    profile: bool,
     /// Number of threads; the outputs do not depend on it
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
@@ -72,11 +76,13 @@ pub struct Options {
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let given = LazyCell::new(|| options.inputs.names());
     let mut model = model::load_with_optional_inputs(&options.model, console, |name| given.contains(name))?;
-    for output in options.output.iter().chain(&options.save_state) {
+    let dumps: Vec<PathBuf> = options.dump.iter().map(|name| dump_file(name)).collect();
+    for output in options.output.iter().chain(&options.save_state).chain(&dumps) {
         let read =
             options.inputs.files().chain(options.compare.as_deref()).chain(options.load_state.as_deref());
         options.overwrite.check(model.files().iter().map(PathBuf::as_path).chain(read), output)?;
     }
+    check_arrays(options, &model)?;
     let mut report = RunReport {
         errors: model::infer(&mut model, console)?,
         lists_elements: options.inputs.has_texts(),
@@ -106,7 +112,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
     let failed = !report.errors.is_empty();
     if let Some(path) = options.output.as_ref().filter(|_| !failed || options.keep_going) {
-        npz::write(path, report.outputs.iter().map(|output| (output.key.as_str(), &output.value)))?;
+        write_outputs(path, &report)?;
     }
     if let Some(path) = options.save_state.as_ref().filter(|_| !failed) {
         npz::write(path, report.variables.iter())?;
@@ -121,11 +127,47 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
 }
 
+fn is_npy(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
+}
+
+fn write_outputs(path: &Path, report: &RunReport) -> Result<(), Failure> {
+    match is_npy(path) {
+        true => {
+            report.outputs.first().map(|output| npz::write_npy(path, &output.value)).transpose().map(drop)?
+        }
+        false => npz::write(path, report.outputs.iter().map(|output| (output.key.as_str(), &output.value)))?,
+    }
+    Ok(())
+}
+
+/// Refuses to write several arrays, or one that needs its name, to an .npy file.
+fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
+    let refuse = |path: &Path, why: &str| {
+        let instead = "write an .npz file, which holds arrays by name";
+        Err(Failure::usage(format!("{}: an .npy file holds one array, and {why}; {instead}", path.display())))
+    };
+    if let Some(path) = options.save_state.as_deref().filter(|path| is_npy(path)) {
+        return refuse(path, "variables are read back by name");
+    }
+    let count = model.graph().results().count().saturating_mul(options.inputs.steps());
+    match options.output.as_deref().filter(|path| is_npy(path) && count != 1) {
+        Some(path) => refuse(path, &format!("this run has {count} outputs")),
+        None => Ok(()),
+    }
+}
+
 /// Runs an inferred model once on drawn inputs, as the verb does. Returns notes on the inputs, and what came out.
 pub fn on_drawn_inputs(model: &Model, limits: Limits) -> Result<(Vec<String>, RunReport), Failure> {
     let (console, options) = (Console::silent(limits), InputOptions::default());
     let session = Session::new(model.share_graph()).map_err(Failure::layer)?;
-    let steps = StepOptions { inputs: &options, load_state: None, keep_going: false, check_facts: false };
+    let steps = StepOptions {
+        inputs: &options,
+        load_state: None,
+        keep_going: false,
+        check_facts: false,
+        profile: false,
+    };
     let mut report = RunReport::default();
     let inputs = run_steps(&session, steps, &console, &mut InnerValues::default(), &mut report)?;
     let notes = options.read(model.graph(), console.memory())?.drawn(model.graph(), &inputs);
@@ -174,10 +216,11 @@ fn execute(
         load_state: options.load_state.as_deref(),
         keep_going: options.keep_going,
         check_facts: options.check_facts,
+        profile: options.profile,
     };
     let inputs = run_steps(&session, steps, console, &mut inner, report)?;
     for (name, tensor) in inner.taken.iter().filter(|(name, _)| options.dump.contains(name)) {
-        dump(name, tensor)?;
+        npz::write_npy(&dump_file(name), tensor)?;
     }
     if let Some(path) = &options.compare {
         compare_recorded(graph, &recorded, &inner, options, report);

@@ -7,6 +7,7 @@ use snick_ir::text::Escaped;
 use snick_run::Variables;
 use snick_tensor::Tensor;
 
+use super::profile::Profile;
 use crate::cli::compare::Comparison;
 use crate::cli::json::Json;
 use crate::cli::summary::Summary;
@@ -24,6 +25,8 @@ pub struct RunReport {
     pub(super) missing: Vec<String>,
     /// The first layer, in the order of execution, that differs.
     pub(super) first_difference: Option<String>,
+    /// The time of each layer, if it is asked for.
+    pub(super) profile: Option<Profile>,
     /// Whether integers are listed: what a tokenizer makes of texts.
     pub(super) lists_elements: bool,
 }
@@ -75,6 +78,9 @@ impl RunReport {
         if let Some(layer) = &self.first_difference {
             let _ = writeln!(text, "first layer that differs: {}", Escaped(layer));
         }
+        if let Some(profile) = &self.profile {
+            let _ = write!(text, "\n{}", profile.as_text());
+        }
         text
     }
 
@@ -114,6 +120,10 @@ impl RunReport {
             });
             if let Some(layer) = &self.first_difference {
                 json.line().key("first_difference").string(layer);
+            }
+            if let Some(profile) = &self.profile {
+                json.line().key("profile");
+                profile.write(json);
             }
             json.line().key("errors").array(|json| self.errors.iter().for_each(|error| json.located(error)));
         });

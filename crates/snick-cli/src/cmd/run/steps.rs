@@ -7,6 +7,7 @@ use snick_ir::Graph;
 use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
 
+use super::profile::Profile;
 use super::report::{RunOutput, RunReport, step_key};
 use crate::cli::console::{Console, Failure};
 use crate::cli::inner_values::InnerValues;
@@ -23,6 +24,7 @@ pub(super) struct StepOptions<'o> {
     pub(super) load_state: Option<&'o Path>,
     pub(super) keep_going: bool,
     pub(super) check_facts: bool,
+    pub(super) profile: bool,
 }
 
 /// Codes of errors that larger sizes do not help: weights that are missing or cut, a limit, an op that cannot run.
@@ -89,6 +91,7 @@ pub(super) fn run_steps(
     report.steps = run.steps;
     report.outputs = run.outputs;
     report.variables = run.variables;
+    report.profile = run.profile;
     report.errors.extend(run.errors);
     Ok(inputs)
 }
@@ -112,14 +115,19 @@ fn run_once(
     let shown: Vec<&str> = graph.results().map(|id| public_name(graph, id)).collect();
     let mut report = RunReport::default();
     let mut variables = initial_variables(graph, options, console)?;
+    let mut profile = options.profile.then(Profile::new);
     for (k, inputs) in inputs.iter().enumerate() {
         let mut bar = ProgressBar::new(console);
+        profile.iter_mut().for_each(Profile::resume);
         let outputs = session.watch(inputs, how, &mut variables, |progress| {
+            profile.iter_mut().for_each(|profile| profile.took(graph, progress.node));
             bar.advance(&progress);
             if k == 0 {
                 inner.take(graph, &progress);
             }
-            console.deadline().advance(graph.node(progress.node).name())
+            let control = console.deadline().advance(graph.node(progress.node).name());
+            profile.iter_mut().for_each(Profile::resume);
+            control
         });
         drop(bar);
         console.deadline().check()?;
@@ -134,7 +142,7 @@ fn run_once(
             break;
         }
     }
-    report.variables = variables;
+    (report.variables, report.profile) = (variables, profile);
     Ok(report)
 }
 

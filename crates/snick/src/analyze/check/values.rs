@@ -21,7 +21,7 @@ static NAN_WEIGHTS: CheckCode = CheckCode {
     meaning: "A constant has elements that are NaN.",
     reason: "They spread to everything that is computed from them. A training that diverged, or a quantisation that \
              divided by zero, was exported.",
-    remedy: "export from a checkpoint without NaN; `snick run --profile` and `why` show what the constant reaches",
+    remedy: "export from a checkpoint without NaN; `snick run` counts the NaN of each output",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %scale = Const-1 f32[2] <1.0, nan>\n  \
          %scaled = Multiply-1(%x, %scale)\n  %y = Result-1(%scaled)\n",

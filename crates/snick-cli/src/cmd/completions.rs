@@ -1,0 +1,22 @@
+//! `snick completions`: the script with which a shell completes the command line.
+
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
+
+use crate::Snick;
+use crate::cli::console::{Console, Failure, Outcome};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    /// The shell
+    shell: Shell,
+}
+
+/// Prints the script.
+pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
+    let mut script = Vec::new();
+    generate(options.shell, &mut Snick::command(), "snick", &mut script);
+    console.print(&String::from_utf8_lossy(&script))?;
+    Ok(Outcome::Fine)
+}

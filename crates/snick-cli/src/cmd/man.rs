@@ -1,0 +1,32 @@
+//! `snick man`: manual pages.
+
+use clap::{Args, CommandFactory};
+
+use crate::Snick;
+use crate::cli::console::{Console, Failure, Outcome};
+
+/// Options of the verb.
+#[derive(Args)]
+pub struct Options {
+    /// The verb whose page to print; without it, the page of the program, which lists the verbs
+    verb: Option<String>,
+}
+
+/// Prints a page in the format of man.
+pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
+    let mut command = Snick::command().bin_name("snick");
+    // Pages of verbs get the common options, and are called snick-VERB.
+    command.build();
+    let page = match &options.verb {
+        None => command,
+        Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| {
+            Failure::usage(format!("no verb is called {verb:?}; `snick --help` lists them"))
+        })?,
+    };
+    let title = page.get_bin_name().unwrap_or_default().replace(' ', "-");
+    let mut text = Vec::new();
+    let rendered = clap_mangen::Man::new(page.display_name(title)).render(&mut text);
+    rendered.map_err(|error| Failure::usage(error.to_string()))?;
+    console.print(&String::from_utf8_lossy(&text))?;
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,142 @@
+//! Where the time of a run goes: by layer and by operation type.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use snick_ir::text::Escaped;
+use snick_ir::{Graph, NodeId};
+
+use crate::cli::json::Json;
+
+/// The time that layers took: those of bodies as part of the layer around them, those that run as one as the last of them.
+pub(super) struct Profile {
+    layers: Vec<LayerTime>,
+    /// The places of layers in the list.
+    places: HashMap<NodeId, usize>,
+    /// When the last layer ended.
+    since: Instant,
+}
+
+struct LayerTime {
+    name: String,
+    op: String,
+    loc: String,
+    time: Duration,
+}
+
+impl Profile {
+    /// Nothing has run.
+    pub fn new() -> Self {
+        Self { layers: Vec::new(), places: HashMap::new(), since: Instant::now() }
+    }
+
+    /// What follows is the time of the next layer.
+    pub fn resume(&mut self) {
+        self.since = Instant::now();
+    }
+
+    /// The time since the last layer is that of this one, in all steps together.
+    pub fn took(&mut self, graph: &Graph, id: NodeId) {
+        let time = self.since.elapsed();
+        let place = *self.places.entry(id).or_insert_with(|| {
+            let node = graph.node(id);
+            let [name, op] = [node.name(), node.op().type_name()].map(str::to_string);
+            self.layers.push(LayerTime { name, op, loc: node.loc().to_string(), time: Duration::ZERO });
+            self.layers.len() - 1
+        });
+        self.layers[place].time += time;
+    }
+
+    fn total(&self) -> Duration {
+        self.layers.iter().map(|layer| layer.time).sum()
+    }
+
+    /// Operation types with the number of their layers and their time, the slowest first.
+    fn by_op(&self) -> Vec<(&str, usize, Duration)> {
+        let mut ops: Vec<(&str, usize, Duration)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for layer in &self.layers {
+            let place = *places.entry(layer.op.as_str()).or_insert_with(|| {
+                ops.push((layer.op.as_str(), 0, Duration::ZERO));
+                ops.len() - 1
+            });
+            ops[place].1 += 1;
+            ops[place].2 += layer.time;
+        }
+        ops.sort_by_key(|&(_, _, time)| std::cmp::Reverse(time));
+        ops
+    }
+
+    /// Two tables, the slowest first.
+    pub fn as_text(&self) -> String {
+        let total = self.total().as_secs_f64().max(f64::MIN_POSITIVE);
+        let columns = |time: Duration| {
+            let seconds = time.as_secs_f64();
+            format!("{:>10.3}  {:>5.1} %", seconds * 1e3, seconds / total * 100.0)
+        };
+        let ops = self.by_op();
+        let mut layers: Vec<&LayerTime> = self.layers.iter().collect();
+        layers.sort_by_key(|layer| std::cmp::Reverse(layer.time));
+        let width = ops.iter().map(|(op, ..)| op.chars().count()).max().unwrap_or(0).max("operation".len());
+        let mut text = format!("{:<width$}  layers          ms    share\n", "operation");
+        for (op, count, time) in ops {
+            let _ = writeln!(text, "{op:<width$}  {count:>6}  {}", columns(time));
+        }
+        let _ = writeln!(text, "{:<width$}  {:>6}  {}", "total", layers.len(), columns(self.total()));
+        let _ = writeln!(text, "\n{:<width$}          ms    share  layer", "operation");
+        for LayerTime { name, op, time, .. } in layers {
+            let _ = writeln!(text, "{op:<width$}  {}  {}", columns(*time), Escaped(name));
+        }
+        text
+    }
+
+    /// Layers in the order of the run, and operation types.
+    pub fn write(&self, json: &mut Json) {
+        let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
+        json.object(|json| {
+            json.key("ms").float(ms(self.total()));
+            json.line().key("layers").array(|json| {
+                for LayerTime { name, op, loc, time } in &self.layers {
+                    json.line().object(|json| {
+                        json.key("name").string(name);
+                        json.key("op").string(op);
+                        json.key("loc").string(loc);
+                        json.key("ms").float(ms(*time));
+                    });
+                }
+            });
+            json.line().key("ops").array(|json| {
+                for (op, layers, time) in self.by_op() {
+                    json.line().object(|json| {
+                        json.key("op").string(op);
+                        json.key("layers").plain(layers);
+                        json.key("ms").float(ms(time));
+                    });
+                }
+            });
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_of_an_operation_count_together_over_all_steps() {
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %a = ReLU-1(%x)\n  \
+                    %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+        let graph = snick_ir::text::parse(text, None).unwrap();
+        let mut profile = Profile::new();
+        for _ in 0..2 {
+            graph.ids().for_each(|id| profile.took(&graph, id));
+        }
+        let counts: Vec<usize> = profile.by_op().into_iter().map(|(_, count, _)| count).collect();
+        assert_eq!((profile.layers.len(), counts.iter().sum::<usize>(), counts.len()), (4, 4, 3));
+        let mut json = Json::default();
+        profile.write(&mut json);
+        let json = json.finish();
+        assert!(json.contains(r#"{"op":"ReLU","layers":2,"ms":"#), "{json}");
+    }
+}

@@ -1,0 +1,109 @@
+//! What commands write: arrays, profiles, scripts for shells, manual pages.
+
+use std::fs;
+use std::path::Path;
+
+use crate::{model, scratch, snick, text};
+
+#[test]
+fn one_output_is_an_array_and_several_are_an_archive() {
+    let folder = scratch("arrays");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let begins = |name: &str, magic: &[u8]| fs::read(folder.join(name)).unwrap().starts_with(magic);
+    let one = model("slice8_01_basic");
+    for (name, magic) in [("one.npy", &b"\x93NUMPY"[..]), ("one.NPY", b"\x93NUMPY"), ("one.npz", b"PK")] {
+        assert_eq!(snick(&["run", &one, "-o", &path(name)]).status.code(), Some(0));
+        assert!(begins(name, magic), "{name}");
+    }
+    let several = model("split_family");
+    let refused = snick(&["run", &several, "-o", &path("several.npy")]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("several.npy") && text(&refused.stderr).contains(".npz"));
+    let state = snick(&["run", &one, "--save-state", &path("state.npy")]);
+    assert_eq!(state.status.code(), Some(2));
+    assert!(!folder.join("several.npy").exists() && !folder.join("state.npy").exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_report_is_not_written_under_the_name_of_a_model() {
+    let folder = scratch("page");
+    for name in ["page.svg", "page.onnx", "page.snick"] {
+        let path = folder.join(name);
+        let out = snick(&["report", &model("focus_cnn"), "-o", path.to_str().unwrap()]);
+        assert_eq!((out.status.code(), path.exists()), (Some(2), false), "{name}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn formats_of_one_name_stand_beside_each_other() {
+    let folder = scratch("beside");
+    for name in ["model.xml", "model.bin"] {
+        let from = Path::new(&model("focus_cnn")).with_file_name(name);
+        fs::copy(from, folder.join(name)).unwrap();
+    }
+    let path = |name: &str| folder.join(name).display().to_string();
+    let run = |name: &str| text(&snick(&["run", &path(name)]).stdout);
+    let (weights, answer) = (fs::read(folder.join("model.bin")).unwrap(), run("model.xml"));
+    for name in ["model.snick", "model.onnx"] {
+        let out = snick(&["convert", &path("model.xml"), "-o", &path(name)]);
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        assert_eq!(fs::read(folder.join("model.bin")).unwrap(), weights);
+    }
+    for name in ["model.xml", "model.snick"] {
+        assert_eq!(run(name), answer);
+    }
+    let over = snick(&["convert", &path("model.onnx"), "-o", &path("model.xml"), "--force"]);
+    assert_eq!(over.status.code(), Some(0), "{}", text(&over.stderr));
+    assert_eq!((run("model.xml").is_empty(), run("model.snick")), (false, answer));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_profile_has_the_time_of_layers_and_operations() {
+    let plain = text(&snick(&["run", &model("focus_cnn")]).stdout);
+    let profiled = text(&snick(&["run", &model("focus_cnn"), "--profile"]).stdout);
+    let tables = profiled.strip_prefix(&plain).unwrap();
+    for part in ["operation", "Concat", "total", "share", "layer"] {
+        assert!(tables.contains(part), "{part} is not in {tables}");
+    }
+    let json = text(&snick(&["run", &model("focus_cnn"), "--profile", "--format", "json"]).stdout);
+    for part in [
+        "\"profile\":{\"ms\":",
+        "\"name\":\"focus\",\"op\":\"Concat\",\"loc\":\"130:3\",\"ms\":",
+        "\"ops\":[",
+    ] {
+        assert!(json.contains(part), "{part} is not in {json}");
+    }
+    assert!(!text(&snick(&["run", &model("focus_cnn"), "--format", "json"]).stdout).contains("profile"));
+}
+
+#[test]
+fn a_limit_of_memory_names_the_type_of_the_layer() {
+    let out = snick(&["run", &model("focus_cnn"), "--max-memory", "1K"]);
+    assert_eq!(out.status.code(), Some(3));
+    assert!(text(&out.stderr).contains("a tensor of f32[1,12,8,8]"), "{}", text(&out.stderr));
+}
+
+#[test]
+fn shells_complete_every_verb() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let out = snick(&["completions", shell]);
+        assert_eq!(out.status.code(), Some(0), "{shell}");
+        let script = text(&out.stdout);
+        for word in ["inspect", "canon", "completions", "max-memory"] {
+            assert!(script.contains(word), "{shell} does not complete {word}");
+        }
+    }
+    assert_eq!(snick(&["completions", "tcsh"]).status.code(), Some(2));
+}
+
+#[test]
+fn manual_pages_are_of_the_program_and_of_its_verbs() {
+    let page = text(&snick(&["man"]).stdout);
+    assert!(page.contains(".TH snick 1") && page.contains("snick\\-canon"), "{page}");
+    let canon = text(&snick(&["man", "canon"]).stdout);
+    assert!(canon.contains(".TH snick-canon 1") && canon.contains("max\\-memory"), "{canon}");
+    assert_eq!(snick(&["man", "nothing"]).status.code(), Some(2));
+}
