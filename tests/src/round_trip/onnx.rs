@@ -29,7 +29,7 @@ fn written_models_are_read_with_the_same_results() {
         let errors = snick_ir::infer(&mut again.graph);
         assert!(errors.is_empty(), "{}: {errors:?}", path.display());
         assert!(again.graph.ids().all(|id| !matches!(again.graph.node(id).op(), Op::Opaque(_))));
-        let facts = |graph: &snick_ir::Graph| -> Vec<_> {
+        let facts = |graph: &Graph| -> Vec<_> {
             graph.results().map(|id| graph.node(id).outs()[0].fact.clone()).collect()
         };
         for (before, after) in facts(&read.graph).iter().zip(facts(&again.graph)) {
@@ -92,6 +92,6 @@ fn resized_data_stay_the_same() {
 }
 
 /// Whether a layer is of no operation set.
-fn has_extensions(graph: &snick_ir::Graph) -> bool {
+fn has_extensions(graph: &Graph) -> bool {
     graph.ids().any(|id| matches!(graph.node(id).version(), snick_ir::Version::Custom(_)))
 }

@@ -23,6 +23,8 @@ pub struct Resampling {
     pub exclude_outside: bool,
     /// The value outside the data, for [`ResizePlaces::Crop`].
     pub extrapolation: f64,
+    /// A scalar condition under which all axes are left alone.
+    pub unless: Option<Value>,
 }
 
 /// The format whose rules count.
@@ -178,11 +180,14 @@ impl Resampling {
         let indices = b.count_to(count)?;
         let indices = b.convert(indices, REAL)?;
         let places = self.mapped(b, indices, of)?;
-        let stays = match self.rules {
-            ResizeRules::OpenVino => b.equal(of.count, of.size)?,
-            ResizeRules::Onnx if self.places == ResizePlaces::TfHalfPixelForNn => b.equal(of.scale, 1.0)?,
+        let stays = match (self.rules, self.unless) {
+            (_, Some(unless)) => unless,
+            (ResizeRules::OpenVino, _) => b.equal(of.count, of.size)?,
+            (ResizeRules::Onnx, _) if self.places == ResizePlaces::TfHalfPixelForNn => {
+                b.equal(of.scale, 1.0)?
+            }
             // A scale of 1 maps each index to itself, but for rounding.
-            ResizeRules::Onnx => return Ok(places),
+            (ResizeRules::Onnx, _) => return Ok(places),
         };
         b.select(stays, indices, places)
     }

@@ -252,6 +252,7 @@ impl Interpolate {
             antialias: false,
             exclude_outside: false,
             extrapolation: 0.0,
+            unless: None,
         })
     }
 

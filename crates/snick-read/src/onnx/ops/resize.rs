@@ -71,13 +71,15 @@ fn resize(b: &mut NodeBuilder) -> Result {
         antialias: b.flag_attr("antialias", false)?,
         exclude_outside: b.flag_attr("exclude_outside", false)?,
         extrapolation: b.float_attr("extrapolation_value", 0.0)?,
+        unless: None,
         rules: ResizeRules::Onnx,
     };
     let (axes, sizes) = (b.ints_attr("axes")?, sizes(b)?);
     resampled(b, axes.as_deref(), sizes, sampling)
 }
 
-/// Upsample and Resize-10: nearest is rounded up where an axis shrinks, and down where it grows.
+/// Upsample and Resize-10: nearest is rounded up where an axis shrinks, and down where it grows. Their text has no formula
+/// for coordinates; ONNX Runtime copies data of which no size changes.
 fn first(b: &mut NodeBuilder, scales: Value) -> Result {
     let known = b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok());
     let nearest = match known {
@@ -91,6 +93,7 @@ fn first(b: &mut NodeBuilder, scales: Value) -> Result {
         antialias: false,
         exclude_outside: false,
         extrapolation: 0.0,
+        unless: None,
         rules: ResizeRules::Onnx,
     };
     resampled(b, None, Sizes::Scales(scales), sampling)
@@ -122,10 +125,15 @@ fn sizes(b: &NodeBuilder) -> Result<Sizes> {
 }
 
 /// One Interpolate, if it computes the same for data of any size; else a layer for each axis and step.
-fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, sizes: Sizes, sampling: Resampling) -> Result {
+fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, sizes: Sizes, mut sampling: Resampling) -> Result {
     let x = b.input(0)?;
     if let Some((op, target)) = interpolation(b, sizes, &sampling) {
         return interpolate(b, x, op, target, axes);
+    }
+    if let Sizes::Scales(scales) = sizes
+        && b.since < 11
+    {
+        sampling.unless = Some(no_size_changes(b, x, scales)?);
     }
     let element_type = b.element_type(x)?;
     let is_nearest = matches!(sampling.kernel, ResizeKernel::Nearest(_));
@@ -238,6 +246,16 @@ fn interpolation(b: &NodeBuilder, sizes: Sizes, sampling: &Resampling) -> Option
         }
         Sizes::InProportion(..) => None,
     }
+}
+
+/// Whether scales leave all sizes as they are.
+fn no_size_changes(b: &mut NodeBuilder, x: Value, scales: Value) -> Result {
+    let sizes = b.shape_of(x)?;
+    let sizes = b.convert(sizes, ElementType::F32)?;
+    let scaled = b.multiply(sizes, scales)?;
+    let scaled = b.floor(scaled)?;
+    let same = b.equal(scaled, sizes)?;
+    b.reduce_logical_and(same, &[0], false)
 }
 
 /// The smallest or largest quotient of sizes and those of the data.
