@@ -55,6 +55,9 @@ pub enum OpError {
     /// Two values that contradict each other; `sentence` has `{}` where they stand.
     #[error("{}", filled(sentence, [left, right]))]
     Conflict { sentence: Cow<'static, str>, left: String, right: String },
+    /// A window that does not fit into the padded input.
+    #[error("window of {window} exceeds the padded input of {padded} on spatial axis {axis}")]
+    WindowTooLarge { axis: usize, window: String, padded: String },
     /// An integer outside the values that it can have.
     #[error("{what} = {value} is out of range, expected {expected}")]
     OutOfRange { what: String, value: i64, expected: String },
@@ -64,6 +67,9 @@ pub enum OpError {
     /// Any other wrong property.
     #[error("{what} is {got}, expected {expected}")]
     Mismatch { what: String, got: String, expected: String },
+    /// A computed value that is not what inference said of it: a fault of snick, or of a custom op.
+    #[error("{what} is {got}, expected {expected}")]
+    ContradictsFact { what: String, got: String, expected: String },
     /// Something valid that is not implemented.
     #[error("{what} is not supported")]
     Unsupported { what: String },
@@ -189,6 +195,24 @@ impl OpError {
         }
     }
 
+    /// Whether a value, here or in a body, contradicts what was inferred of it.
+    ///
+    /// ```
+    /// use snick_ir::OpError;
+    ///
+    /// let error = OpError::contradicts_fact("output 0", "f32[2]", "f32[3]");
+    /// assert!(error.is_contradiction() && error.to_string() == "output 0 is f32[2], expected f32[3]");
+    /// assert!(!OpError::mismatch("output 0", "f32[2]", "f32[3]").is_contradiction());
+    /// ```
+    pub fn is_contradiction(&self) -> bool {
+        match self {
+            Self::ContradictsFact { .. } => true,
+            Self::WithInputs { error, .. } => error.is_contradiction(),
+            Self::Inside(located) | Self::InDecomposition(located) => located.error.is_contradiction(),
+            _ => false,
+        }
+    }
+
     /// Whether a limit is reached: a tensor needs more memory than one allows, or than the machine has, or a layer more
     /// fuel than is left.
     pub fn is_limit(&self) -> bool {
@@ -201,6 +225,7 @@ impl OpError {
             Self::ElementType { .. }
             | Self::Rank { .. }
             | Self::Conflict { .. }
+            | Self::WindowTooLarge { .. }
             | Self::OutOfRange { .. }
             | Self::NoSuchIndex { .. }
             | Self::Mismatch { .. }
@@ -222,6 +247,7 @@ impl OpError {
             | Self::SecondProducer { .. }
             | Self::UnsafePath { .. }
             | Self::DeclaredDim { .. }
+            | Self::ContradictsFact { .. }
             | Self::Unsupported { .. }
             | Self::NoImplementation { .. }
             | Self::FeatureOff { .. }
@@ -268,6 +294,11 @@ impl OpError {
     /// Any other wrong property.
     pub fn mismatch(what: impl Into<String>, got: impl ToString, expected: impl ToString) -> Self {
         Self::Mismatch { what: what.into(), got: got.to_string(), expected: expected.to_string() }
+    }
+
+    /// A computed value that is not what inference said of it.
+    pub fn contradicts_fact(what: impl Into<String>, got: impl ToString, expected: impl ToString) -> Self {
+        Self::ContradictsFact { what: what.into(), got: got.to_string(), expected: expected.to_string() }
     }
 
     /// Something valid that snick does not implement.

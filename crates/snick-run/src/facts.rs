@@ -17,7 +17,8 @@ pub(crate) struct SymbolBindings {
 impl SymbolBindings {
     /// Checks the tensor given for a Parameter and binds its symbols.
     pub(crate) fn bind(&mut self, graph: &Graph, fact: &Fact, given: &Tensor) -> Result<(), OpError> {
-        check_intervals(graph, "the input", fact, given)?;
+        check_intervals(graph, fact, given)
+            .map_err(|(got, expected)| OpError::mismatch("the input", got, expected))?;
         for (dim, &size) in fact.shape.dims().unwrap_or_default().iter().zip(given.dims()) {
             let size = size_of_dim(size);
             match dim {
@@ -59,13 +60,14 @@ impl SymbolBindings {
     pub(crate) fn check(&self, graph: &Graph, node: NodeId, values: &[Tensor]) -> Result<(), OpError> {
         for (port, (out, value)) in graph.node(node).outs().iter().zip(values).enumerate() {
             let what = format!("output {port}");
-            check_intervals(graph, &what, &out.fact, value)?;
+            check_intervals(graph, &out.fact, value)
+                .map_err(|(got, expected)| OpError::contradicts_fact(&*what, got, expected))?;
             for (dim, &size) in out.fact.shape.dims().unwrap_or_default().iter().zip(value.dims()) {
                 self.expect(graph, &what, dim, size_of_dim(size))?;
             }
             match &out.fact.known {
                 Some(Known::Tensor(known)) if !agree(known, value) => {
-                    return Err(OpError::mismatch(what, format!("{value:?}"), format!("{known:?}")));
+                    return Err(OpError::contradicts_fact(what, format!("{value:?}"), format!("{known:?}")));
                 }
                 Some(Known::Elements(elements)) => {
                     for (element, value) in elements.iter().zip(value.to_i64_vec()?) {
@@ -76,7 +78,7 @@ impl SymbolBindings {
                     for (real, value) in reals.iter().zip(value.to_f64_vec()?) {
                         if real.is_bounded() && !(real.lo..=real.hi).contains(&value) {
                             let bounds = format!("{} to {}", real.lo, real.hi);
-                            return Err(OpError::mismatch(what, value, bounds));
+                            return Err(OpError::contradicts_fact(what, value, bounds));
                         }
                     }
                 }
@@ -98,7 +100,8 @@ impl SymbolBindings {
     fn expect(&self, graph: &Graph, what: &str, expr: &SymExpr, got: i64) -> Result<(), OpError> {
         match graph.symbols().eval(expr, &|symbol| self.values.get(&symbol).copied()) {
             Some(expected) if expected != got => {
-                Err(OpError::mismatch(what, got, format!("{} = {expected}", graph.symbols().display(expr))))
+                let expected = format!("{} = {expected}", graph.symbols().display(expr));
+                Err(OpError::contradicts_fact(what, got, expected))
             }
             _ => Ok(()),
         }
@@ -129,12 +132,13 @@ fn describe(tensor: &Tensor) -> String {
 pub(crate) fn check_values(graph: &Graph, node: NodeId, values: &[Tensor]) -> Result<(), OpError> {
     let outs = graph.node(node).outs();
     if values.len() != outs.len() {
-        return Err(OpError::mismatch("the number of values computed", values.len(), outs.len()));
+        return Err(OpError::contradicts_fact("the number of values computed", values.len(), outs.len()));
     }
     for (port, (out, value)) in outs.iter().zip(values).enumerate() {
         let is_wide = out.fact.element_type.is_half() && value.element_type() == ElementType::F32;
         let wide = is_wide.then(|| Fact::new(ElementType::F32, out.fact.shape.clone()));
-        check_intervals(graph, &format!("output {port}"), wide.as_ref().unwrap_or(&out.fact), value)?;
+        check_intervals(graph, wide.as_ref().unwrap_or(&out.fact), value)
+            .map_err(|(got, expected)| OpError::contradicts_fact(format!("output {port}"), got, expected))?;
     }
     Ok(())
 }
@@ -148,8 +152,8 @@ pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t T
     }
 }
 
-/// Checks type and dims against a fact.
-fn check_intervals(graph: &Graph, what: &str, fact: &Fact, tensor: &Tensor) -> Result<(), OpError> {
+/// Checks type and dims against a fact. An error has both in words.
+fn check_intervals(graph: &Graph, fact: &Fact, tensor: &Tensor) -> Result<(), (String, String)> {
     let any_type = fact.element_type == ElementType::Dynamic;
     let dims_fit = fact.shape.dims().is_none_or(|dims| {
         let fits = |dim, &size| graph.symbols().interval(dim).contains(size_of_dim(size));
@@ -159,5 +163,5 @@ fn check_intervals(graph: &Graph, what: &str, fact: &Fact, tensor: &Tensor) -> R
         return Ok(());
     }
     let expected = format!("{}{}", fact.element_type, fact.shape.display_intervals(graph.symbols()));
-    Err(OpError::mismatch(what, describe(tensor), expected))
+    Err((describe(tensor), expected))
 }

@@ -292,7 +292,7 @@ impl Session {
         };
         let values = values.and_then(|values| match values.len() {
             n if n >= step.outs => shared.fuel.burn(&values).map(|()| values),
-            n => Err(OpError::mismatch("the number of values computed", n, step.outs)),
+            n => Err(OpError::contradicts_fact("the number of values computed", n, step.outs)),
         });
         values.map_err(|error| self.located(step, with_inputs(error, inputs.iter())))
     }

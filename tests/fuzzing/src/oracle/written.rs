@@ -102,8 +102,7 @@ fn is_refused_by_onnx(error: &OpError) -> bool {
         OpError::WithInputs { error, .. } => is_refused_by_onnx(error),
         OpError::Inside(located) | OpError::InDecomposition(located) => is_refused_by_onnx(&located.error),
         OpError::Tensor(error) => matches!(error, TensorError::IndexOutOfRange { .. }),
-        OpError::Conflict { sentence, .. } => sentence.starts_with("window of"),
-        error => matches!(error, OpError::NoSuchIndex { .. }),
+        error => matches!(error, OpError::WindowTooLarge { .. } | OpError::NoSuchIndex { .. }),
     }
 }
 

@@ -341,8 +341,7 @@ pub fn expect_spatial(cx: &Infer, i: usize, others: usize) -> Result<(), OpError
 
 /// The error for a window that does not fit into the padded input.
 fn exceeds_input(axis: usize, window: impl Display, padded: impl Display) -> OpError {
-    let sentence = format!("window of {{}} exceeds the padded input of {{}} on spatial axis {axis}");
-    OpError::conflict(sentence, window, padded)
+    OpError::WindowTooLarge { axis, window: window.to_string(), padded: padded.to_string() }
 }
 
 #[cfg(test)]
