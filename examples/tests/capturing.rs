@@ -51,7 +51,7 @@ fn drop_small_terms(threshold: f64) -> Rule {
             _ => Ok(RewriteResult::NoMatch),
         }
     });
-    rule.may_round()
+    rule.may_round_within(0.0, threshold)
 }
 
 /// A Transpose of a Transpose by the same order of two axes is its input; counts its applications.

@@ -10,7 +10,7 @@ use snick_ir::{Graph, Op, OpError, Value};
 use snick_tensor::ElementType;
 
 /// A Convert from a half float goes before the layer that it reads, if that computes or moves weights for it alone.
-pub(crate) const RULE: Rule = Rule::rounding("decompress-in-wide-type", decompress);
+pub(crate) const RULE: Rule = Rule::exact("decompress-in-wide-type", decompress).may_round_within(1e-5, 0.0);
 
 /// The longest way from a constant through what decompresses it.
 const MAX_STEPS: usize = 8;

@@ -39,6 +39,7 @@ mod liveness;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 use std::ops::{Deref, DerefMut};
 
@@ -48,13 +49,11 @@ use snick_shape::{Origin, SymExpr};
 use crate::graph::Details;
 use crate::{Fact, Graph, GraphBuilder, Monitor, NodeId, NodeRef, Op, OpError, Value};
 
-pub use self::custom::CUSTOM_OPS;
-pub use self::driver::{
-    Applied, Check, CheckFailure, DriverOptions, MissedRewrite, NodeFilter, Proposal, Trace, apply,
-    apply_throughout,
-};
+pub use self::custom::{CUSTOM_OPS, decomposed};
+pub use self::driver::{Check, DriverOptions, NodeFilter, Proposal, apply, apply_throughout};
 use self::liveness::Liveness;
-pub use self::rule::Rule;
+pub use self::rule::{Rule, Tolerance};
+pub use self::trace::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace};
 
 /// The result of a rule.
 ///

@@ -38,6 +38,7 @@
 //! ```
 
 mod check;
+mod context;
 mod cost;
 mod layout;
 pub mod legalize;
@@ -53,6 +54,7 @@ pub mod states;
 mod testing;
 
 pub use check::Checker;
+pub use context::{PassContext, PassFailure, PassOutcome};
 pub use cost::Cost;
 pub use legalize::to_slice::is_slice_like;
 pub use options::RewriteOptions;

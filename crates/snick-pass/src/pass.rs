@@ -1,9 +1,14 @@
 //! Passes: a name, and rules or one function over the graph.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
 
 use snick_ir::Graph;
-use snick_ir::rewrite::{self, DriverOptions, Rule, Trace};
+use snick_ir::rewrite::{self, DriverOptions, Rule, RuleWork, Tolerance, Trace};
+
+use crate::context::{PassContext, PassOutcome};
 
 /// A named pass. Cheap to clone if it is a constant.
 ///
@@ -26,6 +31,8 @@ use snick_ir::rewrite::{self, DriverOptions, Rule, Trace};
 pub struct Pass {
     name: Cow<'static, str>,
     kind: PassKind,
+    /// Of passes over the graph: how far its outputs may differ. Rules have their own.
+    tolerance: Option<Tolerance>,
 }
 
 /// What a pass does.
@@ -35,6 +42,8 @@ enum PassKind {
     Rules(Cow<'static, [Rule]>),
     /// Looks at the graph as a whole.
     Graph(GraphFn),
+    /// The same, as a closure.
+    Closure(GraphClosure),
     /// Looks at the graph of the model as a whole, not at its bodies.
     Model(GraphFn),
 }
@@ -42,25 +51,93 @@ enum PassKind {
 /// Changes a graph, at most so many times.
 type GraphFn = fn(&mut Graph, Option<usize>) -> Trace;
 
+/// Changes a graph, and logs it.
+#[derive(Clone)]
+struct GraphClosure(Arc<dyn Fn(&mut Graph, &mut PassContext) + Send + Sync>);
+
+impl fmt::Debug for GraphClosure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a closure")
+    }
+}
+
 impl Pass {
     /// A pass of rules, in order of preference. They apply until nothing changes.
     pub fn new(name: impl Into<Cow<'static, str>>, rules: impl Into<Vec<Rule>>) -> Self {
-        Self { name: name.into(), kind: PassKind::Rules(Cow::Owned(rules.into())) }
+        Self { name: name.into(), kind: PassKind::Rules(Cow::Owned(rules.into())), tolerance: None }
     }
 
     /// [`Pass::new`] of constant rules, as a constant.
     pub const fn of_rules(name: &'static str, rules: &'static [Rule]) -> Self {
-        Self { name: Cow::Borrowed(name), kind: PassKind::Rules(Cow::Borrowed(rules)) }
+        let kind = PassKind::Rules(Cow::Borrowed(rules));
+        Self { name: Cow::Borrowed(name), kind, tolerance: None }
+    }
+
+    /// A closure over the graph as a whole: over that of a model, and then over each of its bodies. It tells the context what
+    /// it replaces. Layers that nothing reads are removed after it. With a check, the graph is executed before and after on
+    /// sample sizes; a pass that makes it compute something else is refused and undone, and one that cannot be executed,
+    /// because it changes inputs or outputs, say, is counted as [unchecked](crate::Report::unchecked).
+    ///
+    /// ```
+    /// use snick_pass::{Pass, PassContext, RewriteOptions, apply};
+    /// use snick_ir::Graph;
+    ///
+    /// let drop_relu = Pass::graph("drop-relu", |graph: &mut Graph, cx: &mut PassContext| {
+    ///     for id in graph.order()? {
+    ///         if graph.node(id).op().type_name() == "ReLU" {
+    ///             let input = graph.node(id).input(0);
+    ///             cx.applied(graph.node(id));
+    ///             graph.replace_outputs(id, &[input]);
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// });
+    /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    ///             %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+    /// let mut graph = snick_ir::text::parse(text, None)?;
+    /// snick_ir::infer(&mut graph);
+    /// let report = apply(&mut graph, &[drop_relu], &RewriteOptions::new().check(true));
+    /// assert_eq!((report.applied.len(), report.check_failures.len(), graph.len()), (0, 1, 3));
+    /// assert!(!report.is_ok());
+    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// ```
+    pub fn graph<R: PassOutcome>(
+        name: impl Into<Cow<'static, str>>,
+        change: impl Fn(&mut Graph, &mut PassContext) -> R + Send + Sync + 'static,
+    ) -> Self {
+        let change = move |graph: &mut Graph, cx: &mut PassContext| {
+            let outcome = change(graph, cx).into_result();
+            cx.end(graph, outcome);
+        };
+        Self { name: name.into(), kind: PassKind::Closure(GraphClosure(Arc::new(change))), tolerance: None }
     }
 
     /// A function over the graph, which changes it at most so many times and leaves replaced layers unread.
     pub const fn of_graph(name: &'static str, change: fn(&mut Graph, Option<usize>) -> Trace) -> Self {
-        Self { name: Cow::Borrowed(name), kind: PassKind::Graph(change) }
+        Self { name: Cow::Borrowed(name), kind: PassKind::Graph(change), tolerance: None }
     }
 
     /// [`Pass::of_graph`], for the graph of a model and not for its bodies.
     pub const fn of_model(name: &'static str, change: fn(&mut Graph, Option<usize>) -> Trace) -> Self {
-        Self { name: Cow::Borrowed(name), kind: PassKind::Model(change) }
+        Self { name: Cow::Borrowed(name), kind: PassKind::Model(change), tolerance: None }
+    }
+
+    /// The same pass over the graph, declared to round differently: `relative` to each element, and `absolute`, as
+    /// [`Rule::may_round_within`]. Of a pass of rules, each rule declares it.
+    #[must_use]
+    pub const fn may_round_within(mut self, relative: f64, absolute: f64) -> Self {
+        self.tolerance = Some(Tolerance { relative, absolute });
+        self
+    }
+
+    /// How far the outputs may differ after a pass over the graph.
+    pub(crate) const fn tolerance(&self) -> Option<Tolerance> {
+        self.tolerance
+    }
+
+    /// Whether the pass looks at the graph as a whole.
+    pub(crate) fn is_of_graph(&self) -> bool {
+        !matches!(self.kind, PassKind::Rules(_))
     }
 
     /// Whether the pass runs on bodies, too.
@@ -78,13 +155,21 @@ impl Pass {
 
     /// Runs on a graph, without its bodies, and removes dead layers.
     pub(crate) fn run(&self, graph: &mut Graph, options: DriverOptions<'_>) -> Trace {
-        match &self.kind {
-            PassKind::Rules(rules) => rewrite::apply(graph, rules, options),
-            PassKind::Graph(change) | PassKind::Model(change) => {
-                let trace = change(graph, options.stop_after);
-                graph.remove_dead_nodes();
-                trace
+        let begun = (!cfg!(target_family = "wasm")).then(Instant::now);
+        let mut trace = match &self.kind {
+            PassKind::Rules(rules) => return rewrite::apply(graph, rules, options),
+            PassKind::Graph(change) | PassKind::Model(change) => change(graph, options.stop_after),
+            PassKind::Closure(GraphClosure(change)) => {
+                let mut cx = PassContext::new(self.name.clone(), self.tolerance, options.stop_after);
+                change(graph, &mut cx);
+                cx.into_trace()
             }
-        }
+        };
+        graph.remove_dead_nodes();
+        let mut work = RuleWork::new(self.name.clone());
+        (work.tried, work.applied, work.declined) = (1, trace.applied.len(), trace.missed.len());
+        work.time = begun.map(|begun| begun.elapsed()).unwrap_or_default();
+        trace.work.push(work);
+        trace
     }
 }

@@ -1,9 +1,9 @@
 //! Passes by name, and the order in which they run.
 
-use snick_ir::rewrite::{DriverOptions, Rule, Trace};
+use snick_ir::rewrite::{Applied, CheckFailure, DriverOptions, Rule, Tolerance, Trace};
 use snick_ir::{Graph, Monitor};
 
-use crate::check::Checker;
+use crate::check::{Checker, Difference};
 use crate::legalize::{decompose, inline_if, to_slice};
 use crate::options::RewriteOptions;
 use crate::pass::Pass;
@@ -258,7 +258,43 @@ impl PassManager {
             only: None,
             monitor: Some(&mut self.monitor),
         };
-        pass.run(graph, options)
+        if !pass.is_of_graph() || options.check.is_none() {
+            return pass.run(graph, options);
+        }
+        let before = graph.clone();
+        let trace = pass.run(graph, options);
+        self.checked(graph, pass, before, trace)
+    }
+
+    /// Executes a graph before and after a pass over it, and restores it if it computes something else.
+    fn checked(&mut self, graph: &mut Graph, pass: &Pass, before: Graph, mut trace: Trace) -> Trace {
+        let Some(checker) = &mut self.checker else { return trace };
+        let difference = Difference::of(&before, graph);
+        if trace.applied.is_empty() && !matches!(difference, Difference::Nothing) {
+            trace.applied.push(of_graph(pass, graph));
+        }
+        let rounds = trace.applied.iter().any(|applied| !applied.exact).then_some(Tolerance::UNDECLARED);
+        let tolerance = pass.tolerance().or(rounds);
+        if let Err(report) = checker.check_graph(pass.name(), tolerance, &trace.applied, difference) {
+            let applied = trace.applied.drain(..).next().unwrap_or_else(|| of_graph(pass, graph));
+            trace.check_failures.push(CheckFailure::new(applied, report));
+            *graph = before;
+        }
+        if let Some(work) = trace.work.last_mut() {
+            work.applied = trace.applied.len();
+        }
+        trace
+    }
+}
+
+/// What is logged of a pass that changes a graph and logs nothing.
+fn of_graph(pass: &Pass, graph: &Graph) -> Applied {
+    let exact = pass.tolerance().is_none();
+    Applied {
+        rule: pass.name().to_string().into(),
+        layer: graph.name.as_str().into(),
+        op: "model".into(),
+        exact,
     }
 }
 

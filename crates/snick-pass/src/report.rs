@@ -1,6 +1,6 @@
 //! What passes did.
 
-use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Trace};
+use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace};
 use snick_ir::{Dialect, Graph, Located, Op, Stopped};
 
 use crate::check::Checker;
@@ -40,8 +40,10 @@ pub struct Report {
     pub check_failures: Vec<CheckFailure>,
     /// Replacements that were executed before and after, and found equal.
     pub checked: usize,
-    /// Replacements that could not be executed: an op that cannot run, tensors too large.
+    /// Replacements that a check was asked for and that could not be executed: a layer that nothing here runs, tensors too
+    /// large, a pass that changes inputs or outputs.
     pub unchecked: usize,
+    work: Vec<RuleWork>,
     /// Why the work ended early, if it did: the graph is sound, but rewritten in part.
     pub stopped: Option<Stopped>,
 }
@@ -52,9 +54,49 @@ impl Report {
         self.applied.iter().any(|applied| !applied.exact)
     }
 
-    /// Whether no rule failed, and every checked replacement passed.
+    /// Whether no rule failed and, if a check was asked for, every replacement was executed before and after and passed.
+    ///
+    /// ```
+    /// use snick_ir::rewrite::{RewriteResult, Rule};
+    /// use snick_pass::{Pass, RewriteOptions, apply};
+    ///
+    /// // Nothing here runs `Fancy`: its replacement is made, and there is nothing to compare it with.
+    /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
+    ///             %a = Fancy-x(%x) : f32[4]\n  %y = Result-1(%a)\n}\n";
+    /// let mut graph = snick_ir::text::parse(text, None)?;
+    /// snick_ir::infer(&mut graph);
+    /// let lower = Rule::new("lower-fancy", |patch| match patch.node().op().type_name() {
+    ///     "Fancy" => Ok(RewriteResult::one(patch.input(0)?)),
+    ///     _ => Ok(RewriteResult::NoMatch),
+    /// });
+    /// let report = apply(&mut graph, &[Pass::new("mine", [lower])], &RewriteOptions::new().check(true));
+    /// assert_eq!((report.applied.len(), report.unchecked, report.is_ok()), (1, 1, false));
+    /// # Ok::<(), snick_ir::text::ParseError>(())
+    /// ```
     pub fn is_ok(&self) -> bool {
-        self.errors.is_empty() && self.check_failures.is_empty()
+        self.errors.is_empty() && self.check_failures.is_empty() && self.unchecked == 0
+    }
+
+    /// The work of each rule, and of each pass over the graph, in the order of their first try.
+    ///
+    /// ```
+    /// use snick_pass::{RewriteOptions, canonicalise};
+    ///
+    /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"10\"}\n  \
+    /// #             %a = slice(%x) {axes: [0], start: [1], len: [8], step: [1]}\n  \
+    /// #             %b = slice(%a) {axes: [0], start: [2], len: [4], step: [1]}\n  %y = Result-1(%b)\n}\n";
+    /// let mut graph = snick_ir::text::parse(text, None)?;
+    /// assert!(snick_ir::infer(&mut graph).is_empty());
+    /// let report = canonicalise(&mut graph, &RewriteOptions::new());
+    /// for work in report.by_rule() {
+    ///     println!("{}: {} of {} in {:?}", work.rule, work.applied, work.tried, work.time);
+    /// }
+    /// let merged = report.by_rule().iter().find(|work| work.rule == "merge-slices").map(|work| work.applied);
+    /// assert_eq!(merged, Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn by_rule(&self) -> &[RuleWork] {
+        &self.work
     }
 
     /// The report before anything is done.
@@ -72,6 +114,12 @@ impl Report {
         self.missed.extend(trace.missed);
         self.errors.extend(trace.errors);
         self.check_failures.extend(trace.check_failures);
+        for later in trace.work {
+            match self.work.iter_mut().find(|work| work.rule == later.rule) {
+                Some(work) => work.add(&later),
+                None => self.work.push(later),
+            }
+        }
     }
 
     /// Counts what is left.

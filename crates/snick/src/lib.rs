@@ -114,7 +114,9 @@ pub use snick_directml::FeatureLevel;
 pub use snick_emit::openvino::SliceAs;
 #[cfg(feature = "emit")]
 pub use snick_emit::{Mesh, Precision, ShardError, ShardRules};
-pub use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, Patch, RewriteResult, Rule};
+pub use snick_ir::rewrite::{
+    Applied, CheckFailure, MissedRewrite, Patch, RewriteResult, Rule, RuleWork, Tolerance,
+};
 pub use snick_ir::{
     Arity, AttrValue, Attrs, BuildMode, Custom, CustomOp, Diagnostic, Dialect, Fact, Facts, Format, Graph,
     GraphBuilder, Infer, InputOrigin, IntOrValue, Known, Limits, Loc, Located, Node, NodeId, NodeRef, Op,
@@ -122,7 +124,9 @@ pub use snick_ir::{
     Value, ValuePart, Version, infer, ops, text,
 };
 pub use snick_pass::states::State;
-pub use snick_pass::{Cost, PASSES, Pass, Report, RewriteOptions, UnknownPass};
+pub use snick_pass::{
+    Cost, PASSES, Pass, PassContext, PassFailure, PassOutcome, Report, RewriteOptions, UnknownPass,
+};
 pub use snick_read::ReadError;
 pub use snick_shape::{DimSpec, Interval, Shape, ShapeSpec, SymExpr, Symbols};
 pub use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};

@@ -1,138 +1,11 @@
 //! The driver: applies rules to every node until nothing changes.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
+use super::trace::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace, now};
 use super::{Committed, Liveness, Patch, RewriteResult, Rule};
 use crate::{Fact, Graph, Located, Monitor, NodeId, OpError, OpTraits, Value};
-
-/// An applied rule.
-///
-/// ```
-/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
-///
-/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
-/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
-/// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
-///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
-///     _ => Ok(RewriteResult::NoMatch),
-/// });
-/// let trace = rewrite::apply(&mut graph, &[drop_a], DriverOptions::default());
-/// let applied = &trace.applied[0];
-/// assert_eq!((&*applied.rule, &*applied.layer, applied.op.as_str()), ("drop-a", "a", "ReLU"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Applied {
-    /// The rule.
-    pub rule: Cow<'static, str>,
-    /// The layer it replaced.
-    pub layer: Arc<str>,
-    /// The layer's operation type.
-    pub op: String,
-    /// Whether the replacement computes the same bytes; otherwise it may round differently.
-    pub exact: bool,
-}
-
-/// A layer that a rule matched but declined.
-///
-/// ```
-/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
-///
-/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
-/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
-/// let never = Rule::new("never", |patch| match patch.node().name() {
-///     "a" => Ok(RewriteResult::declined("another layer may read it")),
-///     _ => Ok(RewriteResult::NoMatch),
-/// });
-/// let trace = rewrite::apply(&mut graph, &[never], DriverOptions::default());
-/// let missed = &trace.missed[0];
-/// assert_eq!((&*missed.layer, missed.reason.as_str()), ("a", "another layer may read it"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MissedRewrite {
-    /// The rule.
-    pub rule: Cow<'static, str>,
-    /// The layer.
-    pub layer: Arc<str>,
-    /// Its operation type.
-    pub op: String,
-    /// The reason.
-    pub reason: String,
-}
-
-/// A replacement that a [`Check`] refused.
-///
-/// ```
-/// use snick_ir::rewrite::{self, Check, DriverOptions, Proposal, RewriteResult, Rule};
-///
-/// /// Refuses every replacement.
-/// struct Refuse;
-///
-/// impl Check for Refuse {
-///     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-///         Err(format!("{} is not wanted", proposal.rule.name()))
-///     }
-/// }
-///
-/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
-/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
-/// let mut graph = snick_ir::text::parse(text, None)?;
-/// assert!(snick_ir::infer(&mut graph).is_empty());
-/// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
-///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
-///     _ => Ok(RewriteResult::NoMatch),
-/// });
-/// let options = DriverOptions { check: Some(&mut Refuse), ..DriverOptions::default() };
-/// let trace = rewrite::apply(&mut graph, &[drop_a], options);
-/// assert!(trace.applied.is_empty());
-/// assert_eq!(trace.check_failures[0].report, "drop-a is not wanted");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct CheckFailure {
-    /// The rule, the layer and its operation type.
-    pub applied: Applied,
-    /// The report, of one or more lines.
-    pub report: String,
-}
-
-/// The log of the driver.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Trace {
-    /// Applied rules, in order.
-    pub applied: Vec<Applied>,
-    /// Declined layers, with reasons.
-    pub missed: Vec<MissedRewrite>,
-    /// Rules that failed or whose replacement was refused.
-    pub errors: Vec<Located>,
-    /// Replacements that did not pass the check.
-    pub check_failures: Vec<CheckFailure>,
-}
-
-impl Trace {
-    /// # Errors
-    /// The first error of a rule; its layer is unchanged.
-    pub fn complete(self) -> Result<(), Box<Located>> {
-        self.errors.into_iter().next().map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    /// Appends a later log.
-    pub fn extend(&mut self, later: Self) {
-        self.applied.extend(later.applied);
-        self.missed.extend(later.missed);
-        self.errors.extend(later.errors);
-        self.check_failures.extend(later.check_failures);
-    }
-}
 
 /// A replacement before it is committed: the graph has the old and the new layers.
 #[derive(Copy, Clone, Debug)]
@@ -208,6 +81,7 @@ impl<'g, 'c> Driver<'g, 'c> {
     fn new(graph: &'g mut Graph, rules: &'g [Rule], order: Vec<NodeId>, options: DriverOptions<'c>) -> Self {
         // Rules that apply to their own replacements must end: no sound set needs more than a few replacements a layer.
         let limit = options.stop_after.unwrap_or(64 + 16 * order.len());
+        let work = rules.iter().map(|rule| RuleWork::new(rule.shared_name())).collect();
         Self {
             worklist: Worklist::new(graph, order),
             graph,
@@ -215,7 +89,7 @@ impl<'g, 'c> Driver<'g, 'c> {
             options,
             limit,
             visited: 0,
-            trace: Trace::default(),
+            trace: Trace { work, ..Trace::default() },
             missed: BTreeMap::new(),
             failed: BTreeSet::new(),
         }
@@ -232,6 +106,7 @@ impl<'g, 'c> Driver<'g, 'c> {
         if arity.check(self.graph.inputs(id).len()).is_err() {
             return ControlFlow::Continue(());
         }
+        let mut begun = now();
         let mut patch =
             Patch::new(self.graph, id, &self.worklist.liveness, self.options.monitor.as_deref_mut());
         for (number, rule) in self.rules.iter().enumerate() {
@@ -245,14 +120,21 @@ impl<'g, 'c> Driver<'g, 'c> {
                 return ControlFlow::Break(());
             }
             let outcome = rule.apply(&mut patch);
+            let work = &mut self.trace.work[number];
+            work.tried += 1;
             if matches!(outcome, Ok(RewriteResult::NoMatch)) {
+                work.pause(&mut begun);
                 patch.undo();
                 continue;
             }
             let node = patch.node();
             let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
             let rule_name = rule.shared_name();
-            match judge(&patch, rule, outcome, self.options.check.as_deref_mut()) {
+            let verdict = judge(&patch, rule, outcome, self.options.check.as_deref_mut());
+            work.applied += usize::from(matches!(verdict, Verdict::Commit { .. }));
+            work.declined += usize::from(matches!(verdict, Verdict::Declined(_)));
+            work.pause(&mut begun);
+            match verdict {
                 Verdict::Commit { values, keeps_facts } => {
                     let committed = patch.commit(&values, keeps_facts);
                     self.trace.applied.push(Applied { rule: rule_name, layer, op, exact: rule.is_exact() });

@@ -13,6 +13,27 @@ type RuleFn = fn(&mut Patch<'_>) -> Result<RewriteResult, OpError>;
 /// A closure that rewrites one node; shared by the clones of its rule.
 type RuleClosure = dyn Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Send + Sync;
 
+/// How far an element of a replacement may be from the element `x` that it replaces: `absolute + relative * |x|`.
+///
+/// ```
+/// use snick_ir::rewrite::{RewriteResult, Rule, Tolerance};
+///
+/// let rule = Rule::new("fold-bn", |_| Ok(RewriteResult::NoMatch)).may_round_within(1e-5, 0.0);
+/// assert_eq!(rule.tolerance(), Some(Tolerance { relative: 1e-5, absolute: 0.0 }));
+/// ```
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Tolerance {
+    /// Of the element itself.
+    pub relative: f64,
+    /// Of any element.
+    pub absolute: f64,
+}
+
+impl Tolerance {
+    /// Of a rule that says that it rounds, and not how far: a few hundred units in the last place of f32.
+    pub const UNDECLARED: Self = Self { relative: 1e-5, absolute: 0.0 };
+}
+
 /// A named rewrite. Cheap to clone.
 ///
 /// [`Rule::new`] takes a closure, which may capture what it likes:
@@ -42,7 +63,8 @@ type RuleClosure = dyn Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Se
 pub struct Rule {
     name: Cow<'static, str>,
     action: Action,
-    exact: bool,
+    /// `None` if the replacement computes the same bytes.
+    tolerance: Option<Tolerance>,
     keeps_facts: bool,
 }
 
@@ -59,30 +81,41 @@ impl Rule {
         name: impl Into<Cow<'static, str>>,
         apply: impl Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), action: Action::Closure(Arc::new(apply)), exact: true, keeps_facts: false }
+        Self {
+            name: name.into(),
+            action: Action::Closure(Arc::new(apply)),
+            tolerance: None,
+            keeps_facts: false,
+        }
     }
 
     /// [`Rule::new`] for a plain function, as a constant.
     pub const fn exact(name: &'static str, apply: RuleFn) -> Self {
-        Self::of_function(name, apply, true, false)
+        Self::of_function(name, apply, None, false)
     }
 
-    /// A plain function whose replacements may round differently, as a constant.
+    /// A plain function whose replacements may round differently, as a constant: [`Rule::exact`] with
+    /// [`Tolerance::UNDECLARED`], which [`Rule::may_round_within`] replaces.
     pub const fn rounding(name: &'static str, apply: RuleFn) -> Self {
-        Self::of_function(name, apply, false, false)
+        Self::of_function(name, apply, Some(Tolerance::UNDECLARED), false)
     }
 
     /// A rule that says an op in ops of a target, which compute the same bytes. What is known of the outputs, and the
     /// notes of the layer, stay with the replacement: ops of a target may say less than those that they stand for.
     pub const fn for_target(name: &'static str, apply: RuleFn) -> Self {
-        Self::of_function(name, apply, true, true)
+        Self::of_function(name, apply, None, true)
     }
 
-    const fn of_function(name: &'static str, apply: RuleFn, exact: bool, keeps_facts: bool) -> Self {
-        Self { name: Cow::Borrowed(name), action: Action::Function(apply), exact, keeps_facts }
+    const fn of_function(
+        name: &'static str,
+        apply: RuleFn,
+        tolerance: Option<Tolerance>,
+        keeps_facts: bool,
+    ) -> Self {
+        Self { name: Cow::Borrowed(name), action: Action::Function(apply), tolerance, keeps_facts }
     }
 
-    /// The same rule, declared to round differently: a check compares within rounding instead of byte by byte.
+    /// The same rule, declared to round differently, within [`Tolerance::UNDECLARED`].
     ///
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -91,8 +124,26 @@ impl Rule {
     /// assert!(!rule.is_exact());
     /// ```
     #[must_use]
-    pub fn may_round(self) -> Self {
-        Self { exact: false, ..self }
+    pub const fn may_round(self) -> Self {
+        let Tolerance { relative, absolute } = Tolerance::UNDECLARED;
+        self.may_round_within(relative, absolute)
+    }
+
+    /// The same rule, declared to round differently: `relative` to each element, and `absolute`. A check compares within
+    /// this instead of bit by bit. Where old and new layers only round the same sum in another order, terms of it may
+    /// cancel; what rounding can change there is allowed as well.
+    ///
+    /// ```
+    /// use snick_ir::rewrite::{RewriteResult, Rule};
+    ///
+    /// const RECIPROCAL: Rule =
+    ///     Rule::exact("multiply-by-reciprocal", |_| Ok(RewriteResult::NoMatch)).may_round_within(1e-6, 0.0);
+    /// assert_eq!(RECIPROCAL.tolerance().map(|tolerance| tolerance.relative), Some(1e-6));
+    /// ```
+    #[must_use]
+    pub const fn may_round_within(mut self, relative: f64, absolute: f64) -> Self {
+        self.tolerance = Some(Tolerance { relative, absolute });
+        self
     }
 
     /// Its name in traces, and after `--passes` on the command line.
@@ -105,7 +156,12 @@ impl Rule {
 
     /// Whether replacements compute the same bytes; otherwise they may round differently.
     pub const fn is_exact(&self) -> bool {
-        self.exact
+        self.tolerance.is_none()
+    }
+
+    /// How far replacements may differ; `None` if they compute the same bytes.
+    pub const fn tolerance(&self) -> Option<Tolerance> {
+        self.tolerance
     }
 
     /// Whether what is known of the outputs stays with their replacements, where inference knows less of these.
@@ -132,10 +188,10 @@ impl Rule {
 
 impl fmt::Debug for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, exact, keeps_facts, .. } = self;
+        let Self { name, tolerance, keeps_facts, .. } = self;
         f.debug_struct("Rule")
             .field("name", name)
-            .field("exact", exact)
+            .field("tolerance", tolerance)
             .field("keeps_facts", keeps_facts)
             .finish_non_exhaustive()
     }

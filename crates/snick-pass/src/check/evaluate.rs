@@ -1,43 +1,150 @@
-//! Evaluates a layer, with its bodies if it has any.
+//! Evaluates values of a graph from the tensors of a sample.
 
 use std::collections::HashMap;
 
-use snick_ir::{Graph, Op, OpError, Value};
-use snick_tensor::Tensor;
+use snick_ir::rewrite::decomposed;
+use snick_ir::{Custom, Graph, NodeId, Op, OpError, Value};
+use snick_tensor::{ElementType, SplitMix, Tensor};
 
-/// The outputs of an op for these inputs.
-pub(super) fn outputs(op: &Op, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-    match op {
-        Op::SubGraph(op) => op.execute(inputs, &mut |number, arguments| {
-            let body = op.bodies.get(number);
-            run(
-                body.ok_or_else(|| OpError::mismatch("the number of bodies", op.bodies.len(), number + 1))?,
-                arguments,
-            )
-        }),
-        op => op.eval(inputs),
+/// Why a value cannot be computed.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// Nothing here runs one of its layers, whatever the inputs.
+    CannotRun(OpError),
+    /// A layer fails for these inputs.
+    Fails(OpError),
+}
+
+impl From<OpError> for Failure {
+    fn from(error: OpError) -> Self {
+        match error.code() {
+            // No implementation, or a limit of memory.
+            "S050" | "S008" => Self::CannotRun(error),
+            _ => Self::Fails(error),
+        }
     }
 }
 
-/// What the Results of a body return if its Parameters have these values.
-fn run(body: &Graph, arguments: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
-    let order = body.order().map_err(|cycle| OpError::Inside(Box::new(cycle)))?;
-    let mut values: HashMap<Value, Tensor> =
-        body.parameters().map(|node| Value { node, port: 0 }).zip(arguments.iter().cloned()).collect();
-    let mut results = Vec::new();
-    for node in order {
-        let inputs = body.inputs(node).into_iter().enumerate().map(|(port, value)| {
-            value.and_then(|value| values.get(&value)).cloned().ok_or(OpError::NotConnected { port })
-        });
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        match body.node(node).op() {
-            Op::Parameter(_) => {}
-            Op::Result(_) => results.extend(inputs.into_iter().next()),
-            op => {
-                let found = outputs(body.specialized(node).as_ref().unwrap_or(op), &inputs)?;
-                values.extend((0..).map(|port| Value { node, port }).zip(found));
+/// An evaluation: what is computed once is kept.
+pub(super) struct Evaluation<'a> {
+    graph: &'a Graph,
+    values: HashMap<Value, Tensor>,
+    /// Draws the directions in which values are rounded, if they are perturbed.
+    perturbed: Option<SplitMix>,
+    /// The number of elements computed so far.
+    elements: usize,
+}
+
+impl<'a> Evaluation<'a> {
+    /// Evaluates values of a graph from these.
+    pub(super) fn new(graph: &'a Graph, leaves: &HashMap<Value, Tensor>) -> Self {
+        Self { graph, values: leaves.clone(), perturbed: None, elements: 0 }
+    }
+
+    /// An evaluation in which every float, read or computed, is off by one unit in the last place: how far the result
+    /// moves is how far rounding in another order may move it (Parker's Monte Carlo arithmetic, 1997).
+    pub(super) fn perturbed(graph: &'a Graph, leaves: &HashMap<Value, Tensor>, seed: u64) -> Self {
+        let mut random = SplitMix::new(seed);
+        let mut sorted: Vec<_> = leaves.iter().collect();
+        sorted.sort_by_key(|(value, _)| **value);
+        let values = sorted.into_iter().map(|(value, tensor)| (*value, perturb(tensor, &mut random)));
+        Self { graph, values: values.collect(), perturbed: Some(random), elements: 0 }
+    }
+
+    /// The number of elements computed.
+    pub(super) fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// The tensor of a value.
+    pub(super) fn value(&mut self, value: Value) -> Result<Tensor, Failure> {
+        let missing = || Failure::Fails(OpError::ForeignValue);
+        let mut todo = vec![value];
+        while let Some(&next) = todo.last() {
+            if self.values.contains_key(&next) {
+                todo.pop();
+                continue;
+            }
+            let waiting = todo.len();
+            let mut inputs = Vec::new();
+            for input in self.graph.inputs(next.node) {
+                let input = input.ok_or_else(missing)?;
+                match self.values.get(&input) {
+                    Some(tensor) => inputs.push(tensor.clone()),
+                    None => todo.push(input),
+                }
+            }
+            if todo.len() > waiting {
+                continue;
+            }
+            todo.pop();
+            self.compute(next.node, &inputs)?;
+            if !self.values.contains_key(&next) {
+                return Err(missing());
             }
         }
+        self.values.get(&value).cloned().ok_or_else(missing)
     }
-    Ok(results)
+
+    fn compute(&mut self, node: NodeId, inputs: &[Tensor]) -> Result<(), Failure> {
+        let specialized = self.graph.specialized(node);
+        let op = specialized.as_ref().unwrap_or(self.graph.node(node).op());
+        let outputs = match op {
+            Op::Custom(op) => evaluate_custom(op, inputs, self.graph.node(node).outs().len())?,
+            Op::SubGraph(op) => op.execute(inputs, &mut |number, arguments| {
+                let missing = || OpError::mismatch("the number of bodies", op.bodies.len(), number + 1);
+                outputs_of(op.bodies.get(number).ok_or_else(missing)?, arguments)
+            })?,
+            op => op.eval(inputs)?,
+        };
+        for (port, mut tensor) in (0..).zip(outputs) {
+            self.elements = self.elements.saturating_add(tensor.len());
+            if let Some(random) = &mut self.perturbed {
+                tensor = perturb(&tensor, random);
+            }
+            self.values.insert(Value { node, port }, tensor);
+        }
+        Ok(())
+    }
+}
+
+/// The outputs of a custom op: of its implementation, or of what it decomposes to.
+fn evaluate_custom(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec<Tensor>, Failure> {
+    op.definition().arity().check(inputs.len())?;
+    match op.eval(inputs) {
+        Err(OpError::NoImplementation { .. }) => {}
+        computed => return Ok(computed?),
+    }
+    Ok(outputs_of(&decomposed(op, inputs, outputs)?, inputs)?)
+}
+
+/// The values of the Results of a graph for these of its Parameters.
+fn outputs_of(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+    let leaves =
+        graph.parameters().zip(inputs).map(|(node, tensor)| (Value { node, port: 0 }, tensor.clone()));
+    let mut evaluation = Evaluation::new(graph, &leaves.collect());
+    let results = graph.results().map(|result| {
+        let value = graph.node(result).input(0).ok_or(OpError::NotConnected { port: 0 })?;
+        evaluation.value(value).map_err(|failure| match failure {
+            Failure::CannotRun(error) | Failure::Fails(error) => error,
+        })
+    });
+    results.collect()
+}
+
+/// The tensor with every element moved by about one unit in the last place, up or down; only floats move.
+fn perturb(tensor: &Tensor, random: &mut SplitMix) -> Tensor {
+    let unit = match tensor.element_type() {
+        ElementType::F64 => f64::EPSILON,
+        ElementType::F32 => f64::from(f32::EPSILON),
+        ElementType::F16 => 2f64.powi(-10),
+        ElementType::BF16 => 2f64.powi(-7),
+        _ => return tensor.clone(),
+    };
+    let moved = |x: f64, random: &mut SplitMix| x + if random.below(2) == 0 { unit * x } else { -unit * x };
+    let perturbed = tensor.to_f64_vec().ok().and_then(|elements| {
+        let elements: Vec<f64> = elements.into_iter().map(|x| moved(x, random)).collect();
+        Tensor::from_vec(tensor.dims(), elements).ok()?.cast(tensor.element_type()).ok()
+    });
+    perturbed.unwrap_or_else(|| tensor.clone())
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use snick_ir::rewrite::Proposal;
 use snick_ir::{Graph, Known, NodeId, Op, OpTraits, Value};
+
+use super::claim::Claim;
 
 /// The maximum number of layers in a region.
 const MAX_NODES: usize = 96;
@@ -21,17 +22,31 @@ pub(super) struct Region {
     pub(super) old: Vec<NodeId>,
 }
 
+/// How much of the graph a region has.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The layers that differ, down to values that both sides read.
+    Near,
+    /// Some more earlier layers, and all layers between its inputs that are found.
+    Wide,
+    /// Everything that the values are computed from.
+    Whole,
+}
+
 impl Region {
-    /// The region of a replacement; `None` if old and new layers have common inputs only beyond [`MAX_NODES`]. The
-    /// inputs of a region may depend on each other, or be related in ways that facts do not express; the `wide` region
-    /// has some more earlier layers, and all layers between its inputs that are found.
-    pub(super) fn of(proposal: &Proposal, wide: bool) -> Option<Self> {
-        let graph = proposal.graph;
-        let replaced = (0..).zip(proposal.values).filter(|(_, new)| new.is_some());
-        let old: Vec<Value> = replaced.map(|(port, _)| Value { node: proposal.root, port }).collect();
-        let new: Vec<Value> = proposal.values.iter().flatten().copied().collect();
-        let mut nodes: BTreeSet<NodeId> = proposal.added.iter().copied().collect();
-        nodes.insert(proposal.root);
+    /// The region of a claim; `None` if old and new layers have common inputs only beyond [`MAX_NODES`], or read a layer
+    /// that only a session runs. The inputs of a region may depend on each other, or be related in ways that facts do not
+    /// express: a wider region has fewer such inputs.
+    pub(super) fn of(claim: &Claim, reach: Reach) -> Option<Self> {
+        let graph = claim.graph;
+        let old: Vec<Value> = claim.pairs.iter().map(|pair| pair.old).collect();
+        let new: Vec<Value> = claim.pairs.iter().map(|pair| pair.new).collect();
+        if reach == Reach::Whole {
+            return Self::whole(claim, &old, &new);
+        }
+        let wide = reach == Reach::Wide;
+        let mut nodes: BTreeSet<NodeId> = claim.added.iter().copied().collect();
+        nodes.extend(old.iter().map(|value| value.node));
         let mut more = if wide { MORE } else { 0 };
         loop {
             let before = leaves(graph, &nodes, &old);
@@ -54,21 +69,42 @@ impl Region {
                     .map(|value| value.node)
                     .collect();
                 more -= more.min(1);
-                if !expanded.is_empty() && nodes.len() + expanded.len() <= MAX_NODES + proposal.added.len() {
+                if !expanded.is_empty() && nodes.len() + expanded.len() <= MAX_NODES + claim.added.len() {
                     nodes.extend(expanded);
                     continue;
                 }
-                let old = in_order(graph, &nodes, proposal.root);
+                let old = in_order(graph, &nodes, &old);
                 return Some(Self { nodes, leaves, old });
             }
             // The inputs of the replaced layers are expanded until they include all that the new ones read; if none of
             // those can be expanded, the inputs of the new ones are.
             let next = if missing.is_empty() { extra } else { missing };
             nodes.extend(next.iter().map(|value| value.node));
-            if nodes.len() > MAX_NODES + proposal.added.len() {
+            if nodes.len() > MAX_NODES + claim.added.len() {
                 return None;
             }
         }
+    }
+
+    /// Everything that the values are computed from, down to the inputs of the graph.
+    fn whole(claim: &Claim, old: &[Value], new: &[Value]) -> Option<Self> {
+        let graph = claim.graph;
+        let (mut nodes, mut leaves) = (BTreeSet::new(), BTreeSet::new());
+        let mut todo: Vec<Value> = old.iter().chain(new).copied().collect();
+        while let Some(value) = todo.pop() {
+            if !can_expand(graph, value) {
+                leaves.insert(value);
+            } else if nodes.insert(value.node) {
+                todo.extend(graph.inputs(value.node).into_iter().flatten());
+            }
+        }
+        // What such a layer computes is unknown: only both sides together may read it.
+        let sides = [old, new].map(|values| self::leaves(graph, &nodes, values));
+        if sides[0].symmetric_difference(&sides[1]).any(|&leaf| is_unknown(graph, leaf)) {
+            return None;
+        }
+        let old = in_order(graph, &nodes, old);
+        Some(Self { nodes, leaves: leaves.into_iter().collect(), old })
     }
 }
 
@@ -114,19 +150,28 @@ fn is_known(graph: &Graph, value: Value) -> bool {
 fn can_expand(graph: &Graph, value: Value) -> bool {
     let node = graph.node(value.node);
     !is_known(graph, value)
-        && !node.op().traits().intersects(OpTraits::ROOT | OpTraits::STATEFUL)
+        && !node.op().traits().intersects(OpTraits::ROOT | OpTraits::STATEFUL | OpTraits::HAS_BODIES)
         && !matches!(node.op(), Op::Const(_))
 }
 
-/// The layers of the region that lead to `root`, included, each after its inputs.
-fn in_order(graph: &Graph, nodes: &BTreeSet<NodeId>, root: NodeId) -> Vec<NodeId> {
-    let mut order = Vec::new();
-    let mut todo = vec![(root, false)];
+/// Whether a value that a region does not compute is neither known nor free: nothing here runs its layer.
+fn is_unknown(graph: &Graph, leaf: Value) -> bool {
+    let op = graph.node(leaf.node).op();
+    let is_free = matches!(op, Op::Parameter(_) | Op::Const(_)) || op.has(OpTraits::STATEFUL);
+    !is_free && !is_known(graph, leaf)
+}
+
+/// The layers of the region that lead to some values, each after its inputs.
+fn in_order(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> Vec<NodeId> {
+    let (mut order, mut done) = (Vec::new(), BTreeSet::new());
+    let mut todo: Vec<_> = values.iter().rev().map(|value| (value.node, false)).collect();
+    todo.retain(|(id, _)| nodes.contains(id));
     while let Some((id, is_ready)) = todo.pop() {
-        if order.contains(&id) {
+        if done.contains(&id) {
             continue;
         }
         if is_ready {
+            done.insert(id);
             order.push(id);
             continue;
         }

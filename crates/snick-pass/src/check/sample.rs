@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use snick_ir::{Fact, Graph, Known, Value};
+use snick_ir::{Fact, Graph, Known, OpTraits, Value};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor};
 
@@ -11,14 +11,23 @@ use super::region::Region;
 /// The limit of elements of one sample.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// Dynamic sizes take every value from the smallest allowed to this much more.
+/// Dynamic sizes take every value from the smallest allowed to at least this much more.
 const SMALL: i64 = 3;
+
+/// And to at most this much more, if there are few of them.
+const LARGEST_SMALL: i64 = 16;
+
+/// So many combinations of small sizes are enough to stop at [`SMALL`].
+const FEW_SMALL: usize = 40;
 
 /// The limit of combinations of small sizes.
 const MAX_SMALL: usize = 81;
 
-/// The number of random combinations of sizes.
-const RANDOM: usize = 4;
+/// The number of random combinations of sizes, and of samples of fixed sizes.
+const RANDOM: usize = 8;
+
+/// Further samples are drawn as long as the layers fail for all: few inputs may suit them.
+const MORE: usize = 56;
 
 /// Random sizes exceed the smallest allowed by at most this.
 const SPREAD: u64 = 40;
@@ -42,11 +51,14 @@ pub(super) struct Samples<'a> {
     region: &'a Region,
     sizes: std::vec::IntoIter<HashMap<SymbolId, i64>>,
     random: SplitMix,
+    /// Whether all dims of the region follow from the sizes, and not from elements.
+    has_known_dims: bool,
+    is_whole: bool,
     made: usize,
 }
 
 impl<'a> Samples<'a> {
-    pub(super) fn of(graph: &'a Graph, region: &'a Region, seed: u64) -> Self {
+    pub(super) fn of(graph: &'a Graph, region: &'a Region, is_whole: bool, seed: u64) -> Self {
         let mut intervals = BTreeMap::new();
         for &leaf in &region.leaves {
             let Some(fact) = graph.fact(leaf) else { continue };
@@ -61,8 +73,31 @@ impl<'a> Samples<'a> {
             }
         }
         let mut random = SplitMix::new(seed);
+        // A loop may run as often as an element says.
+        let loops = region.nodes.iter().any(|&id| graph.node(id).op().has(OpTraits::HAS_BODIES));
+        let mut outs = region.nodes.iter().flat_map(|&id| graph.node(id).outs());
+        let is_bound = |dim: &SymExpr| dim.symbols().iter().all(|symbol| intervals.contains_key(symbol));
+        let has_known_dims =
+            !loops && outs.all(|out| out.fact.shape.dims().is_some_and(|dims| dims.iter().all(is_bound)));
         let sizes = sizes(&intervals, &mut random).into_iter();
-        Self { graph, region, sizes, random, made: 0 }
+        Self { graph, region, sizes, random, has_known_dims, is_whole, made: 0 }
+    }
+
+    /// Whether the next sample is one of those that are only drawn if all before fail.
+    pub(super) fn is_over(&self) -> bool {
+        self.sizes.len() <= MORE
+    }
+
+    /// How the elements of the next sample are drawn. The period is not that of the sizes.
+    fn fill(&self) -> Fill {
+        match (self.made + self.made / 4) % 4 {
+            0 => Fill::Distinct,
+            1 => Fill::Coarse,
+            2 => Fill::Scaled,
+            _ if self.is_over() => Fill::Positive,
+            _ if self.has_known_dims => Fill::Extreme,
+            _ => Fill::Positive,
+        }
     }
 
     fn sample(&mut self, symbols: HashMap<SymbolId, i64>) -> Option<Sample> {
@@ -71,7 +106,10 @@ impl<'a> Samples<'a> {
         for &leaf in &self.region.leaves {
             let fact = self.graph.fact(leaf)?;
             let tensor = self.tensor(fact, &sample.symbols, room)?;
-            room = room.checked_sub(tensor.len())?;
+            // Everything is computed from all weights, which are there.
+            if !(self.is_whole && matches!(fact.known, Some(Known::Tensor(_)))) {
+                room = room.checked_sub(tensor.len())?;
+            }
             sample.tensors.insert(leaf, tensor);
         }
         self.made += 1;
@@ -96,9 +134,9 @@ impl<'a> Samples<'a> {
                 Tensor::from_vec(&dims, elements).ok()?.cast(fact.element_type).ok()
             }
             _ if count > room => None,
-            // Bounds of floats are ignored. In the first sample all elements differ, so that none can replace another.
+            // Bounds of floats are ignored.
             Some(Known::Reals(_)) | None => {
-                random_tensor(fact.element_type, &dims, count, self.made == 0, &mut self.random)
+                random_tensor(fact.element_type, &dims, count, self.fill(), &mut self.random)
             }
         }
     }
@@ -120,12 +158,13 @@ impl Iterator for Samples<'_> {
 /// Values for the symbols: all combinations of small ones, or random ones if those are too many; the bounds, and random
 /// values between.
 fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec<HashMap<SymbolId, i64>> {
+    let spread = small_spread(intervals.len());
     let small = |interval: &Interval| {
         let from = interval.lo().max(if interval.lo() < 0 { (-1).min(interval.hi()) } else { 0 });
-        (from, from.saturating_add(SMALL).min(interval.hi()))
+        (from, from.saturating_add(spread).min(interval.hi()))
     };
     if intervals.is_empty() {
-        return vec![HashMap::new(); RANDOM];
+        return vec![HashMap::new(); RANDOM + MORE];
     }
     let count = intervals
         .values()
@@ -158,7 +197,7 @@ fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec
             }
         }
     }
-    for k in 0..RANDOM {
+    for k in 0..RANDOM + MORE {
         all.push(
             intervals
                 .iter()
@@ -174,12 +213,36 @@ fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec
     all
 }
 
-/// A tensor of random elements, or of elements that differ as far as their type allows.
-fn random_tensor(
+/// How far small sizes of so many symbols go.
+fn small_spread(symbols: usize) -> i64 {
+    let exponent = u32::try_from(symbols).unwrap_or(u32::MAX);
+    let is_few = |spread: &i64| (*spread as usize + 1).saturating_pow(exponent) <= FEW_SMALL;
+    (SMALL..=LARGEST_SMALL).rev().find(is_few).unwrap_or(SMALL)
+}
+
+/// How elements are drawn. What is wrong shows in different ways: elements that take the place of others differ as far as
+/// their type allows; sums are exact in coarse ones; terms that are forgotten because they are small show in small
+/// elements; integers overflow when they are large.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Fill {
+    /// All elements differ.
+    Distinct,
+    /// Multiples of 1/16, of either sign, and small natural numbers.
+    Coarse,
+    /// Floats of either sign and many magnitudes, and small integers of either sign.
+    Scaled,
+    /// Positive floats of many magnitudes, as variances are, and small natural numbers.
+    Positive,
+    /// As [`Fill::Positive`], with integers up to the bounds of their type.
+    Extreme,
+}
+
+/// A tensor of random elements.
+pub(super) fn random_tensor(
     element_type: ElementType,
     dims: &[usize],
     count: usize,
-    distinct: bool,
+    fill: Fill,
     random: &mut SplitMix,
 ) -> Option<Tensor> {
     if element_type == ElementType::Dynamic {
@@ -188,13 +251,48 @@ fn random_tensor(
     if element_type == ElementType::String {
         return Tensor::strings(dims, (0..count).map(|i| i.to_string()).collect()).ok();
     }
-    let most = element_type.integer_range().map_or(3, |(_, high)| high).max(0);
-    let number = |i: usize| match element_type {
-        ElementType::Boolean => random.below(2) as f64,
-        _ if element_type.is_float() && distinct => (i + 1) as f64,
-        _ if element_type.is_float() => (random.below(256) as f64 - 128.0) / 16.0,
-        _ if distinct => (i as i64 % most.saturating_add(1).max(1)) as f64,
-        _ => random.below(4).min(most as u64) as f64,
+    if element_type == ElementType::Boolean || element_type.is_float() {
+        let floats = (0..count).map(|i| match element_type {
+            ElementType::Boolean => random.below(2) as f64,
+            _ => float(element_type, i, fill, random),
+        });
+        return Tensor::from_vec(dims, floats.collect()).ok()?.cast(element_type).ok();
+    }
+    let (low, high) = element_type.integer_range().unwrap_or((0, 3));
+    let integers = (0..count).map(|i| integer(low, high.max(0), i, fill, random));
+    Tensor::from_vec(dims, integers.collect()).ok()?.cast(element_type).ok()
+}
+
+fn float(element_type: ElementType, i: usize, fill: Fill, random: &mut SplitMix) -> f64 {
+    // Types of few bits have few magnitudes.
+    let (least, magnitudes) =
+        if matches!(element_type, ElementType::F32 | ElementType::F64) { (-20, 24) } else { (-8, 12) };
+    let mut scaled = || {
+        let exponent = least + random.below(magnitudes) as i32;
+        (1.5 + random.unit() / 2.0) * 2f64.powi(exponent)
     };
-    Tensor::from_vec(dims, (0..count).map(number).collect()).ok()?.cast(element_type).ok()
+    match fill {
+        Fill::Distinct => (i + 1) as f64,
+        Fill::Coarse => (random.below(256) as f64 - 128.0) / 16.0,
+        Fill::Scaled => {
+            let magnitude = scaled();
+            if random.below(2) == 0 { magnitude } else { -magnitude }
+        }
+        Fill::Positive | Fill::Extreme => scaled(),
+    }
+}
+
+fn integer(low: i64, high: i64, i: usize, fill: Fill, random: &mut SplitMix) -> i64 {
+    let natural = random.below(4).min(high as u64) as i64;
+    match fill {
+        Fill::Distinct => i as i64 % high.saturating_add(1).max(1),
+        Fill::Coarse | Fill::Positive => natural,
+        Fill::Scaled => (random.below(9) as i64 - 4).clamp(low, high),
+        Fill::Extreme => match random.below(4) {
+            0 => low.saturating_add(natural).min(high),
+            1 => high.saturating_sub(natural).max(low),
+            2 => (high / 2).saturating_add(natural).min(high),
+            _ => (random.below(9) as i64 - 4).clamp(low, high),
+        },
+    }
 }

@@ -17,10 +17,11 @@ pub const RULE: Rule = Rule::for_target("inline-if", |patch| match reads_or_give
 
 /// The same for an If that reads or gives f16 or bf16: a run computes these in f32, and rounds them where they enter
 /// and leave a body.
-pub const HALVES: Rule = Rule::rounding("inline-if-of-halves", |patch| match reads_or_gives_halves(patch) {
+pub const HALVES: Rule = Rule::exact("inline-if-of-halves", |patch| match reads_or_gives_halves(patch) {
     true => apply(patch),
     false => Ok(RewriteResult::NoMatch),
-});
+})
+.may_round_within(1e-5, 0.0);
 
 fn reads_or_gives_halves(patch: &Patch) -> bool {
     let node = patch.node();

@@ -6,8 +6,14 @@ use snick_tensor::ElementType;
 
 /// A rule for each element type that layers are computed in.
 pub(super) const RULES: &[(ElementType, Rule)] = &[
-    (ElementType::F32, Rule::rounding("compute-in-f32", |p| compute_in(p, ElementType::F32))),
-    (ElementType::F64, Rule::rounding("compute-in-f64", |p| compute_in(p, ElementType::F64))),
+    (
+        ElementType::F32,
+        Rule::exact("compute-in-f32", |p| compute_in(p, ElementType::F32)).may_round_within(1e-5, 0.0),
+    ),
+    (
+        ElementType::F64,
+        Rule::exact("compute-in-f64", |p| compute_in(p, ElementType::F64)).may_round_within(1e-5, 0.0),
+    ),
     (ElementType::I32, Rule::exact("compute-in-i32", |p| compute_in(p, ElementType::I32))),
     (ElementType::I64, Rule::exact("compute-in-i64", |p| compute_in(p, ElementType::I64))),
 ];

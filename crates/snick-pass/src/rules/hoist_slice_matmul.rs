@@ -7,7 +7,7 @@ use snick_ir::{Op, OpError};
 use crate::selection::{Selection, SymDims};
 
 /// Moves a slice above a MatMul that nobody else reads. A smaller product may sum in another order.
-pub(crate) const RULE: Rule = Rule::rounding("hoist-slice-matmul", apply);
+pub(crate) const RULE: Rule = Rule::exact("hoist-slice-matmul", apply).may_round_within(1e-5, 0.0);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     let matmul = |op: &Op| if let Op::MatMul(op) = op { Some(op.clone()) } else { None };

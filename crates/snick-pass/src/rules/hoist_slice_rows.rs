@@ -11,7 +11,8 @@ use crate::selection::Selection;
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-rows", |patch| apply(patch, Sum::Same));
 
 /// The same for ops that sum: fewer rows may be summed in another order.
-pub(crate) const SUMS: Rule = Rule::rounding("hoist-slice-sums", |patch| apply(patch, Sum::Rounds));
+pub(crate) const SUMS: Rule =
+    Rule::exact("hoist-slice-sums", |patch| apply(patch, Sum::Rounds)).may_round_within(1e-5, 0.0);
 
 /// Whether an op sums elements that round.
 #[derive(Copy, Clone, PartialEq, Eq)]

@@ -47,9 +47,14 @@ fn key(graph: &Graph, id: NodeId) -> Option<u64> {
     if op.has(OpTraits::ROOT) || !op.has(OpTraits::PURE) {
         return None;
     }
+    hash_of(op, &graph.inputs(id))
+}
+
+/// The hash of an op with these inputs; `None` for constants that are large or absent.
+pub(crate) fn hash_of(op: &Op, inputs: &[Option<Value>]) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     op.type_name().hash(&mut hasher);
-    graph.inputs(id).hash(&mut hasher);
+    inputs.hash(&mut hasher);
     match op {
         Op::Const(Constant::Here(tensor)) => {
             let bytes = tensor.to_bytes();

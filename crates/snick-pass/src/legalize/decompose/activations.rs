@@ -10,12 +10,13 @@ use snick_tensor::kernels::UnaryOp;
 
 use super::helpers::{Result, in_f32, is_integer, per_channel};
 
-pub(crate) const GELU: Rule = Rule::rounding("decompose-gelu", gelu);
-pub(crate) const HARD_SIGMOID: Rule = Rule::rounding("decompose-hard-sigmoid", hard_sigmoid);
-pub(crate) const PRELU: Rule = Rule::rounding("decompose-prelu", prelu);
-pub(crate) const SELU: Rule = Rule::rounding("decompose-selu", selu);
-pub(crate) const SWISH: Rule = Rule::rounding("decompose-swish", swish);
-pub(crate) const UNARY: Rule = Rule::rounding("decompose-activation", unary);
+pub(crate) const GELU: Rule = Rule::exact("decompose-gelu", gelu).may_round_within(1e-5, 0.0);
+pub(crate) const HARD_SIGMOID: Rule =
+    Rule::exact("decompose-hard-sigmoid", hard_sigmoid).may_round_within(1e-5, 0.0);
+pub(crate) const PRELU: Rule = Rule::exact("decompose-prelu", prelu).may_round_within(1e-5, 0.0);
+pub(crate) const SELU: Rule = Rule::exact("decompose-selu", selu).may_round_within(1e-5, 0.0);
+pub(crate) const SWISH: Rule = Rule::exact("decompose-swish", swish).may_round_within(1e-5, 0.0);
+pub(crate) const UNARY: Rule = Rule::exact("decompose-activation", unary).may_round_within(1e-5, 0.0);
 
 /// `x / 2 * (1 + erf(x / sqrt(2)))`, or by tanh.
 fn gelu(p: &mut Patch) -> Result<RewriteResult> {

@@ -5,7 +5,8 @@ use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 
 use super::helpers::{Result, at_run_time, known, known_size};
 
-pub(crate) const RULE: Rule = Rule::rounding("decompose-adaptive-pool", adaptive_pool);
+pub(crate) const RULE: Rule =
+    Rule::exact("decompose-adaptive-pool", adaptive_pool).may_round_within(1e-5, 0.0);
 
 /// More windows along an axis would be too many layers.
 const MAX_WINDOWS: i64 = 1024;

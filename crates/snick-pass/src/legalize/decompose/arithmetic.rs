@@ -8,11 +8,11 @@ use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use super::helpers::{Result, is_integer};
 
 pub(crate) const FLOOR_DIVIDE: Rule = Rule::exact("decompose-floor-divide", floor_divide);
-pub(crate) const FLOOR_MOD: Rule = Rule::rounding("decompose-floor-mod", floor_mod);
+pub(crate) const FLOOR_MOD: Rule = Rule::exact("decompose-floor-mod", floor_mod).may_round_within(1e-5, 0.0);
 pub(crate) const IS_FINITE: Rule = Rule::exact("decompose-is-finite", is_finite);
-pub(crate) const ROUND: Rule = Rule::rounding("decompose-round", round);
+pub(crate) const ROUND: Rule = Rule::exact("decompose-round", round).may_round_within(1e-5, 0.0);
 pub(crate) const SQUARED_DIFFERENCE: Rule =
-    Rule::rounding("decompose-squared-difference", squared_difference);
+    Rule::exact("decompose-squared-difference", squared_difference).may_round_within(1e-5, 0.0);
 
 /// A division that rounds down by one that cuts: one less where the remainders of both differ.
 fn floor_divide(p: &mut Patch) -> Result<RewriteResult> {

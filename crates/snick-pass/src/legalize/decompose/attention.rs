@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 
 use super::helpers::{Result, known_size};
 
-pub(crate) const RULE: Rule = Rule::rounding("decompose-attention", attention);
+pub(crate) const RULE: Rule = Rule::exact("decompose-attention", attention).may_round_within(1e-5, 0.0);
 
 /// `softmax(query * scale * key^T + mask) * value`. A sink is one more score of each query, whose share is dropped.
 fn attention(p: &mut Patch) -> Result<RewriteResult> {

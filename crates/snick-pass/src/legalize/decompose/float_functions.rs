@@ -9,7 +9,8 @@ use snick_tensor::kernels::UnaryOp;
 
 use super::helpers::{Result, is_integer};
 
-pub(crate) const RULE: Rule = Rule::rounding("float-function-of-integers", function_of_integers);
+pub(crate) const RULE: Rule =
+    Rule::exact("float-function-of-integers", function_of_integers).may_round_within(1e-5, 0.0);
 
 fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
     use UnaryOp::{Abs, Ceiling, Floor, Negative, Relu, Sign};

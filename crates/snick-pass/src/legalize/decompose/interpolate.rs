@@ -10,7 +10,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::helpers::{Result, at_run_time};
 
-pub(crate) const RULE: Rule = Rule::rounding("decompose-interpolate", interpolate);
+pub(crate) const RULE: Rule = Rule::exact("decompose-interpolate", interpolate).may_round_within(1e-5, 1e-5);
 
 fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Interpolate(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };

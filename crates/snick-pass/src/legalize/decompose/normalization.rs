@@ -10,14 +10,16 @@ use snick_tensor::kernels::EpsMode;
 
 use super::helpers::{Result, all_inputs, at_run_time, in_f32, known_axes, per_channel, reshape_like};
 
-pub(crate) const BATCH_NORM: Rule = Rule::rounding("decompose-batch-norm", batch_norm);
-pub(crate) const GRN: Rule = Rule::rounding("decompose-grn", grn);
+pub(crate) const BATCH_NORM: Rule =
+    Rule::exact("decompose-batch-norm", batch_norm).may_round_within(1e-5, 0.0);
+pub(crate) const GRN: Rule = Rule::exact("decompose-grn", grn).may_round_within(1e-5, 0.0);
 pub(crate) const GROUP_NORMALIZATION: Rule =
-    Rule::rounding("decompose-group-normalization", group_normalization);
-pub(crate) const LRN: Rule = Rule::rounding("decompose-lrn", lrn);
-pub(crate) const MVN: Rule = Rule::rounding("decompose-mvn", mvn);
-pub(crate) const NORMALIZE_L2: Rule = Rule::rounding("decompose-normalize-l2", normalize_l2);
-pub(crate) const SOFTMAX: Rule = Rule::rounding("decompose-softmax", softmax);
+    Rule::exact("decompose-group-normalization", group_normalization).may_round_within(1e-5, 0.0);
+pub(crate) const LRN: Rule = Rule::exact("decompose-lrn", lrn).may_round_within(1e-5, 0.0);
+pub(crate) const MVN: Rule = Rule::exact("decompose-mvn", mvn).may_round_within(1e-5, 0.0);
+pub(crate) const NORMALIZE_L2: Rule =
+    Rule::exact("decompose-normalize-l2", normalize_l2).may_round_within(1e-5, 0.0);
+pub(crate) const SOFTMAX: Rule = Rule::exact("decompose-softmax", softmax).may_round_within(1e-5, 0.0);
 
 fn mean(p: &mut Patch, x: Value, axes: Value) -> Result<Value> {
     p.add_op(ReduceMean { keep_dims: true }, &[x, axes])

@@ -6,7 +6,8 @@ use snick_ir::{Op, OpError};
 
 use super::helpers::{Result, all_inputs, in_f32};
 
-pub(crate) const RULE: Rule = Rule::rounding("decompose-fake-quantize", fake_quantize);
+pub(crate) const RULE: Rule =
+    Rule::exact("decompose-fake-quantize", fake_quantize).may_round_within(1e-5, 0.0);
 
 /// `round((x - low) / (high - low) * steps) / steps * (out high - out low) + out low`, and the ends of the output
 /// beyond the range of the input.

@@ -7,7 +7,7 @@ use snick_tensor::kernels::ReduceOp;
 
 use super::helpers::{Result, is_integer};
 
-pub(crate) const RULE: Rule = Rule::rounding("decompose-norm", norm);
+pub(crate) const RULE: Rule = Rule::exact("decompose-norm", norm).may_round_within(1e-5, 0.0);
 
 fn norm(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Reduce(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };

@@ -6,7 +6,7 @@ use snick_ir::{Op, Value, normalize_axis};
 
 use super::helpers::{Result, Size, known_size, reshape};
 
-pub(crate) const RULE: Rule = Rule::rounding("decompose-region-yolo", region_yolo);
+pub(crate) const RULE: Rule = Rule::exact("decompose-region-yolo", region_yolo).may_round_within(1e-5, 0.0);
 
 type Activation = fn(&mut Patch, Value) -> Result<Value>;
 

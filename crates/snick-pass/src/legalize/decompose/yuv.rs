@@ -9,7 +9,7 @@ use snick_tensor::ElementType;
 
 use super::helpers::{Result, Size, reshape};
 
-pub(crate) const RULE: Rule = Rule::rounding("decompose-yuv-to-rgb", yuv_to_rgb);
+pub(crate) const RULE: Rule = Rule::exact("decompose-yuv-to-rgb", yuv_to_rgb).may_round_within(1e-5, 0.0);
 
 fn yuv_to_rgb(p: &mut Patch) -> Result<RewriteResult> {
     let Op::YuvToRgb(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };

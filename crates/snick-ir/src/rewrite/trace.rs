@@ -1,0 +1,207 @@
+//! The log of the driver: what rules replaced, declined and failed at, and how long they took.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::Located;
+
+/// An applied rule.
+///
+/// ```
+/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
+///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
+///     _ => Ok(RewriteResult::NoMatch),
+/// });
+/// let trace = rewrite::apply(&mut graph, &[drop_a], DriverOptions::default());
+/// let applied = &trace.applied[0];
+/// assert_eq!((&*applied.rule, &*applied.layer, applied.op.as_str()), ("drop-a", "a", "ReLU"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Applied {
+    /// The rule.
+    pub rule: Cow<'static, str>,
+    /// The layer it replaced.
+    pub layer: Arc<str>,
+    /// The layer's operation type.
+    pub op: String,
+    /// Whether the replacement computes the same bytes; otherwise it may round differently.
+    pub exact: bool,
+}
+
+/// A layer that a rule matched but declined.
+///
+/// ```
+/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let never = Rule::new("never", |patch| match patch.node().name() {
+///     "a" => Ok(RewriteResult::declined("another layer may read it")),
+///     _ => Ok(RewriteResult::NoMatch),
+/// });
+/// let trace = rewrite::apply(&mut graph, &[never], DriverOptions::default());
+/// let missed = &trace.missed[0];
+/// assert_eq!((&*missed.layer, missed.reason.as_str()), ("a", "another layer may read it"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MissedRewrite {
+    /// The rule.
+    pub rule: Cow<'static, str>,
+    /// The layer.
+    pub layer: Arc<str>,
+    /// Its operation type.
+    pub op: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// A replacement that a [`Check`] refused.
+///
+/// ```
+/// use snick_ir::rewrite::{self, Check, DriverOptions, Proposal, RewriteResult, Rule};
+///
+/// /// Refuses every replacement.
+/// struct Refuse;
+///
+/// impl Check for Refuse {
+///     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
+///         Err(format!("{} is not wanted", proposal.rule.name()))
+///     }
+/// }
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
+///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
+///     _ => Ok(RewriteResult::NoMatch),
+/// });
+/// let options = DriverOptions { check: Some(&mut Refuse), ..DriverOptions::default() };
+/// let trace = rewrite::apply(&mut graph, &[drop_a], options);
+/// assert!(trace.applied.is_empty());
+/// assert_eq!(trace.check_failures[0].report, "drop-a is not wanted");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct CheckFailure {
+    /// The rule, the layer and its operation type.
+    pub applied: Applied,
+    /// The report, of one or more lines.
+    pub report: String,
+}
+
+/// The work of one rule.
+///
+/// ```
+/// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
+///
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #             %a = ReLU-1(%x)\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// assert!(snick_ir::infer(&mut graph).is_empty());
+/// let drop_a = Rule::new("drop-a", |patch| match patch.node().name() {
+///     "a" => Ok(RewriteResult::one(patch.input(0)?)),
+///     "b" => Ok(RewriteResult::declined("it is the last one")),
+///     _ => Ok(RewriteResult::NoMatch),
+/// });
+/// let trace = rewrite::apply(&mut graph, &[drop_a], DriverOptions::default());
+/// let work = &trace.work[0];
+/// assert_eq!((&*work.rule, work.applied), ("drop-a", 1));
+/// assert!(work.tried > work.applied + work.declined && work.declined > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RuleWork {
+    /// The rule.
+    pub rule: Cow<'static, str>,
+    /// How often it looked at a layer.
+    pub tried: usize,
+    /// How often it replaced one.
+    pub applied: usize,
+    /// How often it matched one and declined.
+    pub declined: usize,
+    /// How long it took, with the checks of its replacements; zero where there is no clock.
+    pub time: Duration,
+}
+
+impl RuleWork {
+    /// A rule that has done nothing yet.
+    pub fn new(rule: Cow<'static, str>) -> Self {
+        Self { rule, tried: 0, applied: 0, declined: 0, time: Duration::ZERO }
+    }
+
+    /// Adds the time since `begun`, from where the next rule begins.
+    pub(super) fn pause(&mut self, begun: &mut Option<Instant>) {
+        let now = now();
+        if let (Some(begun), Some(now)) = (&*begun, now) {
+            self.time += now.duration_since(*begun);
+        }
+        *begun = now;
+    }
+
+    /// Adds later work of the same rule.
+    pub fn add(&mut self, later: &Self) {
+        self.tried += later.tried;
+        self.applied += later.applied;
+        self.declined += later.declined;
+        self.time += later.time;
+    }
+}
+
+/// The time; `None` where there is no clock.
+pub(super) fn now() -> Option<Instant> {
+    (!cfg!(target_family = "wasm")).then(Instant::now)
+}
+
+/// The log of the driver.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Trace {
+    /// Applied rules, in order.
+    pub applied: Vec<Applied>,
+    /// Declined layers, with reasons.
+    pub missed: Vec<MissedRewrite>,
+    /// Rules that failed or whose replacement was refused.
+    pub errors: Vec<Located>,
+    /// Replacements that did not pass the check.
+    pub check_failures: Vec<CheckFailure>,
+    /// The work of each rule, in the order of the rules.
+    pub work: Vec<RuleWork>,
+}
+
+impl CheckFailure {
+    /// A replacement, and what is wrong with it.
+    pub fn new(applied: Applied, report: String) -> Self {
+        Self { applied, report }
+    }
+}
+
+impl Trace {
+    /// # Errors
+    /// The first error of a rule; its layer is unchanged.
+    pub fn complete(self) -> Result<(), Box<Located>> {
+        self.errors.into_iter().next().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Appends a later log.
+    pub fn extend(&mut self, later: Self) {
+        self.applied.extend(later.applied);
+        self.missed.extend(later.missed);
+        self.errors.extend(later.errors);
+        self.check_failures.extend(later.check_failures);
+        self.work.extend(later.work);
+    }
+}

@@ -1,0 +1,136 @@
+//! Compares old and new values of a sample.
+
+use std::collections::HashMap;
+
+use snick_ir::rewrite::Tolerance;
+use snick_ir::{Graph, Value};
+use snick_shape::SymbolId;
+use snick_tensor::{Listed, Tensor};
+
+use super::claim::{Claim, Pair};
+use super::evaluate::{Evaluation, Failure};
+use super::sample::Sample;
+
+/// The number of perturbed evaluations: one of them is about as far off as rounding can be.
+const PERTURBED: u64 = 4;
+
+/// Old and new values may round in opposite directions, and more often than perturbed ones.
+const SAFETY: f64 = 8.0;
+
+/// What a sample shows of a pair.
+pub(super) enum Outcome {
+    /// Old and new value are equal.
+    Agrees,
+    /// The old layers fail for this sample, or it cannot occur.
+    DoesNotRun,
+    /// Nothing here runs one of the layers.
+    CannotRun,
+    /// They differ, and how.
+    Differs(String),
+}
+
+/// Compares a pair. What both values are computed from is computed once.
+pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut Evaluation) -> Outcome {
+    let graph = claim.graph;
+    let want = match values.value(pair.old) {
+        Ok(want) => want,
+        Err(Failure::CannotRun(_)) => return Outcome::CannotRun,
+        Err(Failure::Fails(_)) => return Outcome::DoesNotRun,
+    };
+    // The inputs are sampled independently. If inference contradicts the old value, they cannot occur together.
+    if contradiction(graph, pair.old, &want, &sample.symbols).is_some() {
+        return Outcome::DoesNotRun;
+    }
+    let name = &pair.name;
+    let got = match values.value(pair.new) {
+        Ok(got) => got,
+        Err(Failure::CannotRun(_)) => return Outcome::CannotRun,
+        Err(Failure::Fails(error)) => {
+            return Outcome::Differs(format!("{name}: the replacement fails: {error}"));
+        }
+    };
+    let noise = || noise(claim, sample, pair.old, &want);
+    if let Some(how) = difference(&want, &got, claim.tolerance, noise) {
+        return Outcome::Differs(format!("{name}: {how}"));
+    }
+    match contradiction(graph, pair.new, &got, &sample.symbols) {
+        Some(how) => Outcome::Differs(format!("{name}: the replacement was inferred to have {how}")),
+        None => Outcome::Agrees,
+    }
+}
+
+/// How `got` contradicts the inferred fact of a value.
+fn contradiction(
+    graph: &Graph,
+    value: Value,
+    got: &Tensor,
+    sizes: &HashMap<SymbolId, i64>,
+) -> Option<String> {
+    let fact = graph.fact(value)?;
+    let symbols = graph.symbols();
+    let dims = fact.shape.dims()?;
+    if dims.len() != got.rank() {
+        return Some(format!("rank {}, but has rank {}", dims.len(), got.rank()));
+    }
+    dims.iter().zip(got.dims()).enumerate().find_map(|(axis, (dim, &size))| {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        let inferred = symbols.eval(dim, &|symbol| sizes.get(&symbol).copied());
+        let contradicts =
+            !symbols.interval(dim).contains(size) || inferred.is_some_and(|inferred| inferred != size);
+        contradicts.then(|| format!("size {} on axis {axis}, but has {size}", symbols.display(dim)))
+    })
+}
+
+/// How far rounding may move each element of an old value: what perturbed evaluations show. Sums of terms that cancel
+/// move by much of themselves. `None` if they have another shape.
+fn noise(claim: &Claim, sample: &Sample, old: Value, want: &Tensor) -> Option<Vec<f64>> {
+    let exact = want.to_f64_vec().ok()?;
+    let mut noise = vec![0.0f64; exact.len()];
+    for seed in 0..PERTURBED {
+        let moved = Evaluation::perturbed(claim.graph, &sample.tensors, seed).value(old).ok()?;
+        if moved.dims() != want.dims() {
+            return None;
+        }
+        for ((noise, x), y) in noise.iter_mut().zip(&exact).zip(moved.to_f64_vec().ok()?) {
+            let off = (x - y).abs();
+            *noise = noise.max(if off.is_nan() { f64::INFINITY } else { off });
+        }
+    }
+    Some(noise)
+}
+
+/// The first difference of two tensors, exact without a tolerance. Elements that are farther off than the tolerance are
+/// compared with the noise, too.
+fn difference(
+    want: &Tensor,
+    got: &Tensor,
+    tolerance: Option<Tolerance>,
+    noise: impl FnOnce() -> Option<Vec<f64>>,
+) -> Option<String> {
+    if want == got {
+        return None;
+    }
+    let describe = |tensor: &Tensor| format!("{}{}", tensor.element_type(), Listed(tensor.dims()));
+    if want.element_type() != got.element_type() || want.dims() != got.dims() {
+        return Some(format!("{}, expected {}", describe(got), describe(want)));
+    }
+    let (Ok(a), Ok(b)) = (want.to_f64_vec(), got.to_f64_vec()) else {
+        return Some("the elements differ".into());
+    };
+    let Some(tolerance) = tolerance else {
+        return Some(match a.iter().zip(&b).position(|(x, y)| x.to_bits() != y.to_bits()) {
+            Some(at) => format!("element {at} of {} is {}, expected {}", describe(got), b[at], a[at]),
+            None => "the bits differ".into(),
+        });
+    };
+    let is_float = want.element_type().is_float();
+    let allowed = |x: f64| if is_float { tolerance.absolute + tolerance.relative * x.abs() } else { 0.0 };
+    let is_close =
+        |x: f64, y: f64, allowed: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= allowed;
+    if a.iter().zip(&b).all(|(&x, &y)| is_close(x, y, allowed(x))) {
+        return None;
+    }
+    let noise = noise().unwrap_or_else(|| vec![0.0; a.len()]);
+    let at = (0..a.len()).find(|&i| !is_close(a[i], b[i], allowed(a[i]) + SAFETY * noise[i]))?;
+    Some(format!("element {at} of {} is {}, expected {}", describe(got), b[at], a[at]))
+}

@@ -1,0 +1,91 @@
+//! Applies rules that round again, to the same layers with other constants.
+//!
+//! A rule that folds constants is only seen at work on those of the model: a forgotten epsilon does not show beside a
+//! variance of 1. With other constants, of many magnitudes, it does.
+
+use std::slice;
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::rewrite::{self, Check, DriverOptions, Proposal};
+use snick_ir::{Graph, NodeId, Op, Value};
+use snick_tensor::{SplitMix, Tensor};
+
+use super::claim::Claim;
+use super::region::{Reach, Region};
+use super::report::as_test;
+use super::sample::{Fill, Sample, Samples, random_tensor};
+
+/// The number of applications with other constants.
+const ROUNDS: u64 = 3;
+
+/// Decides a claim.
+type Decide<'a> = dyn FnMut(&Claim) -> Result<(), String> + 'a;
+
+/// Applies the rule of a correct replacement again, or reports what is wrong with another constant.
+pub(super) fn check_with_others(
+    proposal: &Proposal,
+    claim: &Claim,
+    seed: u64,
+    decide: &mut Decide<'_>,
+) -> Result<(), String> {
+    let folded = folded(proposal.graph, proposal.added);
+    if proposal.rule.is_exact() || folded.is_empty() {
+        return Ok(());
+    }
+    let Some(region) = Region::of(claim, Reach::Near) else { return Ok(()) };
+    let is_full = |sample: &Sample| sample.tensors.values().all(|tensor| !tensor.is_empty());
+    let Some(mut sample) = Samples::of(proposal.graph, &region, false, seed).find(is_full) else {
+        return Ok(());
+    };
+    for round in 0..ROUNDS {
+        let mut random = SplitMix::new(seed.wrapping_add(round));
+        for &leaf in region.leaves.iter().filter(|leaf| is_float_constant(proposal.graph, **leaf)) {
+            let Some(tensor) = sample.tensors.get_mut(&leaf) else { continue };
+            let (element_type, len) = (tensor.element_type(), tensor.len());
+            let other = random_tensor(element_type, tensor.dims(), len, Fill::Positive, &mut random);
+            *tensor = other.unwrap_or_else(|| tensor.clone());
+        }
+        let mut test = as_test(claim, &region, &sample);
+        let mut again = Again { decide: &mut *decide, folded: &folded };
+        let options =
+            DriverOptions { check: Some(&mut again), stop_after: Some(1), ..DriverOptions::default() };
+        let trace = rewrite::apply(&mut test, slice::from_ref(proposal.rule), options);
+        if let Some(failure) = trace.check_failures.into_iter().next() {
+            return Err(failure.report);
+        }
+    }
+    Ok(())
+}
+
+/// Checks the replacements in a test.
+struct Again<'a, 'd> {
+    decide: &'a mut Decide<'d>,
+    /// What the replacement in the model folded.
+    folded: &'a [Tensor],
+}
+
+impl Check for Again<'_, '_> {
+    fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
+        // A rule that adds the same again has captured it, and is made for the constants of the model.
+        if folded(proposal.graph, proposal.added) == self.folded {
+            return Ok(());
+        }
+        (self.decide)(&Claim::of(proposal))
+    }
+}
+
+/// The constants of floats among these nodes.
+fn folded(graph: &Graph, added: &[NodeId]) -> Vec<Tensor> {
+    let constant = |&id: &NodeId| match graph.node(id).op() {
+        Op::Const(Constant::Here(tensor)) if tensor.element_type().is_float() => Some(Tensor::clone(tensor)),
+        _ => None,
+    };
+    added.iter().filter_map(constant).collect()
+}
+
+fn is_float_constant(graph: &Graph, value: Value) -> bool {
+    match graph.node(value.node).op() {
+        Op::Const(constant) => constant.element_type().is_float(),
+        _ => false,
+    }
+}

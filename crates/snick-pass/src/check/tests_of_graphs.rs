@@ -1,0 +1,177 @@
+//! Passes over the graph are executed before and after, or counted.
+
+use snick_ir::text::{PrintOptions, parse, print};
+use snick_ir::{Graph, NodeId, infer};
+
+use crate::{Pass, PassContext, Report, RewriteOptions, apply};
+
+fn run(pass: Pass, layers: &str) -> (Report, bool) {
+    let mut graph = parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+    assert!(infer(&mut graph).is_empty());
+    let before = print(&graph, PrintOptions::default());
+    let report = apply(&mut graph, &[pass], &RewriteOptions::new().check(true));
+    let is_changed = print(&graph, PrintOptions::default()) != before;
+    (report, is_changed)
+}
+
+/// The pass changes the graph, and is found correct.
+#[track_caller]
+fn passes(pass: Pass, layers: &str) {
+    let (report, is_changed) = run(pass, layers);
+    assert!(report.check_failures.is_empty(), "{}", report.check_failures[0].report);
+    assert!(report.is_ok() && report.checked > 0 && is_changed, "{report:?}");
+}
+
+/// The pass is found wrong, and undone.
+#[track_caller]
+fn refuted(pass: Pass, layers: &str) {
+    let (report, is_changed) = run(pass, layers);
+    assert!(!report.is_ok() && !is_changed, "{report:?}");
+    assert_eq!((report.check_failures.len(), report.applied.len()), (1, 0));
+}
+
+/// The pass changes the graph, and nothing is known of it.
+#[track_caller]
+fn unchecked(pass: Pass, layers: &str) {
+    let (report, is_changed) = run(pass, layers);
+    assert!(!report.is_ok() && report.unchecked > 0 && report.check_failures.is_empty(), "{report:?}");
+    assert!(is_changed);
+}
+
+fn of_type(graph: &Graph, op_type: &str) -> Vec<NodeId> {
+    graph.ids().filter(|&id| graph.node(id).op().type_name() == op_type).collect()
+}
+
+/// Replaces the layers of a type by their first input.
+fn drop_all(op_type: &'static str) -> Pass {
+    Pass::graph("drop-all", move |graph: &mut Graph, _: &mut PassContext| {
+        for id in of_type(graph, op_type) {
+            let input = graph.node(id).input(0);
+            graph.replace_outputs(id, &[input]);
+        }
+    })
+}
+
+const RELU: &str = "%x = Parameter-1 {element_type: f32, shape: \"N,4\"}
+                    %n = Negative-1(%x)
+                    %a = ReLU-1(%n)
+                    %b = ReLU-1(%a)
+                    %e = Exp-1(%b)
+                    %y = Result-1(%e)";
+
+#[test]
+fn a_pass_that_drops_every_relu_is_refuted() {
+    refuted(drop_all("ReLU"), RELU);
+    // The function of earlier editions, too.
+    let drop = |graph: &mut Graph, _: Option<usize>| {
+        for id in of_type(graph, "ReLU") {
+            let input = graph.node(id).input(0);
+            graph.replace_outputs(id, &[input]);
+        }
+        snick_ir::rewrite::Trace::default()
+    };
+    refuted(Pass::of_graph("drop", drop), RELU);
+}
+
+#[test]
+fn a_pass_that_drops_one_of_two_relus_is_right() {
+    let drop_second = Pass::graph("drop-second", |graph: &mut Graph, cx: &mut PassContext| {
+        let relu = graph.find("b").unwrap();
+        let input = graph.node(relu).input(0);
+        cx.applied(graph.node(relu));
+        graph.replace_outputs(relu, &[input]);
+    });
+    passes(drop_second.clone(), RELU);
+    let (report, _) = run(drop_second, RELU);
+    assert_eq!((&*report.applied[0].layer, report.checked), ("b", 1));
+}
+
+#[test]
+fn inner_values_may_change_if_the_outputs_do_not() {
+    // -(-x) twice, with another layer between.
+    let layers = "%x = Parameter-1 {element_type: f32, shape: \"N\"}
+                  %a = Negative-1(%x)
+                  %b = Abs-1(%a)
+                  %y = Result-1(%b)";
+    passes(drop_all("Negative"), layers);
+    refuted(drop_all("Abs"), layers);
+}
+
+#[test]
+fn other_inputs_and_outputs_cannot_be_compared() {
+    let drop_output = Pass::graph("drop-output", |graph: &mut Graph, _: &mut PassContext| {
+        let last = graph.results().last().unwrap();
+        graph.remove(last);
+    });
+    unchecked(drop_output, &format!("{RELU}\n%z = Result-1(%a)"));
+}
+
+/// Layers that nothing here runs correspond by name; what they read is compared.
+#[test]
+fn layers_that_cannot_run_are_left_out() {
+    let around = |second: &str| {
+        format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"4\"}}
+             %a = ReLU-1(%x)
+             %b = {second}(%a)
+             %f = Fancy-x(%b) : f32[4]
+             %c = Negative-1(%f)
+             %d = Negative-1(%c)
+             %y = Result-1(%d)"
+        )
+    };
+    passes(drop_all("ReLU"), &around("ReLU-1").replace("%a = ReLU-1", "%a = Abs-1"));
+    refuted(drop_all("ReLU"), &around("ReLU-1"));
+    passes(drop_all("Negative"), &around("ReLU-1"));
+    // Nothing takes the place of the layer itself.
+    unchecked(drop_all("Fancy"), &around("ReLU-1"));
+}
+
+#[test]
+fn states_are_compared() {
+    let layers = "%x = Parameter-1 {element_type: f32, shape: \"4\"}
+                  %r = ReadValue-6(%x) {variable_id: \"v\", variable_shape: \"4\", variable_type: f32}
+                  %a = Add-1(%r, %x) {auto_broadcast: numpy}
+                  %b = ReLU-1(%a)
+                  %w = Assign-6(%b) {variable_id: \"v\"}
+                  %y = Result-1(%a)";
+    refuted(drop_all("ReLU"), layers);
+    passes(drop_all("ReLU"), &layers.replace("%a = Add-1(%r, %x) {auto_broadcast: numpy}", "%a = Exp-1(%r)"));
+}
+
+#[test]
+fn passes_that_round_declare_it() {
+    let layers = "%x = Parameter-1 {element_type: f32, shape: \"N\"}
+                  %three = Const-1 f32[] <3.0>
+                  %a = Divide-1(%x, %three) {auto_broadcast: numpy}
+                  %y = Result-1(%a)";
+    let by_reciprocal = || {
+        Pass::graph("by-reciprocal", |graph: &mut Graph, cx: &mut PassContext| {
+            for id in of_type(graph, "Divide") {
+                cx.applied(graph.node(id));
+                let x = graph.node(id).input(0).unwrap();
+                let mut b = snick_ir::GraphBuilder::on(graph);
+                let third = b.scalar(snick_tensor::ElementType::F32, 1.0 / 3.0)?;
+                let product = b.multiply(x, third)?;
+                graph.replace_outputs(id, &[Some(product)]);
+            }
+            Ok(())
+        })
+    };
+    refuted(by_reciprocal(), layers);
+    passes(by_reciprocal().may_round_within(1e-6, 0.0), layers);
+}
+
+#[test]
+fn a_rebuilt_graph_is_compared() {
+    let rebuild = |op: &'static str| {
+        Pass::graph("rebuild", move |graph: &mut Graph, _: &mut PassContext| {
+            let text = print(graph, PrintOptions::default()).replace("ReLU-1", op);
+            *graph = parse(&text, None).unwrap();
+            infer(graph);
+        })
+    };
+    refuted(rebuild("Abs-1"), RELU);
+    let (report, _) = run(rebuild("ReLU-1"), RELU);
+    assert!(report.is_ok(), "{report:?}");
+}

@@ -1,0 +1,97 @@
+//! What a pass over a graph tells of its work.
+
+use std::borrow::Cow;
+
+use snick_ir::rewrite::{Applied, MissedRewrite, Tolerance, Trace};
+use snick_ir::{Graph, Located, NodeRef, OpError};
+
+/// What a pass over a graph tells of its work, and what it is asked for. Made for closures of
+/// [`Pass::graph`](crate::Pass::graph).
+#[derive(Debug)]
+pub struct PassContext {
+    pass: Cow<'static, str>,
+    tolerance: Option<Tolerance>,
+    limit: Option<usize>,
+    trace: Trace,
+}
+
+impl PassContext {
+    pub(crate) fn new(pass: Cow<'static, str>, tolerance: Option<Tolerance>, limit: Option<usize>) -> Self {
+        Self { pass, tolerance, limit, trace: Trace::default() }
+    }
+
+    /// The number of layers that it may still replace; `None` without a limit.
+    pub fn remaining(&self) -> Option<usize> {
+        self.limit.map(|limit| limit.saturating_sub(self.trace.applied.len()))
+    }
+
+    /// Logs that the pass replaces a layer.
+    pub fn applied(&mut self, layer: NodeRef<'_>) {
+        self.trace.applied.push(Applied {
+            rule: self.pass.clone(),
+            layer: layer.shared_name(),
+            op: layer.op().type_name().to_string(),
+            exact: self.tolerance.is_none(),
+        });
+    }
+
+    /// Logs that the pass leaves a layer alone, and why.
+    pub fn declined(&mut self, layer: NodeRef<'_>, reason: impl Into<String>) {
+        self.trace.missed.push(MissedRewrite {
+            rule: self.pass.clone(),
+            layer: layer.shared_name(),
+            op: layer.op().type_name().to_string(),
+            reason: reason.into(),
+        });
+    }
+
+    /// Logs how the pass ended.
+    pub(crate) fn end(&mut self, graph: &Graph, outcome: Result<(), PassFailure>) {
+        let of_model = |error| Located::of_model(&*graph.source, &*graph.name, error);
+        if let Err(PassFailure(failure)) = outcome {
+            self.trace.errors.push(failure.unwrap_or_else(of_model));
+        }
+    }
+
+    pub(crate) fn into_trace(self) -> Trace {
+        self.trace
+    }
+}
+
+/// Why a pass over a graph failed: at a layer, or as a whole.
+#[derive(Debug)]
+pub struct PassFailure(Result<Located, OpError>);
+
+impl From<Located> for PassFailure {
+    fn from(error: Located) -> Self {
+        Self(Ok(error))
+    }
+}
+
+impl From<OpError> for PassFailure {
+    fn from(error: OpError) -> Self {
+        Self(Err(error))
+    }
+}
+
+/// What a closure of [`Pass::graph`](crate::Pass::graph) returns: nothing, or a result whose error is that of a layer or of
+/// the whole graph.
+pub trait PassOutcome {
+    /// The error, if there is one.
+    ///
+    /// # Errors
+    /// That of the pass.
+    fn into_result(self) -> Result<(), PassFailure>;
+}
+
+impl PassOutcome for () {
+    fn into_result(self) -> Result<(), PassFailure> {
+        Ok(())
+    }
+}
+
+impl PassOutcome for Result<(), PassFailure> {
+    fn into_result(self) -> Result<(), PassFailure> {
+        self
+    }
+}
