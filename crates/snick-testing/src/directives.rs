@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use snick_ir::edit_distance;
+
+use crate::pattern::{Captures, Pattern, PatternError, Resolved, one_blank};
+
 /// A directive of a test.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Directive {
@@ -22,6 +26,117 @@ pub enum Directive {
 /// The directives of a test, with line numbers from 1.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Directives(Vec<(usize, Directive)>);
+
+/// A comment that looks like a directive and is none: it would be ignored, and the test would check less than it says.
+///
+/// ```
+/// use snick_testing::Directives;
+///
+/// let error = Directives::parse("// RUN: snick infer\n// CHECK-NOTT: ReLU").unwrap_err();
+/// assert_eq!(error.line, 2);
+/// assert_eq!(error.to_string(), "line 2: unknown directive `CHECK-NOTT:`; did you mean `CHECK-NOT:`?");
+/// ```
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("line {line}: {fault}")]
+pub struct DirectiveError {
+    /// The line of the test, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub fault: DirectiveFault,
+}
+
+/// What is wrong with a directive.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum DirectiveFault {
+    /// There is no directive of this name.
+    #[error("unknown directive `{name}:`; {}", suggestion(*nearest))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The directive with the most similar name, if one is similar.
+        nearest: Option<&'static str>,
+    },
+    /// No colon follows its name.
+    #[error("`{name}` needs a colon")]
+    NoColon {
+        /// The directive.
+        name: &'static str,
+    },
+    /// Nothing follows the colon: any line would do.
+    #[error("`{name}:` says nothing")]
+    Empty {
+        /// The directive.
+        name: &'static str,
+    },
+    /// The text is no pattern.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("did you mean `{nearest}:`?"),
+        None => {
+            let names: Vec<String> = KINDS.iter().map(|(name, _)| format!("`{name}:`")).collect();
+            format!("the directives are {}", names.join(", "))
+        }
+    }
+}
+
+/// The directives by name.
+const KINDS: &[(&str, fn(String) -> Directive)] = &[
+    ("RUN", Directive::Run),
+    ("CHECK", Directive::Check),
+    ("CHECK-NEXT", Directive::Next),
+    ("CHECK-NOT", Directive::Not),
+    ("CHECK-TRACE", Directive::Trace),
+    ("CHECK-TRACE-NOT", Directive::TraceNot),
+];
+
+impl Directive {
+    /// The directive of a comment; `None` if the comment is prose.
+    fn parse(comment: &str) -> Result<Option<Self>, DirectiveFault> {
+        let comment = comment.trim_start();
+        let Some((word, rest)) = comment.split_once(':') else {
+            let word = comment.split_whitespace().next().unwrap_or_default();
+            return match KINDS.iter().find(|(name, _)| *name == word && word.starts_with("CHECK")) {
+                Some((name, _)) => Err(DirectiveFault::NoColon { name }),
+                None => Ok(None),
+            };
+        };
+        let word = word.trim_end();
+        if let Some((name, make)) = KINDS.iter().find(|(name, _)| *name == word) {
+            return match rest.trim() {
+                "" => Err(DirectiveFault::Empty { name }),
+                text => Ok(Some(make(text.to_string()))),
+            };
+        }
+        // Prose is neither in capitals nor like the name of a directive.
+        let nearest = KINDS.iter().map(|&(name, _)| (edit_distance(word, name), name)).min();
+        let nearest = nearest.filter(|(edits, _)| *edits <= 2).map(|(_, name)| name);
+        let is_name = !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || "-_ ".contains(c));
+        let is_meant = is_name && (nearest.is_some() || word.starts_with("CHECK") || word.starts_with("RUN"));
+        let is_in_lower_case =
+            nearest.is_some_and(|name| name.eq_ignore_ascii_case(word) && name.contains('-'));
+        match is_meant || is_in_lower_case {
+            true => Err(DirectiveFault::Unknown { name: word.to_string(), nearest }),
+            false => Ok(None),
+        }
+    }
+
+    /// Its pattern; the command of `RUN:` is none.
+    fn pattern(&self) -> Option<&str> {
+        match self {
+            Self::Run(_) => None,
+            Self::Check(text)
+            | Self::Next(text)
+            | Self::Not(text)
+            | Self::Trace(text)
+            | Self::TraceNot(text) => Some(text),
+        }
+    }
+}
 
 /// A failed check.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,24 +173,27 @@ impl fmt::Display for Unmet {
 
 impl Directives {
     /// Parses the comments, `//` or `#`, of a test.
-    pub fn parse(text: &str) -> Self {
+    ///
+    /// # Errors
+    /// A comment that looks like a directive and is none, and a pattern that is none.
+    pub fn parse(text: &str) -> Result<Self, DirectiveError> {
         let mut all = Vec::new();
+        let mut defined = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
             let Some(comment) = line.strip_prefix("//").or_else(|| line.strip_prefix('#')) else { continue };
-            let Some((word, rest)) = comment.trim_start().split_once(':') else { continue };
-            let make: fn(String) -> Directive = match word {
-                "RUN" => Directive::Run,
-                "CHECK" => Directive::Check,
-                "CHECK-NEXT" => Directive::Next,
-                "CHECK-NOT" => Directive::Not,
-                "CHECK-TRACE" => Directive::Trace,
-                "CHECK-TRACE-NOT" => Directive::TraceNot,
-                _ => continue,
-            };
-            all.push((number, make(rest.trim().to_string())));
+            let failed = |fault| DirectiveError { line: number, fault };
+            let Some(directive) = Directive::parse(comment).map_err(failed)? else { continue };
+            if let Some(text) = directive.pattern() {
+                let names = Pattern::parse(text)
+                    .and_then(|pattern| pattern.check(&defined))
+                    .map_err(|error| failed(error.into()))?;
+                let captures = !matches!(directive, Directive::Not(_) | Directive::TraceNot(_));
+                defined.extend(names.into_iter().filter(|_| captures));
+            }
+            all.push((number, directive));
         }
-        Self(all)
+        Ok(Self(all))
     }
 
     /// The commands, in order.
@@ -91,25 +209,32 @@ impl Directives {
         self.0.len() - self.commands().count()
     }
 
-    /// Checks the graph in text form and the trace of rewrites, each in order. Runs of blanks count as one blank;
-    /// `{{.*}}` matches anything within a line.
+    /// Checks the graph in text form and the trace of rewrites, each in order. Runs of blanks count as one blank.
+    /// `{{REGEX}}` matches what the regular expression does, within a line; `[[NAME:REGEX]]` does, too, and captures it as
+    /// what `[[NAME]]` matches from there on.
     ///
     /// # Errors
     /// The first failed check.
     pub fn check(&self, graph: &str, trace: &str) -> Result<(), Unmet> {
         let (mut graph, mut trace) = (Cursor::new(graph), Cursor::new(trace));
+        let mut captures = Captures::new();
         for (line, directive) in &self.0 {
-            let checked = match directive {
-                Directive::Run(_) => Ok(()),
-                Directive::Check(text) => graph.find(text),
-                Directive::Next(text) => graph.next(text),
-                Directive::Not(text) => graph.exclude(*line, directive, text),
-                Directive::Trace(text) => trace.find(text),
-                Directive::TraceNot(text) => trace.exclude(*line, directive, text),
+            let Some(text) = directive.pattern() else { continue };
+            let pattern = Pattern::parse(text).and_then(|pattern| pattern.resolve(&captures));
+            let found = match (directive, pattern) {
+                // `parse` has refused such patterns.
+                (_, Err(_)) => Err(None),
+                (Directive::Run(_), Ok(_)) => Ok(()),
+                (Directive::Check(_), Ok(pattern)) => graph.find(&pattern, &mut captures),
+                (Directive::Next(_), Ok(pattern)) => graph.next(&pattern, &mut captures),
+                (Directive::Trace(_), Ok(pattern)) => trace.find(&pattern, &mut captures),
+                (Directive::Not(_), Ok(pattern)) => graph.exclude(*line, directive, pattern),
+                (Directive::TraceNot(_), Ok(pattern)) => trace.exclude(*line, directive, pattern),
             };
-            checked.map_err(|unmet: Option<Unmet>| {
+            found.map_err(|unmet: Option<Unmet>| {
                 unmet.unwrap_or_else(|| {
-                    let is_in_trace = matches!(directive, Directive::Check(text) if trace.contains(text));
+                    let is_in_trace =
+                        matches!(directive, Directive::Check(text) if trace.contains(text, &captures));
                     Unmet { line: *line, check: directive.clone(), found: None, is_in_trace }
                 })
             })?;
@@ -120,32 +245,33 @@ impl Directives {
 
 /// The lines of an output, and how far they are checked.
 struct Cursor<'a> {
-    lines: Vec<&'a str>,
+    /// With runs of blanks as one blank.
+    lines: Vec<String>,
     at: usize,
     /// What must not be found before the next match.
-    excluded: Vec<(usize, &'a Directive, &'a str)>,
+    excluded: Vec<(usize, &'a Directive, Resolved)>,
 }
 
 /// A failed check: of excluded text, or of the directive at hand.
 type Checked = Result<(), Option<Unmet>>;
 
 impl<'a> Cursor<'a> {
-    fn new(output: &'a str) -> Self {
-        Self { lines: output.lines().collect(), at: 0, excluded: Vec::new() }
+    fn new(output: &str) -> Self {
+        Self { lines: output.lines().map(one_blank).collect(), at: 0, excluded: Vec::new() }
     }
 
-    fn find(&mut self, text: &str) -> Checked {
-        let found = (self.at..self.lines.len()).find(|&i| has(self.lines[i], text));
+    fn find(&mut self, pattern: &Resolved, captures: &mut Captures) -> Checked {
+        let found = (self.at..self.lines.len()).find(|&i| pattern.capture(&self.lines[i], captures));
         self.advance(found)
     }
 
-    fn next(&mut self, text: &str) -> Checked {
-        let found = Some(self.at).filter(|&i| i < self.lines.len() && has(self.lines[i], text));
-        self.advance(found)
+    fn next(&mut self, pattern: &Resolved, captures: &mut Captures) -> Checked {
+        let found = self.lines.get(self.at).filter(|line| pattern.capture(line, captures));
+        self.advance(found.map(|_| self.at))
     }
 
-    fn exclude(&mut self, line: usize, directive: &'a Directive, text: &'a str) -> Checked {
-        self.excluded.push((line, directive, text));
+    fn exclude(&mut self, line: usize, directive: &'a Directive, pattern: Resolved) -> Checked {
+        self.excluded.push((line, directive, pattern));
         Ok(())
     }
 
@@ -162,8 +288,8 @@ impl<'a> Cursor<'a> {
 
     /// Checks that no excluded text is in the lines up to `end`.
     fn none_excluded(&mut self, end: usize) -> Result<(), Unmet> {
-        for (line, directive, text) in self.excluded.drain(..) {
-            if let Some(at) = (self.at..end).find(|&i| has(self.lines[i], text)) {
+        for (line, directive, pattern) in self.excluded.drain(..) {
+            if let Some(at) = (self.at..end).find(|&i| pattern.is_in(&self.lines[i])) {
                 let check = directive.clone();
                 return Err(Unmet { line, check, found: Some(at + 1), is_in_trace: false });
             }
@@ -171,26 +297,10 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    fn contains(&self, text: &str) -> bool {
-        self.lines.iter().any(|line| has(line, text))
+    fn contains(&self, text: &str, captures: &Captures) -> bool {
+        let pattern = Pattern::parse(text).and_then(|pattern| pattern.resolve(captures));
+        pattern.is_ok_and(|pattern| self.lines.iter().any(|line| pattern.is_in(line)))
     }
-}
-
-/// Whether a line contains the pieces of a pattern, in order.
-fn has(line: &str, pattern: &str) -> bool {
-    let line = one_blank(line);
-    let mut rest = line.as_str();
-    one_blank(pattern).split("{{.*}}").all(|piece| match rest.find(piece) {
-        Some(at) => {
-            rest = &rest[at + piece.len()..];
-            true
-        }
-        None => false,
-    })
-}
-
-fn one_blank(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -199,6 +309,7 @@ mod tests {
 
     fn unmet(checks: &str) -> Option<usize> {
         Directives::parse(checks)
+            .unwrap()
             .check("a  = one\nb = two\nc = one\n", "x\ny\n")
             .err()
             .map(|unmet| unmet.line)
@@ -231,5 +342,54 @@ mod tests {
         assert_eq!(unmet("// CHECK-TRACE-NOT: a"), None);
         assert_eq!(unmet("// CHECK-TRACE-NOT: y"), Some(1));
         assert_eq!(unmet("// CHECK-TRACE-NOT: y\n// CHECK-TRACE: x"), None);
+    }
+
+    #[test]
+    fn captures_match_themselves() {
+        assert_eq!(unmet("// CHECK: [[X:\\w]] = [[VALUE:\\w+]]\n// CHECK: c = [[VALUE]]"), None);
+        assert_eq!(unmet("// CHECK: b = [[VALUE:\\w+]]\n// CHECK: c = [[VALUE]]"), Some(2));
+        assert_eq!(unmet("// CHECK: [[X:o]]n[[Y:e]]\n// CHECK-NOT: tw[[X]]\n// CHECK: c"), Some(2));
+        assert_eq!(unmet("// CHECK: {{^[ab]}} = [[V:(one|two)]]\n// CHECK-NEXT: b{{ = t}}"), None);
+        // Within one line, too.
+        assert_eq!(unmet("// CHECK: [[X:[a-z]]]{{.*}} = on{{[a-e]}}"), None);
+        assert_eq!(unmet("// CHECK: [[X:[a-z]]] = [[X]]"), Some(1));
+        assert_eq!(unmet("// CHECK-TRACE: [[X:x]]\n// CHECK-NOT: [[X]]"), None);
+    }
+
+    fn fault(text: &str) -> Option<(usize, DirectiveFault)> {
+        Directives::parse(text).err().map(|error| (error.line, error.fault))
+    }
+
+    #[test]
+    fn what_looks_like_a_directive_is_one() {
+        let unknown = |name: &str, nearest| Some((2, DirectiveFault::Unknown { name: name.into(), nearest }));
+        let second = |line: &str| fault(&format!("// RUN: snick infer\n{line}\n// CHECK: x"));
+        assert_eq!(second("// CHECK-NOTT: x"), unknown("CHECK-NOTT", Some("CHECK-NOT")));
+        assert_eq!(second("// CHECK-DAG: nonsense"), unknown("CHECK-DAG", None));
+        assert_eq!(second("# CHEK: x"), unknown("CHEK", Some("CHECK")));
+        assert_eq!(second("// CHECK_NEXT: x"), unknown("CHECK_NEXT", Some("CHECK-NEXT")));
+        assert_eq!(second("// CHECK NOT: x"), unknown("CHECK NOT", Some("CHECK-NOT")));
+        assert_eq!(second("// RUNS: x"), unknown("RUNS", Some("RUN")));
+        assert_eq!(second("// check-not: x"), unknown("check-not", Some("CHECK-NOT")));
+        assert_eq!(second("// CHECK-NOT x"), Some((2, DirectiveFault::NoColon { name: "CHECK-NOT" })));
+        assert_eq!(second("// CHECK:"), Some((2, DirectiveFault::Empty { name: "CHECK" })));
+        for prose in
+            ["// A note: nothing", "// NOTE: x", "//", "// Checks this: x", "// see https://a.b", "# a"]
+        {
+            assert_eq!(second(prose), None, "{prose}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_patterns() {
+        let is_pattern_fault = |text: &str| match fault(text) {
+            Some((1, DirectiveFault::Pattern(error))) => Some(error),
+            _ => None,
+        };
+        assert_eq!(is_pattern_fault("// CHECK: [[X]]"), Some(PatternError::Undefined { name: "X".into() }));
+        assert!(matches!(is_pattern_fault("// CHECK: {{(}}"), Some(PatternError::Regex { .. })));
+        assert!(matches!(is_pattern_fault("// CHECK: {{a"), Some(PatternError::Open { .. })));
+        assert!(matches!(is_pattern_fault("// CHECK: [[X:a"), Some(PatternError::Open { .. })));
+        assert_eq!(fault("// CHECK: axes: [[0],[1]]"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Unmet;
+use crate::{DirectiveError, Unmet};
 
 /// Why a test fails. Its `Debug` form is the message, for that is what a failing `#[test]` prints.
 #[derive(thiserror::Error)]
@@ -28,6 +28,9 @@ pub enum CheckError {
     /// The file is no test.
     #[error("no `// RUN:` line, or no check")]
     NoDirectives,
+    /// A directive that does not exist, or a pattern that is none.
+    #[error("{0}")]
+    Directive(#[from] DirectiveError),
     /// The graph is not in text form.
     #[error("{0}")]
     Text(#[from] snick_ir::text::ParseError),
@@ -41,6 +44,16 @@ pub enum CheckError {
         command: String,
         /// The reason.
         why: String,
+    },
+    /// Rewrites that `--verify` could not execute.
+    #[error("`{command}`: {unchecked} of {} rewrites could not be executed before and after", checked + unchecked)]
+    Unchecked {
+        /// The command.
+        command: String,
+        /// The number of rewrites that were executed, and are right.
+        checked: usize,
+        /// The number of those that were not.
+        unchecked: usize,
     },
     /// A rule fails, or its replacement differs from what it replaces.
     #[error("{0}")]

@@ -24,14 +24,16 @@ mod before_after;
 mod diff;
 mod directives;
 mod error;
+mod pattern;
 mod suite;
 
 use std::path::Path;
 
 pub use before_after::before_after;
 pub use diff::{Context, diff};
-pub use directives::{Directive, Directives, Unmet};
+pub use directives::{Directive, DirectiveError, DirectiveFault, Directives, Unmet};
 pub use error::CheckError;
+pub use pattern::PatternError;
 pub use suite::Suite;
 
 #[doc(hidden)]

@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use snick_ir::text::{PrintOptions, parse, print};
-use snick_ir::{Graph, infer};
+use snick_ir::text::{PrintOptions, parse_with, print};
+use snick_ir::{Graph, Registry, infer};
 use snick_pass::{PASSES, Pass, Report, RewriteOptions, apply, canonicalise};
 
 use crate::{CheckError, Directives};
@@ -34,6 +34,8 @@ use crate::{CheckError, Directives};
 #[derive(Clone, Debug, Default)]
 pub struct Suite {
     passes: Vec<Pass>,
+    registry: Option<Registry>,
+    is_symbolic: bool,
 }
 
 /// A parsed command of a test.
@@ -56,7 +58,30 @@ struct Output {
 impl Suite {
     /// A suite whose commands may also name these passes: a list of passes, or of references to them.
     pub fn new(passes: impl IntoIterator<Item: Borrow<Pass>>) -> Self {
-        Self { passes: passes.into_iter().map(|pass| pass.borrow().clone()).collect() }
+        Self { passes: passes.into_iter().map(|pass| pass.borrow().clone()).collect(), ..Self::default() }
+    }
+
+    /// The custom ops that graphs may have.
+    #[must_use]
+    pub fn registry(self, registry: &Registry) -> Self {
+        Self { registry: Some(registry.clone()), ..self }
+    }
+
+    /// Prints the dims that checks see as expressions, `2*N`, and not as intervals, `?`.
+    ///
+    /// ```
+    /// use snick_testing::Suite;
+    ///
+    /// let test = "// RUN: snick infer\n// CHECK: %b = ReLU-1(%a) : f32[2*N]\nsnick 1\ngraph \"g\" {\n  \
+    ///             %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
+    ///             %a = Concat-1(%x, %x) {axis: 0}\n  %b = ReLU-1(%a)\n  %y = Result-1(%b)\n}\n";
+    /// Suite::default().symbolic(true).check_text(test)?;
+    /// assert!(Suite::default().check_text(test).is_err());
+    /// # Ok::<(), snick_testing::CheckError>(())
+    /// ```
+    #[must_use]
+    pub fn symbolic(self, symbolic: bool) -> Self {
+        Self { is_symbolic: symbolic, ..self }
     }
 
     /// Checks every `.snick` file of a folder; returns their number. [`check_files!`](crate::check_files) makes a test of
@@ -97,7 +122,7 @@ impl Suite {
     /// # Errors
     /// The first command that fails, or the first check that fails on its output.
     pub fn check_text(&self, text: &str) -> Result<(), CheckError> {
-        let directives = Directives::parse(text);
+        let directives = Directives::parse(text)?;
         let commands: Vec<&str> = directives.commands().collect();
         if commands.is_empty() || directives.checks() == 0 {
             return Err(CheckError::NoDirectives);
@@ -113,8 +138,10 @@ impl Suite {
 
     fn output(&self, text: &str, command: &str) -> Result<Output, CheckError> {
         let failed = |why: String| CheckError::Command { command: command.to_string(), why };
-        let command = self.parse(command).map_err(failed)?;
-        let mut graph = parse(text, None)?;
+        let builtin = Registry::builtin();
+        let mut graph = parse_with(text, None, self.registry.as_ref().unwrap_or(&builtin))?;
+        let words = command;
+        let command = self.parse(words).map_err(failed)?;
         let errors: Vec<String> = infer(&mut graph).iter().map(ToString::to_string).collect();
         if !errors.is_empty() {
             return Err(CheckError::Infer(errors.join("\n")));
@@ -126,8 +153,13 @@ impl Suite {
         if let Some(error) = report.errors.first() {
             return Err(failed(error.to_string()));
         }
+        let (checked, unchecked) = (report.checked, report.unchecked);
+        if unchecked > 0 {
+            return Err(CheckError::Unchecked { command: words.to_string(), checked, unchecked });
+        }
         let applied = report.applied.iter().map(|a| format!("{} {} {}\n", a.rule, a.op, a.layer));
-        Ok(Output { graph: print(&graph, PrintOptions::default()), trace: applied.collect() })
+        let printed = print(&graph, PrintOptions::new().symbolic(self.is_symbolic));
+        Ok(Output { graph: printed, trace: applied.collect() })
     }
 
     /// Parses `snick infer` or `snick canon [--passes A,B] [--stop-after N] [--verify]`.
@@ -196,45 +228,48 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use snick_ir::rewrite::{RewriteResult, Rule};
+    use snick_pass::PassContext;
 
     use super::*;
+    use crate::{Directive, Unmet};
 
     const GRAPH: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"10\"}\n  \
                          %a = slice(%x) {axes: [0], start: [1], len: [8], step: [1]}\n  \
                          %b = slice(%a) {axes: [0], start: [2], len: [3], step: [1]}\n  %y = Result-1(%b)\n}\n";
 
-    fn outcome(directives: &str) -> Result<(), String> {
-        Suite::default().check_text(&format!("{directives}\n{GRAPH}")).map_err(|error| error.to_string())
+    fn outcome(directives: &str) -> Result<(), CheckError> {
+        Suite::default().check_text(&format!("{directives}\n{GRAPH}"))
+    }
+
+    /// The check that fails, or another error.
+    fn unmet(directives: &str) -> Unmet {
+        match outcome(directives) {
+            Err(CheckError::Unmet { unmet, .. }) => unmet,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn commands_run_and_outputs_are_checked() {
         let merged = "// CHECK: slice(%x) {axes: [0], start: [3], len: [3]\n// CHECK-NOT: slice(";
-        assert_eq!(outcome(&format!("# RUN: snick canon --passes merge-slices --verify\n{merged}")), Ok(()));
-        assert_eq!(
-            outcome(&format!("// RUN: snick canon\n{merged}\n// CHECK-TRACE: merge-slices slice b")),
-            Ok(())
-        );
-        assert_eq!(outcome("// RUN: snick infer\n// CHECK: %b = slice(%a)"), Ok(()));
-        let untouched =
-            outcome(&format!("// RUN: snick canon --passes merge-slices --stop-after 0\n{merged}"));
-        assert!(untouched.unwrap_err().starts_with("line 2:"));
+        outcome(&format!("# RUN: snick canon --passes merge-slices --verify\n{merged}")).unwrap();
+        outcome(&format!("// RUN: snick canon\n{merged}\n// CHECK-TRACE: merge-slices slice b")).unwrap();
+        outcome("// RUN: snick infer\n// CHECK: %b = slice(%a)").unwrap();
+        let untouched = unmet(&format!("// RUN: snick canon --passes merge-slices --stop-after 0\n{merged}"));
+        assert_eq!((untouched.line, untouched.found), (2, None));
     }
 
     /// The rule's name in the trace is not the op in the graph.
     #[test]
     fn excluded_text_is_looked_for_in_the_graph_alone() {
         let run = "// RUN: snick canon --passes merge-slices";
-        assert_eq!(outcome(&format!("{run}\n// CHECK-NOT: merge-slices")), Ok(()));
-        let error = outcome(&format!("{run}\n// CHECK: merge-slices")).unwrap_err();
-        assert!(
-            error.starts_with("line 2: `merge-slices` not found in the graph; use CHECK-TRACE"),
-            "{error}"
-        );
-        let error = outcome(&format!("{run}\n// CHECK-TRACE-NOT: merge-slices")).unwrap_err();
-        assert!(error.starts_with("line 2: `merge-slices` found in line 1 of the trace"), "{error}");
-        let error = outcome(&format!("{run}\n// CHECK-TRACE: fold")).unwrap_err();
-        assert!(error.starts_with("line 2: `fold` not found in the trace"), "{error}");
+        outcome(&format!("{run}\n// CHECK-NOT: merge-slices")).unwrap();
+        let missing = unmet(&format!("{run}\n// CHECK: merge-slices"));
+        assert_eq!((missing.line, missing.found, missing.is_in_trace), (2, None, true));
+        let excluded = unmet(&format!("{run}\n// CHECK-TRACE-NOT: merge-slices"));
+        assert_eq!((excluded.line, excluded.found), (2, Some(1)));
+        let missing = unmet(&format!("{run}\n// CHECK-TRACE: fold"));
+        assert_eq!((missing.check, missing.is_in_trace), (Directive::Trace("fold".into()), false));
     }
 
     #[test]
@@ -277,14 +312,59 @@ mod tests {
 
     #[test]
     fn mistakes_are_reported() {
-        for (directives, message) in [
-            ("// CHECK: x", "no `// RUN:` line"),
-            ("// RUN: snick canon", "no check"),
-            ("// RUN: snick canon --passes no-such\n// CHECK: x", "no pass named `no-such`"),
-            ("// RUN: rm -r\n// CHECK: x", "tests run `snick canon`"),
-        ] {
-            let error = outcome(directives).unwrap_err();
-            assert!(error.contains(message), "{error}");
+        assert!(matches!(outcome("// CHECK: x"), Err(CheckError::NoDirectives)));
+        assert!(matches!(outcome("// RUN: snick canon"), Err(CheckError::NoDirectives)));
+        for command in
+            ["snick canon --passes no-such", "rm -r", "snick canon --stop-after x", "snick canon --no"]
+        {
+            let failed = outcome(&format!("// RUN: {command}\n// CHECK: x"));
+            let Err(CheckError::Command { command: reported, .. }) = failed else { panic!("{failed:?}") };
+            assert_eq!(reported, command);
         }
+        let unknown = outcome("// RUN: snick canon\n// CHECK: x\n// CHECK-NOTT: x");
+        let Err(CheckError::Directive(error)) = unknown else { panic!("{unknown:?}") };
+        assert_eq!(error.line, 3);
+    }
+
+    const DROPS_RELU: &str = "// RUN: snick canon --passes drop-relu --verify\n// CHECK: Result\nsnick 1\ngraph \"g\" {\n  \
+                              %x = Parameter-1 {element_type: f32, shape: \"3\"}\n  %a = ReLU-1(%x)\n  \
+                              %y = Result-1(%a)\n}\n";
+
+    #[test]
+    fn passes_over_the_graph_are_verified() {
+        let drop_relu = Pass::graph("drop-relu", |graph: &mut Graph, _: &mut PassContext| {
+            let relu: Vec<_> = graph.ids().filter(|&id| graph.node(id).op().type_name() == "ReLU").collect();
+            for id in relu {
+                let input = graph.node(id).input(0);
+                graph.replace_outputs(id, &[input]);
+            }
+        });
+        let wrong = Suite::new([drop_relu]).check_text(DROPS_RELU);
+        let Err(CheckError::Command { .. }) = wrong else { panic!("{wrong:?}") };
+        Suite::new([Pass::graph("drop-relu", |_: &mut Graph, _: &mut PassContext| {})])
+            .check_text(DROPS_RELU)
+            .unwrap();
+    }
+
+    #[test]
+    fn rewrites_that_cannot_be_executed_are_not_verified() {
+        let rule = Rule::new("lower", |patch| match patch.node().op().is_opaque() {
+            true => Ok(RewriteResult::one(patch.input(0)?)),
+            false => Ok(RewriteResult::NoMatch),
+        });
+        let suite = Suite::new([Pass::new("lower", [rule])]);
+        let test = |command: &str| {
+            format!(
+                "// RUN: snick canon --passes lower{command}\n// CHECK: Result\nsnick 1\ngraph \"g\" {{\n  \
+                 %x = Parameter-1 {{element_type: f32, shape: \"3\"}}\n  %a = Fancy-x(%x) : f32[3]\n  \
+                 %y = Result-1(%a)\n}}\n"
+            )
+        };
+        suite.check_text(&test("")).unwrap();
+        let unchecked = suite.check_text(&test(" --verify"));
+        assert!(
+            matches!(unchecked, Err(CheckError::Unchecked { checked: 0, unchecked: 1, .. })),
+            "{unchecked:?}"
+        );
     }
 }
