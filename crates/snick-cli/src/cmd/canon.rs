@@ -34,7 +34,7 @@ pub struct Options {
     output: Option<PathBuf>,
     #[command(flatten)]
     target: TargetOptions,
-    /// Run the model before and after, and compare the bytes of all outputs
+    /// Check every rewrite, then run the model before and after and compare all outputs
     #[arg(long)]
     verify: bool,
     /// Stop after N rewrites
@@ -117,7 +117,7 @@ fn canonicalise(
         .for_each(|line| console.error(line));
     let verdict = match &before {
         Some(_) if !report.check_failures.is_empty() => Some(Verdict::Different),
-        Some((before, inputs)) => Some(verify(before, model.graph(), report.may_round(), inputs, console)?),
+        Some((before, inputs)) => Some(verify(before, model.graph(), inputs, console)?),
         None => None,
     };
     Ok(Canonical { report, lowered, verdict, errors })
@@ -150,7 +150,7 @@ fn rewrite(graph: &mut Graph, options: &Options, passes: &[Pass], console: &Cons
 
 impl Canonical {
     fn outcome(&self) -> Outcome {
-        let is_refuted = self.verdict.is_some_and(|verdict| verdict != Verdict::Equal);
+        let is_refuted = self.verdict.is_some_and(|verdict| !verdict.is_verified());
         Outcome::finding(!self.errors.is_empty() || is_refuted)
     }
 
@@ -233,7 +233,7 @@ impl Canonical {
                 }
             });
             match verdict {
-                Some(Verdict::Equal) => json.line().key("verified").plain(true),
+                Some(Verdict::Equal | Verdict::Rounded) => json.line().key("verified").plain(true),
                 Some(Verdict::Different) => json.line().key("verified").plain(false),
                 Some(Verdict::NotRun | Verdict::NoOutputs) | None => {
                     json.line().key("verified").plain("null")
