@@ -9,7 +9,9 @@ pub fn root() -> PathBuf {
 
 /// `model.xml` of every folder of `models/`, by name.
 pub fn models() -> Vec<PathBuf> {
-    in_folders(&root().join("models"))
+    let models = in_folders(&root().join("models"));
+    assert!(!models.is_empty(), "no models");
+    models
 }
 
 /// The files in `tests/cases/FOLDER`, by name.

@@ -18,5 +18,6 @@ mod known_differences;
 mod op_laws;
 mod round_trip;
 mod slices;
+mod soundness;
 mod tidy;
 mod why;

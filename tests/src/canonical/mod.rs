@@ -2,5 +2,5 @@
 
 mod control_flow;
 mod gains;
-mod random_graphs;
+pub mod random_graphs;
 mod splits;

@@ -5,7 +5,7 @@ mod conformance;
 mod element_types;
 mod enumeration;
 mod errors;
-mod model;
+pub mod model;
 mod properties;
 mod rule;
 mod table;
