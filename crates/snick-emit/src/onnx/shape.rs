@@ -154,7 +154,17 @@ fn reduce_booleans(e: &mut Emitter, all: bool) -> Result {
 fn reshape(e: &mut Emitter) -> Result {
     let copies = e.flag("special_zero")?;
     let zeros = e.known(1).is_none_or(|sizes| sizes.contains(&0));
-    let (x, sizes) = (e.input(0)?, e.input_i64(1)?);
+    let x = e.input(0)?;
+    // The format has no -1 beside a 0, nor where the data is empty.
+    let dims = e.node.outs().first().and_then(|out| out.fact.shape.as_static());
+    if let Some(dims) = dims.filter(|dims| dims.contains(&0))
+        && e.known(1).is_some_and(|sizes| sizes.contains(&-1))
+    {
+        let dims: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
+        let sizes = e.vector(&dims)?;
+        return e.last("Reshape", &[x, sizes], vec![int("allowzero", 1)]);
+    }
+    let sizes = e.input_i64(1)?;
     let attrs = if copies || !zeros { vec![] } else { vec![int("allowzero", 1)] };
     e.last("Reshape", &[x, sizes], attrs)
 }

@@ -9,7 +9,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
     /// The elements of input 0, in row-major order, in the shape that input 1 lists. One dimension may be -1: what the
-    /// others leave. A -1 beside a dimension of 0 that is not copied is ambiguous, and refused when it runs.
+    /// others leave. Beside a dimension of 0 that is not copied it is 1, if the data is known to be empty and the target
+    /// is constant. Other runs refuse this ambiguity.
     #[op("Reshape", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
     pub struct Reshape {
         /// Whether a 0 copies the dimension of the same axis.
@@ -195,8 +196,10 @@ impl Reshape {
         }
         cancel_numbers(&mut left, &mut given);
         let (left, given) = (cx.product(&left), cx.product(&given));
-        // What is left of no elements is not known: a run is refused.
-        cx.demand_at_least(&given, 1);
+        // What is left of no elements is known only where nothing depends on the run. Other runs are refused.
+        if left.as_const() != Some(0) || given.as_const() != Some(0) {
+            cx.demand_at_least(&given, 1);
+        }
         let from = cx.interval(&left);
         let conflict = |cx: &Infer| {
             let of = |dims: &[SymExpr]| Shape::ranked(dims.iter().cloned());
@@ -207,6 +210,7 @@ impl Reshape {
             cx.conflict(CANNOT_RESHAPE, &of(data), &Shape::ranked(given))
         };
         match (left.as_const(), given.as_const()) {
+            (Some(0), Some(0)) if cx.input(1).ints().is_some() => Ok(1.into()),
             // Nothing can be told, and a run is refused.
             (_, Some(0)) if from.contains(0) => {
                 Ok(cx.born(Interval::DIM, || Birth::GivenUp(NO_ELEMENTS.into())))
@@ -346,6 +350,12 @@ mod tests {
         assert_eq!(of("N"), ("[N,(4*A*B)/max(N,1),8]".into(), 0));
         assert_eq!(of("N=1.."), ("[N,(4*A*B)/N,8]".into(), 0));
         assert_eq!(to("2,3", false, "-1, 4").1, 1);
+        assert_eq!(to("0,3", false, "0, -1"), ("[0,1]".into(), 0));
+        assert_eq!(to("2,0,3", false, "-1, 0, 6"), ("[1,0,6]".into(), 0));
+        assert_eq!(to("0,3", true, "0, -1"), ("[0,3]".into(), 0));
+        assert_eq!(to("2,3", false, "0, -1").1, 1);
+        // A run decides whether there are elements.
+        assert_eq!(to("?,3", false, "0, -1"), ("[0,?]".into(), 0));
         assert_eq!(to("2..3,3", false, "5, 2").1, 1);
     }
 

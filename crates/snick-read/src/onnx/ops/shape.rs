@@ -60,6 +60,10 @@ fn size(b: &mut NodeBuilder, shape: Value) -> Result {
 fn reshape(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let copies = !b.flag_attr("allowzero", false)?;
+    let target_sizes = b.fact(target)?.ints().unwrap_or_default();
+    if !copies && target_sizes.contains(&0) && target_sizes.contains(&-1) {
+        return Err(b.attrs.bad("allowzero", "0 for a target shape with both 0 and -1"));
+    }
     if copies { b.reshape_copying(x, target) } else { b.reshape_to(x, target) }
 }
 
