@@ -126,7 +126,7 @@ fn links(prose: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn readme_is_short() {
     let lines = Page::read(root().join("README.md")).text.lines().count();
-    assert!(lines <= 150, "README.md has {lines} lines, 150 are allowed: move what is long to docs/");
+    assert!(lines <= 200, "README.md has {lines} lines, 200 are allowed: move what is long to docs/");
 }
 
 #[test]

@@ -451,34 +451,3 @@ fn stateless_models_run_step_by_step_like_stateful_ones() {
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
-
-#[test]
-fn inputs_of_onnx_models_keep_their_default_values() {
-    let folder = scratch("default_values");
-    let path = |name: &str| folder.join(name).display().to_string();
-    let graph = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
-                 %w = Parameter-1 {element_type: f32, shape: \"2\"} extra {default: tensor f32[2] <1.0, 2.0>}\n  \
-                 %sum = Add-1(%x, %w) {auto_broadcast: numpy}\n  %y = Result-1(%sum)\n}\n";
-    std::fs::write(path("model.snick"), graph).unwrap();
-    let done = |args: &[&str]| {
-        let output = snick(args);
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
-        text(&output.stdout)
-    };
-    done(&["convert", &path("model.snick"), "-o", &path("model.onnx")]);
-    done(&["convert", &path("model.onnx"), "-o", &path("again.onnx")]);
-    let model = path("again.onnx");
-    done(&["run", &model, "-o", &path("default.npz")]);
-    // The input as an output of a model that returns it.
-    let returned = "snick 1\ngraph \"g\" {\n  %c = Const-1 f32[2] <7.0, 8.0>\n  %w = Result-1(%c)\n}\n";
-    std::fs::write(path("given.snick"), returned).unwrap();
-    done(&["run", &path("given.snick"), "-o", &path("given.npz")]);
-    done(&["run", &model, "--inputs", &path("given.npz"), "-o", &path("given_y.npz")]);
-    let compared = snick(&["run", &model, "--compare", &path("given_y.npz")]);
-    assert_eq!(compared.status.code(), Some(1), "{}", text(&compared.stdout));
-    done(&["run", &model, "--inputs", &path("given.npz"), "--compare", &path("given_y.npz")]);
-    done(&["run", &model, "--compare", &path("default.npz")]);
-    // Other formats have no default values.
-    done(&["convert", &model, "-o", &path("model.xml")]);
-    done(&["run", &path("model.xml"), "--compare", &path("default.npz")]);
-}

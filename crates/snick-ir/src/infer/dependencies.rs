@@ -10,6 +10,9 @@ use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use super::Infer;
 use crate::{Fact, Facts, Graph, Known, NodeId, Op, OpError, Value};
 
+/// A part of an input, with the index of the input.
+type InputPart = (usize, Part);
+
 /// A size or an element of a value.
 ///
 /// ```
@@ -152,7 +155,7 @@ impl<'g> Dependencies<'g> {
 
     /// The inputs and parts of them. Nothing is found of layers with bodies, of layers with very many parts, and of parts
     /// that have to equal others: `[2,3]` and `[2,3]` give `[2,3]` whatever one of them is.
-    pub fn of(&mut self, of: ValuePart) -> Vec<(usize, Part)> {
+    pub fn of(&mut self, of: ValuePart) -> Vec<InputPart> {
         let ValuePart { value, part } = of;
         let is_made_of = |trial: Trial| {
             let expr = part.of(trial.facts.get(value.port as usize)?)?;
@@ -177,12 +180,12 @@ impl<'g> Dependencies<'g> {
     /// assert_eq!(clash, [(0, Part::Dim(1)), (1, Part::Dim(0))]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of_error(&mut self, node: NodeId) -> Vec<(usize, Part)> {
+    pub fn of_error(&mut self, node: NodeId) -> Vec<InputPart> {
         let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_CLASHING_PARTS) else {
             return Vec::new();
         };
         let is_mended = |trial: Result<Trial, OpError>| trial.is_ok_and(|trial| trial.errors == 0);
-        let mut mends = |changed: &[(usize, Part)], probe| {
+        let mut mends = |changed: &[InputPart], probe| {
             self.trial(node, &inputs, changed, probe).is_some_and(is_mended)
         };
         let mut clash: Vec<_> = parts
@@ -210,9 +213,9 @@ impl<'g> Dependencies<'g> {
     }
 
     /// The parts of the inputs of a layer that are as wanted when replaced by a new symbol.
-    fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<(usize, Part)> {
+    fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<InputPart> {
         let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_PARTS) else { return Vec::new() };
-        let mut is_wanted = |part: &(usize, Part)| {
+        let mut is_wanted = |part: &InputPart| {
             let trial = self.trial(node, &inputs, std::slice::from_ref(part), Probe::Large)?;
             wanted(trial.ok()?)
         };
@@ -220,7 +223,7 @@ impl<'g> Dependencies<'g> {
     }
 
     /// The facts of the inputs of a layer and all of their parts, at most so many.
-    fn inputs_and_parts(&self, node: NodeId, most: usize) -> Option<(Vec<&'g Fact>, Vec<(usize, Part)>)> {
+    fn inputs_and_parts(&self, node: NodeId, most: usize) -> Option<(Vec<&'g Fact>, Vec<InputPart>)> {
         let graph = self.graph;
         let inputs: Option<Vec<&Fact>> =
             graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
@@ -235,7 +238,7 @@ impl<'g> Dependencies<'g> {
         &mut self,
         node: NodeId,
         inputs: &[&Fact],
-        parts: &[(usize, Part)],
+        parts: &[InputPart],
         probe: Probe,
     ) -> Option<Result<Trial, OpError>> {
         let mut changed: Vec<Cow<Fact>> = inputs.iter().map(|fact| Cow::Borrowed(*fact)).collect();
@@ -275,7 +278,7 @@ impl<'g> Dependencies<'g> {
 
 /// The parts that are left of those that mend an error together, when those that are not needed are taken out one by one;
 /// none if all of them do not mend it.
-fn least(parts: &[(usize, Part)], mut mends: impl FnMut(&[(usize, Part)]) -> bool) -> Vec<(usize, Part)> {
+fn least(parts: &[InputPart], mut mends: impl FnMut(&[InputPart]) -> bool) -> Vec<InputPart> {
     let mut left = parts.to_vec();
     if left.is_empty() || !mends(&left) {
         return Vec::new();

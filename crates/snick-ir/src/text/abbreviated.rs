@@ -39,9 +39,9 @@ impl AttrValue<'_> {
     /// ```
     /// use snick_ir::AttrValue;
     ///
-    /// assert_eq!(AttrValue::from([1, 2]).abbreviated(), "[1, 2]");
+    /// assert_eq!(AttrValue::from([1, 2]).abbreviated(), "[1,2]");
     /// let many = AttrValue::from((0..1000).collect::<Vec<i64>>()).abbreviated();
-    /// assert!(many.starts_with("[0, 1, ") && many.ends_with("15] … (1000 in all)"));
+    /// assert!(many.starts_with("[0,1,") && many.ends_with("15] … (1000 in all)"));
     /// ```
     pub fn abbreviated(&self) -> String {
         let text = match self {
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn all_of_few_items_are_shown() {
         let few: Vec<i64> = (0..MOST_SHOWN as i64).collect();
-        assert!(AttrValue::from(few.clone()).abbreviated().ends_with("62, 63]"));
+        assert!(AttrValue::from(few.clone()).abbreviated().ends_with("62,63]"));
         let tensor = Tensor::from_vec(&[few.len()], few).unwrap();
         assert!(AttrValue::Tensor(Arc::new(tensor)).abbreviated().ends_with("62, 63>"));
     }

@@ -91,7 +91,7 @@ fn fixed_outputs(
         Op::Const(_) => return op.eval(&[]).ok(),
         Op::Parameter(_) | Op::Result(_) => return None,
         Op::ShapeOf(_) => static_shape(graph, step.node)?,
-        Op::Reshape(_) if is_static(graph, step.node) && is_empty(graph, step.node) => {
+        Op::Reshape(_) if infers_rest_of_nothing(graph, step.node) => {
             let fact = &graph.node(step.node).outs().first()?.fact;
             vec![Tensor::zeros(fact.element_type, &fact.shape.as_static()?).ok()?]
         }
@@ -121,17 +121,13 @@ fn fixed_outputs(
     fits.then_some(values)
 }
 
-/// Whether the data of a Reshape has a known shape, and its target is constant.
-fn is_static(graph: &Graph, node: NodeId) -> bool {
+/// Whether a Reshape has a -1 beside a 0 that inference resolves because data and target are fixed. Evaluation does not see
+/// that they are, and refuses.
+fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     let facts: Vec<_> = graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
     let [Some(data), Some(target)] = facts.as_slice() else { return false };
-    data.shape.as_static().is_some() && target.ints().is_some()
-}
-
-/// Whether the first output is known to have no elements.
-fn is_empty(graph: &Graph, node: NodeId) -> bool {
-    let shape = graph.node(node).outs().first().and_then(|out| out.fact.shape.as_static());
-    shape.is_some_and(|dims| dims.contains(&0))
+    let is_ambiguous = target.ints().is_some_and(|sizes| sizes.contains(&-1) && sizes.contains(&0));
+    is_ambiguous && data.shape.as_static().is_some_and(|dims| dims.contains(&0))
 }
 
 /// A shape that inference knows; the inputs of a run are checked against it.

@@ -25,7 +25,7 @@ impl Interpolate {
     /// Whether Resize computes the same along an axis whose size is in an interval.
     pub fn is_resize(&self, from: Interval, to: Target) -> bool {
         match to {
-            Target::Scale(scale) if scale == 1.0 => true,
+            Target::Scale(1.0) => true,
             Target::Scale(scale) => {
                 let scaled = from.is_exact().map(|size| Scale::new(scale).of_size(size));
                 Scale::new(scale).is_same_in_onnx(from)

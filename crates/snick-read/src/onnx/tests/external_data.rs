@@ -1,0 +1,62 @@
+//! Tensors whose data lies in other files.
+
+use snick_ir::Format;
+use snick_onnx as onnx;
+use snick_tensor::Storage;
+
+use super::{model, node, vector};
+use crate::Reader;
+
+#[test]
+fn files_beside_the_model_are_checked() {
+    let folder = std::env::temp_dir().join(format!("snick-onnx-beside-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("data"), [1u8; 16]).unwrap();
+    let slice = node("Slice", &["x", "s", "s"], &["y"]);
+    let outside = |entries: &[(&str, &str)]| {
+        let entry =
+            |&(key, value): &(&str, &str)| onnx::Entry { key: key.to_string(), value: value.to_string() };
+        let external_data = entries.iter().map(entry).collect();
+        let constant = onnx::Tensor {
+            dims: vec![1],
+            data_location: Some(1),
+            external_data,
+            int64_data: vec![],
+            ..vector("s", &[])
+        };
+        let bytes = onnx::encode(&model(vec![slice.clone()], vec![constant]));
+        let read = crate::onnx::read(&Storage::heap(bytes), Some(&folder), "m").unwrap();
+        read.errors.first().map(ToString::to_string).unwrap_or_default()
+    };
+    assert_eq!(outside(&[("location", "data"), ("offset", "8"), ("length", "8")]), "");
+    assert!(outside(&[]).contains("`location`"));
+    assert!(outside(&[("location", "data"), ("offset", "9")]).contains("truncated?"));
+    assert!(outside(&[("location", "data"), ("offset", "18446744073709551615")]).contains("truncated?"));
+    assert!(outside(&[("location", "data"), ("length", "4")]).contains("number of bytes"));
+    assert!(outside(&[("location", "data"), ("offset", "-1")]).contains("a number of bytes"));
+    assert!(outside(&[("location", "nowhere")]).contains("its file `nowhere`"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/etc/passwd", folder.join("link")).unwrap();
+        assert!(outside(&[("location", "link")]).contains("a file beside the model"));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_model_in_memory_has_the_external_data_that_it_is_given() {
+    let entry = onnx::Entry { key: "location".into(), value: "part.data".into() };
+    let constant = onnx::Tensor {
+        dims: vec![1],
+        data_location: Some(1),
+        external_data: vec![entry],
+        int64_data: vec![],
+        ..vector("s", &[])
+    };
+    let bytes = onnx::encode(&model(vec![node("Slice", &["x", "s", "s"], &["y"])], vec![constant]));
+    let read = |reader: Reader| reader.bytes(Format::Onnx, &bytes, None, "m").unwrap();
+    assert!(read(Reader::new().external("part.data", vec![0; 8])).errors.is_empty());
+    let missing = read(Reader::new().external("other.data", vec![0; 8])).errors;
+    assert_eq!(missing[0].error.code(), "S002");
+    assert!(missing[0].to_string().contains("its file `part.data`: not given with the model"));
+}
