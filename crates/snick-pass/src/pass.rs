@@ -53,7 +53,9 @@ type GraphFn = fn(&mut Graph, Option<usize>) -> Trace;
 
 /// Changes a graph, and logs it.
 #[derive(Clone)]
-struct GraphClosure(Arc<dyn Fn(&mut Graph, &mut PassContext) + Send + Sync>);
+struct GraphClosure(Arc<ChangeGraph>);
+
+type ChangeGraph = dyn Fn(&mut Graph, &mut PassContext) + Send + Sync;
 
 impl fmt::Debug for GraphClosure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

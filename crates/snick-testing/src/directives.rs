@@ -84,8 +84,10 @@ fn suggestion(nearest: Option<&str>) -> String {
     }
 }
 
+type MakeDirective = fn(String) -> Directive;
+
 /// The directives by name.
-const KINDS: &[(&str, fn(String) -> Directive)] = &[
+const KINDS: &[(&str, MakeDirective)] = &[
     ("RUN", Directive::Run),
     ("CHECK", Directive::Check),
     ("CHECK-NEXT", Directive::Next),

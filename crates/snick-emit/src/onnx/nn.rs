@@ -109,13 +109,13 @@ fn same_pads(e: &Emitter, spatial: usize, auto_pad: AutoPad) -> Result<Vec<i64>,
         rounding: Rounding::Floor,
     };
     let (mut begin, mut end) = (Vec::new(), Vec::new());
-    for i in 0..spatial {
+    for (i, &stride) in strides.iter().enumerate().take(spatial) {
         let size = match size(i) {
             // No pads leave room for no window.
             Some(0) => return Err(OpError::unsupported("padding of data without elements")),
             Some(size) => size,
             // All sizes lead to the same padding.
-            None if strides[i] == 1 => 1,
+            None if stride == 1 => 1,
             None => return Err(OpError::unsupported("padding of data of unknown size")),
         };
         let number = |value: i64| usize::try_from(value).unwrap_or(1);

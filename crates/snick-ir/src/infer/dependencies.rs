@@ -185,9 +185,8 @@ impl<'g> Dependencies<'g> {
             return Vec::new();
         };
         let is_mended = |trial: Result<Trial, OpError>| trial.is_ok_and(|trial| trial.errors == 0);
-        let mut mends = |changed: &[InputPart], probe| {
-            self.trial(node, &inputs, changed, probe).is_some_and(is_mended)
-        };
+        let mut mends =
+            |changed: &[InputPart], probe| self.trial(node, &inputs, changed, probe).is_some_and(is_mended);
         let mut clash: Vec<_> = parts
             .iter()
             .copied()

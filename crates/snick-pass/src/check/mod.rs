@@ -114,7 +114,8 @@ impl Checker {
         let verdict = match difference {
             Difference::Nothing => Verdict::Equal,
             Difference::Unknown => Verdict::Unchecked,
-            Difference::Values(Joint { graph, pairs, added }) => {
+            Difference::Values(joint) => {
+                let Joint { graph, pairs, added } = *joint;
                 let claim = Claim {
                     graph: &graph,
                     rule: pass,

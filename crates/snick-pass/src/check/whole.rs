@@ -23,7 +23,7 @@ pub(crate) enum Difference {
     /// They have other inputs, outputs or states: there is nothing to compare.
     Unknown,
     /// Some outputs are other values.
-    Values(Joint),
+    Values(Box<Joint>),
 }
 
 /// Both graphs in one.
@@ -41,7 +41,7 @@ impl Difference {
     pub(crate) fn of(before: &Graph, after: &Graph) -> Self {
         match joined(before, after) {
             Some(joint) if joint.pairs.is_empty() => Self::Nothing,
-            Some(joint) => Self::Values(joint),
+            Some(joint) => Self::Values(Box::new(joint)),
             None => Self::Unknown,
         }
     }

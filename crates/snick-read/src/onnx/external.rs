@@ -91,6 +91,7 @@ fn named(folder: &Path) -> PathBuf {
 }
 
 #[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 mod tests {
     use std::fs::{create_dir_all, write};
     use std::os::unix::fs::symlink;

@@ -22,7 +22,7 @@ pub(super) const ENTRIES: &[ImportEntry] =
 #[derive(Copy, Clone)]
 enum Sizes {
     Scales(Value),
-    Sizes(Value),
+    Given(Value),
     /// Sizes of which the smallest or largest quotient scales all axes.
     InProportion(Value, ReduceOp),
 }
@@ -118,7 +118,7 @@ fn sizes(b: &NodeBuilder) -> Result<Sizes> {
     )?;
     match (scales, sizes, pick) {
         (Some(scales), None, _) => Ok(Sizes::Scales(scales)),
-        (None, Some(sizes), None) => Ok(Sizes::Sizes(sizes)),
+        (None, Some(sizes), None) => Ok(Sizes::Given(sizes)),
         (None, Some(sizes), Some(pick)) => Ok(Sizes::InProportion(sizes, pick)),
         _ => Err(OpError::mismatch("the inputs", "both or neither of scales and sizes", "one of them")),
     }
@@ -161,7 +161,7 @@ fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, sizes: Sizes, mut sampli
         let target = match (sizes, ratio) {
             (_, Some(ratio)) => ResizeTarget::Ratio(ratio),
             (Sizes::Scales(scales), _) => ResizeTarget::Scale(nth(b, scales, i)?),
-            (Sizes::Sizes(sizes) | Sizes::InProportion(sizes, _), _) => ResizeTarget::Size(nth(b, sizes, i)?),
+            (Sizes::Given(sizes) | Sizes::InProportion(sizes, _), _) => ResizeTarget::Size(nth(b, sizes, i)?),
         };
         let region = match region {
             Some(region) => Some([nth(b, region, i)?, nth(b, region, i + axes.len())?]),
@@ -241,7 +241,7 @@ fn interpolation(b: &NodeBuilder, sizes: Sizes, sampling: &Resampling) -> Option
             let is_same = |&scale: &f32| op.is_resize(Interval::DIM, Target::Scale(scale));
             known.iter().all(is_same).then_some((op, scales))
         }
-        Sizes::Sizes(sizes) => {
+        Sizes::Given(sizes) => {
             op.is_resize(Interval::DIM, Target::Size(Interval::DIM)).then_some((op, sizes))
         }
         Sizes::InProportion(..) => None,

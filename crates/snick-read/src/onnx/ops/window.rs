@@ -162,7 +162,6 @@ fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i6
     for (axis, &kernel) in dims.iter().skip(2).enumerate() {
         let (stride, dilation) = (sliding.strides[axis], sliding.dilations[axis]);
         let window = WindowAxis { stride, dilation, begin: 0, end: 0 };
-        let kernel = usize::try_from(kernel).map_err(|_| too_large())?;
         let extra = extra.get(axis).copied().unwrap_or(0);
         let total = window.reach(kernel) + i128::from(extra) - i128::from(stride);
         let [begin, end] = sliding.auto_pad.split(total).map(i64::try_from);

@@ -115,7 +115,7 @@ fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
         }
         _ => false,
     };
-    bytes.sample.iter().any(|block| is_noise(block)).then(|| Damage {
+    bytes.sample.iter().any(is_noise).then(|| Damage {
         node: bytes.node,
         why: format!("the elements of {} have all magnitudes, as random bytes have", described(bytes.node)),
     })
