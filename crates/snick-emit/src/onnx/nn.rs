@@ -71,9 +71,11 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
         "valid" => attrs.push(text("auto_pad", "VALID")),
         same @ ("same_upper" | "same_lower") => {
             let dilated = numbers(e, "dilations", 1, spatial)?.iter().any(|&dilation| dilation != 1);
+            let strides = numbers(e, "strides", 1, spatial)?;
+            let gaps = kernel(e, spatial).is_ok_and(|kernel| strides.iter().zip(kernel).any(|(&s, k)| s > k));
             let auto_pad = if same == "same_upper" { AutoPad::SameUpper } else { AutoPad::SameLower };
-            attrs.push(match dilated {
-                // Runtimes refuse both together.
+            // Runtimes refuse dilations beside `auto_pad`, and crop data where windows leave gaps.
+            attrs.push(match dilated || gaps {
                 true => ints("pads", same_pads(e, spatial, auto_pad)?),
                 false => text("auto_pad", &same.to_ascii_uppercase()),
             });
@@ -90,15 +92,20 @@ fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
     Ok(attrs)
 }
 
-/// Pads of a dilated window that make the output as large as the data, divided by the strides.
+/// The sizes of the window, without dilation.
+fn kernel(e: &Emitter, spatial: usize) -> Result<Vec<i64>, OpError> {
+    let sizes = match e.ints("kernel")? {
+        sizes if sizes.is_empty() => e.dims(1)?,
+        sizes => sizes,
+    };
+    let missing = || OpError::mismatch("the number of sizes of the window", sizes.len(), spatial);
+    sizes.len().checked_sub(spatial).map(|first| sizes[first..].to_vec()).ok_or_else(missing)
+}
+
+/// Pads that make the output as large as the data, divided by the strides.
 fn same_pads(e: &Emitter, spatial: usize, auto_pad: AutoPad) -> Result<Vec<i64>, OpError> {
     let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
-    let kernel = match e.ints("kernel")? {
-        kernel if kernel.is_empty() => e.dims(1)?,
-        kernel => kernel,
-    };
-    let last =
-        |list: &[i64], i: usize| list.len().checked_sub(spatial - i).and_then(|at| list.get(at).copied());
+    let kernel = kernel(e, spatial)?;
     let size = |i: usize| e.fact(0).ok()?.shape.dims()?.get(i + 2)?.as_const();
     let windows = Windows {
         strides: &strides,
@@ -115,11 +122,11 @@ fn same_pads(e: &Emitter, spatial: usize, auto_pad: AutoPad) -> Result<Vec<i64>,
             Some(0) => return Err(OpError::unsupported("padding of data without elements")),
             Some(size) => size,
             // All sizes lead to the same padding.
-            None if stride == 1 => 1,
+            None if stride == 1 || kernel[i] == 1 => 1,
             None => return Err(OpError::unsupported("padding of data of unknown size")),
         };
         let number = |value: i64| usize::try_from(value).unwrap_or(1);
-        let [before, after] = windows.padding(i, number(size), number(last(&kernel, i).unwrap_or(1)))?;
+        let [before, after] = windows.padding(i, number(size), number(kernel[i]))?;
         begin.push(before);
         end.push(after);
     }
@@ -228,7 +235,7 @@ fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
     let gaps = strides.iter().zip(&kernel).any(|(stride, size)| stride > size);
     let same = e.word("auto_pad")?.starts_with("same");
     let (sliding, ceil) = match e.word("rounding_type")?.as_str() {
-        "ceil_torch" => (sliding(e, kernel.len())?, 1),
+        "ceil_torch" if !same => (sliding(e, kernel.len())?, 1),
         // A window that starts in the padding counts here, and not in ONNX.
         "ceil" if gaps && same => {
             return Err(OpError::unsupported("rounding_type `ceil` with gaps and padding to the same size"));
