@@ -66,7 +66,7 @@ pub struct MissedRewrite {
     pub reason: String,
 }
 
-/// A replacement that a [`Check`] refused.
+/// A replacement that a [`Check`](super::Check) refused.
 ///
 /// ```
 /// use snick_ir::rewrite::{self, Check, DriverOptions, Proposal, RewriteResult, Rule};
