@@ -84,8 +84,11 @@ fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
         if windows.auto_pad.is_same() || windows.rounding != Rounding::Floor {
             let (input, output) = (fixed(input)?, fixed(output)?);
             let [low, high] = windows.padding(i, input, size)?;
-            let reach = (output as i64 - 1) * own.stride + (size as i64 - 1) * own.dilation + 1;
-            padding = [low, reach - low - input as i64];
+            let steps = |count: usize, step: i64| (count as i128 - 1) * i128::from(step);
+            let behind =
+                steps(output, own.stride) + steps(size, own.dilation) + 1 - i128::from(low) - input as i128;
+            let too_large = |_| OpError::unsupported("a window of this size");
+            padding = [low, i64::try_from(behind).map_err(too_large)?];
             ends[axis] = high;
         }
         window.sizes[axis] = size;
