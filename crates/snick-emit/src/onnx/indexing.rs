@@ -76,7 +76,12 @@ fn with_zeros_behind(e: &mut Emitter, axis: usize) -> Result<Option<(String, Str
     pads[rank + axis] = 1;
     let (data, pads) = (e.input(0)?, e.vector(&pads)?);
     let data = e.node("Pad", &[data, pads], vec![text("mode", "constant")]);
-    let within = |index| if inside.contains(&index) { index } else { size };
+    // Padding moves the end, from which negative indices count.
+    let within = |index| match inside.contains(&index) {
+        true if index < 0 => index + size,
+        true => index,
+        false => size,
+    };
     let indices = Tensor::from_vec(&dims, indices.into_iter().map(within).collect())?;
     Ok(Some((data, e.tensor(&indices)?)))
 }
