@@ -85,11 +85,11 @@ def test_shapes_that_cannot_be_set(add, shapes, also):
 
 @pytest.mark.parametrize("shapes", ["x[2,3],b[5,3]", {"x": [2, 4]}, "x[7],b[2,2]", {"x": [2, 3], "q": [1]}, "x[3..1]"])
 def test_a_failed_inference_leaves_the_shapes(add, shapes):
-    kept = add.infer(shapes="x[M,3],b[M,3]")
+    add.infer(shapes="x[M,3],b[M,3]")
     text = add.text()
     with pytest.raises(snick.InferError):
         add.infer(shapes=shapes)
-    assert add.text() == text and str(add.inputs["x"].shape) == "[M,3]" == str(kept.inputs["b"].shape)
+    assert add.text() == text and 'shape: "M,3"' in text
     assert add.infer().ok and add.run({"x": X, "b": X})["y"].shape == (2, 3)
     assert not add.infer(shapes="x[2,3],b[5,3]", check=False).ok and add.inputs["x"].shape == (2, 3)
 
