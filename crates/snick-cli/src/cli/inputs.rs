@@ -40,7 +40,7 @@ impl InputOptions {
         self.inputs.iter().map(PathBuf::as_path).chain(single)
     }
 
-    /// The names of the inputs that files give; those of an unreadable file are left out.
+    /// The names of the arrays in the input files. Skips files that cannot be read.
     pub fn names(&self) -> HashSet<String> {
         let single = self.input.iter().filter_map(|item| Some(item.rsplit_once('=')?.0.to_string()));
         let mut names: HashSet<String> = single.collect();

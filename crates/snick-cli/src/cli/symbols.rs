@@ -55,7 +55,7 @@ pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut St
     write_all(symbols.filter(|symbol| symbol.kind != BirthKind::Input), text);
 }
 
-/// A line for each symbol: where it was born, and why.
+/// Writes a line for each symbol: the layer where it originates, and why.
 pub fn write_all<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut String) {
     let mut symbols = symbols.peekable();
     if symbols.peek().is_some() {

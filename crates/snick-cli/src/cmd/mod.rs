@@ -58,7 +58,7 @@ pub enum Verb {
     Ops(ops::Options),
     /// Print the script with which a shell completes the command line
     Completions(completions::Options),
-    /// Print a manual page: that of the program, or of a verb
+    /// Print the manual page of the program or of a verb
     Man(man::Options),
 }
 

@@ -1,4 +1,4 @@
-//! Names of values and outputs: a tensor name, or that of a layer, made unique.
+//! Unique names for values and outputs: a tensor name if there is one, otherwise the name of the layer.
 
 use std::collections::{HashMap, HashSet};
 

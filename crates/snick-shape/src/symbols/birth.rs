@@ -19,6 +19,7 @@ use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 /// # Ok::<(), snick_shape::SymbolError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Birth {
     /// An input declares it as open.

@@ -9,7 +9,7 @@ use snick_ir::{Graph, NodeId};
 
 use crate::cli::json::Json;
 
-/// The time that layers took: those of bodies as part of the layer around them, those that run as one as the last of them.
+/// The time per layer. A body counts towards the layer that contains it, fused layers towards the last of them.
 pub(super) struct Profile {
     layers: Vec<LayerTime>,
     /// The places of layers in the list.
@@ -31,12 +31,12 @@ impl Profile {
         Self { layers: Vec::new(), places: HashMap::new(), since: Instant::now() }
     }
 
-    /// What follows is the time of the next layer.
+    /// Starts the clock of the next layer.
     pub fn resume(&mut self) {
         self.since = Instant::now();
     }
 
-    /// The time since the last layer is that of this one, in all steps together.
+    /// Adds the time since the last layer to this one; steps add up.
     pub fn took(&mut self, graph: &Graph, id: NodeId) {
         let time = self.since.elapsed();
         let place = *self.places.entry(id).or_insert_with(|| {

@@ -58,5 +58,5 @@ fn a_model_in_memory_has_the_external_data_that_it_is_given() {
     assert!(read(Reader::new().external("part.data", vec![0; 8])).errors.is_empty());
     let missing = read(Reader::new().external("other.data", vec![0; 8])).errors;
     assert_eq!(missing[0].error.code(), "S002");
-    assert!(missing[0].to_string().contains("its file `part.data`: not given with the model"));
+    assert_eq!(missing[0].layer, "s");
 }
