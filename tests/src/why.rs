@@ -226,7 +226,7 @@ fn errors_name_the_sizes_of_both_operands() {
     let x = |target: &[&str]| {
         ["x axis 0", "x axis 1", "x axis 2"].iter().chain(target).map(ToString::to_string).collect::<Vec<_>>()
     };
-    // One axis is enough to mend it, and each of them could.
+    // Changing any one of these axes fixes it.
     assert_eq!(with(&[("x", "2,3,8")], &to("1, 24")), x(&["t element 0", "t element 1"]));
     assert_eq!(with(&[("x", "1,3,8")], &to("2, 24")), x(&["t element 0", "t element 1"]));
     assert_eq!(with(&[("x", "2,3,8")], &to("-1, 5")), x(&["t element 0", "t element 1"]));
@@ -235,7 +235,7 @@ fn errors_name_the_sizes_of_both_operands() {
     assert_eq!(with(&two, "%y = Concat-1(%a, %b) {axis: 0}"), ["a axis 1", "b axis 1"]);
     let product = "%y = MatMul-1(%a, %b) {transpose_a: false, transpose_b: false}";
     assert_eq!(with(&two, product), ["a axis 1", "b axis 0"]);
-    // Two axes clash at once, and none alone mends it.
+    // Two axes clash at once, and changing one of them is not enough.
     let both = [("a", "7,1,2,3"), ("b", "4,5")];
     assert_eq!(with(&both, "%y = Add-1(%a, %b)"), ["a axis 2", "a axis 3", "b axis 0", "b axis 1"]);
     // The odd one of three, and those that it clashes with.

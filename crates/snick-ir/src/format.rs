@@ -46,7 +46,7 @@ struct Properties {
     extension: &'static str,
     reads: bool,
     writes: bool,
-    /// The extensions that the file beside it with the large constants may have.
+    /// Possible extensions of the file that holds the large constants.
     weights: &'static [&'static str],
 }
 

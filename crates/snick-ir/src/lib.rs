@@ -55,8 +55,8 @@ mod weights_file;
 
 pub use attrs::{AttrValue, Attrs};
 pub use builder::{
-    BuildMode, GraphBuilder, Operand, Resampling, ResizeKernel, ResizePlaces, ResizeRules, ResizeTarget,
-    StridedSliceMasks,
+    BuildMode, CoordinateTransformation, GraphBuilder, Operand, Resampling, ResizeKernel, ResizeRules,
+    ResizeTarget, StridedSliceMasks,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use edit_distance::edit_distance;

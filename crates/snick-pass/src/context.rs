@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use snick_ir::rewrite::{Applied, MissedRewrite, Tolerance, Trace};
 use snick_ir::{Graph, Located, NodeRef, OpError};
 
-/// What a pass over a graph tells of its work, and what it is asked for. Made for closures of
-/// [`Pass::graph`](crate::Pass::graph).
+/// The log of a pass over a graph, and its limits. Passed to closures of [`Pass::graph`](crate::Pass::graph).
 #[derive(Debug)]
 pub struct PassContext {
     pass: Cow<'static, str>,
@@ -74,13 +73,13 @@ impl From<OpError> for PassFailure {
     }
 }
 
-/// What a closure of [`Pass::graph`](crate::Pass::graph) returns: nothing, or a result whose error is that of a layer or of
-/// the whole graph.
+/// The return type of a closure of [`Pass::graph`](crate::Pass::graph): `()`, or a result whose error belongs to a layer or
+/// to the whole graph.
 pub trait PassOutcome {
     /// The error, if there is one.
     ///
     /// # Errors
-    /// That of the pass.
+    /// The error of the pass.
     fn into_result(self) -> Result<(), PassFailure>;
 }
 

@@ -75,8 +75,7 @@ impl Pass {
         Self { name: Cow::Borrowed(name), kind, tolerance: None }
     }
 
-    /// A closure over the graph as a whole: over that of a model, and then over each of its bodies. It tells the context what
-    /// it replaces. Layers that nothing reads are removed after it. With a check, the graph is executed before and after on
+    /// A closure over a whole graph. It runs for the model and then for each body, and logs in the context what it replaces. Layers that nothing reads are removed after it. With a check, the graph is executed before and after on
     /// sample sizes; a pass that makes it compute something else is refused and undone, and one that cannot be executed,
     /// because it changes inputs or outputs, say, is counted as [unchecked](crate::Report::unchecked).
     ///

@@ -1,8 +1,8 @@
 //! `Serialize` and `Deserialize`, behind the feature `serde`.
 //!
 //! An expression is written as its structure. A symbol is the number of its table and its index, so an expression is read
-//! without a table, which need not exist, and belongs to the table that is read with it. What is read is checked: it is
-//! sorted, its divisors are not below 1, all its symbols are of one table, and it is within the size limits. Shapes and
+//! without a table, which need not exist, and belongs to the table that is read with it. Reading checks that terms are
+//! sorted, divisors are at least 1, all symbols belong to one table, and sizes are within the limits. Shapes and
 //! dimensions as written ([`ShapeSpec`], [`DimSpec`]) are their text; an unbounded end of an interval is `null`.
 
 use std::fmt::Display;
@@ -332,7 +332,7 @@ struct SymbolData {
     upper: Option<SymExpr>,
     /// Data without it say nothing of a birth.
     birth: Option<Birth>,
-    /// What it is called without a name, if that is not its number.
+    /// The display name of an unnamed symbol, if it is not its number.
     label: Option<Box<str>>,
 }
 
@@ -446,7 +446,7 @@ mod tests {
         let expr = written.parse("max(A-5,0)").unwrap();
         let (read, same) = again(&(written.clone(), expr.clone()));
         assert_eq!((&same, read.display(&same).to_string()), (&expr, "max(A-5,0)".to_string()));
-        // A new table that happens to have the same symbols is another one.
+        // A new table with equal symbols is still a different table.
         written = table();
         assert!(read.owns(&same) && !written.owns(&same));
         assert_eq!(written.add(&same, &1.into()), None);

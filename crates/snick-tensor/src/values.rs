@@ -72,8 +72,8 @@ impl Tensor {
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::NotContiguous`] for a
-    /// view, and for elements that are not aligned, as those of a mapped file may be: [`Tensor::contiguous`] and
-    /// [`Tensor::values`] copy both; [`TensorError::NotBoolean`].
+    /// view and for unaligned elements, for example in a mapped file: [`Tensor::contiguous`] and [`Tensor::values`] copy
+    /// both; [`TensorError::NotBoolean`].
     pub fn as_slice<T: Element>(&self) -> Result<&[T], TensorError> {
         self.expect(T::TYPE)?;
         match self.packed_bytes().ok_or(TensorError::NotContiguous)? {

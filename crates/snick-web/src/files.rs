@@ -130,7 +130,7 @@ mod tests {
         // A name does not matter where there is one of each.
         assert_eq!(names(&["x.xml", "weights.bin"]).unwrap()[0].1, ["weights.bin"]);
         assert!(names(&["x.xml", "y.bin", "z.bin"]).unwrap()[0].1.is_empty());
-        // A text form may have weights of its own beside those of an IR.
+        // The text form and the IR of one name have separate weights.
         let found = names(&["m.xml", "m.bin", "m.snick.bin", "m.snick"]).unwrap();
         assert_eq!(
             found,

@@ -39,7 +39,7 @@ impl Shown {
         Ok(Self { name, read, canonical: None })
     }
 
-    /// The same with other input shapes. Those of a model without errors may not bring any.
+    /// The same with other input shapes. Refuses shapes that introduce errors into a model without errors.
     fn reshaped(&self, spec: &str) -> Result<Self, Problem> {
         let mut read = self.read.clone();
         read.model.reshape(spec)?;

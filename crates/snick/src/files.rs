@@ -198,7 +198,7 @@ fn length(fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<usize> {
     usize::try_from(counted.len).map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 
-/// A file of which only the length is kept.
+/// A file that keeps only its length.
 #[derive(Default)]
 struct Counter {
     at: u64,

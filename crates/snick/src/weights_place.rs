@@ -1,8 +1,8 @@
-//! Which file beside a model gets its large constants: never one that holds those of another model.
+//! Chooses the file for the large constants of a model, and never overwrites the constants of another model.
 //!
-//! `m.xml` has its constants in `m.bin`. So has `m.snick`, unless `m.bin` is there and not its own: then it has them in
-//! `m.snick.bin`, which readers of `m.snick` prefer. An `m.xml` that is written beside an `m.snick` of before leaves it its
-//! constants under that name.
+//! `m.xml` keeps its constants in `m.bin`. So does `m.snick`, unless `m.bin` belongs to another model: then `m.snick.bin`
+//! holds them, and readers of `m.snick` prefer it. Writing `m.xml` next to an existing `m.snick` moves the constants of the
+//! latter to `m.snick.bin`.
 
 use std::fs;
 use std::io;

@@ -310,7 +310,7 @@ fn the_first_resize_rounds_up_where_it_shrinks() {
     };
     near(&resized(&[1.0, 0.6]), &[0.0, 2.0, 4.0, 6.0]);
     near(&resized(&[1.5, 0.6]), &[0.0, 2.0, 0.0, 2.0, 4.0, 6.0]);
-    // Data of which no size changes are copied; else an axis that keeps its size is resampled.
+    // If no size changes, the data is copied; otherwise an axis that keeps its size is resampled.
     near(&resized(&[1.25, 1.2]), &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
     near(&resized(&[1.25, 0.5]), &[0.0, 2.0, 0.0, 2.0]);
 }

@@ -104,7 +104,7 @@ pub fn verify(
                     continue;
                 }
                 if plain.is_none() {
-                    let run = |graph| run_plainly(graph, &steps[..=step], how, console);
+                    let run = |graph| run_layer_by_layer(graph, &steps[..=step], how, console);
                     plain = Some((run(before)?, run(after)?));
                 }
                 let plain = plain.as_ref().map(|(old, new)| [old, new].map(|values| values.get(i)?.as_ref()));
@@ -143,8 +143,8 @@ fn watch(
     Ok(outputs)
 }
 
-/// The outputs of the last of several steps, with every layer run for itself.
-fn run_plainly(
+/// The outputs of the last step, without folding or fusion.
+fn run_layer_by_layer(
     graph: &Graph,
     steps: &[Vec<Tensor>],
     how: Options,

@@ -100,7 +100,7 @@ impl Names {
         self.nodes.give(name.into(), SEPARATOR, 1)
     }
 
-    /// The name of the output of a Result; it is not that of the value if another output or input has that.
+    /// The name of a Result's output. It differs from the value's name if another input or output has that name.
     pub(super) fn of_output(&self, result: NodeId) -> String {
         self.outputs.get(&result).cloned().unwrap_or_default()
     }
@@ -111,7 +111,7 @@ impl Names {
     }
 }
 
-/// The name that users know an output by: of several tensor names the one that the Result has, too.
+/// The public name of an output: a tensor name, preferably the one that equals the name of the Result.
 fn output_name(graph: &Graph, result: NodeId, value: Value) -> String {
     let tensor_names = graph.output(value).map(|out| out.names()).unwrap_or_default();
     let layer = graph.node(result).name();

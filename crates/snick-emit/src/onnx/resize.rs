@@ -1,6 +1,6 @@
 //! Resize, where it computes what Interpolate does. The rest is decomposed.
 
-use snick_ir::ops::nn::interpolate::{Interpolate, Mode, Target};
+use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize};
 use snick_ir::ops::nn::scale::Scale;
 use snick_ir::{Op, OpError};
 use snick_onnx::Attribute;
@@ -69,18 +69,18 @@ impl Resize {
                 Some(scales) => {
                     let scale = *scales.get(i)?;
                     let stays = from.is_exact().is_some_and(|size| Scale::new(scale).of_size(size) == size);
-                    (Target::Scale(scale), stays || scale == 1.0)
+                    (OutputSize::FromScale(scale), stays || scale == 1.0)
                 }
                 None => {
                     let size = sizes.as_ref().and_then(|sizes| sizes.get(i));
                     let interval = size.map_or(Interval::DIM, |size| symbols.interval(size));
-                    (Target::Size(interval), size == Some(&dims[axis]))
+                    (OutputSize::Within(interval), size == Some(&dims[axis]))
                 }
             };
             if stays {
                 continue;
             }
-            if !op.is_resize(from, to) {
+            if !op.equals_onnx_resize(from, to) {
                 return None;
             }
             axes.push(axis);
@@ -175,7 +175,7 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
         return e.vector(&all);
     }
     let shape = e.shape(&e.input(0)?);
-    // Runs of neighbours in one of both lists: whether it is that of sizes, and the entries.
+    // Runs of adjacent axes of one kind: whether they go by sizes, and the range of entries.
     let mut runs: Vec<(bool, std::ops::Range<usize>)> = Vec::new();
     for axis in 0..rank {
         let (is_resized, entry) = match plan.axes.iter().position(|&resized| resized == axis) {

@@ -208,7 +208,7 @@ fn constants_that_become_attributes_are_left_out() {
     let hard = "  %a = Const-1 f32[] <0.2>\n  %b = Const-1 f32[] <0.5>\n  %y = HardSigmoid-1(%x, %a, %b)\n";
     let graph = model(&format!("{X}{hard}  %r = Result-1(%y)\n"));
     assert_eq!((graph.node.len(), graph.initializer.len()), (1, 0));
-    // Those of a body, too; a constant that only a body reads stays.
+    // Bodies lose unread constants too, but a constant that only a body reads stays.
     let body = format!("then_body graph \"\" {{\n{X}{hard}  %r = Result-1(%y)\n}}\n");
     let other = format!("else_body graph \"\" {{\n{X}  %r = Result-1(%x)\n}}\n");
     let graph = model(&format!(

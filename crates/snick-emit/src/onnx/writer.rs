@@ -187,8 +187,7 @@ impl Writer {
     }
 }
 
-/// Adds the names that the nodes of a graph read, and those of its inputs and outputs; those of graphs inside it
-/// included.
+/// Adds the names that nodes read and the names of inputs and outputs, for a graph and the graphs inside it.
 fn add_read_names<'g>(graph: &'g onnx::Graph, names: &mut HashSet<&'g str>) {
     names.extend(graph.input.iter().chain(&graph.output).map(|value| value.name.as_str()));
     for node in &graph.node {

@@ -26,7 +26,7 @@ use crate::ops::source::result::GraphResult;
 use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Output, Value};
 
 pub use self::masks::StridedSliceMasks;
-pub use self::resample::{Resampling, ResizeKernel, ResizePlaces, ResizeRules, ResizeTarget};
+pub use self::resample::{CoordinateTransformation, Resampling, ResizeKernel, ResizeRules, ResizeTarget};
 
 /// What the builder does about the inference of a new node.
 ///

@@ -14,14 +14,14 @@ pub struct Resampling {
     /// Whose rules decide where formats differ.
     pub rules: ResizeRules,
     /// Where in the input an output element lies.
-    pub places: ResizePlaces,
+    pub transformation: CoordinateTransformation,
     /// How an output element follows from those around it.
     pub kernel: ResizeKernel,
     /// Whether the kernel grows as the output shrinks.
     pub antialias: bool,
     /// Whether elements outside get no weight; else the edges are repeated.
     pub exclude_outside: bool,
-    /// The value outside the data, for [`ResizePlaces::Crop`].
+    /// The value outside the data, for [`CoordinateTransformation::Crop`].
     pub extrapolation: f64,
     /// A scalar condition under which all axes are left alone.
     pub unless: Option<Value>,
@@ -38,7 +38,7 @@ pub enum ResizeRules {
 
 /// The mapping from output to input coordinates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum ResizePlaces {
+pub enum CoordinateTransformation {
     /// First and last elements coincide.
     AlignCorners,
     /// `x / scale`.
@@ -96,7 +96,7 @@ const REAL: ElementType = ElementType::F32;
 type Result<T = Value, E = OpError> = std::result::Result<T, E>;
 
 impl Resampling {
-    /// Resizes `x` along an axis. `region` holds the start and the end for [`ResizePlaces::Crop`].
+    /// Resizes `x` along an axis. `region` holds the start and the end for [`CoordinateTransformation::Crop`].
     ///
     /// # Errors
     /// Unless the axis and all values exist, and elements are numbers where weights are needed.
@@ -139,57 +139,58 @@ impl Resampling {
             if let Some(picks) = self.exact_picks(b, of, rounding)? {
                 return picked(b, x, axis, picks, of);
             }
-            let places = self.places(b, of)?;
-            let picks = rounded(b, places, of, rounding)?;
+            let coordinates = self.coordinates(b, of)?;
+            let picks = rounded(b, coordinates, of, rounding)?;
             let y = picked(b, x, axis, picks, of)?;
             let mut beside = vec![1_i64; rank - axis];
             beside[0] = -1;
-            return self.cropped(b, y, places, of, &beside);
+            return self.cropped(b, y, coordinates, of, &beside);
         }
         let mut order: Vec<i64> = (0..rank as i64).collect();
         order.swap(axis, rank - 1);
         let last = if axis + 1 == rank { x } else { b.transpose(x, &order)? };
-        let places = self.places(b, of)?;
-        let y = self.weighted(b, last, places, of)?;
-        let y = self.cropped(b, y, places, of, &[-1])?;
+        let coordinates = self.coordinates(b, of)?;
+        let y = self.weighted(b, last, coordinates, of)?;
+        let y = self.cropped(b, y, coordinates, of, &[-1])?;
         if axis + 1 == rank { Ok(y) } else { b.transpose(y, &order) }
     }
 
-    /// The extrapolation value where places are outside the data; `beside` are sizes of places that fit those of `y`.
+    /// Puts the extrapolation value where coordinates are outside the data. `beside` is the shape that lets the coordinates
+    /// broadcast with `y`.
     fn cropped(
         &self,
         b: &mut GraphBuilder,
         y: Value,
-        places: Value,
+        coordinates: Value,
         of: &ResampledAxis,
         beside: &[i64],
     ) -> Result {
-        if self.places != ResizePlaces::Crop {
+        if self.transformation != CoordinateTransformation::Crop {
             return Ok(y);
         }
         let end = b.subtract(of.size, 1.0)?;
-        let (before, behind) = (b.less(places, 0.0)?, b.greater(places, end)?);
+        let (before, behind) = (b.less(coordinates, 0.0)?, b.greater(coordinates, end)?);
         let outside = b.logical_or(before, behind)?;
         let outside = b.reshape(outside, beside)?;
         b.select(outside, self.extrapolation, y)
     }
 
     /// The input coordinate of each output element.
-    fn places(&self, b: &mut GraphBuilder, of: &ResampledAxis) -> Result {
+    fn coordinates(&self, b: &mut GraphBuilder, of: &ResampledAxis) -> Result {
         let count = b.convert(of.count, ElementType::I64)?;
         let indices = b.count_to(count)?;
         let indices = b.convert(indices, REAL)?;
-        let places = self.mapped(b, indices, of)?;
+        let coordinates = self.mapped(b, indices, of)?;
         let stays = match (self.rules, self.unless) {
             (_, Some(unless)) => unless,
             (ResizeRules::OpenVino, _) => b.equal(of.count, of.size)?,
-            (ResizeRules::Onnx, _) if self.places == ResizePlaces::TfHalfPixelForNn => {
+            (ResizeRules::Onnx, _) if self.transformation == CoordinateTransformation::TfHalfPixelForNn => {
                 b.equal(of.scale, 1.0)?
             }
             // A scale of 1 maps each index to itself, but for rounding.
-            (ResizeRules::Onnx, _) => return Ok(places),
+            (ResizeRules::Onnx, _) => return Ok(coordinates),
         };
-        b.select(stays, indices, places)
+        b.select(stays, indices, coordinates)
     }
 
     fn mapped(&self, b: &mut GraphBuilder, indices: Value, of: &ResampledAxis) -> Result {
@@ -198,8 +199,8 @@ impl Resampling {
             b.divide(middles, of.scale)
         };
         let half_pixel = |b: &mut GraphBuilder| {
-            let places = middles(b)?;
-            b.subtract(places, 0.5)
+            let coordinates = middles(b)?;
+            b.subtract(coordinates, 0.5)
         };
         // The distance from the first to the last element, at least one.
         let last = |b: &mut GraphBuilder| b.subtract(of.size, 1.0);
@@ -207,30 +208,30 @@ impl Resampling {
             let steps = b.subtract(of.count, 1.0)?;
             b.maximum(steps, 1.0)
         };
-        match self.places {
-            ResizePlaces::Asymmetric => b.divide(indices, of.scale),
-            ResizePlaces::TfHalfPixelForNn => middles(b),
-            ResizePlaces::HalfPixel => half_pixel(b),
-            ResizePlaces::PytorchHalfPixel => {
-                let places = half_pixel(b)?;
+        match self.transformation {
+            CoordinateTransformation::Asymmetric => b.divide(indices, of.scale),
+            CoordinateTransformation::TfHalfPixelForNn => middles(b),
+            CoordinateTransformation::HalfPixel => half_pixel(b),
+            CoordinateTransformation::PytorchHalfPixel => {
+                let coordinates = half_pixel(b)?;
                 let single = b.less(of.count, 2.0)?;
-                b.select(single, 0.0, places)
+                b.select(single, 0.0, coordinates)
             }
-            ResizePlaces::HalfPixelSymmetric => {
+            CoordinateTransformation::HalfPixelSymmetric => {
                 let exact = b.multiply(of.size, of.scale)?;
                 let kept = b.divide(of.count, exact)?;
                 let lost = b.subtract(1.0, kept)?;
                 let centre = b.multiply(of.size, 0.5)?;
                 let offset = b.multiply(centre, lost)?;
-                let places = half_pixel(b)?;
-                b.add(places, offset)
+                let coordinates = half_pixel(b)?;
+                b.add(coordinates, offset)
             }
-            ResizePlaces::AlignCorners => {
+            CoordinateTransformation::AlignCorners => {
                 let (last, steps) = (last(b)?, steps(b)?);
                 match self.rules {
                     ResizeRules::Onnx => {
-                        let places = b.multiply(indices, last)?;
-                        b.divide(places, steps)
+                        let coordinates = b.multiply(indices, last)?;
+                        b.divide(coordinates, steps)
                     }
                     ResizeRules::OpenVino => {
                         let step = b.divide(last, steps)?;
@@ -238,19 +239,19 @@ impl Resampling {
                     }
                 }
             }
-            ResizePlaces::Crop => {
+            CoordinateTransformation::Crop => {
                 let [start, stop] = of.region.ok_or(OpError::NotConnected { port: 1 })?;
                 let (last, steps) = (last(b)?, steps(b)?);
                 let single = b.less(of.count, 2.0)?;
                 let width = b.subtract(stop, start)?;
                 let width = b.multiply(width, last)?;
                 let step = b.divide(width, steps)?;
-                let (offset, places) = (b.multiply(start, last)?, b.multiply(indices, step)?);
-                let places = b.add(places, offset)?;
+                let (offset, coordinates) = (b.multiply(start, last)?, b.multiply(indices, step)?);
+                let coordinates = b.add(coordinates, offset)?;
                 let sum = b.add(start, stop)?;
                 let middle = b.multiply(sum, 0.5)?;
                 let middle = b.multiply(middle, last)?;
-                b.select(single, middle, places)
+                b.select(single, middle, coordinates)
             }
         }
     }
@@ -271,12 +272,12 @@ impl Resampling {
         let indices = b.count_to(count)?;
         let twice = b.multiply(indices, 2.0)?;
         // The coordinate plus one half is `above / (2 * count)`.
-        let above = match self.places {
-            ResizePlaces::Asymmetric => {
+        let above = match self.transformation {
+            CoordinateTransformation::Asymmetric => {
                 let above = b.multiply(twice, size)?;
                 b.add(above, count)?
             }
-            ResizePlaces::HalfPixel | ResizePlaces::PytorchHalfPixel => {
+            CoordinateTransformation::HalfPixel | CoordinateTransformation::PytorchHalfPixel => {
                 let middles = b.add(twice, 1.0)?;
                 b.multiply(middles, size)?
             }
@@ -296,7 +297,7 @@ impl Resampling {
                 b.subtract(picks, 1.0)?
             }
         };
-        if self.places != ResizePlaces::PytorchHalfPixel {
+        if self.transformation != CoordinateTransformation::PytorchHalfPixel {
             return Ok(Some(picks));
         }
         let single = b.less(count, 2.0)?;
@@ -304,7 +305,7 @@ impl Resampling {
     }
 
     /// The last axis times a matrix with a row of weights for each coordinate.
-    fn weighted(&self, b: &mut GraphBuilder, x: Value, places: Value, of: &ResampledAxis) -> Result {
+    fn weighted(&self, b: &mut GraphBuilder, x: Value, coordinates: Value, of: &ResampledAxis) -> Result {
         let unit = b.scalar(REAL, 1.0)?;
         // When shrinking, an antialiasing kernel covers more of the data.
         let shrink = if self.antialias { b.minimum(of.scale, unit)? } else { unit };
@@ -319,7 +320,7 @@ impl Resampling {
         let elements = b.count_to(width)?;
         let elements = b.convert(elements, REAL)?;
         let elements = b.subtract(elements, margin)?;
-        let rows = b.unsqueeze(places, &[-1])?;
+        let rows = b.unsqueeze(coordinates, &[-1])?;
         let distance = b.subtract(elements, rows)?;
         let distance = b.abs(distance)?;
         let distance = b.multiply(distance, shrink)?;
@@ -371,7 +372,7 @@ impl ResizeKernel {
     }
 }
 
-/// The elements at places along an axis; outside of the data those at the edges.
+/// The elements at coordinates along an axis; outside of the data those at the edges.
 fn picked(b: &mut GraphBuilder, x: Value, axis: usize, picks: Value, of: &ResampledAxis) -> Result {
     let end = b.subtract(of.size, 1.0)?;
     let end = b.convert(end, ElementType::I64)?;
@@ -382,14 +383,14 @@ fn picked(b: &mut GraphBuilder, x: Value, axis: usize, picks: Value, of: &Resamp
 }
 
 /// The elements nearest to coordinates; they may lie outside. The part after the point is exact in 32 bits.
-fn rounded(b: &mut GraphBuilder, places: Value, of: &ResampledAxis, rounding: Nearest) -> Result {
-    let below = b.floor(places)?;
-    let part = b.subtract(places, below)?;
+fn rounded(b: &mut GraphBuilder, coordinates: Value, of: &ResampledAxis, rounding: Nearest) -> Result {
+    let below = b.floor(coordinates)?;
+    let part = b.subtract(coordinates, below)?;
     let goes_up = match rounding {
         Nearest::Floor => return Ok(below),
-        Nearest::Ceil => return b.ceiling(places),
+        Nearest::Ceil => return b.ceiling(coordinates),
         Nearest::Simple => {
-            let (above, shrinks) = (b.ceiling(places)?, b.less(of.scale, 1.0)?);
+            let (above, shrinks) = (b.ceiling(coordinates)?, b.less(of.scale, 1.0)?);
             return b.select(shrinks, above, below);
         }
         Nearest::RoundPreferFloor => b.greater(part, 0.5)?,

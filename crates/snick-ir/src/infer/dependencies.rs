@@ -164,8 +164,8 @@ impl<'g> Dependencies<'g> {
         self.parts_of(value.node, is_made_of)
     }
 
-    /// The parts of the inputs of a layer with an error that clash: those that another size or element would mend it in,
-    /// and those that they clash with.
+    /// The input parts that cause a layer's error: parts where another size or element would fix it, and the parts that
+    /// they contradict.
     ///
     /// ```
     /// use snick_ir::{Dependencies, Part};
@@ -192,7 +192,7 @@ impl<'g> Dependencies<'g> {
             .copied()
             .filter(|&part| mends(&[part], Probe::Large) || mends(&[part], Probe::Open))
             .collect();
-        // Another size of a vector mends everything, for its elements are not known then.
+        // Another length of a vector hides any error, because its elements are then unknown.
         let with_elements: Vec<usize> =
             clash.iter().filter(|(_, part)| part.is_element()).map(|(i, _)| *i).collect();
         clash.retain(|(i, part)| part.is_element() || !with_elements.contains(i));
@@ -221,7 +221,7 @@ impl<'g> Dependencies<'g> {
         parts.into_iter().filter(|part| is_wanted(part).unwrap_or(false)).collect()
     }
 
-    /// The facts of the inputs of a layer and all of their parts, at most so many.
+    /// The facts of a layer's inputs with all their parts; `None` if there are more than `most` parts.
     fn inputs_and_parts(&self, node: NodeId, most: usize) -> Option<(Vec<&'g Fact>, Vec<InputPart>)> {
         let graph = self.graph;
         let inputs: Option<Vec<&Fact>> =
@@ -275,8 +275,8 @@ impl<'g> Dependencies<'g> {
     }
 }
 
-/// The parts that are left of those that mend an error together, when those that are not needed are taken out one by one;
-/// none if all of them do not mend it.
+/// A minimal subset of `parts` that fixes an error: drops each part that is not needed. Empty if even all of them do not
+/// fix it.
 fn least(parts: &[InputPart], mut mends: impl FnMut(&[InputPart]) -> bool) -> Vec<InputPart> {
     let mut left = parts.to_vec();
     if left.is_empty() || !mends(&left) {

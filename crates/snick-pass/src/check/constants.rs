@@ -1,7 +1,7 @@
 //! Applies rules that round again, to the same layers with other constants.
 //!
-//! A rule that folds constants is only seen at work on those of the model: a forgotten epsilon does not show beside a
-//! variance of 1. With other constants, of many magnitudes, it does.
+//! The constants of the model can hide a mistake in a rule that folds them: a forgotten epsilon does not show next to a
+//! variance of 1. Constants of many magnitudes reveal it.
 
 use std::slice;
 

@@ -25,7 +25,7 @@ impl From<OpError> for Failure {
     }
 }
 
-/// An evaluation: what is computed once is kept.
+/// An evaluation that computes each value once.
 pub(super) struct Evaluation<'a> {
     graph: &'a Graph,
     values: HashMap<Value, Tensor>,

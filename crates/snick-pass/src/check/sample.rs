@@ -17,7 +17,7 @@ const SMALL: i64 = 3;
 /// And to at most this much more, if there are few of them.
 const LARGEST_SMALL: i64 = 16;
 
-/// So many combinations of small sizes are enough to stop at [`SMALL`].
+/// Small sizes go beyond [`SMALL`] as long as they have at most this many combinations.
 const FEW_SMALL: usize = 40;
 
 /// The limit of combinations of small sizes.
@@ -88,7 +88,7 @@ impl<'a> Samples<'a> {
         self.sizes.len() <= MORE
     }
 
-    /// How the elements of the next sample are drawn. The period is not that of the sizes.
+    /// How to draw the elements of the next sample. Its period differs from the period of the sizes, so that they mix.
     fn fill(&self) -> Fill {
         match (self.made + self.made / 4) % 4 {
             0 => Fill::Distinct,
@@ -213,7 +213,7 @@ fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec
     all
 }
 
-/// How far small sizes of so many symbols go.
+/// How far small sizes go above the least, for this number of symbols.
 fn small_spread(symbols: usize) -> i64 {
     let exponent = u32::try_from(symbols).unwrap_or(u32::MAX);
     let is_few = |spread: &i64| (*spread as usize + 1).saturating_pow(exponent) <= FEW_SMALL;

@@ -378,7 +378,7 @@ fn custom_ops_are_decomposed_to_be_executed() {
     assert!(report.check_failures.is_empty() && !report.is_ok());
 }
 
-/// A rule that adds what it has captured is made for the constants of the model: it is not applied to others.
+/// A rule that captures values of the model is not applied to other constants.
 #[test]
 fn captured_constants_are_not_those_of_other_models() {
     let rule = Rule::new("captured", |patch| {

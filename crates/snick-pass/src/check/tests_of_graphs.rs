@@ -106,7 +106,7 @@ fn other_inputs_and_outputs_cannot_be_compared() {
     unchecked(drop_output, &format!("{RELU}\n%z = Result-1(%a)"));
 }
 
-/// Layers that nothing here runs correspond by name; what they read is compared.
+/// Layers that cannot be executed correspond by name, and their inputs are compared.
 #[test]
 fn layers_that_cannot_run_are_left_out() {
     let around = |second: &str| {

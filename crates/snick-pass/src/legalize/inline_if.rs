@@ -80,7 +80,8 @@ impl Inlining<'_, '_> {
         Ok(RewriteResult::Replaced(replaced))
     }
 
-    /// Adds a layer of the branch. Its name begins with that of the If; tensor names are not unique outside.
+    /// Adds a layer of the branch. The name of the If prefixes its name; tensor names are dropped, because they may clash
+    /// outside.
     fn layer(&mut self, body: &Graph, id: NodeId) -> Result<(), OpError> {
         let inputs = body.inputs(id).into_iter().enumerate();
         let inputs = inputs.map(|(port, value)| self.outside(value, port)).collect::<Result<Vec<_>, _>>()?;
@@ -110,7 +111,7 @@ impl Inlining<'_, '_> {
 mod tests {
     use crate::testing::{fires, silent};
 
-    /// An If of two inputs with these branches, each of which defines `%y`.
+    /// An If of two inputs with these branches. Each branch defines `%y`.
     fn layers(condition: &str, then: &str, otherwise: &str) -> String {
         format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"N,1,3\"}}

@@ -12,7 +12,7 @@ use crate::file::map;
 /// The external data of a model: files in its folder, or in memory.
 #[derive(Debug, Default)]
 pub(crate) struct ExternalFiles {
-    /// The folder of the model, and that of the file that a symbolic link to it leads to; none for a model in memory.
+    /// The folder of the model and, if the model is a symbolic link, the folder of its target. Empty for a model in memory.
     folders: Vec<PathBuf>,
     /// What was mapped or given, by location; the path of a mapped file.
     opened: RefCell<BTreeMap<String, (Option<PathBuf>, Storage)>>,
@@ -70,8 +70,8 @@ impl ExternalFiles {
         Ok(storage)
     }
 
-    /// The file at a location of the first folder that has it, or why the first has none; `None` without folders. All
-    /// symbolic links are followed.
+    /// The file at this location in the first folder that contains it, with symbolic links resolved; otherwise the error of
+    /// the first folder. `None` without folders.
     fn find(&self, location: &str) -> Option<std::io::Result<PathBuf>> {
         let mut found = self.folders.iter().map(|folder| folder.join(location).canonicalize());
         let first = found.next()?;
@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder like that of a model hub: `blobs/` has the files, `rev/onnx/` the links.
+    /// A folder with the layout of a model hub: files in `blobs/`, links in `rev/onnx/`.
     struct Hub(PathBuf);
 
     impl Hub {

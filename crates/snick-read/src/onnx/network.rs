@@ -101,7 +101,7 @@ impl<'m> Network<'m> {
         GraphBuilder::on(&mut self.graph).mode(BuildMode::Lenient)
     }
 
-    /// Finds the inputs that have a default value; those of `kept` stay inputs.
+    /// Finds the inputs that have a default value. Inputs named in `kept` stay inputs.
     pub(super) fn find_optional_inputs(&mut self, main: &'m onnx::Graph, kept: &BTreeSet<String>) {
         let inputs: HashSet<&str> = main.input.iter().map(|info| info.name.as_str()).collect();
         for default in main.initializer.iter().filter(|default| inputs.contains(default.name.as_str())) {

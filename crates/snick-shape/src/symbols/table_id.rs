@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct TableId(pub(crate) u32);
 
 impl Default for TableId {
-    /// One that no other table has. Ids are written by `serde`, so those of each process begin elsewhere.
+    /// A new id that no other table has. Ids are serialised, so each process starts at a different number.
     fn default() -> Self {
         static NEXT: LazyLock<AtomicU32> =
             LazyLock::new(|| AtomicU32::new(RandomState::new().hash_one(0) as u32));

@@ -106,7 +106,7 @@ where
     };
     inputs.iter().try_for_each(|t| t.expect(et))?;
     moved(inputs, et, kernel).map_err(|error| match error {
-        // Nobody asked for integers.
+        // The caller knows its own element type, not the integers it is computed in.
         TensorError::TooLarge { dims, .. } => TensorError::TooLarge { element_type: et, dims },
         error => error,
     })

@@ -163,7 +163,8 @@ impl Found {
         }
     }
 
-    /// Adds a symbol of a graph, and those that its reason mentions; one that came from outside of a body is described where it was born.
+    /// Adds a symbol of a graph and the symbols that its reason mentions. Describes a symbol from outside a body where it
+    /// originates.
     fn add(&mut self, symbol: SymbolId, scope: &Scope) {
         let name = scope.births.graph.symbols().label(symbol).into_owned();
         if self.names.contains(&name) {

@@ -7,7 +7,7 @@ use snick_tensor::{FiniteRange, Statistics, Tensor};
 /// The bars of a histogram.
 const BARS: usize = 24;
 
-/// The bars count at most so many elements, evenly spaced.
+/// The maximum number of elements in a histogram, evenly spaced.
 const MOST_SAMPLED: usize = 1 << 12;
 
 /// Writes the range and a histogram of a constant whose elements are not all shown, if they are numbers.

@@ -227,7 +227,7 @@ fn integers_beyond_i32_are_reported_where_they_count() {
     assert!(check(&format!("%e = Const-1 i64[1] <9223372036854775807>\n{slice}")).is_empty());
     let largest = "%c = Const-1 i64[1] <9223372036854775807>\n%y = Maximum-1(%x, %c)\n%r = Result-1(%y)";
     assert!(check(largest).is_empty());
-    // What is folded before it is narrowed fits.
+    // Constant folding comes before narrowing, and its result fits.
     let folded =
         "%two = Const-1 i64[1] <34359738368>\n%d = Divide-1(%c, %two)\n%y = Add-1(%x, %d)\n%r = Result-1(%y)";
     assert!(check(&format!("{big}\n{folded}")).is_empty());

@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, Coordinates, InterpolateMode, Nearest, PadMode};
 
-pub use self::resize::Target;
+pub use self::resize::OutputSize;
 use super::window::Numbers;
 use crate::op::AttrField;
 use crate::{
-    Arity, AttrValue, EvalOp, OpError, RawNode, Resampling, ResizeKernel, ResizePlaces, ResizeRules, Since,
-    normalize_axes, normalize_each_axis,
+    Arity, AttrValue, CoordinateTransformation, EvalOp, OpError, RawNode, Resampling, ResizeKernel,
+    ResizeRules, Since, normalize_axes, normalize_each_axis,
 };
 
 op! {
@@ -229,12 +229,12 @@ impl Interpolate {
     /// The same computed by other layers, for data of this rank; `None` for filters.
     pub fn resampling(&self, rank: usize) -> Option<Resampling> {
         let kernel = self.kernel(rank).ok()?;
-        let places = match kernel.coordinates {
-            Coordinates::HalfPixel => ResizePlaces::HalfPixel,
-            Coordinates::PytorchHalfPixel => ResizePlaces::PytorchHalfPixel,
-            Coordinates::Asymmetric => ResizePlaces::Asymmetric,
-            Coordinates::TfHalfPixelForNn => ResizePlaces::TfHalfPixelForNn,
-            Coordinates::AlignCorners => ResizePlaces::AlignCorners,
+        let transformation = match kernel.coordinates {
+            Coordinates::HalfPixel => CoordinateTransformation::HalfPixel,
+            Coordinates::PytorchHalfPixel => CoordinateTransformation::PytorchHalfPixel,
+            Coordinates::Asymmetric => CoordinateTransformation::Asymmetric,
+            Coordinates::TfHalfPixelForNn => CoordinateTransformation::TfHalfPixelForNn,
+            Coordinates::AlignCorners => CoordinateTransformation::AlignCorners,
         };
         let kernel = match kernel.mode {
             InterpolateMode::Nearest => ResizeKernel::Nearest(kernel.nearest),
@@ -247,7 +247,7 @@ impl Interpolate {
         };
         Some(Resampling {
             rules: ResizeRules::OpenVino,
-            places,
+            transformation,
             kernel,
             antialias: false,
             exclude_outside: false,

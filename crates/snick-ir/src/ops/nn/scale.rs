@@ -37,7 +37,7 @@ impl Scale {
 
     /// Whether Interpolate and Resize map every size of the interval to the same size, and both resample the axis or
     /// neither does: Interpolate leaves an axis alone whose size stays, Resize one whose scale is 1.
-    pub fn is_same_in_onnx(self, sizes: Interval) -> bool {
+    pub fn agrees_with_onnx(self, sizes: Interval) -> bool {
         let last = if sizes.has_upper() { sizes.hi() } else { OPEN.max(sizes.lo()) };
         let is_same = |size: i64| {
             let scaled = self.of_size(size);
@@ -97,13 +97,13 @@ mod tests {
     fn formats_agree_where_sizes_do_and_no_size_stays() {
         let sizes = |lo, hi| Interval::new(lo, hi).unwrap();
         for scale in [1.0, 2.0, 3.0, 1.5, 0.5, 0.25, 1.0 / 3.0] {
-            assert!(Scale::new(scale).is_same_in_onnx(Interval::DIM), "{scale}");
+            assert!(Scale::new(scale).agrees_with_onnx(Interval::DIM), "{scale}");
         }
         let scale = Scale::new(224.0 / 706.0);
-        assert!(!scale.is_same_in_onnx(Interval::exact(706)));
-        assert!(scale.is_same_in_onnx(sizes(1, 100)));
+        assert!(!scale.agrees_with_onnx(Interval::exact(706)));
+        assert!(scale.agrees_with_onnx(sizes(1, 100)));
         // Three elements stay three: only Resize moves them.
-        assert!(!Scale::new(1.3).is_same_in_onnx(sizes(3, 9)));
-        assert!(Scale::new(1.3).is_same_in_onnx(sizes(4, 9)));
+        assert!(!Scale::new(1.3).agrees_with_onnx(sizes(3, 9)));
+        assert!(Scale::new(1.3).agrees_with_onnx(sizes(4, 9)));
     }
 }

@@ -196,7 +196,7 @@ impl Reshape {
         }
         cancel_numbers(&mut left, &mut given);
         let (left, given) = (cx.product(&left), cx.product(&given));
-        // What is left of no elements is known only where nothing depends on the run. Other runs are refused.
+        // The size of a -1 in empty data is known only if data and target are fixed. Other runs are refused.
         if left.as_const() != Some(0) || given.as_const() != Some(0) {
             cx.demand_at_least(&given, 1);
         }

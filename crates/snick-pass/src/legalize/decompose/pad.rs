@@ -1,4 +1,4 @@
-//! Pad of the modes that repeat data, by parts of the data put beside it.
+//! Pad in the modes that repeat data, as a concatenation of parts of the data.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value};

@@ -4,9 +4,10 @@
 //! for all sizes of the data becomes other layers.
 
 use snick_ir::ops::Round;
-use snick_ir::ops::nn::interpolate::{Interpolate, Mode, ShapeCalculation, Target};
+use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize, ShapeCalculation};
 use snick_ir::{
-    AttrValue, Op, OpError, Resampling, ResizeKernel, ResizePlaces, ResizeRules, ResizeTarget, Value,
+    AttrValue, CoordinateTransformation, Op, OpError, Resampling, ResizeKernel, ResizeRules, ResizeTarget,
+    Value,
 };
 use snick_shape::Interval;
 use snick_tensor::kernels::{Coordinates, Nearest, ReduceOp};
@@ -20,11 +21,11 @@ pub(super) const ENTRIES: &[ImportEntry] =
 
 /// What determines the sizes of the output, with an entry for each axis.
 #[derive(Copy, Clone)]
-enum Sizes {
+enum ResizeBy {
     Scales(Value),
-    Given(Value),
-    /// Sizes of which the smallest or largest quotient scales all axes.
-    InProportion(Value, ReduceOp),
+    Sizes(Value),
+    /// The smallest or largest ratio of these sizes to the input sizes scales all axes.
+    AspectRatio(Value, ReduceOp),
 }
 
 fn upsample(b: &mut NodeBuilder) -> Result {
@@ -44,16 +45,16 @@ fn resize(b: &mut NodeBuilder) -> Result {
         let scales = b.input(1)?;
         return first(b, scales);
     }
-    let places = b.choice(
+    let transformation = b.choice(
         "coordinate_transformation_mode",
         &[
-            ("half_pixel", ResizePlaces::HalfPixel),
-            ("pytorch_half_pixel", ResizePlaces::PytorchHalfPixel),
-            ("asymmetric", ResizePlaces::Asymmetric),
-            ("align_corners", ResizePlaces::AlignCorners),
-            ("tf_half_pixel_for_nn", ResizePlaces::TfHalfPixelForNn),
-            ("half_pixel_symmetric", ResizePlaces::HalfPixelSymmetric),
-            ("tf_crop_and_resize", ResizePlaces::Crop),
+            ("half_pixel", CoordinateTransformation::HalfPixel),
+            ("pytorch_half_pixel", CoordinateTransformation::PytorchHalfPixel),
+            ("asymmetric", CoordinateTransformation::Asymmetric),
+            ("align_corners", CoordinateTransformation::AlignCorners),
+            ("tf_half_pixel_for_nn", CoordinateTransformation::TfHalfPixelForNn),
+            ("half_pixel_symmetric", CoordinateTransformation::HalfPixelSymmetric),
+            ("tf_crop_and_resize", CoordinateTransformation::Crop),
         ],
     )?;
     let nearest = b.choice(
@@ -66,7 +67,7 @@ fn resize(b: &mut NodeBuilder) -> Result {
         ],
     )?;
     let sampling = Resampling {
-        places,
+        transformation,
         kernel: kernel(b, nearest)?,
         antialias: b.flag_attr("antialias", false)?,
         exclude_outside: b.flag_attr("exclude_outside", false)?,
@@ -79,7 +80,7 @@ fn resize(b: &mut NodeBuilder) -> Result {
 }
 
 /// Upsample and Resize-10: nearest is rounded up where an axis shrinks, and down where it grows. Their text has no formula
-/// for coordinates; ONNX Runtime copies data of which no size changes.
+/// for coordinates; ONNX Runtime copies the data if no size changes.
 fn first(b: &mut NodeBuilder, scales: Value) -> Result {
     let known = b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok());
     let nearest = match known {
@@ -88,7 +89,7 @@ fn first(b: &mut NodeBuilder, scales: Value) -> Result {
         _ => Nearest::Simple,
     };
     let sampling = Resampling {
-        places: ResizePlaces::Asymmetric,
+        transformation: CoordinateTransformation::Asymmetric,
         kernel: kernel(b, nearest)?,
         antialias: false,
         exclude_outside: false,
@@ -96,7 +97,7 @@ fn first(b: &mut NodeBuilder, scales: Value) -> Result {
         unless: None,
         rules: ResizeRules::Onnx,
     };
-    resampled(b, None, Sizes::Scales(scales), sampling)
+    resampled(b, None, ResizeBy::Scales(scales), sampling)
 }
 
 fn kernel(b: &NodeBuilder, nearest: Nearest) -> Result<ResizeKernel> {
@@ -108,7 +109,7 @@ fn kernel(b: &NodeBuilder, nearest: Nearest) -> Result<ResizeKernel> {
     }
 }
 
-fn sizes(b: &NodeBuilder) -> Result<Sizes> {
+fn sizes(b: &NodeBuilder) -> Result<ResizeBy> {
     // An empty constant also means an omitted input.
     let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
     let (scales, sizes) = (given(2), given(3));
@@ -117,20 +118,20 @@ fn sizes(b: &NodeBuilder) -> Result<Sizes> {
         &[("stretch", None), ("not_larger", Some(ReduceOp::Min)), ("not_smaller", Some(ReduceOp::Max))],
     )?;
     match (scales, sizes, pick) {
-        (Some(scales), None, _) => Ok(Sizes::Scales(scales)),
-        (None, Some(sizes), None) => Ok(Sizes::Given(sizes)),
-        (None, Some(sizes), Some(pick)) => Ok(Sizes::InProportion(sizes, pick)),
+        (Some(scales), None, _) => Ok(ResizeBy::Scales(scales)),
+        (None, Some(sizes), None) => Ok(ResizeBy::Sizes(sizes)),
+        (None, Some(sizes), Some(pick)) => Ok(ResizeBy::AspectRatio(sizes, pick)),
         _ => Err(OpError::mismatch("the inputs", "both or neither of scales and sizes", "one of them")),
     }
 }
 
 /// One Interpolate, if it computes the same for data of any size; else a layer for each axis and step.
-fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, sizes: Sizes, mut sampling: Resampling) -> Result {
+fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, by: ResizeBy, mut sampling: Resampling) -> Result {
     let x = b.input(0)?;
-    if let Some((op, target)) = interpolation(b, sizes, &sampling) {
+    if let Some((op, target)) = interpolation(b, by, &sampling) {
         return interpolate(b, x, op, target, axes);
     }
-    if let Sizes::Scales(scales) = sizes
+    if let ResizeBy::Scales(scales) = by
         && b.since < 11
     {
         sampling.unless = Some(no_size_changes(b, x, scales)?);
@@ -144,24 +145,26 @@ fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, sizes: Sizes, mut sampli
         Some(axes) => axes.iter().map(|&axis| b.axis(axis, rank)).collect::<Result<Vec<_>>>()?,
         None => (0..rank).collect(),
     };
-    let ratio = match sizes {
-        Sizes::InProportion(sizes, pick) => Some(common_ratio(b, x, sizes, &axes, pick)?),
+    let ratio = match by {
+        ResizeBy::AspectRatio(sizes, pick) => Some(common_ratio(b, x, sizes, &axes, pick)?),
         _ => None,
     };
-    let known = match sizes {
-        Sizes::Scales(scales) => b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok()),
+    let known = match by {
+        ResizeBy::Scales(scales) => b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok()),
         _ => None,
     };
-    let region = b.optional(1).filter(|_| sampling.places == ResizePlaces::Crop);
+    let region = b.optional(1).filter(|_| sampling.transformation == CoordinateTransformation::Crop);
     for (i, &axis) in axes.iter().enumerate() {
         let is_same = known.as_ref().and_then(|scales| scales.get(i)) == Some(&1.0);
         if is_same && region.is_none() {
             continue;
         }
-        let target = match (sizes, ratio) {
+        let target = match (by, ratio) {
             (_, Some(ratio)) => ResizeTarget::Ratio(ratio),
-            (Sizes::Scales(scales), _) => ResizeTarget::Scale(nth(b, scales, i)?),
-            (Sizes::Given(sizes) | Sizes::InProportion(sizes, _), _) => ResizeTarget::Size(nth(b, sizes, i)?),
+            (ResizeBy::Scales(scales), _) => ResizeTarget::Scale(nth(b, scales, i)?),
+            (ResizeBy::Sizes(sizes) | ResizeBy::AspectRatio(sizes, _), _) => {
+                ResizeTarget::Size(nth(b, sizes, i)?)
+            }
         };
         let region = match region {
             Some(region) => Some([nth(b, region, i)?, nth(b, region, i + axes.len())?]),
@@ -207,14 +210,14 @@ fn interpolate(
 }
 
 /// The Interpolate that computes the same, and its input with scales or sizes.
-fn interpolation(b: &NodeBuilder, sizes: Sizes, sampling: &Resampling) -> Option<(Interpolate, Value)> {
-    let coordinates = match sampling.places {
-        ResizePlaces::AlignCorners => Coordinates::AlignCorners,
-        ResizePlaces::Asymmetric => Coordinates::Asymmetric,
-        ResizePlaces::HalfPixel => Coordinates::HalfPixel,
-        ResizePlaces::PytorchHalfPixel => Coordinates::PytorchHalfPixel,
-        ResizePlaces::TfHalfPixelForNn => Coordinates::TfHalfPixelForNn,
-        ResizePlaces::HalfPixelSymmetric | ResizePlaces::Crop => return None,
+fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option<(Interpolate, Value)> {
+    let coordinates = match sampling.transformation {
+        CoordinateTransformation::AlignCorners => Coordinates::AlignCorners,
+        CoordinateTransformation::Asymmetric => Coordinates::Asymmetric,
+        CoordinateTransformation::HalfPixel => Coordinates::HalfPixel,
+        CoordinateTransformation::PytorchHalfPixel => Coordinates::PytorchHalfPixel,
+        CoordinateTransformation::TfHalfPixelForNn => Coordinates::TfHalfPixelForNn,
+        CoordinateTransformation::HalfPixelSymmetric | CoordinateTransformation::Crop => return None,
     };
     let (mode, nearest_mode) = match sampling.kernel {
         ResizeKernel::Nearest(nearest) => (Mode::Nearest, nearest),
@@ -234,17 +237,17 @@ fn interpolation(b: &NodeBuilder, sizes: Sizes, sampling: &Resampling) -> Option
     if let ResizeKernel::Cubic(coefficient) = sampling.kernel {
         op.cube_coeff = coefficient;
     }
-    match sizes {
-        Sizes::Scales(scales) => {
+    match by {
+        ResizeBy::Scales(scales) => {
             op.shape_calculation_mode = ShapeCalculation::Scales;
             let known = b.tensor(scales)?.to_f32_vec().ok()?;
-            let is_same = |&scale: &f32| op.is_resize(Interval::DIM, Target::Scale(scale));
+            let is_same = |&scale: &f32| op.equals_onnx_resize(Interval::DIM, OutputSize::FromScale(scale));
             known.iter().all(is_same).then_some((op, scales))
         }
-        Sizes::Given(sizes) => {
-            op.is_resize(Interval::DIM, Target::Size(Interval::DIM)).then_some((op, sizes))
+        ResizeBy::Sizes(sizes) => {
+            op.equals_onnx_resize(Interval::DIM, OutputSize::Within(Interval::DIM)).then_some((op, sizes))
         }
-        Sizes::InProportion(..) => None,
+        ResizeBy::AspectRatio(..) => None,
     }
 }
 
@@ -258,7 +261,7 @@ fn no_size_changes(b: &mut NodeBuilder, x: Value, scales: Value) -> Result {
     b.reduce_logical_and(same, &[0], false)
 }
 
-/// The smallest or largest quotient of sizes and those of the data.
+/// The smallest or largest ratio of the given sizes to the input sizes.
 fn common_ratio(b: &mut NodeBuilder, x: Value, sizes: Value, axes: &[usize], pick: ReduceOp) -> Result {
     let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
     let (have, axes) = (b.shape_of(x)?, b.ints(&axes)?);

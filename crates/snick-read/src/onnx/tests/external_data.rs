@@ -1,4 +1,4 @@
-//! Tensors whose data lies in other files.
+//! Tensors with external data.
 
 use snick_ir::Format;
 use snick_onnx as onnx;

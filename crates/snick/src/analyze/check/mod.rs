@@ -57,7 +57,7 @@ static GRAPH_FAMILIES: [&Family; 8] = [
     &unnamed::FAMILY,
 ];
 
-/// The families on what follows from the values of constants: of wrong ones nothing is said.
+/// The families that depend on the values of constants; skipped if the weights are wrong.
 static VALUE_FAMILIES: [&Family; 8] = [
     &shapes::FAMILY,
     &ports::FAMILY,

@@ -138,7 +138,7 @@ impl<'g> Integers<'g> {
 
 /// What a layer does with a number at an input.
 enum Use {
-    /// It is moved to the nearest number that makes sense, as that of i32 is.
+    /// It is clamped or compared: the i32 limit has the same effect.
     Clamped,
     /// It is an element of the output.
     HandedOn,

@@ -55,7 +55,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
 /// How the numbers of a constant are rounded.
 struct Rounding {
     element_type: ElementType,
-    /// How many are multiples of 2 for want of bits.
+    /// The number of values that 16 bits round to multiples of 2.
     count: usize,
     /// The largest of them.
     largest: f32,
@@ -86,7 +86,7 @@ impl Rounding {
     }
 }
 
-/// A table has at least so many different large numbers.
+/// The minimum number of different large numbers in a table.
 const MIN_DIFFERENT: usize = 2;
 
 /// The elements of a constant in 16 bits, and the bits of a fraction with the leading 1.

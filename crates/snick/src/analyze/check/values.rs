@@ -120,7 +120,7 @@ fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings:
     }
 }
 
-/// The words of so many bytes.
+/// Consecutive words of `N` bytes.
 pub(super) fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
     bytes.chunks_exact(N).filter_map(|word| word.try_into().ok())
 }

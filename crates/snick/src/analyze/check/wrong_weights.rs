@@ -34,7 +34,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Why weights cannot be those of a model.
+/// Evidence that the weights do not belong to the model.
 struct Damage<'m> {
     /// A constant, or a layer that reads one.
     node: NodeRef<'m>,
@@ -82,12 +82,12 @@ fn sample(bytes: &[u8]) -> Vec<&[u8]> {
     (0..MAX_BLOCKS).filter_map(|i| bytes.get(i * blocks / MAX_BLOCKS * BLOCK..)?.get(..BLOCK)).collect()
 }
 
-/// At least so many bytes are needed to tell text from numbers.
+/// The minimum number of bytes that can be recognised as text.
 const MIN_TEXT: usize = 64;
 
-/// Numbers whose bytes are all those of a text.
+/// Numbers whose bytes are all printable text.
 fn of_text<'m>(read: &[Bytes<'m>]) -> Option<Damage<'m>> {
-    // Bytes may be those of a text: vocabularies are.
+    // 8-bit constants may hold text: vocabularies do.
     let is_wide = |bytes: &&Bytes| bytes.tensor.element_type().bit_width().is_some_and(|bits| bits >= 16);
     let wide = || read.iter().filter(is_wide);
     let (mut count, mut different) = (0, HashSet::new());
@@ -121,7 +121,7 @@ fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
     })
 }
 
-/// How many of the numbers of a block have exponents of which kind.
+/// Counts of the numbers of a block by the size of their exponents.
 #[derive(Default)]
 struct Magnitudes {
     all: usize,
@@ -136,7 +136,7 @@ struct Magnitudes {
 }
 
 impl Magnitudes {
-    /// Of floats with an exponent and a fraction of so many bits.
+    /// Counts floats with these numbers of exponent and fraction bits.
     fn of<const N: usize>(
         floats: impl Iterator<Item = [u8; N]>,
         word: impl Fn([u8; N]) -> u32,
@@ -156,8 +156,7 @@ impl Magnitudes {
         found
     }
 
-    /// Whether a block of numbers that are spread as those of models would never be so. Random ones are in each of the
-    /// quarters to 25 %.
+    /// Whether the exponents are spread like random bytes, 25 % in each quarter of their range. Weights of models never are.
     fn are_noise(&self) -> bool {
         let is_many = |count: usize| count * 8 >= self.all;
         match self.bits {
@@ -196,7 +195,7 @@ struct ShapeRead<'m> {
     numbers: Vec<i64>,
 }
 
-/// Shapes have at most so many elements.
+/// The maximum number of elements of a constant that is taken for a shape.
 const MAX_SHAPE: usize = 64;
 
 impl<'m> ShapeRead<'m> {
@@ -266,7 +265,7 @@ impl<'m> ShapeRead<'m> {
     }
 }
 
-/// At least so many bytes that are 0 are needed: few are usual.
+/// The minimum number of zero bytes that count as evidence: small constants are often zero.
 const MIN_ZEROS: usize = 128;
 
 /// Several layers declare other ports than the shapes that they read give; or all constants are 0, and one does.

@@ -14,29 +14,29 @@ const TIE: f32 = 1e-6;
 
 /// What is known of the size that an axis gets.
 #[derive(Copy, Clone, Debug)]
-pub enum Target {
+pub enum OutputSize {
     /// It follows from this scale.
-    Scale(f32),
+    FromScale(f32),
     /// It is in this interval.
-    Size(Interval),
+    Within(Interval),
 }
 
 impl Interpolate {
     /// Whether Resize computes the same along an axis whose size is in an interval.
-    pub fn is_resize(&self, from: Interval, to: Target) -> bool {
+    pub fn equals_onnx_resize(&self, from: Interval, to: OutputSize) -> bool {
         match to {
-            Target::Scale(1.0) => true,
-            Target::Scale(scale) => {
+            OutputSize::FromScale(1.0) => true,
+            OutputSize::FromScale(scale) => {
                 let scaled = from.is_exact().map(|size| Scale::new(scale).of_size(size));
-                Scale::new(scale).is_same_in_onnx(from)
-                    && self.is_resize_of(from.is_exact(), scaled, Some(scale))
+                Scale::new(scale).agrees_with_onnx(from)
+                    && self.equals_onnx_resize_of(from.is_exact(), scaled, Some(scale))
             }
-            Target::Size(size) => self.is_resize_of(from.is_exact(), size.is_exact(), None),
+            OutputSize::Within(size) => self.equals_onnx_resize_of(from.is_exact(), size.is_exact(), None),
         }
     }
 
     /// Of elements between others, only the mapping of coordinates counts, which is the same but for rounding.
-    fn is_resize_of(&self, from: Option<i64>, to: Option<i64>, scale: Option<f32>) -> bool {
+    fn equals_onnx_resize_of(&self, from: Option<i64>, to: Option<i64>, scale: Option<f32>) -> bool {
         let is_aligned = self.coordinate_transformation_mode == Coordinates::AlignCorners;
         if self.mode != Mode::Nearest {
             return true;
@@ -117,23 +117,25 @@ mod tests {
 
     #[test]
     fn ties_that_32_bits_miss_are_seen() {
-        let size = |size| Target::Size(Interval::exact(size));
+        let size = |size| OutputSize::Within(Interval::exact(size));
         for rounding in [Nearest::RoundPreferCeil, Nearest::RoundPreferFloor] {
             // 4.5 / 0.3 is 15.
             let op = nearest(Coordinates::HalfPixel, rounding);
             let misses = rounding == Nearest::RoundPreferCeil;
-            assert_eq!(op.is_resize(Interval::exact(20), size(6)), !misses);
-            assert!(op.is_resize(Interval::exact(20), size(10)));
-            assert!(!op.is_resize(Interval::DIM, size(6)));
-            assert!(op.is_resize(Interval::DIM, Target::Scale(3.0)));
-            assert!(op.is_resize(Interval::DIM, Target::Scale(0.25)));
-            assert!(!op.is_resize(Interval::DIM, Target::Scale(0.6)));
+            assert_eq!(op.equals_onnx_resize(Interval::exact(20), size(6)), !misses);
+            assert!(op.equals_onnx_resize(Interval::exact(20), size(10)));
+            assert!(!op.equals_onnx_resize(Interval::DIM, size(6)));
+            assert!(op.equals_onnx_resize(Interval::DIM, OutputSize::FromScale(3.0)));
+            assert!(op.equals_onnx_resize(Interval::DIM, OutputSize::FromScale(0.25)));
+            assert!(!op.equals_onnx_resize(Interval::DIM, OutputSize::FromScale(0.6)));
         }
         let floor = nearest(Coordinates::Asymmetric, Nearest::Floor);
-        assert!(floor.is_resize(Interval::DIM, size(6)));
-        assert!(!nearest(Coordinates::Asymmetric, Nearest::Simple).is_resize(Interval::DIM, size(6)));
+        assert!(floor.equals_onnx_resize(Interval::DIM, size(6)));
+        assert!(
+            !nearest(Coordinates::Asymmetric, Nearest::Simple).equals_onnx_resize(Interval::DIM, size(6))
+        );
         let corners = nearest(Coordinates::AlignCorners, Nearest::Floor);
-        assert!(!corners.is_resize(Interval::DIM, size(6)));
-        assert!(corners.is_resize(Interval::exact(3), size(5)));
+        assert!(!corners.equals_onnx_resize(Interval::DIM, size(6)));
+        assert!(corners.equals_onnx_resize(Interval::exact(3), size(5)));
     }
 }
