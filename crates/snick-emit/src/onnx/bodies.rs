@@ -267,11 +267,20 @@ fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     Ok(e.node("Div", &[length, step], vec![]))
 }
 
-/// Something for a state to begin with whose first value nobody reads.
+/// Something for a state to begin with whose first value nobody reads. It has sizes that the state may have, since a
+/// loop without iterations gives it to those who read the output.
 fn placeholder(e: &mut Emitter, body: &Body, result: usize) -> Result<String> {
     let fact = body.fact(body.returned(result));
-    let rank = fact.shape.rank().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;
-    e.tensor(&Tensor::zeros(fact.element_type, &vec![1; rank])?)
+    let dims = fact.shape.dims().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;
+    let symbols = body.graph.symbols();
+    let sizes: Vec<i64> =
+        dims.iter().map(|dim| symbols.interval(dim)).map(|dim| dim.hi().min(1).max(dim.lo())).collect();
+    let zero = e.tensor(&Tensor::zeros(fact.element_type, &vec![1; dims.len()])?)?;
+    if sizes.iter().all(|&size| size == 1) {
+        return Ok(zero);
+    }
+    let sizes = e.vector(&sizes)?;
+    Ok(e.node("Expand", &[zero, sizes], vec![]))
 }
 
 /// The number of the iteration, as the body wants it.
@@ -338,6 +347,5 @@ fn assembled(e: &mut Emitter, stacked: String, cut: Cut, part: Fact, port: usize
     let size = e.node("Slice", &[&shape, &next, &behind], vec![]);
     let joined = e.node("Mul", &[count, size], vec![]);
     let sizes = e.node("Concat", &[before, joined, after], vec![super::emitter::int("axis", 0)]);
-    // A size of 0 is one.
-    Ok(e.node("Reshape", &[whole, sizes], vec![super::emitter::int("allowzero", 1)]))
+    Ok(e.reshaped_to(&whole, &sizes))
 }

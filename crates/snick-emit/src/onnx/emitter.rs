@@ -216,6 +216,11 @@ impl<'g> Emitter<'g> {
         Ok(self.node("Reshape", &[value, &sizes], attrs))
     }
 
+    /// A value under sizes that the graph computes: a size of 0 is one, not a copy of the old size.
+    pub(super) fn reshaped_to(&mut self, value: &str, sizes: &str) -> String {
+        self.node("Reshape", &[value, sizes], vec![int("allowzero", 1)])
+    }
+
     /// A value with its axes in another order.
     pub(super) fn transposed(&mut self, value: &str, order: &[i64]) -> String {
         self.node("Transpose", &[value], vec![ints("perm", order.to_vec())])

@@ -8,7 +8,7 @@ use snick_shape::Interval;
 use snick_tensor::kernels::{Coordinates, Nearest};
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Result, float, ints, text};
+use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::rule::EmitRule::Custom;
 use super::rule::OpRow;
 use super::types::OF_RESIZE;
@@ -199,7 +199,8 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
 }
 
 /// Resamples each axis between two others into which the remaining ones are merged. Transposes would not help: ONNX
-/// Runtime moves a Resize across them, and then refuses its axes.
+/// Runtime moves a Resize across them, and then refuses its axes. All sizes are products, since a -1 has no meaning
+/// beside the size 0 of an empty axis.
 fn one_by_one(e: &mut Emitter, plan: &Resize, sizes: Option<String>, mut attrs: Vec<Attribute>) -> Result {
     let rank = e.rank(0)? as i64;
     attrs.push(ints("axes", vec![2]));
@@ -208,14 +209,11 @@ fn one_by_one(e: &mut Emitter, plan: &Resize, sizes: Option<String>, mut attrs: 
         let (axis, entry) = (axis as i64, entry as i64);
         let shape = e.shape(&y);
         let size = e.cut(&shape, 0, axis, axis + 1)?;
-        let rest = if axis + 1 < rank { Some(e.cut(&shape, 0, axis + 1, rank)?) } else { None };
-        let merged = match &rest {
-            Some(rest) => e.node("ReduceProd", &[rest], vec![]),
-            None => e.vector(&[1])?,
-        };
-        let before = e.vector(&[1, -1])?;
-        let merged = e.joined(&[before, size, merged], 0);
-        let x = e.node("Reshape", &[y, merged], vec![]);
+        let before = if axis > 0 { Some(e.cut(&shape, 0, 0, axis)?) } else { None };
+        let after = if axis + 1 < rank { Some(e.cut(&shape, 0, axis + 1, rank)?) } else { None };
+        let merged = [e.vector(&[1])?, product(e, before.as_deref())?, size, product(e, after.as_deref())?];
+        let merged = e.joined(&merged, 0);
+        let x = e.reshaped_to(&y, &merged);
         let by = match (&sizes, &plan.scales) {
             (Some(sizes), _) => e.cut(sizes, 0, entry, entry + 1)?,
             (None, scales) => {
@@ -225,18 +223,24 @@ fn one_by_one(e: &mut Emitter, plan: &Resize, sizes: Option<String>, mut attrs: 
         };
         let x = e.node("Resize", &inputs(x, by, sizes.is_none()), attrs.clone());
         let mut parts = Vec::with_capacity(3);
-        if axis > 0 {
-            parts.push(e.cut(&shape, 0, 0, axis)?);
-        }
+        parts.extend(before);
         parts.push(e.size(&x, 2)?);
-        parts.extend(rest);
+        parts.extend(after);
         let shape = e.joined(&parts, 0);
         if n + 1 == plan.axes.len() {
-            return e.last("Reshape", &[x, shape], vec![]);
+            return e.last("Reshape", &[x, shape], vec![int("allowzero", 1)]);
         }
-        y = e.node("Reshape", &[x, shape], vec![]);
+        y = e.reshaped_to(&x, &shape);
     }
     Ok(())
+}
+
+/// The product of sizes as a vector of one: 1 of none.
+fn product(e: &mut Emitter, sizes: Option<&str>) -> Result<String> {
+    match sizes {
+        Some(sizes) => Ok(e.node("ReduceProd", &[sizes], vec![])),
+        None => e.vector(&[1]),
+    }
 }
 
 /// The inputs of Resize: data, no region, and scales or sizes.
