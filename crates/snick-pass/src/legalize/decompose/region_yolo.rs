@@ -46,8 +46,9 @@ fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
     sizes.push(-1);
     for axis in last + 1..4 {
         match known_size(p, y, axis)? {
-            Some(size) => sizes.push(size),
-            None => return Ok(RewriteResult::Declined("dynamic sizes behind the flattened axes".into())),
+            // The size of an empty axis would copy another one.
+            Some(size) if size > 0 => sizes.push(size),
+            _ => return Ok(RewriteResult::Declined("dynamic or empty axes behind the flattened ones".into())),
         }
     }
     let sizes = p.ints(&sizes)?;
