@@ -1,8 +1,13 @@
 //! Rules that capture, and what a rewrite leaves of the layers that it replaces.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use snick_tensor::Tensor;
+
 use super::*;
 use crate::text::{PrintOptions, parse, print};
-use crate::{Attrs, Info, PortIds, infer};
+use crate::{Arity, Attrs, Custom, CustomOp, Facts, Infer, Info, PortIds, infer};
 
 fn graph(layers: &str) -> Graph {
     let mut graph = parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
@@ -190,4 +195,42 @@ fn impossible_replacements_are_errors() {
             "rule `endless` does not end after 112 rewrites; it must not match its own replacement",
         ]
     );
+}
+
+#[test]
+fn works_of_a_rule_add_up() {
+    let work = |tried, applied, declined, time| RuleWork {
+        tried,
+        applied,
+        declined,
+        time: Duration::from_secs(time),
+        ..RuleWork::new("rule".into())
+    };
+    let mut total = work(5, 3, 2, 7);
+    total.add(&work(4, 1, 3, 2));
+    assert_eq!(total, work(9, 4, 5, 9));
+    let mut begun = trace::now();
+    total.pause(&mut begun);
+    assert!(begun.is_some() && total.time >= Duration::from_secs(9));
+}
+
+/// What a custom op itself reports is no error of its decomposition.
+#[test]
+fn an_error_of_a_custom_op_is_not_one_of_its_decomposition() {
+    #[derive(Debug)]
+    struct Wrong;
+
+    impl CustomOp for Wrong {
+        fn arity(&self) -> Arity {
+            Arity::exactly(1)
+        }
+
+        fn infer(&self, _: &mut Infer<'_>) -> Result<Facts, OpError> {
+            Err(OpError::rank("input 0", 0, "1"))
+        }
+    }
+
+    let op = Custom::new("my.ops", "Wrong", Arc::new(Wrong));
+    let error = decomposed(&op, &[Tensor::scalar(3f32)], 1).unwrap_err();
+    assert!(!matches!(error, OpError::InDecomposition(_)), "{error:?}");
 }
