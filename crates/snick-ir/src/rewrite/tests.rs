@@ -7,7 +7,7 @@ use snick_tensor::Tensor;
 
 use super::*;
 use crate::text::{PrintOptions, parse, print};
-use crate::{Arity, Attrs, Custom, CustomOp, Facts, Infer, Info, PortIds, infer};
+use crate::{Arity, Attrs, Custom, CustomOp, Facts, Infer, Info, Limits, PortIds, Watch, infer};
 
 fn graph(layers: &str) -> Graph {
     let mut graph = parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
@@ -233,4 +233,62 @@ fn an_error_of_a_custom_op_is_not_one_of_its_decomposition() {
     let op = Custom::new("my.ops", "Wrong", Arc::new(Wrong));
     let error = decomposed(&op, &[Tensor::scalar(3f32)], 1).unwrap_err();
     assert!(!matches!(error, OpError::InDecomposition(_)), "{error:?}");
+}
+
+#[test]
+fn a_patch_says_what_surrounds_its_layer() {
+    let mut graph = graph(
+        "%x = Parameter-1 {element_type: f32, shape: \"6\"}
+         %axis = Const-1 i64[] <0>
+         %s:3 = Split-1(%x, %axis) {num_splits: 3}
+         %y = Result-1(%s:1)",
+    );
+    let root = graph.find("s").unwrap();
+    let liveness = Liveness::of(&graph);
+    let mut monitor = Watch::new().limits(Limits::new().fuel(3)).start();
+    let mut patch = Patch::new(&mut graph, root, &liveness, Some(&mut monitor));
+    assert_ne!(root.index(), 0);
+    assert_eq!(patch.origin(), Origin { node: root.index() as u32, port: 0, axis: 0 });
+    assert_eq!(patch.used_outputs(), [false, true]);
+    assert_eq!([0, 1, 2].map(|port| patch.is_used(port)), [false, true, false]);
+    let inputs = [patch.input(0).unwrap(), patch.input(1).unwrap()];
+    assert_eq!(patch.inputs_of(patch.output(0)).unwrap().as_slice(), inputs);
+    assert_eq!([4, 3, 1].map(|elements| patch.take_fuel(elements)), [false, true, false]);
+}
+
+#[test]
+fn constructors_of_rules_say_what_stays() {
+    fn none(_: &mut Patch) -> Result<RewriteResult, OpError> {
+        Ok(RewriteResult::NoMatch)
+    }
+    let rules = [
+        Rule::new("new", none),
+        Rule::exact("exact", none),
+        Rule::rounding("rounding", none),
+        Rule::for_target("for-target", none),
+    ];
+    assert_eq!(rules.each_ref().map(Rule::is_exact), [true, true, false, true]);
+    assert_eq!(rules.each_ref().map(Rule::keeps_facts), [false, false, false, true]);
+}
+
+/// The error is that of the layer, which inference reports, and none of the rule.
+#[test]
+fn a_rule_that_fails_at_a_layer_that_inference_refuses_misses_it() {
+    let layers = |axis: i64| {
+        format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"3\"}}
+             %a = Concat-1(%x, %x) {{axis: {axis}}}
+             %y = Result-1(%a)"
+        )
+    };
+    let fails = Rule::new("fails", |patch| match patch.node().op() {
+        Op::Concat(_) => Err(OpError::NotConnected { port: 7 }),
+        _ => Ok(RewriteResult::NoMatch),
+    });
+    for (axis, expected) in [(0, (1, 0)), (7, (0, 1))] {
+        let mut graph = graph(&layers(axis));
+        let trace = apply(&mut graph, std::slice::from_ref(&fails), DriverOptions::default());
+        assert_eq!((trace.errors.len(), trace.missed.len()), expected, "{axis}");
+        assert_eq!((trace.work[0].tried, trace.work[0].applied), (3, 0));
+    }
 }

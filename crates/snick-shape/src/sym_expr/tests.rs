@@ -85,6 +85,8 @@ fn maxima_and_minima_have_one_form() {
     assert_eq!(shifted, other);
     let negated = s.max(&s.neg(&n).unwrap(), &s.neg(&h).unwrap()).unwrap();
     assert_eq!(s.neg(&negated), s.min(&n, &h));
+    let lone = "min(W-max(N,H),max(N,H))";
+    assert_eq!(s.display(&s.parse(lone).unwrap()).to_string(), lone);
 }
 
 #[test]
