@@ -44,6 +44,7 @@ fn a_replaced_opaque_layer_is_gone() {
         ));
         let trace = apply(&mut graph, &[lower("Fancy")], DriverOptions::default());
         assert_eq!((trace.applied.len(), &trace.errors[..]), (2, &[][..]), "{declared}");
+        assert_eq!((trace.work[0].applied, trace.work[0].declined), (2, 0), "{declared}");
         assert_eq!(graph.len(), 4, "{declared}\n{}", text(&graph));
         assert_eq!(infer(&mut graph), []);
         assert!(text(&graph).contains("%b = ReLU-1(%a) : f32[4,3]"), "{}", text(&graph));
