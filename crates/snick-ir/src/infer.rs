@@ -342,4 +342,39 @@ mod tests {
         let even = cx.add(&windows, &odd);
         assert!(cx.interval(&even).lo() >= 1, "{}", cx.interval(&even));
     }
+
+    #[test]
+    fn axes_are_counted_from_either_end_and_named_once() {
+        assert_eq!(normalize_axes(&[-1, 0], 3).unwrap().as_slice(), [2, 0]);
+        assert!(normalize_axes(&[2, -1], 3).is_err());
+        assert_eq!(normalize_each_axis(&[2, -1], 3).unwrap().as_slice(), [2, 2]);
+        assert_eq!([-3, 2].map(|axis| normalize_axis(axis, 3).ok()), [Some(0), Some(2)]);
+        assert!([-4, 3].into_iter().all(|axis| normalize_axis(axis, 3).is_err()));
+        assert!([-1, 0].into_iter().all(|axis| normalize_axis(axis, 0).is_err()), "a scalar has no axes");
+    }
+
+    #[test]
+    fn element_types_are_expected_where_they_are_known() {
+        let expected = |element_type| {
+            let fact = Fact::new(element_type, Shape::from([2]));
+            let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
+            let mut cx = Infer {
+                inputs: &[&fact],
+                outs: &[],
+                symbols: &mut symbols,
+                errors: &mut errors,
+                demands: None,
+                node: 0,
+                fresh: 0,
+            };
+            cx.expect_integer(0);
+            let (is_real, elements) = (cx.expect_real(0).is_ok(), cx.elements_or_unknown(0));
+            (errors.is_empty(), is_real, elements.map(|elements| elements.len()))
+        };
+        assert_eq!(expected(ElementType::F16), (false, true, None));
+        assert_eq!(expected(ElementType::NF4), (false, false, None));
+        assert_eq!(expected(ElementType::U8), (true, false, Some(2)));
+        assert_eq!(expected(ElementType::Boolean), (false, false, Some(2)));
+        assert_eq!(expected(ElementType::Dynamic), (true, true, None));
+    }
 }

@@ -281,7 +281,11 @@ mod tests {
     fn static_shapes() {
         let shape = Shape::from([2, 3]);
         assert!(shape.is_static());
-        assert_eq!(shape.as_static().as_deref(), Some([2, 3].as_slice()));
+        let dims = shape.as_static().unwrap();
+        assert_eq!(*dims, [2, 3]);
+        let mut sizes: Vec<usize> = Vec::new();
+        sizes.extend(&dims);
+        assert_eq!(sizes, [2, 3]);
         assert_eq!(Shape::from([].as_slice() as &[i64]).rank(), Some(0));
         assert_eq!(Shape::from([2_usize, 3].as_slice()), shape);
         assert_eq!(Shape::unranked().as_static(), None);

@@ -256,3 +256,67 @@ impl Infer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_shape::SymExpr;
+
+    use super::{Condition, Conditions, EmptyAxes, IntegerRole};
+    use crate::{Graph, conditions, text};
+
+    #[test]
+    fn conditions_hold_for_the_values_that_they_name() {
+        let holds = |condition: &Condition| condition.holds(SymExpr::as_const);
+        let [of_0, of_1, of_2, of_3, of_4] = [0, 1, 2, 3, 4].map(SymExpr::from);
+        for (condition, expected) in [
+            (Condition::Equal(of_2.clone(), of_2.clone()), true),
+            (Condition::Equal(of_2.clone(), of_3.clone()), false),
+            (Condition::Broadcast(of_2.clone(), of_2.clone()), true),
+            (Condition::Broadcast(of_1.clone(), of_3.clone()), true),
+            (Condition::Broadcast(of_3.clone(), of_1.clone()), true),
+            (Condition::Broadcast(of_2.clone(), of_3.clone()), false),
+            (Condition::Multiple(of_4.clone(), of_2.clone()), true),
+            (Condition::Multiple(of_3.clone(), of_2.clone()), false),
+            (Condition::Multiple(of_0.clone(), of_0.clone()), true),
+            (Condition::Multiple(of_1.clone(), of_0.clone()), false),
+            (Condition::AtLeast(of_2.clone(), 2), true),
+            (Condition::AtLeast(of_3.clone(), 2), true),
+            (Condition::AtLeast(of_1.clone(), 2), false),
+        ] {
+            assert_eq!(holds(&condition), Some(expected), "{condition:?}");
+            assert_eq!(condition.holds(|_| None), None, "{condition:?}");
+        }
+    }
+
+    /// What a Gather on the axis of `N` elements demands of the indices.
+    fn gathered(indices: &str) -> (Graph, Conditions) {
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n%at = {indices}\n\
+             %axis = Const-1 i64[] <0>\n%y = Gather-8(%x, %at, %axis) {{batch_dims: 0}}"
+        );
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        let found = conditions(&mut graph, EmptyAxes::Ignored);
+        (graph, found)
+    }
+
+    #[test]
+    fn indices_lie_on_their_axis() {
+        // Both name an element only of axes of 4 elements or more.
+        for indices in ["Const-1 i64[1] <3>", "Const-1 i64[1] <-4>"] {
+            let (graph, found) = gathered(indices);
+            let holds = |size: i64| {
+                let value = |expr: &SymExpr| graph.symbols().eval(expr, &|_| Some(size));
+                found.conditions.iter().all(|condition| condition.holds(value) == Some(true))
+            };
+            assert_eq!([3, 4, 5].map(holds), [false, true, true], "{indices}");
+            assert_eq!((found.layers.len(), found.conditions.len()), (1, 1), "{indices}");
+        }
+        let (graph, found) = gathered("Parameter-1 {element_type: i64, shape: \"1\"}");
+        let size = graph.symbols().find("N").unwrap();
+        let last = graph.ids().last().unwrap();
+        assert!(found.roles.contains(&(last, 1, IntegerRole::Index(size.into()))));
+        let [Condition::AtLeast(room, 0)] = &found.conditions[..] else { panic!("{:?}", found.conditions) };
+        let eval = |n: i64, at: i64| graph.symbols().eval(room, &|id| Some(if id == size { n } else { at }));
+        assert_eq!([eval(4, 3), eval(4, 4)], [Some(0), Some(-1)]);
+    }
+}

@@ -323,3 +323,21 @@ struct Trial {
     /// What the last of them was replaced by.
     probe: Option<SymbolId>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Dependencies, Part};
+    use crate::{infer, text};
+
+    /// Another length of the shape would hide the error, but its elements are at fault.
+    #[test]
+    fn the_error_of_a_wrong_element_is_not_that_of_the_length() {
+        let layers = "%x = Parameter-1 {element_type: f32, shape: \"5,4\"}\n%to = Const-1 i64[2] <6, 5>\n\
+                      %y = Reshape-1(%x, %to) {special_zero: false}";
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        assert_eq!(infer(&mut graph).len(), 1);
+        let clash = Dependencies::new(&graph).of_error(graph.find("y").unwrap());
+        assert!(clash.contains(&(1, Part::Element(0))) && clash.contains(&(0, Part::Dim(0))), "{clash:?}");
+        assert!(!clash.contains(&(1, Part::Dim(0))), "{clash:?}");
+    }
+}

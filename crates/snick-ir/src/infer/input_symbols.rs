@@ -91,4 +91,15 @@ mod tests {
         let fault = inferred(&["N+1", "N=1..2", "N=3.."]).unwrap_err();
         assert_eq!(fault, ["x2: symbol `N` is declared as `1..2` and as `3..`, which exclude each other"]);
     }
+
+    #[test]
+    fn inputs_share_the_symbols_that_both_declare() {
+        let shared = |shapes: [&str; 2]| {
+            let [a, b] = shapes.map(|shape| format!("Parameter-1 {{element_type: f32, shape: \"{shape}\"}}"));
+            let text = format!("snick 1\ngraph \"g\" {{\n%a = {a}\n%b = {b}\n}}\n");
+            super::are_shared(&text::parse(&text, None).unwrap())
+        };
+        assert!(shared(["B,N", "3,B"]));
+        assert!(!shared(["N,N", "M,3"]));
+    }
 }

@@ -128,6 +128,11 @@ impl<'g> Assigned<'g> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use snick_shape::Interval;
+
+    use super::{Beginning, SharedSizes};
     use crate::{infer, text};
 
     /// The shapes that are read from variables `a` and `b`, to which these values are assigned.
@@ -176,5 +181,16 @@ mod tests {
             let [a, b] = read(initial, assigned).map(|shape| shape.split(',').nth(1).unwrap().to_owned());
             assert_ne!(a, b, "{initial:?} {assigned:?}");
         }
+    }
+
+    #[test]
+    fn sizes_without_an_assumption_share_nothing() {
+        let graph = text::parse("snick 1\ngraph \"g\" {\n%x = Const-1 i64[] <1>\n}\n", None).unwrap();
+        let node = graph.ids().next().unwrap();
+        let beginning = Beginning { class: 0, interval: Interval::DIM, initial: None };
+        let sizes = [0, 1, 2].map(|axis| ((node, axis), beginning.clone())).to_vec();
+        let apart = SharedSizes { sizes, ..SharedSizes::default() }.apart();
+        let classes = [0, 1, 2].map(|axis| apart.classes.get(&(node, axis)).copied().unwrap_or_default());
+        assert_eq!(HashSet::from(classes).len(), 3);
     }
 }

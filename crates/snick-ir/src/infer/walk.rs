@@ -493,4 +493,15 @@ mod tests {
             assert_eq!(shape, expected, "{layer}");
         }
     }
+
+    #[test]
+    fn what_is_known_already_takes_no_fuel_to_fold() {
+        let layers = "%a = Const-1 i64[2] <4, 5>\n%axis = Const-1 i64[1] <0>\n%b = Unsqueeze-1(%a, %axis)\n\
+                      %c = Const-1 f32[4] <4, 5, 6, 7>\n%d = Exp-1(%c)";
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        // Enough for one of the two.
+        let mut monitor = Watch::new().limits(Limits::new().fuel(8)).start();
+        assert_eq!(infer_with(&mut graph, &mut monitor), []);
+        assert!(graph.ids().all(|id| graph.node(id).outs()[0].fact.as_tensor().is_some()));
+    }
 }

@@ -1,8 +1,13 @@
 //! Rules that capture, and what a rewrite leaves of the layers that it replaces.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use snick_tensor::Tensor;
+
 use super::*;
 use crate::text::{PrintOptions, parse, print};
-use crate::{Attrs, Info, PortIds, infer};
+use crate::{Arity, Attrs, Custom, CustomOp, Facts, Infer, Info, Limits, PortIds, Watch, infer};
 
 fn graph(layers: &str) -> Graph {
     let mut graph = parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
@@ -39,6 +44,7 @@ fn a_replaced_opaque_layer_is_gone() {
         ));
         let trace = apply(&mut graph, &[lower("Fancy")], DriverOptions::default());
         assert_eq!((trace.applied.len(), &trace.errors[..]), (2, &[][..]), "{declared}");
+        assert_eq!((trace.work[0].applied, trace.work[0].declined), (2, 0), "{declared}");
         assert_eq!(graph.len(), 4, "{declared}\n{}", text(&graph));
         assert_eq!(infer(&mut graph), []);
         assert!(text(&graph).contains("%b = ReLU-1(%a) : f32[4,3]"), "{}", text(&graph));
@@ -190,4 +196,100 @@ fn impossible_replacements_are_errors() {
             "rule `endless` does not end after 112 rewrites; it must not match its own replacement",
         ]
     );
+}
+
+#[test]
+fn works_of_a_rule_add_up() {
+    let work = |tried, applied, declined, time| RuleWork {
+        tried,
+        applied,
+        declined,
+        time: Duration::from_secs(time),
+        ..RuleWork::new("rule".into())
+    };
+    let mut total = work(5, 3, 2, 7);
+    total.add(&work(4, 1, 3, 2));
+    assert_eq!(total, work(9, 4, 5, 9));
+    let mut begun = trace::now();
+    total.pause(&mut begun);
+    assert!(begun.is_some() && total.time >= Duration::from_secs(9));
+}
+
+/// What a custom op itself reports is no error of its decomposition.
+#[test]
+fn an_error_of_a_custom_op_is_not_one_of_its_decomposition() {
+    #[derive(Debug)]
+    struct Wrong;
+
+    impl CustomOp for Wrong {
+        fn arity(&self) -> Arity {
+            Arity::exactly(1)
+        }
+
+        fn infer(&self, _: &mut Infer<'_>) -> Result<Facts, OpError> {
+            Err(OpError::rank("input 0", 0, "1"))
+        }
+    }
+
+    let op = Custom::new("my.ops", "Wrong", Arc::new(Wrong));
+    let error = decomposed(&op, &[Tensor::scalar(3f32)], 1).unwrap_err();
+    assert!(!matches!(error, OpError::InDecomposition(_)), "{error:?}");
+}
+
+#[test]
+fn a_patch_says_what_surrounds_its_layer() {
+    let mut graph = graph(
+        "%x = Parameter-1 {element_type: f32, shape: \"6\"}
+         %axis = Const-1 i64[] <0>
+         %s:3 = Split-1(%x, %axis) {num_splits: 3}
+         %y = Result-1(%s:1)",
+    );
+    let root = graph.find("s").unwrap();
+    let liveness = Liveness::of(&graph);
+    let mut monitor = Watch::new().limits(Limits::new().fuel(3)).start();
+    let mut patch = Patch::new(&mut graph, root, &liveness, Some(&mut monitor));
+    assert_ne!(root.index(), 0);
+    assert_eq!(patch.origin(), Origin { node: root.index() as u32, port: 0, axis: 0 });
+    assert_eq!(patch.used_outputs(), [false, true]);
+    assert_eq!([0, 1, 2].map(|port| patch.is_used(port)), [false, true, false]);
+    let inputs = [patch.input(0).unwrap(), patch.input(1).unwrap()];
+    assert_eq!(patch.inputs_of(patch.output(0)).unwrap().as_slice(), inputs);
+    assert_eq!([4, 3, 1].map(|elements| patch.take_fuel(elements)), [false, true, false]);
+}
+
+#[test]
+fn constructors_of_rules_say_what_stays() {
+    fn none(_: &mut Patch) -> Result<RewriteResult, OpError> {
+        Ok(RewriteResult::NoMatch)
+    }
+    let rules = [
+        Rule::new("new", none),
+        Rule::exact("exact", none),
+        Rule::rounding("rounding", none),
+        Rule::for_target("for-target", none),
+    ];
+    assert_eq!(rules.each_ref().map(Rule::is_exact), [true, true, false, true]);
+    assert_eq!(rules.each_ref().map(Rule::keeps_facts), [false, false, false, true]);
+}
+
+/// The error is that of the layer, which inference reports, and none of the rule.
+#[test]
+fn a_rule_that_fails_at_a_layer_that_inference_refuses_misses_it() {
+    let layers = |axis: i64| {
+        format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"3\"}}
+             %a = Concat-1(%x, %x) {{axis: {axis}}}
+             %y = Result-1(%a)"
+        )
+    };
+    let fails = Rule::new("fails", |patch| match patch.node().op() {
+        Op::Concat(_) => Err(OpError::NotConnected { port: 7 }),
+        _ => Ok(RewriteResult::NoMatch),
+    });
+    for (axis, expected) in [(0, (1, 0)), (7, (0, 1))] {
+        let mut graph = graph(&layers(axis));
+        let trace = apply(&mut graph, std::slice::from_ref(&fails), DriverOptions::default());
+        assert_eq!((trace.errors.len(), trace.missed.len()), expected, "{axis}");
+        assert_eq!((trace.work[0].tried, trace.work[0].applied), (3, 0));
+    }
 }

@@ -241,6 +241,11 @@ fn length_interval_on_unbounded_axes() {
         (from(0), at(0), at(i64::MAX), i64::MAX, from(0)),
         (from(0), Some(Interval::ANY), None, 1, from(0)),
         (of(0, 8), Some(Interval::ANY), Some(Interval::ANY), 2, of(0, 4)),
+        // 2^31-1 caps no axis that has a limit, or that is longer in any case.
+        (of(2, 8), at(0), at(end), 1, of(2, 8)),
+        (of(2, 1 << 40), at(end), None, 1, of(0, (1 << 40) - end)),
+        (from(1 << 40), at(end), None, 1, of((1 << 40) - end, i64::MAX)),
+        (from(end), at(end), None, 1, of(0, 0)),
     ];
     for (dim, start, stop, step, expected) in cases {
         assert_eq!(length_interval(dim, start, stop, step), expected, "{dim} {start:?} {stop:?}");
@@ -324,7 +329,7 @@ fn symbolic_length_is_right_everywhere_for_constant_bounds() {
 #[test]
 fn symbolic_length_is_right_everywhere_for_symbolic_bounds() {
     type Make = fn(&Symbols, &SymExpr, &SymExpr) -> Option<SymExpr>;
-    let bounds: [Make; 10] = [
+    let bounds: [Make; 12] = [
         |_, _, n| Some(n.clone()),
         |s, _, n| s.neg(n),
         |_, d, _| Some(d.clone()),
@@ -334,6 +339,9 @@ fn symbolic_length_is_right_everywhere_for_symbolic_bounds() {
         |s, d, n| s.sub(d, n),
         |s, d, n| s.min(d, n),
         |s, _, n| s.sub(&(-1).into(), n),
+        // Before the first element of shorter axes.
+        |_, _, _| Some((-5).into()),
+        |s, _, n| s.sub(&(-5).into(), n),
         |s, d, _| s.neg(d),
     ];
     for sizes in [of(0, 6), of(1, 6), of(3, 5)] {

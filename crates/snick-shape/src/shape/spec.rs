@@ -288,4 +288,14 @@ mod tests {
         );
         assert!(matches!(parse("[=3]"), Err(ShapeError::Dim { .. })));
     }
+
+    #[test]
+    fn commas_in_parentheses_and_names_separate_no_dims() {
+        assert_eq!(split_dims("`a,b`,3"), Ok(vec!["`a,b`", "3"]));
+        assert_eq!(split_dims("max(N,2),3"), Ok(vec!["max(N,2)", "3"]));
+        assert_eq!(split_dims("max((N),2),3"), Ok(vec!["max((N),2)", "3"]));
+        // Parentheses in a name are part of it.
+        assert_eq!(split_dims("`a(`,3"), Ok(vec!["`a(`", "3"]));
+        assert_eq!(split_dims("max(`a)`,2),3"), Ok(vec!["max(`a)`,2)", "3"]));
+    }
 }

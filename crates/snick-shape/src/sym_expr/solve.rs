@@ -111,4 +111,21 @@ mod tests {
         let huge = |_| Some(i64::MAX);
         assert_eq!(solve(&symbols, &symbols.parse("B*B*B").unwrap(), 4, &huge), Solution::Unknown);
     }
+
+    #[test]
+    fn values_that_equations_determine_solve_others() {
+        let mut symbols = Symbols::default();
+        let [a, b, c] = ["A", "B", "C"].map(|name| {
+            let named = symbols.named(name, Interval::DIM, Origin::default());
+            named.unwrap().as_symbol().unwrap()
+        });
+        let [sum, twice, product] = ["A+B", "2*B", "A*C*C"].map(|text| symbols.parse(text).unwrap());
+        let mut equations = vec![(sum.clone(), 10), (product.clone(), 7), (twice, 6)];
+        let mut values = HashMap::new();
+        assert_eq!(solve_all(&symbols, &mut equations, &mut values), Ok(()));
+        assert_eq!(values, HashMap::from([(a, 7), (b, 3)]));
+        assert_eq!(equations, [(product, 7)]);
+        assert_eq!(solve_all(&symbols, &mut vec![(sum.clone(), 11)], &mut values), Err((sum, 11)));
+        assert!(!values.contains_key(&c));
+    }
 }

@@ -85,6 +85,8 @@ fn maxima_and_minima_have_one_form() {
     assert_eq!(shifted, other);
     let negated = s.max(&s.neg(&n).unwrap(), &s.neg(&h).unwrap()).unwrap();
     assert_eq!(s.neg(&negated), s.min(&n, &h));
+    let lone = "min(W-max(N,H),max(N,H))";
+    assert_eq!(s.display(&s.parse(lone).unwrap()).to_string(), lone);
 }
 
 #[test]
@@ -116,6 +118,7 @@ fn divisions_have_one_form() {
     assert_eq!(s.floor_div(&twice, &c(2)), Some(w.clone()));
     let half = s.floor_div(&w, &c(2)).unwrap();
     assert_eq!(s.floor_div(&half, &c(2)), s.floor_div(&w, &c(4)));
+    assert_eq!(s.floor_div(&odd, &c(4)), s.floor_div(&s.add(&w, &c(1)).unwrap(), &c(2)));
     let area = s.mul(&n, &h).unwrap();
     assert_eq!(s.floor_div(&area, &n), Some(h.clone()));
     let more = s.add(&area, &n).unwrap();
@@ -176,6 +179,19 @@ fn refinements_reach_shifts_and_multiples() {
     let product = s.mul(&n, &h).unwrap();
     s.refine(&product, of(0, 20));
     assert_eq!(s.interval(&s.add(&product, &n).unwrap()), of(0, 26));
+}
+
+#[test]
+fn products_of_what_is_never_negative_are_never_negative() {
+    let (mut s, [n, h, _]) = table(Interval::DIM, Interval::DIM, Interval::DIM);
+    let [fewer, lower] = [&n, &h].map(|size| s.fresh_at_most(size, Interval::DIM, Origin::default()));
+    let [rows, columns] = [(&n, &fewer), (&h, &lower)].map(|(all, some)| s.sub(all, some).unwrap());
+    let product = s.mul(&rows, &columns).unwrap();
+    assert!(s.le(&c(0), &product));
+    assert!(s.le(&c(-1), &product) && !s.le(&c(1), &product));
+    assert!(!s.le(&product, &c(0)));
+    let both_negative = s.mul(&s.neg(&rows).unwrap(), &s.neg(&columns).unwrap()).unwrap();
+    assert!(s.le(&c(0), &both_negative));
 }
 
 #[test]

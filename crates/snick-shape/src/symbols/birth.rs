@@ -244,3 +244,21 @@ impl Symbols {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_a_body_find_its_own_symbols_and_outer_ones() {
+        let mut body = Symbols::of_body(1);
+        let ids = [0, 1, 2].map(|_| body.fresh(Interval::DIM, Origin::default()).as_symbol().unwrap());
+        let [first, second, own] = ids;
+        body.set_label(first, "s7");
+        body.set_label(second, "s9");
+        assert_eq!(ids.map(|id| body.is_outer(id)), [true, true, false]);
+        assert_eq!(["s7", "s9", "b1_s2"].map(|label| body.labelled(label)), ids.map(Some));
+        assert_eq!(["s2", "b1_s0", "b2_s2", "s8"].map(|label| body.labelled(label)), [None; 4]);
+        assert_eq!(body.labelled("b1_s2"), Some(own));
+    }
+}

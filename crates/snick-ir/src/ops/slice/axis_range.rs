@@ -176,3 +176,34 @@ impl Infer<'_> {
         range.length(self.symbols(), dim, || origins.next().unwrap_or(last))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_shape::Interval;
+
+    use crate::{infer, text};
+
+    /// The size of `[1000]` from a start that is known only by its type, and the number of symbols.
+    fn from_unknown_start(element_type: &str) -> (Interval, usize) {
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"1000\"}}\n\
+             %start = Parameter-1 {{element_type: {element_type}, shape: \"1\"}}\n\
+             %stop = Const-1 i64[1] <1000>\n%step = Const-1 i64[1] <1>\n\
+             %y = Slice-8(%x, %start, %stop, %step)"
+        );
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let dims = graph.node(graph.ids().last().unwrap()).outs()[0].fact.shape.dims().unwrap();
+        (graph.symbols().interval(&dims[0]), graph.symbols().len())
+    }
+
+    #[test]
+    fn an_unknown_bound_of_a_narrow_type_lies_in_the_range_of_the_type() {
+        let of = |lo, hi| Interval::new(lo, hi).unwrap();
+        assert_eq!(from_unknown_start("u8").0, of(745, 1000));
+        assert_eq!(from_unknown_start("i8").0, of(1, 1000));
+        // A wide type says nothing of the axis, so there is no symbol for the bound.
+        assert_eq!(from_unknown_start("i32"), (of(0, 1000), 1));
+        assert_eq!(from_unknown_start("i64"), (of(0, 1000), 1));
+    }
+}

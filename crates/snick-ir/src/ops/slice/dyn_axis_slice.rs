@@ -93,3 +93,28 @@ impl<V> From<AxisSlice> for DynAxisSlice<V> {
         Self { start: Int(start), len: Int(len), step: Int(step) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_shape::Interval;
+    use snick_tensor::ElementType;
+
+    use super::DynAxisSlice;
+    use crate::{GraphBuilder, IntOrValue};
+
+    #[test]
+    fn a_slice_of_a_slice_is_one_slice_where_that_needs_no_arithmetic() {
+        let mut b = GraphBuilder::new("g");
+        let value = b.parameter("n", ElementType::I64, "").unwrap();
+        let (n, int) = (IntOrValue::Value(value, Interval::DIM), IntOrValue::Int);
+        let slice = |start, len, step| DynAxisSlice { start, len, step };
+        let first = slice(int(2), n, int(3));
+        assert_eq!(first.then(&slice(int(1), n, int(2))), Some(slice(int(5), n, int(6))));
+        assert_eq!(first.then(&slice(int(1), int(1), int(1))), Some(slice(int(5), int(1), int(1))));
+        assert_eq!(first.then(&slice(n, int(4), int(1))), None);
+        assert_eq!(slice(n, n, int(3)).then(&slice(int(0), n, n)), None);
+        assert_eq!(slice(n, n, int(1)).then(&slice(int(0), n, n)), Some(slice(n, n, n)));
+        assert_eq!(slice(int(0), n, int(1)).then(&slice(n, n, int(2))), Some(slice(n, n, int(2))));
+        assert_eq!(slice(n, n, n).then(&slice(int(0), int(0), int(2))), None);
+    }
+}

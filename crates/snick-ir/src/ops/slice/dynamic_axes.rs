@@ -80,3 +80,44 @@ fn one_of(cx: &mut Infer, lengths: &[SymExpr]) -> Option<SymExpr> {
     let hull = rest.iter().fold(start, |hull, length| hull.hull(cx.interval(length)));
     Some(cx.unknown(hull))
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_shape::Interval;
+
+    use crate::{infer, text};
+
+    /// The sizes of `[4, 6]` sliced by these entries on axes that only a run knows.
+    fn sliced(starts: &[i64], stops: &[i64]) -> Vec<Interval> {
+        let count = starts.len();
+        let steps = vec![1; count];
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"4,6\"}}\n\
+             %start = Const-1 i64[{count}] <{}>\n%stop = Const-1 i64[{count}] <{}>\n\
+             %step = Const-1 i64[{count}] <{}>\n\
+             %axes = Parameter-1 {{element_type: i64, shape: \"{count}\"}}\n\
+             %y = Slice-8(%x, %start, %stop, %step, %axes)",
+            list(starts),
+            list(stops),
+            list(&steps)
+        );
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        let dims = graph.node(graph.ids().last().unwrap()).outs()[0].fact.shape.dims().unwrap();
+        dims.iter().map(|dim| graph.symbols().interval(dim)).collect()
+    }
+
+    fn list(ints: &[i64]) -> String {
+        ints.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn sizes_are_the_hull_of_what_the_entries_may_leave() {
+        let of = |lo, hi| Interval::new(lo, hi).unwrap();
+        // Either axis may stay whole.
+        assert_eq!(sliced(&[0], &[2]), [of(2, 4), of(2, 6)]);
+        // Two entries name both axes.
+        assert_eq!(sliced(&[0, 1], &[2, 5]), [of(2, 3), of(2, 4)]);
+        assert_eq!(sliced(&[0, 0], &[2, 2]), [of(2, 2), of(2, 2)]);
+    }
+}

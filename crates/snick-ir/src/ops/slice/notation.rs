@@ -119,3 +119,45 @@ fn brackets(mut entries: Vec<String>) -> String {
     }
     if entries.is_empty() { "[...]".into() } else { format!("[{}]", entries.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::notation;
+    use crate::{infer, text};
+
+    /// The notation of the last of these layers.
+    fn of_last(layers: &str) -> Option<Vec<String>> {
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        notation(&graph, graph.ids().last().unwrap())
+    }
+
+    #[test]
+    fn slice_8_is_written_as_in_numpy() {
+        let of_index = |start: &str, stop: i64, step: i64| {
+            let layers = format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"N,10\"}}\n%start = {start}\n\
+                 %stop = Const-1 i64[1] <{stop}>\n%step = Const-1 i64[1] <{step}>\n\
+                 %axis = Const-1 i64[1] <1>\n%y = Slice-8(%x, %start, %stop, %step, %axis)"
+            );
+            let outputs = of_last(&layers).unwrap();
+            assert_eq!(outputs.len(), 1);
+            outputs[0].clone()
+        };
+        let of = |start: i64, stop, step| of_index(&format!("Const-1 i64[1] <{start}>"), stop, step);
+        let end = i64::from(i32::MAX);
+        assert_eq!(of(1, 4, 1), "[:, 1:4]");
+        assert_eq!(of(0, 4, 2), "[:, :4:2]");
+        assert_eq!(of(3, end, 1), "[:, 3:]");
+        assert_eq!(of(0, end, 1), "[...]");
+        assert_eq!(of(0, end - 1, 1), "[:, :2147483646]");
+        assert_eq!(of(-1, -4, -1), "[:, -1:-4:-1]");
+        assert_eq!(of(0, end, -1), "[:, 0:2147483647:-1]");
+        assert_eq!(of_index("Parameter-1 {element_type: i64, shape: \"1\"}", 4, 1), "[:, ?:4]");
+    }
+
+    #[test]
+    fn only_slice_like_layers_have_a_notation() {
+        assert_eq!(of_last("%x = Parameter-1 {element_type: f32, shape: \"4\"}\n%y = Relu-1(%x)"), None);
+    }
+}

@@ -289,3 +289,39 @@ fn parse_number(text: &str) -> Option<IntOrValue<()>> {
         None => text.parse().ok().map(Int),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::text;
+
+    fn is_slice(attributes: &str) -> bool {
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"9,9\"}}\n%y = slice(%x) {{{attributes}}}"
+        );
+        text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).is_ok()
+    }
+
+    #[test]
+    fn only_slices_in_normal_form_are_read() {
+        let read = |start: i64, len: i64, step: i64| {
+            is_slice(&format!("axes: [0], start: [{start}], len: [{len}], step: [{step}]"))
+        };
+        for (start, len, step) in [(0, 2, 1), (1, 2, -1), (0, 0, 1), (3, 1, 1), (0, 3, 2)] {
+            assert!(read(start, len, step), "{start} {len} {step}");
+        }
+        for (start, len, step) in
+            [(-1, 2, 1), (1, 2, 0), (1, 0, 1), (0, 0, 2), (3, 1, 2), (0, -1, 1), (-1, 1, 1), (-1, 0, 1)]
+        {
+            assert!(!read(start, len, step), "{start} {len} {step}");
+        }
+    }
+
+    #[test]
+    fn sliced_axes_ascend() {
+        let read = |axes: &str| is_slice(&format!("axes: {axes}, start: [1, 1], len: [2, 2], step: [1, 1]"));
+        assert!(read("[0, 1]"));
+        assert!(!read("[1, 0]"));
+        assert!(!read("[1, 1]"));
+        assert!(!read("[0]"), "fewer axes than numbers");
+    }
+}

@@ -134,4 +134,25 @@ mod tests {
         assert_eq!(run(two([0; 4]), [&[0], &[9], &[1], &[1]]), None);
         assert_eq!(run(two([0; 4]), [&[0], &[2], &[1], &[2]]), None);
     }
+
+    #[test]
+    fn updates_on_unknown_axes_are_no_larger_than_the_data() {
+        let infer = |updates: &str| {
+            let layers = format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"4,6\"}}\n\
+                 %u = Parameter-1 {{element_type: f32, shape: \"{updates}\"}}\n\
+                 %one = Const-1 i64[1] <1>\n%end = Const-1 i64[1] <9>\n\
+                 %axis = Parameter-1 {{element_type: i64, shape: \"1\"}}\n\
+                 %y = SliceScatter-15(%x, %u, %one, %end, %one, %axis)"
+            );
+            let text = format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n");
+            let mut graph = crate::text::parse(&text, None).unwrap();
+            let errors = crate::infer(&mut graph);
+            let shape = graph.node(graph.ids().last().unwrap()).outs()[0].fact.shape.clone();
+            (errors.len(), shape)
+        };
+        assert_eq!(infer("3,6"), (0, Shape::from([4, 6])));
+        assert_eq!(infer("4,6"), (0, Shape::from([4, 6])));
+        assert_eq!(infer("5,6").0, 1);
+    }
 }

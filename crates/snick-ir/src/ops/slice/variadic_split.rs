@@ -153,6 +153,8 @@ impl EvalOp for VariadicSplit {
 
 #[cfg(test)]
 mod tests {
+    use snick_shape::Interval;
+
     use crate::text;
 
     #[test]
@@ -169,5 +171,38 @@ mod tests {
         let parts = graph.node(graph.find("parts").unwrap());
         let shape = |port: usize| parts.outs()[port].fact.shape().display(graph.symbols()).to_string();
         assert_eq!([shape(4998), shape(4999)], ["[0]", "[1]"]);
+    }
+
+    /// The sizes of the two parts of an axis of 10 elements, and the number of errors.
+    fn parts(lengths: &str) -> ([Interval; 2], usize) {
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"10\"}}\n%axis = Const-1 i64[] <0>\n{lengths}\n\
+             %parts:2 = VariadicSplit-1(%x, %axis, %lengths)"
+        );
+        let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
+        let errors = crate::infer(&mut graph).len();
+        let parts = graph.node(graph.find("parts").unwrap());
+        let size = |port: usize| parts.outs()[port].fact.shape.dims().unwrap()[0].clone();
+        ([0, 1].map(|port| graph.symbols().interval(&size(port))), errors)
+    }
+
+    #[test]
+    fn the_open_part_is_what_the_others_leave() {
+        let rest = parts("%lengths = Const-1 i64[2] <3, -1>");
+        assert_eq!(rest, ([3, 7].map(Interval::exact), 0));
+        // Only one part is open in a run, but it need not be the first.
+        let any = parts(
+            "%open = Const-1 i64[1] <-1>\n%n = Parameter-1 {element_type: i64, shape: \"1\"}\n\
+             %lengths = Concat-1(%open, %n) {axis: 0}",
+        );
+        assert_eq!(any, ([Interval::new(0, 10).unwrap(); 2], 0));
+    }
+
+    #[test]
+    fn lengths_add_up_to_the_axis() {
+        assert_eq!(parts("%lengths = Const-1 i64[2] <3, 7>").1, 0);
+        assert_eq!(parts("%lengths = Const-1 i64[2] <3, 6>").1, 1);
+        assert_eq!(parts("%lengths = Const-1 i64[2] <3, 8>").1, 1);
+        assert_eq!(parts("%lengths = Const-1 i64[2] <11, -1>").1, 1);
     }
 }
