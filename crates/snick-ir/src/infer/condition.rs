@@ -142,19 +142,6 @@ fn with_symbols(graph: &mut Graph, id: NodeId) -> Option<Fact> {
     Some(Fact::new(element_type, shape).with_elements(Some(elements)))
 }
 
-impl Graph {
-    /// No axis of a Parameter is empty that need not be.
-    pub(super) fn fill_axes(&mut self, parameter: NodeId) {
-        let fact = self.node(parameter).outs().first().map(|out| &out.fact);
-        let dims = fact.and_then(|fact| fact.shape.dims()).unwrap_or_default().to_vec();
-        for symbol in dims.iter().flat_map(SymExpr::symbols) {
-            let expr = SymExpr::from(symbol);
-            let full = Interval::new(1, i64::MAX).and_then(|full| full.meet(self.symbols.interval(&expr)));
-            full.into_iter().for_each(|full| self.symbols.refine(&expr, full));
-        }
-    }
-}
-
 /// The sizes of a declared shape without dynamic dims.
 fn static_dims(shape: &ShapeSpec) -> Option<Vec<usize>> {
     let ShapeSpec::Dims(dims) = shape else { return None };

@@ -191,10 +191,6 @@ impl Graph {
                 Some(fact) => self.set_facts(id, Facts::from(fact.clone())),
                 None => self.visit(id, session),
             }
-            let recorded = session.conditions.as_ref();
-            if is_parameter && recorded.is_some_and(|found| found.empty_axes == EmptyAxes::Ignored) {
-                self.fill_axes(id);
-            }
             let node = self.node(id);
             session.report(node);
             session.check_ranks(node);

@@ -130,12 +130,22 @@ struct Found {
 /// A graph, and the graph that it is a body of.
 struct Scope<'s> {
     births: Births<'s>,
+    /// The symbols of the graph by their labels.
+    labels: HashMap<String, SymbolId>,
     outer: Option<&'s Scope<'s>>,
+}
+
+impl<'s> Scope<'s> {
+    fn new(graph: &'s Graph, outer: Option<&'s Scope<'s>>) -> Self {
+        let symbols = graph.symbols();
+        let labels = symbols.ids().map(|id| (symbols.label(id).into_owned(), id)).collect();
+        Self { births: Births::new(graph), labels, outer }
+    }
 }
 
 impl Found {
     fn add_graph(&mut self, graph: &Graph, outer: Option<&Scope>) {
-        let scope = Scope { births: Births::new(graph), outer };
+        let scope = Scope::new(graph, outer);
         let mut seen = HashSet::new();
         for id in graph.ids() {
             let node = graph.node(id);
@@ -152,7 +162,7 @@ impl Found {
     }
 
     fn add_mentioned(&mut self, graph: &Graph, outer: Option<&Scope>, words: &HashSet<&str>) {
-        let scope = Scope { births: Births::new(graph), outer };
+        let scope = Scope::new(graph, outer);
         for symbol in graph.symbols().ids() {
             if words.contains(graph.symbols().label(symbol).trim_matches('`')) {
                 self.add(symbol, &scope);
@@ -170,18 +180,15 @@ impl Found {
         if self.names.contains(&name) {
             return;
         }
-        let outside =
-            scope.outer.and_then(|outer| Some((outer, outer.births.graph.symbols().labelled(&name)?)));
-        match outside {
-            Some((outer, symbol)) => self.add(symbol, outer),
+        match scope.outer.and_then(|outer| Some((outer, outer.labels.get(&name)?))) {
+            Some((outer, symbol)) => self.add(*symbol, outer),
             None => {
                 let symbol = scope.births.describe(symbol);
                 let reason = symbol.reason.clone().unwrap_or_default();
                 self.symbols.push(symbol);
                 self.names.insert(name);
-                for mentioned in words(&reason).filter_map(|word| scope.births.graph.symbols().labelled(word))
-                {
-                    self.add(mentioned, scope);
+                for mentioned in words(&reason).filter_map(|word| scope.labels.get(word)) {
+                    self.add(*mentioned, scope);
                 }
             }
         }

@@ -114,8 +114,7 @@ impl AxisRange {
             hull = Some(hull.map_or(length, |hull| hull.hull(length)));
         }
         match hull {
-            Some(hull) if hull.is_exact().is_none() => symbols.fresh(hull, origin),
-            Some(hull) => SymExpr::from(hull.lo()),
+            Some(hull) => symbols.fresh(hull, origin),
             None => length(symbols, dim, &start, &stop, None, origin),
         }
     }

@@ -48,7 +48,9 @@ fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
         match known_size(p, y, axis)? {
             // The size of an empty axis would copy another one.
             Some(size) if size > 0 => sizes.push(size),
-            _ => return Ok(RewriteResult::Declined("dynamic or empty axes behind the flattened ones".into())),
+            _ => {
+                return Ok(RewriteResult::Declined("dynamic or empty axes behind the flattened ones".into()));
+            }
         }
     }
     let sizes = p.ints(&sizes)?;
