@@ -393,5 +393,7 @@ mod tests {
         assert!(matches!(is_pattern_fault("// CHECK: {{a"), Some(PatternError::Open { .. })));
         assert!(matches!(is_pattern_fault("// CHECK: [[X:a"), Some(PatternError::Open { .. })));
         assert_eq!(fault("// CHECK: axes: [[0],[1]]"), None);
+        assert_eq!(fault("// CHECK: axes: [[0]]"), None);
+        assert_eq!(is_pattern_fault("// CHECK: [[_X]]"), Some(PatternError::Undefined { name: "_X".into() }));
     }
 }

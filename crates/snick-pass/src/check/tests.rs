@@ -390,3 +390,49 @@ fn captured_constants_are_not_those_of_other_models() {
     let layers = "%c = Const-1 f32[] <9.0>\n%a = Sqrt-1(%c)\n%y = Result-1(%a)";
     passes(rule.may_round(), layers);
 }
+
+/// Nothing else in the region is checked if such a layer joins it and cannot run, or runs for long.
+#[test]
+fn layers_with_bodies_do_not_join_a_region() {
+    refuted(
+        NO_RELU,
+        "%x = Parameter-1 {element_type: f32, shape: \"3\"}
+         %c = Parameter-1 {element_type: boolean, shape: \"\"}
+         %if = If-8(%c, %x) {inputs: [\"1 -> 0\"], outputs: [\"0 -> 0\"], back_edges: [],
+         else_inputs: [\"1 -> 0\"], else_outputs: [\"0 -> 0\"], else_back_edges: []}
+         then_body graph \"\" {
+         %x = Parameter-1 {element_type: f32, shape: \"3\"}
+         %y = Fancy-x(%x) : f32[3]
+         %r = Result-1(%y)
+         }
+         else_body graph \"\" {
+         %x = Parameter-1 {element_type: f32, shape: \"3\"}
+         %y = Fancy-x(%x) : f32[3]
+         %r = Result-1(%y)
+         }
+         %a = ReLU-1(%if)
+         %y = Result-1(%a)",
+    );
+}
+
+/// Integers up to the bounds of their type, read as sizes, would be tensors that no machine holds.
+#[test]
+fn elements_that_are_sizes_are_small() {
+    let hoist = Rule::exact("hoist-abs", |patch| match (patch.node().op().type_name(), patch.input(0)) {
+        ("Abs", Ok(large)) if patch.op_of(large).type_name() == "Broadcast" => {
+            let (abs, op) = (patch.node().op().clone(), patch.op_of(large).clone());
+            let (x, to) = (patch.input_of(large, 0)?, patch.input_of(large, 1)?);
+            let x = patch.add_op(abs, &[x])?;
+            patch.add_op(op, &[x, to]).map(RewriteResult::one)
+        }
+        _ => Ok(RewriteResult::NoMatch),
+    });
+    passes(
+        hoist,
+        "%x = Parameter-1 {element_type: f32, shape: \"1\"}
+         %to = Parameter-1 {element_type: i64, shape: \"1\"}
+         %b = Broadcast-3(%x, %to) {mode: bidirectional}
+         %a = Abs-1(%b)
+         %y = Result-1(%a)",
+    );
+}

@@ -106,6 +106,38 @@ fn other_inputs_and_outputs_cannot_be_compared() {
     unchecked(drop_output, &format!("{RELU}\n%z = Result-1(%a)"));
 }
 
+#[test]
+fn every_output_is_compared() {
+    // The first ReLU changes nothing.
+    for (first, second) in [("b", "c"), ("c", "b")] {
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"4\"}}
+             %a = Abs-1(%x)
+             %b = ReLU-1(%a)
+             %c = ReLU-1(%x)
+             %y = Result-1(%{first})
+             %z = Result-1(%{second})"
+        );
+        refuted(drop_all("ReLU"), &layers);
+    }
+}
+
+/// However close the elements are.
+#[test]
+fn outputs_of_another_size_or_type_are_refuted() {
+    let layers = |layer: &str| {
+        format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"N\"}}
+             %z = Parameter-1 {{element_type: f32, shape: \"M\"}}
+             %a = {layer}
+             %y = Result-1(%a)"
+        )
+    };
+    let drop = |op_type| drop_all(op_type).may_round_within(1e-5, 0.0);
+    refuted(drop("Concat"), &layers("Concat-1(%x, %z) {axis: 0}"));
+    refuted(drop("Convert"), &layers("Convert-1(%x) {destination_type: f64}"));
+}
+
 /// Layers that cannot be executed correspond by name, and their inputs are compared.
 #[test]
 fn layers_that_cannot_run_are_left_out() {
