@@ -325,6 +325,7 @@ mod tests {
         assert_eq!(unmet("// CHECK: a\n// CHECK-NEXT: c"), Some(2));
         assert_eq!(unmet("// CHECK: c{{.*}}one"), None);
         assert_eq!(unmet("// CHECK: a{{.*}}two"), Some(1));
+        assert_eq!(unmet("// CHECK: {{[ab]{1}}} = one"), None);
     }
 
     #[test]
