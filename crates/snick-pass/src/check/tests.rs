@@ -391,6 +391,17 @@ fn captured_constants_are_not_those_of_other_models() {
     passes(rule.may_round(), layers);
 }
 
+/// The inputs of a layer are related in ways that only the layers before show.
+#[test]
+fn a_wide_region_accepts_what_is_right_for_the_values_that_occur() {
+    let layers = "%x = Parameter-1 {element_type: f32, shape: \"N\"}
+                  %s = Multiply-1(%x, %x) {auto_broadcast: numpy}
+                  %a = ReLU-1(%s)
+                  %y = Result-1(%a)";
+    passes(NO_RELU, layers);
+    refuted(NO_RELU, &layers.replace("Multiply", "Add"));
+}
+
 /// Nothing would be compared if a layer that cannot run joined the region.
 #[test]
 fn layers_with_bodies_do_not_join_a_region() {

@@ -147,6 +147,21 @@ mod tests {
         silent("lower-slices", &layers("4,N", "[2,1] <1, 1>"));
     }
 
+    #[test]
+    fn an_index_known_at_run_time_is_within_its_axis() {
+        let text = fires(
+            "lower-slices",
+            "%x = Parameter-1 {element_type: f32, shape: \"4,N\"}
+             %at = Parameter-1 {element_type: i64, shape: \"1\"}
+             %next = Parameter-1 {element_type: i64, shape: \"1\"}
+             %one = Const-1 i64[1] <1>
+             %a = StridedSlice-1(%x, %at, %next, %one) {begin_mask: [0], end_mask: [0], new_axis_mask: [0],
+             shrink_axis_mask: [1], ellipsis_mask: [0]}
+             %y = Result-1(%a)",
+        );
+        assert!(text.contains("{axes: [0], start: [\"in ..3\"], len: [1], step: [1]}"), "{text}");
+    }
+
     /// Inference reports the layer, and canonicalisation goes on without it.
     #[test]
     fn pads_of_another_rank_are_kept() {
