@@ -424,24 +424,27 @@ fn layers_with_bodies_do_not_join_a_region() {
     refuted(NO_RELU, &layers);
 }
 
-/// Integers up to the bounds of their type, read as sizes, would be tensors that no machine holds.
-#[test]
-fn elements_that_are_sizes_are_small() {
-    let hoist = Rule::exact("hoist-abs", |patch| match (patch.node().op().type_name(), patch.input(0)) {
+/// Moves an Abs above a Broadcast, or drops it.
+fn broadcast_last(keeps_abs: bool) -> Rule {
+    Rule::new("broadcast-last", move |patch| match (patch.node().op().type_name(), patch.input(0)) {
         ("Abs", Ok(large)) if patch.op_of(large).type_name() == "Broadcast" => {
             let (abs, op) = (patch.node().op().clone(), patch.op_of(large).clone());
             let (x, to) = (patch.input_of(large, 0)?, patch.input_of(large, 1)?);
-            let x = patch.add_op(abs, &[x])?;
+            let x = if keeps_abs { patch.add_op(abs, &[x])? } else { x };
             patch.add_op(op, &[x, to]).map(RewriteResult::one)
         }
         _ => Ok(RewriteResult::NoMatch),
-    });
-    passes(
-        hoist,
-        "%x = Parameter-1 {element_type: f32, shape: \"1\"}
-         %to = Parameter-1 {element_type: i64, shape: \"1\"}
-         %b = Broadcast-3(%x, %to) {mode: bidirectional}
-         %a = Abs-1(%b)
-         %y = Result-1(%a)",
-    );
+    })
+}
+
+/// Integers up to the bounds of their type, read as sizes, would be tensors that no machine holds.
+#[test]
+fn elements_that_are_sizes_are_small() {
+    let layers = "%x = Parameter-1 {element_type: i32, shape: \"8,1\"}
+                  %to = Parameter-1 {element_type: i64, shape: \"1\"}
+                  %b = Broadcast-3(%x, %to) {mode: bidirectional}
+                  %a = Abs-1(%b)
+                  %y = Result-1(%a)";
+    passes(broadcast_last(true), layers);
+    refuted(broadcast_last(false), layers);
 }

@@ -144,3 +144,61 @@ pub(super) fn is_unknown(number: &IntOrValue) -> bool {
 fn known_scalar(b: &GraphBuilder, value: Value) -> Option<SymExpr> {
     b.fact(value).ok()?.elements()?.into_iter().next()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use snick_ir::rewrite::apply_throughout;
+    use snick_ir::{Graph, Op, Value, infer};
+    use snick_tensor::Tensor;
+
+    use crate::legalize::from_slice::{SliceAs, ranges};
+    use crate::lower_slices;
+
+    fn run(graph: &Graph, inputs: &[Tensor]) -> Tensor {
+        let mut inputs = inputs.iter().cloned();
+        let mut values: HashMap<Value, Tensor> = HashMap::new();
+        for id in graph.order().unwrap() {
+            let read: Vec<_> = graph.inputs(id).into_iter().map(|v| values[&v.unwrap()].clone()).collect();
+            let outputs = match graph.node(id).op() {
+                Op::Parameter(_) => vec![inputs.next().unwrap()],
+                Op::Result(_) => return read[0].clone(),
+                op => op.eval(&read).unwrap(),
+            };
+            values.extend((0..).zip(outputs).map(|(port, tensor)| (Value { node: id, port }, tensor)));
+        }
+        panic!("no Result")
+    }
+
+    /// Slice-8 has no masks: where an open range begins and ends depends on the sign of the step.
+    #[test]
+    fn open_ranges_of_unknown_steps_are_written() {
+        for masks in ["begin_mask: [1], end_mask: [1]", "begin_mask: [1], end_mask: [0]"] {
+            let text = format!(
+                "snick 1\ngraph \"g\" {{
+                 %x = Parameter-1 {{element_type: f32, shape: \"5\"}}
+                 %begin = Const-1 i64[1] <0>
+                 %end = Const-1 i64[1] <2>
+                 %step = Parameter-1 {{element_type: i64, shape: \"1\"}}
+                 %y = StridedSlice-1(%x, %begin, %end, %step) {{{masks}, new_axis_mask: [0],
+                 shrink_axis_mask: [0], ellipsis_mask: [0]}}
+                 %r = Result-1(%y)\n}}\n"
+            );
+            let mut read = snick_ir::text::parse(&text, None).unwrap();
+            assert_eq!(infer(&mut read), []);
+            let mut canonical = read.clone();
+            assert_eq!(lower_slices(&mut canonical).applied.len(), 1);
+            for slice_as in [SliceAs::Either, SliceAs::Slice, SliceAs::StridedSlice] {
+                let mut written = canonical.clone();
+                apply_throughout(&mut written, &[ranges(slice_as)]).unwrap();
+                for step in [-3i64, -1, 1, 2] {
+                    let x = Tensor::from_vec(&[5], vec![1f32, 2.0, 3.0, 4.0, 5.0]).unwrap();
+                    let inputs = [x, Tensor::from_vec(&[1], vec![step]).unwrap()];
+                    let want = run(&read, &inputs);
+                    assert_eq!(run(&written, &inputs), want, "{masks} {slice_as:?} {step}");
+                }
+            }
+        }
+    }
+}
