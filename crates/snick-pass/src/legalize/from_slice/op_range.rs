@@ -201,4 +201,22 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn an_open_range_of_a_known_step_is_one_slice() {
+        let text = "snick 1\ngraph \"g\" {
+             %x = Parameter-1 {element_type: f32, shape: \"N\"}
+             %begin = Parameter-1 {element_type: i64, shape: \"1\"}
+             %end = Const-1 i64[1] <2>
+             %step = Const-1 i64[1] <2>
+             %y = StridedSlice-1(%x, %begin, %end, %step) {begin_mask: [0], end_mask: [1], new_axis_mask: [0],
+             shrink_axis_mask: [0], ellipsis_mask: [0]}
+             %r = Result-1(%y)\n}\n";
+        let mut graph = snick_ir::text::parse(text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        assert_eq!(lower_slices(&mut graph).applied.len(), 1);
+        apply_throughout(&mut graph, &[ranges(SliceAs::Slice)]).unwrap();
+        let slices = graph.ids().filter(|&id| matches!(graph.node(id).op(), Op::Slice8(_)));
+        assert_eq!(slices.count(), 1);
+    }
 }
