@@ -218,6 +218,7 @@ fn tolerances_are_those_that_a_rule_declares() {
     // Elements are at most 16 in size: an absolute tolerance holds whatever the element.
     passes(factor(0.0).may_round_within(0.0, 0.01), &tiny);
     refuted(factor(0.00011).may_round_within(1e-3, 0.0), &tiny);
+    refuted(factor(f64::NAN).may_round_within(1e-3, 0.0), &tiny);
     passes(factor(0.00011).may_round_within(0.11, 0.0), &tiny);
     refuted(factor(0.00010001), &tiny);
     passes(factor(0.00010001).may_round_within(1e-3, 0.0), &tiny);
