@@ -449,3 +449,49 @@ fn elements_that_are_sizes_are_small() {
     passes(broadcast_last(true), layers);
     refuted(broadcast_last(false), layers);
 }
+
+/// Drops an op that limits its first input.
+fn drop_limit(op_type: &'static str) -> Rule {
+    Rule::new("drop-limit", move |patch| match patch.node().op().type_name() == op_type {
+        true => Ok(RewriteResult::one(patch.input(0)?)),
+        false => Ok(RewriteResult::NoMatch),
+    })
+}
+
+#[test]
+fn integers_reach_the_bounds_of_their_type() {
+    for (op_type, limit) in [("Minimum", 2_147_000_000), ("Maximum", -2_147_000_000)] {
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: i32, shape: \"8\"}}
+             %limit = Const-1 i32[] <{limit}>
+             %a = {op_type}-1(%x, %limit) {{auto_broadcast: numpy}}
+             %y = Result-1(%a)"
+        );
+        refuted(drop_limit(op_type), &layers);
+    }
+}
+
+/// Where sizes depend on elements, other integers than small ones are the numbers of the elements.
+#[test]
+fn integers_differ_where_sizes_depend_on_them() {
+    let higher = Rule::new("higher-threshold", |patch| {
+        let Ok(greater) = patch.input(0) else { return Ok(RewriteResult::NoMatch) };
+        if patch.node().op().type_name() != "NonZero"
+            || patch.fact(patch.input_of(greater, 1)?)?.ints().as_deref() != Some(&[5])
+        {
+            return Ok(RewriteResult::NoMatch);
+        }
+        let (x, op) = (patch.input_of(greater, 0)?, patch.node().op().clone());
+        let threshold = patch.scalar(ElementType::I32, 1000.0)?;
+        let greater = patch.greater(x, threshold)?;
+        patch.add_op(op, &[greater]).map(RewriteResult::one)
+    });
+    refuted(
+        higher,
+        "%x = Parameter-1 {element_type: i32, shape: \"8\"}
+         %five = Const-1 i32[] <5>
+         %a = Greater-1(%x, %five) {auto_broadcast: numpy}
+         %b = NonZero-3(%a) {output_type: i64}
+         %y = Result-1(%b)",
+    );
+}
