@@ -147,29 +147,13 @@ fn known_scalar(b: &GraphBuilder, value: Value) -> Option<SymExpr> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use snick_ir::rewrite::apply_throughout;
-    use snick_ir::{Graph, Op, Value, infer};
+    use snick_ir::{Op, infer};
     use snick_tensor::Tensor;
 
     use crate::legalize::from_slice::{SliceAs, ranges};
     use crate::lower_slices;
-
-    fn run(graph: &Graph, inputs: &[Tensor]) -> Tensor {
-        let mut inputs = inputs.iter().cloned();
-        let mut values: HashMap<Value, Tensor> = HashMap::new();
-        for id in graph.order().unwrap() {
-            let read: Vec<_> = graph.inputs(id).into_iter().map(|v| values[&v.unwrap()].clone()).collect();
-            let outputs = match graph.node(id).op() {
-                Op::Parameter(_) => vec![inputs.next().unwrap()],
-                Op::Result(_) => return read[0].clone(),
-                op => op.eval(&read).unwrap(),
-            };
-            values.extend((0..).zip(outputs).map(|(port, tensor)| (Value { node: id, port }, tensor)));
-        }
-        panic!("no Result")
-    }
+    use crate::testing::run;
 
     /// Slice-8 has no masks: where an open range begins and ends depends on the sign of the step.
     #[test]
@@ -195,8 +179,8 @@ mod tests {
                 for step in [-3i64, -1, 1, 2] {
                     let x = Tensor::from_vec(&[5], vec![1f32, 2.0, 3.0, 4.0, 5.0]).unwrap();
                     let inputs = [x, Tensor::from_vec(&[1], vec![step]).unwrap()];
-                    let want = run(&read, &inputs);
-                    assert_eq!(run(&written, &inputs), want, "{masks} {slice_as:?} {step}");
+                    let want = run(&read, &inputs).unwrap();
+                    assert_eq!(run(&written, &inputs).unwrap(), want, "{masks} {slice_as:?} {step}");
                 }
             }
         }
