@@ -159,6 +159,25 @@ fn layers_that_cannot_run_are_left_out() {
     unchecked(drop_all("Fancy"), &around("ReLU-1"));
 }
 
+/// Equal layers of equal inputs are one value, whether they can be executed or not.
+#[test]
+fn layers_that_cannot_run_may_be_merged() {
+    let merge = Pass::graph("merge", |graph: &mut Graph, cx: &mut PassContext| {
+        let [first, second] = ["f", "g"].map(|name| graph.find(name).unwrap());
+        cx.applied(graph.node(second));
+        let value = snick_ir::Value { node: first, port: 0 };
+        graph.replace_outputs(second, &[Some(value)]);
+    });
+    passes(
+        merge,
+        "%x = Parameter-1 {element_type: f32, shape: \"4\"}
+         %f = Fancy-x(%x) : f32[4]
+         %g = Fancy-x(%x) : f32[4]
+         %y = Result-1(%f)
+         %z = Result-1(%g)",
+    );
+}
+
 #[test]
 fn states_are_compared() {
     let layers = "%x = Parameter-1 {element_type: f32, shape: \"4\"}
