@@ -1,7 +1,10 @@
 //! What the tests of the rules share: a rule at work, alone, each application checked.
 
+use std::collections::HashMap;
+
 use snick_ir::text::{PrintOptions, print};
-use snick_ir::{Graph, infer};
+use snick_ir::{Graph, Op, OpError, Value, infer};
+use snick_tensor::Tensor;
 
 use crate::{Pass, Report, RewriteOptions, apply};
 
@@ -32,4 +35,21 @@ pub(crate) fn fires(rule: &str, layers: &str) -> String {
 pub(crate) fn silent(rule: &str, layers: &str) {
     let (_, report) = at_work(rule, layers);
     assert!(report.applied.is_empty(), "{:?}", report.applied);
+}
+
+/// The value of the first Result for these inputs, in the order of the Parameters.
+pub(crate) fn run(graph: &Graph, inputs: &[Tensor]) -> Result<Tensor, OpError> {
+    let mut inputs = inputs.iter().cloned();
+    let mut values: HashMap<Value, Tensor> = HashMap::new();
+    for id in graph.order().unwrap() {
+        let read: Vec<_> =
+            graph.inputs(id).into_iter().map(|value| values[&value.unwrap()].clone()).collect();
+        let outputs = match graph.node(id).op() {
+            Op::Parameter(_) => vec![inputs.next().unwrap()],
+            Op::Result(_) => return Ok(read[0].clone()),
+            op => op.eval(&read)?,
+        };
+        values.extend((0..).zip(outputs).map(|(port, tensor)| (Value { node: id, port }, tensor)));
+    }
+    panic!("no Result")
 }

@@ -325,6 +325,7 @@ mod tests {
         assert_eq!(unmet("// CHECK: a\n// CHECK-NEXT: c"), Some(2));
         assert_eq!(unmet("// CHECK: c{{.*}}one"), None);
         assert_eq!(unmet("// CHECK: a{{.*}}two"), Some(1));
+        assert_eq!(unmet("// CHECK: {{[ab]{1}}} = one"), None);
     }
 
     #[test]
@@ -393,5 +394,7 @@ mod tests {
         assert!(matches!(is_pattern_fault("// CHECK: {{a"), Some(PatternError::Open { .. })));
         assert!(matches!(is_pattern_fault("// CHECK: [[X:a"), Some(PatternError::Open { .. })));
         assert_eq!(fault("// CHECK: axes: [[0],[1]]"), None);
+        assert_eq!(fault("// CHECK: axes: [[0]]"), None);
+        assert_eq!(is_pattern_fault("// CHECK: [[_X]]"), Some(PatternError::Undefined { name: "_X".into() }));
     }
 }

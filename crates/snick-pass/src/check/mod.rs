@@ -154,3 +154,5 @@ impl Check for Checker {
 mod tests;
 #[cfg(test)]
 mod tests_of_graphs;
+#[cfg(test)]
+mod tests_of_samples;

@@ -27,7 +27,7 @@ fn wrong(patch: &mut Patch) -> Result<RewriteResult, OpError> {
 }
 
 /// Removes ReLU, which is right for sizes and for elements that are not negative.
-const NO_RELU: Rule = Rule::exact("no-relu", |patch| match patch.node().op() {
+pub(super) const NO_RELU: Rule = Rule::exact("no-relu", |patch| match patch.node().op() {
     Op::Unary(_) => Ok(RewriteResult::one(patch.input(0)?)),
     _ => Ok(RewriteResult::NoMatch),
 });
@@ -49,7 +49,7 @@ fn report(rule: Rule, layers: &str) -> Report {
 
 /// The rule is applied and found correct.
 #[track_caller]
-fn passes(rule: Rule, layers: &str) {
+pub(super) fn passes(rule: Rule, layers: &str) {
     let name = rule.name().to_string();
     let report = report(rule, layers);
     assert!(report.check_failures.is_empty(), "{}", report.check_failures[0].report);
@@ -58,7 +58,7 @@ fn passes(rule: Rule, layers: &str) {
 
 /// An application of the rule is refuted.
 #[track_caller]
-fn refuted(rule: Rule, layers: &str) {
+pub(super) fn refuted(rule: Rule, layers: &str) {
     let name = rule.name().to_string();
     let report = report(rule, layers);
     assert!(!report.check_failures.is_empty() && !report.is_ok(), "{name}: {report:?}");
@@ -218,6 +218,7 @@ fn tolerances_are_those_that_a_rule_declares() {
     // Elements are at most 16 in size: an absolute tolerance holds whatever the element.
     passes(factor(0.0).may_round_within(0.0, 0.01), &tiny);
     refuted(factor(0.00011).may_round_within(1e-3, 0.0), &tiny);
+    refuted(factor(f64::NAN).may_round_within(1e-3, 0.0), &tiny);
     passes(factor(0.00011).may_round_within(0.11, 0.0), &tiny);
     refuted(factor(0.00010001), &tiny);
     passes(factor(0.00010001).may_round_within(1e-3, 0.0), &tiny);

@@ -106,6 +106,38 @@ fn other_inputs_and_outputs_cannot_be_compared() {
     unchecked(drop_output, &format!("{RELU}\n%z = Result-1(%a)"));
 }
 
+#[test]
+fn every_output_is_compared() {
+    // The first ReLU changes nothing.
+    for (first, second) in [("b", "c"), ("c", "b")] {
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"4\"}}
+             %a = Abs-1(%x)
+             %b = ReLU-1(%a)
+             %c = ReLU-1(%x)
+             %y = Result-1(%{first})
+             %z = Result-1(%{second})"
+        );
+        refuted(drop_all("ReLU"), &layers);
+    }
+}
+
+/// However close the elements are.
+#[test]
+fn outputs_of_another_size_or_type_are_refuted() {
+    let layers = |layer: &str| {
+        format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"N\"}}
+             %z = Parameter-1 {{element_type: f32, shape: \"M\"}}
+             %a = {layer}
+             %y = Result-1(%a)"
+        )
+    };
+    let drop = |op_type| drop_all(op_type).may_round_within(1e-5, 0.0);
+    refuted(drop("Concat"), &layers("Concat-1(%x, %z) {axis: 0}"));
+    refuted(drop("Convert"), &layers("Convert-1(%x) {destination_type: f64}"));
+}
+
 /// Layers that cannot be executed correspond by name, and their inputs are compared.
 #[test]
 fn layers_that_cannot_run_are_left_out() {
@@ -125,6 +157,25 @@ fn layers_that_cannot_run_are_left_out() {
     passes(drop_all("Negative"), &around("ReLU-1"));
     // Nothing takes the place of the layer itself.
     unchecked(drop_all("Fancy"), &around("ReLU-1"));
+}
+
+/// Equal layers of equal inputs are one value, whether they can be executed or not.
+#[test]
+fn layers_that_cannot_run_may_be_merged() {
+    let merge = Pass::graph("merge", |graph: &mut Graph, cx: &mut PassContext| {
+        let [first, second] = ["f", "g"].map(|name| graph.find(name).unwrap());
+        cx.applied(graph.node(second));
+        let value = snick_ir::Value { node: first, port: 0 };
+        graph.replace_outputs(second, &[Some(value)]);
+    });
+    passes(
+        merge,
+        "%x = Parameter-1 {element_type: f32, shape: \"4\"}
+         %f = Fancy-x(%x) : f32[4]
+         %g = Fancy-x(%x) : f32[4]
+         %y = Result-1(%f)
+         %z = Result-1(%g)",
+    );
 }
 
 #[test]

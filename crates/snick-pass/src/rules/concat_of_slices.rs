@@ -123,6 +123,21 @@ mod tests {
     }
 
     #[test]
+    fn empty_inputs_are_dropped() {
+        let text = fires(
+            "concat-of-slices",
+            "%x = Parameter-1 {element_type: f32, shape: \"4,N\"}
+             %none = slice(%x) {axes: [0], start: [0], len: [0], step: [1]}
+             %a = slice(%x) {axes: [0], start: [0], len: [2], step: [1]}
+             %b = Concat-1(%none, %a) {axis: 0}
+             %c = Concat-1(%a, %none) {axis: 0}
+             %y = Result-1(%b)
+             %z = Result-1(%c)",
+        );
+        assert!(text.contains("%y = Result-1(%a)") && text.contains("%z = Result-1(%a)"), "{text}");
+    }
+
+    #[test]
     fn gaps_and_other_axes_are_kept() {
         silent(
             "concat-of-slices",

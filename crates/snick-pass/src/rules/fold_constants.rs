@@ -114,6 +114,23 @@ mod tests {
     }
 
     #[test]
+    fn large_slices_of_constants_that_stay_are_not_copied() {
+        let layers = |len: usize| {
+            let elements = vec!["1"; 4098].join(", ");
+            format!(
+                "%c = Const-1 f32[4098] <{elements}>
+                 %s = slice(%c) {{axes: [0], start: [1], len: [{len}], step: [1]}}
+                 %y = Result-1(%s)
+                 %z = Result-1(%c)"
+            )
+        };
+        let text = fires("fold-constants", &layers(4096));
+        assert!(text.contains("%s = Const-1"), "{text}");
+        silent("fold-constants", &layers(4097));
+        fires("fold-constants", &layers(4097).replace("\n                 %z = Result-1(%c)", ""));
+    }
+
+    #[test]
     fn dynamic_values_are_kept() {
         silent(
             "fold-constants",

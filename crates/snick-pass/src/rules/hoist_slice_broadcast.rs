@@ -58,5 +58,13 @@ mod tests {
              %s = slice(%b) {axes: [1], start: [1], len: [3], step: [2]}
              %y = Result-1(%s)",
         );
+        let sliced = "%x = Parameter-1 {element_type: f32, shape: \"6,1\"}
+             %to = Const-1 i64[3] <2, 6, 9>
+             %b = Broadcast-3(%x, %to) {mode: numpy}
+             %s = slice(%b) {axes: [1], start: [5], len: [3], step: [-1]}
+             %y = Result-1(%s)";
+        silent("hoist-slice-broadcast", &format!("{sliced}\n%z = Result-1(%b)"));
+        // The whole axis in reverse: nothing is saved.
+        silent("hoist-slice-broadcast", &sliced.replace("len: [3]", "len: [6]"));
     }
 }

@@ -50,6 +50,19 @@ mod tests {
         );
         assert!(text.contains("slice(%x) {axes: [0], start: [5], len: [3], step: [-2]}"), "{text}");
         assert!(text.contains("slice(%i) {axes: [1], start: [1], len: [2], step: [2]}"), "{text}");
+        // With `places` axes of indices in place of one, the axes behind it are elsewhere in the data.
+        for (places, behind) in [("", 1), ("3,4", 3)] {
+            let layers = format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"6,9,8\"}}
+                 %i = Parameter-1 {{element_type: i64, shape: \"{places}\"}}
+                 %axis = Const-1 i64[] <1>
+                 %a = Gather-8(%x, %i, %axis) {{batch_dims: 0}}
+                 %s = slice(%a) {{axes: [{behind}], start: [1], len: [2], step: [3]}}
+                 %y = Result-1(%s)"
+            );
+            let text = fires("hoist-slice-gather", &layers);
+            assert!(text.contains("slice(%x) {axes: [2], start: [1], len: [2], step: [3]}"), "{text}");
+        }
     }
 
     #[test]

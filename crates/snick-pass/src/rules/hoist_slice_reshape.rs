@@ -173,6 +173,21 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_one_row_and_whole_rows_are_selections() {
+        let rows = [3, 8].map(SymExpr::from);
+        let before = |start, len| {
+            let selection = Selection::new([(0, AxisSlice { start, len, step: 1 })]);
+            let before = through_reshape(&rows, &[SymExpr::from(24)], &selection)?;
+            Some(before.iter().map(|(axis, slice)| (axis, slice.start, slice.len)).collect::<Vec<_>>())
+        };
+        assert_eq!(before(8, 16), Some(vec![(0, 1, 2)]));
+        assert_eq!(before(11, 4), Some(vec![(0, 1, 1), (1, 3, 4)]));
+        assert_eq!(before(11, 5), Some(vec![(0, 1, 1), (1, 3, 5)]));
+        assert_eq!(before(11, 6), None);
+        assert_eq!(before(16, 16), None, "beyond the axis");
+    }
+
+    #[test]
     fn corresponding_axes_are_hoisted() {
         let text = fires(
             "hoist-slice-reshape",

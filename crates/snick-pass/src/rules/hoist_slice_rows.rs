@@ -129,6 +129,36 @@ mod tests {
     }
 
     #[test]
+    fn every_op_that_computes_rows_is_known() {
+        let sums = "hoist-slice-sums";
+        for (rule, element_type, layer) in [
+            (sums, "f32", "SoftMax-8(%x) {axis: 2}"),
+            (sums, "f32", "LogSoftmax-5(%x) {axis: 2}"),
+            (sums, "f32", "CumSum-3(%x, %axis) {exclusive: false, reverse: false}"),
+            ("hoist-slice-rows", "i32", "CumSum-3(%x, %axis) {exclusive: false, reverse: false}"),
+            (sums, "f32", "NormalizeL2-1(%x, %axes) {eps: 0.5, eps_mode: max}"),
+            (sums, "f32", "MVN-6(%x, %axes) {eps: 0.5, normalize_variance: true, eps_mode: INSIDE_SQRT}"),
+            (sums, "f32", "ReduceMean-1(%x, %axes) {keep_dims: true}"),
+            (
+                sums,
+                "f32",
+                "AvgPool-1(%x) {kernel: [3], strides: [1], pads_begin: [0], pads_end: [0], rounding_type: floor, \"exclude-pad\": false}",
+            ),
+        ] {
+            let layers = format!(
+                "%x = Parameter-1 {{element_type: {element_type}, shape: \"N,8,5\"}}
+                 %axis = Const-1 i64[] <2>
+                 %axes = Const-1 i64[1] <2>
+                 %a = {layer}
+                 %b = slice(%a) {{axes: [1], start: [2], len: [3], step: [2]}}
+                 %y = Result-1(%b)"
+            );
+            let text = fires(rule, &layers);
+            assert!(text.contains("slice(%x) {axes: [1], start: [2], len: [3], step: [2]}"), "{text}");
+        }
+    }
+
+    #[test]
     fn slices_are_hoisted_above_windows_pads_and_tiles() {
         let text = fires(
             "hoist-slice-rows",

@@ -132,4 +132,20 @@ mod tests {
              %r5 = Result-1(%f)",
         );
     }
+
+    #[test]
+    fn large_constants_are_not_compared() {
+        let twice = |len: usize| {
+            let elements = vec!["1"; len].join(", ");
+            format!(
+                "%a = Const-1 i64[{len}] <{elements}>
+                 %b = Const-1 i64[{len}] <{elements}>
+                 %y = Result-1(%a)
+                 %z = Result-1(%b)"
+            )
+        };
+        let text = fires("merge-duplicates", &twice(512));
+        assert!(text.contains("%z = Result-1(%a)"), "{text}");
+        silent("merge-duplicates", &twice(513));
+    }
 }

@@ -280,6 +280,7 @@ fn searches() {
         "EmbeddingBagPacked-15(%x, %p) {reduction: mean}",
     ] {
         decomposes("decompose-embedding-bag", &[("f32", "5,1..3")], &format!("{bags}%out = {layer}"));
+        decomposes("decompose-embedding-bag", &[("f32", "5")], &format!("{bags}%out = {layer}"));
     }
     let yolo = |softmax: bool| {
         format!(

@@ -88,3 +88,31 @@ fn last(cx: &mut Patch, start: IntOrValue, len: IntOrValue, step: IntOrValue) ->
     let distance = len.sub(cx, Int(1))?.mul(cx, step)?;
     start.add(cx, distance)
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::infer;
+
+    use crate::legalize::from_slice::{SliceAs, ranges};
+    use crate::{Pass, RewriteOptions, apply};
+
+    #[test]
+    fn unknown_steps_select_what_the_primitive_does() {
+        for (start, step) in [(0, "in 1.."), (9, "in -inf..-1"), (5, "in -inf..")] {
+            let text = format!(
+                "snick 1\ngraph \"g\" {{
+                 %x = Parameter-1 {{element_type: f32, shape: \"10\"}}
+                 %n = Parameter-1 {{element_type: i64, shape: \"\"}}
+                 %y = slice(%x, %n) {{axes: [0], start: [{start}], len: [3], step: [\"{step}\"]}}
+                 %r = Result-1(%y)\n}}\n"
+            );
+            for slice_as in [SliceAs::Slice, SliceAs::StridedSlice] {
+                let mut graph = snick_ir::text::parse(&text, None).unwrap();
+                assert_eq!(infer(&mut graph), []);
+                let pass = Pass::new("ranges", [ranges(slice_as)]);
+                let report = apply(&mut graph, &[pass], &RewriteOptions::new().check(true).seed(1));
+                assert!(report.is_ok() && report.checked == 1, "{step}: {report:?}");
+            }
+        }
+    }
+}

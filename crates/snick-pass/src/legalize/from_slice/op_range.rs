@@ -144,3 +144,75 @@ pub(super) fn is_unknown(number: &IntOrValue) -> bool {
 fn known_scalar(b: &GraphBuilder, value: Value) -> Option<SymExpr> {
     b.fact(value).ok()?.elements()?.into_iter().next()
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::rewrite::apply_throughout;
+    use snick_ir::{Op, infer};
+    use snick_tensor::Tensor;
+
+    use crate::legalize::from_slice::{SliceAs, ranges};
+    use crate::lower_slices;
+    use crate::testing::run;
+
+    /// Slice-8 has no masks: where an open range begins and ends depends on the sign of the step.
+    #[test]
+    fn open_ranges_of_unknown_steps_are_written() {
+        for masks in ["begin_mask: [1], end_mask: [1]", "begin_mask: [1], end_mask: [0]"] {
+            let text = format!(
+                "snick 1\ngraph \"g\" {{
+                 %x = Parameter-1 {{element_type: f32, shape: \"5\"}}
+                 %begin = Const-1 i64[1] <0>
+                 %end = Const-1 i64[1] <2>
+                 %step = Parameter-1 {{element_type: i64, shape: \"1\"}}
+                 %y = StridedSlice-1(%x, %begin, %end, %step) {{{masks}, new_axis_mask: [0],
+                 shrink_axis_mask: [0], ellipsis_mask: [0]}}
+                 %r = Result-1(%y)\n}}\n"
+            );
+            let mut read = snick_ir::text::parse(&text, None).unwrap();
+            assert_eq!(infer(&mut read), []);
+            let mut canonical = read.clone();
+            assert_eq!(lower_slices(&mut canonical).applied.len(), 1);
+            for slice_as in [SliceAs::Either, SliceAs::Slice, SliceAs::StridedSlice] {
+                let mut written = canonical.clone();
+                apply_throughout(&mut written, &[ranges(slice_as)]).unwrap();
+                for step in [-3i64, -1, 1, 2] {
+                    let x = Tensor::from_vec(&[5], vec![1f32, 2.0, 3.0, 4.0, 5.0]).unwrap();
+                    let inputs = [x, Tensor::from_vec(&[1], vec![step]).unwrap()];
+                    let want = run(&read, &inputs).unwrap();
+                    assert_eq!(run(&written, &inputs).unwrap(), want, "{masks} {slice_as:?} {step}");
+                }
+            }
+        }
+    }
+
+    /// The number of layers that StridedSlice of these numbers is written as.
+    fn slices(begin: &str, end: &str, step: &str) -> usize {
+        let text = format!(
+            "snick 1\ngraph \"g\" {{
+             %x = Parameter-1 {{element_type: f32, shape: \"N,M\"}}
+             %n = Parameter-1 {{element_type: i64, shape: \"1\"}}
+             {begin}
+             %end = Const-1 i64{end}
+             %step = Const-1 i64{step}
+             %y = StridedSlice-1(%x, %begin, %end, %step) {{begin_mask: [0, 0], end_mask: [0, 1],
+             new_axis_mask: [0, 0], shrink_axis_mask: [0, 0], ellipsis_mask: [0, 0]}}
+             %r = Result-1(%y)\n}}\n"
+        );
+        let mut graph = snick_ir::text::parse(&text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        assert_eq!(lower_slices(&mut graph).applied.len(), 1);
+        apply_throughout(&mut graph, &[ranges(SliceAs::Slice)]).unwrap();
+        graph.ids().filter(|&id| matches!(graph.node(id).op(), Op::Slice8(_))).count()
+    }
+
+    /// In one layer, inference would know as little of the first axis as of the second.
+    #[test]
+    fn known_and_unknown_ranges_are_two_layers() {
+        let begin = "%one = Const-1 i64[1] <1>\n%begin = Concat-1(%one, %n) {axis: 0}";
+        assert_eq!(slices(begin, "[2] <-1, 0>", "[2] <1, 1>"), 2);
+        // What is selected backwards needs no second layer to reverse it.
+        let begin = "%one = Const-1 i64[1] <-1>\n%begin = Concat-1(%one, %n) {axis: 0}";
+        assert_eq!(slices(begin, "[2] <1, 0>", "[2] <-1, -2>"), 2);
+    }
+}

@@ -155,3 +155,34 @@ fn fail_if(cx: &mut Patch, fault: IntOrValue, slice: DynAxisSlice) -> Result<Dyn
     };
     Ok(DynAxisSlice { start, len, ..slice })
 }
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::infer;
+    use snick_tensor::Tensor;
+
+    use crate::lower_slices;
+    use crate::testing::run;
+
+    #[test]
+    fn an_axis_out_of_range_fails_when_it_runs() {
+        let text = "snick 1\ngraph \"g\" {
+             %x = Parameter-1 {element_type: f32, shape: \"4\"}
+             %axes = Parameter-1 {element_type: i64, shape: \"1\"}
+             %start = Const-1 i64[1] <1>
+             %stop = Const-1 i64[1] <3>
+             %step = Const-1 i64[1] <1>
+             %y = Slice-8(%x, %start, %stop, %step, %axes)
+             %r = Result-1(%y)\n}\n";
+        let mut graph = snick_ir::text::parse(text, None).unwrap();
+        assert_eq!(infer(&mut graph), []);
+        assert_eq!(lower_slices(&mut graph).applied.len(), 1);
+        let on = |axis: i64| {
+            let x = Tensor::from_vec(&[4], vec![1f32, 2.0, 3.0, 4.0]).unwrap();
+            run(&graph, &[x, Tensor::from_vec(&[1], vec![axis]).unwrap()])
+        };
+        assert_eq!(on(0).unwrap(), on(-1).unwrap());
+        assert_eq!(on(0).unwrap().to_f64_vec().unwrap(), [2.0, 3.0]);
+        assert!(on(1).is_err() && on(-2).is_err());
+    }
+}

@@ -96,4 +96,13 @@ mod tests {
         assert_eq!(of(&[], 0, 9), Some((0, 0, 1)));
         assert_eq!(of(&[i64::MIN, i64::MAX], 9, 9), None);
     }
+
+    #[test]
+    fn long_lists_and_floats_are_no_indices() {
+        let is_searched = |tensor: Tensor| constant_indices(&Fact::constant(tensor.into())).is_some();
+        let ints = |len: usize| Tensor::from_vec(&[len], vec![0i32; len]).unwrap();
+        assert!(is_searched(ints(MAX_INDICES)));
+        assert!(!is_searched(ints(MAX_INDICES + 1)));
+        assert!(!is_searched(Tensor::from_vec(&[1], vec![0f32]).unwrap()));
+    }
 }

@@ -123,4 +123,60 @@ mod tests {
              %y6 = Result-1(%g)",
         );
     }
+
+    #[test]
+    fn tuples_and_index_matrices_keep_their_rank() {
+        let layers = |sizes: &str, indices: &str| {
+            format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"{sizes}\"}}
+                 %axis = Const-1 i64[] <0>
+                 %places = Const-1 i64{indices}
+                 %a = Gather-8(%x, %places, %axis) {{batch_dims: 0}}
+                 %b = GatherND-8(%x, %places) {{batch_dims: 0}}
+                 %y = Result-1(%a)
+                 %z = Result-1(%b)"
+            )
+        };
+        let text = fires("lower-slices", &layers("4,N", "[1,1] <2>"));
+        assert!(text.contains("%a = Reshape-1") && text.contains("%b = Reshape-1"), "{text}");
+        // No constant shape has two unknown sizes, or one next to a size of 0.
+        silent("lower-slices", &layers("4,N,M", "[1,1] <2>"));
+        silent("lower-slices", &layers("4,0,N", "[1,1] <2>"));
+        let text = fires("lower-slices", &layers("4,N", "[2,1] <1, 2>"));
+        assert!(text.contains("%a = Reshape-1"), "{text}");
+        silent("lower-slices", &layers("4,N", "[2,1] <1, 1>"));
+    }
+
+    #[test]
+    fn an_index_known_at_run_time_is_within_its_axis() {
+        let text = fires(
+            "lower-slices",
+            "%x = Parameter-1 {element_type: f32, shape: \"4,N\"}
+             %at = Parameter-1 {element_type: i64, shape: \"1\"}
+             %next = Parameter-1 {element_type: i64, shape: \"1\"}
+             %one = Const-1 i64[1] <1>
+             %a = StridedSlice-1(%x, %at, %next, %one) {begin_mask: [0], end_mask: [0], new_axis_mask: [0],
+             shrink_axis_mask: [1], ellipsis_mask: [0]}
+             %y = Result-1(%a)",
+        );
+        assert!(text.contains("{axes: [0], start: [\"in ..3\"], len: [1], step: [1]}"), "{text}");
+    }
+
+    /// Inference reports the layer, and canonicalisation goes on without it.
+    #[test]
+    fn pads_of_another_rank_are_kept() {
+        for (begin, end) in [("[1] <-1>", "[2] <0, 0>"), ("[2] <-1, 0>", "[1] <0>")] {
+            let text = format!(
+                "snick 1\ngraph \"g\" {{
+                 %x = Parameter-1 {{element_type: f32, shape: \"4,5\"}}
+                 %begin = Const-1 i64{begin}
+                 %end = Const-1 i64{end}
+                 %a = Pad-12(%x, %begin, %end) {{pad_mode: constant}}
+                 %y = Result-1(%a)\n}}\n"
+            );
+            let mut graph = snick_ir::text::parse(&text, None).unwrap();
+            assert_eq!(snick_ir::infer(&mut graph).len(), 1);
+            assert!(crate::lower_slices(&mut graph).applied.is_empty());
+        }
+    }
 }
