@@ -113,10 +113,7 @@ fn through_group<C: AnySlice>(
             axes.push((at, AxisSlice { start: index, len: len / below, step: 1 }));
             return Some(axes);
         }
-        // The whole range must be at one index.
-        if within + len > below {
-            return None;
-        }
+        // The whole range must be at one index: one that is not exceeds every later axis.
         axes.push((at, AxisSlice { start: index, len: 1, step: 1 }));
         offset = within;
     }
