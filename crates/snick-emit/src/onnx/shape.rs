@@ -2,6 +2,7 @@
 
 use snick_ir::ops::shape::broadcast::BroadcastMode;
 use snick_ir::{AttrWords, OpError};
+use snick_shape::Interval;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
@@ -185,20 +186,21 @@ fn shape_of(e: &mut Emitter) -> Result {
     }
 }
 
+/// Axes that cannot have size 1 stay, listed or not: ONNX refuses to list them.
 fn squeeze(e: &mut Emitter) -> Result {
-    if e.flag("allow_axis_skip")? {
-        // Only axes of size 1 go, which must be known to be so or not.
-        let axes = e.fixed(1, "the axes")?;
-        let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec).unwrap_or_default();
-        let mut kept = Vec::new();
-        for axis in axes {
-            let at = snick_ir::normalize_axis(axis, e.rank(0)?)?;
-            match dims.get(at).and_then(|dim| dim.as_const()) {
-                Some(1) => kept.push(axis),
-                Some(_) => {}
-                None => return Err(OpError::unsupported("allow_axis_skip of an unknown size")),
-            }
+    let skips = e.flag("allow_axis_skip")?;
+    let listed = if skips { e.fixed(1, "the axes")? } else { e.known(1).unwrap_or_default() };
+    let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec).unwrap_or_default();
+    let mut kept = Vec::with_capacity(listed.len());
+    for &axis in &listed {
+        let at = snick_ir::normalize_axis(axis, e.rank(0)?)?;
+        let size = dims.get(at).map_or(Interval::DIM, |dim| e.graph.symbols().interval(dim));
+        if skips && size.contains(1) && size.is_exact().is_none() {
+            return Err(OpError::unsupported("allow_axis_skip of an unknown size"));
         }
+        kept.extend(size.contains(1).then_some(axis));
+    }
+    if kept.len() < listed.len() || skips {
         let x = e.input(0)?;
         if kept.is_empty() {
             return e.last("Identity", &[x], vec![]);
