@@ -277,18 +277,19 @@ pub fn normalize_each_axis(axes: &[i64], rank: usize) -> Result<SmallVec<[usize;
 mod tests {
     use super::*;
 
+    /// The context of a layer with these inputs.
+    fn context<'a>(
+        inputs: &'a [&'a Fact],
+        symbols: &'a mut Symbols,
+        errors: &'a mut Vec<OpError>,
+    ) -> Infer<'a> {
+        Infer { inputs, outs: &[], symbols, errors, demands: None, node: 0, fresh: 0 }
+    }
+
     #[test]
     fn a_dim_that_is_one_whenever_the_other_is_broadcasts_to_it() {
         let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
-        let mut cx = Infer {
-            inputs: &[],
-            outs: &[],
-            symbols: &mut symbols,
-            errors: &mut errors,
-            demands: None,
-            node: 0,
-            fresh: 0,
-        };
+        let mut cx = context(&[], &mut symbols, &mut errors);
         let [length, other] = [0, 1].map(|_| cx.unknown(Interval::DIM));
         let cut = cx.min(&length, &64.into());
         assert_eq!(cx.broadcast_dim(&cut, &length), Some(length.clone()));
@@ -300,15 +301,7 @@ mod tests {
     #[test]
     fn a_product_keeps_the_bounds_of_its_factors() {
         let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
-        let mut cx = Infer {
-            inputs: &[],
-            outs: &[],
-            symbols: &mut symbols,
-            errors: &mut errors,
-            demands: None,
-            node: 0,
-            fresh: 0,
-        };
+        let mut cx = context(&[], &mut symbols, &mut errors);
         let size = cx.unknown(Interval::new(6, 10).unwrap());
         let twice = cx.mul(&size, &2.into());
         let odd = cx.sub(&twice, &1.into());
@@ -319,15 +312,7 @@ mod tests {
     #[test]
     fn a_sum_keeps_the_bounds_of_its_parts() {
         let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
-        let mut cx = Infer {
-            inputs: &[],
-            outs: &[],
-            symbols: &mut symbols,
-            errors: &mut errors,
-            demands: None,
-            node: 0,
-            fresh: 0,
-        };
+        let mut cx = context(&[], &mut symbols, &mut errors);
         // The windows of an axis of any size, made even.
         let size = cx.unknown(Interval::DIM);
         let padded = cx.add(&size, &3.into());
@@ -358,15 +343,8 @@ mod tests {
         let expected = |element_type| {
             let fact = Fact::new(element_type, Shape::from([2]));
             let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
-            let mut cx = Infer {
-                inputs: &[&fact],
-                outs: &[],
-                symbols: &mut symbols,
-                errors: &mut errors,
-                demands: None,
-                node: 0,
-                fresh: 0,
-            };
+            let inputs = [&fact];
+            let mut cx = context(&inputs, &mut symbols, &mut errors);
             cx.expect_integer(0);
             let (is_real, elements) = (cx.expect_real(0).is_ok(), cx.elements_or_unknown(0));
             (errors.is_empty(), is_real, elements.map(|elements| elements.len()))

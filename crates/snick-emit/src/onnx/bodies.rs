@@ -267,8 +267,8 @@ fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     Ok(e.node("Div", &[length, step], vec![]))
 }
 
-/// Something for a state to begin with whose first value nobody reads. It has sizes that the state may have, since a
-/// loop without iterations gives it to those who read the output.
+/// An initial value for a state that no iteration reads before writing it. Its sizes are possible sizes of the state,
+/// because a loop that runs no iteration returns it.
 fn placeholder(e: &mut Emitter, body: &Body, result: usize) -> Result<String> {
     let fact = body.fact(body.returned(result));
     let dims = fact.shape.dims().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;

@@ -111,7 +111,8 @@ impl Names {
     }
 }
 
-/// The public name of an output: a tensor name, preferably the one that equals the name of the Result.
+/// The name of an output in the written model: the first tensor name, or the name of the Result if it is a tensor name
+/// too or there is none.
 fn output_name(graph: &Graph, result: NodeId, value: Value) -> String {
     let tensor_names = graph.output(value).map(|out| out.names()).unwrap_or_default();
     let layer = graph.node(result).name();

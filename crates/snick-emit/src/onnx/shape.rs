@@ -189,8 +189,13 @@ fn shape_of(e: &mut Emitter) -> Result {
 /// Axes that cannot have size 1 stay, listed or not: ONNX refuses to list them.
 fn squeeze(e: &mut Emitter) -> Result {
     let skips = e.flag("allow_axis_skip")?;
-    let listed = if skips { e.fixed(1, "the axes")? } else { e.known(1).unwrap_or_default() };
-    let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec).unwrap_or_default();
+    let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec);
+    let listed = match &dims {
+        _ if skips => e.fixed(1, "the axes")?,
+        Some(_) => e.known(1).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let dims = dims.unwrap_or_default();
     let mut kept = Vec::with_capacity(listed.len());
     for &axis in &listed {
         let at = snick_ir::normalize_axis(axis, e.rank(0)?)?;

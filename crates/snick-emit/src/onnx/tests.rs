@@ -195,6 +195,20 @@ fn weights_are_decompressed_in_the_type_that_they_are_computed_with() {
     assert_eq!(of("  %t = Result-1(%m)\n").iter().filter(|op| *op == "Cast").count(), 2);
 }
 
+#[test]
+fn only_axes_that_may_have_size_1_are_squeezed() {
+    let of = |shape: &str| {
+        operators(&format!(
+            "  %x = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n  %axes = Const-1 i64[1] <1>\n  \
+             %y = Squeeze-15(%x, %axes) {{allow_axis_skip: false}}\n  %r = Result-1(%y)\n"
+        ))
+        .unwrap()
+    };
+    assert_eq!(of("3,2..5"), ["Identity"]);
+    assert_eq!(of("3,1..5"), ["Squeeze"]);
+    assert_eq!(of("..."), ["Squeeze"], "of any rank");
+}
+
 /// The model that a graph of these layers is written as.
 fn model(layers: &str) -> snick_onnx::Graph {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}}}\n"), None).unwrap();

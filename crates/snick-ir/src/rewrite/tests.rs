@@ -272,7 +272,7 @@ fn constructors_of_rules_say_what_stays() {
     assert_eq!(rules.each_ref().map(Rule::keeps_facts), [false, false, false, true]);
 }
 
-/// The error is that of the layer, which inference reports, and none of the rule.
+/// Inference reports the error of the layer, so the rule does not report it again.
 #[test]
 fn a_rule_that_fails_at_a_layer_that_inference_refuses_misses_it() {
     let layers = |axis: i64| {

@@ -30,7 +30,7 @@ pub struct Options {
     /// Compare the canonical forms: for models of different formats
     #[arg(long)]
     canon: bool,
-    /// Weights file of A instead of the .bin beside it; repeat the option for B
+    /// Read the weights of A from this file, not from the .bin beside it; a second --weights names those of B
     #[arg(long, value_name = "FILE")]
     weights: Vec<PathBuf>,
     /// Shape rules of operations that snick does not have, in a TOML file

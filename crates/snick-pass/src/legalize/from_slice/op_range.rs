@@ -206,7 +206,7 @@ mod tests {
         graph.ids().filter(|&id| matches!(graph.node(id).op(), Op::Slice8(_))).count()
     }
 
-    /// In one layer, inference would know as little of the first axis as of the second.
+    /// If one layer sliced both axes, the unknown range would hide the known size of the first axis from inference.
     #[test]
     fn known_and_unknown_ranges_are_two_layers() {
         let begin = "%one = Const-1 i64[1] <1>\n%begin = Concat-1(%one, %n) {axis: 0}";
