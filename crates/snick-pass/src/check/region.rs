@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use snick_ir::{Graph, Known, NodeId, Op, OpTraits, Value};
+use snick_shape::{Birth, SymbolId};
 
 use super::claim::Claim;
 
@@ -138,12 +139,18 @@ fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     false
 }
 
-/// Whether inference knows the elements of a value.
+/// Whether inference knows the elements of a value as numbers, or as expressions of declared sizes. Other symbols stand
+/// for something that a layer computes: a sample that chose them freely could contradict what the layer reads.
 fn is_known(graph: &Graph, value: Value) -> bool {
-    matches!(
-        graph.fact(value).and_then(|fact| fact.known.as_ref()),
-        Some(Known::Tensor(_) | Known::Elements(_))
-    )
+    let symbols = graph.symbols();
+    let is_declared = |&symbol: &SymbolId| *symbols.birth(symbol) == Birth::Declared;
+    match graph.fact(value).and_then(|fact| fact.known.as_ref()) {
+        Some(Known::Tensor(_)) => true,
+        Some(Known::Elements(elements)) => {
+            elements.iter().all(|element| element.symbols().iter().all(is_declared))
+        }
+        Some(Known::Reals(_)) | None => false,
+    }
 }
 
 /// Whether the layer that computes a value may join the region: not if its elements are known, or if it cannot be run.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
+use snick_ir::ops::Compare;
 use snick_ir::{Arity, Attrs, Custom, CustomOp, Facts, Infer, Op, OpError, Value, infer};
 use snick_shape::AxisSlice;
+use snick_tensor::kernels::CompareOp;
 use snick_tensor::{ElementType, Tensor};
 
 use crate::selection::Selection;
@@ -324,6 +326,41 @@ fn siblings_of_wrong_rules_are_refuted() {
          %a = Add-1(%x, %more) {auto_broadcast: numpy}
          %y = Result-1(%a)",
     );
+}
+
+/// `f(a > b)` becomes `f(b < a)`.
+const SWAPPED: Rule = Rule::exact("swapped", |patch| {
+    let Ok(answer) = patch.input(0) else { return Ok(RewriteResult::NoMatch) };
+    let compare = match patch.op_of(answer) {
+        Op::Compare(compare) if compare.function == CompareOp::Greater => compare.clone(),
+        _ => return Ok(RewriteResult::NoMatch),
+    };
+    let (a, b) = (patch.input_of(answer, 0)?, patch.input_of(answer, 1)?);
+    let less = patch.add_op(Compare { function: CompareOp::Less, ..compare }, &[b, a])?;
+    let outer = patch.node().op().clone();
+    patch.add_op(outer, &[less]).map(RewriteResult::one)
+});
+
+/// Elements that a layer computes from data are unknown to inference, but not free: those of the old and of the new
+/// layers follow from the same data.
+#[test]
+fn elements_that_follow_from_data_are_not_chosen_freely() {
+    let compared = |shape: &str, element_type: &str, data: &str| {
+        format!(
+            "%x = Parameter-1 {{element_type: {element_type}, shape: \"{shape}\"}}
+             %s = ShapeOf-3(%x) {{output_type: i64}}
+             %five = Const-1 {element_type}[] <5>
+             %a = Greater-1({data}, %five) {{auto_broadcast: numpy}}
+             %b = NonZero-3(%a) {{output_type: i64}}
+             %y = Result-1(%b)
+             %z = Result-1(%s)"
+        )
+    };
+    for element_type in ["i32", "i64", "f32"] {
+        passes(SWAPPED, &compared("8", element_type, "%x"));
+        passes(SWAPPED, &compared("N", element_type, "%x"));
+    }
+    passes(SWAPPED, &compared("H,W", "i64", "%s"));
 }
 
 /// Twice its input; runs only as what it decomposes to, if it decomposes.
