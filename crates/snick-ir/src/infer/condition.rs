@@ -59,7 +59,7 @@ pub struct Conditions {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum EmptyAxes {
-    /// Those in which no axis of an input is empty that need not be. More is known of them.
+    /// Those in which no axis of an input is empty that need not be.
     #[default]
     Ignored,
     /// All.

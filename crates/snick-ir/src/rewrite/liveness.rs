@@ -76,7 +76,7 @@ impl Liveness {
                 }
             }
         }
-        alone.retain(|&id| self.readers(id) == 1 && !self.is_dead(id));
+        alone.retain(|&id| self.readers(id) == 1);
         alone.iter().filter_map(|&id| self.only_reader(graph, id)).collect()
     }
 

@@ -224,6 +224,8 @@ fn tolerances_are_those_that_a_rule_declares() {
     passes(factor(0.00011).may_round_within(0.11, 0.0), &tiny);
     refuted(factor(0.00010001), &tiny);
     passes(factor(0.00010001).may_round_within(1e-3, 0.0), &tiny);
+    // Infinity equals itself, beside elements that are rounded.
+    passes(factor(1.00001e38).may_round_within(1e-3, 0.0), &product("f32", "1e38"));
     // One unit in the last place of f16 is a relative 1e-3.
     refuted(factor(0.0).may_round_within(1e-3, 0.0), &product("f16", "0.001"));
     refuted(factor(1.02).may_round_within(1e-3, 0.0), &product("f16", "1.0"));

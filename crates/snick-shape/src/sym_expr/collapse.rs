@@ -11,7 +11,7 @@ impl Sum {
     /// The sum with minima and maxima respelled as long as that shortens it, and whether it was.
     pub(super) fn collapsed(mut self) -> (Self, bool) {
         let mut is_changed = false;
-        // A lone term cannot get shorter.
+        // A lone term stays: other spellings of it have more terms.
         while self.terms.len() > 1 {
             let shorter = (0..self.terms.len())
                 .flat_map(|index| self.respelled(index))

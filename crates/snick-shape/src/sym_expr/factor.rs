@@ -1,6 +1,6 @@
 //! Sums as products: `A*B+A+B+1` is `(A+1)*(B+1)`.
 //!
-//! Used for printing alone; the normal form stays distributed. A factor is looked for among the derivatives by one atom,
+//! Used to print sums and to prove that they are never negative; the normal form stays distributed. A factor is looked for among the derivatives by one atom,
 //! which have every factor without that atom. That finds products whose factors share no atoms, and powers.
 
 use super::division::long_division;
