@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::ops::Compare;
+use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Arity, Attrs, Custom, CustomOp, Facts, Infer, Op, OpError, Value, infer};
 use snick_shape::AxisSlice;
 use snick_tensor::kernels::CompareOp;

@@ -1,8 +1,9 @@
 //! Which layers and elements a check takes, shown by rules that only some of them refute.
 
 use snick_ir::rewrite::{RewriteResult, Rule};
-use snick_tensor::ElementType;
+use snick_tensor::{ElementType, SplitMix};
 
+use super::sample::{Fill, random_tensor};
 use super::tests::{NO_RELU, passes, refuted};
 
 /// The inputs of a layer are related in ways that only the layers before show.
@@ -107,4 +108,24 @@ fn integers_differ_where_sizes_depend_on_them() {
          %b = NonZero-3(%a) {output_type: i64}
          %y = Result-1(%b)",
     );
+}
+
+/// Sums of coarse elements are exact, and a term that is forgotten shows in either sign.
+#[test]
+fn elements_are_drawn_as_their_fill_says() {
+    let drawn = |fill| {
+        let tensor = random_tensor(ElementType::F32, &[256], 256, fill, &mut SplitMix::new(1)).unwrap();
+        tensor.to_f64_vec().unwrap()
+    };
+    let least = |elements: &[f64]| elements.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = |elements: &[f64]| elements.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let coarse = drawn(Fill::Coarse);
+    assert!(coarse.iter().all(|x| (x * 16.0).fract() == 0.0 && x.abs() <= 8.0));
+    assert!(least(&coarse) < -7.0 && largest(&coarse) > 7.0);
+    let scaled = drawn(Fill::Scaled);
+    assert!(least(&scaled) < -4.0 && largest(&scaled) > 4.0);
+    assert!(scaled.iter().any(|x| x.abs() < 1e-5));
+    let positive = drawn(Fill::Positive);
+    assert!(least(&positive) > 0.0 && least(&positive) < 1e-5 && largest(&positive) > 4.0);
+    assert_eq!(drawn(Fill::Distinct)[..3], [1.0, 2.0, 3.0]);
 }
