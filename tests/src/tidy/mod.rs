@@ -3,10 +3,10 @@
 mod circles;
 mod codes;
 mod crates;
+mod forms;
 mod packages;
 mod sizes;
 mod unsafe_code;
-mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -96,7 +96,7 @@ fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
 
 fn gather_nd(e: &mut Emitter) -> Result {
     let op = op!(e, GatherNd);
-    if op.batch_dims > 1 && op.joins_batch {
+    if op.batch_dims > 1 && op.flattens_batch {
         return Err(OpError::unsupported("batch axes made one"));
     }
     let batch = e.int("batch_dims")?;

@@ -122,15 +122,23 @@ impl<'g, 'c> Driver<'g, 'c> {
             let outcome = rule.apply(&mut patch);
             let work = &mut self.trace.work[number];
             work.tried += 1;
-            if matches!(outcome, Ok(RewriteResult::NoMatch)) {
-                work.pause(&mut begun);
-                patch.undo();
-                continue;
-            }
+            let result = match outcome {
+                Ok(RewriteResult::NoMatch) => {
+                    work.pause(&mut begun);
+                    patch.undo();
+                    continue;
+                }
+                Ok(RewriteResult::Replaced(values)) => Ok(values),
+                Ok(RewriteResult::Declined(reason)) => Err(Verdict::Declined(reason)),
+                Err(error) => Err(Verdict::Fail(error)),
+            };
             let node = patch.node();
             let (layer, op) = (node.shared_name(), node.op().type_name().to_string());
             let rule_name = rule.shared_name();
-            let verdict = judge(&patch, rule, outcome, self.options.check.as_deref_mut());
+            let verdict = match result {
+                Ok(values) => judge(&patch, rule, values, self.options.check.as_deref_mut()),
+                Err(verdict) => verdict,
+            };
             work.applied += usize::from(matches!(verdict, Verdict::Commit { .. }));
             work.declined += usize::from(matches!(verdict, Verdict::Declined(_)));
             work.pause(&mut begun);
@@ -263,18 +271,13 @@ enum Verdict {
     Refute(String),
 }
 
+/// Whether a replacement by these values is made.
 fn judge(
     patch: &Patch,
     rule: &Rule,
-    outcome: Result<RewriteResult, OpError>,
+    values: Vec<Option<Value>>,
     check: Option<&mut (dyn Check + '_)>,
 ) -> Verdict {
-    let values = match outcome {
-        Ok(RewriteResult::Replaced(values)) => values,
-        Ok(RewriteResult::Declined(reason)) => return Verdict::Declined(reason),
-        Ok(RewriteResult::NoMatch) => return Verdict::Declined(String::new()),
-        Err(error) => return Verdict::Fail(error),
-    };
     if let Err(error) = connects(patch, &values) {
         return Verdict::Fail(error);
     }

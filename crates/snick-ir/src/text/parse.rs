@@ -229,8 +229,8 @@ impl<'t> Parser<'t> {
         Ok((name, Dialect::OpenVino, version, is_opaque))
     }
 
-    /// `: f32[1,2] "a" "b"`, or several in parentheses; `_` for a port without a declared type.
-    /// `: f32[1,2] "name"`, or all of them in parentheses; `None` if they are left out.
+    /// `: f32[1,2] "a" "b"`, or all of them in parentheses, where `_` is a port without a declared type; `None` if they
+    /// are left out.
     fn outputs(&mut self) -> Parsed<Option<Vec<Output>>> {
         if !self.eat(':')? {
             return Ok(None);

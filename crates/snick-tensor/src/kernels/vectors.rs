@@ -386,12 +386,7 @@ macro_rules! numbers {
 }
 
 numbers!(widest: f32, i32, i64, u8);
-numbers!(baseline: f64, i8, i16, u16, u32, u64);
-
-/// Runs a kernel with the baseline of the architecture.
-fn baseline<W: Vectorised>(work: W) -> W::Output {
-    work.run::<Base>()
-}
+numbers!(plainly: f64, i8, i16, u16, u32, u64);
 
 #[cfg(target_arch = "x86_64")]
 mod x86;

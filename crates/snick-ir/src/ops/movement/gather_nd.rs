@@ -18,7 +18,7 @@ pub struct GatherNd {
     /// Number of leading axes that data and indices share.
     pub batch_dims: usize,
     /// Whether the batch axes become one: GatherND-5.
-    pub joins_batch: bool,
+    pub flattens_batch: bool,
 }
 
 impl OpDef for GatherNd {
@@ -29,7 +29,7 @@ impl OpDef for GatherNd {
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let batch_dims = raw.attrs.int("batch_dims")?.unwrap_or(0);
         let batch_dims = usize::try_from(batch_dims).map_err(|_| raw.attrs.bad("batch_dims", "0 or more"))?;
-        Ok(Self { batch_dims, joins_batch: raw.since < 8 })
+        Ok(Self { batch_dims, flattens_batch: raw.since < 8 })
     }
 
     fn attrs(&self) -> Attrs<'static> {
@@ -63,7 +63,7 @@ impl EvalOp for GatherNd {
         }
         let (taken, kept) = of[batch..].split_at(tuple);
         let mut dims = Dims::new();
-        match self.joins_batch && batch > 1 {
+        match self.flattens_batch && batch > 1 {
             true => dims.push(count(&of[..batch])),
             false => dims.extend_from_slice(&of[..batch]),
         }
@@ -101,7 +101,7 @@ impl GatherNd {
             let merged = cx.merge(a, b);
             dims.push(merged.ok_or_else(|| conflict(cx))?);
         }
-        if self.joins_batch && batch > 1 {
+        if self.flattens_batch && batch > 1 {
             let all = cx.product(&dims);
             dims = smallvec![all];
         }
@@ -124,14 +124,14 @@ mod tests {
     use super::*;
 
     fn run(
-        joins_batch: bool,
+        flattens_batch: bool,
         batch_dims: usize,
         at: &[usize],
         indices: &[i64],
     ) -> Option<(Vec<usize>, Vec<i64>)> {
         let t = Tensor::from_vec(&[2, 2, 2], (0..8i32).collect()).unwrap();
         let indices = Tensor::from_vec(at, indices.to_vec()).unwrap();
-        let out = GatherNd { batch_dims, joins_batch }.eval(&[t, indices]).ok()?;
+        let out = GatherNd { batch_dims, flattens_batch }.eval(&[t, indices]).ok()?;
         Some((out[0].dims().to_vec(), out[0].to_i64_vec().unwrap()))
     }
 

@@ -69,7 +69,7 @@ impl<V> AxisRange<V> {
             return Ok(AxisSlice { start, len: 1, step: 1 });
         }
         let entry = format!("begin[{}]", self.entry);
-        let (axis, why) = (self.axis, "shrink_axis_mask");
+        let (axis, why) = (self.axis, "it selects a single element");
         Err(OpError::NoSuchIndex { entry, value: index, axis, size: dim, why })
     }
 }

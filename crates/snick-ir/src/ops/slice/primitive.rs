@@ -135,16 +135,14 @@ impl InferOp for Slice {
         let mut dims: Vec<SymExpr> = dims.to_vec();
         for (axis, slice) in slices {
             let Some(dim) = dims.get(axis).cloned() else { return Err(no_axis(axis, dims.len())) };
-            let mut len = SymExpr::from(0);
-            for (i, number) in slice.numbers().into_iter().enumerate() {
-                let expr = match number {
-                    Int(int) => SymExpr::from(int),
-                    IntOrValue::Value(input, interval) => operand_value(cx, input, interval, i == 1)?,
-                };
-                if i == 1 {
-                    len = expr;
-                }
-            }
+            let mut expr = |number, is_len| match number {
+                Int(int) => Ok(SymExpr::from(int)),
+                IntOrValue::Value(input, interval) => operand_value(cx, input, interval, is_len),
+            };
+            let [start, len, step] = slice.numbers();
+            expr(start, false)?;
+            let len = expr(len, true)?;
+            expr(step, false)?;
             if let Some(slice) = slice.as_static() {
                 check_range(axis, slice, cx.interval(&dim).hi())?;
             }

@@ -51,6 +51,6 @@ fn unless_negative(cx: &mut Patch, least: IntOrValue, start: IntOrValue) -> Resu
     let one_row = cx.constant(Tensor::from_vec(&[1, 1], vec![0i64])?)?;
     let both = cx.concat(1, &[repeated, one_row])?;
     let corner = cx.ints(&[0, 0])?;
-    let start = cx.add_op(GatherNd { batch_dims: 0, joins_batch: false }, &[both, corner])?;
+    let start = cx.add_op(GatherNd { batch_dims: 0, flattens_batch: false }, &[both, corner])?;
     IntOrValue::value(cx, start)
 }
