@@ -84,7 +84,7 @@ fn json_has_causes_and_what_follows() {
     for part in [
         r#"{"schema":"snick.diff/1","equal":false,"#,
         r#"{"a":"x","b":"x","index":0,"index_b":0,"types":null,"shapes":["[?,3]","[2,3]"],"moved":false,"exchanged":false}"#,
-        r#"{"a":"k","b":"k","op":"Const","loc":"4:3","loc_b":"4:3","attrs":{},"inputs":[],"weights":{"differ":1,"max_abs":0.5},"types":null,"shapes":null}"#,
+        r#"{"a":"k","b":"k","op":"Const","loc":"4:3","loc_b":"4:3","attrs":{},"inputs":[],"weights":{"differ":1.0,"max_abs":0.5},"types":null,"shapes":null}"#,
         r#""types":null,"shapes":["[N,3]","[2,3]"]}"#,
         r#""shape_drift":{"first":{"a":"p","b":"p","op":"Multiply","loc":"5:3","loc_b":"5:3"},"facts":["f32[?,3]","f32[2,3]"],"layers":4}"#,
         r#""uncompared":0,"#,

@@ -6,16 +6,17 @@
 //! dimensions get leading ones.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 
+use serde::Serialize;
 use snick_directml::{FeatureLevel, data_type};
-use snick_ir::json::quoted;
 use snick_ir::ops::slice::primitive::Slice;
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, Value};
 use snick_pass::lower_slices;
 use snick_shape::AxisSlice;
 use snick_tensor::ElementType;
+
+use crate::json::json;
 
 /// Writes the slices of an inferred, canonical graph, those of its bodies and of decompositions of custom ops included.
 /// Other layers are not described.
@@ -39,7 +40,8 @@ pub fn directml(graph: &Graph, level: FeatureLevel) -> Result<String, Box<Locate
     if let (Some(other), true) = (writer.other, writer.operators.is_empty()) {
         return Err(other);
     }
-    let list: Vec<String> = writer.operators.iter().map(|operator| format!("\n  {operator}")).collect();
+    let list: Vec<String> =
+        writer.operators.iter().map(|operator| format!("\n  {}", json(operator))).collect();
     let end = if list.is_empty() { "" } else { "\n" };
     Ok(format!("{{\"directml\":1,\"feature_level\":\"{level}\",\"ops\":[{}{end}]}}\n", list.join(",")))
 }
@@ -50,10 +52,43 @@ fn has_custom_ops(graph: &Graph) -> bool {
     })
 }
 
+/// An operator, as DirectML calls its fields.
+#[derive(Serialize)]
+#[serde(tag = "type", content = "desc", rename_all_fields = "PascalCase")]
+enum Operator {
+    #[serde(rename = "DML_OPERATOR_SLICE")]
+    Slice {
+        input_tensor: TensorDescription,
+        output_tensor: TensorDescription,
+        dimension_count: usize,
+        offsets: Vec<u32>,
+        sizes: Vec<u32>,
+        strides: Vec<u32>,
+    },
+    #[serde(rename = "DML_OPERATOR_SLICE1")]
+    Slice1 {
+        input_tensor: TensorDescription,
+        output_tensor: TensorDescription,
+        dimension_count: usize,
+        input_window_offsets: Vec<u32>,
+        input_window_sizes: Vec<u32>,
+        input_window_strides: Vec<i32>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct TensorDescription {
+    #[serde(rename = "name")]
+    name: String,
+    data_type: &'static str,
+    sizes: Vec<u32>,
+}
+
 struct Writer {
     level: FeatureLevel,
     names: Names,
-    operators: Vec<String>,
+    operators: Vec<Operator>,
     /// The first layer that is no slice and does more than to give elements another shape.
     other: Option<Box<Located>>,
 }
@@ -94,7 +129,7 @@ impl Writer {
         Ok(())
     }
 
-    fn operator(&mut self, graph: &Graph, id: NodeId, slice: &Slice) -> Result<String, OpError> {
+    fn operator(&mut self, graph: &Graph, id: NodeId, slice: &Slice) -> Result<Operator, OpError> {
         let data = graph.inputs(id).first().copied().flatten().ok_or(OpError::NotConnected { port: 0 })?;
         let fact = graph.fact(data).ok_or(OpError::NotConnected { port: 0 })?;
         let dims = fact.shape.as_static().ok_or_else(|| {
@@ -103,9 +138,9 @@ impl Writer {
         })?;
         let mut axes = all_axes(&dims, slice)?;
         let data_type = self.fit(fact.element_type, &mut axes)?;
-        let sizes = |pick: fn(&(i64, AxisSlice)) -> i64, what: &str| -> Result<Vec<i64>, OpError> {
+        let sizes = |pick: fn(&(i64, AxisSlice)) -> i64, what: &str| -> Result<Vec<u32>, OpError> {
             let sizes = axes.iter().map(pick);
-            sizes.map(|size| u32::try_from(size).map(i64::from).map_err(|_| too_large(what, size))).collect()
+            sizes.map(|size| u32::try_from(size).map_err(|_| too_large(what, size))).collect()
         };
         let (input, output) =
             (sizes(|axis| axis.0, "a dimension")?, sizes(|axis| axis.1.len, "a dimension")?);
@@ -116,38 +151,35 @@ impl Writer {
                 format!("a slice with a negative step at feature level {level} of DirectML (since {since})");
             return Err(OpError::unsupported(what));
         }
-        let fields: [(&str, Vec<i64>); 3] = if backward {
-            [
-                ("InputWindowOffsets", sizes(|axis| window(axis.1).0, "an offset")?),
-                ("InputWindowSizes", sizes(|axis| window(axis.1).1, "a window")?),
-                ("InputWindowStrides", axes.iter().map(|axis| axis.1.step).collect()),
-            ]
-        } else {
-            [
-                ("Offsets", sizes(|axis| axis.1.start, "an offset")?),
-                ("Sizes", output.clone()),
-                ("Strides", sizes(|axis| axis.1.step, "a stride")?),
-            ]
-        };
-        if let Some(&stride) = fields[2].1.iter().find(|&&stride| backward && i32::try_from(stride).is_err())
-        {
-            return Err(too_large("a stride", stride));
-        }
-        let tensors = [(data, input), (Value { node: id, port: 0 }, output)];
-        let tensors = tensors.map(|(value, sizes)| {
-            let name = quoted(self.names.of(graph, value));
-            format!("{{\"name\":{name},\"DataType\":\"{data_type}\",\"Sizes\":{}}}", listed(&sizes))
+        let dimension_count = axes.len();
+        let tensors = [(data, input), (Value { node: id, port: 0 }, output.clone())];
+        let [input_tensor, output_tensor] = tensors.map(|(value, sizes)| {
+            let name = self.names.of(graph, value).to_string();
+            TensorDescription { name, data_type, sizes }
         });
-        let mut text =
-            format!("{{\"type\":\"DML_OPERATOR_SLICE{}\",\"desc\":{{", if backward { "1" } else { "" });
-        let [input, output] = tensors;
-        let count = axes.len();
-        let _ = write!(text, "\"InputTensor\":{input},\"OutputTensor\":{output},\"DimensionCount\":{count}");
-        for (name, list) in &fields {
-            let _ = write!(text, ",\"{name}\":{}", listed(list));
+        if !backward {
+            let offsets = sizes(|axis| axis.1.start, "an offset")?;
+            let strides = sizes(|axis| axis.1.step, "a stride")?;
+            let sizes = output;
+            return Ok(Operator::Slice {
+                input_tensor,
+                output_tensor,
+                dimension_count,
+                offsets,
+                sizes,
+                strides,
+            });
         }
-        text.push_str("}}");
-        Ok(text)
+        let strides = axes.iter().map(|axis| axis.1.step);
+        let strides = strides.map(|step| i32::try_from(step).map_err(|_| too_large("a stride", step)));
+        Ok(Operator::Slice1 {
+            input_tensor,
+            output_tensor,
+            dimension_count,
+            input_window_offsets: sizes(|axis| window(axis.1).0, "an offset")?,
+            input_window_sizes: sizes(|axis| window(axis.1).1, "a window")?,
+            input_window_strides: strides.collect::<Result<_, _>>()?,
+        })
     }
 
     /// The data type that copies the same bits; the axes change with it, and to a number that the level has.
@@ -246,11 +278,6 @@ impl Names {
             name
         })
     }
-}
-
-fn listed(numbers: &[i64]) -> String {
-    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
-    format!("[{}]", numbers.join(","))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ mod body;
 mod decompression;
 mod directml;
 mod dot;
+mod json;
 mod layer;
 mod legalized;
 mod model_explorer;

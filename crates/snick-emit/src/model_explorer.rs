@@ -1,110 +1,158 @@
 //! Graphs for Google's Model Explorer: a collection with a graph for the model, and one for each body.
 
-use snick_ir::json::Json;
+use std::collections::VecDeque;
+
+use serde::{Serialize, Serializer};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, Op, Value};
 
+use crate::json::json;
+
 /// The graph, with its bodies, as JSON that Model Explorer opens. Scopes of names become its layers, which it folds.
 pub fn model_explorer(graph: &Graph) -> String {
-    let mut json = Json::default();
-    json.array(|json| {
-        json.object(|json| {
-            json.key("label").escaped(&graph.name);
-            json.key("graphs").array(|json| {
-                let mut waiting = vec![("main".to_string(), graph)];
-                let mut at = 0;
-                while let Some((id, graph)) = waiting.get(at).cloned() {
-                    at += 1;
-                    json.line().object(|json| {
-                        json.key("id").string(&id);
-                        json.key("nodes").array(|json| nodes(json, &id, graph, &mut waiting));
-                    });
-                }
-            });
-        });
-    });
-    json.finish()
+    #[derive(Serialize)]
+    struct Collection<'g> {
+        label: String,
+        graphs: Vec<Part<'g>>,
+    }
+    #[derive(Serialize)]
+    struct Part<'g> {
+        id: String,
+        nodes: Nodes<'g>,
+    }
+    let mut graphs: Vec<Part> = Vec::new();
+    let mut waiting = VecDeque::from([("main".to_string(), graph)]);
+    while let Some((id, graph)) = waiting.pop_front() {
+        let nodes = Nodes::new(id.clone(), graph);
+        waiting.extend(nodes.order.iter().flat_map(|&id| nodes.bodies(id)));
+        graphs.push(Part { id, nodes });
+    }
+    json(&[Collection { label: escaped(&graph.name), graphs }]) + "\n"
 }
 
-/// The layers; graphs inside them are added to those that wait.
-fn nodes<'g>(json: &mut Json, name: &str, graph: &'g Graph, waiting: &mut Vec<(String, &'g Graph)>) {
-    let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
-    let mut numbers = vec![0; graph.bound()];
-    order.iter().enumerate().for_each(|(number, id)| numbers[id.index()] = number);
-    for &id in &order {
-        let node = graph.node(id);
-        json.line().object(|json| {
-            json.key("id").string(&numbers[id.index()].to_string());
-            json.key("label").escaped(node.op().type_name());
-            json.key("namespace").string(&namespace(node.name()));
-            json.key("attrs").array(|json| attributes(json, graph, id));
-            json.key("incomingEdges").array(|json| {
-                for (port, value) in graph.inputs(id).into_iter().enumerate() {
-                    let Some(value) = value else { continue };
-                    json.object(|json| {
-                        json.key("sourceNodeId").string(&numbers[value.node.index()].to_string());
-                        json.key("sourceNodeOutputId").string(&value.port.to_string());
-                        json.key("targetNodeInputId").string(&port.to_string());
-                    });
-                }
-            });
-            json.key("outputsMetadata").array(|json| outputs(json, graph, id));
-            let bodies: Vec<_> = node.op().bodies().collect();
-            if !bodies.is_empty() {
-                json.key("subgraphIds").array(|json| {
-                    for (role, body) in bodies {
-                        let inner = format!("{name}/{}/{role}", numbers[id.index()]);
-                        json.string(&inner);
-                        waiting.push((inner, body));
-                    }
-                });
-            }
-        });
+/// The layers of a graph, made while they are written. Their identifiers are their places in the order of a run.
+struct Nodes<'g> {
+    /// Of the graph.
+    id: String,
+    graph: &'g Graph,
+    order: Vec<NodeId>,
+    /// By index of the node.
+    numbers: Vec<usize>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Node {
+    id: String,
+    label: String,
+    namespace: String,
+    attrs: Vec<Attribute>,
+    incoming_edges: Vec<Edge>,
+    outputs_metadata: Vec<Metadata>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subgraph_ids: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Attribute {
+    key: String,
+    value: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Edge {
+    source_node_id: String,
+    source_node_output_id: String,
+    target_node_input_id: String,
+}
+
+/// What is shown of an output.
+#[derive(Serialize)]
+struct Metadata {
+    id: String,
+    attrs: Vec<Attribute>,
+}
+
+impl<'g> Nodes<'g> {
+    fn new(id: String, graph: &'g Graph) -> Self {
+        let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
+        let mut numbers = vec![0; graph.bound()];
+        order.iter().enumerate().for_each(|(number, id)| numbers[id.index()] = number);
+        Self { id, graph, order, numbers }
     }
+
+    fn number(&self, id: NodeId) -> String {
+        self.numbers[id.index()].to_string()
+    }
+
+    /// The graphs inside a layer, each with its identifier.
+    fn bodies(&self, id: NodeId) -> impl Iterator<Item = (String, &'g Graph)> {
+        let bodies = self.graph.node(id).op().bodies();
+        bodies.map(move |(role, body)| (format!("{}/{}/{role}", self.id, self.number(id)), body))
+    }
+
+    fn node(&self, id: NodeId) -> Node {
+        let node = self.graph.node(id);
+        let edge = |(port, value): (usize, Option<Value>)| {
+            let value = value?;
+            Some(Edge {
+                source_node_id: self.number(value.node),
+                source_node_output_id: value.port.to_string(),
+                target_node_input_id: port.to_string(),
+            })
+        };
+        Node {
+            id: self.number(id),
+            label: escaped(node.op().type_name()),
+            namespace: namespace(node.name()),
+            attrs: attributes(self.graph, id),
+            incoming_edges: self.graph.inputs(id).into_iter().enumerate().filter_map(edge).collect(),
+            outputs_metadata: outputs(self.graph, id),
+            subgraph_ids: self.bodies(id).map(|(id, _)| id).collect(),
+        }
+    }
+}
+
+impl Serialize for Nodes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.order.iter().map(|&id| self.node(id)))
+    }
+}
+
+fn escaped(text: &str) -> String {
+    Escaped(text).to_string()
 }
 
 /// The scopes of a name, which end with `/` or `.`.
 fn namespace(name: &str) -> String {
     let scopes = name.rfind(['/', '.']).map_or("", |end| &name[..end]);
-    Escaped(scopes).to_string().replace('.', "/")
+    escaped(scopes).replace('.', "/")
 }
 
-fn attributes(json: &mut Json, graph: &Graph, id: NodeId) {
+fn attributes(graph: &Graph, id: NodeId) -> Vec<Attribute> {
     let node = graph.node(id);
-    let mut add = |key: &str, value: &str| {
-        json.object(|json| {
-            json.key("key").escaped(key);
-            json.key("value").escaped(value);
-        });
-    };
-    add("name", node.name());
+    let attribute = |key: &str, value: &str| Attribute { key: escaped(key), value: escaped(value) };
+    let mut all = vec![attribute("name", node.name())];
     if node.loc().line > 0 {
-        add("place", &node.loc().to_string());
+        all.push(attribute("place", &node.loc().to_string()));
     }
     if !matches!(node.op(), Op::Const(_)) {
-        node.op().attrs().iter().for_each(|(name, value)| add(name, &value.abbreviated()));
+        all.extend(node.op().attrs().iter().map(|(name, value)| attribute(name, &value.abbreviated())));
     }
+    all
 }
 
-fn outputs(json: &mut Json, graph: &Graph, id: NodeId) {
-    for (port, out) in graph.node(id).outs().iter().enumerate() {
-        let Ok(port) = u32::try_from(port) else { continue };
-        let Some(fact) = graph.fact(Value { node: id, port }) else { continue };
-        json.object(|json| {
-            json.key("id").string(&port.to_string());
-            json.key("attrs").array(|json| {
-                let shape = fact.shape().display_labels(graph.symbols());
-                json.object(|json| {
-                    json.key("key").string("tensor_shape");
-                    json.key("value").escaped(&format!("{}{shape}", fact.element_type()));
-                });
-                for name in out.names() {
-                    json.object(|json| {
-                        json.key("key").string("tensor_name");
-                        json.key("value").escaped(name);
-                    });
-                }
-            });
-        });
-    }
+fn outputs(graph: &Graph, id: NodeId) -> Vec<Metadata> {
+    let outs = graph.node(id).outs().iter().enumerate();
+    let outs = outs.filter_map(|(port, out)| {
+        let fact = graph.fact(Value { node: id, port: u32::try_from(port).ok()? })?;
+        let shape = fact.shape().display_labels(graph.symbols());
+        let shape = ("tensor_shape", format!("{}{shape}", fact.element_type()));
+        let names = out.names().iter().map(|name| ("tensor_name", name.clone()));
+        let attrs = std::iter::once(shape).chain(names);
+        let attrs = attrs.map(|(key, value)| Attribute { key: key.to_string(), value: escaped(&value) });
+        Some(Metadata { id: port.to_string(), attrs: attrs.collect() })
+    });
+    outs.collect()
 }

@@ -110,6 +110,14 @@ impl Diagnostic {
         Self { origins: Vec::new(), ..self.clone() }
     }
 
+    /// The message, and the inputs that it is about.
+    pub fn message_with_inputs(&self) -> String {
+        match self.origins.is_empty() {
+            true => self.message.clone(),
+            false => format!("{} (inputs: {})", self.message, self.inputs()),
+        }
+    }
+
     /// The inputs that the message is about, on one line.
     pub fn inputs(&self) -> String {
         self.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")

@@ -42,7 +42,6 @@ mod graph;
 mod infer;
 mod info;
 mod int_or_value;
-pub mod json;
 mod monitor;
 #[macro_use]
 mod op;

@@ -41,7 +41,10 @@ fn an_index_out_of_range_fails_when_run() {
     let error = run(&graph, &[counting(&[3, 5])]).unwrap_err();
     assert_contains(
         &error,
-        &["layer `y` (StridedSlice)", "begin[1] = 7 is out of range for axis 1 of size 5 (it selects a single element)"],
+        &[
+            "layer `y` (StridedSlice)",
+            "begin[1] = 7 is out of range for axis 1 of size 5 (it selects a single element)",
+        ],
     );
     let error = run(&canonical(&graph), &[counting(&[3, 5])]).unwrap_err();
     assert_contains(&error, &["index on axis 1 = 7 is out of range"]);

@@ -1,6 +1,7 @@
 //! Compares outputs with recorded ones.
 
 use clap::Args;
+use serde::Serialize;
 use snick_tensor::{ElementType, Listed, Tensor};
 
 use crate::npz::fit;
@@ -27,17 +28,20 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 /// The result of a comparison.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
     /// The largest absolute difference.
     pub max_abs: f64,
     /// The largest difference relative to the expected element.
     pub max_rel: f64,
     /// Elements outside the tolerance.
+    #[serde(skip)]
     pub outside: usize,
     /// The element of the largest absolute difference, in row-major order.
+    #[serde(skip)]
     pub worst: Option<usize>,
     /// Why the tensors cannot be compared at all.
+    #[serde(rename = "message", skip_serializing_if = "Option::is_none")]
     pub incomparable: Option<String>,
 }
 

@@ -2,15 +2,36 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use serde::Serialize;
 use snick::text::Escaped;
 use snick::{Diagnostic, InputOrigin, Limits};
 
 use super::deadline::Deadline;
-use super::json::{Json, message};
+use super::json;
 use super::memory::default_limit;
 use super::options::{Color, Common, ErrorFormat};
 use super::outcome::LIMIT;
 pub use super::outcome::{Failure, Outcome};
+
+/// A diagnostic of the whole command, as JSON.
+#[derive(Serialize)]
+struct Message<'m> {
+    severity: &'m str,
+    message: &'m str,
+}
+
+/// A diagnostic of a layer, as JSON.
+#[derive(Serialize)]
+struct LayerMessage<'m> {
+    severity: &'m str,
+    file: &'m str,
+    line: u32,
+    column: u32,
+    layer: &'m str,
+    op: &'m str,
+    message: String,
+    origins: Vec<json::Origin>,
+}
 
 /// The outputs of a verb, and the time that it may take.
 #[derive(Clone)]
@@ -97,18 +118,16 @@ impl Console {
     pub fn located(&self, error: impl Into<Diagnostic>) {
         let error = error.into();
         if self.error_format == ErrorFormat::Json {
-            let mut json = Json::default();
-            json.object(|json| {
-                json.key("severity").string("error");
-                json.key("file").string(&error.file);
-                json.key("line").plain(error.loc.line);
-                json.key("column").plain(error.loc.column);
-                json.key("layer").string(&error.layer);
-                json.key("op").string(&error.op);
-                json.key("message").string(&message(&error));
-                json.key("origins").array(|json| error.origins.iter().for_each(|origin| json.origin(origin)));
-            });
-            return self.diagnose(&json.finish());
+            return self.diagnose(&json::line(&LayerMessage {
+                severity: "error",
+                file: &error.file,
+                line: error.loc.line,
+                column: error.loc.column,
+                layer: &error.layer,
+                op: &error.op,
+                message: error.message_with_inputs(),
+                origins: error.origins.iter().cloned().map(json::Origin::from).collect(),
+            }));
         }
         if error.origins.iter().all(|origin| origin.op.is_empty()) {
             return self.diagnose(&format!("{}\n", self.paint("31", &error.to_string())));
@@ -154,12 +173,7 @@ impl Console {
 
     fn say(&self, severity: &str, color: &str, message: &str) {
         if self.error_format == ErrorFormat::Json {
-            let mut json = Json::default();
-            json.object(|json| {
-                json.key("severity").string(severity);
-                json.key("message").string(message);
-            });
-            return self.diagnose(&json.finish());
+            return self.diagnose(&json::line(&Message { severity, message }));
         }
         self.diagnose(&format!("{}{}\n", self.paint(color, &format!("{severity}: ")), Escaped(message)));
     }

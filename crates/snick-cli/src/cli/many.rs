@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
+use serde::Serialize;
 use snick::Model;
 use snick::text::Escaped;
 
 use super::console::{Console, Failure, Outcome};
-use super::json::Json;
-use super::models;
 use super::options::{Common, ModelOptions, OutputFormat};
 use super::progress::ProgressBar;
+use super::{json, models};
 
 /// The models and their input shapes.
 #[derive(Args)]
@@ -185,15 +185,14 @@ impl Total {
 }
 
 /// One object on one line: the answer, or why there is none.
-fn of_model(path: &str, whole: Option<&str>, failure: &str) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("model").string(path);
-        if whole.is_none() {
-            json.key("error").string(failure);
-        }
-    });
-    let head = json.finish();
+fn of_model(model: &str, whole: Option<&str>, failure: &str) -> String {
+    #[derive(Serialize)]
+    struct Head<'m> {
+        model: &'m str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'m str>,
+    }
+    let head = json::line(&Head { model, error: whole.is_none().then_some(failure) });
     let Some(whole) = whole else { return head };
     // Line breaks of JSON are between its tokens; those in strings are escaped.
     let rest: String = whole.lines().map(str::trim_start).collect();

@@ -8,6 +8,7 @@ pub mod deadline;
 pub mod failing_command;
 pub mod inner_values;
 pub mod inputs;
+pub mod json;
 pub mod many;
 pub mod memory;
 pub mod model;
@@ -23,5 +24,3 @@ pub mod symbols;
 pub mod target;
 mod texts;
 pub mod verify;
-
-pub use snick_ir::json;

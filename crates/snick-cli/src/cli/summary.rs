@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
 use snick_tensor::{FiniteRange, Statistics, Tensor};
-
-use super::json::Json;
 
 /// Type, dims and the range of the elements; the elements themselves if they are few.
 pub struct Summary<'t> {
@@ -12,6 +11,14 @@ pub struct Summary<'t> {
     found: Statistics,
     /// Whether the elements are listed where they are integers or booleans; texts always are.
     lists_elements: bool,
+}
+
+/// Elements that are listed.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Elements<'t> {
+    Texts(Vec<&'t str>),
+    Integers(Vec<i64>),
 }
 
 /// The most elements that are listed.
@@ -28,36 +35,40 @@ impl<'t> Summary<'t> {
         Self { lists_elements: true, ..self }
     }
 
-    /// The elements as they are listed, texts in quotes.
-    fn listed(&self) -> Option<Vec<String>> {
+    /// The elements, if they are listed.
+    fn listed(&self) -> Option<Elements<'t>> {
         if self.tensor.len() > MAX_LISTED {
             return None;
         }
         if let Ok(texts) = self.tensor.as_strings() {
-            return Some(texts.iter().map(|text| format!("{text:?}")).collect());
+            return Some(Elements::Texts(texts));
         }
         let integers = self.tensor.to_i64_vec().ok().filter(|_| !self.tensor.element_type().is_float());
-        integers.filter(|_| self.lists_elements).map(|ints| ints.iter().map(i64::to_string).collect())
+        integers.filter(|_| self.lists_elements).map(Elements::Integers)
     }
+}
 
-    /// The range as fields of the current object.
-    pub fn write(&self, json: &mut Json) {
-        if let Some(FiniteRange { min, max, mean, .. }) = self.found.range {
-            json.key("min").float(min);
-            json.key("max").float(max);
-            json.key("mean").float(mean);
+/// The range and the elements, without type and dims.
+impl Serialize for Summary<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Answer<'t> {
+            #[serde(flatten)]
+            range: Option<Range>,
+            nan: usize,
+            inf: usize,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            values: Option<Elements<'t>>,
         }
-        json.key("nan").plain(self.found.nan);
-        json.key("inf").plain(self.found.infinite);
-        match (self.tensor.as_strings().ok(), self.listed()) {
-            (Some(texts), Some(_)) => {
-                json.key("values").array(|json| texts.iter().for_each(|text| json.string(text)));
-            }
-            (None, Some(integers)) => {
-                json.key("values").array(|json| integers.iter().for_each(|integer| json.plain(integer)));
-            }
-            (_, None) => {}
+        #[derive(Serialize)]
+        struct Range {
+            min: f64,
+            max: f64,
+            mean: f64,
         }
+        let Statistics { range, nan, infinite: inf, .. } = self.found;
+        let range = range.map(|FiniteRange { min, max, mean, .. }| Range { min, max, mean });
+        Answer { range, nan, inf, values: self.listed() }.serialize(serializer)
     }
 }
 
@@ -65,7 +76,11 @@ impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(listed) = self.listed() {
             let (element_type, dims) = (self.tensor.element_type(), self.tensor.dims());
-            return write!(f, "{element_type}{dims:?} {{{}}}", listed.join(", "));
+            write!(f, "{element_type}{dims:?} ")?;
+            return match listed {
+                Elements::Texts(texts) => f.debug_set().entries(texts).finish(),
+                Elements::Integers(integers) => f.debug_set().entries(integers).finish(),
+            };
         }
         write!(f, "{:?}", self.tensor)?;
         if let Some(FiniteRange { min, max, mean, .. }) = self.found.range {
@@ -81,6 +96,7 @@ impl fmt::Display for Summary<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::json::line;
 
     #[test]
     fn texts_are_listed_and_integers_on_request() {
@@ -90,12 +106,11 @@ mod tests {
         assert_eq!(Summary::of(&integers).to_string(), "i64[3, 3] min 0 max 8 mean 4");
         let listed = Summary::of(&integers).with_elements();
         assert_eq!(listed.to_string(), "i64[3, 3] {0, 1, 2, 3, 4, 5, 6, 7, 8}");
-        let mut json = Json::default();
-        json.object(|json| listed.write(json));
-        assert!(json.finish().contains(r#""values":[0,1,2,3,4,5,6,7,8]"#));
-        let mut json = Json::default();
-        json.object(|json| Summary::of(&texts).write(json));
-        assert!(json.finish().contains(r#""values":["a\n","é"]"#));
+        let range = r#"{"min":0.0,"max":8.0,"mean":4.0,"nan":0,"inf":0"#;
+        assert_eq!(line(&Summary::of(&integers)), format!("{range}}}\n"));
+        assert_eq!(line(&listed), format!("{range},\"values\":[0,1,2,3,4,5,6,7,8]}}\n"));
+        let texts = line(&Summary::of(&texts));
+        assert_eq!(texts, "{\"nan\":0,\"inf\":0,\"values\":[\"a\\n\",\"é\"]}\n");
     }
 
     #[test]

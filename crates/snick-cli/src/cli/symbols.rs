@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use snick::{BirthKind, Fact, Graph, Interval, Model, Symbol};
+use snick::{BirthKind, Fact, Graph, Interval, Symbol};
 use snick_ir::text::Escaped;
-
-use super::json::Json;
 
 /// The columns of a terminal.
 pub const COLUMNS: usize = 80;
@@ -45,11 +43,6 @@ impl<'s> Declarations<'s> {
     }
 }
 
-/// An answer with the symbols that it mentions; it is written without them first.
-pub fn with_symbols(model: &Model, write: impl Fn(&[Symbol]) -> String) -> String {
-    write(&model.symbols_in(&write(&[])))
-}
-
 /// A line for each symbol that no input declares: where it was born, and why.
 pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut String) {
     write_all(symbols.filter(|symbol| symbol.kind != BirthKind::Input), text);
@@ -70,30 +63,5 @@ pub fn write_all<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut Strin
             (_, false) => "\n      ",
         };
         let _ = writeln!(text, "  {}{separator}{}", Escaped(&place), Escaped(reason));
-    }
-}
-
-/// The entries of `symbols`.
-pub fn write_json(symbols: &[Symbol], json: &mut Json) {
-    for symbol in symbols {
-        json.line().object(|json| {
-            json.key("name").string(&symbol.name);
-            json.key("interval").interval(symbol.interval);
-            json.key("kind").string(symbol.kind.name());
-            json.key("layer").string(&symbol.layer);
-            json.key("op").string(&symbol.op);
-            if let Some(port) = symbol.port {
-                json.key("port").plain(port);
-            }
-            if let Some(axis) = symbol.axis {
-                json.key("axis").plain(axis);
-            }
-            if symbol.loc.line > 0 {
-                json.key("loc").string(&symbol.loc.to_string());
-            }
-            if let Some(reason) = &symbol.reason {
-                json.key("reason").string(reason);
-            }
-        });
     }
 }

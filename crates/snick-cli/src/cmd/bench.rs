@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use serde::{Serialize, Serializer};
 use snick::{DimPolicy, InputSpec, draw_inputs, input_candidates};
 use snick_ir::Graph;
 use snick_run::Session;
 use snick_tensor::Tensor;
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json::Json;
+use crate::cli::json::Answer;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::search::Search;
@@ -61,7 +62,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
     console.print(&match common.format {
         OutputFormat::Text => times.as_text(),
-        OutputFormat::Json => times.as_json(options.threads),
+        OutputFormat::Json => {
+            let content = Content { threads: options.threads, stages: &times, peak_rss_mb: peak_rss_mb() };
+            Answer::new("snick.bench/1", content).text()
+        }
     })?;
     Ok(Outcome::Fine)
 }
@@ -154,49 +158,51 @@ impl Times {
         done
     }
 
-    /// Name, minimum and median in ms, and repetitions.
-    fn rows(&self) -> impl Iterator<Item = (String, f64, f64, usize)> {
+    /// The stages by name.
+    fn rows(&self) -> impl Iterator<Item = (String, StageTime)> {
         self.stages.iter().map(|(stage, times)| {
             let mut ms: Vec<f64> = times.iter().map(|t| t.as_secs_f64() * 1e3).collect();
             ms.sort_by(f64::total_cmp);
-            let least = ms.first().copied().unwrap_or_default();
+            let (min_ms, runs) = (ms.first().copied().unwrap_or_default(), ms.len());
             let (low, high) = (ms.len().saturating_sub(1) / 2, ms.len() / 2);
-            let median = ms.get(low).zip(ms.get(high)).map_or(0.0, |(a, b)| (a + b) / 2.0);
-            (format!("{stage:?}").to_lowercase(), least, median, ms.len())
+            let median_ms = ms.get(low).zip(ms.get(high)).map_or(0.0, |(a, b)| (a + b) / 2.0);
+            (format!("{stage:?}").to_lowercase(), StageTime { min_ms, median_ms, runs })
         })
     }
 
     fn as_text(&self) -> String {
         let mut text = format!("{:8}{:>12}{:>12}{:>6}\n", "stage", "min ms", "median ms", "runs");
-        for (name, least, median, runs) in self.rows() {
-            let _ = writeln!(text, "{name:8}{least:12.3}{median:12.3}{runs:6}");
+        for (name, StageTime { min_ms, median_ms, runs }) in self.rows() {
+            let _ = writeln!(text, "{name:8}{min_ms:12.3}{median_ms:12.3}{runs:6}");
         }
         if let Some(mb) = peak_rss_mb() {
             let _ = writeln!(text, "peak memory {mb:.1} MB");
         }
         text
     }
+}
 
-    fn as_json(&self, threads: u32) -> String {
-        let mut json = Json::default();
-        json.object(|json| {
-            json.key("schema").string("snick.bench/1");
-            json.key("threads").plain(threads);
-            json.key("stages").object(|json| {
-                for (name, least, median, runs) in self.rows() {
-                    json.key(&name).object(|json| {
-                        json.key("min_ms").float(least);
-                        json.key("median_ms").float(median);
-                        json.key("runs").plain(runs);
-                    });
-                }
-            });
-            if let Some(mb) = peak_rss_mb() {
-                json.key("peak_rss_mb").float(mb);
-            }
-        });
-        json.finish()
+/// Each stage by its name.
+impl Serialize for Times {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.rows())
     }
+}
+
+#[derive(Serialize)]
+struct Content<'t> {
+    threads: u32,
+    stages: &'t Times,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_rss_mb: Option<f64>,
+}
+
+/// The time of a stage in milliseconds.
+#[derive(Serialize)]
+struct StageTime {
+    min_ms: f64,
+    median_ms: f64,
+    runs: usize,
 }
 
 /// The peak memory of the process, if the system reports it.

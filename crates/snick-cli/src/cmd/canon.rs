@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::Serialize;
 use snick::{Limits, Model};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located};
@@ -11,7 +12,7 @@ use snick_pass::{Cost, Pass, Report};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inputs::InputOptions;
-use crate::cli::json::Json;
+use crate::cli::json::{self, LayerError};
 use crate::cli::many::{Answer, Asked, ManyOptions, counted};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -205,44 +206,61 @@ impl Canonical {
     pub fn as_json(&self, model: &Model) -> String {
         let Self { report, lowered, verdict, errors } = self;
         let cost = Cost::of(model.graph());
-        let mut json = Json::default();
-        json.object(|json| {
-            json.key("schema").string("snick.canon/1");
-            json.key("slice_like_before").plain(report.slice_like_before);
-            json.key("slice_after").plain(report.slice_after);
-            json.key("rewrites").plain(report.applied.len());
-            json.line().key("layers_lowered").plain(lowered.layers);
-            json.key("layers_after").plain(cost.layers);
-            json.key("slices_lowered").plain(lowered.slices);
-            json.key("bytes_lowered").plain(lowered.bytes);
-            json.key("bytes_after").plain(cost.bytes);
-            json.key("checked").plain(report.checked);
-            json.key("unchecked").plain(report.unchecked);
-            json.line().key("refuted").array(|json| {
-                report.check_failures.iter().for_each(|failure| {
-                    json.line().string(&failure.report);
-                });
-            });
-            json.line().key("left").array(|json| {
-                for missed in &report.missed {
-                    json.line().object(|json| {
-                        json.key("name").string(&missed.layer);
-                        json.key("op").string(&missed.op);
-                        json.key("reason").string(&missed.reason);
-                    });
-                }
-            });
-            match verdict {
-                Some(Verdict::Equal | Verdict::Rounded) => json.line().key("verified").plain(true),
-                Some(Verdict::Different) => json.line().key("verified").plain(false),
-                Some(Verdict::NotRun | Verdict::NoOutputs) | None => {
-                    json.line().key("verified").plain("null")
-                }
-            }
-            json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
+        let left = report.missed.iter().map(|missed| Left {
+            name: &missed.layer,
+            op: &missed.op,
+            reason: &missed.reason,
         });
-        json.finish()
+        let summary = Summary {
+            slice_like_before: report.slice_like_before,
+            slice_after: report.slice_after,
+            rewrites: report.applied.len(),
+            layers_lowered: lowered.layers,
+            layers_after: cost.layers,
+            slices_lowered: lowered.slices,
+            bytes_lowered: lowered.bytes,
+            bytes_after: cost.bytes,
+            checked: report.checked,
+            unchecked: report.unchecked,
+            refuted: report.check_failures.iter().map(|failure| failure.report.as_str()).collect(),
+            left: left.collect(),
+            verified: verdict.and_then(|verdict| match verdict {
+                Verdict::Equal | Verdict::Rounded => Some(true),
+                Verdict::Different => Some(false),
+                Verdict::NotRun | Verdict::NoOutputs => None,
+            }),
+            errors: errors.iter().map(LayerError::of).collect(),
+        };
+        json::Answer::new("snick.canon/1", summary).text()
     }
+}
+
+/// The summary as JSON.
+#[derive(Serialize)]
+struct Summary<'s> {
+    slice_like_before: usize,
+    slice_after: usize,
+    rewrites: usize,
+    layers_lowered: usize,
+    layers_after: usize,
+    slices_lowered: usize,
+    bytes_lowered: u64,
+    bytes_after: u64,
+    checked: usize,
+    unchecked: usize,
+    refuted: Vec<&'s str>,
+    left: Vec<Left<'s>>,
+    /// `null` if it is unknown.
+    verified: Option<bool>,
+    errors: Vec<LayerError>,
+}
+
+/// A slice-like layer that stays.
+#[derive(Serialize)]
+struct Left<'s> {
+    name: &'s str,
+    op: &'s str,
+    reason: &'s str,
 }
 
 /// The line among those of other models.

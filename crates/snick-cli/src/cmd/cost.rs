@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{Amount, LayerCost, Model, ModelCost, Symbol};
+use serde::{Serialize, Serializer};
+use snick::{Amount, LayerCost, Model, ModelCost};
 use snick_ir::text::Escaped;
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json::Json;
+use crate::cli::json::Answer;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::symbols::{self, COLUMNS};
@@ -34,10 +35,14 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
 /// What an inferred model costs; as text with so many layers.
 pub fn answer(model: &Model, format: OutputFormat, top: usize) -> Result<String, snick::Error> {
     let cost = model.cost()?;
-    Ok(symbols::with_symbols(model, |symbols| match format {
-        OutputFormat::Text => as_text(&cost, symbols, top),
-        OutputFormat::Json => as_json(&cost, symbols),
-    }))
+    Ok(match format {
+        OutputFormat::Text => {
+            let mut text = as_text(&cost, top);
+            symbols::write_all(model.symbols_in(&text).iter(), &mut text);
+            text
+        }
+        OutputFormat::Json => Answer::new("snick.cost/1", &cost).with_symbols(model).text(),
+    })
 }
 
 /// The totals, a line each; inspect shows them, too.
@@ -94,7 +99,7 @@ fn wrapped(text: &str, indent: usize) -> String {
     lines.join("\n").replace('\n', &format!("\n{}", " ".repeat(indent)))
 }
 
-fn as_text(cost: &ModelCost, symbols: &[Symbol], top: usize) -> String {
+fn as_text(cost: &ModelCost, top: usize) -> String {
     let mut text = String::from("cost of a run\n");
     write_totals(cost, &mut text);
     let bytes = Amount::from(cost.weights_bytes);
@@ -124,7 +129,6 @@ fn as_text(cost: &ModelCost, symbols: &[Symbol], top: usize) -> String {
     for note in &cost.notes {
         let _ = writeln!(text, "  {}", wrapped(note, 2));
     }
-    symbols::write_all(symbols.iter(), &mut text);
     text
 }
 
@@ -154,45 +158,12 @@ fn dearest(cost: &ModelCost, top: usize) -> Vec<&LayerCost> {
     layers
 }
 
-fn as_json(cost: &ModelCost, symbols: &[Symbol]) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.cost/1");
-        json.key("parameters").plain(cost.parameters);
-        json.key("weights_bytes").plain(cost.weights_bytes);
-        write_json(cost, json);
-        json.line().key("layers").array(|json| {
-            for layer in &cost.layers {
-                json.line().object(|json| {
-                    json.key("name").string(&layer.name);
-                    json.key("op").string(&layer.op);
-                    if layer.loc.line > 0 {
-                        json.key("loc").string(&layer.loc.to_string());
-                    }
-                    for (key, amount) in
-                        [("macs", &layer.macs), ("flops", &layer.flops), ("bytes", &layer.bytes)]
-                    {
-                        number_or_expression(json, key, amount, cost);
-                    }
-                });
-            }
-        });
-        json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
-        json.line().key("notes").array(|json| cost.notes.iter().for_each(|note| json.string(note)));
-    });
-    json.finish()
-}
+/// The totals alone, as JSON.
+pub struct Totals(pub ModelCost);
 
-/// The totals.
-pub fn write_json(cost: &ModelCost, json: &mut Json) {
-    for (key, amount) in cost.totals() {
-        number_or_expression(json, key, amount, cost);
-    }
-}
-
-fn number_or_expression(json: &mut Json, key: &str, amount: &Amount, cost: &ModelCost) {
-    match amount.number() {
-        Some(number) => json.key(key).plain(number),
-        None => json.key(key).string(&amount.display(&cost.symbols).to_string()),
+impl Serialize for Totals {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(cost) = self;
+        serializer.collect_map(cost.totals().map(|(key, amount)| (key, amount.display(&cost.symbols))))
     }
 }

@@ -1,12 +1,14 @@
 //! `snick explain`: what a code of `snick check` means, an example, and how to mend it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use clap::Args;
+use serde::Serialize;
 use snick::{CheckCode, Example, Severity, check_codes};
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json::Json;
+use crate::cli::json::Answer;
 use crate::cli::options::{Common, OutputFormat};
 
 /// Options of the verb.
@@ -122,23 +124,28 @@ fn wrapped(text: &str, columns: usize, indent: &str) -> String {
 }
 
 fn as_json(codes: &[&CheckCode]) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.explain/1");
-        json.key("codes").array(|json| {
-            for code in codes {
-                json.line().object(|json| {
-                    json.key("code").string(code.code);
-                    json.key("name").string(code.name);
-                    json.key("severity").string(severity(code.severity));
-                    json.key("on_demand").plain(code.on_demand);
-                    json.key("meaning").string(code.meaning);
-                    json.key("reason").string(code.reason);
-                    json.key("remedy").string(code.remedy);
-                    json.key("example").string(&code.example.text());
-                });
-            }
-        });
+    let codes = codes.iter().map(|code| Explained {
+        code: code.code,
+        name: code.name,
+        severity: severity(code.severity),
+        on_demand: code.on_demand,
+        meaning: code.meaning,
+        reason: code.reason,
+        remedy: code.remedy,
+        example: code.example.text(),
     });
-    json.finish()
+    let codes: Vec<Explained> = codes.collect();
+    Answer::new("snick.explain/1", BTreeMap::from([("codes", codes)])).text()
+}
+
+#[derive(Serialize)]
+struct Explained {
+    code: &'static str,
+    name: &'static str,
+    severity: &'static str,
+    on_demand: bool,
+    meaning: &'static str,
+    reason: &'static str,
+    remedy: &'static str,
+    example: String,
 }

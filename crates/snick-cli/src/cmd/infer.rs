@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{Model, public_name};
+use serde::{Serialize, Serializer};
+use snick::{Model, Symbol, public_name};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located, NodeId, Op, Output};
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json::Json;
+use crate::cli::json::{self, LayerError};
 use crate::cli::many::{Answer, ManyOptions, counted};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -45,83 +46,112 @@ pub fn facts(model: &Model, errors: &[Located], format: OutputFormat) -> String 
 
 fn as_json(model: &Model, errors: &[Located]) -> String {
     let graph = model.graph();
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.infer/1");
-        json.line().key("inputs").array(|json| graph.parameters().for_each(|id| signature(json, graph, id)));
-        json.line().key("outputs").array(|json| graph.results().for_each(|id| signature(json, graph, id)));
-        json.line().key("nodes").array(|json| nodes(json, graph));
-        json.line().key("symbols").array(|json| symbols::write_json(&model.symbols(), json));
-        json.line().key("errors").array(|json| errors.iter().for_each(|error| json.located(error)));
-    });
-    json.finish()
+    let facts = Facts {
+        inputs: graph.parameters().map(|id| signature(graph, id)).collect(),
+        outputs: graph.results().map(|id| signature(graph, id)).collect(),
+        nodes: Nodes(graph),
+        symbols: model.symbols(),
+        errors: errors.iter().map(LayerError::of).collect(),
+    };
+    json::Answer::new("snick.infer/1", facts).text()
+}
+
+#[derive(Serialize)]
+struct Facts<'m> {
+    inputs: Vec<Signature<'m>>,
+    outputs: Vec<Signature<'m>>,
+    nodes: Nodes<'m>,
+    symbols: Vec<Symbol>,
+    errors: Vec<LayerError>,
 }
 
 /// An input or output of the model.
-fn signature(json: &mut Json, graph: &Graph, id: NodeId) {
-    let node = graph.node(id);
-    json.object(|json| {
-        json.key("name").string(node.name());
-        if public_name(graph, id) != node.name() {
-            json.key("public_name").string(public_name(graph, id));
-        }
-        if let Some(out) = node.outs().first() {
-            fact(json, graph, out);
-        }
-    });
+#[derive(Serialize)]
+struct Signature<'m> {
+    name: &'m str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    public_name: Option<&'m str>,
+    #[serde(flatten)]
+    fact: Option<PortFact>,
 }
 
-fn fact(json: &mut Json, graph: &Graph, out: &Output) {
-    let (shape, symbols) = (&out.fact.shape, graph.symbols());
-    let intervals = shape.display_intervals(symbols).to_string();
-    json.key("element_type").string(out.fact.element_type.name());
-    json.key("shape").string(&intervals);
-    if !shape.is_static() {
-        let symbolic = shape.display_labels(symbols).to_string();
-        if symbolic != intervals {
-            json.key("symbolic").string(&symbolic);
-        }
+fn signature(graph: &Graph, id: NodeId) -> Signature<'_> {
+    let node = graph.node(id);
+    let public_name = Some(public_name(graph, id)).filter(|&public| public != node.name());
+    let fact = node.outs().first().map(|out| port_fact(graph, out));
+    Signature { name: node.name(), public_name, fact }
+}
+
+#[derive(Serialize)]
+struct PortFact {
+    element_type: &'static str,
+    shape: String,
+    /// The shape with its expressions, if they say more than intervals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbolic: Option<String>,
+}
+
+fn port_fact(graph: &Graph, out: &Output) -> PortFact {
+    let (fact, symbols) = (&out.fact, graph.symbols());
+    let shape = fact.shape.display_intervals(symbols).to_string();
+    let symbolic = (!fact.shape.is_static()).then(|| fact.shape.display_labels(symbols).to_string());
+    let symbolic = symbolic.filter(|symbolic| *symbolic != shape);
+    PortFact { element_type: fact.element_type.name(), shape, symbolic }
+}
+
+/// The layers of a graph: a large model has too many to collect them first.
+struct Nodes<'m>(&'m Graph);
+
+impl Serialize for Nodes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.ids().map(|id| layer(self.0, id)))
     }
 }
 
-fn nodes(json: &mut Json, graph: &Graph) {
-    for id in graph.ids() {
-        let node = graph.node(id);
-        let inputs = graph.inputs(id).len();
-        json.line().object(|json| {
-            json.key("name").string(node.name());
-            json.key("op").string(node.op().type_name());
-            json.key("version").string(&node.version().to_string());
-            if node.loc().line > 0 {
-                json.key("loc").string(&node.loc().to_string());
-            }
-            json.key("outputs").array(|json| {
-                for (i, out) in node.outs().iter().enumerate() {
-                    json.object(|json| {
-                        json.key("port").plain(node.output_id(i, inputs));
-                        fact(json, graph, out);
-                        if !out.names().is_empty() {
-                            json.key("tensor_names").array(|json| {
-                                out.names().iter().for_each(|name| json.string(name));
-                            });
-                        }
-                    });
-                }
-            });
-            if node.op().is_opaque() {
-                json.key("opaque").plain(true);
-            }
-            if node.op().bodies().next().is_some() {
-                json.key("bodies").array(|json| {
-                    for (role, body) in node.op().bodies() {
-                        json.object(|json| {
-                            json.key("name").string(role);
-                            json.key("nodes").array(|json| nodes(json, body));
-                        });
-                    }
-                });
-            }
-        });
+#[derive(Serialize)]
+struct Layer<'m> {
+    name: &'m str,
+    op: &'m str,
+    version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loc: Option<String>,
+    outputs: Vec<Port<'m>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    opaque: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bodies: Vec<Body<'m>>,
+}
+
+#[derive(Serialize)]
+struct Port<'m> {
+    port: u32,
+    #[serde(flatten)]
+    fact: PortFact,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    tensor_names: &'m [String],
+}
+
+#[derive(Serialize)]
+struct Body<'m> {
+    name: &'static str,
+    nodes: Nodes<'m>,
+}
+
+fn layer(graph: &Graph, id: NodeId) -> Layer<'_> {
+    let (node, inputs) = (graph.node(id), graph.inputs(id).len());
+    let port = |(i, out)| Port {
+        port: node.output_id(i, inputs),
+        fact: port_fact(graph, out),
+        tensor_names: out.names(),
+    };
+    Layer {
+        name: node.name(),
+        op: node.op().type_name(),
+        version: node.version().to_string(),
+        loc: json::loc(node.loc()),
+        outputs: node.outs().iter().enumerate().map(port).collect(),
+        opaque: node.op().is_opaque(),
+        bodies: node.op().bodies().map(|(name, body)| Body { name, nodes: Nodes(body) }).collect(),
     }
 }
 

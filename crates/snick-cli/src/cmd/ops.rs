@@ -1,13 +1,16 @@
 //! `snick ops`: the operations as they declare themselves.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use clap::Args;
+use serde::Serialize;
 use snick_ir::ops::{Entry, reference};
-use snick_ir::{Arity, AttrSpec, Dialect, OpTraits};
+use snick_ir::{Arity, AttrSpec, Dialect, OpName, OpTraits};
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json::Json;
+use crate::cli::json::Answer;
 use crate::cli::options::{Common, OutputFormat};
 
 /// Options of the verb.
@@ -147,49 +150,58 @@ fn as_markdown(entries: &[&Entry]) -> String {
     text
 }
 
-fn as_json(entries: &[&Entry]) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.ops/1");
-        json.key("ops").array(|json| entries.iter().for_each(|entry| op(json.line(), entry)));
-    });
-    json.finish()
+fn as_json(entries: &[&'static Entry]) -> String {
+    let ops: Vec<Operation> = entries.iter().map(|entry| operation(entry)).collect();
+    Answer::new("snick.ops/1", BTreeMap::from([("ops", ops)])).text()
 }
 
-fn op(json: &mut Json, entry: &Entry) {
-    json.object(|json| {
-        json.key("name").string(entry.name.name);
-        json.key("dialect").string(match entry.name.dialect {
+#[derive(Serialize)]
+struct Operation {
+    name: &'static str,
+    dialect: &'static str,
+    opsets: &'static [u8],
+    min_inputs: usize,
+    /// Absent where there may be any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_inputs: Option<usize>,
+    properties: Vec<String>,
+    doc: &'static str,
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Serialize)]
+struct Attribute {
+    name: &'static str,
+    r#type: Cow<'static, str>,
+    required: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<u8>,
+    doc: &'static str,
+}
+
+fn operation(entry: &'static Entry) -> Operation {
+    let OpName { name, dialect, since, doc, .. } = entry.name;
+    Operation {
+        name,
+        dialect: match dialect {
             Dialect::OpenVino => "openvino",
             Dialect::Snick => "snick",
-        });
-        json.key("opsets").array(|json| entry.name.since.iter().for_each(|opset| json.plain(opset)));
-        json.key("min_inputs").plain(entry.arity.min);
-        if entry.arity.max < usize::MAX {
-            json.key("max_inputs").plain(entry.arity.max);
-        }
-        json.key("properties").array(|json| {
-            properties(entry.traits).iter().for_each(|property| json.string(property));
-        });
-        json.key("doc").string(entry.name.doc.trim());
-        json.key("attributes").array(|json| entry.attrs().iter().for_each(|spec| attribute(json, spec)));
-    });
+        },
+        opsets: since,
+        min_inputs: entry.arity.min,
+        max_inputs: Some(entry.arity.max).filter(|&max| max < usize::MAX),
+        properties: properties(entry.traits),
+        doc: doc.trim(),
+        attributes: entry.attrs().into_iter().map(attribute).collect(),
+    }
 }
 
-fn attribute(json: &mut Json, attr: &AttrSpec) {
-    json.object(|json| {
-        json.key("name").string(attr.name);
-        json.key("type").string(&attr.kind);
-        json.key("required").plain(attr.required);
-        if let Some(default) = &attr.default {
-            json.key("default").string(default);
-        }
-        if attr.since > 0 {
-            json.key("since").plain(attr.since);
-        }
-        if let Some(until) = attr.until {
-            json.key("until").plain(until);
-        }
-        json.key("doc").string(attr.doc);
-    });
+fn attribute(spec: AttrSpec) -> Attribute {
+    let AttrSpec { name, kind, default, required, until, doc, .. } = spec;
+    let since = Some(spec.since).filter(|&since| since > 0);
+    Attribute { name, r#type: kind, required, default, since, until, doc }
 }

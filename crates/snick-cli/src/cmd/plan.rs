@@ -7,7 +7,7 @@ use snick::{Mesh, ModelPlan, PlanOptions, ShardRules, Transfer};
 use snick_ir::text::Escaped;
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json::Json;
+use crate::cli::json::Answer;
 use crate::cli::memory::parse_size;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -69,7 +69,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let plan = model.plan(&plan)?;
     console.print(&match common.format {
         OutputFormat::Text => as_text(&plan),
-        OutputFormat::Json => as_json(&plan),
+        OutputFormat::Json => Answer::new("snick.plan/1", &plan).text(),
     })?;
     Ok(Outcome::finding(!errors.is_empty() || plan.fits() == Some(false)))
 }
@@ -156,65 +156,4 @@ fn as_text(plan: &ModelPlan) -> String {
         let _ = writeln!(text, "  {operation} {value}: {}", unplanned.reason);
     }
     text
-}
-
-fn as_json(plan: &ModelPlan) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.plan/1");
-        json.key("devices").plain(plan.mesh.devices());
-        json.key("mesh").string(&plan.mesh.to_string());
-        json.key("shard").string(&plan.shard.to_string());
-        for (key, bytes) in [
-            ("weight_bytes", plan.weight_bytes()),
-            ("input_bytes", plan.input_bytes()),
-            ("result_bytes", plan.result_bytes),
-            ("peak_bytes", plan.peak_bytes),
-            ("device_bytes", plan.device_bytes()),
-            ("sent_bytes", plan.sent_bytes()),
-        ] {
-            json.key(key).plain(bytes);
-        }
-        if let (Some(memory), Some(fits)) = (plan.memory, plan.fits()) {
-            json.key("memory_bytes").plain(memory);
-            json.key("fits").plain(fits);
-        }
-        json.line().key("arguments").array(|json| plan.arguments.iter().for_each(|own| argument(own, json)));
-        json.line().key("transfers").array(|json| {
-            for transfer in &plan.transfers {
-                json.line().object(|json| {
-                    json.key("value").string(&transfer.value);
-                    json.key("operation").string(&transfer.operation);
-                    json.key("collective").string(transfer.collective.name());
-                    json.key("devices").plain(transfer.devices);
-                    json.key("bytes").plain(transfer.bytes);
-                });
-            }
-        });
-        json.line().key("unplanned").array(|json| {
-            for unplanned in &plan.unplanned {
-                json.line().object(|json| {
-                    json.key("value").string(&unplanned.value);
-                    json.key("operation").string(&unplanned.operation);
-                    json.key("reason").string(&unplanned.reason);
-                });
-            }
-        });
-    });
-    json.finish()
-}
-
-fn argument(argument: &snick::PlannedArgument, json: &mut Json) {
-    json.line().object(|json| {
-        json.key("name").string(&argument.name);
-        json.key("element_type").string(&argument.element_type.to_string());
-        json.key("dims").array(|json| argument.dims.iter().for_each(|dim| json.plain(dim)));
-        json.key("is_input").plain(argument.is_input);
-        json.key("axes").array(|json| {
-            for axes in &argument.axes {
-                json.array(|json| axes.iter().for_each(|axis| json.string(axis)));
-            }
-        });
-        json.key("bytes").plain(argument.bytes);
-    });
 }

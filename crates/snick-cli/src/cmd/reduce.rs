@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::Serialize;
 use snick::{ErrorKind, Model, Reduction, reduce};
 use snick_ir::{Graph, Located, Op};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::failing_command::{Expected, FailingCommand};
-use crate::cli::json::Json;
+use crate::cli::json::Answer;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::target::TargetOptions;
@@ -88,20 +89,20 @@ fn report(
     }
     console.print(&match common.format {
         OutputFormat::Text => format!("reduced {before} layers to {after} in {tests} tests\n"),
-        OutputFormat::Json => as_json(before, after, reduction),
+        OutputFormat::Json => {
+            let minimal = reduction.is_minimal;
+            let content = Content { layers_before: before, layers_after: after, runs: tests, minimal };
+            Answer::new("snick.reduce/1", content).text()
+        }
     })
 }
 
-fn as_json(before: usize, after: usize, reduction: &Reduction) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.reduce/1");
-        json.key("layers_before").plain(before);
-        json.key("layers_after").plain(after);
-        json.key("runs").plain(reduction.tests);
-        json.key("minimal").plain(reduction.is_minimal);
-    });
-    json.finish()
+#[derive(Serialize)]
+struct Content {
+    layers_before: usize,
+    layers_after: usize,
+    runs: usize,
+    minimal: bool,
 }
 
 /// Writes the result; a text form starts with the command in a comment.

@@ -4,15 +4,15 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use clap::Args;
+use serde::Serialize;
 use snick::{
-    Diagnostic, ExplainedError, Model, Part, Place, Suggestion, Symbol, UnknownOrigin, Unknowns, ValuePart,
-    Why, WhyNode,
+    Diagnostic, ExplainedError, Model, Part, Suggestion, UnknownOrigin, Unknowns, ValuePart, Why, WhyNode,
 };
 use snick_ir::Located;
 use snick_ir::text::Escaped;
 
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json::{Json, message};
+use crate::cli::json::Answer;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::symbols;
@@ -55,7 +55,7 @@ pub fn of_unknown(model: &Model, format: OutputFormat) -> String {
     let listed = unknowns.origins.iter().filter_map(|origin| origin.symbol.as_deref()).collect();
     match format {
         OutputFormat::Text => with_legend(model, unknowns_text(&unknowns), &listed),
-        OutputFormat::Json => symbols::with_symbols(model, |symbols| unknowns_json(&unknowns, symbols)),
+        OutputFormat::Json => Answer::new("snick.why-unknown/1", &unknowns).with_symbols(model).text(),
     }
 }
 
@@ -89,88 +89,16 @@ pub fn of_target(model: &Model, target: &str, format: OutputFormat) -> Result<St
             false => with_legend(model, texts.join("\n"), &listed),
         });
     }
-    Ok(symbols::with_symbols(model, |symbols| {
-        let mut json = Json::default();
-        json.object(|json| {
-            json.key("schema").string("snick.why/1");
-            match (answers.as_slice(), target.axis) {
-                ([why], Some(_)) => answer(json, why),
-                (answers, _) => json.key("parts").array(|json| {
-                    answers.iter().for_each(|why| json.line().object(|json| answer(json, why)));
-                }),
-            }
-            json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
-        });
-        json.finish()
-    }))
+    Ok(match (answers.as_slice(), target.axis) {
+        ([why], Some(_)) => Answer::new("snick.why/1", why).with_symbols(model).text(),
+        (parts, _) => Answer::new("snick.why/1", Parts { parts }).with_symbols(model).text(),
+    })
 }
 
-fn answer(json: &mut Json, why: &Why) {
-    json.key("target").object(|json| place(json, &why.target));
-    json.key("dim").string(&why.tree.expr);
-    json.key("interval").interval(why.tree.interval);
-    json.key("known").plain(why.known);
-    json.line().key("tree");
-    node(json, &why.tree);
-    json.line();
-    suggestions(json, &why.suggestions);
-}
-
-fn suggestions(json: &mut Json, found: &[Suggestion]) {
-    json.key("suggest").array(|json| {
-        for suggestion in found {
-            json.object(|json| {
-                json.key("shape").string(&suggestion.shape);
-                json.key("gives").string(&suggestion.gives);
-            });
-        }
-    });
-}
-
-fn place(json: &mut Json, place: &Place) {
-    json.key("layer").string(&place.layer);
-    json.key("op").string(&place.op);
-    if place.loc.line > 0 {
-        json.key("loc").string(&place.loc.to_string());
-    }
-    json.key("port").plain(place.port);
-    match place.axis {
-        Some(axis) => json.key("axis").plain(axis),
-        None => json.key("axis").plain("null"),
-    }
-    if let Some(element) = place.element {
-        json.key("element").plain(element);
-    }
-}
-
-fn node(json: &mut Json, tree: &WhyNode) {
-    json.object(|json| node_fields(json, tree));
-}
-
-fn node_fields(json: &mut Json, tree: &WhyNode) {
-    json.key("expr").string(&tree.expr);
-    json.key("interval").interval(tree.interval);
-    place(json, &tree.place);
-    json.key("role").string(tree.role.name());
-    if let Some(reason) = &tree.reason {
-        json.key("reason").string(reason);
-    }
-    if !tree.from.is_empty() {
-        json.key("from").array(|json| tree.from.iter().for_each(|child| node(json.line(), child)));
-    }
-}
-
-/// An operand of an error: the input and the part of it that it is, and its tree.
-fn operand(json: &mut Json, tree: &WhyNode, input: usize, part: Part) {
-    json.object(|json| {
-        json.key("input").plain(input);
-        match part {
-            Part::Dim(axis) => json.key("input_axis").plain(axis),
-            Part::Element(index) => json.key("input_element").plain(index),
-            _ => {}
-        }
-        node_fields(json, tree);
-    });
+/// The answers for all parts of an output.
+#[derive(Serialize)]
+struct Parts<'w> {
+    parts: &'w [Why],
 }
 
 fn explain_error(
@@ -204,7 +132,7 @@ pub fn of_error(
             explained.operands.iter().for_each(|operand| add_leaves(operand, &mut listed));
             with_legend(model, error_text(&explained), &listed)
         }
-        OutputFormat::Json => symbols::with_symbols(model, |symbols| error_json(&explained, symbols)),
+        OutputFormat::Json => Answer::new("snick.why-error/1", &explained).with_symbols(model).text(),
     })
 }
 
@@ -218,29 +146,6 @@ fn error_text(explained: &ExplainedError) -> String {
         };
     }
     text
-}
-
-fn error_json(explained: &ExplainedError, symbols: &[Symbol]) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        let error = &explained.error;
-        json.key("schema").string("snick.why-error/1");
-        json.key("error").object(|json| {
-            json.key("name").string(&error.layer);
-            json.key("op").string(&error.op);
-            if error.loc.line > 0 {
-                json.key("loc").string(&error.loc.to_string());
-            }
-            json.key("message").string(&message(error));
-        });
-        json.line().key("operands").array(|json| {
-            for (tree, (input, part)) in explained.operands.iter().zip(&explained.parts) {
-                operand(json.line(), tree, *input, *part);
-            }
-        });
-        json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
-    });
-    json.finish()
 }
 
 fn unknowns_text(unknowns: &Unknowns) -> String {
@@ -272,39 +177,4 @@ fn origin_text(origin: &UnknownOrigin) -> String {
         let _ = writeln!(text, "        try --shape \"{}\": {}", Escaped(shape), Escaped(gives));
     }
     text
-}
-
-fn unknowns_json(unknowns: &Unknowns, symbols: &[Symbol]) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.why-unknown/1");
-        json.key("dims").plain(unknowns.dims);
-        json.key("origins").array(|json| {
-            for origin in &unknowns.origins {
-                json.line().object(|json| {
-                    json.key("layer").string(&origin.layer);
-                    json.key("op").string(&origin.op);
-                    if origin.loc.line > 0 {
-                        json.key("loc").string(&origin.loc.to_string());
-                    }
-                    if let Some(symbol) = &origin.symbol {
-                        json.key("symbol").string(symbol);
-                    }
-                    if let Some(axis) = origin.axis {
-                        json.key("axis").plain(axis);
-                    }
-                    json.key("kind").string(origin.kind.name());
-                    if let Some(reason) = &origin.reason {
-                        json.key("reason").string(reason);
-                    }
-                    json.key("dims").plain(origin.dims);
-                    json.key("layers").plain(origin.layers);
-                    json.key("outputs").plain(origin.outputs);
-                    suggestions(json, &origin.suggestions);
-                });
-            }
-        });
-        json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
-    });
-    json.finish()
 }

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use snick_ir::json::quoted;
+use serde::{Serialize, Serializer};
 use snick_tensor::Tensor;
 
-use super::module::{Argument, ArgumentData, Module, Port};
+use super::mesh::Mesh;
+use super::module::{ArgumentData, Module, Port};
+use crate::json::json;
 
 /// The file beside a module that has its folded constants.
 pub const FOLDED: &str = "folded.bin";
@@ -43,15 +45,6 @@ impl Module {
     /// # Errors
     /// That of `relative`.
     pub fn manifest<E>(&self, relative: impl Fn(&Path) -> Result<String, E>) -> Result<String, E> {
-        let mut text = String::from("{\"schema\":\"snick.stablehlo/1\",\"mesh\":");
-        match &self.mesh {
-            Some(mesh) => {
-                let axes: Vec<String> =
-                    mesh.axes().iter().map(|(name, size)| format!("{}:{size}", quoted(name))).collect();
-                let _ = write!(text, "{{{}}}", axes.join(","));
-            }
-            None => text.push_str("null"),
-        }
         let mut folded = self.folded().map(|(offset, _)| offset);
         let mut arguments = Vec::with_capacity(self.arguments.len());
         for argument in &self.arguments {
@@ -60,14 +53,17 @@ impl Module {
                 ArgumentData::File { path, range } => Some((relative(path)?, range.start)),
                 ArgumentData::Folded(_) => Some((FOLDED.to_string(), folded.next().unwrap_or(0))),
             };
-            arguments.push(argument_line(argument, place));
+            let port = &argument.port;
+            let place = place.map(|(file, offset)| Place { file, offset, bytes: port.bytes().unwrap_or(0) });
+            let sharding = (!argument.sharding.is_empty()).then_some(argument.sharding.as_slice());
+            arguments.push(json(&Argument { port, place, sharding }));
         }
         let inputs = self.arguments.iter().filter(|argument| matches!(argument.data, ArgumentData::Input));
-        let inputs = inputs.map(|argument| format!("{{{}}}", signature(&argument.port)));
-        let results = self.results.iter().map(|port| format!("{{{}}}", signature(port)));
-        for (key, lines) in
-            [("arguments", arguments), ("inputs", inputs.collect()), ("results", results.collect())]
-        {
+        let inputs = inputs.map(|argument| json(&argument.port)).collect();
+        let results = self.results.iter().map(json).collect();
+        let mut text = format!("{{\"schema\":\"snick.stablehlo/1\",\"mesh\":{}", json(&self.mesh));
+        // A line each, for people who read it and for `diff`.
+        for (key, lines) in [("arguments", arguments), ("inputs", inputs), ("results", results)] {
             let _ = write!(text, ",\n\"{key}\":[\n{}\n]", lines.join(",\n"));
         }
         text.push_str("}\n");
@@ -75,34 +71,29 @@ impl Module {
     }
 }
 
-fn argument_line(argument: &Argument, place: Option<(String, usize)>) -> String {
-    let mut line = format!("{{{}", signature(&argument.port));
-    if let Some((file, offset)) = place {
-        let bytes = argument.port.bytes().unwrap_or(0);
-        let _ = write!(line, ",\"file\":{},\"offset\":{offset},\"bytes\":{bytes}", quoted(&file));
+/// The sizes of the axes by name, in order.
+impl Serialize for Mesh {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.axes().iter().map(|(name, size)| (name, size)))
     }
-    let axes: Vec<String> = argument
-        .sharding
-        .iter()
-        .map(|axis| axis.as_ref().map_or_else(|| "null".into(), |axis| quoted(axis)))
-        .collect();
-    match axes.is_empty() {
-        true => line.push_str(",\"sharding\":null}"),
-        false => drop(write!(line, ",\"sharding\":[{}]}}", axes.join(","))),
-    }
-    line
 }
 
-/// The name and the type, and the state that it is.
-fn signature(port: &Port) -> String {
-    let dims = port.dims.iter().map(|dim| dim.map_or_else(|| "null".into(), |dim| dim.to_string()));
-    let dims = dims.collect::<Vec<String>>().join(",");
-    let state = port.state.as_ref().map(|state| format!(",\"state\":{}", quoted(state))).unwrap_or_default();
-    format!(
-        "\"name\":{},\"element_type\":\"{}\",\"dims\":[{dims}]{state}",
-        quoted(&port.name),
-        port.element_type
-    )
+#[derive(Serialize)]
+struct Argument<'m> {
+    #[serde(flatten)]
+    port: &'m Port,
+    /// `None` for an input.
+    #[serde(flatten)]
+    place: Option<Place>,
+    sharding: Option<&'m [Option<String>]>,
+}
+
+/// Where the value of an argument lies.
+#[derive(Serialize)]
+struct Place {
+    file: String,
+    offset: usize,
+    bytes: usize,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use serde::{Serialize, Serializer};
 use snick_tensor::{ElementType, Tensor};
 
 use super::literal::Bytes;
@@ -48,17 +49,23 @@ impl fmt::Display for Body {
 }
 
 /// A named value of a module's signature.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Port {
     /// The name of the layer; names of arguments are unique.
     pub name: String,
     /// The element type, as the model declares it.
+    #[serde(serialize_with = "element_type")]
     pub element_type: ElementType,
     /// The sizes; `None` where one is known only at run time.
     pub dims: Vec<Option<usize>>,
     /// The variable that it was, if a state became an input and an output.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
+}
+
+fn element_type<S: Serializer>(element_type: &ElementType, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(element_type.name())
 }
 
 impl Port {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::{Serialize, Serializer};
 use snick_ir::{NodeRef, Op};
 
 use super::{LayerRef, LayerTime, layer_times};
@@ -39,6 +40,39 @@ impl Execution {
     /// The time of all layers, in microseconds.
     pub fn microseconds(&self) -> u64 {
         self.layers.iter().filter_map(|layer| layer.time.microseconds).fold(0, u64::saturating_add)
+    }
+}
+
+/// As `diff --format json` has it.
+impl Serialize for Execution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Answer<'e> {
+            is_of_the_model: bool,
+            microseconds: u64,
+            layers: &'e [ExecutedLayer],
+            absent: &'e [LayerRef],
+            missing_ends: &'e [LayerRef],
+        }
+        let Self { layers, absent, missing_ends } = self;
+        let (is_of_the_model, microseconds) = (self.is_of_the_model(), self.microseconds());
+        Answer { is_of_the_model, microseconds, layers, absent, missing_ends }.serialize(serializer)
+    }
+}
+
+impl Serialize for ExecutedLayer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Answer<'l> {
+            layer: &'l str,
+            op: &'l str,
+            primitive: &'l str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            microseconds: Option<u64>,
+            sources: &'l [LayerRef],
+        }
+        let Self { time: LayerTime { layer, op, primitive, microseconds, .. }, sources } = self;
+        Answer { layer, op, primitive, microseconds: *microseconds, sources }.serialize(serializer)
     }
 }
 

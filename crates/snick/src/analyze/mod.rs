@@ -8,6 +8,7 @@ mod diff;
 mod execution;
 #[cfg(feature = "emit")]
 mod plan;
+mod serial;
 mod states;
 pub(crate) mod symbols;
 mod timings;

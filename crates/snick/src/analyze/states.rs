@@ -4,16 +4,19 @@ use snick_ir::{Graph, Op};
 use snick_tensor::ElementType;
 
 /// A variable, and what it holds for one sequence.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct StateSize {
     /// The variable.
+    #[serde(rename = "variable")]
     pub variable_id: String,
     /// Type and shape: `f32[?,2,?,16]`.
+    #[serde(rename = "type")]
     pub kind: String,
-    /// Bytes of a batch of one: of each token if one other axis is open, in all if none is; `None` if more are.
-    pub bytes: Option<usize>,
     /// Whether the variable grows with the tokens.
     pub grows: bool,
+    /// Bytes of a batch of one: of each token if one other axis is open, in all if none is; `None` if more are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<usize>,
 }
 
 /// The variables of an inferred graph, in order; those of bodies are not among them.

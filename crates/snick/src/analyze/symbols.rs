@@ -3,12 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use serde::Serialize;
 use snick_ir::{Fact, Graph, Loc, NO_EXPRESSION, NodeId, NodeRef, Op, ValuePart};
 use snick_shape::{Birth, Interval, SymExpr, SymbolId};
 
+use super::serial;
+
 /// Why a symbol exists.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BirthKind {
     /// An input, or a variable, declares it as open.
@@ -45,12 +48,13 @@ impl BirthKind {
 /// assert_eq!(symbols[1].to_string(), "s1: NonZero at (4:3), axis 1: one for each element that is not 0");
 /// # Ok::<(), snick::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Symbol {
     /// What shapes call it; unique in a model, bodies included.
     pub name: String,
     /// All values that it can have.
+    #[serde(serialize_with = "serial::interval")]
     pub interval: Interval,
     /// Why it exists.
     pub kind: BirthKind,
@@ -59,12 +63,16 @@ pub struct Symbol {
     /// The operation type of that layer.
     pub op: String,
     /// The place of that layer in the file.
+    #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
     /// The number of the output port, as the file counts them, whose shape or value has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
     /// The axis of it; `None` for an element of a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<usize>,
     /// Why it is not known more closely; `None` if an input declares it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

@@ -3,13 +3,14 @@
 use snick_ir::{Graph, Op};
 
 /// A layer of an execution graph: what a plug-in ran.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct LayerTime {
     /// Its name.
     pub layer: String,
     /// The type of operation that the plug-in has.
     pub op: String,
     /// The time of one run, in microseconds; `None` if it was not executed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub microseconds: Option<u64>,
     /// The kernel.
     pub primitive: String,

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
+use serde::Serialize;
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::ElementType;
+
+use super::serial;
 
 /// How many weights share a scale.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,16 +35,18 @@ impl fmt::Display for Grouping {
 }
 
 /// Weights of one kind are counted together.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct WeightKind {
     /// The type that they are stored in.
+    #[serde(rename = "type", serialize_with = "serial::text")]
     pub element_type: ElementType,
     /// The weights that share a scale.
+    #[serde(rename = "scale", serialize_with = "serial::text")]
     pub grouping: Grouping,
 }
 
 /// All weights of one kind.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize)]
 pub struct WeightsOf {
     /// The layers that multiply with them, in order.
     pub layers: Vec<String>,

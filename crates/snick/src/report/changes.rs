@@ -1,53 +1,64 @@
 //! What changed from one model to another, with all that is shown of the other.
 
-use snick_ir::json::Json;
+use serde::Serialize;
 use snick_ir::text::shortened;
 
 use super::layers::Numbers;
-use super::write_model;
-use crate::{DiffOptions, Error, LayerRef, Model, ModelEnd, diff};
+use super::{Numbered, Text};
+use crate::{DiffOptions, Error, LayerRef, ModelEnd, diff};
 
-/// The difference as JSON. Layers are given by their numbers in the two models.
-pub(super) fn json(model: &Model, numbers: &Numbers, other: &Model) -> Result<String, Error> {
-    let diff = diff(model, other, &DiffOptions::new())?;
-    let others = Numbers::new(other.graph());
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("equal").plain(diff.is_equal());
-        json.key("same").plain(diff.same);
-        json.key("renamed").plain(diff.renamed);
-        json.key("drift").plain(diff.shape_drift.as_ref().map_or(0, |drift| drift.layers));
-        json.line().key("removed").array(|json| layers(json, numbers, &diff.removed));
-        json.line().key("added").array(|json| layers(json, &others, &diff.added));
-        json.line().key("changed").array(|json| {
-            for change in &diff.changed {
-                json.line().object(|json| {
-                    json.key("a");
-                    numbers.write_named(json, &change.a.name);
-                    json.key("b");
-                    others.write_named(json, &change.b.name);
-                    json.key("what").array(|json| what(change).iter().for_each(|text| json.escaped(text)));
-                });
-            }
-        });
-        json.line().key("ends").array(|json| {
-            for (kind, ends) in [("input", &diff.inputs), ("output", &diff.outputs)] {
-                for end in ends {
-                    let text = |end: &Option<ModelEnd>| match end {
-                        Some(end) => format!("{} {}{}", end.name, end.element_type, end.shape),
-                        None => "absent".to_string(),
-                    };
-                    json.escaped(&format!("{kind} {} → {}", text(&end.a), text(&end.b)));
-                }
-            }
-        });
-        json.line().key("other").object(|json| write_model(json, other, &others));
-    });
-    Ok(json.finish())
+/// The difference. Layers are given by their numbers in the two models.
+#[derive(Serialize)]
+pub(super) struct Changes<'m> {
+    equal: bool,
+    same: usize,
+    renamed: usize,
+    drift: usize,
+    removed: Vec<Option<usize>>,
+    added: Vec<Option<usize>>,
+    changed: Vec<Changed>,
+    ends: Vec<Text<String>>,
+    other: &'m Numbered<'m>,
 }
 
-fn layers(json: &mut Json, numbers: &Numbers, layers: &[LayerRef]) {
-    layers.iter().for_each(|layer| numbers.write_named(json, &layer.name));
+#[derive(Serialize)]
+struct Changed {
+    a: Option<usize>,
+    b: Option<usize>,
+    what: Vec<Text<String>>,
+}
+
+impl<'m> Changes<'m> {
+    pub fn new(model: &Numbered, other: &'m Numbered) -> Result<Self, Error> {
+        let diff = diff(model.model, other.model, &DiffOptions::new())?;
+        let (numbers, others) = (&model.numbers, &other.numbers);
+        let layers = |numbers: &Numbers, layers: &[LayerRef]| {
+            layers.iter().map(|layer| numbers.named(&layer.name)).collect()
+        };
+        let changed = diff.changed.iter().map(|change| Changed {
+            a: numbers.named(&change.a.name),
+            b: others.named(&change.b.name),
+            what: what(change).into_iter().map(Text).collect(),
+        });
+        let text = |end: &Option<ModelEnd>| match end {
+            Some(end) => format!("{} {}{}", end.name, end.element_type, end.shape),
+            None => "absent".to_string(),
+        };
+        let inputs = diff.inputs.iter().map(|end| ("input", end));
+        let ends = inputs.chain(diff.outputs.iter().map(|end| ("output", end)));
+        let ends = ends.map(|(kind, end)| Text(format!("{kind} {} → {}", text(&end.a), text(&end.b))));
+        Ok(Self {
+            equal: diff.is_equal(),
+            same: diff.same,
+            renamed: diff.renamed,
+            drift: diff.shape_drift.as_ref().map_or(0, |drift| drift.layers),
+            removed: layers(numbers, &diff.removed),
+            added: layers(others, &diff.added),
+            changed: changed.collect(),
+            ends: ends.collect(),
+            other,
+        })
+    }
 }
 
 /// What differs of a layer, a line each.

@@ -1,19 +1,20 @@
 //! The layers of the model and of its bodies.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use snick_ir::json::Json;
+use serde::{Serialize, Serializer};
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Graph, NodeId, Op, OpTraits, Output};
 
-use super::{expr, values};
-use crate::{Amount, LayerCost, Model};
+use super::values::Histogram;
+use super::{Expr, Numbered, Text, dims, loc, object, texts};
+use crate::{LayerCost, ModelCost};
 
 /// The most known elements of a value that are shown.
 const MOST_ELEMENTS: usize = 16;
 
 /// A graph with the numbers of its layers. Layers of all graphs are counted together.
-pub(super) struct Numbered<'g> {
+pub(super) struct NumberedGraph<'g> {
     pub graph: &'g Graph,
     /// The layer that it is a body of, and its role there.
     pub owner: Option<(usize, &'g str)>,
@@ -22,7 +23,7 @@ pub(super) struct Numbered<'g> {
     numbers: Vec<usize>,
 }
 
-impl Numbered<'_> {
+impl NumberedGraph<'_> {
     /// The number of a layer.
     pub fn of(&self, id: NodeId) -> usize {
         self.numbers.get(id.index()).copied().unwrap_or_default()
@@ -31,7 +32,7 @@ impl Numbered<'_> {
 
 /// The numbers of all layers: those of the model in the order of a run, then those of its bodies.
 pub(super) struct Numbers<'g> {
-    pub graphs: Vec<Numbered<'g>>,
+    pub graphs: Vec<NumberedGraph<'g>>,
     names: HashMap<&'g str, usize>,
 }
 
@@ -51,13 +52,13 @@ impl<'g> Numbers<'g> {
                 waiting.extend(node.op().bodies().map(|(role, body)| (body, Some((next, role)))));
                 next += 1;
             }
-            all.graphs.push(Numbered { graph, owner, order, numbers });
+            all.graphs.push(NumberedGraph { graph, owner, order, numbers });
         }
         all
     }
 
     /// The graph of the model itself.
-    pub fn main(&self) -> &Numbered<'g> {
+    pub fn main(&self) -> &NumberedGraph<'g> {
         &self.graphs[0]
     }
 
@@ -65,124 +66,130 @@ impl<'g> Numbers<'g> {
     pub fn named(&self, name: &str) -> Option<usize> {
         self.names.get(name).copied()
     }
-
-    /// Writes the number of the layer of this name, or null.
-    pub fn write_named(&self, json: &mut Json, name: &str) {
-        match self.named(name) {
-            Some(number) => json.plain(number),
-            None => json.plain("null"),
-        }
-    }
 }
 
-/// What layers cost, in the order of layers of one name.
-struct Costs<'c> {
-    by_layer: HashMap<(&'c str, &'c str, snick_ir::Loc), Vec<&'c LayerCost>>,
-}
-
-impl<'c> Costs<'c> {
-    fn new(layers: &'c [LayerCost]) -> Self {
-        let mut by_layer: HashMap<_, Vec<&LayerCost>> = HashMap::new();
-        for layer in layers.iter().rev() {
-            by_layer.entry((layer.name.as_str(), layer.op.as_str(), layer.loc)).or_default().push(layer);
-        }
-        Self { by_layer }
+/// What each layer costs, by its number.
+fn costs<'c>(numbers: &Numbers<'c>, layers: &'c [LayerCost]) -> Vec<Option<&'c LayerCost>> {
+    let mut by_layer: HashMap<_, Vec<&LayerCost>> = HashMap::new();
+    for layer in layers.iter().rev() {
+        by_layer.entry((layer.name.as_str(), layer.op.as_str(), layer.loc)).or_default().push(layer);
     }
-
-    fn take(&mut self, graph: &'c Graph, id: NodeId) -> Option<&'c LayerCost> {
-        let node = graph.node(id);
-        let layers = self.by_layer.get_mut(&(node.name(), node.op().type_name(), node.loc()))?;
+    let nodes =
+        numbers.graphs.iter().flat_map(|numbered| numbered.order.iter().map(|&id| numbered.graph.node(id)));
+    let cost = |node: snick_ir::NodeRef<'c>| {
+        let layers = by_layer.get_mut(&(node.name(), node.op().type_name(), node.loc()))?;
         // Several of one name and place: each is taken once.
         if layers.len() > 1 { layers.pop() } else { layers.first().copied() }
-    }
+    };
+    nodes.map(cost).collect()
 }
 
 /// The graphs with their layers.
-pub(super) fn write(json: &mut Json, model: &Model, numbers: &Numbers, failed: &[&str]) {
-    let cost = model.cost().ok();
-    let mut costs = Costs::new(cost.as_ref().map_or(&[], |cost| cost.layers.as_slice()));
-    let failed: std::collections::HashSet<&str> = failed.iter().copied().collect();
-    for numbered in &numbers.graphs {
-        json.line().object(|json| {
-            json.key("title").escaped(&numbered.graph.name);
-            json.key("owner");
-            match numbered.owner {
-                Some((owner, role)) => {
-                    json.plain(owner);
-                    json.key("role").string(role);
-                }
-                None => json.plain("null"),
+pub(super) struct Graphs<'m> {
+    pub of: &'m Numbered<'m>,
+    /// The names of the layers that inference could not accept.
+    pub failed: HashSet<&'m str>,
+}
+
+impl Serialize for Graphs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct GraphData<'m> {
+            title: Text<&'m str>,
+            owner: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            role: Option<&'m str>,
+            /// Scopes of equal structure, each list in the order of a run.
+            repeats: Vec<Vec<Text<String>>>,
+            layers: Layers<'m>,
+        }
+        let numbers = &self.of.numbers;
+        let cost = self.of.model.cost().ok();
+        let costs = cost.as_ref().map(|cost| (cost, costs(numbers, &cost.layers)));
+        serializer.collect_seq(numbers.graphs.iter().map(|numbered| {
+            let repeats = snick_view::repeats(numbered.graph).into_iter();
+            GraphData {
+                title: Text(&numbered.graph.name),
+                owner: numbered.owner.map(|(owner, _)| owner),
+                role: numbered.owner.map(|(_, role)| role),
+                repeats: repeats.map(|repeat| repeat.scopes.into_iter().map(Text).collect()).collect(),
+                layers: Layers { numbered, failed: &self.failed, costs: costs.as_ref() },
             }
-            json.key("repeats").array(|json| repeats(json, numbered.graph));
-            json.key("layers").array(|json| {
-                for &id in &numbered.order {
-                    let is_failed = failed.contains(numbered.graph.node(id).name());
-                    json.line().object(|json| {
-                        layer(json, numbered, id, is_failed);
-                        if let (Some(cost), Some(found)) = (&cost, costs.take(numbered.graph, id)) {
-                            json.key("cost").array(|json| {
-                                for amount in [&found.macs, &found.flops, &found.bytes] {
-                                    write_amount(json, amount, &cost.symbols);
-                                }
-                            });
-                        }
-                    });
-                }
-            });
+        }))
+    }
+}
+
+struct Layers<'m> {
+    numbered: &'m NumberedGraph<'m>,
+    failed: &'m HashSet<&'m str>,
+    costs: Option<&'m (&'m ModelCost, Vec<Option<&'m LayerCost>>)>,
+}
+
+impl Serialize for Layers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.numbered.order.iter().map(|&id| self.layer(id)))
+    }
+}
+
+#[derive(Serialize)]
+struct Layer<'m> {
+    name: Text<&'m str>,
+    op: Text<&'m str>,
+    version: Text<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loc: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    /// Layer and output.
+    inputs: Vec<Option<(usize, u32)>>,
+    outputs: Vec<LayerOutput<'m>>,
+    #[serde(serialize_with = "object", skip_serializing_if = "Vec::is_empty")]
+    attributes: Vec<(Text<String>, Text<String>)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    histogram: Option<Histogram>,
+    /// Multiply-accumulates, operations, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<[Expr; 3]>,
+}
+
+#[derive(Serialize)]
+struct LayerOutput<'m> {
+    port: u32,
+    r#type: &'static str,
+    dims: Option<Vec<Expr>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elements: Option<Vec<Expr>>,
+    #[serde(serialize_with = "texts", skip_serializing_if = "<[_]>::is_empty")]
+    names: &'m [String],
+}
+
+impl<'m> Layers<'m> {
+    fn layer(&self, id: NodeId) -> Layer<'m> {
+        let Self { numbered, failed, costs } = *self;
+        let node = numbered.graph.node(id);
+        let inputs = numbered.graph.inputs(id);
+        let read = inputs.iter().map(|value| value.map(|value| (numbered.of(value.node), value.port)));
+        let outs = node.outs().iter().enumerate();
+        let outputs = outs.map(|(at, out)| output(numbered.graph, node.output_id(at, inputs.len()), out));
+        let cost = costs.and_then(|(model, layers)| {
+            let LayerCost { macs, flops, bytes, .. } = (*layers.get(numbered.of(id))?)?;
+            Some([macs, flops, bytes].map(|amount| Expr::amount(amount, &model.symbols)))
         });
-    }
-}
-
-/// An amount as a number or an expression.
-pub(super) fn write_amount(json: &mut Json, amount: &Amount, symbols: &snick_shape::Symbols) {
-    match amount.number() {
-        Some(number) => json.plain(number),
-        None => json.escaped(&amount.display(symbols).to_string()),
-    }
-}
-
-/// Scopes of equal structure, each list in the order of a run.
-fn repeats(json: &mut Json, graph: &Graph) {
-    for repeat in snick_view::repeats(graph) {
-        json.array(|json| repeat.scopes.iter().for_each(|scope| json.escaped(scope)));
-    }
-}
-
-fn layer(json: &mut Json, numbered: &Numbered, id: NodeId, is_failed: bool) {
-    let graph = numbered.graph;
-    let node = graph.node(id);
-    json.key("name").escaped(node.name());
-    json.key("op").escaped(node.op().type_name());
-    json.key("version").escaped(&node.version().to_string());
-    if node.loc().line > 0 {
-        json.key("loc").string(&node.loc().to_string());
-    }
-    if let Some(kind) = kind(node.op(), is_failed) {
-        json.key("kind").string(kind);
-    }
-    let inputs = graph.inputs(id);
-    json.key("inputs").array(|json| {
-        for value in &inputs {
-            match value {
-                Some(value) => json.array(|json| {
-                    json.plain(numbered.of(value.node));
-                    json.plain(value.port);
-                }),
-                None => json.plain("null"),
-            }
+        Layer {
+            name: Text(node.name()),
+            op: Text(node.op().type_name()),
+            version: Text(node.version().to_string()),
+            loc: loc(node.loc()),
+            kind: kind(node.op(), failed.contains(node.name())),
+            inputs: read.collect(),
+            outputs: outputs.collect(),
+            attributes: attributes(node),
+            histogram: match node.op() {
+                Op::Const(Constant::Here(tensor)) => Histogram::of(tensor),
+                _ => None,
+            },
+            cost,
         }
-    });
-    json.key("outputs").array(|json| {
-        for (at, out) in node.outs().iter().enumerate() {
-            json.object(|json| {
-                json.key("port").plain(node.output_id(at, inputs.len()));
-                output(json, graph, out);
-            });
-        }
-    });
-    attributes(json, node);
-    if let Op::Const(Constant::Here(tensor)) = node.op() {
-        values::write(json, tensor);
     }
 }
 
@@ -199,30 +206,20 @@ fn kind(op: &Op, is_failed: bool) -> Option<&'static str> {
     })
 }
 
-fn output(json: &mut Json, graph: &Graph, out: &Output) {
-    json.key("type").string(out.fact.element_type().name());
-    json.key("dims");
-    match out.fact.shape().dims() {
-        Some(dims) => json.array(|json| dims.iter().for_each(|dim| expr(json, graph, dim))),
-        None => json.plain("null"),
-    }
-    if let Some(elements) = out.fact.elements().filter(|elements| elements.len() <= MOST_ELEMENTS) {
-        json.key("elements").array(|json| elements.iter().for_each(|element| expr(json, graph, element)));
-    }
-    if !out.names().is_empty() {
-        json.key("names").array(|json| out.names().iter().for_each(|name| json.escaped(name)));
+fn output<'m>(graph: &Graph, port: u32, out: &'m Output) -> LayerOutput<'m> {
+    let elements = out.fact.elements().filter(|elements| elements.len() <= MOST_ELEMENTS);
+    LayerOutput {
+        port,
+        r#type: out.fact.element_type().name(),
+        dims: dims(graph, &out.fact),
+        elements: elements.map(|elements| elements.iter().map(|element| Expr::new(graph, element)).collect()),
+        names: out.names(),
     }
 }
 
-fn attributes(json: &mut Json, node: snick_ir::NodeRef) {
+fn attributes(node: snick_ir::NodeRef) -> Vec<(Text<String>, Text<String>)> {
     let declared = node.op().attrs();
     let extra = node.details().map(|details| &details.extra);
-    let all: Vec<_> = declared.iter().chain(extra.into_iter().flat_map(|extra| extra.iter())).collect();
-    if !all.is_empty() {
-        json.key("attributes").object(|json| {
-            for (name, value) in all {
-                json.key(&snick_ir::text::Escaped(name).to_string()).escaped(&value.abbreviated());
-            }
-        });
-    }
+    let all = declared.iter().chain(extra.into_iter().flat_map(|extra| extra.iter()));
+    all.map(|(name, value)| (Text(name.to_string()), Text(value.abbreviated()))).collect()
 }

@@ -1,6 +1,6 @@
 //! The report: a page that shows a model, and the data that the page's viewer is given.
 //!
-//! A part of the data is a file. All of them write JSON of the schema `snick.view/1`, which `docs/src/pictures.md`
+//! A part of the data is a file. All of them make JSON of the schema `snick.view/1`, which `docs/src/pictures.md`
 //! describes; the viewer is in `crates/snick-view/assets`.
 
 mod changes;
@@ -13,11 +13,15 @@ mod values;
 
 use std::path::Path;
 
-use snick_ir::Graph;
-use snick_ir::json::Json;
+use serde::{Serialize, Serializer};
+use snick_ir::text::Escaped;
+use snick_ir::{Fact, Graph, Loc};
+use snick_shape::{SymExpr, Symbols};
 
+use self::changes::Changes;
 use self::layers::Numbers;
-use crate::{Error, Finding, Model, write_file};
+use self::overview::Overview;
+use crate::{Amount, Error, Model, write_file};
 
 /// The schema of the data.
 const SCHEMA: &str = "snick.view/1";
@@ -108,56 +112,122 @@ impl Model {
     /// # Errors
     /// As [`Model::report`].
     pub fn report_data(&self, options: &ReportOptions) -> Result<String, Error> {
-        let mut json = Json::default();
-        let numbers = Numbers::new(self.graph());
-        json.object(|json| {
-            json.key("schema").string(SCHEMA);
-            write_model(json, self, &numbers);
-            json.line().key("diff");
-        });
-        let mut data = json.finish();
-        // The difference is the last member; what fails leaves no half of it behind.
-        data.truncate(data.len() - "}\n".len());
-        match options.other {
-            None => data.push_str("null"),
-            Some(other) => data.push_str(changes::json(self, &numbers, other)?.trim_end()),
+        #[derive(Serialize)]
+        struct Data<'m> {
+            schema: &'static str,
+            #[serde(flatten)]
+            model: &'m Numbered<'m>,
+            diff: Option<Changes<'m>>,
         }
-        data.push_str("}\n");
-        Ok(data)
+        let (model, other) = (Numbered::new(self), options.other.map(Numbered::new));
+        let diff = other.as_ref().map(|other| Changes::new(&model, other)).transpose()?;
+        let data = serde_json::to_string(&Data { schema: SCHEMA, model: &model, diff });
+        // Maps with keys that are no texts are the only values without JSON.
+        debug_assert!(data.is_ok(), "{data:?}");
+        Ok(data.unwrap_or_default() + "\n")
     }
 }
 
-/// All that is shown of one model, as members of an object.
-fn write_model(json: &mut Json, model: &Model, numbers: &Numbers) {
-    let findings = model.findings();
-    overview::write(json, model, numbers, &findings);
-    json.line().key("graphs").array(|json| layers::write(json, model, numbers, &failed(&findings)));
-    json.line().key("slices").array(|json| slices::write(json, model.graph(), numbers));
-    json.line().key("symbols").array(|json| symbols::write(json, model.graph(), numbers));
-    json.line().key("steps").object(|json| trace::write(json, numbers));
+/// A model with the numbers of its layers. It serialises as all that is shown of it; lists of layers and sizes are made
+/// while they are written, since they are as long as the model.
+struct Numbered<'m> {
+    model: &'m Model,
+    numbers: Numbers<'m>,
 }
 
-/// The names of the layers that inference could not accept.
-fn failed(findings: &[Finding]) -> Vec<&str> {
-    let errors = findings.iter().filter(|finding| finding.code == "S020");
-    errors.map(|finding| finding.layer.as_str()).collect()
-}
-
-/// An expression of a graph: a number, or a text over the names of its symbols.
-fn expr(json: &mut Json, graph: &Graph, expr: &snick_shape::SymExpr) {
-    match expr.as_const() {
-        Some(number) => integer(json, number),
-        None => json.escaped(&graph.symbols().display(expr).to_string()),
+impl<'m> Numbered<'m> {
+    fn new(model: &'m Model) -> Self {
+        Self { model, numbers: Numbers::new(model.graph()) }
     }
 }
 
-/// An integer; one that a floating-point number cannot hold is a text.
-fn integer(json: &mut Json, number: i64) {
-    match number.unsigned_abs() {
-        0..=EXACT => json.plain(number),
-        _ => json.string(&number.to_string()),
+impl Serialize for Numbered<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Members<'m> {
+            #[serde(flatten)]
+            overview: Overview<'m>,
+            graphs: layers::Graphs<'m>,
+            #[serde(serialize_with = "slices::serialize")]
+            slices: &'m Numbered<'m>,
+            #[serde(serialize_with = "symbols::serialize")]
+            symbols: &'m Numbers<'m>,
+            #[serde(serialize_with = "trace::serialize")]
+            steps: &'m Numbers<'m>,
+        }
+        let findings = self.model.findings();
+        let failed = findings.iter().filter(|finding| finding.code == "S020");
+        let failed = failed.map(|finding| finding.layer.as_str()).collect();
+        Members {
+            overview: Overview::new(self, &findings),
+            graphs: layers::Graphs { of: self, failed },
+            slices: self,
+            symbols: &self.numbers,
+            steps: &self.numbers,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// An expression of a graph, with the names of its symbols.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Expr {
+    Integer(i64),
+    Count(u64),
+    Text(Text<String>),
+}
+
+impl Expr {
+    fn new(graph: &Graph, expr: &SymExpr) -> Self {
+        let text = || Self::Text(Text(graph.symbols().display(expr).to_string()));
+        expr.as_const().map_or_else(text, Self::integer)
+    }
+
+    /// An integer; one that a floating-point number cannot hold is a text.
+    fn integer(number: i64) -> Self {
+        match number.unsigned_abs() {
+            0..=EXACT => Self::Integer(number),
+            _ => Self::Text(Text(number.to_string())),
+        }
+    }
+
+    fn amount(amount: &Amount, symbols: &Symbols) -> Self {
+        let text = || Self::Text(Text(amount.display(symbols).to_string()));
+        amount.number().map_or_else(text, Self::Count)
     }
 }
 
 /// JavaScript's numbers hold all integers up to this one.
 const EXACT: u64 = 1 << 53;
+
+/// The sizes of a value; `None` where the rank is not known.
+fn dims(graph: &Graph, fact: &Fact) -> Option<Vec<Expr>> {
+    Some(fact.shape().dims()?.iter().map(|dim| Expr::new(graph, dim)).collect())
+}
+
+/// A text from a model: its control characters are escaped.
+struct Text<T>(T);
+
+impl<T: AsRef<str>> Serialize for Text<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Escaped(self.0.as_ref()))
+    }
+}
+
+fn texts<T: AsRef<str>, S: Serializer>(texts: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(texts.iter().map(Text))
+}
+
+/// An object whose keys keep their order.
+fn object<K: Serialize, V: Serialize, S: Serializer>(
+    members: &[(K, V)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(members.iter().map(|(key, value)| (key, value)))
+}
+
+/// `12:3`, if the place is known.
+fn loc(loc: Loc) -> Option<String> {
+    (loc.line > 0).then(|| loc.to_string())
+}

@@ -1,36 +1,123 @@
 //! What the page says of the model as a whole: its head, the verdict of check, cost, unknown sizes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use snick_ir::json::Json;
-use snick_ir::{Format, Graph, NodeId, Op, Severity};
+use serde::Serialize;
+use snick_ir::{Format, Graph, Op, Severity};
 use snick_tensor::ElementType;
 
-use super::layers::{Numbers, write_amount};
-use crate::{Finding, Model, public_name};
+use super::layers::Numbers;
+use super::{Expr, Numbered, Text, loc, object, texts};
+use crate::{BirthKind, Finding, Model, public_name};
 
-pub(super) fn write(json: &mut Json, model: &Model, numbers: &Numbers, findings: &[Finding]) {
-    let graph = model.graph();
-    json.line().key("model").object(|json| {
-        json.key("name").escaped(&graph.name);
-        json.key("format").string(&format(model));
-        json.key("files").array(|json| {
-            let names = model.files().iter().filter_map(|path| path.file_name());
-            names.for_each(|name| json.escaped(&name.to_string_lossy()));
-        });
-        json.key("notes").array(|json| model.notes().iter().for_each(|note| json.escaped(note)));
-        json.key("constants").object(|json| constants(json, graph));
-    });
-    for (key, ends) in
-        [("inputs", graph.parameters().collect::<Vec<_>>()), ("outputs", graph.results().collect())]
-    {
-        json.line().key(key).array(|json| ends.iter().for_each(|&id| end(json, numbers, id)));
+#[derive(Serialize)]
+pub(super) struct Overview<'m> {
+    model: Head<'m>,
+    inputs: Vec<End<'m>>,
+    outputs: Vec<End<'m>>,
+    check: Check<'m>,
+    cost: Option<Cost>,
+    unknown: Unknown,
+}
+
+#[derive(Serialize)]
+struct Head<'m> {
+    name: Text<&'m str>,
+    format: String,
+    files: Vec<Text<Cow<'m, str>>>,
+    #[serde(serialize_with = "texts")]
+    notes: &'m [String],
+    /// Elements and bytes by element type.
+    #[serde(serialize_with = "object")]
+    constants: Vec<(&'static str, [u64; 2])>,
+}
+
+/// An input or output.
+#[derive(Serialize)]
+struct End<'m> {
+    name: Text<&'m str>,
+    layer: usize,
+}
+
+#[derive(Serialize)]
+struct Check<'m> {
+    status: &'static str,
+    findings: Vec<Found<'m>>,
+}
+
+#[derive(Serialize)]
+struct Found<'m> {
+    code: &'static str,
+    name: &'static str,
+    severity: &'static str,
+    message: Text<&'m str>,
+    help: Text<&'m str>,
+    layer: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loc: Option<String>,
+    #[serde(serialize_with = "texts")]
+    origins: &'m [String],
+}
+
+#[derive(Serialize)]
+struct Cost {
+    parameters: u64,
+    weights_bytes: u64,
+    #[serde(flatten, serialize_with = "object")]
+    totals: Vec<(&'static str, Expr)>,
+    #[serde(serialize_with = "texts")]
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Unknown {
+    dims: usize,
+    origins: Vec<Origin>,
+}
+
+#[derive(Serialize)]
+struct Origin {
+    layer: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol: Option<Text<String>>,
+    kind: BirthKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Text<String>>,
+    dims: usize,
+    layers: usize,
+    outputs: usize,
+    suggest: Vec<Suggested>,
+}
+
+#[derive(Serialize)]
+struct Suggested {
+    shape: Text<String>,
+    gives: Text<String>,
+}
+
+impl<'m> Overview<'m> {
+    pub fn new(of: &'m Numbered, findings: &'m [Finding]) -> Self {
+        let Numbered { model, numbers } = of;
+        let graph = model.graph();
+        let end = |id| End { name: Text(public_name(graph, id)), layer: numbers.main().of(id) };
+        let files = model.files().iter().filter_map(|path| path.file_name());
+        Self {
+            model: Head {
+                name: Text(&graph.name),
+                format: format(model),
+                files: files.map(|name| Text(name.to_string_lossy())).collect(),
+                notes: model.notes(),
+                constants: constants(graph),
+            },
+            inputs: graph.parameters().map(end).collect(),
+            outputs: graph.results().map(end).collect(),
+            check: check(numbers, findings),
+            cost: cost(model),
+            unknown: unknown(model, numbers),
+        }
     }
-    json.line().key("check").object(|json| check(json, numbers, findings));
-    json.line().key("cost");
-    cost(json, model);
-    json.line().key("unknown").object(|json| unknown(json, model, numbers));
 }
 
 /// The format of the file, with its version.
@@ -45,17 +132,8 @@ fn format(model: &Model) -> String {
     }
 }
 
-/// An input or output: its name and its layer.
-fn end(json: &mut Json, numbers: &Numbers, id: NodeId) {
-    let main = numbers.main();
-    json.object(|json| {
-        json.key("name").escaped(public_name(main.graph, id));
-        json.key("layer").plain(main.of(id));
-    });
-}
-
 /// Elements and bytes of constants by element type, bodies included.
-fn constants(json: &mut Json, graph: &Graph) {
+fn constants(graph: &Graph) -> Vec<(&'static str, [u64; 2])> {
     let mut types: BTreeMap<ElementType, [u64; 2]> = BTreeMap::new();
     let mut waiting = vec![graph];
     while let Some(graph) = waiting.pop() {
@@ -70,77 +148,50 @@ fn constants(json: &mut Json, graph: &Graph) {
             }
         }
     }
-    for (element_type, numbers) in types {
-        json.key(element_type.name()).array(|json| numbers.iter().for_each(|number| json.plain(number)));
-    }
+    types.into_iter().map(|(element_type, numbers)| (element_type.name(), numbers)).collect()
 }
 
-fn check(json: &mut Json, numbers: &Numbers, findings: &[Finding]) {
+fn check<'m>(numbers: &Numbers, findings: &'m [Finding]) -> Check<'m> {
     let status = match findings.iter().map(|finding| finding.severity).max() {
         Some(Severity::Error) => "error",
         Some(Severity::Warning) => "warning",
         _ => "ok",
     };
-    json.key("status").string(status);
-    json.key("findings").array(|json| {
-        for finding in findings {
-            json.line().object(|json| {
-                json.key("code").string(finding.code);
-                json.key("name").string(finding.name);
-                json.key("severity").string(finding.severity_name());
-                json.key("message").escaped(&finding.message);
-                json.key("help").escaped(&finding.help);
-                json.key("layer");
-                numbers.write_named(json, &finding.layer);
-                if finding.loc.line > 0 {
-                    json.key("loc").string(&finding.loc.to_string());
-                }
-                json.key("origins").array(|json| finding.origins.iter().for_each(|from| json.escaped(from)));
-            });
-        }
+    let findings = findings.iter().map(|finding| Found {
+        code: finding.code,
+        name: finding.name,
+        severity: finding.severity_name(),
+        message: Text(&finding.message),
+        help: Text(&finding.help),
+        layer: numbers.named(&finding.layer),
+        loc: loc(finding.loc),
+        origins: &finding.origins,
     });
+    Check { status, findings: findings.collect() }
 }
 
-fn cost(json: &mut Json, model: &Model) {
-    let Ok(cost) = model.cost() else { return json.plain("null") };
-    json.object(|json| {
-        json.key("parameters").plain(cost.parameters);
-        json.key("weights_bytes").plain(cost.weights_bytes);
-        for (key, amount) in cost.totals() {
-            json.key(key);
-            write_amount(json, amount, &cost.symbols);
-        }
-        json.key("notes").array(|json| cost.notes.iter().for_each(|note| json.escaped(note)));
-    });
+fn cost(model: &Model) -> Option<Cost> {
+    let cost = model.cost().ok()?;
+    let totals = cost.totals().map(|(name, amount)| (name, Expr::amount(amount, &cost.symbols))).into();
+    Some(Cost { parameters: cost.parameters, weights_bytes: cost.weights_bytes, totals, notes: cost.notes })
 }
 
-fn unknown(json: &mut Json, model: &Model, numbers: &Numbers) {
+fn unknown(model: &Model, numbers: &Numbers) -> Unknown {
     let unknown = model.why_unknown();
-    json.key("dims").plain(unknown.dims);
-    json.key("origins").array(|json| {
-        for origin in &unknown.origins {
-            json.line().object(|json| {
-                json.key("layer");
-                numbers.write_named(json, &origin.layer);
-                if let Some(symbol) = &origin.symbol {
-                    json.key("symbol").escaped(symbol);
-                }
-                json.key("kind").string(origin.kind.name());
-                if let Some(reason) = &origin.reason {
-                    json.key("reason").escaped(reason);
-                }
-                json.key("dims").plain(origin.dims);
-                json.key("layers").plain(origin.layers);
-                json.key("outputs").plain(origin.outputs);
-                json.key("suggest").array(|json| {
-                    for suggestion in &origin.suggestions {
-                        json.object(|json| {
-                            json.key("shape").escaped(&suggestion.shape);
-                            json.key("gives").escaped(&suggestion.gives);
-                        });
-                    }
-                });
-            });
+    let origins = unknown.origins.into_iter().map(|origin| {
+        let suggestions = origin.suggestions.into_iter();
+        Origin {
+            layer: numbers.named(&origin.layer),
+            symbol: origin.symbol.map(Text),
+            kind: origin.kind,
+            reason: origin.reason.map(Text),
+            dims: origin.dims,
+            layers: origin.layers,
+            outputs: origin.outputs,
+            suggest: suggestions
+                .map(|tried| Suggested { shape: Text(tried.shape), gives: Text(tried.gives) })
+                .collect(),
         }
     });
+    Unknown { dims: unknown.dims, origins: origins.collect() }
 }

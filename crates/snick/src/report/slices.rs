@@ -1,35 +1,48 @@
 //! Slices and slice-like layers, and the primitives that they become.
 
-use snick_ir::json::Json;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
 use snick_ir::ops::slice::notation;
 use snick_ir::{Graph, IntOrValue, NodeId, Op};
 use snick_pass::{is_slice_like, primitives_by_layer};
 
-use super::expr;
-use super::layers::Numbers;
+use super::{Expr, Numbered, dims};
+
+#[derive(Serialize)]
+struct Layer {
+    layer: usize,
+    numpy: Vec<String>,
+    primitives: Vec<Primitive>,
+}
+
+/// The sizes of what it slices, and start, length and step of each sliced axis.
+#[derive(Serialize)]
+struct Primitive {
+    text: String,
+    dims: Option<Vec<Expr>>,
+    axes: Vec<(usize, Option<Expr>, Option<Expr>, Option<Expr>)>,
+}
 
 /// The slices and slice-like layers of the model itself and of its bodies.
-pub(super) fn write(json: &mut Json, graph: &Graph, numbers: &Numbers) {
-    let mut canonical = graph.clone();
+pub(super) fn serialize<S: Serializer>(of: &Numbered, serializer: S) -> Result<S::Ok, S::Error> {
+    let numbers = &of.numbers;
+    let mut canonical = of.model.graph().clone();
     // What cannot be lowered stays, and has no primitive.
     drop(snick_pass::lower_slices(&mut canonical));
     let mut waiting = vec![(0, &canonical)];
+    let mut list = serializer.serialize_seq(None)?;
     while let Some((at, canonical)) = waiting.pop() {
         let numbered = &numbers.graphs[at];
         let primitives = primitives_by_layer(canonical);
         for &id in &numbered.order {
             let node = numbered.graph.node(id);
             if is_slice_like(node.op()) || matches!(node.op(), Op::Slice(_)) {
-                json.line().object(|json| {
-                    json.key("layer").plain(numbered.of(id));
-                    let text = notation(numbered.graph, id).unwrap_or_default();
-                    json.key("numpy").array(|json| text.iter().for_each(|text| json.string(text)));
-                    json.key("primitives").array(|json| {
-                        for &id in primitives.get(node.name()).into_iter().flatten() {
-                            json.object(|json| primitive(json, canonical, id));
-                        }
-                    });
-                });
+                let found = primitives.get(node.name()).into_iter().flatten();
+                list.serialize_element(&Layer {
+                    layer: numbered.of(id),
+                    numpy: notation(numbered.graph, id).unwrap_or_default(),
+                    primitives: found.filter_map(|&id| primitive(canonical, id)).collect(),
+                })?;
             }
             if node.op().bodies().next().is_some()
                 && let Some(same) = canonical.find(node.name())
@@ -42,38 +55,26 @@ pub(super) fn write(json: &mut Json, graph: &Graph, numbers: &Numbers) {
             }
         }
     }
+    list.end()
 }
 
-/// The sizes of what it slices, and start, length and step of each sliced axis.
-fn primitive(json: &mut Json, graph: &Graph, id: NodeId) {
+fn primitive(graph: &Graph, id: NodeId) -> Option<Primitive> {
     let (node, inputs) = (graph.node(id), graph.inputs(id));
-    let Op::Slice(slice) = node.op() else { return };
-    json.key("text").string(&notation(graph, id).unwrap_or_default().join(" "));
+    let Op::Slice(slice) = node.op() else { return None };
     let fact = |at: usize| graph.fact(inputs.get(at).copied()??);
-    json.key("dims");
-    match fact(0).and_then(|fact| fact.shape().dims()) {
-        Some(dims) => json.array(|json| dims.iter().for_each(|dim| expr(json, graph, dim))),
-        None => json.plain("null"),
-    }
+    let number = |number| match number {
+        IntOrValue::Int(int) => Some(Expr::Integer(int)),
+        IntOrValue::Value(input, _) => Some(Expr::new(graph, fact(input)?.elements()?.first()?)),
+    };
     let operands: Vec<usize> = (1..inputs.len()).collect();
     let axes = slice.bind(&operands).unwrap_or_default();
-    json.key("axes").array(|json| {
-        for (axis, slice) in &axes {
-            json.array(|json| {
-                json.plain(axis);
-                for number in slice.numbers() {
-                    match number {
-                        IntOrValue::Int(int) => json.plain(int),
-                        IntOrValue::Value(input, _) => {
-                            let elements = fact(input).and_then(|fact| fact.elements());
-                            match elements.as_ref().and_then(|elements| elements.first()) {
-                                Some(element) => expr(json, graph, element),
-                                None => json.plain("null"),
-                            }
-                        }
-                    }
-                }
-            });
-        }
+    let axes = axes.iter().map(|(axis, slice)| {
+        let [start, len, step] = slice.numbers().map(number);
+        (*axis, start, len, step)
     });
+    Some(Primitive {
+        text: notation(graph, id).unwrap_or_default().join(" "),
+        dims: fact(0).and_then(|fact| dims(graph, fact)),
+        axes: axes.collect(),
+    })
 }

@@ -2,65 +2,75 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use snick_ir::json::Json;
-use snick_ir::{Graph, Part};
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use snick_ir::Part;
 use snick_shape::{Birth, SymExpr, SymbolId};
 
-use super::layers::{Numbered, Numbers};
-use super::{expr, integer};
+use super::layers::{NumberedGraph, Numbers};
+use super::{Expr, Text};
+use crate::BirthKind;
 use crate::analyze::symbols::Births;
 
+#[derive(Serialize)]
+struct Symbol {
+    name: Text<String>,
+    kind: BirthKind,
+    min: Expr,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<Expr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layer: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    axis: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Text<String>>,
+    /// How it is merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'static str>,
+    /// The expressions that it is merged from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<Vec<Expr>>,
+}
+
 /// Every symbol of sizes and known elements, and those that they are merged from.
-pub(super) fn write(json: &mut Json, graph: &Graph, numbers: &Numbers) {
+pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut list = serializer.serialize_seq(None)?;
     let mut names: HashSet<String> = HashSet::new();
     for numbered in &numbers.graphs {
         let births = Births::new(numbered.graph);
         for symbol in occurring(numbered) {
             let symbols = numbered.graph.symbols();
             // A body calls an outer symbol as the outer graph does, which has described it.
-            let is_outer = symbols.is_outer(symbol) && !std::ptr::eq(numbered.graph, graph);
+            let is_outer = symbols.is_outer(symbol) && numbered.owner.is_some();
             let found = births.describe(symbol);
             if is_outer || !names.insert(found.name.clone()) {
                 continue;
             }
-            json.line().object(|json| {
-                json.key("name").escaped(&found.name);
-                json.key("kind").string(found.kind.name());
-                json.key("min");
-                integer(json, found.interval.lo());
-                if found.interval.has_upper() {
-                    json.key("max");
-                    integer(json, found.interval.hi());
-                }
-                if let Some(number) = numbers.named(&found.layer) {
-                    json.key("layer").plain(number);
-                }
-                if let Some(axis) = found.axis {
-                    json.key("axis").plain(axis);
-                }
-                if let Some(reason) = &found.reason {
-                    json.key("reason").escaped(reason);
-                }
-                merged(json, numbered.graph, symbol);
-            });
+            let merged = match symbols.birth(symbol) {
+                Birth::Equal(of) => Some(("equal", of)),
+                Birth::Broadcast(of) => Some(("broadcast", of)),
+                Birth::Either(of) => Some(("either", of)),
+                _ => None,
+            };
+            list.serialize_element(&Symbol {
+                name: Text(found.name),
+                kind: found.kind,
+                min: Expr::integer(found.interval.lo()),
+                max: found.interval.has_upper().then(|| Expr::integer(found.interval.hi())),
+                layer: numbers.named(&found.layer),
+                axis: found.axis,
+                reason: found.reason.map(Text),
+                rule: merged.map(|(rule, _)| rule),
+                of: merged.map(|(_, of)| of.iter().map(|part| Expr::new(numbered.graph, part)).collect()),
+            })?;
         }
     }
-}
-
-/// The expressions that a symbol is merged from, and how.
-fn merged(json: &mut Json, graph: &Graph, symbol: SymbolId) {
-    let (rule, of) = match graph.symbols().birth(symbol) {
-        Birth::Equal(of) => ("equal", of),
-        Birth::Broadcast(of) => ("broadcast", of),
-        Birth::Either(of) => ("either", of),
-        _ => return,
-    };
-    json.key("rule").string(rule);
-    json.key("of").array(|json| of.iter().for_each(|part| expr(json, graph, part)));
+    list.end()
 }
 
 /// The symbols of a graph that sizes and elements mention, and those that these are merged from.
-fn occurring(numbered: &Numbered) -> BTreeSet<SymbolId> {
+fn occurring(numbered: &NumberedGraph) -> BTreeSet<SymbolId> {
     let graph = numbered.graph;
     let outs = numbered.order.iter().flat_map(|&id| graph.node(id).outs());
     let mut waiting: Vec<SymbolId> = Vec::new();

@@ -2,19 +2,21 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use snick_ir::json::Json;
+use serde::Serializer;
+use serde::ser::SerializeMap;
 use snick_ir::{Graph, Part, ValuePart};
 
-use super::layers::{Numbered, Numbers};
+use super::layers::{NumberedGraph, Numbers};
 use crate::analyze::why::tree::Tracer;
 
 /// The most that is tried for a report: a step tries each size and known element of what the layer reads. Sizes that depend
 /// on symbols come first.
 const MOST_TRIED: usize = 300_000;
 
-/// Writes the parts that each part comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an element. What is not
+/// The parts that each part comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an element. What is not
 /// there comes from nothing, or is beyond the limit.
-pub(super) fn write(json: &mut Json, numbers: &Numbers) {
+pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut steps = serializer.serialize_map(None)?;
     let mut left = MOST_TRIED;
     for numbered in &numbers.graphs {
         let mut tracer = Tracer::new(numbered.graph);
@@ -25,18 +27,18 @@ pub(super) fn write(json: &mut Json, numbers: &Numbers) {
             if !seen.insert((of.value, of.part)) {
                 continue;
             }
-            let Some(rest) = left.checked_sub(tried(numbered.graph, of)) else { return };
+            let Some(rest) = left.checked_sub(tried(numbered.graph, of)) else { return steps.end() };
             left = rest;
             let from = tracer.hop(of);
             if !from.is_empty() {
-                json.key(&text(numbered, of)).array(|json| {
-                    from.iter().for_each(|part| json.string(&text(numbered, *part)));
-                });
+                let texts: Vec<String> = from.iter().map(|part| text(numbered, *part)).collect();
+                steps.serialize_entry(&text(numbered, of), &texts)?;
             }
             // What is on the way to an explained part is to be explained, too, before anything else.
             from.into_iter().rev().for_each(|part| waiting.push_front(part));
         }
     }
+    steps.end()
 }
 
 /// How many parts of its inputs a step from a layer tries.
@@ -47,7 +49,7 @@ fn tried(graph: &Graph, of: ValuePart) -> usize {
 }
 
 /// The sizes of all outputs of layers that compute: those with symbols, and the numbers.
-fn sizes(numbered: &Numbered) -> (Vec<ValuePart>, Vec<ValuePart>) {
+fn sizes(numbered: &NumberedGraph) -> (Vec<ValuePart>, Vec<ValuePart>) {
     let graph = numbered.graph;
     let nodes = numbered.order.iter().map(|&id| graph.node(id));
     let computed = nodes.filter(|node| !matches!(node.op(), snick_ir::Op::Const(_)));
@@ -66,7 +68,7 @@ fn sizes(numbered: &Numbered) -> (Vec<ValuePart>, Vec<ValuePart>) {
     (parts(symbolic), parts(constant))
 }
 
-fn text(numbered: &Numbered, of: ValuePart) -> String {
+fn text(numbered: &NumberedGraph, of: ValuePart) -> String {
     let (layer, port) = (numbered.of(of.value.node), of.value.port);
     match of.part {
         Part::Dim(axis) => format!("{layer}:{port}:{axis}"),

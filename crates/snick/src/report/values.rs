@@ -1,6 +1,6 @@
 //! What the elements of a large constant are like: the page holds no weights.
 
-use snick_ir::json::Json;
+use serde::Serialize;
 use snick_ir::text::MOST_SHOWN;
 use snick_tensor::{FiniteRange, Statistics, Tensor};
 
@@ -10,31 +10,37 @@ const BARS: usize = 24;
 /// The maximum number of elements in a histogram, evenly spaced.
 const MOST_SAMPLED: usize = 1 << 12;
 
-/// Writes the range and a histogram of a constant whose elements are not all shown, if they are numbers.
-pub(super) fn write(json: &mut Json, tensor: &Tensor) {
-    if tensor.len() <= MOST_SHOWN {
-        return;
+/// The range and a histogram of a constant.
+#[derive(Serialize)]
+pub(super) struct Histogram {
+    min: f64,
+    max: f64,
+    mean: f64,
+    zeros: usize,
+    not_finite: usize,
+    of: usize,
+    sampled: usize,
+    bars: [usize; BARS],
+}
+
+impl Histogram {
+    /// `None` if all elements of the constant are shown, or none is a number.
+    pub fn of(tensor: &Tensor) -> Option<Self> {
+        if tensor.len() <= MOST_SHOWN {
+            return None;
+        }
+        let found = Statistics::of(tensor);
+        let FiniteRange { min, max, mean, .. } = found.range?;
+        let elements = sampled(tensor)?;
+        let mut bars = [0usize; BARS];
+        for element in elements.iter().filter(|element| element.is_finite()) {
+            // Halves, so that the width of the range is finite.
+            let place = if max > min { (element / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0) } else { 0.0 };
+            bars[((place * BARS as f64) as usize).min(BARS - 1)] += 1;
+        }
+        let (not_finite, sampled) = (found.nan + found.infinite, elements.len());
+        Some(Self { min, max, mean, zeros: found.zeros, not_finite, of: tensor.len(), sampled, bars })
     }
-    let found = Statistics::of(tensor);
-    let (Some(FiniteRange { min, max, mean, .. }), Some(elements)) = (found.range, sampled(tensor)) else {
-        return;
-    };
-    let mut bars = [0usize; BARS];
-    for element in elements.iter().filter(|element| element.is_finite()) {
-        // Halves, so that the width of the range is finite.
-        let place = if max > min { (element / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0) } else { 0.0 };
-        bars[((place * BARS as f64) as usize).min(BARS - 1)] += 1;
-    }
-    json.key("histogram").object(|json| {
-        json.key("min").float(min);
-        json.key("max").float(max);
-        json.key("mean").float(mean);
-        json.key("zeros").plain(found.zeros);
-        json.key("not_finite").plain(found.nan + found.infinite);
-        json.key("of").plain(tensor.len());
-        json.key("sampled").plain(elements.len());
-        json.key("bars").array(|json| bars.iter().for_each(|bar| json.plain(bar)));
-    });
 }
 
 /// Elements as numbers: all of them, or a part at even distances. `None` for texts.
@@ -54,9 +60,7 @@ mod tests {
     use super::*;
 
     fn written(tensor: &Tensor) -> String {
-        let mut json = Json::default();
-        json.object(|json| write(json, tensor));
-        json.finish()
+        serde_json::to_string(&Histogram::of(tensor)).unwrap()
     }
 
     #[test]
@@ -65,7 +69,7 @@ mod tests {
         (values[1], values[2], values[3]) = (0.0, f32::NAN, 25.0);
         let text = written(&Tensor::from_vec(&[100_000], values).unwrap());
         for part in [
-            r#""min":0,"max":25,"mean":1.000"#,
+            r#""min":0.0,"max":25.0,"mean":1.000"#,
             r#""zeros":1,"not_finite":1,"of":100000,"sampled":4000,"bars":[4000,0,"#,
         ] {
             assert!(text.contains(part), "{text}");
@@ -75,7 +79,7 @@ mod tests {
     #[test]
     fn all_elements_of_small_constants_are_shown_instead() {
         let of = |len: usize| written(&Tensor::from_vec(&[len], vec![1i8; len]).unwrap());
-        assert_eq!(of(MOST_SHOWN), "{}\n");
+        assert_eq!(of(MOST_SHOWN), "null");
         assert!(of(MOST_SHOWN + 1).contains(r#""of":65,"sampled":65,"bars":[65,0,"#));
     }
 

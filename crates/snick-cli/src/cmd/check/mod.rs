@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 use snick::{CheckOptions, CheckStatus, Finding, InferOptions, LoadOptions, Release, Severity};
 
 use crate::cli::console::{Console, Failure, Outcome};
@@ -77,10 +78,13 @@ impl FailOn {
 }
 
 /// A model that was checked.
+#[derive(Serialize)]
 struct CheckedModel {
     path: String,
     status: CheckStatus,
+    #[serde(rename = "seconds", serialize_with = "json::seconds")]
     time: Duration,
+    #[serde(skip)]
     findings: Vec<Finding>,
 }
 

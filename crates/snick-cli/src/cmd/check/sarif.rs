@@ -3,82 +3,136 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use serde::{Serialize, Serializer};
 use snick::{CheckCode, Finding, Severity, check_codes};
 use snick_ir::text::Escaped;
 
 use super::{CheckedModel, Report, place};
-use crate::cli::json::Json;
+use crate::cli::json;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
+/// An object with a single key.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Single<T> {
+    Driver(T),
+    Level(T),
+    Text(T),
+    Uri(T),
+}
+
+#[derive(Serialize)]
+struct Log<'r> {
+    #[serde(rename = "$schema")]
+    schema: &'r str,
+    version: &'r str,
+    runs: [Run<'r>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<'r> {
+    tool: Single<Driver<'r>>,
+    column_kind: &'r str,
+    #[serde(serialize_with = "results")]
+    results: (&'r Report, &'r [&'r CheckCode]),
+}
+
+#[derive(Serialize)]
+struct Driver<'r> {
+    name: &'r str,
+    version: &'r str,
+    rules: Vec<Rule<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rule<'r> {
+    id: &'r str,
+    name: &'r str,
+    short_description: Single<&'r str>,
+    full_description: Single<&'r str>,
+    help: Single<&'r str>,
+    default_configuration: Single<&'r str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RuleResult<'r> {
+    rule_id: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule_index: Option<usize>,
+    level: &'r str,
+    message: Single<String>,
+    locations: [Location; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Location {
+    physical_location: PhysicalLocation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logical_locations: Option<[LogicalLocation; 1]>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation {
+    artifact_location: Single<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<Region>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    start_line: u32,
+    start_column: u32,
+}
+
+#[derive(Serialize)]
+struct LogicalLocation {
+    name: String,
+    kind: &'static str,
+}
+
 pub(super) fn render(report: &Report) -> String {
-    let mut rules = check_codes();
-    rules.retain(|rule| report.findings().any(|(_, finding)| finding.code == rule.code));
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("$schema").string(SCHEMA);
-        json.key("version").string("2.1.0");
-        json.key("runs").array(|json| {
-            json.object(|json| {
-                json.line().key("tool").object(|json| {
-                    json.key("driver").object(|json| {
-                        json.key("name").string("snick");
-                        json.key("version").string(env!("CARGO_PKG_VERSION"));
-                        json.key("rules").array(|json| rules.iter().for_each(|rule| write_rule(json, rule)));
-                    });
-                });
-                json.line().key("columnKind").string("unicodeCodePoints");
-                json.line().key("results").array(|json| {
-                    report.findings().for_each(|(model, finding)| write_result(json, &rules, model, finding));
-                });
-            });
-        });
-    });
-    json.finish()
+    let mut codes = check_codes();
+    codes.retain(|code| report.findings().any(|(_, finding)| finding.code == code.code));
+    let rule = |code: &&'static CheckCode| Rule {
+        id: code.code,
+        name: code.name,
+        short_description: Single::Text(code.meaning),
+        full_description: Single::Text(code.reason),
+        help: Single::Text(code.remedy),
+        default_configuration: Single::Level(level(code.severity)),
+    };
+    let (version, rules) = (env!("CARGO_PKG_VERSION"), codes.iter().map(rule).collect());
+    let tool = Single::Driver(Driver { name: "snick", version, rules });
+    let run = Run { tool, column_kind: "unicodeCodePoints", results: (report, &codes) };
+    json::line(&Log { schema: SCHEMA, version: "2.1.0", runs: [run] })
 }
 
-fn write_rule(json: &mut Json, rule: &CheckCode) {
-    json.line().object(|json| {
-        json.key("id").string(rule.code);
-        json.key("name").string(rule.name);
-        let mut text = |key, text: &str| json.key(key).object(|json| json.key("text").string(text));
-        text("shortDescription", rule.meaning);
-        text("fullDescription", rule.reason);
-        text("help", rule.remedy);
-        json.key("defaultConfiguration").object(|json| json.key("level").string(level(rule.severity)));
-    });
+fn results<S: Serializer>(
+    (report, codes): &(&Report, &[&CheckCode]),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(report.findings().map(|(model, finding)| RuleResult {
+        rule_id: finding.code,
+        rule_index: codes.iter().position(|code| code.code == finding.code),
+        level: level(finding.severity),
+        message: Single::Text(Escaped(&finding.message).to_string()),
+        locations: [location(model, finding)],
+    }))
 }
 
-fn write_result(json: &mut Json, rules: &[&CheckCode], model: &CheckedModel, finding: &Finding) {
-    json.line().object(|json| {
-        json.key("ruleId").string(finding.code);
-        if let Some(index) = rules.iter().position(|rule| rule.code == finding.code) {
-            json.key("ruleIndex").plain(index);
-        }
-        json.key("level").string(level(finding.severity));
-        let message = Escaped(&finding.message).to_string();
-        json.key("message").object(|json| json.key("text").string(&message));
-        json.key("locations").array(|json| json.object(|json| write_location(json, model, finding)));
-    });
-}
-
-fn write_location(json: &mut Json, model: &CheckedModel, finding: &Finding) {
-    json.key("physicalLocation").object(|json| {
-        json.key("artifactLocation").object(|json| json.key("uri").string(&uri(&model.path)));
-        if let Some((line, column)) = place(finding) {
-            json.key("region").object(|json| {
-                json.key("startLine").plain(line);
-                json.key("startColumn").plain(column);
-            });
-        }
-    });
-    if !finding.layer.is_empty() {
-        json.key("logicalLocations").array(|json| {
-            json.object(|json| {
-                json.key("name").string(&Escaped(&finding.layer).to_string());
-                json.key("kind").string("element");
-            });
-        });
+fn location(model: &CheckedModel, finding: &Finding) -> Location {
+    let region = place(finding).map(|(start_line, start_column)| Region { start_line, start_column });
+    let logical = || [LogicalLocation { name: Escaped(&finding.layer).to_string(), kind: "element" }];
+    Location {
+        physical_location: PhysicalLocation { artifact_location: Single::Uri(uri(&model.path)), region },
+        logical_locations: (!finding.layer.is_empty()).then(logical),
     }
 }
 

@@ -6,8 +6,6 @@ use std::fmt::Write as _;
 use snick::text::Escaped;
 use snick::{ExecutedLayer, Execution, LayerRef};
 
-use crate::cli::json::Json;
-
 /// The most layers that are listed of each kind.
 const MAX_LISTED: usize = 30;
 
@@ -87,41 +85,4 @@ fn counts(execution: &Execution, text: &mut String) {
     if !execution.is_of_the_model() {
         let _ = writeln!(text, "this is the execution graph of another model");
     }
-}
-
-/// All layers, in the order in which they ran.
-pub(super) fn write_json(execution: &Execution) -> String {
-    let mut json = Json::default();
-    json.object(|json| {
-        json.key("schema").string("snick.execution/1");
-        json.key("is_of_the_model").plain(execution.is_of_the_model());
-        json.key("microseconds").plain(execution.microseconds());
-        json.line().key("layers").array(|json| {
-            for layer in &execution.layers {
-                json.line().object(|json| {
-                    json.key("layer").string(&layer.time.layer);
-                    json.key("op").string(&layer.time.op);
-                    json.key("primitive").string(&layer.time.primitive);
-                    if let Some(microseconds) = layer.time.microseconds {
-                        json.key("microseconds").plain(microseconds);
-                    }
-                    json.key("sources");
-                    write_layers(json, &layer.sources);
-                });
-            }
-        });
-        for (key, layers) in [("absent", &execution.absent), ("missing_ends", &execution.missing_ends)] {
-            json.line().key(key);
-            write_layers(json, layers);
-        }
-    });
-    json.finish()
-}
-
-fn write_layers(json: &mut Json, layers: &[LayerRef]) {
-    json.array(|json| {
-        for layer in layers {
-            json.object(|json| super::as_json::write_layer(json, layer));
-        }
-    });
 }

@@ -15,8 +15,8 @@ use self::run::RunDiff;
 use crate::cli::compare::Tolerance;
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::inputs::InputOptions;
-use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::{json, model};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -63,7 +63,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         }
         console.print(&match common.format {
             OutputFormat::Text => execution::write(&execution),
-            OutputFormat::Json => execution::write_json(&execution),
+            OutputFormat::Json => json::Answer::new("snick.execution/1", &execution).text(),
         })?;
         return Ok(Outcome::finding(!execution.is_of_the_model()));
     }

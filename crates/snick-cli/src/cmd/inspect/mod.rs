@@ -9,15 +9,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use clap::Args;
-use snick::{LayerTime, ModelCost, StateSize, SymExpr, Symbol, WeightKind, WeightsOf, public_name};
+use serde::Serialize;
+use snick::{LayerTime, Model, StateSize, SymExpr, WeightKind, WeightsOf, public_name};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, Op};
 
 use self::slices::SliceRow;
 
-use super::cost;
+use super::cost::{self, Totals};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json::Json;
+use crate::cli::json;
 use crate::cli::many::{Answer, ManyOptions, counted};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -31,31 +32,48 @@ pub struct Options {
 }
 
 /// The summary of a model.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Summary {
     name: String,
+    #[serde(skip)]
     ir_version: Option<u32>,
-    inputs: Vec<Port>,
-    outputs: Vec<Port>,
-    /// Sizes without an upper bound: of the outputs, and of all layers.
-    unknown: [usize; 2],
     layers: usize,
     wires: usize,
-    weights_bytes: usize,
-    ops: BTreeMap<String, usize>,
     opaque: usize,
+    weights_bytes: usize,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    /// Sizes of the outputs without an upper bound.
+    #[serde(skip)]
+    unbounded_outputs: usize,
+    /// The same for all layers.
+    unbounded_dims: usize,
+    ops: BTreeMap<String, usize>,
     slices: Vec<SliceRow>,
+    #[serde(serialize_with = "weights::serialize")]
     weights: BTreeMap<WeightKind, WeightsOf>,
     states: Vec<StateSize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     times: Vec<LayerTime>,
-    cost: Option<ModelCost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Totals>,
 }
 
 /// An input or output.
+#[derive(Serialize)]
 struct Port {
-    name: String,
+    #[serde(rename = "name")]
     layer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    public_name: Option<String>,
+    #[serde(rename = "type")]
     kind: String,
+}
+
+impl Port {
+    fn name(&self) -> &str {
+        self.public_name.as_ref().unwrap_or(&self.layer)
+    }
 }
 
 /// Reads, infers, prints.
@@ -74,7 +92,8 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     let mut declarations = Declarations::new(&symbols);
     summary.inputs = graph.parameters().map(|id| port(graph, id, &mut declarations)).collect();
     summary.outputs = graph.results().map(|id| port(graph, id, &mut declarations)).collect();
-    summary.unknown = [unbounded(graph, graph.results()), unbounded(graph, graph.ids())];
+    summary.unbounded_outputs = unbounded(graph, graph.results());
+    summary.unbounded_dims = unbounded(graph, graph.ids());
     summary.count(graph);
     let mut canonical = graph.clone();
     drop(snick_pass::lower_slices(&mut canonical));
@@ -82,15 +101,15 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     summary.weights = snick::weights(graph);
     summary.states = snick::state_sizes(graph);
     summary.times = snick::layer_times(graph);
-    summary.cost = model.cost().ok();
-    let whole = symbols::with_symbols(&model, |symbols| match common.format {
-        OutputFormat::Text => summary.as_text(symbols),
-        OutputFormat::Json => summary.as_json(symbols),
-    });
+    summary.cost = model.cost().ok().map(Totals);
+    let whole = match common.format {
+        OutputFormat::Text => summary.as_text(&model),
+        OutputFormat::Json => json::Answer::new("snick.inspect/1", &summary).with_symbols(&model).text(),
+    };
     let line = [
         counted(summary.layers, "layer"),
         counted(summary.slices.len(), "slice"),
-        counted(summary.unknown[0], "unknown size"),
+        counted(summary.unbounded_outputs, "unknown size"),
         counted(errors.len(), "error"),
     ];
     Ok(Answer { whole, line: line.join(", "), outcome: Outcome::finding(!errors.is_empty()), model })
@@ -99,8 +118,9 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
 fn port(graph: &Graph, id: NodeId, declarations: &mut Declarations) -> Port {
     let node = graph.node(id);
     let kind = node.outs().first().map(|out| declarations.kind(graph, &out.fact));
-    let (name, layer) = (public_name(graph, id).to_string(), node.name().to_string());
-    Port { name, layer, kind: kind.unwrap_or_default() }
+    let public_name = Some(public_name(graph, id)).filter(|&public| public != node.name());
+    let (layer, public_name) = (node.name().to_string(), public_name.map(str::to_string));
+    Port { layer, public_name, kind: kind.unwrap_or_default() }
 }
 
 /// How many sizes of layers have no upper bound; a shape of unknown rank counts as one.
@@ -135,7 +155,7 @@ impl Summary {
         }
     }
 
-    fn as_text(&self, symbols: &[Symbol]) -> String {
+    fn as_text(&self, model: &Model) -> String {
         let mut text = format!("model    {}\n", Escaped(&self.name));
         if let Some(version) = self.ir_version {
             let _ = writeln!(text, "format   OpenVINO IR v{version}");
@@ -144,13 +164,14 @@ impl Summary {
         let _ = writeln!(text, "weights  {}", bytes_text(self.weights_bytes));
         for (title, ports) in [("inputs", &self.inputs), ("outputs", &self.outputs)] {
             let _ = writeln!(text, "\n{title}");
-            let width = ports.iter().map(|port| port.name.chars().count()).max().unwrap_or_default().min(48);
+            let width =
+                ports.iter().map(|port| port.name().chars().count()).max().unwrap_or_default().min(48);
             for port in ports {
-                let line = format!("{:width$}  {}", port.name, port.kind);
+                let line = format!("{:width$}  {}", port.name(), port.kind);
                 let _ = writeln!(text, "  {}", Escaped(&line));
             }
         }
-        let [of_outputs, all] = self.unknown;
+        let (of_outputs, all) = (self.unbounded_outputs, self.unbounded_dims);
         if all > 0 {
             let _ = writeln!(
                 text,
@@ -158,7 +179,7 @@ impl Summary {
                  `snick why MODEL --unknown` says where they come from"
             );
         }
-        symbols::write_legend(symbols.iter(), &mut text);
+        let legend_at = text.len();
         slices::write(&self.slices, &mut text);
         let _ = writeln!(text, "\nops");
         let mut ops: Vec<_> = self.ops.iter().collect();
@@ -168,48 +189,16 @@ impl Summary {
         }
         weights::write(&self.weights, &mut text);
         states::write(&self.states, &mut text);
-        if let Some(cost) = self.cost.as_ref().filter(|_| self.times.is_empty()) {
+        if let Some(Totals(cost)) = self.cost.as_ref().filter(|_| self.times.is_empty()) {
             let _ = writeln!(text, "\ncost of a run");
             cost::write_totals(cost, &mut text);
         }
         timings::write(&self.times, &mut text);
+        // The sections below the legend also mention symbols.
+        let mut legend = String::new();
+        symbols::write_legend(model.symbols_in(&text).iter(), &mut legend);
+        text.insert_str(legend_at, &legend);
         text
-    }
-
-    fn as_json(&self, symbols: &[Symbol]) -> String {
-        let mut json = Json::default();
-        json.object(|json| {
-            json.key("schema").string("snick.inspect/1");
-            json.key("name").string(&self.name);
-            json.key("layers").plain(self.layers);
-            json.key("wires").plain(self.wires);
-            json.key("opaque").plain(self.opaque);
-            json.key("weights_bytes").plain(self.weights_bytes);
-            for (key, ports) in [("inputs", &self.inputs), ("outputs", &self.outputs)] {
-                json.line().key(key).array(|json| {
-                    for port in ports {
-                        json.object(|json| {
-                            json.key("name").string(&port.layer);
-                            if port.name != port.layer {
-                                json.key("public_name").string(&port.name);
-                            }
-                            json.key("type").string(&port.kind);
-                        });
-                    }
-                });
-            }
-            json.line().key("symbols").array(|json| symbols::write_json(symbols, json));
-            json.key("unbounded_dims").plain(self.unknown[1]);
-            json.line().key("ops").object(|json| self.ops.iter().for_each(|(op, n)| json.key(op).plain(n)));
-            slices::write_json(&self.slices, json);
-            weights::write_json(&self.weights, json);
-            states::write_json(&self.states, json);
-            timings::write_json(&self.times, json);
-            if let Some(cost) = &self.cost {
-                json.line().key("cost").object(|json| cost::write_json(cost, json));
-            }
-        });
-        json.finish()
     }
 }
 

@@ -2,19 +2,22 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
 use snick_ir::ops::slice::notation;
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId};
 use snick_pass::{is_slice_like, primitives_by_layer};
 
-use crate::cli::json::Json;
 use crate::cli::symbols::COLUMNS;
 
 /// A slice-like layer.
+#[derive(Serialize)]
 pub(super) struct SliceRow {
+    #[serde(rename = "name")]
     layer: String,
     op: String,
     numpy: Vec<String>,
+    #[serde(rename = "slice")]
     primitives: Vec<String>,
 }
 
@@ -59,18 +62,4 @@ pub(super) fn write(rows: &[SliceRow], text: &mut String) {
             let _ = writeln!(text, "  {}{separator}{}", Escaped(&layer), Escaped(&slice));
         }
     }
-}
-
-/// Writes the list.
-pub(super) fn write_json(rows: &[SliceRow], json: &mut Json) {
-    json.line().key("slices").array(|json| {
-        for row in rows {
-            json.line().object(|json| {
-                json.key("name").string(&row.layer);
-                json.key("op").string(&row.op);
-                json.key("numpy").array(|json| row.numpy.iter().for_each(|text| json.string(text)));
-                json.key("slice").array(|json| row.primitives.iter().for_each(|text| json.string(text)));
-            });
-        }
-    });
 }

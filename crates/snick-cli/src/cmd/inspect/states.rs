@@ -6,7 +6,6 @@ use snick::StateSize;
 use snick_ir::text::Escaped;
 
 use super::bytes_text;
-use crate::cli::json::Json;
 
 /// Writes the table, if there are any, and what all of them cost.
 pub(super) fn write(states: &[StateSize], text: &mut String) {
@@ -28,20 +27,4 @@ pub(super) fn write(states: &[StateSize], text: &mut String) {
     };
     let _ =
         writeln!(text, "  a sequence takes {} and {} a token", bytes_text(sum(false)), bytes_text(sum(true)));
-}
-
-/// Writes the list.
-pub(super) fn write_json(states: &[StateSize], json: &mut Json) {
-    json.line().key("states").array(|json| {
-        for state in states {
-            json.line().object(|json| {
-                json.key("variable").string(&state.variable_id);
-                json.key("type").string(&state.kind);
-                json.key("grows").plain(state.grows);
-                if let Some(bytes) = state.bytes {
-                    json.key("bytes").plain(bytes);
-                }
-            });
-        }
-    });
 }

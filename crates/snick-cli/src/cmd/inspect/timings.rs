@@ -6,8 +6,6 @@ use std::fmt::Write as _;
 use snick::LayerTime;
 use snick_ir::text::Escaped;
 
-use crate::cli::json::Json;
-
 /// The slowest layers that are shown.
 const SHOWN: usize = 10;
 
@@ -39,24 +37,4 @@ pub(super) fn write(times: &[LayerTime], text: &mut String) {
         let line = format!("{} ({}, {})", time.layer, time.op, time.primitive);
         let _ = writeln!(text, "  {:8} us  {}", time.microseconds.unwrap_or_default(), Escaped(&line));
     }
-}
-
-/// Writes the list, in the order of execution.
-pub(super) fn write_json(times: &[LayerTime], json: &mut Json) {
-    if times.is_empty() {
-        return;
-    }
-    json.line().key("times").array(|json| {
-        for time in times {
-            json.line().object(|json| {
-                json.key("layer").string(&time.layer);
-                json.key("op").string(&time.op);
-                if let Some(microseconds) = time.microseconds {
-                    json.key("microseconds").plain(microseconds);
-                }
-                json.key("primitive").string(&time.primitive);
-                json.key("sources").array(|json| time.sources.iter().for_each(|source| json.string(source)));
-            });
-        }
-    });
 }

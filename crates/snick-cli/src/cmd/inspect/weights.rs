@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use serde::{Serialize, Serializer};
 use snick::{Grouping, WeightKind, WeightsOf};
 use snick_ir::text::Escaped;
 
 use super::bytes_text;
-use crate::cli::json::Json;
 
 /// The layers without compression that are shown.
 const SHOWN: usize = 8;
@@ -55,18 +55,18 @@ fn total_bits(weights: &Weights) -> f64 {
     8.0 * sum(|of_kind| of_kind.bytes) / sum(|of_kind| of_kind.count).max(1.0)
 }
 
-/// Writes the list, with the names of the layers.
-pub(super) fn write_json(weights: &Weights, json: &mut Json) {
-    json.line().key("weights").array(|json| {
-        for (kind, of_kind) in weights {
-            json.line().object(|json| {
-                json.key("type").string(&kind.element_type.to_string());
-                json.key("scale").string(&kind.grouping.to_string());
-                json.key("count").plain(of_kind.count);
-                json.key("bytes").plain(of_kind.bytes);
-                json.key("bits").plain(format!("{:.3}", of_kind.bits()));
-                json.key("layers").array(|json| of_kind.layers.iter().for_each(|layer| json.string(layer)));
-            });
-        }
-    });
+/// A list of kinds, with the names of the layers.
+pub(super) fn serialize<S: Serializer>(weights: &Weights, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Row<'w> {
+        #[serde(flatten)]
+        kind: &'w WeightKind,
+        #[serde(flatten)]
+        of_kind: &'w WeightsOf,
+        bits: f64,
+    }
+    // Rounds as text does, half to even: 4.0625 to 4.062.
+    let bits = |of_kind: &WeightsOf| format!("{:.3}", of_kind.bits()).parse().unwrap_or_default();
+    let rows = weights.iter().map(|(kind, of_kind)| Row { kind, of_kind, bits: bits(of_kind) });
+    serializer.collect_seq(rows)
 }

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use serde::{Serialize, Serializer};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId};
-
-use crate::cli::json::Json;
 
 /// The time per layer. A body counts towards the layer that contains it, fused layers towards the last of them.
 pub(super) struct Profile {
@@ -18,10 +17,21 @@ pub(super) struct Profile {
     since: Instant,
 }
 
+#[derive(Serialize)]
 struct LayerTime {
     name: String,
     op: String,
     loc: String,
+    #[serde(rename = "ms", serialize_with = "ms")]
+    time: Duration,
+}
+
+/// The layers of an operation type.
+#[derive(Serialize)]
+struct OpTime<'p> {
+    op: &'p str,
+    layers: usize,
+    #[serde(rename = "ms", serialize_with = "ms")]
     time: Duration,
 }
 
@@ -52,19 +62,19 @@ impl Profile {
         self.layers.iter().map(|layer| layer.time).sum()
     }
 
-    /// Operation types with the number of their layers and their time, the slowest first.
-    fn by_op(&self) -> Vec<(&str, usize, Duration)> {
-        let mut ops: Vec<(&str, usize, Duration)> = Vec::new();
+    /// Operation types, the slowest first.
+    fn by_op(&self) -> Vec<OpTime<'_>> {
+        let mut ops: Vec<OpTime> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for layer in &self.layers {
-            let place = *places.entry(layer.op.as_str()).or_insert_with(|| {
-                ops.push((layer.op.as_str(), 0, Duration::ZERO));
+            let place = *places.entry(&layer.op).or_insert_with(|| {
+                ops.push(OpTime { op: &layer.op, layers: 0, time: Duration::ZERO });
                 ops.len() - 1
             });
-            ops[place].1 += 1;
-            ops[place].2 += layer.time;
+            ops[place].layers += 1;
+            ops[place].time += layer.time;
         }
-        ops.sort_by_key(|&(_, _, time)| std::cmp::Reverse(time));
+        ops.sort_by_key(|op| std::cmp::Reverse(op.time));
         ops
     }
 
@@ -78,10 +88,10 @@ impl Profile {
         let ops = self.by_op();
         let mut layers: Vec<&LayerTime> = self.layers.iter().collect();
         layers.sort_by_key(|layer| std::cmp::Reverse(layer.time));
-        let width = ops.iter().map(|(op, ..)| op.chars().count()).max().unwrap_or(0).max("operation".len());
+        let width = ops.iter().map(|op| op.op.chars().count()).max().unwrap_or(0).max("operation".len());
         let mut text = format!("{:<width$}  layers          ms    share\n", "operation");
-        for (op, count, time) in ops {
-            let _ = writeln!(text, "{op:<width$}  {count:>6}  {}", columns(time));
+        for OpTime { op, layers, time } in ops {
+            let _ = writeln!(text, "{op:<width$}  {layers:>6}  {}", columns(time));
         }
         let _ = writeln!(text, "{:<width$}  {:>6}  {}", "total", layers.len(), columns(self.total()));
         let _ = writeln!(text, "\n{:<width$}          ms    share  layer", "operation");
@@ -90,33 +100,24 @@ impl Profile {
         }
         text
     }
+}
 
-    /// Layers in the order of the run, and operation types.
-    pub fn write(&self, json: &mut Json) {
-        let ms = |time: Duration| time.as_nanos() as f64 / 1e6;
-        json.object(|json| {
-            json.key("ms").float(ms(self.total()));
-            json.line().key("layers").array(|json| {
-                for LayerTime { name, op, loc, time } in &self.layers {
-                    json.line().object(|json| {
-                        json.key("name").string(name);
-                        json.key("op").string(op);
-                        json.key("loc").string(loc);
-                        json.key("ms").float(ms(*time));
-                    });
-                }
-            });
-            json.line().key("ops").array(|json| {
-                for (op, layers, time) in self.by_op() {
-                    json.line().object(|json| {
-                        json.key("op").string(op);
-                        json.key("layers").plain(layers);
-                        json.key("ms").float(ms(time));
-                    });
-                }
-            });
-        });
+/// Layers in the order of the run, and operation types.
+impl Serialize for Profile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Answer<'p> {
+            #[serde(serialize_with = "ms")]
+            ms: Duration,
+            layers: &'p [LayerTime],
+            ops: Vec<OpTime<'p>>,
+        }
+        Answer { ms: self.total(), layers: &self.layers, ops: self.by_op() }.serialize(serializer)
     }
+}
+
+fn ms<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_nanos() as f64 / 1e6)
 }
 
 #[cfg(test)]
@@ -132,11 +133,9 @@ mod tests {
         for _ in 0..2 {
             graph.ids().for_each(|id| profile.took(&graph, id));
         }
-        let counts: Vec<usize> = profile.by_op().into_iter().map(|(_, count, _)| count).collect();
+        let counts: Vec<usize> = profile.by_op().iter().map(|op| op.layers).collect();
         assert_eq!((profile.layers.len(), counts.iter().sum::<usize>(), counts.len()), (4, 4, 3));
-        let mut json = Json::default();
-        profile.write(&mut json);
-        let json = json.finish();
+        let json = crate::cli::json::line(&profile);
         assert!(json.contains(r#"{"op":"ReLU","layers":2,"ms":"#), "{json}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
 use snick_ir::Located;
 use snick_ir::text::Escaped;
 use snick_run::Variables;
@@ -9,7 +10,7 @@ use snick_tensor::Tensor;
 
 use super::profile::Profile;
 use crate::cli::compare::Comparison;
-use crate::cli::json::Json;
+use crate::cli::json::{Answer, LayerError};
 use crate::cli::summary::Summary;
 
 /// The results of all steps.
@@ -85,48 +86,58 @@ impl RunReport {
     }
 
     pub fn as_json(&self) -> String {
-        let mut json = Json::default();
-        json.object(|json| {
-            json.key("schema").string("snick.run/1");
-            json.key("steps").plain(self.steps);
-            json.line().key("outputs").array(|json| {
-                for RunOutput { key, value, .. } in &self.outputs {
-                    json.line().object(|json| {
-                        json.key("name").string(key);
-                        json.key("element_type").string(value.element_type().name());
-                        json.key("shape").array(|json| value.dims().iter().for_each(|dim| json.plain(dim)));
-                        self.summary(value).write(json);
-                    });
-                }
-            });
-            json.line().key("compared").array(|json| {
-                for (key, comparison) in &self.compared {
-                    json.line().object(|json| {
-                        json.key("name").string(key);
-                        json.key("ok").plain(comparison.is_within());
-                        json.key("max_abs").float(comparison.max_abs);
-                        json.key("max_rel").float(comparison.max_rel);
-                        json.key("outside").plain(comparison.outside);
-                        if let Some(why) = &comparison.incomparable {
-                            json.key("message").string(why);
-                        }
-                    });
-                }
-            });
-            json.line().key("missing").array(|json| {
-                for name in &self.missing {
-                    json.string(name);
-                }
-            });
-            if let Some(layer) = &self.first_difference {
-                json.line().key("first_difference").string(layer);
-            }
-            if let Some(profile) = &self.profile {
-                json.line().key("profile");
-                profile.write(json);
-            }
-            json.line().key("errors").array(|json| self.errors.iter().for_each(|error| json.located(error)));
+        let outputs = self.outputs.iter().map(|RunOutput { key, value, .. }| Output {
+            name: key,
+            element_type: value.element_type().name(),
+            shape: value.dims(),
+            summary: self.summary(value),
         });
-        json.finish()
+        let compared = self.compared.iter().map(|(name, comparison)| Compared {
+            name,
+            ok: comparison.is_within(),
+            comparison,
+            outside: comparison.outside,
+        });
+        let content = Content {
+            steps: self.steps,
+            outputs: outputs.collect(),
+            compared: compared.collect(),
+            missing: &self.missing,
+            first_difference: self.first_difference.as_deref(),
+            profile: self.profile.as_ref(),
+            errors: self.errors.iter().map(LayerError::of).collect(),
+        };
+        Answer::new("snick.run/1", content).text()
     }
+}
+
+#[derive(Serialize)]
+struct Content<'r> {
+    steps: usize,
+    outputs: Vec<Output<'r>>,
+    compared: Vec<Compared<'r>>,
+    missing: &'r [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_difference: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'r Profile>,
+    errors: Vec<LayerError>,
+}
+
+#[derive(Serialize)]
+struct Output<'r> {
+    name: &'r str,
+    element_type: &'r str,
+    shape: &'r [usize],
+    #[serde(flatten)]
+    summary: Summary<'r>,
+}
+
+#[derive(Serialize)]
+struct Compared<'r> {
+    name: &'r str,
+    ok: bool,
+    #[serde(flatten)]
+    comparison: &'r Comparison,
+    outside: usize,
 }

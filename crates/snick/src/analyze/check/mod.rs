@@ -83,7 +83,8 @@ pub fn check_codes() -> Vec<&'static CheckCode> {
 }
 
 /// How the check of a file ended.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CheckStatus {
     /// Nothing, or notes alone.

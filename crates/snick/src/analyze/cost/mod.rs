@@ -9,10 +9,13 @@ mod work;
 use std::collections::HashSet;
 use std::fmt;
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use snick_ir::{Graph, Loc, NodeId, Op, OpTraits};
 use snick_shape::{Interval, SymExpr, SymbolId, Symbols};
 
 use self::ledger::Ledger;
+use super::serial;
 use crate::{Error, Model};
 
 /// A count: a number, or an expression of symbols.
@@ -34,8 +37,8 @@ impl Amount {
         self.terms.iter().try_fold(0u64, |sum, term| sum.checked_add(u64::try_from(term.as_const()?).ok()?))
     }
 
-    /// As text over the symbols of [`ModelCost::symbols`].
-    pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + 'a {
+    /// As text over the symbols of [`ModelCost::symbols`]; it serialises as a number if no symbol is in it.
+    pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + Serialize + 'a {
         Shown { amount: self, symbols }
     }
 
@@ -61,6 +64,15 @@ impl fmt::Display for Shown<'_> {
             write!(f, "{}{}", if at > 0 { "+" } else { "" }, self.symbols.display(term))?;
         }
         Ok(())
+    }
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.amount.number() {
+            Some(number) => serializer.serialize_u64(number),
+            None => serializer.collect_str(self),
+        }
     }
 }
 
@@ -122,6 +134,42 @@ pub struct ModelCost {
     pub layers: Vec<LayerCost>,
     /// What the amounts leave out, and symbols that stand for what only a run shows.
     pub notes: Vec<String>,
+}
+
+/// As `cost --format json` prints it.
+impl Serialize for ModelCost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Layers<'c>(&'c ModelCost);
+        impl Serialize for Layers<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                #[derive(Serialize)]
+                struct Layer<'c> {
+                    name: &'c str,
+                    op: &'c str,
+                    #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
+                    loc: Loc,
+                    macs: Shown<'c>,
+                    flops: Shown<'c>,
+                    bytes: Shown<'c>,
+                }
+                serializer.collect_seq(self.0.layers.iter().map(|layer| {
+                    let LayerCost { name, op, loc, .. } = layer;
+                    let [macs, flops, bytes] = [&layer.macs, &layer.flops, &layer.bytes]
+                        .map(|amount| Shown { amount, symbols: &self.0.symbols });
+                    Layer { name, op, loc: *loc, macs, flops, bytes }
+                }))
+            }
+        }
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("parameters", &self.parameters)?;
+        map.serialize_entry("weights_bytes", &self.weights_bytes)?;
+        for (key, amount) in self.totals() {
+            map.serialize_entry(key, &amount.display(&self.symbols))?;
+        }
+        map.serialize_entry("layers", &Layers(self))?;
+        map.serialize_entry("notes", &self.notes)?;
+        map.end()
+    }
 }
 
 impl ModelCost {

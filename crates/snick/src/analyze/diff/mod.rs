@@ -4,6 +4,7 @@ mod causes;
 mod compare;
 mod ends;
 mod fingerprint;
+mod json;
 mod layer;
 mod matching;
 mod nearest;
@@ -12,8 +13,11 @@ mod scope;
 mod symbol_names;
 mod weights;
 
+use serde::Serialize;
 use snick_ir::{Loc, NodeId, NodeRef};
 use snick_tensor::ElementType;
+
+use super::serial;
 
 use self::compare::Comparison;
 pub use self::weights::WeightChange;
@@ -96,7 +100,7 @@ impl ModelDiff {
 }
 
 /// A layer of one of the models.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct LayerRef {
     /// Its name.
@@ -104,8 +108,10 @@ pub struct LayerRef {
     /// Its operation type.
     pub op: String,
     /// Its place in the file.
+    #[serde(serialize_with = "serial::loc")]
     pub loc: Loc,
     /// The layers and bodies that it lies in, outermost first: `loop/body`. `None` for a layer of the model itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
 
@@ -180,10 +186,11 @@ pub struct RewiredInput {
 }
 
 /// Layers that are the same and have other shapes or types, as what they read has.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ShapeDrift {
     /// The first of them, in both models.
+    #[serde(serialize_with = "json::pair")]
     pub first: [LayerRef; 2],
     /// Type and shape of its first output that differs, in both models.
     pub facts: [String; 2],

@@ -5,7 +5,7 @@ use snick_ir::text::digest;
 use snick_tensor::{ElementType, Tensor, TensorError};
 
 /// How far the elements of a constant differ from those of another.
-#[derive(Copy, Clone, PartialEq, Debug)]
+#[derive(Copy, Clone, PartialEq, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct WeightChange {
     /// The share of the elements that differ, up to 1.

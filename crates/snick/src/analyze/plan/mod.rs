@@ -2,12 +2,14 @@
 
 mod propose;
 
+use serde::{Serialize, Serializer};
 use snick_emit::stablehlo::{self, ArgumentData, Module, Partition, Program};
 use snick_emit::{Mesh, Precision, ShardRules};
 use snick_tensor::ElementType;
 
 pub use snick_emit::stablehlo::{Collective, Transfer, Unplanned};
 
+use super::serial;
 use crate::{Error, Model};
 
 /// Choices of a plan.
@@ -58,12 +60,13 @@ impl PlanOptions {
 }
 
 /// An argument of the module, on a device.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct PlannedArgument {
     /// Its name.
     pub name: String,
     /// Its element type.
+    #[serde(serialize_with = "serial::text")]
     pub element_type: ElementType,
     /// Its sizes, all parts together.
     pub dims: Vec<usize>,
@@ -109,6 +112,72 @@ pub struct ModelPlan {
     pub transfers: Vec<Transfer>,
     /// Operations of which it is not known what they send.
     pub unplanned: Vec<Unplanned>,
+}
+
+/// As `plan --format json` prints it.
+impl Serialize for ModelPlan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Answer<'p> {
+            devices: usize,
+            #[serde(serialize_with = "serial::text")]
+            mesh: &'p Mesh,
+            #[serde(serialize_with = "serial::text")]
+            shard: &'p ShardRules,
+            weight_bytes: u64,
+            input_bytes: u64,
+            result_bytes: u64,
+            peak_bytes: u64,
+            device_bytes: u64,
+            sent_bytes: u64,
+            #[serde(rename = "memory_bytes", skip_serializing_if = "Option::is_none")]
+            memory: Option<u64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            fits: Option<bool>,
+            arguments: &'p [PlannedArgument],
+            transfers: Vec<Sent<'p>>,
+            unplanned: Vec<Unknown<'p>>,
+        }
+        #[derive(Serialize)]
+        struct Sent<'p> {
+            value: &'p str,
+            operation: &'p str,
+            collective: &'static str,
+            devices: usize,
+            bytes: u64,
+        }
+        #[derive(Serialize)]
+        struct Unknown<'p> {
+            value: &'p str,
+            operation: &'p str,
+            reason: &'p str,
+        }
+        let sent = self.transfers.iter().map(|sent| {
+            let Transfer { value, operation, collective, devices, bytes, .. } = sent;
+            Sent { value, operation, collective: collective.name(), devices: *devices, bytes: *bytes }
+        });
+        let unplanned = self.unplanned.iter().map(|unplanned| {
+            let Unplanned { value, operation, reason, .. } = unplanned;
+            Unknown { value, operation, reason }
+        });
+        Answer {
+            devices: self.mesh.devices(),
+            mesh: &self.mesh,
+            shard: &self.shard,
+            weight_bytes: self.weight_bytes(),
+            input_bytes: self.input_bytes(),
+            result_bytes: self.result_bytes,
+            peak_bytes: self.peak_bytes,
+            device_bytes: self.device_bytes(),
+            sent_bytes: self.sent_bytes(),
+            memory: self.memory,
+            fits: self.fits(),
+            arguments: &self.arguments,
+            transfers: sent.collect(),
+            unplanned: unplanned.collect(),
+        }
+        .serialize(serializer)
+    }
 }
 
 impl ModelPlan {

@@ -1,9 +1,10 @@
 //! Why a layer has an error: what its operands come from.
 
-use snick_ir::{Diagnostic, Graph, NodeId, Part, ValuePart};
+use serde::{Serialize, Serializer};
+use snick_ir::{Diagnostic, Graph, Loc, NodeId, Part, ValuePart};
 
-use super::WhyNode;
 use super::tree::Tracer;
+use super::{WhyNode, serial};
 use crate::{Error, Model};
 
 /// More parts of one operand than this are not shown if it is not known which one clashes.
@@ -32,6 +33,47 @@ pub struct ExplainedError {
     pub operands: Vec<WhyNode>,
     /// The input of the layer that each operand is of, counted from 0, and the size or element of it that the operand is.
     pub parts: Vec<(usize, Part)>,
+}
+
+/// As `why --error --format json` has it.
+impl Serialize for ExplainedError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Answer<'e> {
+            error: Error<'e>,
+            operands: Vec<Operand<'e>>,
+        }
+        #[derive(Serialize)]
+        struct Error<'e> {
+            name: &'e str,
+            op: &'e str,
+            #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
+            loc: Loc,
+            message: String,
+        }
+        #[derive(Serialize)]
+        struct Operand<'e> {
+            input: usize,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            input_axis: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            input_element: Option<usize>,
+            #[serde(flatten)]
+            tree: &'e WhyNode,
+        }
+        let Diagnostic { layer, op, loc, .. } = &self.error;
+        let error = Error { name: layer, op, loc: *loc, message: self.error.message_with_inputs() };
+        let operand = |(tree, &(input, part))| {
+            let (input_axis, input_element) = match part {
+                Part::Dim(axis) => (Some(axis), None),
+                Part::Element(index) => (None, Some(index)),
+                _ => (None, None),
+            };
+            Operand { input, input_axis, input_element, tree }
+        };
+        let operands = self.operands.iter().zip(&self.parts).map(operand).collect();
+        Answer { error, operands }.serialize(serializer)
+    }
 }
 
 impl Model {

@@ -7,8 +7,11 @@ mod text;
 pub(crate) mod tree;
 mod unknown;
 
+use serde::{Serialize, Serializer};
 use snick_ir::{Graph, Loc, Part, ValuePart};
 use snick_shape::{Interval, SymExpr};
+
+use super::serial;
 
 pub use self::error::ExplainedError;
 pub use self::suggest::Suggestion;
@@ -16,8 +19,8 @@ pub use self::target::Target;
 pub use self::unknown::{UnknownOrigin, Unknowns};
 
 /// Where a tree comes from.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Role {
     /// An input of the model, or what a variable declares.
@@ -49,7 +52,7 @@ impl Role {
 }
 
 /// A size or an element of an output, as the file names it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Place {
     /// The layer.
@@ -57,12 +60,14 @@ pub struct Place {
     /// Its operation type.
     pub op: String,
     /// Its place in the file.
+    #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
     /// The output port, as the file counts.
     pub port: u32,
     /// The axis; `None` for an element of the value.
     pub axis: Option<usize>,
     /// The element in row-major order; `None` for a size.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub element: Option<usize>,
 }
 
@@ -86,20 +91,24 @@ impl Place {
 }
 
 /// What one size or element is, and what it comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct WhyNode {
     /// The expression.
     pub expr: String,
     /// All values that it can have.
+    #[serde(serialize_with = "serial::interval")]
     pub interval: Interval,
     /// Where it is.
+    #[serde(flatten)]
     pub place: Place,
     /// What it comes from.
     pub role: Role,
     /// Why it is not known more closely, or what sets it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What it is computed from; empty unless it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<WhyNode>,
 }
 
@@ -129,6 +138,25 @@ pub struct Why {
     pub known: bool,
     /// Input shapes that make it known, or better known. Each was tried.
     pub suggestions: Vec<Suggestion>,
+}
+
+/// As `why --format json` has it.
+impl Serialize for Why {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Answer<'w> {
+            target: &'w Place,
+            dim: &'w str,
+            #[serde(serialize_with = "serial::interval")]
+            interval: Interval,
+            known: bool,
+            tree: &'w WhyNode,
+            suggest: &'w [Suggestion],
+        }
+        let Self { tree, target, known, suggestions } = self;
+        let (dim, interval) = (&tree.expr, tree.interval);
+        Answer { target, dim, interval, known: *known, tree, suggest: suggestions }.serialize(serializer)
+    }
 }
 
 impl crate::Model {

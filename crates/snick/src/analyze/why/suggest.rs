@@ -13,7 +13,7 @@ use super::super::symbols::Births;
 use crate::Model;
 
 /// An input shape that was tried, and what it gives.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct Suggestion {
     /// For [`Model::reshape`] and `--shape`.

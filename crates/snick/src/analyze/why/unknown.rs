@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use serde::Serialize;
 use snick_ir::{Graph, Loc, NO_EXPRESSION, NO_RULE_FOR_RANK, NodeId, Op, Value, ValuePart};
 use snick_shape::{SymExpr, SymbolId};
 
 use super::super::BirthKind;
 use super::super::symbols::{Births, missing_data};
+use super::serial;
 use super::suggest::{Suggester, Suggestion};
 use crate::Model;
 
 /// Where sizes became unknown.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnknownOrigin {
     /// The layer.
@@ -19,14 +21,18 @@ pub struct UnknownOrigin {
     /// Its operation type.
     pub op: String,
     /// Its place in the file.
+    #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
     /// The symbol; `None` where not even the rank is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// The axis of the layer that the symbol is the size of.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<usize>,
     /// Why the size is not known.
     pub kind: BirthKind,
     /// The same in words; `None` if an input declares it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The number of sizes without an upper bound because of it; a value of unknown rank counts as one.
     pub dims: usize,
@@ -35,8 +41,10 @@ pub struct UnknownOrigin {
     /// The number of outputs of the model that have them.
     pub outputs: usize,
     /// Input shapes that make the size known, or better known, where the layer has it. Each was tried.
+    #[serde(rename = "suggest")]
     pub suggestions: Vec<Suggestion>,
     /// The size.
+    #[serde(skip)]
     size: Option<ValuePart>,
 }
 
@@ -52,7 +60,7 @@ pub struct UnknownOrigin {
 /// assert_eq!((unknown.origins[0].layer.as_str(), unknown.origins[0].dims), ("at", 2));
 /// # Ok::<(), snick::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Unknowns {
     /// How many there are.

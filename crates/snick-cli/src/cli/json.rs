@@ -1,0 +1,183 @@
+//! Answers as JSON: structs that serialise.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+use snick::{Diagnostic, InputOrigin, Loc, Model, Symbol};
+use snick_ir::Located;
+
+/// An answer with the name of its schema, and the symbols that it mentions.
+#[derive(Serialize)]
+pub struct Answer<T> {
+    /// `snick.why/1`
+    schema: &'static str,
+    #[serde(flatten)]
+    content: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbols: Option<Vec<Symbol>>,
+}
+
+impl<T: Serialize> Answer<T> {
+    /// An answer that mentions no symbols, or lists none.
+    pub fn new(schema: &'static str, content: T) -> Self {
+        Self { schema, content, symbols: None }
+    }
+
+    /// The same with the symbols of the model that it mentions.
+    #[must_use]
+    pub fn with_symbols(self, model: &Model) -> Self {
+        Self { symbols: Some(model.symbols_in(&line(&self.content))), ..self }
+    }
+
+    /// Its text, where each object of a list of the answer is on a line of its own.
+    pub fn text(&self) -> String {
+        text(self, Lines::default())
+    }
+}
+
+/// A value on one line.
+pub fn line(value: &impl Serialize) -> String {
+    text(value, serde_json::ser::CompactFormatter)
+}
+
+fn text(value: &impl Serialize, formatter: impl Formatter) -> String {
+    let mut out = Vec::new();
+    // Maps with keys that are no texts are the only values without JSON, and memory is the only writer that cannot fail.
+    let result = value.serialize(&mut Serializer::with_formatter(&mut out, formatter));
+    debug_assert!(result.is_ok(), "{result:?}");
+    out.push(b'\n');
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// `12:3`, if the place is known.
+pub fn loc(loc: Loc) -> Option<String> {
+    (loc.line > 0).then(|| loc.to_string())
+}
+
+/// The error of a layer.
+#[derive(Serialize)]
+pub struct LayerError {
+    name: String,
+    op: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loc: Option<String>,
+    message: String,
+    origins: Vec<Origin>,
+}
+
+impl LayerError {
+    /// As JSON has it.
+    pub fn of(error: &Located) -> Self {
+        let error = Diagnostic::from(error);
+        Self {
+            loc: loc(error.loc),
+            message: error.message_with_inputs(),
+            name: error.layer,
+            op: error.op,
+            origins: error.origins.into_iter().map(Origin::from).collect(),
+        }
+    }
+}
+
+/// An input that an error is about.
+#[derive(Serialize)]
+pub struct Origin {
+    value: String,
+    #[serde(flatten)]
+    made_by: Option<MadeBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loc: Option<String>,
+}
+
+/// The layer that made an input.
+#[derive(Serialize)]
+struct MadeBy {
+    layer: String,
+    op: String,
+}
+
+impl From<InputOrigin> for Origin {
+    fn from(InputOrigin { value, layer, op, loc: place, .. }: InputOrigin) -> Self {
+        let made_by = (!op.is_empty()).then_some(MadeBy { layer, op });
+        Self { value, made_by, loc: loc(place) }
+    }
+}
+
+/// Writes the objects of lists of the outermost object on lines of their own.
+#[derive(Default)]
+struct Lines {
+    /// The number of open objects and lists.
+    depth: usize,
+    is_element: bool,
+}
+
+impl Formatter for Lines {
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.depth == 2 && std::mem::take(&mut self.is_element) {
+            writer.write_all(b"\n")?;
+        }
+        self.depth += 1;
+        writer.write_all(b"{")
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        writer.write_all(b"}")
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        writer.write_all(b"[")
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        writer.write_all(b"]")
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.is_element = true;
+        if first { Ok(()) } else { writer.write_all(b",") }
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.is_element = false;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+
+    use super::Answer;
+
+    #[test]
+    fn objects_of_lists_have_lines_of_their_own() {
+        #[derive(Serialize)]
+        struct Item {
+            name: &'static str,
+            dims: Vec<i64>,
+        }
+        #[derive(Serialize)]
+        struct Content {
+            of: Item,
+            items: Vec<Item>,
+            mean: f64,
+        }
+        let item = |name| Item { name, dims: vec![2, 3] };
+        let content = Content { of: item("a"), items: vec![item("b"), item("c\n")], mean: f64::NAN };
+        assert_eq!(
+            Answer::new("snick.test/1", content).text(),
+            concat!(
+                r#"{"schema":"snick.test/1","of":{"name":"a","dims":[2,3]},"items":["#,
+                "\n",
+                r#"{"name":"b","dims":[2,3]},"#,
+                "\n",
+                r#"{"name":"c\n","dims":[2,3]}],"mean":null}"#,
+                "\n"
+            )
+        );
+    }
+}
