@@ -15,8 +15,26 @@ use crate::rules::{
 };
 use crate::states;
 
-/// The rules of the canonical form. Those that make the graph smaller come first.
-const RULES: &[Rule] = &[
+macro_rules! canonical_form {
+    ($($rule:path),* $(,)?) => {
+        const RULES: &[Rule] = &[$($rule),*];
+
+        /// Every pass there is, by the name it has on the command line. The canonical form is what is left when none of
+        /// them finds anything to do.
+        ///
+        /// ```
+        /// let names: Vec<&str> = snick_pass::PASSES.iter().map(|pass| pass.name()).collect();
+        /// assert!(names.contains(&"merge-slices"));
+        /// ```
+        pub const PASSES: &[Pass] = &[
+            $(alone(const { &[$rule] }),)*
+            Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates),
+        ];
+    };
+}
+
+// The rules of the canonical form, each of which is a pass, too. Those that make the graph smaller come first.
+canonical_form![
     inline_if::RULE,
     inline_if::HALVES,
     to_slice::RULE,
@@ -40,34 +58,6 @@ const RULES: &[Rule] = &[
 const fn alone(rules: &'static [Rule; 1]) -> Pass {
     Pass::of_rules(rules[0].name(), rules)
 }
-
-/// Every pass there is, by the name it has on the command line. The canonical form is what is left when none of them
-/// finds anything to do.
-///
-/// ```
-/// let names: Vec<&str> = snick_pass::PASSES.iter().map(|pass| pass.name()).collect();
-/// assert!(names.contains(&"merge-slices"));
-/// ```
-pub const PASSES: &[Pass] = &[
-    alone(const { &[inline_if::RULE] }),
-    alone(const { &[inline_if::HALVES] }),
-    alone(const { &[to_slice::RULE] }),
-    alone(const { &[fold_constants::RULE] }),
-    alone(const { &[drop_identities::RULE] }),
-    alone(const { &[merge_slices::RULE] }),
-    alone(const { &[concat_of_slices::RULE] }),
-    alone(const { &[slice_of_concat::RULE] }),
-    alone(const { &[shape_of_source::RULE] }),
-    alone(const { &[hoist_slice_elementwise::RULE] }),
-    alone(const { &[hoist_slice_broadcast::RULE] }),
-    alone(const { &[hoist_slice_rows::RULE] }),
-    alone(const { &[hoist_slice_rows::SUMS] }),
-    alone(const { &[hoist_slice_gather::RULE] }),
-    alone(const { &[hoist_slice_matmul::RULE] }),
-    alone(const { &[hoist_slice_transpose::RULE] }),
-    alone(const { &[hoist_slice_reshape::RULE] }),
-    Pass::of_graph(merge_duplicates::NAME, merge_duplicates::merge_duplicates),
-];
 
 /// Merging duplicates may open the way for a rule, and that for merging. More often than this it does not.
 const MAX_ROUNDS: usize = 8;

@@ -1,9 +1,12 @@
-//! Modules of a crate import each other in one direction. A module that re-exports what is in its own submodules does
-//! not import them.
+//! Modules of a crate use each other in one direction, those of the Python package included. A module that re-exports what
+//! is in its own submodules does not use them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use super::library_sources;
+use crate::files::{self, root};
 
 /// Circles that stay: the crate, modules that hold all of the circle, and why.
 const KEPT: &[(&str, &[&str], &str)] = &[
@@ -23,7 +26,7 @@ const KEPT: &[(&str, &[&str], &str)] = &[
 /// A module by its path from the crate's root.
 type Module = Vec<String>;
 
-/// What each module of a crate imports of the same crate.
+/// What each module of a crate uses of the same crate.
 type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
 fn module(path: &str) -> Module {
@@ -52,6 +55,15 @@ fn paths(tree: &str) -> Vec<String> {
     found.push(part);
     let parts = found.iter().filter(|part| !part.trim().is_empty());
     parts.flat_map(|part| paths(part).into_iter().map(|path| prefix.trim().to_string() + &path)).collect()
+}
+
+/// The paths that code outside of `use` trees names: `super::weights::find`.
+fn inline_paths(code: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let words = code.split(|c: char| !is_part(c));
+    let is_path = |word: &&str| ["crate::", "self::", "super::"].iter().any(|start| word.starts_with(start));
+    // A path that ends here goes on in braces: a `use` tree.
+    words.filter(is_path).filter(|word| !word.ends_with(':')).map(String::from).collect()
 }
 
 /// The module of the crate that a path seen from `own` leads into.
@@ -91,10 +103,28 @@ fn imports() -> BTreeMap<String, Imports> {
                 .is_none_or(|line| line.trim().is_empty() || line.trim().starts_with("pub"));
             is_first.then(|| statement[at + 4..].split_whitespace().collect::<Vec<_>>().join(" "))
         });
-        let targets = statements.flat_map(|tree| paths(&tree));
+        let targets = statements.flat_map(|tree| paths(&tree)).chain(inline_paths(&code));
         let targets = targets.filter_map(|path| target(&own, &path, all));
         let outside = targets.filter(|target| !target.starts_with(&own)).collect();
         imports.entry(source.krate().to_string()).or_default().insert(own, outside);
+    }
+    imports
+}
+
+/// What each module of the Python package imports, other than for annotations.
+fn python_imports() -> Imports {
+    let mut imports = Imports::new();
+    for path in files::with_extension(files::entries(&root().join("crates/snick-python/python/snick")), "py")
+    {
+        let name = |path: &Path| vec![path.file_stem().unwrap().to_str().unwrap().to_string()];
+        let text = fs::read_to_string(&path).unwrap();
+        // Those for annotations are indented, below `if TYPE_CHECKING:`.
+        let lines = text.lines().filter_map(|line| line.strip_prefix("from .")?.split_once(" import "));
+        let targets = lines.flat_map(|(module, names)| match module {
+            "" => names.split(',').map(|name| vec![name.trim().to_string()]).collect(),
+            module => vec![vec![module.to_string()]],
+        });
+        imports.insert(name(&path), targets.collect());
     }
     imports
 }
@@ -128,7 +158,8 @@ fn circles(imports: &Imports) -> BTreeSet<Vec<String>> {
 fn modules_import_each_other_in_one_direction() {
     let mut unknown = Vec::new();
     let mut found = BTreeSet::new();
-    for (krate, imports) in imports() {
+    let python = ("python".to_string(), python_imports());
+    for (krate, imports) in imports().into_iter().chain([python]) {
         for circle in circles(&imports) {
             let holds = |modules: &[&str]| {
                 let is_inside = |module: &String, outer: &&str| {
@@ -165,5 +196,7 @@ fn a_circle_is_found() {
     assert_eq!(circles(&imports(&[("a", "b"), ("b", "c"), ("a", "c")])), BTreeSet::new());
     let circle = BTreeSet::from([vec!["b".to_string(), "c".to_string()]]);
     assert_eq!(circles(&imports(&[("a", "b"), ("b", "c"), ("c", "b")])), circle);
+    let code = "if super::weights::find(self, crate::{a, b}) { Self::of::<super::X>(self.y) }";
+    assert_eq!(inline_paths(code), ["super::weights::find", "super::X"]);
     assert_eq!(paths("super::{a::{self, B}, c}"), ["super::a::self", "super::a::B", "super::c"]);
 }

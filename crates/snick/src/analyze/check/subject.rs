@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use snick_ir::{Graph, Loc, Located, NodeId, NodeRef, OpError};
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::{Graph, Loc, Located, NodeId, NodeRef, Op, OpError};
 use snick_read::openvino::Survey;
 
 use super::CheckOptions;
@@ -68,7 +69,16 @@ impl<'m> Subject<'m> {
     /// Whether all constants have their values.
     pub(super) fn has_all_weights(&self) -> bool {
         self.errors.iter().all(|error| !matches!(error.error.code(), "S002" | "S003"))
-            && super::weights::absent(self).is_none()
+            && self.constants_without_bytes().next().is_none()
+    }
+
+    /// The constants without bytes because the weights are not there.
+    pub(super) fn constants_without_bytes(&self) -> impl Iterator<Item = NodeRef<'m>> {
+        let is_absent = |node: &NodeRef| {
+            matches!(node.op(), Op::Const(Constant::Absent(absent))
+                if !absent.is_truncated && !absent.dims.contains(&0) && absent.digest.is_none())
+        };
+        self.nodes().filter(is_absent)
     }
 
     /// The sizes of inputs that layers fix.

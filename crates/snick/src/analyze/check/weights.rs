@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use snick_ir::ops::source::constant::Constant;
-use snick_ir::{NodeRef, Op, Severity};
+use snick_ir::{NodeRef, Severity};
 
 use super::finding::Findings;
 use super::layers::{counted, described};
@@ -60,7 +59,9 @@ static OVERLAP: CheckCode = CheckCode {
 const MOST_PADDING: u64 = 4095;
 
 fn find(subject: &Subject, findings: &mut Findings) {
-    if let Some((node, count)) = absent(subject) {
+    let mut without_bytes = subject.constants_without_bytes();
+    if let Some(node) = without_bytes.next() {
+        let count = 1 + without_bytes.count();
         let file = subject.graph.source.trim_end_matches(".xml");
         let needs = if count == 1 { "needs" } else { "need" };
         let message = format!("{} {needs} {file}.bin, which is not there", counted(count, "constant"));
@@ -78,17 +79,6 @@ fn find(subject: &Subject, findings: &mut Findings) {
     ranges.sort_by_key(|(range, node)| (range.start, range.end, node.loc()));
     find_unused(subject, &ranges, findings);
     find_overlaps(&ranges, findings);
-}
-
-/// The first constant without its bytes, because the weights are not there, and how many there are.
-pub(super) fn absent<'m>(subject: &Subject<'m>) -> Option<(NodeRef<'m>, usize)> {
-    let is_absent = |node: &NodeRef| {
-        matches!(node.op(), Op::Const(Constant::Absent(absent))
-            if !absent.is_truncated && !absent.dims.contains(&0) && absent.digest.is_none())
-    };
-    let mut found = subject.nodes().filter(is_absent);
-    let first = found.next()?;
-    Some((first, 1 + found.count()))
 }
 
 /// The constants of the file that have bytes, with their layers.
