@@ -92,11 +92,16 @@ fn noise(claim: &Claim, sample: &Sample, old: Value, want: &Tensor) -> Option<Ve
             return None;
         }
         for ((noise, x), y) in noise.iter_mut().zip(&exact).zip(moved.to_f64_vec().ok()?) {
-            let off = (x - y).abs();
+            let off = if is_same(*x, y) { 0.0 } else { (x - y).abs() };
             *noise = noise.max(if off.is_nan() { f64::INFINITY } else { off });
         }
     }
     Some(noise)
+}
+
+/// Whether two numbers are equal, or neither is one.
+fn is_same(x: f64, y: f64) -> bool {
+    x == y || (x.is_nan() && y.is_nan())
 }
 
 /// The first difference of two tensors, exact without a tolerance. Elements that are farther off than the tolerance are
@@ -118,15 +123,17 @@ fn difference(
         return Some("the elements differ".into());
     };
     let Some(tolerance) = tolerance else {
-        return Some(match a.iter().zip(&b).position(|(x, y)| x.to_bits() != y.to_bits()) {
-            Some(at) => format!("element {at} of {} is {}, expected {}", describe(got), b[at], a[at]),
-            None => "the bits differ".into(),
-        });
+        let is_nan = |x: &f64, y: &f64| x.is_nan() && y.is_nan();
+        return match a.iter().zip(&b).position(|(x, y)| x.to_bits() != y.to_bits() && !is_nan(x, y)) {
+            Some(at) => Some(format!("element {at} of {} is {}, expected {}", describe(got), b[at], a[at])),
+            // Every NaN is the same.
+            None if a.iter().any(|x| x.is_nan()) => None,
+            None => Some("the bits differ".into()),
+        };
     };
     let is_float = want.element_type().is_float();
     let allowed = |x: f64| if is_float { tolerance.absolute + tolerance.relative * x.abs() } else { 0.0 };
-    let is_close =
-        |x: f64, y: f64, allowed: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= allowed;
+    let is_close = |x: f64, y: f64, allowed: f64| is_same(x, y) || (x - y).abs() <= allowed;
     if a.iter().zip(&b).all(|(&x, &y)| is_close(x, y, allowed(x))) {
         return None;
     }

@@ -7,7 +7,7 @@ use std::slice;
 
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::rewrite::{self, Check, DriverOptions, Proposal};
-use snick_ir::{Graph, NodeId, Op, Value};
+use snick_ir::{Graph, Known, NodeId, Op, Value};
 use snick_tensor::{SplitMix, Tensor};
 
 use super::claim::Claim;
@@ -34,7 +34,7 @@ pub(super) fn check_with_others(
     }
     let Some(region) = Region::of(claim, Reach::Near) else { return Ok(()) };
     let is_full = |sample: &Sample| sample.tensors.values().all(|tensor| !tensor.is_empty());
-    let Some(mut sample) = Samples::of(proposal.graph, &region, false, seed).find(is_full) else {
+    let Some(mut sample) = Samples::of(claim, &region, false, seed).find(is_full) else {
         return Ok(());
     };
     for round in 0..ROUNDS {
@@ -83,9 +83,8 @@ fn folded(graph: &Graph, added: &[NodeId]) -> Vec<Tensor> {
     added.iter().filter_map(constant).collect()
 }
 
+/// Whether a value is a constant of floats, or converted or reshaped from one.
 fn is_float_constant(graph: &Graph, value: Value) -> bool {
-    match graph.node(value.node).op() {
-        Op::Const(constant) => constant.element_type().is_float(),
-        _ => false,
-    }
+    let fact = graph.fact(value);
+    fact.is_some_and(|fact| fact.element_type.is_float() && matches!(fact.known, Some(Known::Tensor(_))))
 }

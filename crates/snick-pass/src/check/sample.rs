@@ -6,6 +6,7 @@ use snick_ir::{Fact, Graph, Known, OpTraits, Value};
 use snick_shape::{Interval, SymExpr, SymbolId};
 use snick_tensor::{ElementType, SplitMix, Tensor};
 
+use super::claim::Claim;
 use super::region::Region;
 
 /// The limit of elements of one sample.
@@ -24,13 +25,25 @@ const FEW_SMALL: usize = 40;
 const MAX_SMALL: usize = 81;
 
 /// The number of random combinations of sizes, and of samples of fixed sizes.
-const RANDOM: usize = 8;
+const RANDOM: usize = 14;
+
+/// The number of samples of fixed sizes with at most [`FEW_ELEMENTS`].
+const RANDOM_OF_FEW: usize = 42;
+
+/// So few elements may miss what only some numbers show: more samples are drawn.
+const FEW_ELEMENTS: usize = 4096;
 
 /// Further samples are drawn as long as the layers fail for all: few inputs may suit them.
 const MORE: usize = 56;
 
 /// Random sizes exceed the smallest allowed by at most this.
 const SPREAD: u64 = 40;
+
+/// Each size takes the largest allowed, the others being small, if that exceeds the smallest by at most this.
+const FURTHEST: u64 = 4096;
+
+/// Constants of at most so many elements are thresholds, and not weights.
+const MAX_THRESHOLDS: usize = 64;
 
 /// Values for the symbols, and a tensor for every leaf of the region.
 pub(super) struct Sample {
@@ -54,18 +67,30 @@ pub(super) struct Samples<'a> {
     /// Whether all dims of the region follow from the sizes, and not from elements.
     has_known_dims: bool,
     is_whole: bool,
+    is_exact: bool,
+    /// The numbers of small constants that the region reads.
+    thresholds: Vec<f64>,
     made: usize,
 }
 
 impl<'a> Samples<'a> {
-    pub(super) fn of(graph: &'a Graph, region: &'a Region, is_whole: bool, seed: u64) -> Self {
-        let mut intervals = BTreeMap::new();
+    pub(super) fn of(claim: &Claim<'a>, region: &'a Region, is_whole: bool, seed: u64) -> Self {
+        let graph = claim.graph;
+        let (mut intervals, mut thresholds, mut count) = (BTreeMap::new(), Vec::new(), 0usize);
         for &leaf in &region.leaves {
             let Some(fact) = graph.fact(leaf) else { continue };
             let elements = match &fact.known {
                 Some(Known::Elements(elements)) => &elements[..],
+                Some(Known::Tensor(tensor)) => {
+                    let is_few = tensor.len() <= MAX_THRESHOLDS;
+                    thresholds.extend(tensor.to_f64_vec().ok().filter(|_| is_few).into_iter().flatten());
+                    &[]
+                }
                 _ => &[],
             };
+            let dims = fact.shape.as_static().unwrap_or_default();
+            count =
+                count.saturating_add(dims.iter().fold(1, |count, &dim| count.saturating_mul(dim as usize)));
             for expr in fact.shape.dims().unwrap_or_default().iter().chain(elements) {
                 for symbol in expr.symbols() {
                     intervals.insert(symbol, graph.symbols().interval(&SymExpr::from(symbol)));
@@ -79,8 +104,10 @@ impl<'a> Samples<'a> {
         let is_bound = |dim: &SymExpr| dim.symbols().iter().all(|symbol| intervals.contains_key(symbol));
         let has_known_dims =
             !loops && outs.all(|out| out.fact.shape.dims().is_some_and(|dims| dims.iter().all(is_bound)));
-        let sizes = sizes(&intervals, &mut random).into_iter();
-        Self { graph, region, sizes, random, has_known_dims, is_whole, made: 0 }
+        let samples = if count <= FEW_ELEMENTS { RANDOM_OF_FEW } else { RANDOM };
+        let sizes = sizes(&intervals, samples, &mut random).into_iter();
+        let is_exact = claim.tolerance.is_none();
+        Self { graph, region, sizes, random, has_known_dims, is_whole, is_exact, thresholds, made: 0 }
     }
 
     /// Whether the next sample is one of those that are only drawn if all before fail.
@@ -90,14 +117,37 @@ impl<'a> Samples<'a> {
 
     /// How to draw the elements of the next sample. Its period differs from the period of the sizes, so that they mix.
     fn fill(&self) -> Fill {
-        match (self.made + self.made / 4) % 4 {
-            0 => Fill::Distinct,
-            1 => Fill::Coarse,
-            2 => Fill::Scaled,
-            _ if self.is_over() => Fill::Positive,
-            _ if self.has_known_dims => Fill::Extreme,
-            _ => Fill::Positive,
+        let period = Fill::ALL.len();
+        match Fill::ALL[(self.made + self.made / period) % period] {
+            Fill::Extreme if self.is_over() || !self.has_known_dims => Fill::Positive,
+            // Layers that round may treat what is no number in their own way.
+            Fill::Special if !self.is_exact || !self.has_known_dims => Fill::Positive,
+            Fill::Threshold if self.thresholds.is_empty() => Fill::Coarse,
+            fill => fill,
         }
+    }
+
+    /// Random elements that [`Samples::fill`] says.
+    fn elements(&mut self, element_type: ElementType, dims: &[usize], count: usize) -> Option<Tensor> {
+        let fill = self.fill();
+        if fill != Fill::Threshold || element_type == ElementType::String {
+            return random_tensor(element_type, dims, count, fill, &mut self.random);
+        }
+        let is_float = element_type.is_float();
+        let (thresholds, random) = (&self.thresholds, &mut self.random);
+        let near = |random: &mut SplitMix| {
+            let threshold = thresholds[random.below(thresholds.len() as u64) as usize];
+            let off = (random.below(3) as f64 - 1.0) * if is_float { threshold / 16.0 } else { 1.0 };
+            // Numbers that may be sizes are small.
+            if self.has_known_dims { threshold + off } else { (threshold + off).clamp(-16.0, 16.0) }
+        };
+        let elements: Vec<f64> = (0..count).map(|_| near(random)).collect();
+        if is_float || element_type == ElementType::Boolean {
+            return Tensor::from_vec(dims, elements).ok()?.cast(element_type).ok();
+        }
+        let (low, high) = element_type.integer_range().unwrap_or((0, 3));
+        let integers = elements.into_iter().map(|x| (x as i64).clamp(low, high)).collect();
+        Tensor::from_vec(dims, integers).ok()?.cast(element_type).ok()
     }
 
     fn sample(&mut self, symbols: HashMap<SymbolId, i64>) -> Option<Sample> {
@@ -135,9 +185,7 @@ impl<'a> Samples<'a> {
             }
             _ if count > room => None,
             // Bounds of floats are ignored.
-            Some(Known::Reals(_)) | None => {
-                random_tensor(fact.element_type, &dims, count, self.fill(), &mut self.random)
-            }
+            Some(Known::Reals(_)) | None => self.elements(fact.element_type, &dims, count),
         }
     }
 }
@@ -157,14 +205,18 @@ impl Iterator for Samples<'_> {
 
 /// Values for the symbols: all combinations of small ones, or random ones if those are too many; the bounds, and random
 /// values between.
-fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec<HashMap<SymbolId, i64>> {
+fn sizes(
+    intervals: &BTreeMap<SymbolId, Interval>,
+    fixed: usize,
+    random: &mut SplitMix,
+) -> Vec<HashMap<SymbolId, i64>> {
     let spread = small_spread(intervals.len());
     let small = |interval: &Interval| {
         let from = interval.lo().max(if interval.lo() < 0 { (-1).min(interval.hi()) } else { 0 });
         (from, from.saturating_add(spread).min(interval.hi()))
     };
     if intervals.is_empty() {
-        return vec![HashMap::new(); RANDOM + MORE];
+        return vec![HashMap::new(); fixed + MORE];
     }
     let count = intervals
         .values()
@@ -197,6 +249,15 @@ fn sizes(intervals: &BTreeMap<SymbolId, Interval>, random: &mut SplitMix) -> Vec
             }
         }
     }
+    let smallest: HashMap<SymbolId, i64> =
+        intervals.iter().map(|(&symbol, interval)| (symbol, small(interval).0)).collect();
+    for (&symbol, interval) in intervals {
+        if (SPREAD..=FURTHEST).contains(&interval.hi().abs_diff(smallest[&symbol])) {
+            let mut sizes = smallest.clone();
+            sizes.insert(symbol, interval.hi());
+            all.push(sizes);
+        }
+    }
     for k in 0..RANDOM + MORE {
         all.push(
             intervals
@@ -222,7 +283,7 @@ fn small_spread(symbols: usize) -> i64 {
 
 /// How elements are drawn. What is wrong shows in different ways: elements that take the place of others differ as far as
 /// their type allows; sums are exact in coarse ones; terms that are forgotten because they are small show in small
-/// elements; integers overflow when they are large.
+/// elements, or where all are equal; integers overflow when they are large; and comparisons differ at thresholds.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Fill {
     /// All elements differ.
@@ -235,6 +296,25 @@ pub(super) enum Fill {
     Positive,
     /// As [`Fill::Positive`], with integers up to the bounds of their type.
     Extreme,
+    /// All elements are one number, often 0.
+    Alike,
+    /// The constants that the layers read, and numbers beside them.
+    Threshold,
+    /// Infinities, NaN, zero and the ends of the type among other floats. Not -0: which of two equal zeros is the greatest
+    /// is left open.
+    Special,
+}
+
+impl Fill {
+    const ALL: [Self; 7] = [
+        Self::Distinct,
+        Self::Coarse,
+        Self::Scaled,
+        Self::Extreme,
+        Self::Alike,
+        Self::Threshold,
+        Self::Special,
+    ];
 }
 
 /// A tensor of random elements.
@@ -247,6 +327,11 @@ pub(super) fn random_tensor(
 ) -> Option<Tensor> {
     if element_type == ElementType::Dynamic {
         return None;
+    }
+    if fill == Fill::Alike && element_type != ElementType::String {
+        let one = random_tensor(element_type, &[], 1, Fill::Coarse, random)?;
+        let one = if random.below(2) == 0 { one } else { Tensor::zeros(element_type, &[]).ok()? };
+        return one.broadcast_to(dims).ok();
     }
     if element_type == ElementType::String {
         return Tensor::strings(dims, (0..count).map(|i| i.to_string()).collect()).ok();
@@ -264,11 +349,17 @@ pub(super) fn random_tensor(
 }
 
 fn float(element_type: ElementType, i: usize, fill: Fill, random: &mut SplitMix) -> f64 {
-    // Types of few bits have few magnitudes.
-    let (least, magnitudes) =
-        if matches!(element_type, ElementType::F32 | ElementType::F64) { (-20, 24) } else { (-8, 12) };
+    // Types of few bits have few magnitudes. Positive numbers are variances and the like: products of large ones overflow,
+    // and half floats round the products of small ones away.
+    let is_scaled = fill == Fill::Scaled;
+    let (least, most) = match element_type {
+        ElementType::F32 | ElementType::F64 => (-20, if is_scaled { 17 } else { 3 }),
+        ElementType::F16 | ElementType::BF16 if is_scaled => (-14, 7),
+        _ => (-8, 3),
+    };
+    let special = if fill == Fill::Special { random.below(11) } else { 0 };
     let mut scaled = || {
-        let exponent = least + random.below(magnitudes) as i32;
+        let exponent = least + random.below((most - least + 1) as u64) as i32;
         (1.5 + random.unit() / 2.0) * 2f64.powi(exponent)
     };
     match fill {
@@ -278,7 +369,16 @@ fn float(element_type: ElementType, i: usize, fill: Fill, random: &mut SplitMix)
             let magnitude = scaled();
             if random.below(2) == 0 { magnitude } else { -magnitude }
         }
-        Fill::Positive | Fill::Extreme => scaled(),
+        Fill::Special => match special {
+            0 => f64::NAN,
+            1 => f64::INFINITY,
+            2 => f64::NEG_INFINITY,
+            3 => 0.0,
+            4 => f64::from(f32::MAX),
+            5 => f64::from(f32::MIN_POSITIVE) / 2.0,
+            _ => scaled() - scaled(),
+        },
+        Fill::Positive | Fill::Extreme | Fill::Alike | Fill::Threshold => scaled(),
     }
 }
 
@@ -286,9 +386,9 @@ fn integer(low: i64, high: i64, i: usize, fill: Fill, random: &mut SplitMix) -> 
     let natural = random.below(4).min(high as u64) as i64;
     match fill {
         Fill::Distinct => i as i64 % high.saturating_add(1).max(1),
-        Fill::Coarse | Fill::Positive => natural,
+        Fill::Coarse | Fill::Positive | Fill::Alike | Fill::Threshold => natural,
         Fill::Scaled => (random.below(9) as i64 - 4).clamp(low, high),
-        Fill::Extreme => match random.below(4) {
+        Fill::Extreme | Fill::Special => match random.below(4) {
             0 => low.saturating_add(natural).min(high),
             1 => high.saturating_sub(natural).max(low),
             2 => (high / 2).saturating_add(natural).min(high),

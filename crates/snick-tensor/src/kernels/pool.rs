@@ -9,6 +9,7 @@ use self::planes::Planes;
 
 use crate::buffer::{Buffer, filled};
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
+use crate::kernels::extremum::exceeds;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::kernels::window::{Window, WindowAxis};
@@ -18,7 +19,7 @@ use crate::{Dims, ElementType, Tensor, TensorError};
 
 pub use of_levels::QuantizedMaxPool;
 
-/// The maximum of each window of `input` `[N, C, spatial..]`; padding is ignored.
+/// The maximum of each window of `input` `[N, C, spatial..]`, `NaN` if any element is; padding is ignored.
 ///
 /// `outputs` is the number of windows on each axis, which the caller rounds.
 ///
@@ -72,7 +73,7 @@ pub fn max_pool_indices(
             indices[to] = (first % flat) as i64;
             inside.each(|i| {
                 let value = x[first + i];
-                if best.is_none_or(|(_, known)| known < value) {
+                if best.is_none_or(|(_, known)| exceeds(value, known)) {
                     best = Some((first + i, value));
                 }
             });
@@ -385,6 +386,28 @@ mod tests {
         assert!(walk.greatest(&x.to_f32_vec().unwrap()).unwrap().is_some());
         let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
         assert_eq!(found, max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0);
+    }
+
+    #[test]
+    fn nan_is_the_maximum_of_its_windows() {
+        let ones = || -> Vec<f32> {
+            (0..24).map(|i| if [3, 10, 23].contains(&i) { f32::NAN } else { 1.0 }).collect()
+        };
+        let pool = |dims: &[usize]| {
+            let (kernel, window) = ([1, 2], Window::dense(2));
+            let x = Tensor::from_vec(dims, ones()).unwrap();
+            let outputs = window.output_dims(&dims[2..], &kernel).unwrap();
+            let indices =
+                max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().1.to_i64_vec().unwrap();
+            let values = max_pool(&x, &kernel, &window, &outputs).unwrap().to_f32_vec().unwrap();
+            for (value, at) in values.iter().zip(&indices) {
+                assert_eq!(value.is_nan(), ones()[*at as usize].is_nan());
+            }
+            values.iter().filter(|value| value.is_nan()).count()
+        };
+        assert_eq!(pool(&[1, 1, 1, 24]), 5);
+
+        assert_eq!(pool(&[2, 2, 1, 6]), 5);
     }
 
     #[test]

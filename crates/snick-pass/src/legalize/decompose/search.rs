@@ -12,7 +12,15 @@ pub(crate) const SEARCH_SORTED: Rule = Rule::exact("decompose-search-sorted", se
 fn bucketize(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Bucketize(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, bounds) = (p.input(0)?, p.input(1)?);
-    count(p, bounds, x, !op.with_right_bound, op.output_type.element_type())
+    let is_below: IsBelow = match op.with_right_bound {
+        true => |p, bound, x| p.less(bound, x),
+        // NaN is behind all bounds.
+        false => |p, bound, x| {
+            let is_above = p.less(x, bound)?;
+            p.logical_not(is_above)
+        },
+    };
+    count(p, bounds, x, is_below, op.output_type.element_type())
 }
 
 fn search_sorted(p: &mut Patch) -> Result<RewriteResult> {
@@ -21,11 +29,24 @@ fn search_sorted(p: &mut Patch) -> Result<RewriteResult> {
     if p.rank(sorted)? > 1 {
         sorted = p.unsqueeze(sorted, &[-2])?;
     }
-    count(p, sorted, values, op.right_mode, op.output_type.element_type())
+    let is_below: IsBelow = match op.right_mode {
+        true => |p, bound, x| p.less_equal(bound, x),
+        false => |p, bound, x| p.less(bound, x),
+    };
+    count(p, sorted, values, is_below, op.output_type.element_type())
 }
 
-/// How many of the bounds along the last axis lie below each value, or, `or_equal`, not above it.
-fn count(p: &mut Patch, bounds: Value, x: Value, or_equal: bool, to: ElementType) -> Result<RewriteResult> {
+/// Compares a bound with a value.
+type IsBelow = fn(&mut Patch, Value, Value) -> Result<Value>;
+
+/// How many of the bounds along the last axis lie below each value.
+fn count(
+    p: &mut Patch,
+    bounds: Value,
+    x: Value,
+    is_below: IsBelow,
+    to: ElementType,
+) -> Result<RewriteResult> {
     let common = match [p.element_type(bounds)?, p.element_type(x)?] {
         [a, b] if !a.is_float() && !b.is_float() => ElementType::I64,
         [ElementType::F32, ElementType::F32] => ElementType::F32,
@@ -33,7 +54,7 @@ fn count(p: &mut Patch, bounds: Value, x: Value, or_equal: bool, to: ElementType
     };
     let (bounds, x) = (p.convert(bounds, common)?, p.convert(x, common)?);
     let x = p.unsqueeze(x, &[-1])?;
-    let is_below = if or_equal { p.less_equal(bounds, x)? } else { p.less(bounds, x)? };
+    let is_below = is_below(p, bounds, x)?;
     let ones = p.convert(is_below, ElementType::I64)?;
     let count = p.reduce_sum(ones, &[-1], false)?;
     p.convert(count, to).map(RewriteResult::one)

@@ -2,6 +2,7 @@
 
 use bytemuck::Pod;
 
+use crate::kernels::extremum::greatest;
 use crate::kernels::quantizer::CHANNELS;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Instructions, Vectorised};
@@ -22,7 +23,7 @@ impl Greatest for f32 {
     #[inline(always)]
     fn greatest(elements: &mut [f32], from: &[f32]) {
         for (element, &other) in elements.iter_mut().zip(from) {
-            *element = if *element < other { other } else { *element };
+            *element = greatest(other, *element);
         }
     }
 }
