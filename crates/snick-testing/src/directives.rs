@@ -3,6 +3,7 @@
 use std::fmt;
 
 use snick_ir::edit_distance;
+use snick_ir::text::comments;
 
 use crate::pattern::{Captures, Pattern, PatternError, Resolved, one_blank};
 
@@ -96,33 +97,60 @@ const KINDS: &[(&str, MakeDirective)] = &[
     ("CHECK-TRACE-NOT", Directive::TraceNot),
 ];
 
+/// Ends of the names of directives, here and in LLVM's FileCheck: alone, they look like directives.
+const SUFFIXES: &[&str] = &["NEXT", "NOT", "TRACE", "COUNT", "DAG", "EMPTY", "LABEL", "SAME"];
+
+fn kind(name: &str) -> Option<(&'static str, MakeDirective)> {
+    KINDS.iter().copied().find(|(kind, _)| *kind == name)
+}
+
+fn is_in_capitals(word: &str) -> bool {
+    word.contains(char::is_uppercase) && !word.contains(char::is_lowercase)
+}
+
+/// The directive of the most similar name, if one is similar to the name or to what it starts with: `CHECK-NOT{LITERAL}`.
+fn nearest(name: &str) -> Option<&'static str> {
+    let start = name.split(|c: char| !c.is_ascii_alphabetic() && c != '-').next().unwrap_or_default();
+    [name, start].iter().find_map(|name| {
+        let nearest = KINDS.iter().map(|&(kind, _)| (edit_distance(name, kind), kind)).min();
+        nearest.filter(|(edits, _)| *edits <= 2).map(|(_, kind)| kind)
+    })
+}
+
 impl Directive {
     /// The directive of a comment; `None` if the comment is prose.
     fn parse(comment: &str) -> Result<Option<Self>, DirectiveFault> {
-        let comment = comment.trim_start();
-        let Some((word, rest)) = comment.split_once(':') else {
-            let word = comment.split_whitespace().next().unwrap_or_default();
-            return match KINDS.iter().find(|(name, _)| *name == word && word.starts_with("CHECK")) {
-                Some((name, _)) => Err(DirectiveFault::NoColon { name }),
-                None => Ok(None),
-            };
+        let comment = comment.trim_start_matches(['/', '#', '!']).trim_start();
+        let (word, text) = match comment.split_once(':') {
+            Some((word, text)) => (word.trim_end(), Some(text.trim())),
+            None => (comment, None),
         };
-        let word = word.trim_end();
-        if let Some((name, make)) = KINDS.iter().find(|(name, _)| *name == word) {
-            return match rest.trim() {
+        if let (Some(text), Some((name, make))) = (text, kind(word)) {
+            return match text {
                 "" => Err(DirectiveFault::Empty { name }),
                 text => Ok(Some(make(text.to_string()))),
             };
         }
-        // Prose is neither in capitals nor like the name of a directive.
-        let nearest = KINDS.iter().map(|&(name, _)| (edit_distance(word, name), name)).min();
-        let nearest = nearest.filter(|(edits, _)| *edits <= 2).map(|(_, name)| name);
-        let is_name = !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || "-_ ".contains(c));
-        let is_meant = is_name && (nearest.is_some() || word.starts_with("CHECK") || word.starts_with("RUN"));
-        let is_in_lower_case =
-            nearest.is_some_and(|name| name.eq_ignore_ascii_case(word) && name.contains('-'));
-        match is_meant || is_in_lower_case {
-            true => Err(DirectiveFault::Unknown { name: word.to_string(), nearest }),
+        // The words before the colon if they look like one name, otherwise the first of them.
+        let dashed = word.to_uppercase().replace([' ', '_'], "-");
+        let is_name = text.is_some() && (is_in_capitals(word) || kind(&dashed).is_some());
+        let name = if is_name { word } else { word.split_whitespace().next().unwrap_or_default() };
+        if let Some((name, _)) = kind(name) {
+            return Err(DirectiveFault::NoColon { name });
+        }
+        let is_suffix = SUFFIXES.contains(&name.split('-').next().unwrap_or_default());
+        let nearest = match is_suffix {
+            true => nearest(&format!("CHECK-{name}")),
+            false => nearest(name),
+        };
+        // Prose is neither in capitals nor one word before a colon.
+        let has_colon = text.is_some() && name == word;
+        let is_meant = match ["CHECK", "RUN"].iter().any(|prefix| dashed.starts_with(prefix)) {
+            true => has_colon || is_in_capitals(name),
+            false => has_colon && is_in_capitals(name) && (is_suffix || nearest.is_some() && name.len() > 2),
+        };
+        match is_meant {
+            true => Err(DirectiveFault::Unknown { name: name.to_string(), nearest }),
             false => Ok(None),
         }
     }
@@ -174,17 +202,16 @@ impl fmt::Display for Unmet {
 }
 
 impl Directives {
-    /// Parses the comments, `//` or `#`, of a test.
+    /// Parses the comments of a test: `//` or `#`, also at the end of a line.
     ///
     /// # Errors
     /// A comment that looks like a directive and is none, and a pattern that is none.
     pub fn parse(text: &str) -> Result<Self, DirectiveError> {
         let mut all = Vec::new();
         let mut defined = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
-            let line = line.trim();
-            let Some(comment) = line.strip_prefix("//").or_else(|| line.strip_prefix('#')) else { continue };
-            let failed = |fault| DirectiveError { line: number, fault };
+        for (line, comment) in comments(text) {
+            let line = line as usize;
+            let failed = |fault| DirectiveError { line, fault };
             let Some(directive) = Directive::parse(comment).map_err(failed)? else { continue };
             if let Some(text) = directive.pattern() {
                 let names = Pattern::parse(text)
@@ -193,7 +220,7 @@ impl Directives {
                 let captures = !matches!(directive, Directive::Not(_) | Directive::TraceNot(_));
                 defined.extend(names.into_iter().filter(|_| captures));
             }
-            all.push((number, directive));
+            all.push((line, directive));
         }
         Ok(Self(all))
     }
@@ -376,10 +403,52 @@ mod tests {
         assert_eq!(second("// check-not: x"), unknown("check-not", Some("CHECK-NOT")));
         assert_eq!(second("// CHECK-NOT x"), Some((2, DirectiveFault::NoColon { name: "CHECK-NOT" })));
         assert_eq!(second("// CHECK:"), Some((2, DirectiveFault::Empty { name: "CHECK" })));
-        for prose in
-            ["// A note: nothing", "// NOTE: x", "//", "// Checks this: x", "// see https://a.b", "# a"]
-        {
+        for (name, nearest) in [
+            ("CHECK-COUNT-2", None),
+            ("CHECK-N0T", Some("CHECK-NOT")),
+            ("CHECK2", Some("CHECK")),
+            ("CHECK-1", Some("CHECK")),
+            ("CHECK-NOT{LITERAL}", Some("CHECK-NOT")),
+            ("CHECK.NOT", Some("CHECK-NOT")),
+            ("CHECK;", Some("CHECK")),
+            ("CHECK\u{2011}NOT", Some("CHECK-NOT")),
+            ("check", Some("CHECK")),
+            ("Run", Some("RUN")),
+            ("check not", Some("CHECK-NOT")),
+            ("NOT", Some("CHECK-NOT")),
+            ("NEXT", Some("CHECK-NEXT")),
+            ("TRACE-NOT", Some("CHECK-TRACE-NOT")),
+            ("COUNT-2", None),
+            ("DAG", None),
+        ] {
+            for line in [format!("// {name}: ReLU"), format!("/// {name}: x"), format!("%a // {name}: x")] {
+                assert_eq!(second(&line), unknown(name, nearest), "{line}");
+            }
+        }
+        assert_eq!(second("// CHECK-EMPTY"), unknown("CHECK-EMPTY", None));
+        assert_eq!(second("// RUN snick infer"), Some((2, DirectiveFault::NoColon { name: "RUN" })));
+        assert_eq!(second("// CHECK that: x"), Some((2, DirectiveFault::NoColon { name: "CHECK" })));
+        for prose in [
+            "// A note: nothing",
+            "// NOTE: x",
+            "// N: the batch",
+            "//",
+            "// Checks this: x",
+            "// checks that",
+            "// Run it twice",
+            "// Not: x",
+            "// see https://a.b",
+            "# a",
+            "%a = Const-1 string[] <\"// CHECK-NOTT: x\">",
+        ] {
             assert_eq!(second(prose), None, "{prose}");
+        }
+    }
+
+    #[test]
+    fn directives_of_every_comment_are_checked() {
+        for comment in ["/// CHECK: three", "//// CHECK: three", "%a // CHECK: three", "%a # CHECK: three"] {
+            assert_eq!(unmet(comment), Some(1), "{comment}");
         }
     }
 

@@ -198,8 +198,12 @@ impl<'t> Lexer<'t> {
         ParseError { loc: self.loc(), message: message.into() }
     }
 
-    /// Skips white space and comments, which start with `//`, or with a `#` that starts no digest.
     fn skip_blanks(&mut self) {
+        self.skip_comments(|_, _| {});
+    }
+
+    /// Skips white space and comments, which start with `//`, or with a `#` that starts no digest.
+    fn skip_comments(&mut self, mut found: impl FnMut(u32, &'t str)) {
         loop {
             let rest = self.rest();
             match rest.as_bytes().first() {
@@ -209,12 +213,34 @@ impl<'t> Lexer<'t> {
                     self.line_start = self.at;
                 }
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
-                Some(b'/') if rest.starts_with("//") => self.at += rest.find('\n').unwrap_or(rest.len()),
-                Some(b'#') if !rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphanumeric) => {
-                    self.at += rest.find('\n').unwrap_or(rest.len());
+                Some(b'/' | b'#')
+                    if rest.starts_with("//")
+                        || rest.starts_with('#')
+                            && !rest.as_bytes().get(1).is_some_and(u8::is_ascii_alphanumeric) =>
+                {
+                    let comment = &rest[..rest.find('\n').unwrap_or(rest.len())];
+                    found(self.line, comment);
+                    self.at += comment.len();
                 }
                 _ => return,
             }
+        }
+    }
+}
+
+/// The comments of a text form, those at the ends of lines included, each with its line from 1 and with its `//` or `#`.
+/// What follows a token that cannot be read is not looked at.
+///
+/// ```
+/// let text = "snick 1 // one\ngraph \"// none\" { # two\n}\n";
+/// assert_eq!(snick_ir::text::comments(text), [(1, "// one"), (2, "# two")]);
+/// ```
+pub fn comments(text: &str) -> Vec<(u32, &str)> {
+    let (mut lexer, mut comments) = (Lexer::new(text), Vec::new());
+    loop {
+        lexer.skip_comments(|line, comment| comments.push((line, comment)));
+        if matches!(lexer.next(), Ok(Token::End) | Err(_)) {
+            return comments;
         }
     }
 }

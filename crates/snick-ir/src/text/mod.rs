@@ -27,7 +27,7 @@ mod syntax;
 
 pub use abbreviated::{MOST_SHOWN, shortened};
 pub use escape::{Escaped, is_invisible};
-pub use lexer::ParseError;
+pub use lexer::{ParseError, comments};
 pub use literal::digest;
 pub use parse::{parse, parse_watched, parse_with};
 pub use print::{PrintOptions, Weights, packed_weights, print};
