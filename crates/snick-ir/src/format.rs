@@ -100,7 +100,8 @@ impl Format {
     }
 
     /// The file beside a model that holds its large constants, if the format has one; small models need none. Of those that
-    /// it may be, the first that is there; otherwise the last.
+    /// it may be, the first that is there and is not the `.bin` of an IR, `m.snick.xml` or `m.xml`; otherwise the first that
+    /// is there; otherwise the last.
     ///
     /// ```
     /// use std::path::{Path, PathBuf};
@@ -110,8 +111,29 @@ impl Format {
     /// assert_eq!(weights, Some(PathBuf::from("absent.bin")));
     /// ```
     pub fn weights_of(self, path: &Path) -> Option<PathBuf> {
-        let mut files = self.weights_files(path);
-        files.find(|file| file.exists()).or_else(|| self.weights_files(path).last())
+        let files = self.weights_files(path).filter(|file| file.exists());
+        files
+            .min_by_key(|file| !Self::OpenVino.beside(file).is_empty())
+            .or_else(|| self.weights_files(path).last())
+    }
+
+    /// The models of this format whose names differ from that of a file in the extension alone, which may be in capitals.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use snick_ir::Format;
+    ///
+    /// assert!(Format::OpenVino.beside(Path::new("no/such/net.bin")).is_empty());
+    /// ```
+    pub fn beside(self, file: &Path) -> Vec<PathBuf> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+        let mut models: Vec<PathBuf> = entries.map(|entry| file.with_file_name(entry.file_name())).collect();
+        models.retain(|model| {
+            let extension = model.extension().unwrap_or_default();
+            model.file_stem() == file.file_stem() && extension.eq_ignore_ascii_case(self.extension())
+        });
+        models
     }
 
     /// The files beside a model that may hold its large constants, those first that no other format has.

@@ -160,7 +160,7 @@ pub(crate) trait Files {
 impl Files for OutputFiles {
     fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error> {
         let WeightsPlace { path, old } = WeightsPlace::find(format, model)?;
-        self.staged.extend(old.map(|target| Staged::Kept { old: path.clone(), target }));
+        self.staged.extend(old.into_iter().map(|target| Staged::Kept { old: path.clone(), target }));
         Ok(path)
     }
 

@@ -1,8 +1,9 @@
 //! Chooses the file for the large constants of a model, and never overwrites the constants of another model.
 //!
 //! `m.xml` keeps its constants in `m.bin`. So does `m.snick`, unless `m.bin` belongs to another model: then `m.snick.bin`
-//! holds them, and readers of `m.snick` prefer it. Writing `m.xml` next to an existing `m.snick` moves the constants of the
-//! latter to `m.snick.bin`.
+//! holds them, and readers of `m.snick` prefer it, unless it is the `.bin` of `m.snick.xml`. Writing `m.xml` or `m.snick.xml`
+//! next to an existing `m.snick` moves the constants of the latter to the other of its two files. If that is taken, too,
+//! nothing is written.
 
 use std::fs;
 use std::io;
@@ -16,8 +17,8 @@ use crate::Error;
 /// The file that gets the constants.
 pub(crate) struct WeightsPlace {
     pub path: PathBuf,
-    /// What becomes of the file that is there: another model goes on to read it under this name.
-    pub old: Option<PathBuf>,
+    /// What becomes of the file that is there: other models go on to read it under these names.
+    pub old: Vec<PathBuf>,
 }
 
 impl WeightsPlace {
@@ -29,18 +30,31 @@ impl WeightsPlace {
         let Some(path) = place(format, model) else {
             return Err(Error::Target { path: model.to_path_buf() });
         };
-        let mut old = None;
-        if path.is_file() {
-            let text = model.with_extension(Format::Text.extension());
-            if format != Format::Text && reads(&text, &path) {
-                old = Format::Text.weights_files(&text).next();
-            } else if !model.exists() {
-                let name = model.file_name().unwrap_or_default().to_string_lossy();
-                let why = format!(
-                    "it is there, and {name} is not, so it may belong to another model; remove it or choose another name"
-                );
-                return Err(Error::io(&path, io::Error::new(io::ErrorKind::AlreadyExists, why)));
-            }
+        let refused = |why: String| {
+            let why = format!("{why}; remove it or choose another name");
+            Error::io(&path, io::Error::new(io::ErrorKind::AlreadyExists, why))
+        };
+        let belongs_to = |other: &Path| refused(format!("it belongs to {}", other.display()));
+        // `m.ONNX` and `m.onnx` have one file, if they are two.
+        let is_other = |other: &&PathBuf| {
+            *other != model && fs::canonicalize(other).ok() != fs::canonicalize(model).ok()
+        };
+        let rivals = format.beside(model);
+        let irs = if format == Format::Text { Format::OpenVino.beside(&path) } else { Vec::new() };
+        if let Some(other) = rivals.iter().find(is_other).or(irs.first()) {
+            return Err(belongs_to(other));
+        }
+        let mut old = Vec::new();
+        for text in texts(&path).filter(|text| text != model && reads(text, &path)) {
+            let mut others = Format::Text.weights_files(&text).filter(|file| *file != path && !file.exists());
+            let free = others.find(|file| !belongs_to_ir(file) && texts(file).all(|other| other == text));
+            old.push(free.ok_or_else(|| belongs_to(&text))?);
+        }
+        if path.is_file() && old.is_empty() && !model.exists() {
+            let name = model.file_name().unwrap_or_default().to_string_lossy();
+            return Err(refused(format!(
+                "it is there, and {name} is not, so it may belong to another model"
+            )));
         }
         Ok(Self { path, old })
     }
@@ -60,12 +74,25 @@ pub fn weights_file(model: &Path) -> Option<PathBuf> {
 
 fn place(format: Format, model: &Path) -> Option<PathBuf> {
     let (own, shared) = (format.weights_files(model).next()?, format.weights_files(model).last()?);
-    let is_ours = || !shared.exists() || (reads(model, &shared) && !belongs_to_ir(&shared));
-    Some(if own == shared || own.exists() || !is_ours() { own } else { shared })
+    let is_preferred = own == shared || own.exists() && !belongs_to_ir(&own);
+    let is_ours = || {
+        !belongs_to_ir(&shared)
+            && texts(&shared).all(|text| text == model)
+            && (!shared.exists() || reads(model, &shared))
+    };
+    Some(if is_preferred || !is_ours() { own } else { shared })
 }
 
 fn belongs_to_ir(weights: &Path) -> bool {
-    weights.with_extension(Format::OpenVino.extension()).exists()
+    !Format::OpenVino.beside(weights).is_empty()
+}
+
+/// The text forms that may read these weights: `m.snick.snick` and `m.snick` of `m.snick.bin`.
+fn texts(weights: &Path) -> impl Iterator<Item = PathBuf> {
+    let own = weights.with_extension("");
+    let is_own = own.extension().is_some_and(|extension| extension == Format::Text.extension());
+    let owners = if is_own { Format::Text.beside(&own) } else { Vec::new() };
+    Format::Text.beside(weights).into_iter().chain(owners)
 }
 
 /// Whether there is a text form that reads these weights.
@@ -144,6 +171,53 @@ mod tests {
                 for (extension, number) in last.iter().filter(|(extension, _)| **extension != "mlir") {
                     let path = folder.0.join("m").with_extension(extension);
                     assert_eq!(read(&path), *number, "{extension} after {:?}", folder.names());
+                }
+            }
+        }
+    }
+
+    /// Saves that are refused change nothing, either.
+    #[test]
+    fn names_that_share_weights_keep_them_in_any_order() {
+        const NAMES: [&str; 8] = [
+            "m.snick",
+            "m.snick.xml",
+            "m.xml",
+            "m.onnx",
+            "m.snick.snick",
+            "m.SNICK",
+            "m.snick.XML",
+            "m.ONNX",
+        ];
+        // Elsewhere names in capitals may be the same files.
+        let all = if cfg!(target_os = "linux") { NAMES.len() } else { 5 };
+        for (names, steps) in [(&NAMES[..5], 4), (&NAMES[..all], 3)] {
+            for order in 0..names.len().pow(steps) {
+                let folder = Folder::new("names");
+                let mut last: std::collections::BTreeMap<&str, u8> = [].into();
+                for (step, number) in (0..steps).zip(1..) {
+                    let name = names[order / names.len().pow(step) % names.len()];
+                    match model(number).save(folder.0.join(name)) {
+                        Ok(()) => drop(last.insert(name, number)),
+                        Err(error) => assert!(matches!(error, Error::Io { .. }), "{error}"),
+                    }
+                    for (other, number) in &last {
+                        let files = folder.names();
+                        assert_eq!(read(&folder.0.join(other)), *number, "{other} after {name} in {files:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_form_and_an_ir_of_its_name_can_both_be_saved() {
+        for names in [["m.snick", "m.snick.xml"], ["m.snick", "m.xml"], ["m.snick", "m.snick.snick"]] {
+            for order in [[0, 1, 0, 1], [1, 0, 1, 0]] {
+                let folder = Folder::new("both");
+                for (at, number) in order.into_iter().zip(1..) {
+                    model(number).save(folder.0.join(names[at])).unwrap();
+                    assert_eq!(read(&folder.0.join(names[at])), number);
                 }
             }
         }
