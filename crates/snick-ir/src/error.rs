@@ -40,6 +40,9 @@ pub enum OpError {
     /// A value of another graph, or of a node that was removed.
     #[error("a value of another graph, or of a node that was removed")]
     ForeignValue,
+    /// An inferred fact over symbols of another graph.
+    #[error("{what} has symbols of another graph")]
+    ForeignSymbol { what: String },
     /// No op has this name.
     #[error("unknown operation `{name}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownOp { name: String, nearest: Option<&'static str> },
@@ -236,6 +239,7 @@ impl OpError {
             | Self::Arity { .. }
             | Self::NotConnected { .. }
             | Self::ForeignValue
+            | Self::ForeignSymbol { .. }
             | Self::UnknownOp { .. }
             | Self::UnknownAttribute { .. }
             | Self::WeightsMissing { .. }

@@ -213,6 +213,17 @@ impl Fact {
         }
     }
 
+    /// The expressions of the shape and of the elements.
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &SymExpr> {
+        let (elements, reals): (&[SymExpr], &[FloatBounds]) = match &self.known {
+            Some(Known::Elements(elements)) => (elements, &[]),
+            Some(Known::Reals(reals)) => (&[], reals),
+            Some(Known::Tensor(_)) | None => (&[], &[]),
+        };
+        let numerators = reals.iter().filter_map(|real| real.ratio.as_ref()).map(|ratio| &ratio.num);
+        self.shape.dims().unwrap_or_default().iter().chain(elements).chain(numerators)
+    }
+
     /// Whether a value may have both facts, judged by types and intervals of dims.
     pub fn agrees(&self, other: &Fact, symbols: &Symbols) -> bool {
         let types = [self.element_type, other.element_type];

@@ -173,10 +173,13 @@ impl Custom {
         Version::from_ir(&self.opset)
     }
 
-    /// [`CustomOp::infer`]; dims that are negative are errors.
+    /// [`CustomOp::infer`]; dims that are negative, and symbols of another table, are errors.
     pub(crate) fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
         let facts = self.op.infer(cx)?;
         for (port, fact) in facts.iter().enumerate() {
+            if !fact.exprs().all(|expr| cx.known_symbols().owns(expr)) {
+                return Err(OpError::ForeignSymbol { what: format!("output {port}") });
+            }
             for (axis, dim) in fact.shape.dims().unwrap_or_default().iter().enumerate() {
                 let most = cx.interval(dim).hi();
                 if most < 0 {
