@@ -1,6 +1,7 @@
 //! Errors of layers as data.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::text::Escaped;
 use crate::{InputOrigin, Loc, Located, OpError};
@@ -64,7 +65,21 @@ pub struct Diagnostic {
     pub message: String,
     /// The inputs that the message is about, each with the layer where its shape was made.
     pub origins: Vec<InputOrigin>,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    error: Cause,
 }
+
+/// The error that a diagnostic was made of. The other fields say what it is, so all are equal: errors have no `Eq`.
+#[derive(Clone, Debug)]
+struct Cause(Arc<OpError>);
+
+impl PartialEq for Cause {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Cause {}
 
 impl From<&Located> for Diagnostic {
     fn from(located: &Located) -> Self {
@@ -81,6 +96,7 @@ impl From<&Located> for Diagnostic {
             loc: located.loc,
             message,
             origins,
+            error: Cause(Arc::new(located.error.clone())),
         }
     }
 }
@@ -104,6 +120,19 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostic {
+    /// What is wrong, to be matched. It is no source of the diagnostic: a chain would print the message twice.
+    ///
+    /// ```
+    /// use snick_ir::{Diagnostic, Located, OpError};
+    ///
+    /// let error = OpError::contradicts_fact("output 0", "f32[2]", "f32[3]");
+    /// let diagnostic = Diagnostic::from(Located::of_model("m.xml", "m", error));
+    /// assert!(diagnostic.error().is_contradiction());
+    /// ```
+    pub fn error(&self) -> &OpError {
+        &self.error.0
+    }
+
     /// The same without the inputs that it is about, for those who show them apart.
     #[must_use]
     pub fn without_origins(&self) -> Self {

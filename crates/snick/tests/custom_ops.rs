@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use snick::{
     Arity, BuildMode, Custom, CustomOp, ElementType, Error, Fact, Facts, Format, GraphBuilder, Infer,
-    LoadOptions, Model, OpError, Patch, Registry, RewriteResult, Shape, Tensor,
+    Interval, LoadOptions, Model, OpError, Patch, Registry, RewriteResult, Shape, SymExpr, Symbols, Tensor,
 };
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
@@ -184,27 +184,75 @@ fn ops_made_in_code_without_attrs_are_not_merged() -> Tested {
 }
 
 /// What a run says of an op that infers one thing and computes another.
-fn stated(element_type: ElementType, dims: &'static [i64], values: Vec<Tensor>) -> String {
+fn stated(element_type: ElementType, dims: &'static [i64], values: Vec<Tensor>) -> Error {
     let op = Stated { element_type, dims, values };
     let mut registry = Registry::builtin();
     registry.register("my.ops", "Stated", move |_| Ok(Arc::new(op.clone())));
     match layer("Stated", &registry).and_then(|model| model.run([("x", input())])) {
         Ok(outputs) => panic!("{outputs:?}"),
-        Err(error) => error.to_string(),
+        Err(error) => error,
     }
 }
 
 #[test]
 fn values_that_contradict_inference_are_errors_of_the_run() -> Tested {
     let f32s = || Tensor::from_slice(&[1f32, 2., 3.], &[3]);
-    let error = stated(ElementType::I64, &[3], vec![f32s()?]);
-    assert!(error.contains("layer `a` (Stated): output 0 is f32[3], expected i64[3]"), "{error}");
-    let error = stated(ElementType::F32, &[1, 6], vec![f32s()?]);
-    assert!(error.contains("layer `a` (Stated): output 0 is f32[3], expected f32[1,6]"), "{error}");
-    let error = stated(ElementType::F32, &[3], vec![f32s()?, f32s()?]);
-    assert!(error.contains("layer `a` (Stated): the number of values computed is 2, expected 1"), "{error}");
-    let error = stated(ElementType::F32, &[3], vec![]);
-    assert!(error.contains("layer `a` (Stated): the number of values computed is 0, expected 1"), "{error}");
+    for (error, expected) in [
+        (stated(ElementType::I64, &[3], vec![f32s()?]), "output 0 is f32[3], expected i64[3]"),
+        (stated(ElementType::F32, &[1, 6], vec![f32s()?]), "output 0 is f32[3], expected f32[1,6]"),
+        (
+            stated(ElementType::F32, &[3], vec![f32s()?, f32s()?]),
+            "the number of values computed is 2, expected 1",
+        ),
+        (stated(ElementType::F32, &[3], vec![]), "the number of values computed is 0, expected 1"),
+    ] {
+        assert!(error.to_string().contains(&format!("layer `a` (Stated): {expected}")), "{error}");
+        assert!(error.diagnostics()[0].error().is_contradiction(), "{error}");
+    }
+    let error = stated(ElementType::I64, &[-3], vec![input()]);
+    assert!(!error.diagnostics()[0].error().is_contradiction(), "{error}");
+    Ok(())
+}
+
+/// Infers a dim or an element that is a symbol of another table.
+#[derive(Debug)]
+struct Foreign {
+    symbol: SymExpr,
+    is_element: bool,
+}
+
+impl CustomOp for Foreign {
+    fn arity(&self) -> Arity {
+        Arity::exactly(1)
+    }
+
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
+        let fact = Fact::new(cx.element_type(0), Shape::from([1]));
+        Ok(match self.is_element {
+            true => fact.with_elements(Some(vec![self.symbol.clone()])),
+            false => Fact::new(cx.element_type(0), Shape::ranked([self.symbol.clone()])),
+        }
+        .into())
+    }
+}
+
+#[test]
+fn symbols_of_another_table_are_errors_of_the_layer() -> Tested {
+    let mut other = Symbols::default();
+    let symbol = other.named("H", Interval::DIM, Default::default())?;
+    for expr in [symbol.clone(), other.add(&symbol, &1.into()).ok_or("no sum")?] {
+        for is_element in [false, true] {
+            let symbol = expr.clone();
+            let mut registry = Registry::builtin();
+            registry.register("my.ops", "Foreign", move |_| {
+                Ok(Arc::new(Foreign { symbol: symbol.clone(), is_element }))
+            });
+            let error = layer("Foreign", &registry).unwrap_err();
+            let [found] = error.diagnostics() else { panic!("{error}") };
+            assert_eq!(found.layer, "a");
+            assert!(matches!(found.error(), OpError::ForeignSymbol { .. }), "{error}");
+        }
+    }
     Ok(())
 }
 
@@ -228,7 +276,7 @@ fn values_of_constants_that_contradict_inference_are_errors_of_the_run() -> Test
 
 #[test]
 fn an_inferred_negative_dim_is_an_error() -> Tested {
-    let error = stated(ElementType::I64, &[-3], vec![input()]);
+    let error = stated(ElementType::I64, &[-3], vec![input()]).to_string();
     assert!(
         error.contains("layer `a` (Stated): dim 0 of output 0 = -3 is out of range, expected 0 or more"),
         "{error}"
