@@ -1,5 +1,6 @@
 //! Errors of the facade.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use snick_ir::{Diagnostic, Format, Located, OpError, Stopped};
@@ -18,7 +19,10 @@ use snick_tensor::TensorError;
 /// let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>()).unwrap();
 /// assert_eq!(cause.kind(), std::io::ErrorKind::NotFound);
 /// ```
-#[derive(thiserror::Error, Debug)]
+///
+/// Its `Debug` form is the text, too, for that is what a `main` that returns it prints. An error of a layer can be matched
+/// by [`Diagnostic::error`].
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file that cannot be read as a model.
@@ -120,6 +124,12 @@ pub enum Error {
         /// The layer that was finished last; empty if there is none.
         layer: String,
     },
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl From<ReadError> for Error {

@@ -100,6 +100,19 @@ fn an_input_given_twice_is_an_error() -> Tested {
 }
 
 #[test]
+fn the_debug_form_is_the_message() -> Tested {
+    for error in [
+        snick::load("no/such.xml").unwrap_err(),
+        snick::parse("snick 1 nonsense").unwrap_err(),
+        snick::parse(RELU)?.reshape("y[1]").unwrap_err(),
+        run(&snick::parse(&WITH_WEIGHTS.replace("\"4\"", "\"5\""))?),
+    ] {
+        assert_eq!(format!("{error:?}"), error.to_string());
+    }
+    Ok(())
+}
+
+#[test]
 fn messages_are_plain() -> Tested {
     let mut b = GraphBuilder::new("g");
     let error = b.add(1.0, 2.0).unwrap_err();
