@@ -27,7 +27,13 @@ impl<T: Serialize> Answer<T> {
     /// The same with the symbols of the model that it mentions.
     #[must_use]
     pub fn with_symbols(self, model: &Model) -> Self {
-        Self { symbols: Some(model.symbols_in(&line(&self.content))), ..self }
+        self.with_symbols_in(|text| model.symbols_in(text))
+    }
+
+    /// The same with the symbols that `find` finds in its text.
+    #[must_use]
+    pub fn with_symbols_in(self, find: impl FnOnce(&str) -> Vec<Symbol>) -> Self {
+        Self { symbols: Some(find(&line(&self.content))), ..self }
     }
 
     /// Its text, where each object of a list of the answer is on a line of its own.

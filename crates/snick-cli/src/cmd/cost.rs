@@ -38,10 +38,13 @@ pub fn answer(model: &Model, format: OutputFormat, top: usize) -> Result<String,
     Ok(match format {
         OutputFormat::Text => {
             let mut text = as_text(&cost, top);
-            symbols::write_all(model.symbols_in(&text).iter(), &mut text);
+            symbols::write_all(cost.symbols_in(model, &text).iter(), &mut text);
             text
         }
-        OutputFormat::Json => Answer::new("snick.cost/1", &cost).with_symbols(model).text(),
+        OutputFormat::Json => {
+            let answer = Answer::new("snick.cost/1", &cost);
+            answer.with_symbols_in(|text| cost.symbols_in(model, text)).text()
+        }
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use crate::{model, root, snick, text};
 
 #[test]
@@ -56,23 +58,58 @@ fn symbols(text: &str) -> BTreeSet<&str> {
     words.filter(is_symbol).collect()
 }
 
+/// Adds the symbols of the expressions in an answer to a set.
+fn add_symbols(answer: &Value, found: &mut BTreeSet<String>) {
+    const EXPRESSIONS: [&str; 12] = [
+        "symbolic",
+        "expr",
+        "dim",
+        "symbol",
+        "type",
+        "macs",
+        "flops",
+        "bytes",
+        "activation_bytes",
+        "peak_bytes",
+        "state_bytes",
+        "fuel",
+    ];
+    match answer {
+        Value::Array(items) => items.iter().for_each(|item| add_symbols(item, found)),
+        // Suggestions name new symbols, and say what they are.
+        Value::Object(fields) => {
+            fields.iter().filter(|(key, _)| *key != "suggest").for_each(|(key, value)| match value.as_str() {
+                Some(text) if EXPRESSIONS.contains(&key.as_str()) => {
+                    let start = if key == "type" { text.find('[').unwrap_or(text.len()) } else { 0 };
+                    let words = text[start..].split(|c: char| !(c.is_alphanumeric() || c == '_'));
+                    let is_name = |word: &&str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+                    let is_function = |word: &&str| ["min", "max"].contains(word);
+                    found.extend(words.filter(|w| is_name(w) && !is_function(w)).map(String::from));
+                }
+                _ => add_symbols(value, found),
+            })
+        }
+        _ => {}
+    }
+}
+
 #[test]
 fn every_symbol_of_an_answer_is_listed() {
-    let mut listed = 0;
+    let (mut listed, mut counted) = (0, 0);
     for entry in std::fs::read_dir(root().join("models")).unwrap() {
         let path = entry.unwrap().path().join("model.xml").display().to_string();
         for verb in [&["inspect"][..], &["infer"], &["cost"], &["why", "--unknown"]] {
             let args = [verb, &[&path]].concat();
             let json = text(&snick(&[args.as_slice(), &["--format", "json"]].concat()).stdout);
-            let entries: BTreeSet<&str> = json
-                .split("{\"name\":\"")
-                .skip(1)
-                .filter(|entry| entry.contains("\"kind\":"))
-                .filter_map(|entry| entry.split('"').next())
-                .collect();
-            let missing: Vec<_> = symbols(&json).difference(&entries).copied().collect();
-            assert!(missing.is_empty(), "{args:?}: {missing:?}");
+            let answer: Value = serde_json::from_str(&json).unwrap();
+            let entries = answer["symbols"].as_array().unwrap().iter();
+            let entries: BTreeSet<&str> = entries.filter_map(|entry| entry["name"].as_str()).collect();
+            let mut mentioned: BTreeSet<String> = symbols(&json).into_iter().map(String::from).collect();
+            add_symbols(&answer, &mut mentioned);
+            mentioned.retain(|name| !entries.contains(name.as_str()));
+            assert!(mentioned.is_empty(), "{args:?}: {mentioned:?}");
             listed += entries.len();
+            counted += entries.iter().filter(|name| name.starts_with('u')).count();
             let answer = text(&snick(&args).stdout);
             let lines: BTreeSet<&str> = answer
                 .lines()
@@ -86,7 +123,22 @@ fn every_symbol_of_an_answer_is_listed() {
             assert!(missing.is_empty(), "{args:?}: {missing:?}");
         }
     }
-    assert!(listed > 50, "{listed}");
+    assert!(listed > 50 && counted > 1, "{listed} {counted}");
+}
+
+/// Texts, too, and no symbol of an input is taken for one of the count.
+#[test]
+fn symbols_of_a_count_are_listed() {
+    let path = model("subgraphs_loop");
+    for verb in ["inspect", "cost"] {
+        let answer = text(&snick(&[verb, &path]).stdout);
+        assert!(answer.lines().any(|line| line.starts_with("  u0: ")), "{answer}");
+    }
+    let cost = text(&snick(&["cost", &path, "--shape", "x[u0=3..8,4]", "--format", "json"]).stdout);
+    let cost: Value = serde_json::from_str(&cost).unwrap();
+    let symbols = cost["symbols"].as_array().unwrap();
+    assert!(symbols.iter().any(|symbol| symbol["name"] == "u1" && symbol["kind"] == "data"), "{cost}");
+    assert_eq!(cost["flops"], "10*u1");
 }
 
 #[test]

@@ -79,6 +79,9 @@ pub struct Symbol {
 impl Symbol {
     /// Its name and where it was born: `s1: NonZero at (4:3), axis 1`.
     pub fn birth_place(&self) -> String {
+        if self.op.is_empty() {
+            return self.name.clone();
+        }
         let loc = if self.loc.line > 0 { format!(" ({})", self.loc) } else { String::new() };
         let axis = self.axis.map(|axis| format!(", axis {axis}")).unwrap_or_default();
         format!("{}: {} {}{loc}{axis}", self.name, self.op, self.layer)
@@ -124,7 +127,7 @@ impl crate::Model {
 }
 
 /// The words of a text: a symbol in it is one.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 

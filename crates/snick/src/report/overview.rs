@@ -173,7 +173,8 @@ fn check<'m>(numbers: &Numbers, findings: &'m [Finding]) -> Check<'m> {
 fn cost(model: &Model) -> Option<Cost> {
     let cost = model.cost().ok()?;
     let totals = cost.totals().map(|(name, amount)| (name, Expr::amount(amount, &cost.symbols))).into();
-    Some(Cost { parameters: cost.parameters, weights_bytes: cost.weights_bytes, totals, notes: cost.notes })
+    let notes = cost.unknowns.iter().map(ToString::to_string).chain(cost.notes).collect();
+    Some(Cost { parameters: cost.parameters, weights_bytes: cost.weights_bytes, totals, notes })
 }
 
 fn unknown(model: &Model, numbers: &Numbers) -> Unknown {

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde::Serialize;
-use snick::{LayerTime, Model, StateSize, SymExpr, WeightKind, WeightsOf, public_name};
+use snick::{LayerTime, Model, StateSize, SymExpr, Symbol, WeightKind, WeightsOf, public_name};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, Op};
 
@@ -104,7 +104,10 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     summary.cost = model.cost().ok().map(Totals);
     let whole = match common.format {
         OutputFormat::Text => summary.as_text(&model),
-        OutputFormat::Json => json::Answer::new("snick.inspect/1", &summary).with_symbols(&model).text(),
+        OutputFormat::Json => {
+            let answer = json::Answer::new("snick.inspect/1", &summary);
+            answer.with_symbols_in(|text| summary.symbols_in(&model, text)).text()
+        }
     };
     let line = [
         counted(summary.layers, "layer"),
@@ -155,6 +158,13 @@ impl Summary {
         }
     }
 
+    fn symbols_in(&self, model: &Model, text: &str) -> Vec<Symbol> {
+        match &self.cost {
+            Some(Totals(cost)) => cost.symbols_in(model, text),
+            None => model.symbols_in(text),
+        }
+    }
+
     fn as_text(&self, model: &Model) -> String {
         let mut text = format!("model    {}\n", Escaped(&self.name));
         if let Some(version) = self.ir_version {
@@ -196,7 +206,7 @@ impl Summary {
         timings::write(&self.times, &mut text);
         // The sections below the legend also mention symbols.
         let mut legend = String::new();
-        symbols::write_legend(model.symbols_in(&text).iter(), &mut legend);
+        symbols::write_legend(self.symbols_in(model, &text).iter(), &mut legend);
         text.insert_str(legend_at, &legend);
         text
     }

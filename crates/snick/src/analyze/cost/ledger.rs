@@ -1,19 +1,40 @@
 //! Amounts of a model and its bodies, over one table of symbols.
 
-use snick_ir::{Fact, Graph, NodeId, Op};
-use snick_shape::{BinaryOp, ExprFolder, Origin, SymExpr, SymbolId, Symbols};
+use std::collections::HashSet;
+
+use snick_ir::{Fact, Graph, Loc, NodeId, NodeRef, Op};
+use snick_shape::{BinaryOp, ExprFolder, Interval, Origin, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
 
-use super::{ANY_SIZE, Amount};
+use super::Amount;
+use crate::analyze::symbols::{BirthKind, Symbol};
 
-/// The table of symbols, which have the names that shapes show, and what has to be said of some of them.
+/// The table of symbols, which have the names that shapes show, and what the amounts leave out.
 #[derive(Default)]
 pub(super) struct Ledger {
     pub symbols: Symbols,
     pub notes: Vec<String>,
+    /// Symbols for what no shape names.
+    pub unknowns: Vec<Symbol>,
+    /// The names of the symbols of the model.
+    taken: HashSet<String>,
 }
 
 impl Ledger {
+    /// An empty ledger for a model.
+    pub fn new(graph: &Graph) -> Self {
+        let mut ledger = Self::default();
+        ledger.take_names(graph);
+        ledger
+    }
+
+    /// New symbols must not have the names of these: symbols of one name are one symbol.
+    fn take_names(&mut self, graph: &Graph) {
+        let symbols = graph.symbols();
+        self.taken.extend(symbols.ids().map(|symbol| symbols.label(symbol).trim_matches('`').to_string()));
+        graph.ids().flat_map(|id| graph.node(id).op().bodies()).for_each(|(_, body)| self.take_names(body));
+    }
+
     /// An expression of a graph over the table of the ledger; `None` if it is too large.
     fn import(&mut self, graph: &Graph, expr: &SymExpr) -> Option<SymExpr> {
         expr.translate(&mut Importer { ledger: self, graph }).ok()
@@ -45,15 +66,29 @@ impl Ledger {
         let product = factors
             .into_iter()
             .try_fold(SymExpr::from(1), |product, factor| self.symbols.mul(&product, factor));
-        product.unwrap_or_else(|| self.unknown("a product that is too large to write"))
+        product
+            .unwrap_or_else(|| self.unknown(None, BirthKind::GivenUp, "a product that is too large to write"))
     }
 
-    /// A new symbol with a note of what it stands for.
-    pub fn unknown(&mut self, what: &str) -> SymExpr {
-        let name = format!("u{}", self.notes.len());
-        self.notes.push(format!("{name}: {what}"));
-        let named = self.symbols.named(&name, ANY_SIZE, Origin::default());
-        named.unwrap_or_else(|_| self.symbols.fresh(ANY_SIZE, Origin::default()))
+    /// A new symbol for an amount that depends on a layer.
+    pub fn unknown(&mut self, layer: Option<NodeRef>, kind: BirthKind, reason: &str) -> SymExpr {
+        let names = (self.unknowns.len()..).map(|number| format!("u{number}"));
+        let name = names.into_iter().find(|name| !self.taken.contains(name)).unwrap_or_default();
+        self.taken.insert(name.clone());
+        let interval = Interval::DIM;
+        let named = self.symbols.named(&name, interval, Origin::default());
+        self.unknowns.push(Symbol {
+            name,
+            interval,
+            kind,
+            layer: layer.map_or("", |layer| layer.name()).to_string(),
+            op: layer.map_or("", |layer| layer.op().type_name()).to_string(),
+            loc: layer.map_or_else(Loc::default, |layer| layer.loc()),
+            port: None,
+            axis: None,
+            reason: Some(reason.to_string()),
+        });
+        named.unwrap_or_else(|_| self.symbols.fresh(interval, Origin::default()))
     }
 
     /// The sizes of a value; `None` if its rank is not known.
@@ -74,7 +109,7 @@ impl Ledger {
     pub fn elements(&mut self, graph: &Graph, id: NodeId, fact: &Fact) -> SymExpr {
         match self.dims(graph, fact) {
             Some(dims) => self.product(&dims),
-            None => self.unknown(&format!("elements of a value of {}", described(graph, id))),
+            None => self.unknown(Some(graph.node(id)), BirthKind::Data, "the elements of one of its values"),
         }
     }
 

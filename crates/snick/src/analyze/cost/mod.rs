@@ -12,10 +12,11 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use snick_ir::{Graph, Loc, NodeId, Op, OpTraits};
-use snick_shape::{Interval, SymExpr, SymbolId, Symbols};
+use snick_shape::{SymExpr, SymbolId, Symbols};
 
 use self::ledger::Ledger;
 use super::serial;
+use super::symbols::{Symbol, words};
 use crate::{Error, Model};
 
 /// A count: a number, or an expression of symbols.
@@ -132,7 +133,9 @@ pub struct ModelCost {
     pub state_bytes: Amount,
     /// The layers that cost anything, bodies included, in order.
     pub layers: Vec<LayerCost>,
-    /// What the amounts leave out, and symbols that stand for what only a run shows.
+    /// Symbols of the amounts that no shape of the model has: they stand for what only a run shows.
+    pub unknowns: Vec<Symbol>,
+    /// What the amounts leave out.
     pub notes: Vec<String>,
 }
 
@@ -184,6 +187,14 @@ impl ModelCost {
             ("fuel", &self.fuel),
         ]
     }
+
+    /// Every symbol that a text about the costs of the model mentions: those of [`Model::symbols_in`], and
+    /// [`ModelCost::unknowns`].
+    pub fn symbols_in(&self, model: &Model, text: &str) -> Vec<Symbol> {
+        let words: HashSet<&str> = words(text).collect();
+        let unknowns = self.unknowns.iter().filter(|symbol| words.contains(symbol.name.as_str()));
+        model.symbols_in(text).into_iter().chain(unknowns.cloned()).collect()
+    }
 }
 
 impl Model {
@@ -193,7 +204,7 @@ impl Model {
     /// A cycle of layers: no run passes it.
     pub fn cost(&self) -> Result<ModelCost, Error> {
         self.graph().order()?;
-        let mut count = Count::default();
+        let mut count = Count { ledger: Ledger::new(self.graph()), ..Count::default() };
         let one = SymExpr::from(1);
         count.graph(self.graph(), &one);
         let state_bytes = count.states(self.graph());
@@ -216,6 +227,7 @@ impl Model {
             parameters,
             weights_bytes: weights,
             layers,
+            unknowns: ledger.unknowns,
             notes: ledger.notes,
             symbols: ledger.symbols,
         })
@@ -338,6 +350,3 @@ fn varying(graph: &Graph) -> HashSet<NodeId> {
     }
     found
 }
-
-/// The interval of a size that only a run shows.
-const ANY_SIZE: Interval = Interval::DIM;

@@ -6,6 +6,7 @@ use snick_ir::{Graph, NodeId, Op};
 use snick_shape::SymExpr;
 
 use super::ledger::{Ledger, described};
+use crate::analyze::symbols::BirthKind;
 
 /// The runs of the bodies of a layer: iterations of a loop, 1 for an If, of whose bodies both are counted.
 pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> SymExpr {
@@ -21,7 +22,7 @@ pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> SymExpr {
             parts(graph, id, port, cut, ledger)
         }),
     };
-    known.unwrap_or_else(|| ledger.unknown(&format!("iterations of {}", described(graph, id))))
+    known.unwrap_or_else(|| ledger.unknown(Some(graph.node(id)), BirthKind::Data, "its iterations"))
 }
 
 /// The trip count of a Loop: as many as it may run, whatever its condition says.
