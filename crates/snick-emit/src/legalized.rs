@@ -3,6 +3,7 @@
 use snick_ir::rewrite::{MissedRewrite, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, infer};
 use snick_pass::legalize::{Target, for_target, inline_if};
+use snick_pass::states::make_stateless;
 
 use crate::decompression;
 
@@ -11,6 +12,8 @@ use crate::decompression;
 pub(crate) struct Refusals {
     format: &'static str,
     declined: Vec<MissedRewrite>,
+    /// Whether variables can become inputs and outputs: none is in a body.
+    can_be_stateless: bool,
 }
 
 impl Refusals {
@@ -26,8 +29,10 @@ impl Refusals {
         if let Some(error) = infer(&mut graph.clone()).into_iter().next() {
             return Err(error.into());
         }
+        let has_variables = graph.ids().any(|id| is_variable(graph.node(id).op()));
+        let can_be_stateless = has_variables && make_stateless(&mut graph.clone()).is_ok();
         apply_throughout(graph, &[inline_if::RULE, inline_if::HALVES, decompression::RULE])?;
-        Ok(Self { format, declined: for_target(graph, target) })
+        Ok(Self { format, declined: for_target(graph, target), can_be_stateless })
     }
 
     /// The error of a layer, with its place, and with the reason why it was not decomposed.
@@ -40,10 +45,19 @@ impl Refusals {
             // Users word these reasons.
             Some(missed) if matches!(node.op(), Op::Custom(_)) => format!("{what} ({})", missed.reason),
             Some(missed) if what == NO_OPERATOR => missed.reason.clone(),
+            _ if what == VARIABLE && self.can_be_stateless => {
+                format!("{what} (--stateless makes it an input and an output)")
+            }
             _ => what,
         };
         graph.located(id, OpError::CannotWrite { what, format: self.format }).into()
     }
+}
+
+const VARIABLE: &str = "a variable";
+
+fn is_variable(op: &Op) -> bool {
+    matches!(op, Op::ReadValue(_) | Op::Assign(_))
 }
 
 /// What cannot be written where a table has no row and no decomposition applies.
@@ -51,10 +65,5 @@ pub(crate) const NO_OPERATOR: &str = "this operation";
 
 /// The error of an emitter that finds no row for a layer.
 pub(crate) fn no_operator(op: &Op) -> OpError {
-    match op {
-        Op::ReadValue(_) | Op::Assign(_) => {
-            OpError::unsupported("a variable (--stateless makes it an input and an output)")
-        }
-        _ => OpError::unsupported(NO_OPERATOR),
-    }
+    OpError::unsupported(if is_variable(op) { VARIABLE } else { NO_OPERATOR })
 }

@@ -307,4 +307,25 @@ fn variables_are_refused_with_what_to_do() {
          %z = Assign-6(%y) {{variable_id: \"v\"}}\n  %r = Result-1(%y)\n"
     ));
     assert!(refused.unwrap_err().contains("--stateless"));
+    // Those of bodies cannot become inputs and outputs, and keep others from it.
+    let variable = |id| {
+        format!(
+            "  %v = ReadValue-6(%x) {{variable_id: \"{id}\", variable_type: f32, variable_shape: \"2\"}}\n  \
+             %w = Assign-6(%v) {{variable_id: \"{id}\"}}\n  %r = Result-1(%v)\n"
+        )
+    };
+    let bodies = format!(
+        "then_body graph \"\" {{\n{X}{}}}\nelse_body graph \"\" {{\n{X}  %r = Result-1(%x)\n}}\n",
+        variable("inner")
+    );
+    for outer in [String::new(), variable("outer")] {
+        let refused = operators(&format!(
+            "{X}{outer}  %c = Parameter-1 {{element_type: boolean, shape: \"\"}}\n  \
+             %y = If-8(%c, %x) {{inputs: [\"1 -> 0\"], outputs: [\"0 -> 0\"], back_edges: [], \
+             else_inputs: [\"1 -> 0\"], else_outputs: [\"0 -> 0\"], else_back_edges: []}}\n{bodies}  \
+             %s = Result-1(%y)\n"
+        ));
+        let refused = refused.unwrap_err();
+        assert!(refused.contains("variable") && !refused.contains("--stateless"), "{refused}");
+    }
 }

@@ -82,9 +82,8 @@ fn collect(graph: &Graph) -> Result<Vec<(String, Variable)>, Box<Located>> {
     for id in graph.ids() {
         let node = graph.node(id);
         if node.op().bodies().any(|(_, body)| has_states(body)) {
-            return Err(graph
-                .located(id, OpError::unsupported("variables of bodies become no inputs"))
-                .into());
+            let what = "making the variables of a body inputs and outputs";
+            return Err(graph.located(id, OpError::unsupported(what)).into());
         }
         let (variable_id, is_read) = match node.op() {
             Op::ReadValue(op) => (&op.variable_id, true),
