@@ -106,6 +106,38 @@ fn other_inputs_and_outputs_cannot_be_compared() {
     unchecked(drop_output, &format!("{RELU}\n%z = Result-1(%a)"));
 }
 
+/// Who calls the model finds inputs and outputs by these names.
+#[test]
+fn other_names_of_inputs_and_outputs_are_unchecked() {
+    let rename = |layer: &'static str| {
+        Pass::graph("rename", move |graph: &mut Graph, _: &mut PassContext| {
+            let id = graph.find(layer).unwrap();
+            graph.rename(id, "renamed");
+        })
+    };
+    let name_tensor = |layer: &'static str| {
+        Pass::graph("name-tensor", move |graph: &mut Graph, _: &mut PassContext| {
+            let value = graph.node(graph.find(layer).unwrap()).output(0).unwrap();
+            graph.set_tensor_names(value, vec!["renamed".into()]);
+        })
+    };
+    let layers = RELU
+        .replace(
+            "%x = Parameter-1 {element_type: f32, shape: \"N,4\"}",
+            "%x = Parameter-1 {element_type: f32, shape: \"N,4\"} : _ \"in\"",
+        )
+        .replace("%e = Exp-1(%b)", "%e = Exp-1(%b) : _ \"out\"");
+    for layer in ["x", "y"] {
+        unchecked(rename(layer), RELU);
+    }
+    for layer in ["x", "e"] {
+        unchecked(name_tensor(layer), &layers);
+    }
+    // Inner names are nobody's interface.
+    let (report, is_changed) = run(rename("n"), RELU);
+    assert!(report.is_ok() && is_changed, "{report:?}");
+}
+
 #[test]
 fn every_output_is_compared() {
     // The first ReLU changes nothing.

@@ -20,7 +20,7 @@ type Inputs = Vec<Option<Value>>;
 pub(crate) enum Difference {
     /// All outputs are the same values.
     Nothing,
-    /// They have other inputs, outputs or states: there is nothing to compare.
+    /// They have inputs, outputs or states of other types, shapes or names: there is nothing to compare.
     Unknown,
     /// Some outputs are other values.
     Values(Box<Joint>),
@@ -54,7 +54,7 @@ fn joined(before: &Graph, after: &Graph) -> Option<Joint> {
     let mut known: HashMap<NodeId, NodeId> = HashMap::new();
     for which in [is_parameter, is_result] {
         let (old, new) = (ids_of(before, which), ids_of(after, which));
-        let is_same = |(&old, &new): (&NodeId, &NodeId)| before.node(old).op() == after.node(new).op();
+        let is_same = |(&old, &new): (&NodeId, &NodeId)| is_same_end((before, old), (after, new));
         if old.len() != new.len() || !old.iter().zip(&new).all(is_same) {
             return None;
         }
@@ -174,6 +174,24 @@ impl Numbering {
         let same = alike.iter().find(|(id, others)| others == inputs && is_same(graph.node(*id).op(), op));
         same.map(|(id, _)| *id)
     }
+}
+
+/// Whether an input or output is the same for who calls the model: operation and name are, and no tensor name is lost.
+/// The tensor may gain those of a layer that it replaces.
+fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) -> bool {
+    let names = |graph: &Graph, id: NodeId| -> Vec<String> {
+        let value = graph.node(id).input(0).unwrap_or(Value { node: id, port: 0 });
+        graph
+            .node(value.node)
+            .outs()
+            .get(value.port as usize)
+            .map(|out| out.names.clone())
+            .unwrap_or_default()
+    };
+    let kept = names(after, new);
+    before.node(old).op() == after.node(new).op()
+        && before.node(old).name() == after.node(new).name()
+        && names(before, old).iter().all(|name| kept.contains(name))
 }
 
 /// Whether two ops are equal; constants that share their tensor are not compared.
