@@ -304,7 +304,12 @@ fn time_and_memory_are_limited() {
            }
          %y = Result-1(%endless)",
     );
-    for command in [&["run", "m.snick"][..], &["canon", "m.snick", "--verify"]] {
+    for command in [
+        &["run", "m.snick"][..],
+        &["canon", "m.snick", "--verify"],
+        &["diff", "m.snick", "m.snick", "--run"],
+        &["bench", "m.snick"],
+    ] {
         let (code, said) = folder.snick(&[command, &["--timeout", "300ms"]].concat());
         assert_eq!(code, Some(3), "{said}");
         assert!(said.contains("--timeout 300ms is over at layer `endless`"), "{said}");
@@ -339,6 +344,40 @@ fn layers_rank_and_fuel_are_limited() {
         assert!(text.contains(said), "{command:?}: {text}");
     }
     assert_eq!(folder.snick(&["infer", "m.snick", "--max-layers=4", "--max-rank=2", "--fuel=0"]).0, Some(0));
+}
+
+/// No verb takes what a limit kept it from for a finding.
+#[test]
+fn every_verb_ends_at_a_limit() {
+    let folder = Scratch::new("verbs");
+    folder.model(
+        "%x = Parameter-1 {element_type: f32, shape: \"1000\"}\n%y = Abs-1(%x)\n%z = Sqrt-1(%y)\n\
+         %w = Result-1(%z)",
+    );
+    for limit in ["--max-memory=1K", "--fuel=10", "--max-layers=3"] {
+        for command in [
+            &["run", "m.snick"][..],
+            &["run", "m.snick", "--canon"],
+            &["diff", "m.snick", "m.snick", "--run"],
+            &["canon", "m.snick", "--verify"],
+            &["canon", "m.snick", "m.snick", "--verify"],
+            &["bench", "m.snick", "-n", "1"],
+            &["check", "m.snick"],
+            &["reduce", "m.snick", "--test", "false", "-o", "small.snick"],
+        ] {
+            let executes = !matches!(command[0], "check" | "reduce");
+            let expected = if executes || limit.starts_with("--max-layers") { 3 } else { 0 };
+            let (code, said) = folder.snick(&[command, &[limit]].concat());
+            assert_eq!(code, Some(expected), "{command:?} {limit}: {said}");
+            let option = limit.split_once('=').unwrap().0;
+            let names_limit = command[0] != "run" || said.contains(option) || option == "--max-layers";
+            assert!(names_limit, "{command:?} {limit}: {said}");
+        }
+    }
+    let (_, said) = folder.snick(&["run", "m.snick", "--max-memory=1K"]);
+    assert!(["f32[1000]", "4000", "1024", "--max-memory"].iter().all(|part| said.contains(part)), "{said}");
+    let (_, said) = folder.snick(&["diff", "m.snick", "m.snick", "--run", "--max-memory=1K"]);
+    assert!(!said.contains("differs"), "{said}");
 }
 
 #[test]

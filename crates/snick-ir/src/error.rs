@@ -168,7 +168,7 @@ fn filled(sentence: &str, values: [&String; 2]) -> String {
 impl OpError {
     /// The code that stays the same whatever the message says. The errors of the crate `snick` list all codes.
     pub fn code(&self) -> &'static str {
-        match self {
+        match self.root() {
             Self::WeightsMissing { .. } => "S002",
             Self::WeightsTruncated { .. } => "S003",
             Self::UnsafePath { .. } => "S006",
@@ -180,22 +180,29 @@ impl OpError {
             Self::NoImplementation { .. } | Self::FeatureOff { .. } => "S050",
             Self::CannotWrite { .. } => "S051",
             Self::InputNotProvided => "S052",
-            Self::Tensor(TensorError::TooLarge { .. } | TensorError::OutOfMemory { .. })
+            Self::Tensor(
+                TensorError::TooLarge { .. }
+                | TensorError::OutOfMemory { .. }
+                | TensorError::AboveLimit { .. }
+                | TensorError::LimitReached { .. },
+            )
             | Self::OutOfFuel { .. } => "S008",
-            Self::WithInputs { error, .. } => error.code(),
-            Self::Inside(located) | Self::InDecomposition(located) => located.error.code(),
             _ => "S020",
+        }
+    }
+
+    /// The error itself, without its inputs, and of a body that of the layer in it.
+    pub fn root(&self) -> &Self {
+        match self {
+            Self::WithInputs { error, .. } => error.root(),
+            Self::Inside(located) | Self::InDecomposition(located) => located.error.root(),
+            error => error,
         }
     }
 
     /// Whether a run has too little fuel for a layer.
     pub fn is_out_of_fuel(&self) -> bool {
-        match self {
-            Self::OutOfFuel { .. } => true,
-            Self::WithInputs { error, .. } => error.is_out_of_fuel(),
-            Self::Inside(located) | Self::InDecomposition(located) => located.error.is_out_of_fuel(),
-            _ => false,
-        }
+        matches!(self.root(), Self::OutOfFuel { .. })
     }
 
     /// Whether a value, here or in a body, contradicts what was inferred of it.
@@ -208,12 +215,7 @@ impl OpError {
     /// assert!(!OpError::mismatch("output 0", "f32[2]", "f32[3]").is_contradiction());
     /// ```
     pub fn is_contradiction(&self) -> bool {
-        match self {
-            Self::ContradictsFact { .. } => true,
-            Self::WithInputs { error, .. } => error.is_contradiction(),
-            Self::Inside(located) | Self::InDecomposition(located) => located.error.is_contradiction(),
-            _ => false,
-        }
+        matches!(self.root(), Self::ContradictsFact { .. })
     }
 
     /// Whether a limit is reached: a tensor needs more memory than one allows, or than the machine has, or a layer more

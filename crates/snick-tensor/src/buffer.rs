@@ -178,7 +178,7 @@ impl Pool {
     }
 
     /// Whether a vector of so many bytes may be taken on this thread.
-    pub(crate) fn has_room(bytes: usize) -> bool {
+    fn has_room(bytes: usize) -> bool {
         let fits = |current: &Current| {
             let in_use = current.pool.stock().in_use;
             in_use.saturating_add(bytes.div_ceil(size_of::<u64>())) <= current.limit
@@ -187,11 +187,12 @@ impl Pool {
     }
 
     /// Memory of at least so many words, of unspecified content; refused if more than `limit` are in use then.
-    fn take(&self, asked: Asked, limit: usize) -> Result<Memory, ()> {
+    fn take(&self, asked: Asked, limit: usize) -> Result<Memory, TensorError> {
+        let bytes = asked.words.saturating_mul(size_of::<u64>());
         let mut stock = self.stock();
         let counted = if asked.is_scratch { 0 } else { asked.words };
         if stock.in_use.saturating_add(counted) > limit {
-            return Err(());
+            return Err(TensorError::LimitReached { bytes, limit: Self::limit() });
         }
         if let Some(found) = stock.recycled(asked.words, limit) {
             stock.taken(asked, found.len());
@@ -199,7 +200,7 @@ impl Pool {
         }
         stock.make_room(asked.words, limit);
         drop(stock);
-        let fresh = Memory::zeroed(asked.words)?;
+        let fresh = Memory::zeroed(asked.words).map_err(|()| TensorError::OutOfMemory { bytes })?;
         self.stock().taken(asked, asked.words);
         Ok(fresh)
     }
@@ -214,9 +215,10 @@ impl Pool {
 pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorError> {
     let bytes = len.saturating_mul(size_of::<T>());
     let mut all = Vec::new();
-    if !Pool::has_room(bytes) || all.try_reserve_exact(len).is_err() {
-        return Err(TensorError::OutOfMemory { bytes });
+    if !Pool::has_room(bytes) {
+        return Err(TensorError::LimitReached { bytes, limit: Pool::limit() });
     }
+    all.try_reserve_exact(len).map_err(|_| TensorError::OutOfMemory { bytes })?;
     all.resize(len, value);
     Ok(all)
 }
@@ -261,7 +263,7 @@ impl<T: Pod> Buffer<T> {
     /// Memory for `len` elements of unspecified value: the caller must write all of them.
     ///
     /// # Errors
-    /// [`TensorError::OutOfMemory`] if the allocator refuses, or the limit of the pool is reached.
+    /// [`TensorError::OutOfMemory`] if the allocator refuses, [`TensorError::LimitReached`] at the limit of the pool.
     pub fn any(len: usize) -> Result<Self, TensorError> {
         Self::taken(len, false)
     }
@@ -279,10 +281,10 @@ impl<T: Pod> Buffer<T> {
         let current = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
         let memory = match &current {
             Some(Current { pool, limit }) => pool.take(asked, *limit),
-            None => Memory::zeroed(asked.words),
+            None => Memory::zeroed(asked.words).map_err(|()| refuse()),
         };
         Ok(Buffer {
-            words: memory.map_err(|()| refuse())?,
+            words: memory?,
             len,
             asked,
             home: current.map(|current| Arc::downgrade(&current.pool)),

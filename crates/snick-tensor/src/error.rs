@@ -34,11 +34,17 @@ pub enum TensorError {
     TypeMismatch { expected: ElementType, found: ElementType },
     #[error("elements of type {element_type} are not supported")]
     UnsupportedType { element_type: ElementType },
-    /// The size overflows, or is above [`crate::MAX_BYTES`] or the limit of the run.
+    /// The size overflows, or is above [`crate::MAX_BYTES`].
     #[error("a tensor of {element_type}{} is too large", Listed(dims))]
     TooLarge { element_type: ElementType, dims: Box<[usize]> },
     #[error("out of memory: cannot allocate {bytes} bytes")]
     OutOfMemory { bytes: usize },
+    /// One tensor alone is above the limit of the run.
+    #[error("a tensor of {element_type}{} takes {bytes} bytes, more than the limit of {limit}", Listed(dims))]
+    AboveLimit { element_type: ElementType, dims: Box<[usize]>, bytes: usize, limit: usize },
+    /// All tensors of the run together would be above its limit.
+    #[error("{bytes} more bytes would exceed the limit of {limit}")]
+    LimitReached { bytes: usize, limit: usize },
     #[error("needs {needed} bytes, but the storage has {found}")]
     StorageTooShort { needed: usize, found: usize },
     #[error("needs bytes {offset}..{}, but the storage has {found}", offset.saturating_add(*len))]
@@ -74,6 +80,14 @@ pub enum TensorError {
 }
 
 impl TensorError {
+    /// The same of a tensor that its caller knows as one of another type.
+    pub(crate) fn with_element_type(mut self, et: ElementType) -> Self {
+        if let Self::TooLarge { element_type, .. } | Self::AboveLimit { element_type, .. } = &mut self {
+            *element_type = et;
+        }
+        self
+    }
+
     /// A [`TensorError::Argument`].
     pub(crate) fn argument(message: impl Into<String>) -> Self {
         Self::Argument(message.into())

@@ -59,10 +59,14 @@ pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, Ten
     if et == ElementType::Dynamic {
         return Err(TensorError::UnsupportedType { element_type: et });
     }
-    checked_len(dims)
-        .and_then(|len| et.stored_len(len))
-        .filter(|&bytes| bytes <= MAX_BYTES.min(Pool::limit()))
-        .ok_or_else(|| TensorError::TooLarge { element_type: et, dims: dims.into() })
+    let bytes = checked_len(dims).and_then(|len| et.stored_len(len)).filter(|&bytes| bytes <= MAX_BYTES);
+    let bytes = bytes.ok_or_else(|| TensorError::TooLarge { element_type: et, dims: dims.into() })?;
+    match Pool::limit() {
+        limit if bytes > limit => {
+            Err(TensorError::AboveLimit { element_type: et, dims: dims.into(), bytes, limit })
+        }
+        _ => Ok(bytes),
+    }
 }
 
 /// Constructors.

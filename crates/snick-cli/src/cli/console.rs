@@ -5,12 +5,13 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 use snick::text::Escaped;
 use snick::{Diagnostic, InputOrigin, Limits};
+use snick_ir::Located;
 
 use super::deadline::Deadline;
 use super::json;
 use super::memory::default_limit;
 use super::options::{Color, Common, ErrorFormat};
-use super::outcome::LIMIT;
+use super::outcome::diagnostic;
 pub use super::outcome::{Failure, Outcome};
 
 /// A diagnostic of the whole command, as JSON.
@@ -99,6 +100,11 @@ impl Console {
         self.limits
     }
 
+    /// How to run a model within the limits.
+    pub fn run_options(&self) -> snick_run::Options {
+        snick_run::Options { memory: self.memory, fuel: self.limits.fuel, ..Default::default() }
+    }
+
     /// The time that the command may take.
     pub fn deadline(&self) -> &Deadline {
         &self.deadline
@@ -115,8 +121,11 @@ impl Console {
     }
 
     /// Reports the error of a layer.
-    pub fn located(&self, error: impl Into<Diagnostic>) {
-        let error = error.into();
+    pub fn located(&self, error: &Located) {
+        self.diagnostic(&diagnostic(error));
+    }
+
+    fn diagnostic(&self, error: &Diagnostic) {
         if self.error_format == ErrorFormat::Json {
             return self.diagnose(&json::line(&LayerMessage {
                 severity: "error",
@@ -205,14 +214,16 @@ pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> u8 {
         Ok(Outcome::Fine) | Err(Failure::Closed) => 0,
         Ok(Outcome::Finding) => 1,
         Ok(Outcome::Limit) => 3,
-        Err(Failure::Layers(errors)) => {
-            let is_limit = errors.iter().any(|error| error.code == LIMIT);
-            errors.into_iter().for_each(|error| console.located(error));
-            if is_limit { 3 } else { 1 }
-        }
         Err(failure) => {
-            console.error(&failure.to_string());
-            if matches!(failure, Failure::Limit(_)) { 3 } else { 2 }
+            match &failure {
+                Failure::Layers(errors) => errors.iter().for_each(|error| console.diagnostic(error)),
+                failure => console.error(&failure.to_string()),
+            }
+            match failure {
+                _ if failure.is_limit() => 3,
+                Failure::Layers(_) => 1,
+                _ => 2,
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use snick_run::{Options, Progress, Session, Variables};
 use snick_tensor::Tensor;
 
 use super::compare::{Tolerance, compare};
+use super::console::Console;
 
 /// Whether a graph has a value of this name.
 pub fn has_value(graph: &Graph, name: &str) -> bool {
@@ -88,9 +89,10 @@ pub fn first_difference(
     after: &Graph,
     inputs: &[Tensor],
     tolerance: Tolerance,
+    console: &Console,
 ) -> Result<Option<String>, Located> {
     let mut known: HashMap<String, Vec<Tensor>> = HashMap::new();
-    let how = Options { keep_going: true, ..Options::default() };
+    let how = Options { keep_going: true, ..console.run_options() };
     Session::without_folding(before)?.watch(inputs, how, &mut Variables::default(), |progress| {
         known.insert(before.node(progress.node).name().to_string(), progress.values.to_vec());
         ControlFlow::Continue(())

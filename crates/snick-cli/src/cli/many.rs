@@ -147,7 +147,7 @@ impl Total {
             Err(Failure::Closed) => return Err(Failure::Closed),
             Err(failure) => {
                 *match failure {
-                    Failure::Limit(_) => &mut self.limits,
+                    _ if failure.is_limit() => &mut self.limits,
                     Failure::Layers(_) => &mut self.findings,
                     _ => &mut self.unreadable,
                 } += 1;

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use snick::{Format, InferOptions, Inference, LoadOptions, Model, RewriteOptions};
+use snick::{Format, InferOptions, Inference, LoadOptions, Model, Report, RewriteOptions};
 use snick_ir::Located;
 
 use super::console::{Console, Failure};
@@ -71,6 +71,15 @@ pub fn rewriting(console: &Console) -> RewriteOptions {
     }
     let deadline = console.deadline().clone();
     options.progress(move |progress| deadline.advance(progress.layer))
+}
+
+/// The report of rewriting, unless a limit ended it.
+pub fn complete(mut report: Report, console: &Console) -> Result<Report, Failure> {
+    console.deadline().check()?;
+    match report.stopped.take() {
+        Some(stopped) => Err(snick::Error::from(stopped).into()),
+        None => Ok(report),
+    }
 }
 
 /// A result that may be of work that was ended because the time is over.

@@ -1,12 +1,13 @@
 //! How a verb ended.
 
 use snick::Diagnostic;
-use snick_ir::Located;
+use snick_ir::{Located, OpError};
+use snick_tensor::TensorError;
 
 use crate::npz::UnreadableFile;
 
-/// The code of errors of memory.
-pub const LIMIT: &str = "S008";
+/// The code of errors of limits.
+const LIMIT: &str = "S008";
 
 /// The outcome of a verb that did its work.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -15,7 +16,7 @@ pub enum Outcome {
     Fine,
     /// An error in the model, a difference, a failed check: exit code 1.
     Finding,
-    /// A layer needs more memory than there may be: exit code 3.
+    /// A layer needs more memory or fuel than there may be: exit code 3.
     Limit,
 }
 
@@ -25,11 +26,24 @@ impl Outcome {
         if found { Self::Finding } else { Self::Fine }
     }
 
-    /// A finding if there are errors; a limit if the memory of one of them is.
+    /// A finding if there are errors; a limit if one of them is of a limit.
     pub fn of_errors(errors: &[Located]) -> Self {
         let is_limit = errors.iter().any(|error| error.error.is_limit());
         if is_limit { Self::Limit } else { Self::finding(!errors.is_empty()) }
     }
+}
+
+/// An error of a layer; one of a limit names the option that sets it.
+pub fn diagnostic(error: &Located) -> Diagnostic {
+    let mut diagnostic = Diagnostic::from(error);
+    diagnostic.message.push_str(match error.error.root() {
+        OpError::OutOfFuel { .. } => " (--fuel)",
+        OpError::Tensor(TensorError::AboveLimit { .. } | TensorError::LimitReached { .. }) => {
+            " (--max-memory)"
+        }
+        _ => "",
+    });
+    diagnostic
 }
 
 /// Why a verb could not do its work.
@@ -38,7 +52,7 @@ pub enum Failure {
     /// Wrong usage or unreadable input: exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// Errors of layers that stop the verb: exit code 1.
+    /// Errors of layers that stop the verb: exit code 1, or 3 if one is of a limit.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Layers(Vec<Diagnostic>),
     /// A limit was reached: exit code 3.
@@ -58,6 +72,15 @@ impl Failure {
     /// An error of a layer that stops the verb.
     pub fn layer(error: impl Into<Diagnostic>) -> Self {
         Self::Layers(vec![error.into()])
+    }
+
+    /// Whether a limit was reached.
+    pub fn is_limit(&self) -> bool {
+        match self {
+            Self::Limit(_) => true,
+            Self::Layers(errors) => errors.iter().any(|error| error.code == LIMIT),
+            _ => false,
+        }
     }
 }
 

@@ -5,12 +5,12 @@
 use std::fmt;
 
 use snick::{has_dynamic_dims, input_candidates};
-use snick_ir::Graph;
+use snick_ir::{Graph, Located};
 use snick_run::{Options, Outputs, Session, Variables};
 use snick_tensor::Tensor;
 
 use super::compare::{Tolerance, compare};
-use super::console::{Console, Failure};
+use super::console::{Console, Failure, Outcome};
 use super::inputs::InputOptions;
 use super::search::Search;
 
@@ -23,6 +23,8 @@ pub enum Verdict {
     Rounded,
     /// An output differs or is gone.
     Different,
+    /// A limit was reached before every output was compared.
+    Limit,
     /// An output of the original could not be computed.
     NotRun,
     /// The original has no outputs: nothing was compared.
@@ -42,6 +44,7 @@ impl fmt::Display for Verdict {
             Self::Equal => "verified: the outputs are equal",
             Self::Rounded => "verified: the outputs are equal up to rounding",
             Self::Different => "the outputs differ",
+            Self::Limit => "not verified: a limit was reached",
             Self::NotRun => "not verified: the original model does not run",
             Self::NoOutputs => "not verified: the model has no outputs, so nothing was compared",
         })
@@ -67,15 +70,10 @@ pub fn verify(
     }
     let (old, new) =
         (Session::new(before).map_err(Failure::layer)?, Session::new(after).map_err(Failure::layer)?);
-    let how = Options {
-        keep_going: true,
-        memory: console.memory(),
-        fuel: console.limits().fuel,
-        ..Options::default()
-    };
+    let how = Options { keep_going: true, ..console.run_options() };
     let rounds = if has_dynamic_dims(before) { ROUNDS } else { 1 };
     let mut compared = vec![false; before.results().count()];
-    let (mut causes, mut verdict) = (Vec::new(), Verdict::Equal);
+    let (mut causes, mut too_large, mut verdict) = (Vec::new(), None, Verdict::Equal);
     let given = inputs.read(before, console.memory())?;
     let mut search = Search::new(before);
     for (round, draw) in (0u64..).zip(input_candidates(before)) {
@@ -86,7 +84,10 @@ pub fn verify(
         let steps = match given.complete(before, draw, round) {
             Ok(steps) => steps,
             Err(failure) if rounds == 1 => return Err(failure),
-            Err(_) => continue, // too large
+            Err(failure) => {
+                too_large.get_or_insert(failure);
+                continue;
+            }
         };
         // The first sizes are always tried: if none fit, their error is shown.
         if !search.admits(before, &steps) && round > 0 {
@@ -105,16 +106,21 @@ pub fn verify(
                 }
                 if plain.is_none() {
                     let run = |graph| run_layer_by_layer(graph, &steps[..=step], how, console);
-                    plain = Some((run(before)?, run(after)?));
+                    plain = Some([run(before)?, run(after)?]);
                 }
-                let plain = plain.as_ref().map(|(old, new)| [old, new].map(|values| values.get(i)?.as_ref()));
+                let plain_errors = plain.iter().flatten().flat_map(|run| &run.errors);
+                let plain = plain.as_ref().map(|runs| runs.each_ref().map(|run| run.values.get(i)?.as_ref()));
                 let is_equal = |[want, got]: [Option<&Tensor>; 2]| want.is_some() && want == got;
                 if plain.is_some_and(is_equal) || got.is_some_and(|got| is_close(got, value)) {
                     verdict = Verdict::Rounded;
                     continue;
                 }
-                new.errors.iter().for_each(|error| console.located(error));
-                return Ok(Verdict::Different);
+                let errors: Vec<&Located> = new.errors.iter().chain(plain_errors).collect();
+                errors.iter().for_each(|error| console.located(error));
+                let is_computed =
+                    got.is_some() && plain.is_some_and(|values| values.iter().all(Option::is_some));
+                let is_limit = !is_computed && errors.iter().any(|error| error.error.is_limit());
+                return Ok(if is_limit { Verdict::Limit } else { Verdict::Different });
             }
             // Those of the first round are about the most fitting inputs.
             if causes.is_empty() {
@@ -124,12 +130,17 @@ pub fn verify(
     }
     if compared.contains(&false) {
         causes.iter().for_each(|error| console.located(error));
-        return Ok(Verdict::NotRun);
+        return match (Outcome::of_errors(&causes), too_large) {
+            (Outcome::Limit, _) => Ok(Verdict::Limit),
+            (Outcome::Fine, Some(failure)) => Err(failure),
+            _ => Ok(Verdict::NotRun),
+        };
     }
     Ok(verdict)
 }
 
-fn watch(
+/// Runs a graph in the time of the command.
+pub fn watch(
     session: &Session,
     inputs: &[Tensor],
     how: Options,
@@ -149,13 +160,13 @@ fn run_layer_by_layer(
     steps: &[Vec<Tensor>],
     how: Options,
     console: &Console,
-) -> Result<Vec<Option<Tensor>>, Failure> {
+) -> Result<Outputs, Failure> {
     let session = Session::without_folding(graph).map_err(Failure::layer)?;
-    let (mut state, mut values) = (Variables::default(), Vec::new());
+    let (mut state, mut outputs) = (Variables::default(), Outputs::default());
     for inputs in steps {
-        values = watch(&session, inputs, how, &mut state, console)?.values;
+        outputs = watch(&session, inputs, how, &mut state, console)?;
     }
-    Ok(values)
+    Ok(outputs)
 }
 
 /// Whether two floating-point tensors are equal up to rounding.

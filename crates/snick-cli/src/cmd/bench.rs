@@ -7,14 +7,16 @@ use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use snick::{DimPolicy, InputSpec, draw_inputs, input_candidates};
 use snick_ir::Graph;
-use snick_run::Session;
+use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Answer;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::outcome::diagnostic;
 use crate::cli::search::Search;
+use crate::cli::verify::watch;
 
 /// Options of the verb.
 #[derive(Args)]
@@ -75,9 +77,11 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
 fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
     let mut model = times.stage(Stage::Read, || model::read(&options.model, console, &[]))?;
     model::reshape(&mut model, &options.model)?;
-    let _errors = times.stage(Stage::Infer, || snick_ir::infer(model.graph_mut()));
+    let _errors = times.stage(Stage::Infer, || model::infer(&mut model, console))?;
     if times.wants(Stage::Canon) {
-        let _report = times.stage(Stage::Canon, || model.canonicalise());
+        let rewriting = model::rewriting(console);
+        let report = times.stage(Stage::Canon, || model.canonicalise_with(&rewriting));
+        drop(model::complete(report, console)?);
     }
     Ok(())
 }
@@ -89,23 +93,29 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
         return Err(Failure::layer(error));
     }
     if options.canon {
-        drop(model.canonicalise());
+        drop(model::complete(model.canonicalise_with(&model::rewriting(console)), console)?);
     }
     let graph = model.graph();
     let session = Session::new(model.share_graph()).map_err(Failure::layer)?;
     let session =
         session.with_threads(options.threads as usize).map_err(|e| Failure::usage(e.to_string()))?;
-    let how = snick_run::Options { pack_outputs: true, ..Default::default() };
-    let inputs = inputs(graph, &session)?;
+    let how = snick_run::Options { pack_outputs: true, ..console.run_options() };
+    let inputs = inputs(graph, &session, how, console)?;
     for _ in 0..options.runs {
-        let outputs = times.stage(Stage::Run, || session.run(&inputs, how).complete());
-        outputs.map_err(Failure::layer)?;
+        let run = || watch(&session, &inputs, how, &mut Variables::default(), console);
+        let outputs = times.stage(Stage::Run, run)?.complete();
+        outputs.map_err(|error| Failure::layer(diagnostic(&error)))?;
     }
     Ok(())
 }
 
 /// The first candidate inputs that the model runs with; if there are none, the first candidate.
-fn inputs(graph: &Graph, session: &Session) -> Result<Vec<Tensor>, Failure> {
+fn inputs(
+    graph: &Graph,
+    session: &Session,
+    how: snick_run::Options,
+    console: &Console,
+) -> Result<Vec<Tensor>, Failure> {
     let draw = |seed, draw: InputSpec| {
         draw_inputs(graph, vec![None; graph.parameters().count()], seed, draw).map_err(Failure::layer)
     };
@@ -119,7 +129,7 @@ fn inputs(graph: &Graph, session: &Session) -> Result<Vec<Tensor>, Failure> {
             continue;
         }
         let [inputs] = inputs;
-        if session.run(&inputs, snick_run::Options::default()).complete().is_ok() {
+        if watch(session, &inputs, how, &mut Variables::default(), console)?.errors.is_empty() {
             return Ok(inputs);
         }
     }

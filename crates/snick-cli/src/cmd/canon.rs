@@ -107,8 +107,7 @@ fn canonicalise(
 ) -> Result<Canonical, Failure> {
     let before = inputs.map(|inputs| (model.graph().clone(), inputs));
     let lowered = Cost::of(&lowered(model.graph()));
-    let report = rewrite(model.graph_mut());
-    console.deadline().check()?;
+    let report = model::complete(rewrite(model.graph_mut()), console)?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
     report
@@ -151,6 +150,9 @@ fn rewrite(graph: &mut Graph, options: &Options, passes: &[Pass], console: &Cons
 
 impl Canonical {
     fn outcome(&self) -> Outcome {
+        if self.verdict == Some(Verdict::Limit) {
+            return Outcome::Limit;
+        }
         let is_refuted = self.verdict.is_some_and(|verdict| !verdict.is_verified());
         Outcome::finding(!self.errors.is_empty() || is_refuted)
     }
@@ -227,7 +229,7 @@ impl Canonical {
             verified: verdict.and_then(|verdict| match verdict {
                 Verdict::Equal | Verdict::Rounded => Some(true),
                 Verdict::Different => Some(false),
-                Verdict::NotRun | Verdict::NoOutputs => None,
+                Verdict::Limit | Verdict::NotRun | Verdict::NoOutputs => None,
             }),
             errors: errors.iter().map(LayerError::of).collect(),
         };

@@ -105,11 +105,8 @@ where
         return kernel(&[]);
     };
     inputs.iter().try_for_each(|t| t.expect(et))?;
-    moved(inputs, et, kernel).map_err(|error| match error {
-        // The caller knows its own element type, not the integers it is computed in.
-        TensorError::TooLarge { dims, .. } => TensorError::TooLarge { element_type: et, dims },
-        error => error,
-    })
+    // The caller knows its own element type, not the integers it is computed in.
+    moved(inputs, et, kernel).map_err(|error| error.with_element_type(et))
 }
 
 fn moved<K>(inputs: &[&Tensor], et: ElementType, kernel: K) -> Result<Tensor, TensorError>

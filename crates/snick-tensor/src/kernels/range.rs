@@ -66,8 +66,7 @@ pub fn range(start: &Tensor, stop: &Tensor, step: &Tensor, et: ElementType) -> R
 fn checked(et: ElementType, len: Option<usize>) -> Result<usize, TensorError> {
     let len = len.unwrap_or(usize::MAX);
     stored_bytes(et, &[len])?;
-    stored_bytes(ElementType::I64, &[len])
-        .map_err(|_| TensorError::TooLarge { element_type: et, dims: [len].into() })?;
+    stored_bytes(ElementType::I64, &[len]).map_err(|error| error.with_element_type(et))?;
     Ok(len)
 }
 

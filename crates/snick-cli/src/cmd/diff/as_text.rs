@@ -39,7 +39,7 @@ pub(super) fn write(answer: &Answer, files: &[String; 2], console: &Console) -> 
     if let Some(run) = &answer.run {
         report.run(run, answer);
     }
-    report.counts(diff, answer.is_equal());
+    report.counts(diff, answer.run.as_ref());
     report.text
 }
 
@@ -152,6 +152,7 @@ impl Report<'_> {
             let comparison = &output.comparison;
             let verdict = if comparison.is_within() { "ok" } else { "differs" };
             report.line(&match &comparison.incomparable {
+                Some(why) if !output.is_computed() => format!("    {}: {why}", output.name),
                 Some(why) => format!("    {}: {verdict}: {why}", output.name),
                 None => format!(
                     "    {}: {verdict}: max abs {:.3e}, max rel {:.3e}, {} outside tolerance",
@@ -167,12 +168,16 @@ impl Report<'_> {
         }
     }
 
-    fn counts(&mut self, diff: &ModelDiff, is_equal: bool) {
+    fn counts(&mut self, diff: &ModelDiff, run: Option<&RunDiff>) {
         let layers = count(diff.same + diff.renamed, "layer");
         let renamed =
             if diff.renamed > 0 { format!(", {} of them renamed", diff.renamed) } else { String::new() };
         if diff.is_equal() {
-            let verdict = if is_equal { "equal" } else { "equal, but what they compute is not" };
+            let verdict = match run {
+                Some(run) if run.differs() => "equal, but what they compute is not",
+                Some(run) if !run.is_equal() => "equal, but not all outputs were computed",
+                _ => "equal",
+            };
             let uncompared = match diff.uncompared {
                 0 => String::new(),
                 number => format!("; {} without weights were not compared", count(number, "constant")),

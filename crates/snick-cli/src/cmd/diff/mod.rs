@@ -77,7 +77,10 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let answer = Answer { diff, run, graphs: [a.graph(), b.graph()] };
     let files = [&options.a, &options.b].map(|path| path.display().to_string());
     console.print(&answer.render(&files, common.format, console))?;
-    Ok(Outcome::finding(!answer.is_equal()))
+    match answer.run.as_ref().map(|run| Outcome::of_errors(&run.errors)) {
+        Some(Outcome::Limit) => Ok(Outcome::Limit),
+        _ => Ok(Outcome::finding(!answer.is_equal())),
+    }
 }
 
 /// How two inferred models differ, which `names` are those of.
@@ -122,8 +125,8 @@ fn load(path: &Path, at: usize, options: &Options, console: &Console) -> Result<
     let mut model = model::load(&named, console)?;
     let mut errors = model::infer(&mut model, console)?.len();
     if options.canon {
-        errors += model.canonicalise_with(&model::rewriting(console)).errors.len();
-        console.deadline().check()?;
+        let report = model.canonicalise_with(&model::rewriting(console));
+        errors += model::complete(report, console)?.errors.len();
     }
     if errors > 0 {
         let plural = if errors == 1 { "error" } else { "errors" };

@@ -20,6 +20,9 @@ const KEPT_BYTES: usize = 1 << 28;
 /// Rounds on other sizes, if sizes are open, as long as nothing differs.
 const ROUNDS: usize = 4;
 
+/// Why an output is not compared that one of the runs lacks.
+pub(super) const NOT_COMPUTED: &str = "not computed";
+
 /// Both runs.
 pub(super) struct RunDiff {
     /// The outputs that both models have.
@@ -43,6 +46,18 @@ impl RunDiff {
     /// Whether everything was computed and is within the tolerance.
     pub fn is_equal(&self) -> bool {
         self.errors.is_empty() && self.outputs.iter().all(|output| output.comparison.is_within())
+    }
+
+    /// Whether an output that both runs computed is not within the tolerance.
+    pub fn differs(&self) -> bool {
+        self.outputs.iter().any(|output| output.is_computed() && !output.comparison.is_within())
+    }
+}
+
+impl OutputDiff {
+    /// Whether both runs computed it.
+    pub fn is_computed(&self) -> bool {
+        self.comparison.incomparable.as_deref() != Some(NOT_COMPUTED)
     }
 }
 
@@ -136,12 +151,7 @@ impl Runs<'_> {
         inputs: &[Tensor],
         mut watch: impl FnMut(&Progress) + Send,
     ) -> Result<snick_run::Outputs, Failure> {
-        let how = snick_run::Options {
-            keep_going: true,
-            memory: self.console.memory(),
-            fuel: self.console.limits().fuel,
-            ..snick_run::Options::default()
-        };
+        let how = snick_run::Options { keep_going: true, ..self.console.run_options() };
         let mut bar = ProgressBar::new(self.console);
         let outputs = self.sessions[side].watch(inputs, how, &mut Variables::default(), |progress| {
             bar.advance(&progress);
@@ -184,7 +194,7 @@ impl Runs<'_> {
             let got = *theirs.get(of.get(&id)?)?;
             let comparison = match (got, want) {
                 (Some(got), Some(want)) => compare(got, want, self.tolerance),
-                _ => Comparison::incomparable("not computed".into()),
+                _ => Comparison::incomparable(NOT_COMPUTED.into()),
             };
             let dims = got.as_ref().map(|got| got.dims().to_vec()).unwrap_or_default();
             Some(OutputDiff { name: public_name(self.graph(0), id).to_string(), comparison, dims })

@@ -91,15 +91,13 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     if report.errors.is_empty() || options.keep_going {
         let before = (options.canon && options.compare.is_some()).then(|| model.graph().clone());
         if options.canon {
-            report
-                .errors
-                .extend(snick_pass::canonicalise(model.graph_mut(), &model::rewriting(console)).errors);
-            console.deadline().check()?;
+            let rewritten = model.canonicalise_with(&model::rewriting(console));
+            report.errors.extend(model::complete(rewritten, console)?.errors);
         }
         let inputs = execute(&model, options, console, &mut report)?;
         if let Some(before) = before.filter(|_| report.differs() && report.first_difference.is_none()) {
             let inputs = inputs.first().map(Vec::as_slice).unwrap_or_default();
-            let found = first_difference(&before, model.graph(), inputs, options.tolerance);
+            let found = first_difference(&before, model.graph(), inputs, options.tolerance, console);
             report.first_difference = found.map_err(Failure::layer)?;
         }
     }

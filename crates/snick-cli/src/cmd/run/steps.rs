@@ -108,9 +108,7 @@ fn run_once(
     let how = snick_run::Options {
         keep_going: options.keep_going,
         check_facts: options.check_facts,
-        memory: console.memory(),
-        fuel: console.limits().fuel,
-        ..snick_run::Options::default()
+        ..console.run_options()
     };
     let shown: Vec<&str> = graph.results().map(|id| public_name(graph, id)).collect();
     let mut report = RunReport::default();
