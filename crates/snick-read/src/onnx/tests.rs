@@ -452,3 +452,25 @@ fn inputs_with_a_default_value_are_constants_unless_they_are_kept() {
     let old = read(3, &["w"]);
     assert_eq!((inputs(&old), old.optional_inputs), (vec!["x".to_string()], vec![]));
 }
+
+fn words(name: &str, value: &str) -> onnx::Attribute {
+    let (s, kind) = (Some(value.to_string().into_bytes().into()), Some(onnx::kind::STRING));
+    onnx::Attribute { name: name.into(), s, kind, ..onnx::Attribute::default() }
+}
+
+/// The OpenVINO runtime refuses negative axes of Interpolate.
+#[test]
+fn resized_axes_count_from_the_front() {
+    let mut resize = node("Resize", &["x", "", "", "sizes"], &["y"]);
+    let (ints, kind) = (vec![-1, -2], Some(onnx::kind::INTS));
+    resize.attribute = vec![
+        onnx::Attribute { name: "axes".into(), ints, kind, ..onnx::Attribute::default() },
+        words("mode", "linear"),
+    ];
+    let mut model = model(vec![resize], vec![vector("sizes", &[20, 3])]);
+    model.opset_import[0].version = Some(18);
+    let graph = read(&model).unwrap().graph;
+    let resized = graph.ids().find(|&id| matches!(graph.node(id).op(), Op::Interpolate(_))).unwrap();
+    let axes = graph.node(resized).input(2).unwrap();
+    assert_eq!(graph.fact(axes).unwrap().ints().unwrap()[..], [1, 0]);
+}

@@ -203,7 +203,11 @@ fn interpolate(
     }
     let element_type = if op.by_scales() { ElementType::F32 } else { ElementType::I64 };
     let mut inputs = vec![x, b.convert(target, element_type)?];
-    if let Some(axes) = axes {
+    if let Some(mut axes) = axes {
+        // The OpenVINO runtime refuses negative axes.
+        if let Ok(rank) = b.rank(x) {
+            axes.iter_mut().try_for_each(|axis| b.axis(*axis, rank).map(|found| *axis = found as i64))?;
+        }
         inputs.push(b.ints(&axes)?);
     }
     b.add_op(Op::Interpolate(Box::new(op)), &inputs)
