@@ -117,13 +117,7 @@ pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
 /// # Ok::<(), snick::Error>(())
 /// ```
 pub fn public_name(graph: &Graph, id: NodeId) -> &str {
-    let node = graph.node(id);
-    let value = if matches!(node.op(), Op::Result(_)) { node.input(0) } else { node.output(0) };
-    let names = value.and_then(|value| graph.output(value)).map(|out| out.names()).unwrap_or_default();
-    match names.first() {
-        Some(first) if names.iter().all(|name| name != node.name()) => first,
-        _ => node.name(),
-    }
+    graph.public_name(id)
 }
 
 /// The outputs by each of their names. A name means the first output that has it, layer names first.
