@@ -2,7 +2,7 @@
 
 use snick_ir::rewrite::{MissedRewrite, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, infer};
-use snick_pass::legalize::{Target, for_target, inline_if};
+use snick_pass::legalize::{Target, for_target, inline_if, skip_loop};
 use snick_pass::states::make_stateless;
 
 use crate::decompression;
@@ -31,7 +31,7 @@ impl Refusals {
         }
         let has_variables = graph.ids().any(|id| is_variable(graph.node(id).op()));
         let can_be_stateless = has_variables && make_stateless(&mut graph.clone()).is_ok();
-        apply_throughout(graph, &[inline_if::RULE, inline_if::HALVES, decompression::RULE])?;
+        apply_throughout(graph, &[inline_if::RULE, inline_if::HALVES, skip_loop::RULE, decompression::RULE])?;
         Ok(Self { format, declined: for_target(graph, target), can_be_stateless })
     }
 

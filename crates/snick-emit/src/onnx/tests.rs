@@ -351,3 +351,25 @@ fn outputs_keep_their_names_when_layers_that_copy_are_dropped() {
         assert_eq!(names(written.output).collect::<Vec<_>>(), ["copy", "last", "t"]);
     }
 }
+
+#[test]
+fn a_loop_without_iterations_is_its_initial_value_and_nothing() {
+    let of = |trips: i64, starts: u8| {
+        operators(&format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"3\"}}\n%trips = Const-1 i64[] <{trips}>\n\
+             %starts = Const-1 boolean[] <{starts}>\n\
+             %l:2 = Loop-5(%trips, %starts, %x) {{inputs: [\"1 -> 0\", \"2 -> 1\"], outputs: \
+             [\"_ -> 0 purpose=execution_condition\", \"0 -> 1\", \"1 -> 2 axis=0\"], back_edges: [0,0, 1,1]}}\n\
+             body graph \"\" {{\n%go = Parameter-1 {{element_type: boolean, shape: \"\"}}\n\
+             %s = Parameter-1 {{element_type: f32, shape: \"?\"}}\n%axis = Const-1 i64[1] <0>\n\
+             %t = Add-1(%s, %s) {{auto_broadcast: numpy}}\n%part = Unsqueeze-1(%s, %axis)\n\
+             %c = Result-1(%go)\n%next = Result-1(%t)\n%made = Result-1(%part)\n}}\n\
+             %r = Result-1(%l)\n%q = Result-1(%l:1)\n"
+        ))
+        .unwrap()
+    };
+    for (trips, starts) in [(2, 0), (0, 1), (0, 0)] {
+        assert!(!of(trips, starts).contains(&"Loop".to_string()), "{trips} {starts}");
+    }
+    assert!(of(2, 1).contains(&"Loop".to_string()));
+}

@@ -10,7 +10,7 @@ mod xml;
 use snick_ir::rewrite::{CUSTOM_OPS, apply_throughout};
 use snick_ir::{Graph, IR_VERSIONS, Info, Located, NodeId, OpError, WeightsFile};
 pub use snick_pass::legalize::from_slice::SliceAs;
-use snick_pass::legalize::{from_slice, inline_if};
+use snick_pass::legalize::{from_slice, inline_if, skip_loop};
 
 use self::xml::Xml;
 
@@ -29,7 +29,7 @@ pub struct Files {
 /// The layer that the format cannot say: constants without weights, primitives without counterpart, unknown operations.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
     let mut graph = graph.clone();
-    apply_throughout(&mut graph, &[CUSTOM_OPS, inline_if::RULE, inline_if::HALVES])?;
+    apply_throughout(&mut graph, &[CUSTOM_OPS, inline_if::RULE, inline_if::HALVES, skip_loop::RULE])?;
     apply_throughout(&mut graph, &[from_slice::ranges(slice_as)])?;
     apply_throughout(&mut graph, &[from_slice::BOUNDS])?;
     let mut writer = Writer { is_of_ir: graph.ir_version.is_some(), ..Writer::default() };
@@ -140,6 +140,25 @@ mod tests {
         ] {
             assert!(files.xml.contains(part), "{part} in {}", files.xml);
         }
+    }
+
+    /// The runtime gives its states no elements.
+    #[test]
+    fn a_loop_whose_condition_is_false_at_first_is_its_initial_value() {
+        let of = |starts: u8| {
+            emitted(&format!(
+                "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"3\"}}\n\
+                 %trips = Const-1 i64[] <2>\n%starts = Const-1 boolean[] <{starts}>\n\
+                 %l = Loop-5(%trips, %starts, %x) {{inputs: [\"1 -> 0\", \"2 -> 1\"], outputs: \
+                 [\"_ -> 0 purpose=execution_condition\", \"0 -> 1\"], back_edges: [0,0, 1,1]}}\n\
+                 body graph \"\" {{\n%go = Parameter-1 {{element_type: boolean, shape: \"\"}}\n\
+                 %s = Parameter-1 {{element_type: f32, shape: \"?\"}}\n\
+                 %t = Add-1(%s, %s) {{auto_broadcast: numpy}}\n%c = Result-1(%go)\n%next = Result-1(%t)\n}}\n\
+                 %r = Result-1(%l)\n}}\n"
+            ))
+            .unwrap()
+        };
+        assert!(!of(0).xml.contains("type=\"Loop\"") && of(1).xml.contains("type=\"Loop\""));
     }
 
     #[test]

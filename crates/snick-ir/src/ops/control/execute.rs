@@ -188,7 +188,9 @@ fn counter(body: &Graph, parameter: usize, trip: u64) -> Result<Tensor, OpError>
 /// Parts that do not fill the range exactly.
 pub fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
     let wrong = || {
-        OpError::mismatch("a slicing", format!("{cut:?}"), format!("parts that fill an axis of size {size}"))
+        let Cut { start, end, stride, part_size, .. } = cut;
+        let got = format!("start {start}, end {end}, stride {stride} and part_size {part_size}");
+        OpError::mismatch("a slicing", got, format!("parts that fill an axis of size {size}"))
     };
     let behind = i64::try_from(size).ok().and_then(|size| size.checked_add(1)).ok_or_else(wrong)?;
     let border = |at: i64| if at < 0 { behind.checked_add(at) } else { Some(at) };
