@@ -377,8 +377,9 @@ fn picked(b: &mut GraphBuilder, x: Value, axis: usize, picks: Value, of: &Resamp
     let end = b.subtract(of.size, 1.0)?;
     let end = b.convert(end, ElementType::I64)?;
     let picks = b.convert(picks, ElementType::I64)?;
-    let picks = b.minimum(picks, end)?;
+    // In the other order the OpenVINO runtime folds a pick whose bounds are equal to a scalar.
     let picks = b.maximum(picks, 0.0)?;
+    let picks = b.minimum(picks, end)?;
     b.gather(x, picks, axis as i64)
 }
 

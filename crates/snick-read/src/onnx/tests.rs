@@ -474,3 +474,23 @@ fn resized_axes_count_from_the_front() {
     let axes = graph.node(resized).input(2).unwrap();
     assert_eq!(graph.fact(axes).unwrap().ints().unwrap()[..], [1, 0]);
 }
+
+/// The OpenVINO runtime folds an index to a scalar where it is the larger of a constant and bounds that are equal.
+#[test]
+fn the_last_bound_of_a_nearest_element_is_the_size() {
+    let mut resize = node("Resize", &["x", "", "", "sizes"], &["y"]);
+    resize.attribute = vec![
+        words("mode", "nearest"),
+        words("nearest_mode", "round_prefer_floor"),
+        words("coordinate_transformation_mode", "pytorch_half_pixel"),
+    ];
+    let graph = read(&model(vec![resize], vec![vector("sizes", &[1, 10])])).unwrap().graph;
+    let gathers = |&id: &snick_ir::NodeId| {
+        let node = graph.node(id);
+        let data = node.input(0).map(|data| graph.node(data.node).op().type_name());
+        matches!(node.op(), Op::Gather(_)) && data == Some("Parameter")
+    };
+    let gather = graph.ids().find(gathers).unwrap();
+    let index = graph.node(graph.node(gather).input(1).unwrap().node);
+    assert_eq!(index.op().type_name(), "Minimum");
+}
