@@ -406,6 +406,26 @@ mod tests {
     }
 
     #[test]
+    fn nan_is_sorted_as_the_largest() {
+        let text = |element: &str, mode: &str| {
+            let sorted = written(&format!(
+                "%x = Parameter-1 {{element_type: {element}, shape: \"4\"}}\n%k = Const-1 i64[] <2>
+                 %y = TopK-11(%x, %k) {{axis: 0, mode: {mode}, sort: value, index_element_type: i64, stable: true}}
+                 %r = Result-1(%y)"
+            ));
+            sorted.unwrap()
+        };
+        // Whether one is NaN, and the other is not.
+        for (mode, [nan, number]) in [("max", ["%a", "%b"]), ("min", ["%b", "%a"])] {
+            let text = text("f32", mode);
+            for part in [format!("compare NE, {nan}, {nan} "), format!("compare EQ, {number}, {number} ")] {
+                assert!(text.contains(&part), "{part} in\n{text}");
+            }
+        }
+        assert!(!text("i32", "min").contains("compare NE"));
+    }
+
+    #[test]
     fn what_it_cannot_say_is_named() {
         let text = written("%x = Parameter-1 {element_type: f32, shape: \"...\"}\n%r = Result-1(%x)");
         assert!(
