@@ -464,3 +464,18 @@ fn transposed_convolution_crops_odd_padding_at_the_beginning_unless_it_is_upper(
         assert_eq!(call(auto_pad, 4).numbers(), apart, "{auto_pad}");
     }
 }
+
+#[test]
+fn extreme_places_on_no_lines_are_none() {
+    for op in ["ArgMax", "ArgMin"] {
+        let call = |dims: &[usize], keep| {
+            let call = Call::new(op).outputs(1).int("axis", 0).int("keepdims", keep);
+            call.fed(Tensor::zeros(ElementType::F32, dims).unwrap()).run().remove(0)
+        };
+        for (keep, dims) in [(1, &[1, 0][..]), (0, &[0])] {
+            let found = call(&[0, 0], keep);
+            assert_eq!((found.element_type(), found.dims()), (ElementType::I64, dims), "{op}");
+        }
+        assert_eq!(call(&[2, 0], 1).dims(), [1, 0]);
+    }
+}

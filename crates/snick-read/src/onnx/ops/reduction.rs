@@ -2,8 +2,8 @@
 
 use snick_ir::ops::movement::top_k::TopKMode;
 use snick_ir::{Attrs, Op, OpError, Value, ops};
-use snick_tensor::ElementType;
 use snick_tensor::kernels::ReduceOp;
+use snick_tensor::{ElementType, Tensor};
 
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
@@ -107,6 +107,19 @@ fn log_sum_exp(b: &mut NodeBuilder) -> Result {
 /// Selects the first of equal elements, or the last: the first of the reversed axis.
 fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
     let (mut x, axis) = (b.input(0)?, b.int_attr("axis", 0)?);
+    if let Some(mut dims) = b.dims(x) {
+        let of = b.axis(axis, dims.len())?;
+        if std::mem::replace(&mut dims[of], 1) == 0 {
+            // TopK refuses an axis without elements even if there are no lines along it.
+            if !dims.contains(&0) {
+                return Err(OpError::mismatch(format!("the size of axis {of}"), 0, "1 or more"));
+            }
+            if !keeps(b)? {
+                dims.remove(of);
+            }
+            return b.constant(Tensor::zeros(ElementType::I64, &dims)?);
+        }
+    }
     // NaN is found first, as by numpy, which is so where the greatest is looked for.
     let is_negated = mode == TopKMode::Min && b.element_type(x)?.is_float();
     let mode = if is_negated { TopKMode::Max } else { mode };
