@@ -91,6 +91,33 @@ fn resized_data_stay_the_same() {
     }
 }
 
+/// Over five axes `linear` is a filter, whose weights ONNX has as constants.
+#[test]
+fn filtered_volumes_stay_the_same() {
+    for (size, coordinates, antialias) in [
+        (2, "half_pixel", true),
+        (7, "half_pixel", true),
+        (9, "align_corners", true),
+        (9, "tf_half_pixel_for_nn", false),
+    ] {
+        let text = format!(
+            "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"1,1,1,1,4\"}}\n  \
+             %t = Const-1 i64[1] <{size}>\n  %a = Const-1 i64[1] <4>\n  %y = Interpolate-11(%x, %t, %a) \
+             {{shape_calculation_mode: sizes, mode: linear, coordinate_transformation_mode: {coordinates}, \
+             antialias: {antialias}}}\n  %r = Result-1(%y)\n}}\n"
+        );
+        let mut graph = snick_ir::text::parse(&text, None).unwrap();
+        assert_eq!(snick_ir::infer(&mut graph), []);
+        let data = [Tensor::from_vec(&[1, 1, 1, 1, 4], vec![1f32, 10.0, 100.0, 1000.0]).unwrap()];
+        let [before, after] = [&graph, &written_and_read(&graph)].map(|graph| {
+            let session = Session::new(graph).unwrap();
+            session.run(&data, Options::default()).complete().unwrap().remove(0).to_f32_vec().unwrap()
+        });
+        let is_near = |(x, y): (&f32, &f32)| (x - y).abs() < 1e-3;
+        assert!(before.iter().zip(&after).all(is_near), "{text}\n{before:?}\n{after:?}");
+    }
+}
+
 /// Whether a layer is of no operation set.
 fn has_extensions(graph: &Graph) -> bool {
     graph.ids().any(|id| matches!(graph.node(id).version(), snick_ir::Version::Custom(_)))

@@ -19,7 +19,7 @@ pub enum InterpolateMode {
     Nearest,
     /// Linear between the two neighbours, as in ONNX.
     LinearOnnx,
-    /// A triangle filter; with `antialias`, if any axis shrinks, as wide as the step of each axis.
+    /// A triangle filter; with `antialias` as wide as the step of each axis.
     Linear,
     /// Four neighbours, weighted by cubics.
     Cubic,
@@ -150,14 +150,12 @@ pub fn interpolate(
             wide
         }
     };
-    // One shrinking axis enables the filter for all axes.
-    let antialias = how.antialias && scales.iter().any(|&scale| scale < 1.0);
     // With fewer than five axes, the OpenVINO runtime treats `linear` as `linear_onnx`, which has no filter.
     let mode = match how.mode {
         InterpolateMode::Linear if input.rank() < 5 => InterpolateMode::LinearOnnx,
         mode => mode,
     };
-    let how = &Interpolate { antialias, mode, ..*how };
+    let how = &Interpolate { mode, ..*how };
     let pillow = matches!(how.mode, InterpolateMode::BilinearPillow | InterpolateMode::BicubicPillow);
     let mut lines: Vec<_> = axes.iter().zip(sizes).zip(scales).collect();
     // Pillow resizes the last axis first, and stores integers in between. A gather takes longest along that axis, where
@@ -402,6 +400,11 @@ mod tests {
         let found = resize_of_rank(5, &[0.0, 0.0, 7.0, 0.0], 2, soft);
         assert!((found[0] - 7.0 * 0.25 / 1.75).abs() < 1e-6, "{found:?}");
         assert_eq!(resize(&[0.0, 0.0, 7.0, 0.0], 2, soft), [0.0, 3.5]);
+        // The filter is narrower than the distance of two elements where the axis grows.
+        let found = resize_of_rank(5, &[1.0, 10.0, 100.0, 1000.0], 7, soft);
+        assert_eq!(found, [1.0, 1.0, 10.0, 55.0, 100.0, 1000.0, 1000.0]);
+        let corners = Interpolate { coordinates: Coordinates::AlignCorners, ..soft };
+        assert_eq!(resize_of_rank(5, &[1.0, 2.0], 5, corners), [1.0, 1.0, 0.0, 2.0, 2.0]);
     }
 
     #[test]

@@ -32,6 +32,9 @@ impl Interpolate {
         };
         let to = self.resized(dims, target, axes)?;
         let kernel = self.kernel(dims.len())?;
+        // Whether `linear` is a filter depends on the rank.
+        let mut line = vec![1; dims.len().max(1)];
+        let last = line.len() - 1;
         let mut all = Vec::with_capacity(to.axes.len());
         for ((&axis, &size), &scale) in to.axes.iter().zip(&to.sizes).zip(&to.scales) {
             let own = dims.get(axis).copied().unwrap_or(1);
@@ -41,10 +44,11 @@ impl Interpolate {
             let mut single = vec![0.0_f32; count];
             single.iter_mut().step_by(own + 1).for_each(|weight| *weight = 1.0);
             let singles = Tensor::from_vec(&[own, own], single)?;
+            line[last] = own;
             let mut columns = Vec::with_capacity(own);
             for i in 0..own {
-                let one = singles.slice(0, i, 1, 1)?.reshape(&[own])?;
-                columns.push(kernels::interpolate(&one, &[0], &[size], &[scale], &kernel)?);
+                let one = singles.slice(0, i, 1, 1)?.reshape(&line)?;
+                columns.push(kernels::interpolate(&one, &[last], &[size], &[scale], &kernel)?);
             }
             let columns = columns.iter().map(Tensor::to_f32_vec).collect::<Result<Vec<_>, _>>()?;
             let rows = (0..size).flat_map(|row| columns.iter().map(move |column| column.get(row).copied()));
