@@ -17,7 +17,8 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Decomposes what the format has no operator for; an If that is known to take a branch becomes that branch; weights are decompressed in the type that they are used in.
+    /// Decomposes what the format has no operator for; an If that is known to take a branch becomes that branch, and a Loop
+    /// without iterations its initial values; weights are decompressed in the type that they are used in.
     ///
     /// # Errors
     /// What inference says of the first layer that cannot run: what is known around it may contradict itself.

@@ -2,7 +2,8 @@
 //!
 //! `layer.rs` writes a layer with its ports and bodies, `xml.rs` knows elements and escapes. The primitives become ops
 //! that the format has before (`snick_pass::legalize::from_slice`). An If that is known to take a branch becomes that
-//! branch: the runtime refuses errors of inference in the other one, too.
+//! branch: the runtime refuses errors of inference in the other one, too. A Loop that is known to run no iteration
+//! becomes its initial values.
 
 mod layer;
 mod xml;
