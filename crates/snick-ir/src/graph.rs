@@ -6,6 +6,7 @@
 mod edit;
 mod execution;
 mod node;
+mod public_names;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -335,29 +336,6 @@ impl Graph {
         used
     }
 
-    /// The name that users know an input or output by: the first tensor name if there is one, that of the layer otherwise,
-    /// or if it is a tensor name, too.
-    pub fn public_name(&self, id: NodeId) -> &str {
-        let node = self.node(id);
-        let value = if matches!(node.op(), Op::Result(_)) { node.input(0) } else { node.output(0) };
-        value.map_or(node.name(), |value| self.public_name_as(id, value))
-    }
-
-    /// [`Graph::public_name`] if this is the value of the input or output.
-    fn public_name_as(&self, id: NodeId, value: Value) -> &str {
-        let names = self.output(value).map(Output::names).unwrap_or_default();
-        let layer = self.node(id).name();
-        match names.first() {
-            Some(first) if names.iter().all(|name| name != layer) => first,
-            _ => layer,
-        }
-    }
-
-    /// Makes every reader of `old` read `new`. Nothing happens if the graph does not have both.
-    pub fn replace_uses(&mut self, old: Value, new: Value) {
-        self.move_uses(old.node, |port| (port == old.port).then_some(new));
-    }
-
     /// Makes every reader of an output of a node read the value given for its port, if there is one and the graph has it.
     /// The values get the tensor names of the outputs; inputs and outputs of the model keep their public names. Returns each
     /// moved use: the reader, and the node that it reads now.
@@ -369,22 +347,11 @@ impl Graph {
         for (port, &new) in (0..).zip(values) {
             let Some(new) = new.filter(|&new| self.output(new).is_some()) else { continue };
             let old = Value { node, port };
-            let is_end = |id: &NodeId| matches!(self.node(*id).op(), Op::Result(_) | Op::Parameter(_));
-            let readers = self.uses(old).into_iter().map(|(reader, _)| reader);
-            let ends = readers.chain([new.node]).filter(is_end);
-            let ends: Vec<_> = ends.map(|id| (id, self.public_name(id).to_string())).collect();
+            let ends = self.public_names(old, new);
             let names = self.output_mut(old).map(|out| std::mem::take(&mut out.names));
             if let (Some(names), Some(out)) = (names, self.output_mut(new)) {
                 out.names.extend(names);
-                // Inputs and outputs keep their names although the value has others, too.
-                for (id, name) in ends {
-                    if self.public_name_as(id, new) != name {
-                        if let Some(out) = self.output_mut(new).filter(|out| !out.names.contains(&name)) {
-                            out.names.push(name.clone());
-                        }
-                        self.rename(id, name);
-                    }
-                }
+                self.keep_public_names(ends, new);
             }
         }
         self.move_uses(node, |port| values.get(port as usize).copied().flatten())

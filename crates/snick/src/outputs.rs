@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Index;
 
-use snick_ir::{Graph, NodeId, Op};
+use snick_ir::{Graph, NodeId};
 use snick_tensor::Tensor;
 
 /// The outputs of a run, one a Result, in the order of the file. A name is that of a Result layer, or a tensor name of

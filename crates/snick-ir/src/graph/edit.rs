@@ -8,6 +8,11 @@ use super::{Declared, Graph, MAX_PORTS, NodeId, Output, Value};
 use crate::{Op, OpError};
 
 impl Graph {
+    /// Makes every reader of `old` read `new`. Nothing happens if the graph does not have both.
+    pub fn replace_uses(&mut self, old: Value, new: Value) {
+        self.move_uses(old.node, |port| (port == old.port).then_some(new));
+    }
+
     /// Renames a layer. Nothing happens if there is none of this id; so with all methods that change one.
     pub fn rename(&mut self, id: NodeId, name: impl Into<Arc<str>>) {
         if let Some(node) = self.nodes.node_weight_mut(self.place(id)) {

@@ -89,8 +89,7 @@ impl<'a> Samples<'a> {
                 _ => &[],
             };
             let dims = fact.shape.as_static().unwrap_or_default();
-            count =
-                count.saturating_add(dims.iter().fold(1, |count, &dim| count.saturating_mul(dim as usize)));
+            count = count.saturating_add(dims.iter().fold(1, |count, &dim| count.saturating_mul(dim)));
             for expr in fact.shape.dims().unwrap_or_default().iter().chain(elements) {
                 for symbol in expr.symbols() {
                     intervals.insert(symbol, graph.symbols().interval(&SymExpr::from(symbol)));

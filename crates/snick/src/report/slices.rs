@@ -15,13 +15,17 @@ struct Layer {
     primitives: Vec<Primitive>,
 }
 
-/// The sizes of what it slices, and start, length and step of each sliced axis.
+/// A slice, and the sizes of its input.
 #[derive(Serialize)]
 struct Primitive {
     text: String,
     dims: Option<Vec<Expr>>,
-    axes: Vec<(usize, Option<Expr>, Option<Expr>, Option<Expr>)>,
+    axes: Vec<SlicedAxis>,
 }
+
+/// An axis, and start, length and step on it.
+#[derive(Serialize)]
+struct SlicedAxis(usize, Option<Expr>, Option<Expr>, Option<Expr>);
 
 /// The slices and slice-like layers of the model itself and of its bodies.
 pub(super) fn serialize<S: Serializer>(of: &Numbered, serializer: S) -> Result<S::Ok, S::Error> {
@@ -70,7 +74,7 @@ fn primitive(graph: &Graph, id: NodeId) -> Option<Primitive> {
     let axes = slice.bind(&operands).unwrap_or_default();
     let axes = axes.iter().map(|(axis, slice)| {
         let [start, len, step] = slice.numbers().map(number);
-        (*axis, start, len, step)
+        SlicedAxis(*axis, start, len, step)
     });
     Some(Primitive {
         text: notation(graph, id).unwrap_or_default().join(" "),
