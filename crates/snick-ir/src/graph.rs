@@ -6,7 +6,6 @@
 mod edit;
 mod execution;
 mod node;
-mod public_names;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -337,8 +336,7 @@ impl Graph {
     }
 
     /// Makes every reader of an output of a node read the value given for its port, if there is one and the graph has it.
-    /// The values get the tensor names of the outputs; inputs and outputs of the model keep their public names. Returns each
-    /// moved use: the reader, and the node that it reads now.
+    /// The values get the tensor names of the outputs. Returns each moved use: the reader, and the node that it reads now.
     pub fn replace_outputs(
         &mut self,
         node: NodeId,
@@ -346,12 +344,9 @@ impl Graph {
     ) -> SmallVec<[(NodeId, NodeId); 8]> {
         for (port, &new) in (0..).zip(values) {
             let Some(new) = new.filter(|&new| self.output(new).is_some()) else { continue };
-            let old = Value { node, port };
-            let ends = self.public_names(old, new);
-            let names = self.output_mut(old).map(|out| std::mem::take(&mut out.names));
+            let names = self.output_mut(Value { node, port }).map(|out| std::mem::take(&mut out.names));
             if let (Some(names), Some(out)) = (names, self.output_mut(new)) {
                 out.names.extend(names);
-                self.keep_public_names(ends, new);
             }
         }
         self.move_uses(node, |port| values.get(port as usize).copied().flatten())

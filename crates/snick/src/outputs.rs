@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Index;
 
-use snick_ir::{Graph, NodeId};
+use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::Tensor;
 
 /// The outputs of a run, one a Result, in the order of the file. A name is that of a Result layer, or a tensor name of
@@ -117,7 +117,13 @@ pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
 /// # Ok::<(), snick::Error>(())
 /// ```
 pub fn public_name(graph: &Graph, id: NodeId) -> &str {
-    graph.public_name(id)
+    let node = graph.node(id);
+    let value = if matches!(node.op(), Op::Result(_)) { node.input(0) } else { node.output(0) };
+    let names = value.and_then(|value| graph.output(value)).map(|out| out.names()).unwrap_or_default();
+    match names.first() {
+        Some(first) if names.iter().all(|name| name != node.name()) => first,
+        _ => node.name(),
+    }
 }
 
 /// The outputs by each of their names. A name means the first output that has it, layer names first.

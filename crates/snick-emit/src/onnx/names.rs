@@ -33,11 +33,11 @@ impl Names {
             .filter_map(|id| Some((id, graph.inputs(id).first().copied().flatten()?)))
             .collect();
         for &value in &parameters {
-            names.give(value, graph.public_name(value.node).to_string());
+            names.give(value, own_name(graph, value));
         }
         let mut returned = HashSet::new();
         for &(id, value) in &results {
-            let wanted = graph.public_name(id).to_string();
+            let wanted = output_name(graph, id, value);
             let name = match names.by_value.get(&value) {
                 None => {
                     returned.insert(value);
@@ -108,6 +108,17 @@ impl Names {
     /// The name of a value.
     pub(super) fn of(&self, value: Value) -> String {
         self.by_value.get(&value).cloned().unwrap_or_default()
+    }
+}
+
+/// The name of an output in the written model: the first tensor name, or the name of the Result if it is a tensor name
+/// too or there is none.
+fn output_name(graph: &Graph, result: NodeId, value: Value) -> String {
+    let tensor_names = graph.output(value).map(|out| out.names()).unwrap_or_default();
+    let layer = graph.node(result).name();
+    match tensor_names.first() {
+        Some(first) if tensor_names.iter().all(|name| name != layer) => first.clone(),
+        _ => layer.to_string(),
     }
 }
 

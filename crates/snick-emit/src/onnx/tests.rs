@@ -331,28 +331,6 @@ fn variables_are_refused_with_what_to_do() {
 }
 
 #[test]
-fn outputs_keep_their_names_when_layers_that_copy_are_dropped() {
-    for x in ["", " : f32[2] \"x\""] {
-        let text = format!(
-            "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"2\"}}{x}\n\
-             %none = Const-1 i64[1] <0>\n\
-             %a = ReLU-1(%x) : f32[2] \"inner\"\n\
-             %b = Pad-12(%x, %none, %none) {{pad_mode: symmetric}} : f32[2] \"copy\"\n\
-             %c = Pad-12(%a, %none, %none) {{pad_mode: symmetric}} : f32[2] \"last\"\n\
-             %d = Pad-12(%a, %none, %none) {{pad_mode: symmetric}}\n\
-             %r = Result-1(%b)\n%s = Result-1(%c)\n%t = Result-1(%d)\n}}\n"
-        );
-        let mut graph = text::parse(&text, None).unwrap();
-        assert_eq!(infer(&mut graph), []);
-        let model = super::onnx(&graph, "g.onnx.data").unwrap().model.to_bytes();
-        let written = snick_onnx::decode(model.into()).unwrap().graph.unwrap();
-        let names = |values: Vec<snick_onnx::ValueInfo>| values.into_iter().map(|value| value.name);
-        assert_eq!(names(written.input).collect::<Vec<_>>(), ["x"]);
-        assert_eq!(names(written.output).collect::<Vec<_>>(), ["copy", "last", "t"]);
-    }
-}
-
-#[test]
 fn a_loop_without_iterations_is_its_initial_value_and_nothing() {
     let of = |trips: i64, starts: u8| {
         operators(&format!(
