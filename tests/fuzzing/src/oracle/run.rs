@@ -102,8 +102,8 @@ impl Runs {
             let session = Session::without_folding(graph).ok()?;
             run(&session, inputs, false).ok()
         };
-        // No two tensors move alike.
-        let of_inputs = (1..=4).filter_map(|seed: u64| {
+        // No two tensors move alike. Of rounding errors whose sign a Ceiling takes, half move in each trial.
+        let of_inputs = (1..=16).filter_map(|seed: u64| {
             let nudged: Vec<Tensor> =
                 inputs.iter().zip(seed << 32..).map(|(x, seed)| nudged(x, seed)).collect();
             of(&self.graph, &nudged)
