@@ -69,7 +69,7 @@ pub struct Diagnostic {
     error: Cause,
 }
 
-/// The error that a diagnostic was made of. The other fields say what it is, so all are equal: errors have no `Eq`.
+/// The source of a diagnostic. Errors have no `Eq`, so comparisons of diagnostics ignore it and use the other fields.
 #[derive(Clone, Debug)]
 struct Cause(Arc<OpError>);
 

@@ -191,7 +191,7 @@ impl OpError {
         }
     }
 
-    /// The error itself, without its inputs, and of a body that of the layer in it.
+    /// The innermost error: without the inputs, and without the layers whose bodies contain it.
     pub fn root(&self) -> &Self {
         match self {
             Self::WithInputs { error, .. } => error.root(),

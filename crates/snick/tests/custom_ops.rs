@@ -197,17 +197,15 @@ fn stated(element_type: ElementType, dims: &'static [i64], values: Vec<Tensor>) 
 #[test]
 fn values_that_contradict_inference_are_errors_of_the_run() -> Tested {
     let f32s = || Tensor::from_slice(&[1f32, 2., 3.], &[3]);
-    for (error, expected) in [
-        (stated(ElementType::I64, &[3], vec![f32s()?]), "output 0 is f32[3], expected i64[3]"),
-        (stated(ElementType::F32, &[1, 6], vec![f32s()?]), "output 0 is f32[3], expected f32[1,6]"),
-        (
-            stated(ElementType::F32, &[3], vec![f32s()?, f32s()?]),
-            "the number of values computed is 2, expected 1",
-        ),
-        (stated(ElementType::F32, &[3], vec![]), "the number of values computed is 0, expected 1"),
+    for error in [
+        stated(ElementType::I64, &[3], vec![f32s()?]),
+        stated(ElementType::F32, &[1, 6], vec![f32s()?]),
+        stated(ElementType::F32, &[3], vec![f32s()?, f32s()?]),
+        stated(ElementType::F32, &[3], vec![]),
     ] {
-        assert!(error.to_string().contains(&format!("layer `a` (Stated): {expected}")), "{error}");
-        assert!(error.diagnostics()[0].error().is_contradiction(), "{error}");
+        let diagnostic = &error.diagnostics()[0];
+        assert_eq!(diagnostic.layer, "a");
+        assert!(diagnostic.error().is_contradiction(), "{error}");
     }
     let error = stated(ElementType::I64, &[-3], vec![input()]);
     assert!(!error.diagnostics()[0].error().is_contradiction(), "{error}");

@@ -208,7 +208,7 @@ impl Canonical {
     pub fn as_json(&self, model: &Model) -> String {
         let Self { report, lowered, verdict, errors } = self;
         let cost = Cost::of(model.graph());
-        let left = report.missed.iter().map(|missed| Left {
+        let left = report.missed.iter().map(|missed| NotLowered {
             name: &missed.layer,
             op: &missed.op,
             reason: &missed.reason,
@@ -251,7 +251,7 @@ struct Summary<'s> {
     checked: usize,
     unchecked: usize,
     refuted: Vec<&'s str>,
-    left: Vec<Left<'s>>,
+    left: Vec<NotLowered<'s>>,
     /// `null` if it is unknown.
     verified: Option<bool>,
     errors: Vec<LayerError>,
@@ -259,7 +259,7 @@ struct Summary<'s> {
 
 /// A slice-like layer that stays.
 #[derive(Serialize)]
-struct Left<'s> {
+struct NotLowered<'s> {
     name: &'s str,
     op: &'s str,
     reason: &'s str,

@@ -76,7 +76,7 @@ fn add_symbols(answer: &Value, found: &mut BTreeSet<String>) {
     ];
     match answer {
         Value::Array(items) => items.iter().for_each(|item| add_symbols(item, found)),
-        // Suggestions name new symbols, and say what they are.
+        // Suggestions may introduce new symbols, which they define.
         Value::Object(fields) => {
             fields.iter().filter(|(key, _)| *key != "suggest").for_each(|(key, value)| match value.as_str() {
                 Some(text) if EXPRESSIONS.contains(&key.as_str()) => {

@@ -307,7 +307,7 @@ fn variables_are_refused_with_what_to_do() {
          %z = Assign-6(%y) {{variable_id: \"v\"}}\n  %r = Result-1(%y)\n"
     ));
     assert!(refused.unwrap_err().contains("--stateless"));
-    // Those of bodies cannot become inputs and outputs, and keep others from it.
+    // If a body has a variable, no variable of the model can become an input and an output.
     let variable = |id| {
         format!(
             "  %v = ReadValue-6(%x) {{variable_id: \"{id}\", variable_type: f32, variable_shape: \"2\"}}\n  \

@@ -229,7 +229,7 @@ impl<'t> Lexer<'t> {
 }
 
 /// The comments of a text form, those at the ends of lines included, each with its line from 1 and with its `//` or `#`.
-/// What follows a token that cannot be read is not looked at.
+/// Stops at the first token that cannot be read.
 ///
 /// ```
 /// let text = "snick 1 // one\ngraph \"// none\" { # two\n}\n";

@@ -126,7 +126,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Random elements that [`Samples::fill`] says.
+    /// Random elements, drawn as [`Samples::fill`] says.
     fn elements(&mut self, element_type: ElementType, dims: &[usize], count: usize) -> Option<Tensor> {
         let fill = self.fill();
         if fill != Fill::Threshold || element_type == ElementType::String {
