@@ -37,6 +37,7 @@ mod custom;
 mod driver;
 mod liveness;
 mod rule;
+mod substitution;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -53,6 +54,7 @@ pub use self::custom::{CUSTOM_OPS, decomposed};
 pub use self::driver::{Check, DriverOptions, NodeFilter, Proposal, apply, apply_throughout};
 use self::liveness::Liveness;
 pub use self::rule::{Rule, Tolerance};
+pub use self::substitution::Substitution;
 pub use self::trace::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace};
 
 /// The result of a rule.

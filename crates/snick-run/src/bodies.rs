@@ -2,6 +2,7 @@
 //! its own, inside that of the graph.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
@@ -11,7 +12,7 @@ use crate::run::Options;
 use crate::session::{Observer, Session, Shared};
 
 /// The sessions of the bodies of each op that has bodies.
-pub(crate) struct Bodies(BTreeMap<NodeId, Vec<Session>>);
+pub(crate) struct Bodies(BTreeMap<NodeId, Vec<Arc<Session>>>);
 
 impl Bodies {
     /// Plans all bodies of a graph, nested ones included, by `plan`.
@@ -22,10 +23,18 @@ impl Bodies {
         let mut bodies = BTreeMap::new();
         for id in graph.ids() {
             if let Op::SubGraph(op) = graph.node(id).op() {
-                bodies.insert(id, op.bodies.iter().map(&plan).collect::<Result<_, _>>()?);
+                bodies.insert(
+                    id,
+                    op.bodies.iter().map(|body| plan(body).map(Arc::new)).collect::<Result<_, _>>()?,
+                );
             }
         }
         Ok(Self(bodies))
+    }
+
+    /// All of them.
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &Arc<Session>> {
+        self.0.values().flatten()
     }
 
     /// Executes an op with bodies. The first failure inside ends it: the next iteration would lack its inputs.

@@ -43,9 +43,11 @@ mod quantized_step;
 mod run;
 mod session;
 mod slice_numbers;
+mod substitutions;
 mod threads;
 mod variables;
 
 pub use run::{Options, Outputs, Progress};
 pub use session::Session;
+pub use substitutions::Substitutions;
 pub use variables::Variables;

@@ -1,10 +1,10 @@
 //! The plan: the steps of a run in order, and the last use of each value.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use snick_ir::{Fact, Graph, Located, NodeId, Op, Value};
-use snick_tensor::kernels::PackedWeights;
+use snick_tensor::kernels::{PackedWeights, Quantizer};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::fused_elementwise::FusedLayers;
@@ -79,6 +79,7 @@ impl Operand {
 }
 
 /// Steps in order, and the number of slots.
+#[derive(Default)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     pub(crate) slots: usize,
@@ -86,18 +87,17 @@ pub(crate) struct Plan {
     pub(crate) is_read: Vec<bool>,
     /// The values that are the same in every run.
     pub(crate) constants: Vec<Tensor>,
+    /// By constant: the slot that it would have been in.
+    pub(crate) folded: Vec<usize>,
+    /// By slot of levels: the layer whose output they number, and how.
+    pub(crate) levels: HashMap<usize, (NodeId, Arc<Quantizer>)>,
 }
 
 impl Plan {
     /// Plans all nodes of a graph.
     pub(crate) fn new(graph: &Graph) -> Result<Self, Located> {
         let order = graph.order()?;
-        let mut first = vec![0; graph.bound()];
-        let mut slots = 0;
-        for &id in &order {
-            first[id.index()] = slots;
-            slots += graph.node(id).outs().len().max(1);
-        }
+        let (first, slots) = slots(graph, &order);
         let slot_of = |value: Option<Value>| {
             let value = value.filter(|&value| graph.output(value).is_some())?;
             Some(first[value.node.index()] + value.port as usize)
@@ -115,7 +115,7 @@ impl Plan {
             let is_checked = graph.inputs(node).into_iter().flatten().any(|value| is_dynamic(graph, value));
             Step { node, kind, operands, first, outs, is_checked }
         });
-        let mut plan = Self { steps: steps.collect(), slots, is_read: Vec::new(), constants: Vec::new() };
+        let mut plan = Self { steps: steps.collect(), slots, ..Self::default() };
         plan.mark_last_uses();
         Ok(plan)
     }
@@ -169,6 +169,17 @@ impl Plan {
             }
         }
     }
+}
+
+/// By node, the slot of its first output, the others following; and the number of slots.
+pub(crate) fn slots(graph: &Graph, order: &[NodeId]) -> (Vec<usize>, usize) {
+    let mut first = vec![0; graph.bound()];
+    let mut slots = 0;
+    for &id in order {
+        first[id.index()] = slots;
+        slots += graph.node(id).outs().len().max(1);
+    }
+    (first, slots)
 }
 
 /// Whether the type or the rank of a value is unknown.

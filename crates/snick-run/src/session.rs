@@ -23,10 +23,10 @@ use crate::variables::Variables;
 /// Creating a session computes what does not depend on the inputs. The memory of values is reused by the next run, and
 /// so is that of outputs once they are dropped.
 pub struct Session {
-    graph: Arc<Graph>,
+    pub(crate) graph: Arc<Graph>,
     pub(crate) plan: Plan,
-    half_precision: HalfPrecision,
-    bodies: Bodies,
+    pub(crate) half_precision: HalfPrecision,
+    pub(crate) bodies: Bodies,
     pool: Arc<Pool>,
     threads: Threads,
     thread_count: usize,
@@ -247,6 +247,27 @@ impl Session {
             }
         }
         Ok(complete)
+    }
+
+    /// The outputs of a step for these values of what it reads, as it computes them.
+    pub(crate) fn evaluate_alone(&self, step: &Step, values: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let op = step.op(&self.graph);
+        let mut operands = Vec::with_capacity(values.len());
+        for (operand, value) in step.operands.iter().zip(values) {
+            let slot = match *operand {
+                Operand::Slot { slot, .. } => Some(slot),
+                Operand::Constant(number) => self.plan.folded.get(number).copied(),
+                Operand::Missing => None,
+            };
+            let converted = slot.map_or(Ok(None), |slot| self.half_precision.converted(op, slot, value))?;
+            operands.push(converted.unwrap_or_else(|| value.clone()));
+        }
+        let mut variables = Variables::default();
+        let mut shared = Shared { variables: &mut variables, fuel: Fuel::new(None) };
+        let (options, bindings) = (Options::default(), SymbolBindings::default());
+        let mut watch = |_: Progress| ControlFlow::Continue(());
+        let values = self.evaluate(step, &mut operands, options, &mut shared, &bindings, &mut watch);
+        values.map_err(|error| OpError::Inside(Box::new(error)))
     }
 
     /// The outputs of a step.

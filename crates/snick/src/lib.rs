@@ -73,6 +73,8 @@ mod fit_sizes;
 mod save;
 #[cfg(feature = "run")]
 mod session;
+#[cfg(feature = "run")]
+mod session_check;
 #[cfg(feature = "emit")]
 mod stablehlo_folder;
 #[cfg(feature = "emit")]
@@ -108,6 +110,8 @@ pub use report::ReportOptions;
 pub use save::SaveOptions;
 #[cfg(feature = "run")]
 pub use session::{RunOptions, Session};
+#[cfg(feature = "run")]
+pub use session_check::{SessionCheck, check_session};
 #[cfg(any(feature = "emit", feature = "directml"))]
 pub use snick_directml::FeatureLevel;
 #[cfg(feature = "emit")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use snick::{Limits, Model};
+use snick::{Limits, Model, SessionCheck, check_session};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, Located};
 use snick_pass::{Cost, Pass, Report};
@@ -94,6 +94,8 @@ pub struct Canonical {
     /// The cost of the model with every slice-like layer lowered, and nothing else changed.
     lowered: Cost,
     verdict: Option<Verdict>,
+    /// Whether a session of the canonical model computes what its layers do.
+    session: Option<SessionCheck>,
     errors: Vec<Located>,
 }
 
@@ -110,17 +112,16 @@ fn canonicalise(
     let report = model::complete(rewrite(model.graph_mut()), console)?;
     errors.extend(report.errors.iter().cloned());
     errors.iter().for_each(|error| console.located(error));
-    report
-        .check_failures
-        .iter()
-        .flat_map(|failure| failure.report.lines())
-        .for_each(|line| console.error(line));
+    let session = before.is_some().then(|| check_session(model.graph(), 0)).transpose()?;
+    let of_session = session.iter().flat_map(|session| &session.failures);
+    let reports = report.check_failures.iter().map(|failure| &failure.report).chain(of_session);
+    reports.flat_map(|report| report.lines()).for_each(|line| console.error(line));
     let verdict = match &before {
         Some(_) if !report.check_failures.is_empty() => Some(Verdict::Different),
         Some((before, inputs)) => Some(verify(before, model.graph(), inputs, console)?),
         None => None,
     };
-    Ok(Canonical { report, lowered, verdict, errors })
+    Ok(Canonical { report, lowered, verdict, session, errors })
 }
 
 /// Brings an inferred model that has `errors` into canonical form, as the verb does.
@@ -153,14 +154,15 @@ impl Canonical {
         if self.verdict == Some(Verdict::Limit) {
             return Outcome::Limit;
         }
-        let is_refuted = self.verdict.is_some_and(|verdict| !verdict.is_verified());
+        let is_refuted = self.verdict.is_some_and(|verdict| !verdict.is_verified())
+            || self.session.as_ref().is_some_and(|session| !session.failures.is_empty());
         Outcome::finding(!self.errors.is_empty() || is_refuted)
     }
 
     /// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the
     /// whole output is text form.
     pub fn as_text(&self, model: &Model, with_graph: bool) -> String {
-        let Self { report, lowered, verdict, .. } = self;
+        let Self { report, lowered, verdict, session, .. } = self;
         let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
         for applied in &report.applied {
             let line = format!("{:16} {:16} {}", applied.rule, applied.op, applied.layer);
@@ -188,15 +190,20 @@ impl Canonical {
             "{lead}{} layers, {} bytes sliced ({} layers, {} bytes before optimisation)",
             cost.layers, cost.bytes, lowered.layers, lowered.bytes
         );
-        if report.checked + report.unchecked > 0 {
-            let all = counted(report.checked + report.unchecked, "rewrite");
-            let _ = match (report.checked, report.unchecked) {
+        let mut write_checked = |what: &str, checked: usize, unchecked: usize| {
+            let all = counted(checked + unchecked, what);
+            let _ = match (checked, unchecked) {
+                (0, 0) => Ok(()),
                 (1, 0) => writeln!(text, "{lead}{all} checked individually"),
                 (_, 0) => writeln!(text, "{lead}all {all} checked individually"),
                 (checked, n) => {
                     writeln!(text, "{lead}{checked} of {all} checked individually; {n} could not run")
                 }
             };
+        };
+        write_checked("rewrite", report.checked, report.unchecked);
+        if let Some(session) = session {
+            write_checked("session step", session.checked, session.unchecked);
         }
         if let Some(verdict) = verdict {
             let _ = writeln!(text, "{lead}{verdict}");
@@ -206,7 +213,7 @@ impl Canonical {
 
     /// The summary for programs.
     pub fn as_json(&self, model: &Model) -> String {
-        let Self { report, lowered, verdict, errors } = self;
+        let Self { report, lowered, verdict, session, errors } = self;
         let cost = Cost::of(model.graph());
         let left = report.missed.iter().map(|missed| NotLowered {
             name: &missed.layer,
@@ -226,6 +233,11 @@ impl Canonical {
             unchecked: report.unchecked,
             refuted: report.check_failures.iter().map(|failure| failure.report.as_str()).collect(),
             left: left.collect(),
+            session: session.as_ref().map(|session| SessionSummary {
+                checked: session.checked,
+                unchecked: session.unchecked,
+                refuted: &session.failures,
+            }),
             verified: verdict.and_then(|verdict| match verdict {
                 Verdict::Equal | Verdict::Rounded => Some(true),
                 Verdict::Different => Some(false),
@@ -252,9 +264,19 @@ struct Summary<'s> {
     unchecked: usize,
     refuted: Vec<&'s str>,
     left: Vec<NotLowered<'s>>,
+    /// `null` without `--verify`.
+    session: Option<SessionSummary<'s>>,
     /// `null` if it is unknown.
     verified: Option<bool>,
     errors: Vec<LayerError>,
+}
+
+/// What a session computes in place of layers.
+#[derive(Serialize)]
+struct SessionSummary<'s> {
+    checked: usize,
+    unchecked: usize,
+    refuted: &'s [String],
 }
 
 /// A slice-like layer that stays.

@@ -17,6 +17,8 @@ pub(super) struct Claim<'a> {
     pub(super) pairs: Vec<Pair>,
     /// The new layers.
     pub(super) added: &'a [NodeId],
+    /// Whether values of f16 and bf16 are computed in f32.
+    pub(super) widens: bool,
 }
 
 /// A value, and what replaces it.
@@ -43,6 +45,7 @@ impl<'a> Claim<'a> {
             tolerance: proposal.rule.tolerance(),
             pairs: pairs.collect(),
             added: proposal.added,
+            widens: false,
         }
     }
 }

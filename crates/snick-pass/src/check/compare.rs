@@ -87,7 +87,7 @@ fn noise(claim: &Claim, sample: &Sample, old: Value, want: &Tensor) -> Option<Ve
     let exact = want.to_f64_vec().ok()?;
     let mut noise = vec![0.0f64; exact.len()];
     for seed in 0..PERTURBED {
-        let moved = Evaluation::perturbed(claim.graph, &sample.tensors, seed).value(old).ok()?;
+        let moved = Evaluation::perturbed(claim, &sample.tensors, seed).value(old).ok()?;
         if moved.dims() != want.dims() {
             return None;
         }

@@ -6,6 +6,8 @@ use snick_ir::rewrite::decomposed;
 use snick_ir::{Custom, Graph, NodeId, Op, OpError, Value};
 use snick_tensor::{ElementType, SplitMix, Tensor};
 
+use super::claim::Claim;
+
 /// Why a value cannot be computed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
@@ -29,6 +31,8 @@ impl From<OpError> for Failure {
 pub(super) struct Evaluation<'a> {
     graph: &'a Graph,
     values: HashMap<Value, Tensor>,
+    /// Whether values of f16 and bf16 are computed in f32, as a session does.
+    widens: bool,
     /// Draws the directions in which values are rounded, if they are perturbed.
     perturbed: Option<SplitMix>,
     /// The number of elements computed so far.
@@ -37,18 +41,28 @@ pub(super) struct Evaluation<'a> {
 
 impl<'a> Evaluation<'a> {
     /// Evaluates values of a graph from these.
-    pub(super) fn new(graph: &'a Graph, leaves: &HashMap<Value, Tensor>) -> Self {
-        Self { graph, values: leaves.clone(), perturbed: None, elements: 0 }
+    fn new(graph: &'a Graph, values: HashMap<Value, Tensor>) -> Self {
+        Self { graph, values, widens: false, perturbed: None, elements: 0 }
+    }
+
+    /// Evaluates the values of a claim from these.
+    pub(super) fn of(claim: &Claim<'a>, leaves: &HashMap<Value, Tensor>) -> Self {
+        let wide = |(value, tensor): (&Value, &Tensor)| {
+            (*value, if claim.widens { widened(tensor) } else { tensor.clone() })
+        };
+        let values = leaves.iter().map(wide).collect();
+        Self { widens: claim.widens, ..Self::new(claim.graph, values) }
     }
 
     /// An evaluation in which every float, read or computed, is off by one unit in the last place: how far the result
     /// moves is how far rounding in another order may move it (Parker's Monte Carlo arithmetic, 1997).
-    pub(super) fn perturbed(graph: &'a Graph, leaves: &HashMap<Value, Tensor>, seed: u64) -> Self {
+    pub(super) fn perturbed(claim: &Claim<'a>, leaves: &HashMap<Value, Tensor>, seed: u64) -> Self {
         let mut random = SplitMix::new(seed);
-        let mut sorted: Vec<_> = leaves.iter().collect();
+        let mut evaluation = Self::of(claim, leaves);
+        let mut sorted: Vec<_> = evaluation.values.iter_mut().collect();
         sorted.sort_by_key(|(value, _)| **value);
-        let values = sorted.into_iter().map(|(value, tensor)| (*value, perturb(tensor, &mut random)));
-        Self { graph, values: values.collect(), perturbed: Some(random), elements: 0 }
+        sorted.into_iter().for_each(|(_, tensor)| *tensor = perturb(tensor, &mut random));
+        Self { perturbed: Some(random), ..evaluation }
     }
 
     /// The number of elements computed.
@@ -86,6 +100,12 @@ impl<'a> Evaluation<'a> {
         self.values.get(&value).cloned().ok_or_else(missing)
     }
 
+    /// Whether a layer reads a constant.
+    fn is_of_constant(&self, node: NodeId) -> bool {
+        let input = self.graph.node(node).input(0).and_then(|input| self.graph.fact(input));
+        input.is_some_and(|fact| fact.as_tensor().is_some())
+    }
+
     fn compute(&mut self, node: NodeId, inputs: &[Tensor]) -> Result<(), Failure> {
         let specialized = self.graph.specialized(node);
         let op = specialized.as_ref().unwrap_or(self.graph.node(node).op());
@@ -95,9 +115,20 @@ impl<'a> Evaluation<'a> {
                 let missing = || OpError::mismatch("the number of bodies", op.bodies.len(), number + 1);
                 outputs_of(op.bodies.get(number).ok_or_else(missing)?, arguments)
             })?,
+            // It would only round, unless it rounds a constant.
+            Op::Convert(op) if self.widens && op.destination_type.is_half() && !self.is_of_constant(node) => {
+                inputs
+                    .iter()
+                    .map(|input| input.cast(ElementType::F32))
+                    .collect::<Result<_, _>>()
+                    .map_err(OpError::from)?
+            }
             op => op.eval(inputs)?,
         };
         for (port, mut tensor) in (0..).zip(outputs) {
+            if self.widens {
+                tensor = widened(&tensor);
+            }
             self.elements = self.elements.saturating_add(tensor.len());
             if let Some(random) = &mut self.perturbed {
                 tensor = perturb(&tensor, random);
@@ -122,7 +153,7 @@ fn evaluate_custom(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec
 fn outputs_of(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
     let leaves =
         graph.parameters().zip(inputs).map(|(node, tensor)| (Value { node, port: 0 }, tensor.clone()));
-    let mut evaluation = Evaluation::new(graph, &leaves.collect());
+    let mut evaluation = Evaluation::new(graph, leaves.collect());
     let results = graph.results().map(|result| {
         let value = graph.node(result).input(0).ok_or(OpError::NotConnected { port: 0 })?;
         evaluation.value(value).map_err(|failure| match failure {
@@ -130,6 +161,12 @@ fn outputs_of(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> 
         })
     });
     results.collect()
+}
+
+/// A tensor of f16 or bf16 in f32, others as they are.
+fn widened(tensor: &Tensor) -> Tensor {
+    let wide = tensor.element_type().is_half().then(|| tensor.cast(ElementType::F32).ok());
+    wide.flatten().unwrap_or_else(|| tensor.clone())
 }
 
 /// The tensor with every element moved by about one unit in the last place, up or down; only floats move.

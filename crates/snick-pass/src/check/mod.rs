@@ -17,9 +17,10 @@ mod report;
 mod sample;
 mod whole;
 
-use snick_ir::rewrite::{Applied, Check, Proposal, Tolerance};
+use snick_ir::Graph;
+use snick_ir::rewrite::{Applied, Check, Proposal, Substitution, Tolerance};
 
-use self::claim::Claim;
+use self::claim::{Claim, Pair};
 use self::compare::{Outcome, compare};
 use self::evaluate::Evaluation;
 use self::region::{Reach, Region};
@@ -32,6 +33,9 @@ const MAX_ALL_ELEMENTS: usize = 1 << 29;
 
 /// The limit of computed elements of one whole graph.
 const MAX_WHOLE_ELEMENTS: usize = 1 << 26;
+
+/// The limit of computed elements of one substitution, after which no other sample is drawn.
+const MAX_SUBSTITUTED_ELEMENTS: usize = 1 << 22;
 
 /// Checks applications of rules by executing them.
 #[derive(Clone, Debug)]
@@ -70,21 +74,22 @@ impl Checker {
         self.unchecked
     }
 
-    /// Compares the pairs of a claim on all samples, or reports the first that differs.
-    fn try_samples(&mut self, claim: &Claim, reach: Reach) -> Result<Verdict, String> {
+    /// Compares the pairs of a claim on all samples, or reports the first that differs. The last samples are left out as
+    /// soon as `most` elements were computed.
+    fn try_samples(&mut self, claim: &Claim, reach: Reach, most: usize) -> Result<Verdict, String> {
         let Some(region) = Region::of(claim, reach) else { return Ok(Verdict::Unchecked) };
-        let is_whole = reach == Reach::Whole;
+        let is_whole = matches!(reach, Reach::DownTo(_));
         let seed = self.seed.wrapping_add((self.checked + self.unchecked) as u64);
         let mut compared = vec![0; claim.pairs.len()];
         let mut computed = 0;
         let mut samples = Samples::of(claim, &region, is_whole, seed);
-        while self.elements <= MAX_ALL_ELEMENTS && !(is_whole && computed > MAX_WHOLE_ELEMENTS) {
+        while self.elements <= MAX_ALL_ELEMENTS && computed <= most {
             if samples.is_over() && !compared.contains(&0) {
                 break;
             }
             let Some(sample) = samples.next() else { break };
             self.elements += sample.elements();
-            let mut values = Evaluation::new(claim.graph, &sample.tensors);
+            let mut values = Evaluation::of(claim, &sample.tensors);
             for (pair, compared) in claim.pairs.iter().zip(&mut compared) {
                 match compare(claim, pair, &sample, &mut values) {
                     Outcome::Agrees => *compared += 1,
@@ -108,6 +113,20 @@ impl Checker {
         }
     }
 
+    /// Executes what is computed in place of a value, and the layers that compute it.
+    ///
+    /// # Errors
+    /// How they differ, with an input for which they do.
+    pub fn check_substitution(&mut self, graph: &Graph, claimed: &Substitution) -> Result<(), String> {
+        let &Substitution { by, old, new, ref reads, tolerance, widens } = claimed;
+        let pairs = vec![Pair { name: format!("output {}", old.port), old, new }];
+        let place = graph.node(old.node).name();
+        let claim = Claim { graph, rule: by, place, tolerance, pairs, added: &[], widens };
+        let verdict = self.try_samples(&claim, Reach::DownTo(reads), MAX_SUBSTITUTED_ELEMENTS)?;
+        self.count(verdict, 1);
+        Ok(())
+    }
+
     /// Compares a graph before and after a pass that logs `applied`, or reports how they differ.
     pub(crate) fn check_graph(
         &mut self,
@@ -128,8 +147,9 @@ impl Checker {
                     tolerance,
                     pairs,
                     added: &added,
+                    widens: false,
                 };
-                self.try_samples(&claim, Reach::Whole)?
+                self.try_samples(&claim, Reach::DownTo(&[]), MAX_WHOLE_ELEMENTS)?
             }
         };
         self.count(verdict, applied.len());
@@ -142,16 +162,16 @@ impl Check for Checker {
         // The inputs of the region are sampled independently, although they may be related. The wide region has fewer such
         // inputs: if it shows nothing wrong, and enough of its samples run, the smaller one is wrong.
         let claim = Claim::of(proposal);
-        let verdict = match self.try_samples(&claim, Reach::Near) {
+        let verdict = match self.try_samples(&claim, Reach::Near, usize::MAX) {
             Ok(verdict) => verdict,
-            Err(report) => match self.try_samples(&claim, Reach::Wide) {
+            Err(report) => match self.try_samples(&claim, Reach::Wide, usize::MAX) {
                 Ok(Verdict::Equal) => Verdict::Equal,
                 _ => return Err(report),
             },
         };
         if verdict == Verdict::Equal {
             let mut again = Self::new(self.seed);
-            let mut decide = |claim: &Claim| again.try_samples(claim, Reach::Near).map(|_| ());
+            let mut decide = |claim: &Claim| again.try_samples(claim, Reach::Near, usize::MAX).map(|_| ());
             constants::check_with_others(proposal, &claim, self.seed, &mut decide)?;
         }
         self.count(verdict, 1);

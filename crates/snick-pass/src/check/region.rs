@@ -25,13 +25,13 @@ pub(super) struct Region {
 
 /// How much of the graph a region has.
 #[derive(Copy, Clone, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum Reach<'v> {
     /// The layers that differ, down to values that both sides read.
     Near,
     /// Some more earlier layers, and all layers between its inputs that are found.
     Wide,
-    /// Everything that the values are computed from.
-    Whole,
+    /// Everything that the values are computed from, down to these values and to inputs of the graph.
+    DownTo(&'v [Value]),
 }
 
 impl Region {
@@ -42,8 +42,8 @@ impl Region {
         let graph = claim.graph;
         let old: Vec<Value> = claim.pairs.iter().map(|pair| pair.old).collect();
         let new: Vec<Value> = claim.pairs.iter().map(|pair| pair.new).collect();
-        if reach == Reach::Whole {
-            return Self::whole(claim, &old, &new);
+        if let Reach::DownTo(ends) = reach {
+            return Self::down_to(ends, claim, &old, &new);
         }
         let wide = reach == Reach::Wide;
         let mut nodes: BTreeSet<NodeId> = claim.added.iter().copied().collect();
@@ -87,13 +87,13 @@ impl Region {
         }
     }
 
-    /// Everything that the values are computed from, down to the inputs of the graph.
-    fn whole(claim: &Claim, old: &[Value], new: &[Value]) -> Option<Self> {
+    /// Everything that the values are computed from, down to `ends` and to inputs of the graph.
+    fn down_to(ends: &[Value], claim: &Claim, old: &[Value], new: &[Value]) -> Option<Self> {
         let graph = claim.graph;
         let (mut nodes, mut leaves) = (BTreeSet::new(), BTreeSet::new());
         let mut todo: Vec<Value> = old.iter().chain(new).copied().collect();
         while let Some(value) = todo.pop() {
-            if !can_expand(graph, value) {
+            if ends.contains(&value) || !can_expand(graph, value) {
                 leaves.insert(value);
             } else if nodes.insert(value.node) {
                 todo.extend(graph.inputs(value.node).into_iter().flatten());

@@ -104,7 +104,15 @@ impl<'a> Samples<'a> {
         let has_known_dims =
             !loops && outs.all(|out| out.fact.shape.dims().is_some_and(|dims| dims.iter().all(is_bound)));
         let samples = if count <= FEW_ELEMENTS { RANDOM_OF_FEW } else { RANDOM };
-        let sizes = sizes(&intervals, samples, &mut random).into_iter();
+        let is_drawn = |leaf: &Value| {
+            let fact = graph.fact(*leaf);
+            fact.is_some_and(|fact| !matches!(fact.known, Some(Known::Tensor(_))))
+        };
+        let sizes = match region.leaves.iter().any(is_drawn) {
+            true => sizes(&intervals, samples, &mut random).into_iter(),
+            // Constants alone are always the same.
+            false => vec![HashMap::new()].into_iter(),
+        };
         let is_exact = claim.tolerance.is_none();
         Self { graph, region, sizes, random, has_known_dims, is_whole, is_exact, thresholds, made: 0 }
     }

@@ -36,6 +36,8 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
     // The slots of levels, by layer.
     let slots: HashMap<NodeId, usize> = found.quantizers.keys().copied().zip(plan.slots..).collect();
     plan.slots += slots.len();
+    let numbered = |(node, quantizer): (&NodeId, &Arc<Quantizer>)| (slots[node], (*node, quantizer.clone()));
+    plan.levels = found.quantizers.iter().map(numbered).collect();
     let read = |slot| Operand::Slot { slot, last: false };
     let read_all = |inputs: &[NodeId]| inputs.iter().map(|input| read(slots[input])).collect();
     let mut steps = Vec::with_capacity(plan.steps.len() + slots.len());

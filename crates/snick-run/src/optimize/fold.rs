@@ -57,6 +57,7 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
                 let read = half_precision.read(op, slot, value.clone()).unwrap_or_else(|_| value.clone());
                 let flushed = is_factor.then(|| without_subnormals(&read)).flatten();
                 plan.constants.push(flushed.unwrap_or(read).kept());
+                plan.folded.push(slot);
                 plan.constants.len() - 1
             });
             *operand = Operand::Constant(number);

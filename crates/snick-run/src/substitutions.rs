@@ -1,0 +1,245 @@
+//! What a session computes in place of layers, as layers beside them: so that a check executes both.
+//!
+//! A step that is not the op of its node becomes an op of the graph that runs the step. It reads the values of the model,
+//! not what other steps make of them, so that each step is checked alone: levels are numbered again, and constants that the
+//! session folded are claims of their own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use snick_ir::ops::source::constant::Constant;
+use snick_ir::rewrite::{Substitution, Tolerance};
+use snick_ir::{
+    Arity, Custom, CustomOp, Fact, Facts, Graph, Infer, Node, NodeId, Op, OpError, Value, exactly,
+};
+use snick_tensor::Tensor;
+use snick_tensor::kernels::Quantizer;
+
+use crate::plan::{Operand, Step, StepKind, slots};
+use crate::session::Session;
+
+/// A graph of a session, and what the session computes in place of its values.
+///
+/// ```
+/// use std::sync::Arc;
+/// use snick_ir::{GraphBuilder, infer};
+/// use snick_run::{Session, Substitutions};
+/// use snick_tensor::ElementType;
+///
+/// let mut b = GraphBuilder::new("g");
+/// let x = b.parameter("x", ElementType::F32, "N")?;
+/// let sum = b.add(x, x)?;
+/// let relu = b.relu(sum)?;
+/// b.result("y", relu)?;
+/// let mut graph = b.finish()?;
+/// assert!(infer(&mut graph).is_empty());
+/// let session = Arc::new(Session::new(graph)?);
+/// let all = Substitutions::of(&session);
+/// // One pass computes the sum and the ReLU.
+/// assert_eq!((all[0].claims.len(), all[0].claims[0].by), (1, "fuse-elementwise"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Substitutions {
+    /// The graph, with the layers of the model and what the session computes in their place.
+    pub graph: Graph,
+    /// The values that are claimed to be equal.
+    pub claims: Vec<Substitution>,
+}
+
+impl Substitutions {
+    /// Those of a session, and of the sessions of its bodies.
+    pub fn of(session: &Arc<Session>) -> Vec<Self> {
+        let mut all = vec![Builder::new(session).build()];
+        all.extend(session.bodies.sessions().flat_map(Self::of));
+        all
+    }
+}
+
+/// An op that runs a part of a session.
+#[derive(Clone)]
+enum Part {
+    /// The step of this number.
+    Step(Arc<Session>, usize),
+    /// Values to levels.
+    ToLevels(Arc<Quantizer>),
+    /// Levels to values.
+    FromLevels(Arc<Quantizer>),
+}
+
+impl std::fmt::Debug for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Step(_, number) => write!(f, "step {number}"),
+            Self::ToLevels(_) => f.write_str("to-levels"),
+            Self::FromLevels(_) => f.write_str("from-levels"),
+        }
+    }
+}
+
+impl CustomOp for Part {
+    fn arity(&self) -> Arity {
+        Arity::at_least(0)
+    }
+
+    fn infer(&self, _: &mut Infer<'_>) -> Result<Facts, OpError> {
+        let count = match self {
+            Self::Step(session, number) => session.plan.steps[*number].outs,
+            Self::ToLevels(_) | Self::FromLevels(_) => 1,
+        };
+        Ok(std::iter::repeat_n(Fact::unknown(), count).collect())
+    }
+
+    fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let converted = match self {
+            Self::Step(session, number) => {
+                return session.evaluate_alone(&session.plan.steps[*number], inputs);
+            }
+            Self::ToLevels(quantizer) => quantizer.quantize(exactly::<1>(inputs).map(|[values]| values)?)?,
+            Self::FromLevels(quantizer) => {
+                quantizer.dequantize(exactly::<1>(inputs).map(|[levels]| levels)?)?
+            }
+        };
+        Ok(vec![converted])
+    }
+}
+
+/// Where the layers of the session are built.
+struct Builder<'s> {
+    session: &'s Arc<Session>,
+    graph: Graph,
+    claims: Vec<Substitution>,
+    /// By slot of the model: its value.
+    values: Vec<Value>,
+    /// By other slot: what computes it, and the values of the model that this reads.
+    made: HashMap<usize, (Value, Vec<Value>)>,
+}
+
+impl<'s> Builder<'s> {
+    fn new(session: &'s Arc<Session>) -> Self {
+        let graph = Graph::clone(&session.graph);
+        let order = graph.order().unwrap_or_default();
+        let (first, count) = slots(&graph, &order);
+        let mut values = Vec::with_capacity(count);
+        for id in order {
+            let end = values.len() + graph.node(id).outs().len().max(1);
+            values.extend((first[id.index()]..end).zip(0..).map(|(_, port)| Value { node: id, port }));
+        }
+        Self { session, graph, claims: Vec::new(), values, made: HashMap::new() }
+    }
+
+    fn build(mut self) -> Substitutions {
+        let plan = &self.session.plan;
+        for (number, step) in plan.steps.iter().enumerate() {
+            self.step(number, step);
+        }
+        for (&slot, constant) in plan.folded.iter().zip(&plan.constants) {
+            self.folded(slot, constant);
+        }
+        Substitutions { graph: self.graph, claims: self.claims }
+    }
+
+    /// The claim of a step that is not the op of its node.
+    fn step(&mut self, number: usize, step: &Step) -> Option<()> {
+        let (by, rounds) = match &step.kind {
+            StepKind::Op => return None,
+            StepKind::Specialized(op) if self.session.graph.specialized(step.node).as_ref() == Some(op) => {
+                return None;
+            }
+            StepKind::Specialized(_) => ("prune-outputs", false),
+            StepKind::Fused(fused) => ("fuse-elementwise", fused.product.is_some()),
+            StepKind::Slice(_) => ("compute-slice-numbers", false),
+            StepKind::Packed(_) => ("keep-packed", true),
+            StepKind::Quantized(_) => ("compute-on-levels", true),
+        };
+        let (mut inputs, mut reads) = (Vec::new(), Vec::new());
+        for operand in &step.operands {
+            let slot = match *operand {
+                Operand::Slot { slot, .. } => slot,
+                Operand::Constant(number) => *self.session.plan.folded.get(number)?,
+                Operand::Missing => return None,
+            };
+            let (value, read) = self.value(slot)?;
+            inputs.push(value);
+            reads.extend(read);
+        }
+        let new = self.add(Part::Step(self.session.clone(), number), &inputs)?;
+        if step.has_outputs_of_node() {
+            for port in 0..step.outs {
+                if self.session.plan.is_read[step.first + port] {
+                    let old = self.values[step.first + port];
+                    let new = Value { port: port as u32, ..new };
+                    self.claim(by, rounds, old, new, reads.clone());
+                }
+            }
+            return Some(());
+        }
+        let Some((node, quantizer)) = self.session.plan.levels.get(&step.first) else {
+            // Levels that only the next step reads.
+            self.made.insert(step.first, (new, reads));
+            return Some(());
+        };
+        let old = Value { node: *node, port: 0 };
+        let new = self.add(Part::FromLevels(quantizer.clone()), &[new])?;
+        self.claim(by, rounds, old, new, reads);
+        Some(())
+    }
+
+    /// The value of a slot, and the values of the model that a check of its reader starts from.
+    fn value(&mut self, slot: usize) -> Option<(Value, Vec<Value>)> {
+        if let Some(&value) = self.values.get(slot) {
+            return Some((value, vec![value]));
+        }
+        if let Some(made) = self.made.get(&slot) {
+            return Some(made.clone());
+        }
+        let (node, quantizer) = self.session.plan.levels.get(&slot)?;
+        let value = self.add(Part::ToLevels(quantizer.clone()), &[Value { node: *node, port: 0 }])?;
+        // Levels are those of a FakeQuantize, perhaps before pools.
+        let mut at = *node;
+        while !matches!(self.graph.node(at).op(), Op::FakeQuantize(_)) {
+            at = self.graph.node(at).input(0)?.node;
+        }
+        let made = (value, vec![self.graph.node(at).input(0)?]);
+        self.made.insert(slot, made.clone());
+        Some(made)
+    }
+
+    /// The claim of a constant that is folded.
+    fn folded(&mut self, slot: usize, constant: &Tensor) -> Option<()> {
+        let old = *self.values.get(slot)?;
+        if matches!(self.graph.node(old.node).op(), Op::Const(_)) {
+            return None;
+        }
+        let constant = Constant::new(Arc::new(constant.clone()));
+        let new = self.graph.add(Node::new("folded", Op::from(constant)));
+        self.graph.infer_node(new).ok()?;
+        self.claim("fold", false, old, Value { node: new, port: 0 }, Vec::new());
+        Some(())
+    }
+
+    fn claim(&mut self, by: &'static str, rounds: bool, old: Value, new: Value, reads: Vec<Value>) {
+        let tolerance = match by {
+            _ if rounds => Some(Tolerance::UNDECLARED),
+            // Of the factors of products, subnormal numbers are lost.
+            "fold" => Some(Tolerance { relative: 0.0, absolute: f32::MIN_POSITIVE.into() }),
+            _ => None,
+        };
+        let widens = self.session.half_precision.is_active();
+        self.claims.push(Substitution { by, old, new, reads, tolerance, widens });
+    }
+
+    /// Adds a layer that runs a part of the session.
+    fn add(&mut self, part: Part, inputs: &[Value]) -> Option<Value> {
+        let name = format!("{part:?}");
+        let op = Custom::new("session", name.clone(), Arc::new(part));
+        let node: NodeId = self.graph.add(Node::new(name, Op::from(op)));
+        for (port, input) in (0..).zip(inputs) {
+            self.graph.connect_new(*input, node, port).ok()?;
+        }
+        self.graph.infer_node(node).ok()?;
+        Some(Value { node, port: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests;

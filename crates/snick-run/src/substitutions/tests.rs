@@ -1,0 +1,70 @@
+//! Each kind of step is checked, and a wrong one is found: the plan of a graph that differs in one number.
+
+use snick_ir::{infer, text};
+use snick_pass::Checker;
+
+use super::*;
+
+fn session(layers: &str) -> Session {
+    let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}}}\n"), None).unwrap();
+    assert!(infer(&mut graph).is_empty());
+    Session::new(graph).unwrap()
+}
+
+/// Who claims what in a session, and how much of it is refuted.
+fn claims(session: Session) -> (Vec<&'static str>, usize) {
+    let (mut checker, mut by, mut refuted) = (Checker::new(7), Vec::new(), 0);
+    for Substitutions { graph, claims } in Substitutions::of(&Arc::new(session)) {
+        refuted += claims.iter().filter(|claim| checker.check_substitution(&graph, claim).is_err()).count();
+        by.extend(claims.iter().map(|claim| claim.by));
+    }
+    assert_eq!((checker.checked() + refuted, checker.unchecked()), (by.len(), 0));
+    (by, refuted)
+}
+
+/// The layers with `right` for `@` are computed by such a step, and the plan of those with `wrong` is refuted for them.
+fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
+    let [right, wrong] = [right, wrong].map(|number| layers.replace('@', number));
+    let (found, refuted) = claims(session(&right));
+    assert!(found.contains(&by) && refuted == 0, "{found:?}, {refuted} refuted");
+    let mut planted = session(&right);
+    let nodes: Vec<NodeId> = planted.plan.steps.iter().map(|step| step.node).collect();
+    planted.plan = session(&wrong).plan;
+    // The same layers, of the other graph.
+    planted.plan.steps.iter_mut().zip(nodes).for_each(|(step, node)| step.node = node);
+    assert!(claims(planted).1 > 0, "{by}");
+}
+
+const X: &str = "  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n";
+
+#[test]
+fn folded_constants_are_checked() {
+    let layers = "  %c = Const-1 f32[4] <1, 2, @, 4>\n  %n = Negative-1(%c)\n  \
+                  %m = MatMul-1(%x, %n) {transpose_a: false, transpose_b: false}\n  %y = Result-1(%m)\n";
+    wrong_plans_are_refuted("fold", &format!("{X}{layers}"), ["3", "5"]);
+}
+
+#[test]
+fn fused_layers_are_checked() {
+    let layers = "  %b = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  %r = ReLU-1(%b)\n  \
+                  %s = Subtract-1(@) {auto_broadcast: numpy}\n  %y = Result-1(%s)\n";
+    wrong_plans_are_refuted("fuse-elementwise", &format!("{X}{layers}"), ["%x, %r", "%r, %x"]);
+}
+
+#[test]
+fn pruned_outputs_are_checked() {
+    let layers = "  %p = Parameter-1 {element_type: f32, shape: \"N,2,4\"}\n  \
+                  %m = MaxPool-8(%p) {kernel: [2], strides: [1], @, dilations: [1], index_element_type: i64, axis: 0}\n  \
+                  %y = Result-1(%m)\n";
+    let pads = ["pads_begin: [0], pads_end: [1]", "pads_begin: [1], pads_end: [0]"];
+    wrong_plans_are_refuted("prune-outputs", layers, pads);
+}
+
+#[test]
+fn numbers_of_slices_are_checked() {
+    let layers = "  %i = Parameter-1 {element_type: i64, shape: \"1\"}\n  %0 = Const-1 i64[] <0>\n  \
+                  %more = Const-1 i64[] <@>\n  %g = Gather-8(%i, %0, %0) {batch_dims: 0}\n  \
+                  %a = Add-1(%g, %more) {auto_broadcast: numpy}\n  \
+                  %s = slice(%x, %a) {axes: [1], start: [\"in ?\"], len: [1], step: [1]}\n  %y = Result-1(%s)\n";
+    wrong_plans_are_refuted("compute-slice-numbers", &format!("{X}{layers}"), ["1", "2"]);
+}
