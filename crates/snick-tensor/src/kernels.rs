@@ -3,30 +3,50 @@
 //! A kernel maps [`crate::Tensor`]s to tensors, checks its inputs before it allocates, and is deterministic to the bit.
 //! Narrower types than it computes in are widened first (f16, bf16 and smaller floats to `f32`, sub-byte integers to
 //! `i32`) and rounded once at the end; integers wrap.
+//!
+//! Constants of shapes need few kernels. The others, which take long to compile, are those of the feature `kernels`; without
+//! it they return [`TensorError::FeatureOff`](crate::TensorError::FeatureOff), and elements are computed with the baseline of
+//! the processor alone.
 
+#[cfg(feature = "kernels")]
 mod attention;
 pub(crate) mod broadcast;
+#[cfg(feature = "kernels")]
 mod col2im;
 mod concat;
+#[cfg(feature = "kernels")]
 mod conv;
 mod dispatch;
 pub mod elementwise;
+mod eps_mode;
 mod extremum;
+#[cfg(feature = "kernels")]
 mod fake_quantize;
+#[cfg(feature = "kernels")]
 mod fourier;
 mod gather;
+#[cfg(feature = "kernels")]
 mod gemm;
+#[cfg(feature = "kernels")]
 mod interpolate;
+mod interpolation;
 mod math;
+#[cfg(feature = "kernels")]
 mod matmul;
+#[cfg(feature = "kernels")]
 mod normalize;
+#[cfg(feature = "kernels")]
 mod packed_weights;
 mod pad;
+#[cfg(feature = "kernels")]
 mod pool;
+#[cfg(feature = "kernels")]
 mod quantizer;
 mod random;
 mod range;
 mod reduce;
+#[cfg(not(feature = "kernels"))]
+mod refused;
 mod roll;
 mod row_reader;
 mod rows;
@@ -34,19 +54,24 @@ mod running_sum;
 pub mod runs;
 pub mod scatter_reduce;
 mod sharing;
+#[cfg(feature = "kernels")]
 mod softmax;
 mod streaming;
 pub mod strided_copy;
+#[cfg(feature = "kernels")]
 mod subnormal;
 mod tile;
 pub mod top_k;
 pub(crate) mod vectors;
 mod window;
 
+#[cfg(feature = "kernels")]
 pub use attention::attention;
 pub use broadcast::broadcast_dims;
+#[cfg(feature = "kernels")]
 pub use col2im::col2im;
 pub use concat::concat;
+#[cfg(feature = "kernels")]
 pub use conv::{
     AfterSums, QuantizedConvolution, QuantizedFilters, Unpacking, convolution, group_convolution,
     group_convolution_then,
@@ -55,28 +80,46 @@ pub use elementwise::{
     BinaryOp, BitwiseOp, CompareOp, ElementFunction, FusedElementwise, LogicalOp, Stage, TestOp, UnaryOp,
     bitwise_not, logical_not, select,
 };
+pub use eps_mode::EpsMode;
 pub use extremum::{exceeds, greatest, least};
+#[cfg(feature = "kernels")]
 pub use fake_quantize::fake_quantize;
+#[cfg(feature = "kernels")]
 pub use fourier::fourier;
 pub use gather::{gather, gather_or_zeros};
-pub use interpolate::{Coordinates, Interpolate, InterpolateMode, Nearest, interpolate};
+#[cfg(feature = "kernels")]
+pub use interpolate::interpolate;
+pub use interpolation::{Coordinates, Interpolate, InterpolateMode, Nearest};
+#[cfg(feature = "kernels")]
 pub use matmul::{matmul, matmul_then};
-pub use normalize::{EpsMode, mvn, normalize_l2};
+#[cfg(feature = "kernels")]
+pub use normalize::{mvn, normalize_l2};
+#[cfg(feature = "kernels")]
 pub use packed_weights::PackedWeights;
 pub use pad::{PadMode, pad};
+#[cfg(feature = "kernels")]
 pub use pool::{QuantizedMaxPool, avg_pool, max_pool, max_pool_indices};
+#[cfg(feature = "kernels")]
 pub use quantizer::Quantizer;
 pub use random::random_uniform;
 pub use range::range;
 pub use reduce::ReduceOp;
+#[cfg(not(feature = "kernels"))]
+pub use refused::{
+    attention, avg_pool, col2im, convolution, fake_quantize, fourier, group_convolution,
+    group_convolution_then, interpolate, log_softmax, matmul, matmul_then, max_pool, max_pool_indices, mvn,
+    normalize_l2, softmax,
+};
 pub use roll::roll;
 pub use running_sum::running_sum;
+#[cfg(feature = "kernels")]
 pub use softmax::{log_softmax, softmax};
+#[cfg(feature = "kernels")]
 pub use subnormal::without_subnormals;
 pub use tile::tile;
 pub use window::Window;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "kernels"))]
 mod tests {
     use super::*;
     use crate::{ElementType, Tensor};

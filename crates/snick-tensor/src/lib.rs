@@ -14,6 +14,8 @@
 //! assert_eq!(matrix.transposed().to_i64_vec()?, [1, 4, 2, 5, 3, 6]);
 //! # Ok::<(), snick_tensor::TensorError>(())
 //! ```
+// What only those kernels call stays beside what others call.
+#![cfg_attr(not(feature = "kernels"), allow(dead_code))]
 
 #[cfg(target_endian = "big")]
 compile_error!("tensors are little-endian bytes, and read as such without conversion");

@@ -4,30 +4,10 @@ use smallvec::SmallVec;
 
 use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
+use crate::kernels::eps_mode::EpsMode;
 use crate::kernels::rows::Blocks;
 use crate::kernels::vectors::{Instructions, Vectorised, widest};
 use crate::{Element, Tensor, TensorError};
-
-/// Where `eps` is added, which keeps a divisor from being zero.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum EpsMode {
-    /// `sqrt(x + eps)`.
-    InsideSqrt,
-    /// `sqrt(x) + eps`.
-    OutsideSqrt,
-    /// `sqrt(max(x, eps))`: NormalizeL2 only.
-    Max,
-}
-
-impl EpsMode {
-    fn root(self, x: f64, eps: f64) -> f64 {
-        match self {
-            EpsMode::InsideSqrt => (x + eps).sqrt(),
-            EpsMode::OutsideSqrt => x.sqrt() + eps,
-            EpsMode::Max => x.max(eps).sqrt(),
-        }
-    }
-}
 
 /// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and variance
 /// are accumulated in `f64`.

@@ -10,9 +10,11 @@
 //! processor.
 #![allow(unsafe_code)]
 
+#[cfg(feature = "kernels")]
 mod aligned;
 mod base;
 
+#[cfg(feature = "kernels")]
 pub(crate) use aligned::Aligned;
 use base::Base;
 
@@ -22,17 +24,17 @@ pub(crate) enum Isa {
     /// The baseline of the architecture.
     Base,
     /// AVX2 and fused multiply-add.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
     Avx2,
     /// AVX-512 and fused multiply-add.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
     Avx512,
 }
 
 impl Isa {
     /// The best of this machine.
     pub fn best() -> Self {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
         {
             use std::arch::is_x86_feature_detected as has;
             if has!("avx512f") && has!("avx512dq") && has!("avx512bw") && has!("avx512vl") && has!("fma") {
@@ -336,7 +338,7 @@ pub(crate) fn plainly<W: Vectorised>(work: W) -> W::Output {
 
 /// Runs a kernel with the instruction set `isa`, which is [`Isa::best`] or [`Isa::Base`].
 pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
     if isa == Isa::best() {
         return match isa {
             // SAFETY: `Isa::best` has found AVX-512 F, DQ, BW and VL, and FMA, on this machine.
@@ -351,6 +353,7 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
 }
 
 /// Whether this machine sums products of bytes in one instruction.
+#[cfg(feature = "kernels")]
 pub(crate) fn has_byte_products() -> bool {
     #[cfg(target_arch = "x86_64")]
     return Isa::best() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni");
@@ -359,6 +362,7 @@ pub(crate) fn has_byte_products() -> bool {
 }
 
 /// Runs a kernel of byte products: with the instruction for them if this machine has it, else with the baseline.
+#[cfg(feature = "kernels")]
 pub(crate) fn with_byte_products<W: Vectorised>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if has_byte_products() {
@@ -388,7 +392,7 @@ macro_rules! numbers {
 numbers!(widest: f32, i32, i64, u8);
 numbers!(plainly: f64, i8, i16, u16, u32, u64);
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "kernels"))]
 mod x86;
 
 /// `a * b + c`, rounded once if that is one instruction.
@@ -397,7 +401,7 @@ pub(crate) fn multiply_add<I: Instructions>(a: f32, b: f32, c: f32) -> f32 {
     if I::FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "kernels"))]
 mod tests {
     use super::*;
 
