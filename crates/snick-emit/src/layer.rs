@@ -128,11 +128,9 @@ impl<'g> Layer<'g> {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_float())
     }
 
-    /// Whether a division rounds as formats have it: integers towards zero.
-    pub(crate) fn divides_towards_zero(&self) -> bool {
-        let rounds_down = self.attrs.bool("m_pythondiv").is_ok_and(|rounds_down| rounds_down.unwrap_or(true));
-        let is_signed = self.fact(0).is_ok_and(|fact| fact.element_type.is_signed());
-        self.is_float() || !is_signed || !rounds_down
+    /// Whether the first input is of integers that may be negative: formats divide these towards zero.
+    pub(crate) fn is_signed_integer(&self) -> bool {
+        self.fact(0).is_ok_and(|fact| fact.element_type.is_signed() && !fact.element_type.is_float())
     }
 
     /// Whether a layer reads output `port`.

@@ -32,7 +32,7 @@ const TARGETS: [&str; 11] = [
 ];
 
 /// Tables of what is supported, checked where they are computed.
-const TABLES: [&str; 3] = ["onnx_read", "onnx_written", "operations"];
+const TABLES: [&str; 4] = ["onnx_read", "onnx_written", "operations", "stablehlo_written"];
 
 /// Models that show each part of a format that has no table of operations.
 const CHOSEN: [&str; 8] = [

@@ -13,25 +13,19 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Result, ints};
 use super::layer;
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use crate::body::{Body, State, States};
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("If", Custom(branches)).every_type(),
-    OpRow::new("Loop", Custom(iterated)).every_type(),
-    OpRow::new("TensorIterator", Custom(iterated)).every_type(),
-];
-
-fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
-    match e.node.op() {
-        Op::SubGraph(op) => Ok(op),
-        op => Err(OpError::unsupported(format!("`{}` without bodies", op.type_name()))),
-    }
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    let Op::SubGraph(op) = op else { return None };
+    let row = match op.kind {
+        SubGraphKind::If => OpRow::new(|e| branches(e, op)),
+        SubGraphKind::Loop | SubGraphKind::TensorIterator => OpRow::new(|e| iterated(e, op)),
+    };
+    Some(row.every_type())
 }
 
-fn branches(e: &mut Emitter) -> Result {
-    let op = sub_graph(e)?;
+fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
     let outer = e.inputs();
     let condition = truth(e, e.input(0)?, e.fact(0)?)?;
     let mut graphs = Vec::new();
@@ -52,8 +46,7 @@ fn branches(e: &mut Emitter) -> Result {
     e.last("If", &[condition], graphs)
 }
 
-fn iterated(e: &mut Emitter) -> Result {
-    let op = sub_graph(e)?;
+fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
         return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
     };

@@ -1,23 +1,25 @@
 //! Boxes, regions, and what is read at places between pixels.
 
-use snick_ir::OpError;
 use snick_ir::ops::detection::roi_pooling::RoiPoolingMethod;
+use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::{FLOATS, FLOATS_TO_32_BITS};
 use crate::layer::op;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Col2Im", Custom(columns_to_image)).lacks(FLOATS_TO_32_BITS),
-    OpRow::new("DeformableConvolution", Custom(deformable_convolution)).lacks(FLOATS),
-    OpRow::new("GridSample", Custom(grid_sample)).lacks(FLOATS),
-    OpRow::new("NonMaxSuppression", Custom(non_max_suppression)),
-    OpRow::new("ROIAlign", Custom(roi_align)).lacks(FLOATS),
-    OpRow::new("ROIPooling", Custom(roi_pooling)).lacks(FLOATS_TO_32_BITS),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Col2Im(_) => OpRow::new(columns_to_image).lacks(FLOATS_TO_32_BITS),
+        Op::DeformableConvolution(_) => OpRow::new(deformable_convolution).lacks(FLOATS),
+        Op::GridSample(_) => OpRow::new(grid_sample).lacks(FLOATS),
+        Op::NonMaxSuppression(_) => OpRow::new(non_max_suppression),
+        Op::RoiAlign(_) => OpRow::new(roi_align).lacks(FLOATS),
+        Op::RoiPooling(_) => OpRow::new(roi_pooling).lacks(FLOATS_TO_32_BITS),
+        _ => return None,
+    })
+}
 
 fn grid_sample(e: &mut Emitter) -> Result {
     let mode = match e.word("mode")?.as_str() {

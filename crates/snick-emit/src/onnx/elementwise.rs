@@ -1,90 +1,123 @@
 //! Ops on one element at a time, and conversions.
 
-use snick_ir::OpError;
 use snick_ir::ops::PRelu;
 use snick_ir::ops::elementwise::hard_sigmoid::HardSigmoid;
+use snick_ir::ops::elementwise::round::RoundMode;
 use snick_ir::ops::elementwise::selu::Selu;
+use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
+use snick_tensor::kernels::{BinaryOp, BitwiseOp, CompareOp, LogicalOp, UnaryOp};
 
 use super::emitter::{Emitter, Result, float, int, text};
-use super::rule::EmitRule::{Custom, IdentityOnInt, Rename};
-use super::rule::OpRow;
+use super::row::{OpRow, identity_on_integers, renamed};
 use super::types::{CLAMPED, FLOATS_TO_32_BITS, IN_SIGNED, MOVED, NEGATED, NOT_F64, SELECTED, SHORT_IN_I32};
 use crate::layer::Layer;
 use crate::type_limits::bounds;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Abs", Rename("Abs")),
-    OpRow::new("Acos", Rename("Acos")).floats().lacks(NOT_F64),
-    OpRow::new("Acosh", Rename("Acosh")).floats().lacks(NOT_F64),
-    OpRow::new("Add", Rename("Add")),
-    OpRow::new("Asin", Rename("Asin")).floats().lacks(NOT_F64),
-    OpRow::new("Asinh", Rename("Asinh")).floats().lacks(NOT_F64),
-    OpRow::new("Atan", Rename("Atan")).floats().lacks(NOT_F64),
-    OpRow::new("Atanh", Rename("Atanh")).floats().lacks(NOT_F64),
-    OpRow::new("BitwiseAnd", Custom(|e| bitwise(e, "BitwiseAnd", "And"))),
-    OpRow::new("BitwiseLeftShift", Custom(|e| shift(e, "LEFT"))),
-    OpRow::new("BitwiseNot", Custom(|e| bitwise(e, "BitwiseNot", "Not"))),
-    OpRow::new("BitwiseOr", Custom(|e| bitwise(e, "BitwiseOr", "Or"))),
-    OpRow::new("BitwiseRightShift", Custom(|e| shift(e, "RIGHT"))),
-    OpRow::new("BitwiseXor", Custom(|e| bitwise(e, "BitwiseXor", "Xor"))),
-    OpRow::new("Ceiling", IdentityOnInt("Ceil")),
-    OpRow::new("Clamp", Custom(clamp)).every_type().lacks(CLAMPED),
-    OpRow::new("Convert", Custom(convert)).every_type(),
-    OpRow::new("Cos", Rename("Cos")).floats(),
-    OpRow::new("Cosh", Rename("Cosh")).floats().lacks(NOT_F64),
-    OpRow::new("Divide", Rename("Div")).only(|layer| layer.divides_towards_zero()),
-    OpRow::new("Elu", Custom(elu)).floats().lacks(NOT_F64),
-    OpRow::new("Equal", Rename("Equal")),
-    OpRow::new("Erf", Rename("Erf")).floats().lacks(NOT_F64),
-    OpRow::new("Exp", Rename("Exp")).floats(),
-    OpRow::new("Floor", IdentityOnInt("Floor")),
-    // Of floats there is only the remainder with the sign of the dividend.
-    OpRow::new("FloorMod", Custom(|e| e.last("Mod", &e.inputs(), vec![int("fmod", 0)])))
-        .only(|layer| !layer.is_float()),
-    OpRow::new("Gelu", Custom(gelu)).floats().lacks(NOT_F64),
-    OpRow::new("Greater", Rename("Greater")).only(|layer| !is_boolean(layer)),
-    OpRow::new("GreaterEqual", Rename("GreaterOrEqual")).only(|layer| !is_boolean(layer)),
-    OpRow::new("HSigmoid", Custom(|e| hard_sigmoid(e, 1.0 / 6.0, 0.5))).floats().lacks(NOT_F64),
-    OpRow::new("HSwish", Rename("HardSwish")).floats().lacks(NOT_F64),
-    OpRow::new("HardSigmoid", Custom(hard_sigmoid_of_inputs))
-        .floats()
-        .lacks(NOT_F64)
-        .only(has_known_parameters),
-    OpRow::new("IsInf", Custom(is_inf)).every_type(),
-    OpRow::new("IsNaN", Rename("IsNaN")).every_type().floats(),
-    OpRow::new("Less", Rename("Less")).only(|layer| !is_boolean(layer)),
-    OpRow::new("LessEqual", Rename("LessOrEqual")).only(|layer| !is_boolean(layer)),
-    OpRow::new("Log", Rename("Log")).floats(),
-    OpRow::new("LogicalAnd", Rename("And")).only(is_boolean),
-    OpRow::new("LogicalNot", Rename("Not")).only(is_boolean),
-    OpRow::new("LogicalOr", Rename("Or")).only(is_boolean),
-    OpRow::new("LogicalXor", Rename("Xor")).only(is_boolean),
-    OpRow::new("Maximum", Rename("Max")).lacks(SHORT_IN_I32),
-    OpRow::new("Minimum", Rename("Min")).lacks(SHORT_IN_I32),
-    OpRow::new("Mish", Rename("Mish")).floats().lacks(NOT_F64),
-    OpRow::new("Mod", Custom(|e| e.last("Mod", &e.inputs(), vec![int("fmod", 1)]))),
-    OpRow::new("Multiply", Rename("Mul")),
-    OpRow::new("Negative", Rename("Neg")).lacks(NEGATED),
-    OpRow::new("NotEqual", Custom(not_equal)),
-    OpRow::new("PReLU", Custom(prelu)).lacks(FLOATS_TO_32_BITS),
-    OpRow::new("Power", Rename("Pow")).lacks(IN_SIGNED),
-    OpRow::new("ReLU", Rename("Relu")).floats(),
-    OpRow::new("Round", IdentityOnInt("Round")).only(rounds_to_even),
-    OpRow::new("Select", Custom(select)).lacks(SELECTED),
-    OpRow::new("Selu", Custom(selu)).floats().lacks(NOT_F64).only(has_known_parameters),
-    OpRow::new("Sigmoid", Rename("Sigmoid")).floats(),
-    OpRow::new("Sign", Rename("Sign")).every_type().lacks(MOVED),
-    OpRow::new("Sin", Rename("Sin")).floats(),
-    OpRow::new("Sinh", Rename("Sinh")).floats().lacks(NOT_F64),
-    OpRow::new("SoftPlus", Rename("Softplus")).floats().lacks(NOT_F64),
-    OpRow::new("SoftSign", Rename("Softsign")).floats().lacks(NOT_F64),
-    OpRow::new("Sqrt", Rename("Sqrt")).floats(),
-    OpRow::new("Subtract", Rename("Sub")),
-    OpRow::new("Tan", Rename("Tan")).floats().lacks(NOT_F64),
-    OpRow::new("Tanh", Rename("Tanh")).floats(),
-    OpRow::new("Xor", Rename("Xor")).only(is_boolean),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Arithmetic(op) => arithmetic(op.function)?,
+        Op::Bitwise(op) => match op.function {
+            BitwiseOp::And => OpRow::new(|e| bitwise(e, "BitwiseAnd", "And")),
+            BitwiseOp::LeftShift => OpRow::new(|e| shift(e, "LEFT")),
+            BitwiseOp::Or => OpRow::new(|e| bitwise(e, "BitwiseOr", "Or")),
+            BitwiseOp::RightShift => OpRow::new(|e| shift(e, "RIGHT")),
+            BitwiseOp::Xor => OpRow::new(|e| bitwise(e, "BitwiseXor", "Xor")),
+        },
+        Op::BitwiseNot(_) => OpRow::new(|e| bitwise(e, "BitwiseNot", "Not")),
+        Op::Clamp(_) => OpRow::new(clamp).every_type().lacks(CLAMPED),
+        Op::Compare(op) => match op.function {
+            CompareOp::Equal => renamed("Equal"),
+            CompareOp::NotEqual => OpRow::new(not_equal),
+            CompareOp::Greater => renamed("Greater").only(|layer| !is_boolean(layer)),
+            CompareOp::GreaterEqual => renamed("GreaterOrEqual").only(|layer| !is_boolean(layer)),
+            CompareOp::Less => renamed("Less").only(|layer| !is_boolean(layer)),
+            CompareOp::LessEqual => renamed("LessOrEqual").only(|layer| !is_boolean(layer)),
+        },
+        Op::Convert(_) => OpRow::new(convert).every_type(),
+        Op::Elu(_) => OpRow::new(elu).floats().lacks(NOT_F64),
+        Op::Gelu(_) => OpRow::new(gelu).floats().lacks(NOT_F64),
+        Op::HardSigmoid(_) => {
+            OpRow::new(hard_sigmoid_of_inputs).floats().lacks(NOT_F64).only(has_known_parameters)
+        }
+        Op::IsInf(_) => OpRow::new(is_inf).every_type(),
+        Op::IsNaN(_) => renamed("IsNaN").every_type().floats(),
+        Op::Logical(op) => {
+            let name = match op.function {
+                LogicalOp::And => "And",
+                LogicalOp::Or => "Or",
+                LogicalOp::Xor => "Xor",
+            };
+            renamed(name).only(is_boolean)
+        }
+        Op::LogicalNot(_) => renamed("Not").only(is_boolean),
+        Op::PRelu(_) => OpRow::new(prelu).lacks(FLOATS_TO_32_BITS),
+        // Only floats have halves.
+        Op::Round(op) => {
+            identity_on_integers("Round").only(|layer| !layer.is_float() || op.mode == RoundMode::HalfToEven)
+        }
+        Op::Select(_) => OpRow::new(select).lacks(SELECTED),
+        Op::Selu(_) => OpRow::new(selu).floats().lacks(NOT_F64).only(has_known_parameters),
+        Op::Unary(op) => unary(op.function)?,
+        Op::Xor(_) => renamed("Xor").only(is_boolean),
+        _ => return None,
+    })
+}
+
+fn arithmetic<'g>(function: BinaryOp) -> Option<OpRow<'g>> {
+    Some(match function {
+        BinaryOp::Add => renamed("Add"),
+        BinaryOp::Div => renamed("Div"),
+        BinaryOp::FloorDiv => renamed("Div").only(|layer| !layer.is_signed_integer()),
+        // Of floats there is only the remainder with the sign of the dividend.
+        BinaryOp::FloorMod => modulo(0).only(|layer| !layer.is_float()),
+        BinaryOp::Max => renamed("Max").lacks(SHORT_IN_I32),
+        BinaryOp::Min => renamed("Min").lacks(SHORT_IN_I32),
+        BinaryOp::Mod => modulo(1),
+        BinaryOp::Mul => renamed("Mul"),
+        BinaryOp::Pow => renamed("Pow").lacks(IN_SIGNED),
+        BinaryOp::Sub => renamed("Sub"),
+        BinaryOp::PRelu | BinaryOp::SquaredDifference => return None,
+    })
+}
+
+fn modulo<'g>(fmod: i64) -> OpRow<'g> {
+    OpRow::new(move |e| e.last("Mod", &e.inputs(), vec![int("fmod", fmod)]))
+}
+
+fn unary<'g>(function: UnaryOp) -> Option<OpRow<'g>> {
+    Some(match function {
+        UnaryOp::Abs => renamed("Abs"),
+        UnaryOp::Acos => renamed("Acos").floats().lacks(NOT_F64),
+        UnaryOp::Acosh => renamed("Acosh").floats().lacks(NOT_F64),
+        UnaryOp::Asin => renamed("Asin").floats().lacks(NOT_F64),
+        UnaryOp::Asinh => renamed("Asinh").floats().lacks(NOT_F64),
+        UnaryOp::Atan => renamed("Atan").floats().lacks(NOT_F64),
+        UnaryOp::Atanh => renamed("Atanh").floats().lacks(NOT_F64),
+        UnaryOp::Ceiling => identity_on_integers("Ceil"),
+        UnaryOp::Cos => renamed("Cos").floats(),
+        UnaryOp::Cosh => renamed("Cosh").floats().lacks(NOT_F64),
+        UnaryOp::Erf => renamed("Erf").floats().lacks(NOT_F64),
+        UnaryOp::Exp => renamed("Exp").floats(),
+        UnaryOp::Floor => identity_on_integers("Floor"),
+        UnaryOp::HSigmoid => OpRow::new(|e| hard_sigmoid(e, 1.0 / 6.0, 0.5)).floats().lacks(NOT_F64),
+        UnaryOp::HSwish => renamed("HardSwish").floats().lacks(NOT_F64),
+        UnaryOp::Log => renamed("Log").floats(),
+        UnaryOp::Mish => renamed("Mish").floats().lacks(NOT_F64),
+        UnaryOp::Negative => renamed("Neg").lacks(NEGATED),
+        UnaryOp::Relu => renamed("Relu").floats(),
+        UnaryOp::Sigmoid => renamed("Sigmoid").floats(),
+        UnaryOp::Sign => renamed("Sign").every_type().lacks(MOVED),
+        UnaryOp::Sin => renamed("Sin").floats(),
+        UnaryOp::Sinh => renamed("Sinh").floats().lacks(NOT_F64),
+        UnaryOp::SoftPlus => renamed("Softplus").floats().lacks(NOT_F64),
+        UnaryOp::SoftSign => renamed("Softsign").floats().lacks(NOT_F64),
+        UnaryOp::Sqrt => renamed("Sqrt").floats(),
+        UnaryOp::Tan => renamed("Tan").floats().lacks(NOT_F64),
+        UnaryOp::Tanh => renamed("Tanh").floats(),
+        _ => return None,
+    })
+}
 
 fn is_boolean(layer: &Layer) -> bool {
     layer.element_type(0) == Ok(ElementType::Boolean)
@@ -138,11 +171,6 @@ fn elu(e: &mut Emitter) -> Result {
 /// Whether the parameters, inputs of the layer, can be attributes.
 fn has_known_parameters(layer: &Layer) -> bool {
     (1..layer.len()).all(|i| layer.known_float(i).is_some())
-}
-
-/// Whether halves go to the even neighbour; integers stay as they are.
-fn rounds_to_even(layer: &Layer) -> bool {
-    !layer.is_float() || layer.word("mode").is_ok_and(|mode| mode != "half_away_from_zero")
 }
 
 fn gelu(e: &mut Emitter) -> Result {

@@ -1,37 +1,36 @@
 //! Ops that find, read and write elements by their places.
 
+use snick_ir::ops::GatherElements;
 use snick_ir::{Op, OpError};
 use snick_tensor::{ElementType, Tensor};
 
 use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::{COMBINED, EXTREMES, MOVED, OF_UNIQUE};
 use super::writer::number_of;
 use crate::layer::{Layer, op};
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Gather", Custom(gather)).every_type().lacks(MOVED),
-    OpRow::new(
-        "GatherElements",
-        Custom(|e| {
-            let axis = e.int("axis")?;
-            let (data, indices) = (e.input(0)?, e.input(1)?);
-            e.last("GatherElements", &[data, indices], vec![int("axis", axis)])
-        }),
-    )
-    .every_type()
-    .lacks(MOVED),
-    OpRow::new("GatherND", Custom(gather_nd)).every_type().lacks(MOVED),
-    OpRow::new("NonZero", Custom(non_zero)),
-    OpRow::new("OneHot", Custom(one_hot)).only(is_usual_one_hot),
-    OpRow::new("ScatterElementsUpdate", Custom(scatter_elements)).every_type().lacks(COMBINED),
-    OpRow::new("ScatterNDUpdate", Custom(scatter_nd)).every_type().lacks(COMBINED),
-    OpRow::new("ScatterUpdate", Custom(scatter)).every_type().lacks(MOVED),
-    OpRow::new("TopK", Custom(top_k)).lacks(EXTREMES),
-    OpRow::new("Unique", Custom(unique)).lacks(OF_UNIQUE),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Gather(_) => OpRow::new(gather).every_type().lacks(MOVED),
+        Op::GatherElements(op) => OpRow::new(|e| gather_elements(e, op)).every_type().lacks(MOVED),
+        Op::GatherNd(_) => OpRow::new(gather_nd).every_type().lacks(MOVED),
+        Op::NonZero(_) => OpRow::new(non_zero),
+        Op::OneHot(_) => OpRow::new(one_hot).only(is_usual_one_hot),
+        Op::ScatterElementsUpdate(_) => OpRow::new(scatter_elements).every_type().lacks(COMBINED),
+        Op::ScatterNdUpdate(_) => OpRow::new(scatter_nd).every_type().lacks(COMBINED),
+        Op::ScatterUpdate(_) => OpRow::new(scatter).every_type().lacks(MOVED),
+        Op::TopK(_) => OpRow::new(top_k).lacks(EXTREMES),
+        Op::Unique(_) => OpRow::new(unique).lacks(OF_UNIQUE),
+        _ => return None,
+    })
+}
+
+fn gather_elements(e: &mut Emitter, op: &GatherElements) -> Result {
+    let (data, indices) = (e.input(0)?, e.input(1)?);
+    e.last("GatherElements", &[data, indices], vec![int("axis", op.axis)])
+}
 
 fn gather(e: &mut Emitter) -> Result {
     let axis = e.fixed_one(2, "the axis")?;

@@ -2,8 +2,8 @@
 //!
 //! What ONNX has no operator for is decomposed first (`snick_pass::legalize`, `prepare.rs` for slices). `names.rs` names
 //! the values, `writer.rs` holds the
-//! messages, and a row of the table in `table.rs` writes one op with an `Emitter` (`emitter.rs`). Files by family
-//! have the functions of rows that are more than a new name.
+//! messages. Files by family match on [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`).
+//! `table.rs` combines the families.
 
 mod axes;
 mod bodies;
@@ -20,7 +20,7 @@ mod prepare;
 mod quantize;
 mod recurrent;
 mod resize;
-mod rule;
+mod row;
 mod shape;
 mod signal;
 mod slices;
@@ -35,7 +35,7 @@ use self::names::Names;
 use self::writer::{MAX_EMBEDDED, Writer};
 use crate::legalized::Refusals;
 
-pub use self::table::written_ops;
+pub use self::table::has_operator;
 pub use self::writer::ModelFile;
 
 /// A model, and what lies in the file beside it.

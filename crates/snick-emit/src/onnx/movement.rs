@@ -1,39 +1,34 @@
 //! Ops that take elements to other places.
 
-use snick_ir::OpError;
+use snick_ir::ops::nn::blocks::ChannelOrder;
+use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
+use snick_tensor::kernels::PadMode;
 
 use super::axes::to_front;
 use super::emitter::{Emitter, Result, int, ints, text};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::{MOVED, OF_BLOCKS, PADDED};
 use crate::layer::Layer;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new(
-        "Concat",
-        Custom(|e| {
-            let axis = e.int("axis")?;
-            e.last("Concat", &e.inputs(), vec![int("axis", axis)])
-        }),
-    )
-    .every_type()
-    .lacks(MOVED),
-    OpRow::new("DepthToSpace", Custom(depth_to_space)).lacks(OF_BLOCKS).only(is_of_images),
-    OpRow::new("Pad", Custom(pad))
-        .every_type()
-        .lacks(PADDED)
-        .only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode != "symmetric")),
-    OpRow::new("Reverse", Custom(reverse)).every_type().lacks(MOVED),
-    OpRow::new("ReverseSequence", Custom(reverse_sequence)),
-    OpRow::new("Roll", Custom(roll)).every_type().lacks(MOVED),
-    OpRow::new("SpaceToDepth", Custom(space_to_depth))
-        .lacks(OF_BLOCKS)
-        .only(|layer| is_of_images(layer) && layer.word("mode").is_ok_and(|mode| mode == "blocks_first")),
-    OpRow::new("Tile", Custom(tile)),
-    OpRow::new("Transpose", Custom(transpose)).every_type(),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Concat(op) => OpRow::new(|e| e.last("Concat", &e.inputs(), vec![int("axis", op.axis)]))
+            .every_type()
+            .lacks(MOVED),
+        Op::DepthToSpace(_) => OpRow::new(depth_to_space).lacks(OF_BLOCKS).only(is_of_images),
+        Op::Pad(op) => OpRow::new(pad).every_type().lacks(PADDED).only(|_| op.pad_mode != PadMode::Symmetric),
+        Op::Reverse(_) => OpRow::new(reverse).every_type().lacks(MOVED),
+        Op::ReverseSequence(_) => OpRow::new(reverse_sequence),
+        Op::Roll(_) => OpRow::new(roll).every_type().lacks(MOVED),
+        Op::SpaceToDepth(op) => OpRow::new(space_to_depth)
+            .lacks(OF_BLOCKS)
+            .only(|layer| is_of_images(layer) && op.blocks.mode == ChannelOrder::BlocksFirst),
+        Op::Tile(_) => OpRow::new(tile),
+        Op::Transpose(_) => OpRow::new(transpose).every_type(),
+        _ => return None,
+    })
+}
 
 fn depth_to_space(e: &mut Emitter) -> Result {
     let mode = if e.word("mode")? == "blocks_first" { "DCR" } else { "CRD" };

@@ -6,23 +6,27 @@ use snick_ir::{Op, OpError};
 use snick_onnx::Attribute;
 
 use super::emitter::{Emitter, Result, int, ints, text};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::{FLOATS_TO_32_BITS, IN_SIGNED, OF_MAX_POOL, SMALL_IN_I32};
 use crate::layer::op;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("AvgPool", Custom(average_pool)).lacks(FLOATS_TO_32_BITS),
-    OpRow::new("Convolution", Custom(|e| convolution(e, false))).lacks(FLOATS_TO_32_BITS),
-    OpRow::new("ConvolutionBackpropData", Custom(|e| transposed_convolution(e, false)))
-        .lacks(FLOATS_TO_32_BITS),
-    OpRow::new("Einsum", Custom(einsum)).lacks(IN_SIGNED),
-    OpRow::new("GroupConvolution", Custom(|e| convolution(e, true))).lacks(FLOATS_TO_32_BITS),
-    OpRow::new("GroupConvolutionBackpropData", Custom(|e| transposed_convolution(e, true)))
-        .lacks(FLOATS_TO_32_BITS),
-    OpRow::new("MatMul", Custom(matmul)).lacks(SMALL_IN_I32),
-    OpRow::new("MaxPool", Custom(max_pool)).lacks(OF_MAX_POOL),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::AvgPool(_) => OpRow::new(average_pool).lacks(FLOATS_TO_32_BITS),
+        Op::Convolution(_) => OpRow::new(|e| convolution(e, false)).lacks(FLOATS_TO_32_BITS),
+        Op::ConvolutionBackpropData(_) => {
+            OpRow::new(|e| transposed_convolution(e, false)).lacks(FLOATS_TO_32_BITS)
+        }
+        Op::Einsum(_) => OpRow::new(einsum).lacks(IN_SIGNED),
+        Op::GroupConvolution(_) => OpRow::new(|e| convolution(e, true)).lacks(FLOATS_TO_32_BITS),
+        Op::GroupConvolutionBackpropData(_) => {
+            OpRow::new(|e| transposed_convolution(e, true)).lacks(FLOATS_TO_32_BITS)
+        }
+        Op::MatMul(_) => OpRow::new(matmul).lacks(SMALL_IN_I32),
+        Op::MaxPool(_) => OpRow::new(max_pool).lacks(OF_MAX_POOL),
+        _ => return None,
+    })
+}
 
 /// Transposed operands are written as such, but for vectors, which have nothing to transpose.
 fn matmul(e: &mut Emitter) -> Result {

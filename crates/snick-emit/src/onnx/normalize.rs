@@ -1,18 +1,22 @@
 //! Normalisations that ONNX has an operator for.
 
+use snick_ir::Op;
+
 use super::emitter::{Emitter, Result, float, int};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::{FLOATS, FLOATS_TO_32_BITS};
 use crate::layer::{Layer, op};
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("BatchNormInference", Custom(batch_norm)).lacks(FLOATS),
-    OpRow::new("GroupNormalization", Custom(group_normalization)).lacks(FLOATS_TO_32_BITS),
-    OpRow::new("LRN", Custom(lrn)).lacks(FLOATS_TO_32_BITS).only(is_across_channels),
-    OpRow::new("LogSoftmax", Custom(|e| softmax(e, "LogSoftmax"))).floats(),
-    OpRow::new("SoftMax", Custom(|e| softmax(e, "Softmax"))).floats(),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::BatchNormInference(_) => OpRow::new(batch_norm).lacks(FLOATS),
+        Op::GroupNormalization(_) => OpRow::new(group_normalization).lacks(FLOATS_TO_32_BITS),
+        Op::Lrn(_) => OpRow::new(lrn).lacks(FLOATS_TO_32_BITS).only(is_across_channels),
+        Op::LogSoftmax(_) => OpRow::new(|e| softmax(e, "LogSoftmax")).floats(),
+        Op::Softmax(_) => OpRow::new(|e| softmax(e, "Softmax")).floats(),
+        _ => return None,
+    })
+}
 
 fn softmax(e: &mut Emitter, op: &str) -> Result {
     let axis = e.int("axis")?;

@@ -1,18 +1,21 @@
 //! FakeConvert, and FakeQuantize: as QuantizeLinear and DequantizeLinear where these compute the same; elsewhere it is decomposed.
 
-use snick_ir::OpError;
+use snick_ir::{Op, OpError};
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Result, int};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use crate::layer::Layer;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("FakeConvert", Custom(fake_convert)).every_type(),
-    OpRow::new("FakeQuantize", Custom(fake_quantize))
-        .only(|layer| Code::find(layer).is_ok_and(|code| code.is_some())),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::FakeConvert(_) => OpRow::new(fake_convert).every_type(),
+        Op::FakeQuantize(_) => {
+            OpRow::new(fake_quantize).only(|layer| Code::find(layer).is_ok_and(|code| code.is_some()))
+        }
+        _ => return None,
+    })
+}
 
 /// Scaled, shifted, kept within a small float type and brought to it and back.
 fn fake_convert(e: &mut Emitter) -> Result {

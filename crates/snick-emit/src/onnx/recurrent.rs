@@ -2,23 +2,23 @@
 
 use snick_ir::ops::recurrent::cell::{Cell, CellKind};
 use snick_ir::ops::recurrent::direction::Direction;
-use snick_ir::{AttrWords, OpError};
+use snick_ir::{AttrWords, Op, OpError};
 use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, floats, int, ints, text, texts};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::{FLOATS, FLOATS_TO_32_BITS};
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("GRUCell", Custom(cell)).lacks(FLOATS),
-    OpRow::new("GRUSequence", Custom(sequence)).lacks(FLOATS),
-    OpRow::new("LSTMCell", Custom(cell)).lacks(FLOATS),
-    OpRow::new("LSTMSequence", Custom(sequence)).lacks(FLOATS),
-    OpRow::new("RNNCell", Custom(cell)).lacks(FLOATS_TO_32_BITS),
-    OpRow::new("RNNSequence", Custom(sequence)).lacks(FLOATS_TO_32_BITS),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::GruCell(_) | Op::LstmCell(_) => OpRow::new(cell).lacks(FLOATS),
+        Op::GruSequence(_) | Op::LstmSequence(_) => OpRow::new(sequence).lacks(FLOATS),
+        Op::RnnCell(_) => OpRow::new(cell).lacks(FLOATS_TO_32_BITS),
+        Op::RnnSequence(_) => OpRow::new(sequence).lacks(FLOATS_TO_32_BITS),
+        _ => return None,
+    })
+}
 
 /// The ONNX operator of a cell.
 fn operator(cell: &Cell) -> &'static str {

@@ -9,14 +9,18 @@ use snick_tensor::kernels::{Coordinates, Nearest};
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::OF_RESIZE;
 use crate::layer::{Layer, op};
 
-pub(super) const ROWS: &[OpRow] = &[OpRow::new("Interpolate", Custom(interpolate))
-    .lacks(OF_RESIZE)
-    .only(|layer| Resize::of(layer).is_some())];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Interpolate(_) => {
+            OpRow::new(interpolate).lacks(OF_RESIZE).only(|layer| Resize::of(layer).is_some())
+        }
+        _ => return None,
+    })
+}
 
 /// How Resize computes a layer.
 struct Resize {

@@ -1,37 +1,48 @@
 //! Ops on shapes, and reductions.
 
+use snick_ir::ops::Reduce;
 use snick_ir::ops::shape::broadcast::BroadcastMode;
-use snick_ir::{AttrWords, OpError};
+use snick_ir::{AttrWords, Op, OpError};
 use snick_shape::Interval;
 use snick_tensor::ElementType;
+use snick_tensor::kernels::ReduceOp;
 
 use super::emitter::{Emitter, Result, int};
-use super::rule::EmitRule::{Custom, Rename};
-use super::rule::OpRow;
+use super::row::{OpRow, renamed};
 use super::types::{EXTREMES, IN_SIGNED, MOVED, MOVED_BYTES, REDUCED};
 use super::writer::number_of;
 use crate::layer::{Layer, op};
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Broadcast", Custom(broadcast)),
-    OpRow::new("CumSum", Custom(cum_sum)).lacks(IN_SIGNED),
-    OpRow::new("Eye", Custom(eye)).every_type(),
-    OpRow::new("Identity", Rename("Identity")).every_type().lacks(MOVED_BYTES),
-    OpRow::new("Range", Custom(range)).every_type(),
-    OpRow::new("ReduceL1", Custom(|e| reduce(e, "ReduceL1"))).lacks(REDUCED),
-    OpRow::new("ReduceL2", Custom(|e| reduce(e, "ReduceL2"))).lacks(REDUCED),
-    OpRow::new("ReduceLogicalAnd", Custom(|e| reduce_booleans(e, true))),
-    OpRow::new("ReduceLogicalOr", Custom(|e| reduce_booleans(e, false))),
-    OpRow::new("ReduceMax", Custom(|e| reduce(e, "ReduceMax"))).lacks(EXTREMES),
-    OpRow::new("ReduceMean", Custom(|e| reduce(e, "ReduceMean"))).lacks(REDUCED),
-    OpRow::new("ReduceMin", Custom(|e| reduce(e, "ReduceMin"))).lacks(EXTREMES),
-    OpRow::new("ReduceProd", Custom(|e| reduce(e, "ReduceProd"))).lacks(REDUCED),
-    OpRow::new("ReduceSum", Custom(|e| reduce(e, "ReduceSum"))).lacks(REDUCED),
-    OpRow::new("Reshape", Custom(reshape)).every_type().lacks(MOVED_BYTES),
-    OpRow::new("ShapeOf", Custom(shape_of)).every_type().only(has_bytes),
-    OpRow::new("Squeeze", Custom(squeeze)).every_type().lacks(MOVED),
-    OpRow::new("Unsqueeze", Custom(unsqueeze)).every_type().lacks(MOVED),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Broadcast(_) => OpRow::new(broadcast),
+        Op::CumSum(_) => OpRow::new(cum_sum).lacks(IN_SIGNED),
+        Op::Eye(_) => OpRow::new(eye).every_type(),
+        Op::Identity(_) => renamed("Identity").every_type().lacks(MOVED_BYTES),
+        Op::Range(_) => OpRow::new(range).every_type(),
+        Op::Reduce(op) => reduction(op),
+        Op::Reshape(_) => OpRow::new(reshape).every_type().lacks(MOVED_BYTES),
+        Op::ShapeOf(_) => OpRow::new(shape_of).every_type().only(has_bytes),
+        Op::Squeeze(_) => OpRow::new(squeeze).every_type().lacks(MOVED),
+        Op::Unsqueeze(_) => OpRow::new(unsqueeze).every_type().lacks(MOVED),
+        _ => return None,
+    })
+}
+
+fn reduction(op: &Reduce) -> OpRow<'_> {
+    let named = |name| OpRow::new(move |e| reduce(e, name));
+    match op.function {
+        ReduceOp::L1 => named("ReduceL1").lacks(REDUCED),
+        ReduceOp::L2 => named("ReduceL2").lacks(REDUCED),
+        ReduceOp::LogicalAnd => OpRow::new(|e| reduce_booleans(e, true)),
+        ReduceOp::LogicalOr => OpRow::new(|e| reduce_booleans(e, false)),
+        ReduceOp::Max => named("ReduceMax").lacks(EXTREMES),
+        ReduceOp::Mean => named("ReduceMean").lacks(REDUCED),
+        ReduceOp::Min => named("ReduceMin").lacks(EXTREMES),
+        ReduceOp::Prod => named("ReduceProd").lacks(REDUCED),
+        ReduceOp::Sum => named("ReduceSum").lacks(REDUCED),
+    }
+}
 
 fn broadcast(e: &mut Emitter) -> Result {
     let op = op!(e, Broadcast);

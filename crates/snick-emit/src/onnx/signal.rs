@@ -1,20 +1,26 @@
 //! Fourier transforms and random numbers.
 
-use snick_ir::OpError;
+use snick_ir::ops::Fourier;
+use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::writer::number_of;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("DFT", Custom(|e| dft(e, 0))).floats(),
-    OpRow::new("IDFT", Custom(|e| dft(e, 1))).floats(),
-    OpRow::new("RDFT", Custom(rdft)).floats(),
-    OpRow::new("RandomUniform", Custom(random_uniform)).every_type(),
-    OpRow::new("STFT", Custom(stft)).floats(),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::FourierTransform(op) => match op.function {
+            Fourier::Forward => OpRow::new(|e| dft(e, 0)).floats(),
+            Fourier::Inverse => OpRow::new(|e| dft(e, 1)).floats(),
+            Fourier::RealForward => OpRow::new(rdft).floats(),
+            Fourier::RealInverse => return None,
+        },
+        Op::RandomUniform(_) => OpRow::new(random_uniform).every_type(),
+        Op::Stft(_) => OpRow::new(stft).floats(),
+        _ => return None,
+    })
+}
 
 /// Of real numbers: the last of the axes gives one side of a spectrum, the others go on from there.
 fn rdft(e: &mut Emitter) -> Result {

@@ -5,22 +5,24 @@
 
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::index_inputs::IndexEntry;
-use snick_ir::{Fact, IntOrValue, OpError};
+use snick_ir::{Fact, IntOrValue, Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, int};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::MOVED;
 use crate::layer::op;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Slice", Custom(slice8)).every_type().lacks(MOVED),
-    OpRow::new("Split", Custom(split)).every_type().lacks(MOVED),
-    OpRow::new("StridedSlice", Custom(strided_slice)).every_type().lacks(MOVED),
-    OpRow::new("VariadicSplit", Custom(variadic_split)).every_type().lacks(MOVED),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Slice8(_) => OpRow::new(slice8).every_type().lacks(MOVED),
+        Op::Split(_) => OpRow::new(split).every_type().lacks(MOVED),
+        Op::StridedSlice(_) => OpRow::new(strided_slice).every_type().lacks(MOVED),
+        Op::VariadicSplit(_) => OpRow::new(variadic_split).every_type().lacks(MOVED),
+        _ => return None,
+    })
+}
 
 /// The same end, but not the greatest integer of 32 or 64 bits, which runtimes take for "no bound".
 fn careful(end: i64, step: i64) -> i64 {

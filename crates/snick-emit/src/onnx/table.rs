@@ -1,65 +1,65 @@
-//! The table of ops that ONNX has.
+//! The table of operations that ONNX expresses: each family of operations has a function that gives its rows.
 
-use std::sync::LazyLock;
-
+use snick_ir::Op;
 use snick_pass::legalize::Target;
 
 use super::emitter::{Emitter, Result};
-use super::rule::EmitRule;
+use super::row::OpRow;
 use super::types::COMMON;
 use super::{
     bodies, detection, elementwise, indexing, movement, nn, normalize, quantize, recurrent, resize, shape,
     signal, slices, writer,
 };
+use crate::layer::Layer;
 use crate::legalized::no_operator;
-use crate::table::Table;
 
-static TABLE: LazyLock<Table<EmitRule>> = LazyLock::new(|| {
-    Table::new(
-        &[
-            bodies::ROWS,
-            detection::ROWS,
-            elementwise::ROWS,
-            indexing::ROWS,
-            movement::ROWS,
-            nn::ROWS,
-            normalize::ROWS,
-            quantize::ROWS,
-            recurrent::ROWS,
-            resize::ROWS,
-            shape::ROWS,
-            signal::ROWS,
-            slices::ROWS,
-        ],
-        COMMON,
-    )
-});
+fn row(op: &Op) -> Option<OpRow<'_>> {
+    let families = [
+        bodies::row,
+        detection::row,
+        elementwise::row,
+        indexing::row,
+        movement::row,
+        nn::row,
+        normalize::row,
+        quantize::row,
+        recurrent::row,
+        resize::row,
+        shape::row,
+        signal::row,
+        slices::row,
+    ];
+    families.iter().find_map(|row| row(op))
+}
+
+/// The row of a layer, if it covers the layer.
+fn written<'g>(layer: &Layer<'g>) -> Option<OpRow<'g>> {
+    row(layer.node.op()).filter(|row| row.writes(layer, COMMON))
+}
 
 /// What decompositions have to leave.
 pub(super) fn target() -> Target {
     Target {
-        can_write: |graph, id| TABLE.can_write(graph, id),
-        computes_in: |graph, id| TABLE.computes_in(graph, id),
+        can_write: |graph, id| {
+            Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some() || layer.is_constant())
+        },
+        computes_in: |graph, id| {
+            let layer = Layer::new(graph, id).ok()?;
+            row(layer.node.op())?.gap(&layer, COMMON)?
+        },
         has_type: writer::has_type,
     }
 }
 
-/// The ops that ONNX has an operator for, sorted, without sources and results of the graph. Many of the others are
-/// decomposed.
-pub fn written_ops() -> Vec<&'static str> {
-    TABLE.ops()
+/// Whether ONNX has an operator for at least some layers of an operation. Many others are decomposed.
+pub fn has_operator(op: &Op) -> bool {
+    row(op).is_some()
 }
 
 /// Writes a layer that is neither a source nor a result.
 pub(super) fn emit(e: &mut Emitter) -> Result {
-    let inputs = e.inputs();
-    match TABLE.rule(&e.layer) {
-        Some(EmitRule::Rename(op)) => e.last(op, &inputs, vec![]),
-        Some(EmitRule::IdentityOnInt(_)) if !e.element_type(0)?.is_float() => {
-            e.last("Identity", &inputs, vec![])
-        }
-        Some(EmitRule::IdentityOnInt(op)) => e.last(op, &inputs, vec![]),
-        Some(EmitRule::Custom(write)) => write(e),
+    match written(&e.layer) {
+        Some(row) => (row.write)(e),
         None => match e.evaluated() {
             Some(values) => {
                 values.iter().enumerate().try_for_each(|(port, value)| e.last_constant(port, value))

@@ -1,16 +1,22 @@
 //! Activations whose parts near 0 need functions that the IR does not have.
 
+use snick_ir::Op;
+use snick_tensor::kernels::UnaryOp;
+
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::unary::activate;
 
-pub(super) const ROWS: &[OpRow] =
-    &[OpRow::new("Elu", Custom(elu)), OpRow::new("SoftPlus", Custom(|e| activate(e, soft_plus)))];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Elu(op) => OpRow::new(|e| elu(e, op.alpha)),
+        Op::Unary(op) if op.function == UnaryOp::SoftPlus => OpRow::new(|e| activate(e, soft_plus)),
+        _ => return None,
+    })
+}
 
 /// `alpha * (exp(x) - 1)` below 0.
-fn elu(e: &mut Emitter) -> Result {
-    let alpha = e.float("alpha")?;
+fn elu(e: &mut Emitter, alpha: f64) -> Result {
     activate(e, |e, x| {
         let (zero, alpha) = (e.full(0.0, &x.ty)?, e.full(alpha, &x.ty)?);
         // Not of what is above 0: it could be infinite.

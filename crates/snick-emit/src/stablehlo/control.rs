@@ -8,17 +8,18 @@ use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Function, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::Type;
 use super::unary::converted;
 use crate::body::{Body, States};
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("If", Custom(branches)),
-    OpRow::new("Loop", Custom(iterated)),
-    OpRow::new("TensorIterator", Custom(iterated)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    let Op::SubGraph(op) = op else { return None };
+    Some(match op.kind {
+        SubGraphKind::If => OpRow::new(|e| branches(e, op)),
+        SubGraphKind::Loop | SubGraphKind::TensorIterator => OpRow::new(|e| iterated(e, op)),
+    })
+}
 
 impl Function {
     /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own, and f16 and
@@ -53,13 +54,6 @@ fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     Ok(Operand { name: operand.name.clone(), ty: ty.clone() })
 }
 
-fn sub_graph<'g>(e: &Emitter<'g>) -> Result<&'g SubGraph, OpError> {
-    match e.node.op() {
-        Op::SubGraph(op) => Ok(op),
-        op => Err(OpError::unsupported(format!("`{}` without bodies", op.type_name()))),
-    }
-}
-
 /// A boolean of one element.
 fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     if x.ty.dims.iter().any(|dim| dim.as_const().is_some_and(|dim| dim != 1)) {
@@ -75,8 +69,7 @@ fn listed(operands: &[Operand]) -> (String, String) {
     (names.join(", "), types.join(", "))
 }
 
-fn branches(e: &mut Emitter) -> Result {
-    let op = sub_graph(e)?;
+fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
     let condition = e.input(0)?;
     let condition = truth(e, &condition)?;
     let outer = e.operands()?;
@@ -163,8 +156,7 @@ struct Iterated<'g> {
     condition: Option<usize>,
 }
 
-fn iterated(e: &mut Emitter) -> Result {
-    let op = sub_graph(e)?;
+fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     let ([body], [map]) = (op.bodies.as_slice(), op.maps.as_slice()) else {
         return Err(OpError::mismatch("the number of bodies", op.bodies.len(), 1));
     };

@@ -6,15 +6,17 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Operand, Result};
 use super::lookup::elements_along;
 use super::reduce::{maximum, sum};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::sorted::sorted;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("CTCGreedyDecoder", Custom(ctc_greedy)),
-    OpRow::new("CTCGreedyDecoderSeqLen", Custom(ctc_greedy)),
-    OpRow::new("GatherTree", Custom(gather_tree)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::CtcGreedyDecoder(op) => OpRow::new(|e| ctc_greedy(e, op.ctc_merge_repeated, false)),
+        Op::CtcGreedyDecoderSeqLen(op) => OpRow::new(|e| ctc_greedy(e, op.merge_repeated, true)),
+        Op::GatherTree(_) => OpRow::new(gather_tree),
+        _ => return None,
+    })
+}
 
 /// Of places along an axis the first that is chosen, i64; the axis falls away. A large number where none is.
 fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
@@ -26,12 +28,7 @@ fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
 }
 
 /// The class at each step, without those that repeat or are blank, at the front of its sequence; -1 behind them.
-fn ctc_greedy(e: &mut Emitter) -> Result {
-    let (merge_repeated, has_lengths) = match e.node.op() {
-        Op::CtcGreedyDecoder(op) => (op.ctc_merge_repeated, false),
-        Op::CtcGreedyDecoderSeqLen(op) => (op.merge_repeated, true),
-        _ => return Err(OpError::unsupported("this decoder")),
-    };
+fn ctc_greedy(e: &mut Emitter, merge_repeated: bool, has_lengths: bool) -> Result {
     let (mut x, mut mask) = (e.input(0)?, e.input(1)?);
     if !has_lengths {
         (x, mask) = (e.transpose(&x, &[1, 0, 2]), e.transpose(&mask, &[1, 0]));

@@ -1,19 +1,21 @@
 //! Regions of maps: pooled samples of them, and what a detector says of them.
 
-use snick_ir::OpError;
+use snick_ir::{Op, OpError};
 use snick_tensor::{ElementType, Tensor};
 
 use super::emitter::{Emitter, Operand, Result};
 use super::reduce::{maximum, sum};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::taps::{Tap, mixed};
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("ExperimentalDetectronROIFeatureExtractor", Custom(feature_extractor)),
-    OpRow::new("ROIAlign", Custom(align)),
-    OpRow::new("ROIPooling", Custom(pooling)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::RoiFeatureExtractor(_) => OpRow::new(feature_extractor),
+        Op::RoiAlign(_) => OpRow::new(align),
+        Op::RoiPooling(_) => OpRow::new(pooling),
+        _ => return None,
+    })
+}
 
 /// How a region becomes a small map: rows and columns, samples of a cell along each axis, and whether the greatest
 /// counts, not the mean.

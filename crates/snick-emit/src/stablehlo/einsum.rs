@@ -1,17 +1,21 @@
 //! Einsum: operands are multiplied from left to right, summing over a letter as soon as nobody else has it.
 
-use snick_ir::OpError;
+use snick_ir::ops::Einsum;
+use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
 use super::reduce::sum;
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
-use crate::layer::op;
+use super::row::OpRow;
 
-pub(super) const ROWS: &[OpRow] = &[OpRow::new("Einsum", Custom(einsum))];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Einsum(op) => OpRow::new(|e| einsum(e, op)),
+        _ => return None,
+    })
+}
 
 /// An operand with a letter an axis.
 struct LabelledOperand {
@@ -19,8 +23,7 @@ struct LabelledOperand {
     letters: Vec<u32>,
 }
 
-fn einsum(e: &mut Emitter) -> Result {
-    let op = op!(e, Einsum);
+fn einsum(e: &mut Emitter, op: &Einsum) -> Result {
     let operands = e.operands()?;
     let ranks: Vec<usize> = operands.iter().map(|x| x.ty.rank()).collect();
     let (inputs, output) = op.labels(&ranks)?;

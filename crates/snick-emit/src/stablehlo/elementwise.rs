@@ -1,63 +1,79 @@
 //! Ops on one element at a time, and conversions.
 
-use snick_ir::OpError;
+use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
+use snick_tensor::kernels::{BinaryOp, BitwiseOp, CompareOp, LogicalOp, UnaryOp};
 
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::{Binary, Compare, Custom, IdentityOnInt, Unary};
-use super::rule::OpRow;
+use super::row::{OpRow, binary, comparison, identity_on_integers, unary};
 use super::unary::{activate, converted};
 use crate::decompression::is_weights;
 use crate::type_limits::bounds;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Abs", Custom(|e| activate(e, |e, x| Ok(size(e, x))))),
-    OpRow::new("Add", Binary("stablehlo.add")),
-    OpRow::new("BitwiseAnd", Binary("stablehlo.and")),
-    OpRow::new("BitwiseLeftShift", Binary("stablehlo.shift_left")),
-    OpRow::new("BitwiseNot", Unary("stablehlo.not")),
-    OpRow::new("BitwiseOr", Binary("stablehlo.or")),
-    OpRow::new("BitwiseRightShift", Custom(shift_right)),
-    OpRow::new("BitwiseXor", Binary("stablehlo.xor")),
-    OpRow::new("Ceiling", IdentityOnInt("stablehlo.ceil")),
-    OpRow::new("Clamp", Custom(clamp)),
-    OpRow::new("Convert", Custom(convert)),
-    OpRow::new("FakeConvert", Custom(fake_convert)),
-    OpRow::new("Cos", Unary("stablehlo.cosine")).floats(),
-    OpRow::new("Divide", Binary("stablehlo.divide")).only(|layer| layer.divides_towards_zero()),
-    OpRow::new("Equal", Compare("EQ")),
-    OpRow::new("Exp", Unary("stablehlo.exponential")).floats(),
-    OpRow::new("Floor", IdentityOnInt("stablehlo.floor")),
-    OpRow::new("Greater", Compare("GT")),
-    OpRow::new("GreaterEqual", Compare("GE")),
-    OpRow::new("IsFinite", Custom(is_finite)),
-    OpRow::new("IsInf", Custom(is_infinite)),
-    OpRow::new("IsNaN", Custom(|e| activate(e, |e, x| Ok(e.compare("NE", x, x))))),
-    OpRow::new("Less", Compare("LT")),
-    OpRow::new("LessEqual", Compare("LE")),
-    OpRow::new("Log", Unary("stablehlo.log")).floats(),
-    OpRow::new("LogicalAnd", Binary("stablehlo.and")),
-    OpRow::new("LogicalNot", Custom(logical_not)),
-    OpRow::new("LogicalOr", Binary("stablehlo.or")),
-    OpRow::new("LogicalXor", Binary("stablehlo.xor")),
-    OpRow::new("Maximum", Binary("stablehlo.maximum")),
-    OpRow::new("Minimum", Binary("stablehlo.minimum")),
-    OpRow::new("Mod", Binary("stablehlo.remainder")),
-    OpRow::new("Multiply", Binary("stablehlo.multiply")),
-    OpRow::new("Negative", Unary("stablehlo.negate")),
-    OpRow::new("NotEqual", Compare("NE")),
-    OpRow::new("Power", Binary("stablehlo.power")),
-    OpRow::new("Round", Custom(round)),
-    OpRow::new("Select", Custom(select)),
-    OpRow::new("Sigmoid", Unary("stablehlo.logistic")).floats(),
-    OpRow::new("Sign", Custom(sign)),
-    OpRow::new("Sin", Unary("stablehlo.sine")).floats(),
-    OpRow::new("Sqrt", Unary("stablehlo.sqrt")).floats(),
-    OpRow::new("Subtract", Binary("stablehlo.subtract")),
-    OpRow::new("Tan", Unary("stablehlo.tan")).floats(),
-    OpRow::new("Tanh", Unary("stablehlo.tanh")).floats(),
-    OpRow::new("Xor", Binary("stablehlo.xor")),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Arithmetic(op) => match op.function {
+            BinaryOp::Add => binary("stablehlo.add"),
+            BinaryOp::Div => binary("stablehlo.divide"),
+            BinaryOp::FloorDiv => binary("stablehlo.divide").only(|layer| !layer.is_signed_integer()),
+            BinaryOp::Max => binary("stablehlo.maximum"),
+            BinaryOp::Min => binary("stablehlo.minimum"),
+            BinaryOp::Mod => binary("stablehlo.remainder"),
+            BinaryOp::Mul => binary("stablehlo.multiply"),
+            BinaryOp::Pow => binary("stablehlo.power"),
+            BinaryOp::Sub => binary("stablehlo.subtract"),
+            BinaryOp::FloorMod | BinaryOp::PRelu | BinaryOp::SquaredDifference => return None,
+        },
+        Op::Bitwise(op) => match op.function {
+            BitwiseOp::And => binary("stablehlo.and"),
+            BitwiseOp::LeftShift => binary("stablehlo.shift_left"),
+            BitwiseOp::Or => binary("stablehlo.or"),
+            BitwiseOp::RightShift => OpRow::new(shift_right),
+            BitwiseOp::Xor => binary("stablehlo.xor"),
+        },
+        Op::BitwiseNot(_) => unary("stablehlo.not"),
+        Op::Clamp(_) => OpRow::new(clamp),
+        Op::Compare(op) => comparison(match op.function {
+            CompareOp::Equal => "EQ",
+            CompareOp::NotEqual => "NE",
+            CompareOp::Greater => "GT",
+            CompareOp::GreaterEqual => "GE",
+            CompareOp::Less => "LT",
+            CompareOp::LessEqual => "LE",
+        }),
+        Op::Convert(_) => OpRow::new(convert),
+        Op::FakeConvert(_) => OpRow::new(fake_convert),
+        Op::IsFinite(_) => OpRow::new(is_finite),
+        Op::IsInf(_) => OpRow::new(is_infinite),
+        Op::IsNaN(_) => OpRow::new(|e| activate(e, |e, x| Ok(e.compare("NE", x, x)))),
+        Op::Logical(op) => binary(match op.function {
+            LogicalOp::And => "stablehlo.and",
+            LogicalOp::Or => "stablehlo.or",
+            LogicalOp::Xor => "stablehlo.xor",
+        }),
+        Op::LogicalNot(_) => OpRow::new(logical_not),
+        Op::Round(_) => OpRow::new(round),
+        Op::Select(_) => OpRow::new(select),
+        Op::Unary(op) => match op.function {
+            UnaryOp::Abs => OpRow::new(|e| activate(e, |e, x| Ok(size(e, x)))),
+            UnaryOp::Ceiling => identity_on_integers("stablehlo.ceil"),
+            UnaryOp::Cos => unary("stablehlo.cosine").floats(),
+            UnaryOp::Exp => unary("stablehlo.exponential").floats(),
+            UnaryOp::Floor => identity_on_integers("stablehlo.floor"),
+            UnaryOp::Log => unary("stablehlo.log").floats(),
+            UnaryOp::Negative => unary("stablehlo.negate"),
+            UnaryOp::Sigmoid => unary("stablehlo.logistic").floats(),
+            UnaryOp::Sign => OpRow::new(sign),
+            UnaryOp::Sin => unary("stablehlo.sine").floats(),
+            UnaryOp::Sqrt => unary("stablehlo.sqrt").floats(),
+            UnaryOp::Tan => unary("stablehlo.tan").floats(),
+            UnaryOp::Tanh => unary("stablehlo.tanh").floats(),
+            _ => return None,
+        },
+        Op::Xor(_) => binary("stablehlo.xor"),
+        _ => return None,
+    })
+}
 
 /// Without the sign, which unsigned numbers have none of.
 fn size(e: &mut Emitter, x: &Operand) -> Operand {

@@ -2,21 +2,26 @@
 
 use std::f64::consts::TAU;
 
-use snick_ir::OpError;
+use snick_ir::ops::{Fourier, Stft};
+use snick_ir::{Op, OpError};
 use snick_tensor::Tensor;
 
 use super::contract::sums;
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("DFT", Custom(|e| complex(e, false))),
-    OpRow::new("IDFT", Custom(|e| complex(e, true))),
-    OpRow::new("IRDFT", Custom(signal_of_half)),
-    OpRow::new("RDFT", Custom(half_spectrum)),
-    OpRow::new("STFT", Custom(short_time)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::FourierTransform(op) => match op.function {
+            Fourier::Forward => OpRow::new(|e| complex(e, false)),
+            Fourier::Inverse => OpRow::new(|e| complex(e, true)),
+            Fourier::RealForward => OpRow::new(half_spectrum),
+            Fourier::RealInverse => OpRow::new(signal_of_half),
+        },
+        Op::Stft(op) => OpRow::new(|e| short_time(e, op)),
+        _ => return None,
+    })
+}
 
 /// The most elements of a matrix.
 const MAX_MATRIX: usize = 1 << 22;
@@ -179,7 +184,7 @@ fn signal_of_half(e: &mut Emitter) -> Result {
 }
 
 /// The spectra of frames of a signal, each weighted by a window.
-fn short_time(e: &mut Emitter) -> Result {
+fn short_time(e: &mut Emitter, op: &Stft) -> Result {
     let (signal, window) = (e.input(0)?, e.input(1)?);
     let one = |e: &Emitter, i: usize, what: &str| {
         let number = e.fixed(i, what)?.first().and_then(|&number| usize::try_from(number).ok());
@@ -212,7 +217,7 @@ fn short_time(e: &mut Emitter) -> Result {
         parts.push(e.reshape(&part, &dims)?);
     }
     let mut y = e.concatenate(&parts, 3)?;
-    if e.flag("transpose_frames")? {
+    if op.transpose_frames {
         y = e.transpose(&y, &[0, 2, 1, 3]);
     }
     let dims = e.output(0)?.dims;

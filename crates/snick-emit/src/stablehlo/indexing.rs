@@ -1,19 +1,21 @@
 //! Elements chosen by indices.
 
-use snick_ir::OpError;
+use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
 use super::lookup::{Lookup, column, elements_along, from_start, look_up, own_place};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Gather", Custom(gather)),
-    OpRow::new("GatherElements", Custom(gather_elements)),
-    OpRow::new("GatherND", Custom(gather_nd)),
-    OpRow::new("ReverseSequence", Custom(reverse_sequence)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Gather(_) => OpRow::new(gather),
+        Op::GatherElements(_) => OpRow::new(gather_elements),
+        Op::GatherNd(_) => OpRow::new(gather_nd),
+        Op::ReverseSequence(_) => OpRow::new(reverse_sequence),
+        _ => return None,
+    })
+}
 
 /// Each index takes a whole slice of the data across one axis; the first axes may be common to both.
 fn gather(e: &mut Emitter) -> Result {

@@ -1,9 +1,8 @@
 //! StableHLO, as MLIR text: the road to XLA and its partitioner.
 //!
 //! What StableHLO has no operation for is decomposed first (`snick_pass::legalize`), and slice-like layers become the
-//! primitive. Then a row of the table in `table.rs` writes one op with an
-//! `Emitter` (`emitter.rs`), `types.rs` and `literal.rs` know how MLIR spells types and constants. Files by family
-//! have the functions of rows that are more than a name. What inference knows already is written as a constant, and
+//! primitive. Files by family match on [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`), and
+//! `table.rs` combines the families. `types.rs` and `literal.rs` know how MLIR spells types and constants. What inference knows already is written as a constant, and
 //! what it knows as an expression over the sizes of inputs as arithmetic on these (`sizes.rs`): no shape is computed by
 //! the layers that did so in the graph.
 //! Functions that StableHLO leaves to its companion dialect CHLO (`erf`, `acos` ..) are spelled out (`special.rs`).
@@ -39,7 +38,7 @@ mod reduce;
 mod reduction;
 mod regions;
 mod resample;
-mod rule;
+mod row;
 mod sampling;
 mod scatter;
 mod scope;
@@ -69,6 +68,7 @@ pub use self::mesh::{Mesh, ShardError, ShardRules};
 pub use self::module::{Argument, ArgumentData, Module, Port};
 pub use self::partition::{Collective, Partition, PartitionError, Program, Transfer, Unplanned};
 pub use self::precision::Precision;
+pub use self::table::has_operator;
 use self::weights::Weights;
 use crate::legalized::Refusals;
 

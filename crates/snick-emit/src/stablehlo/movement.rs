@@ -1,32 +1,37 @@
 //! Elements to other places.
 
-use snick_ir::OpError;
+use snick_ir::ops::movement::reverse::Mode;
+use snick_ir::ops::{Concat, Reverse};
+use snick_ir::{Op, OpError};
+use snick_tensor::kernels::PadMode;
 
 use super::emitter::{Emitter, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Concat", Custom(concat)),
-    OpRow::new("Pad", Custom(pad)).only(|layer| layer.word("pad_mode").is_ok_and(|mode| mode == "constant")),
-    OpRow::new("Reverse", Custom(reverse)),
-    OpRow::new("Roll", Custom(roll)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Concat(op) => OpRow::new(|e| concat(e, op)),
+        Op::Pad(op) => OpRow::new(pad).only(|_| op.pad_mode == PadMode::Constant),
+        Op::Reverse(op) => OpRow::new(|e| reverse(e, op)),
+        Op::Roll(_) => OpRow::new(roll),
+        _ => return None,
+    })
+}
 
-fn concat(e: &mut Emitter) -> Result {
+fn concat(e: &mut Emitter, op: &Concat) -> Result {
     let parts = e.operands()?;
     let rank = e.output(0)?.rank();
-    let axis = snick_ir::normalize_axis(e.int("axis")?, rank)?;
+    let axis = snick_ir::normalize_axis(op.axis, rank)?;
     let y = e.concatenate(&parts, axis)?;
     e.give(0, y)
 }
 
-fn reverse(e: &mut Emitter) -> Result {
+fn reverse(e: &mut Emitter, op: &Reverse) -> Result {
     let x = e.input(0)?;
     let entries = e.fixed(1, "the axes to reverse")?;
-    let axes: Vec<usize> = match e.word("mode")?.as_str() {
-        "mask" => (0..).zip(&entries).filter(|(_, entry)| **entry != 0).map(|(axis, _)| axis).collect(),
-        _ => super::reduce::axes(e, 1, x.ty.rank())?,
+    let axes: Vec<usize> = match op.mode {
+        Mode::Mask => (0..).zip(&entries).filter(|(_, entry)| **entry != 0).map(|(axis, _)| axis).collect(),
+        Mode::Index => super::reduce::axes(e, 1, x.ty.rank())?,
     };
     let y = e.reverse(&x, &axes);
     e.give(0, y)

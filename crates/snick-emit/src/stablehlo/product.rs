@@ -1,21 +1,28 @@
 //! Products: matrices and convolutions.
 
+use snick_ir::ops::MatMul;
+use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
+use snick_ir::ops::nn::window::DilatedSliding;
 use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 
 use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::fixed;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Convolution", Custom(convolution)),
-    OpRow::new("ConvolutionBackpropData", Custom(transposed_convolution)),
-    OpRow::new("GroupConvolution", Custom(convolution)),
-    OpRow::new("GroupConvolutionBackpropData", Custom(transposed_convolution)),
-    OpRow::new("MatMul", Custom(matmul)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Convolution(op) => OpRow::new(|e| convolution(e, &op.sliding, false)),
+        Op::ConvolutionBackpropData(op) => OpRow::new(|e| transposed_convolution(e, &op.transposed, false)),
+        Op::GroupConvolution(op) => OpRow::new(|e| convolution(e, &op.sliding, true)),
+        Op::GroupConvolutionBackpropData(op) => {
+            OpRow::new(|e| transposed_convolution(e, &op.transposed, true))
+        }
+        Op::MatMul(op) => OpRow::new(|e| matmul(e, op)),
+        _ => return None,
+    })
+}
 
 /// The last two axes of each, the second of them exchanged where the operand is written transposed; the axes before
 /// are brought to one shape. An operand without such axes is not repeated: weights are read once, and XLA's library of
@@ -59,9 +66,9 @@ pub(super) fn multiply(
 }
 
 /// Vectors are matrices of one row or column, which falls away again.
-fn matmul(e: &mut Emitter) -> Result {
+fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     let (a, b) = (e.input(0)?, e.input(1)?);
-    let mut transposed = [e.flag("transpose_a")?, e.flag("transpose_b")?];
+    let mut transposed = [op.transpose_a, op.transpose_b];
     let dims = e.output(0)?.dims;
     let mut matrix = [a, b];
     let of_vectors = [matrix[0].ty.rank() == 1, matrix[1].ty.rank() == 1];
@@ -130,12 +137,7 @@ fn ungrouped(e: &mut Emitter, grouped: bool) -> Result<(Operand, usize), OpError
     }
 }
 
-fn convolution(e: &mut Emitter) -> Result {
-    let (grouped, sliding) = match e.node.op() {
-        Op::Convolution(op) => (false, op.sliding.clone()),
-        Op::GroupConvolution(op) => (true, op.sliding.clone()),
-        _ => return Err(OpError::unsupported("this convolution")),
-    };
+fn convolution(e: &mut Emitter, sliding: &DilatedSliding, grouped: bool) -> Result {
     let windows = sliding.windows();
     let x = e.input(0)?;
     let (filters, groups) = ungrouped(e, grouped)?;
@@ -154,12 +156,7 @@ fn convolution(e: &mut Emitter) -> Result {
 }
 
 /// A convolution with the filters turned round, over data with zeros between its elements.
-fn transposed_convolution(e: &mut Emitter) -> Result {
-    let (grouped, transposed) = match e.node.op() {
-        Op::ConvolutionBackpropData(op) => (false, op.transposed.clone()),
-        Op::GroupConvolutionBackpropData(op) => (true, op.transposed.clone()),
-        _ => return Err(OpError::unsupported("this convolution")),
-    };
+fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, grouped: bool) -> Result {
     let (x, filters) = (e.input(0)?, e.input(1)?);
     // Filters `[G, I, O, kernel..]` become `[G * O, I, kernel..]`.
     let dims = filters.ty.fixed()?;
@@ -176,7 +173,7 @@ fn transposed_convolution(e: &mut Emitter) -> Result {
     let turned = e.reverse(&turned, &axes);
     let excess = match e.len() {
         2 => None,
-        _ => Some(e.excess(&transposed, kernel).ok_or_else(|| {
+        _ => Some(e.excess(transposed, kernel).ok_or_else(|| {
             OpError::unsupported("padding of a transposed convolution known only at run time")
         })?),
     };

@@ -1,23 +1,21 @@
 //! Recurrent cells, and sequences as loops over them.
 
-use snick_ir::OpError;
 use snick_ir::ops::recurrent::cell::{Cell, CellKind};
+use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("GRUCell", Custom(cell)),
-    OpRow::new("GRUSequence", Custom(sequence)),
-    OpRow::new("LSTMCell", Custom(cell)),
-    OpRow::new("LSTMSequence", Custom(sequence)),
-    OpRow::new("RNNCell", Custom(cell)),
-    OpRow::new("RNNSequence", Custom(sequence)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::GruCell(_) | Op::LstmCell(_) | Op::RnnCell(_) => OpRow::new(cell),
+        Op::GruSequence(_) | Op::LstmSequence(_) | Op::RnnSequence(_) => OpRow::new(sequence),
+        _ => return None,
+    })
+}
 
 /// A cell with its weights, for one direction: `R` is `[gates * hidden, hidden]`.
 struct Weights {

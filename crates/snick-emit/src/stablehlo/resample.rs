@@ -1,25 +1,26 @@
 //! Interpolation: along each axis an output is a known sum of inputs.
 
-use snick_ir::OpError;
+use snick_ir::ops::Interpolate;
+use snick_ir::ops::nn::interpolate::Mode;
+use snick_ir::{Op, OpError};
 use snick_tensor::Tensor;
 
 use super::contract::sums;
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
-use crate::layer::{Layer, op};
+use super::row::OpRow;
 
-pub(super) const ROWS: &[OpRow] = &[OpRow::new("Interpolate", Custom(interpolate)).only(is_of_floats)];
-
-/// Integers are rounded, which decomposition says.
-fn is_of_floats(layer: &Layer) -> bool {
-    layer.is_float() || layer.word("mode").is_ok_and(|mode| mode == "nearest")
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        // Integers are rounded, which decomposition says.
+        Op::Interpolate(op) => {
+            OpRow::new(|e| interpolate(e, op)).only(|layer| layer.is_float() || op.mode == Mode::Nearest)
+        }
+        _ => return None,
+    })
 }
 
 /// Axis after axis: the weights of its outputs are known, and where each is one input, it is looked up.
-fn interpolate(e: &mut Emitter) -> Result {
-    let op = op!(e, Interpolate);
-    let op = op.clone();
+fn interpolate(e: &mut Emitter, op: &Interpolate) -> Result {
     let unknown = || OpError::unsupported("an interpolation whose sizes are known only at run time");
     let x = e.input(0)?;
     let mut rest = Vec::with_capacity(e.len());

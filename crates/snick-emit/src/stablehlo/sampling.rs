@@ -1,20 +1,21 @@
 //! Maps read between their elements, at places known only at run time.
 
-use snick_ir::OpError;
 use snick_ir::ops::nn::grid_sample::{GridSample, Mode, Padding};
+use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::taps::{Tap, mixed};
-use crate::layer::op;
 
-pub(super) const ROWS: &[OpRow] = &[OpRow::new("GridSample", Custom(grid_sample))];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::GridSample(op) => OpRow::new(|e| grid_sample(e, op)),
+        _ => return None,
+    })
+}
 
-fn grid_sample(e: &mut Emitter) -> Result {
-    let op = op!(e, GridSample);
-    let op = op.clone();
+fn grid_sample(e: &mut Emitter, op: &GridSample) -> Result {
     let (data, grid) = (e.input(0)?, e.input(1)?);
     if !data.ty.element.is_float() {
         return Err(OpError::unsupported("samples of integers"));
@@ -32,8 +33,8 @@ fn grid_sample(e: &mut Emitter) -> Result {
     for (part, size) in [(1, height), (0, width)] {
         let at = e.part(&grid, 1, &part.into(), 1.into())?;
         let at = e.reshape(&at, &[count])?;
-        let at = place(e, &op, &at, size)?;
-        taps.push(taps_at(e, &op, &at, size)?);
+        let at = place(e, op, &at, size)?;
+        taps.push(taps_at(e, op, &at, size)?);
     }
     let numbers = e.iota(0, grid.ty.sized(&[images, rows * columns]).with(ElementType::I64))?;
     let numbers = e.reshape(&numbers, &[count])?;

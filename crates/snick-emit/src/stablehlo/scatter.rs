@@ -1,20 +1,24 @@
 //! Updates put into data at places that indices name.
 
-use snick_ir::OpError;
+use snick_ir::ops::ScatterElementsUpdate;
+use snick_ir::ops::movement::scatter_reduction::ScatterReduction;
+use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
 use super::lookup::{from_start, places_along};
 use super::reduce::extreme;
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("ScatterElementsUpdate", Custom(scatter_elements)),
-    OpRow::new("ScatterNDUpdate", Custom(scatter_nd)),
-    OpRow::new("ScatterUpdate", Custom(scatter_update)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::ScatterElementsUpdate(op) => OpRow::new(|e| scatter_elements(e, op)),
+        Op::ScatterNdUpdate(op) => OpRow::new(|e| scatter_nd(e, op.reduction)),
+        Op::ScatterUpdate(_) => OpRow::new(scatter_update),
+        _ => return None,
+    })
+}
 
 /// Where windows of the updates go.
 struct Target {
@@ -53,30 +57,30 @@ fn put(
     e.folding("stablehlo.scatter", &[data, indices, updates], &attributes, op, data.ty.clone())
 }
 
-/// The reduction of the layer, by name.
-fn combine(e: &Emitter, data: &Operand) -> Result<Combine, OpError> {
-    let of = |op, neutral| Ok(Combine { op: Some(op), neutral });
-    match e.word("reduction")?.as_str() {
-        "" | "none" => Ok(Combine { op: None, neutral: 0.0 }),
-        "sum" if data.ty.element == ElementType::Boolean => of("or", 0.0),
+fn combine(reduction: ScatterReduction, data: &Operand) -> Result<Combine, OpError> {
+    let is_boolean = data.ty.element == ElementType::Boolean;
+    let (op, neutral) = match reduction {
+        ScatterReduction::None => return Ok(Combine { op: None, neutral: 0.0 }),
+        ScatterReduction::Sum if is_boolean => ("or", 0.0),
         // Updates are negated before.
-        "sum" | "sub" => of("add", 0.0),
-        "prod" if data.ty.element == ElementType::Boolean => of("and", 1.0),
-        "prod" => of("multiply", 1.0),
-        "min" => of("minimum", extreme(data, 1.0)),
-        "max" => of("maximum", extreme(data, -1.0)),
-        other => Err(OpError::unsupported(format!("a scatter with the reduction {other}"))),
-    }
+        ScatterReduction::Sum | ScatterReduction::Sub => ("add", 0.0),
+        ScatterReduction::Prod if is_boolean => ("and", 1.0),
+        ScatterReduction::Prod => ("multiply", 1.0),
+        ScatterReduction::Min => ("minimum", extreme(data, 1.0)),
+        ScatterReduction::Max => ("maximum", extreme(data, -1.0)),
+        ScatterReduction::Mean => return Err(OpError::unsupported("a scatter with the reduction mean")),
+    };
+    Ok(Combine { op: Some(op), neutral })
 }
 
 /// Along `axis` the place is read from the indices, along the others it is that of the update.
-fn scatter_elements(e: &mut Emitter) -> Result {
+fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> Result {
     let (mut data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let axis = axis(e, &data)?;
-    let combine = combine(e, &data)?;
+    let combine = combine(op.reduction, &data)?;
     let places = places_along(e, &indices, &data, axis)?;
     let to = Target { window: vec![], indexed: (0..data.ty.rank()).collect() };
-    if combine.op.is_some() && e.attrs.bool("use_init_val")? == Some(false) {
+    if combine.op.is_some() && !op.use_init_val {
         let neutral = e.full(combine.neutral, &updates.ty)?;
         data = put(e, &data, &places, &neutral, &to, None);
     }
@@ -90,12 +94,12 @@ fn axis(e: &Emitter, data: &Operand) -> Result<usize, OpError> {
 }
 
 /// The last axis of the indices holds the first entries of a place; the window is the rest.
-fn scatter_nd(e: &mut Emitter) -> Result {
+fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
     let (data, indices, mut updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let first = indices.ty.rank().saturating_sub(1);
     let count = indices.ty.size(first)?;
-    let combine = combine(e, &data)?;
-    if e.word("reduction")? == "sub" {
+    let combine = combine(reduction, &data)?;
+    if reduction == ScatterReduction::Sub {
         updates = e.same("stablehlo.negate", &[&updates]);
     }
     let places = all_from_start(e, &indices, data.ty.dims.get(..count).unwrap_or_default())?;

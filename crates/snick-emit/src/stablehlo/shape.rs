@@ -1,25 +1,24 @@
 //! Values under other shapes.
 
-use snick_ir::OpError;
+use snick_ir::ops::Broadcast;
 use snick_ir::ops::shape::broadcast::BroadcastMode;
+use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
-use crate::layer::op;
+use super::row::OpRow;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Broadcast", Custom(broadcast)),
-    OpRow::new("Identity", Custom(reshape)),
-    OpRow::new("Range", Custom(range)),
-    OpRow::new("Reshape", Custom(reshape)),
-    OpRow::new("ShapeOf", Custom(shape_of)),
-    OpRow::new("Squeeze", Custom(reshape)),
-    OpRow::new("Tile", Custom(tile)),
-    OpRow::new("Transpose", Custom(transpose)),
-    OpRow::new("Unsqueeze", Custom(reshape)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Broadcast(op) => OpRow::new(|e| broadcast(e, op)),
+        Op::Identity(_) | Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => OpRow::new(reshape),
+        Op::Range(_) => OpRow::new(range),
+        Op::ShapeOf(_) => OpRow::new(shape_of),
+        Op::Tile(_) => OpRow::new(tile),
+        Op::Transpose(_) => OpRow::new(transpose),
+        _ => return None,
+    })
+}
 
 /// All that only changes sizes.
 fn reshape(e: &mut Emitter) -> Result {
@@ -47,9 +46,8 @@ fn transpose(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-fn broadcast(e: &mut Emitter) -> Result {
+fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let op = op!(e, Broadcast);
     let y = match (op.mode(), e.len()) {
         (BroadcastMode::Explicit, 3) => {
             let axes = e.fixed(2, "the axes of a broadcast")?;

@@ -1,14 +1,19 @@
 //! The `slice` primitive, and slices that other operations need.
 
+use snick_ir::ops::Slice;
 use snick_ir::{IntOrValue, Op, OpError};
 use snick_shape::SymExpr;
 
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::fixed;
 
-pub(super) const ROWS: &[OpRow] = &[OpRow::new("slice", Custom(slice))];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::Slice(op) => OpRow::new(|e| slice(e, op)),
+        _ => return None,
+    })
+}
 
 /// Where a slice of an axis begins.
 #[derive(Clone)]
@@ -47,10 +52,9 @@ impl AxisSpan {
 }
 
 /// Axes with a negative step are sliced in ascending order and then reversed.
-fn slice(e: &mut Emitter) -> Result {
-    let Op::Slice(slice) = e.node.op() else { return Err(OpError::unsupported("this layer")) };
+fn slice(e: &mut Emitter, op: &Slice) -> Result {
     let inputs: Vec<usize> = (1..e.len()).collect();
-    let slices = slice.bind(&inputs)?;
+    let slices = op.bind(&inputs)?;
     let x = e.input(0)?;
     let lens = e.output(0)?.dims;
     let mut taken: Vec<AxisSpan> = x.ty.dims.iter().map(AxisSpan::whole).collect();

@@ -1,20 +1,23 @@
 //! The best elements along an axis.
 
+use snick_ir::Op;
+use snick_ir::ops::TopK;
 use snick_ir::ops::movement::top_k::{TopKMode, TopKSort};
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::sorted::sorted;
-use crate::layer::op;
 
-pub(super) const ROWS: &[OpRow] = &[OpRow::new("TopK", Custom(top_k))];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::TopK(op) => OpRow::new(|e| top_k(e, op)),
+        _ => return None,
+    })
+}
 
 /// All are sorted and the first are kept.
-fn top_k(e: &mut Emitter) -> Result {
-    let op = op!(e, TopK);
-    let op = op.clone();
+fn top_k(e: &mut Emitter, op: &TopK) -> Result {
     let x = e.input(0)?;
     let axis = snick_ir::normalize_axis(op.axis, x.ty.rank())?;
     let want = e.output(0)?;

@@ -2,25 +2,31 @@
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, PI};
 
+use snick_ir::Op;
 use snick_tensor::ElementType;
+use snick_tensor::kernels::UnaryOp;
 
 use super::emitter::{Emitter, Operand, Result};
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::unary::activate;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("Acos", Custom(|e| in_type(e, ElementType::F32, acos))).floats(),
-    OpRow::new("Acosh", Custom(|e| in_type(e, ElementType::F32, acosh))).floats(),
-    OpRow::new("Asin", Custom(|e| in_type(e, ElementType::F32, asin))).floats(),
-    OpRow::new("Asinh", Custom(|e| in_type(e, ElementType::F32, asinh))).floats(),
-    OpRow::new("Atan", Custom(|e| in_type(e, ElementType::F32, atan))).floats(),
-    OpRow::new("Atanh", Custom(|e| in_type(e, ElementType::F32, atanh))).floats(),
-    OpRow::new("Cosh", Custom(|e| in_type(e, ElementType::F32, cosh))).floats(),
-    OpRow::new("Erf", Custom(|e| in_type(e, ElementType::F32, erf))).floats(),
-    OpRow::new("ErfInv", Custom(|e| in_type(e, ElementType::F64, erf_inv))).floats(),
-    OpRow::new("Sinh", Custom(|e| in_type(e, ElementType::F32, sinh))).floats(),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    let Op::Unary(op) = op else { return None };
+    let (least, function): (_, fn(&mut Emitter, &Operand) -> Result<Operand>) = match op.function {
+        UnaryOp::Acos => (ElementType::F32, acos),
+        UnaryOp::Acosh => (ElementType::F32, acosh),
+        UnaryOp::Asin => (ElementType::F32, asin),
+        UnaryOp::Asinh => (ElementType::F32, asinh),
+        UnaryOp::Atan => (ElementType::F32, atan),
+        UnaryOp::Atanh => (ElementType::F32, atanh),
+        UnaryOp::Cosh => (ElementType::F32, cosh),
+        UnaryOp::Erf => (ElementType::F32, erf),
+        UnaryOp::ErfInv => (ElementType::F64, erf_inv),
+        UnaryOp::Sinh => (ElementType::F32, sinh),
+        _ => return None,
+    };
+    Some(OpRow::new(move |e| in_type(e, least, function)).floats())
+}
 
 /// Of the input, computed in a type, or in the input's own if that is wider: halves overflow between the steps.
 fn in_type(

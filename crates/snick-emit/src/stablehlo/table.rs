@@ -1,86 +1,73 @@
-//! The table of ops that StableHLO has.
+//! The table of operations that StableHLO expresses: each family of operations has a function that gives its rows.
 
-use std::sync::LazyLock;
-
-use snick_ir::{Graph, NodeId};
+use snick_ir::{Graph, NodeId, Op};
 use snick_pass::legalize::Target;
 
 use super::emitter::{Emitter, Result};
-use super::rule::EmitRule;
+use super::row::OpRow;
 use super::{
     activation, control, decoding, detection, einsum, elementwise, fourier, indexing, movement, product,
     recurrent, reduction, resample, sampling, scatter, shape, slices, sort, special, types, window,
 };
 use crate::layer::Layer;
 use crate::legalized::no_operator;
-use crate::table::Table;
 
-static TABLE: LazyLock<Table<EmitRule>> = LazyLock::new(|| {
-    Table::new(
-        &[
-            activation::ROWS,
-            control::ROWS,
-            decoding::ROWS,
-            detection::ROWS,
-            einsum::ROWS,
-            elementwise::ROWS,
-            fourier::ROWS,
-            indexing::ROWS,
-            movement::ROWS,
-            product::ROWS,
-            recurrent::ROWS,
-            reduction::ROWS,
-            resample::ROWS,
-            sampling::ROWS,
-            scatter::ROWS,
-            shape::ROWS,
-            slices::ROWS,
-            sort::ROWS,
-            special::ROWS,
-            window::ROWS,
-        ],
-        &[],
-    )
-});
+fn row(op: &Op) -> Option<OpRow<'_>> {
+    let families = [
+        activation::row,
+        control::row,
+        decoding::row,
+        detection::row,
+        einsum::row,
+        elementwise::row,
+        fourier::row,
+        indexing::row,
+        movement::row,
+        product::row,
+        recurrent::row,
+        reduction::row,
+        resample::row,
+        sampling::row,
+        scatter::row,
+        shape::row,
+        slices::row,
+        sort::row,
+        special::row,
+        window::row,
+    ];
+    families.iter().find_map(|row| row(op))
+}
+
+/// The row of a layer, if it covers the layer.
+fn written<'g>(layer: &Layer<'g>) -> Option<OpRow<'g>> {
+    row(layer.node.op()).filter(|row| row.writes(layer, &[]))
+}
 
 /// What decompositions have to leave.
 pub(super) fn target() -> Target {
     Target {
-        can_write: |graph, id| TABLE.can_write(graph, id),
-        computes_in: |graph, id| TABLE.computes_in(graph, id),
+        can_write: |graph, id| {
+            Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some() || layer.is_constant())
+        },
+        computes_in: |_, _| None,
         has_type: types::has_type,
     }
 }
 
 /// Whether a layer is written as it is.
 pub(super) fn has_rule(graph: &Graph, id: NodeId) -> bool {
-    Layer::new(graph, id).is_ok_and(|layer| TABLE.rule(&layer).is_some())
+    Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some())
+}
+
+/// Whether StableHLO can express at least some layers of an operation directly. Many others are decomposed.
+pub fn has_operator(op: &Op) -> bool {
+    row(op).is_some()
 }
 
 /// Writes a layer that is neither a source nor a result.
 pub(super) fn emit(e: &mut Emitter) -> Result {
-    match TABLE.rule(&e.layer) {
-        Some(EmitRule::Unary(op)) => {
-            let x = e.input(0)?;
-            let y = e.same(op, &[&x]);
-            e.give(0, y)
-        }
-        Some(EmitRule::IdentityOnInt(op)) => {
-            let x = e.input(0)?;
-            let y = if x.ty.element.is_float() { e.same(op, &[&x]) } else { x };
-            e.give(0, y)
-        }
-        Some(EmitRule::Binary(op)) => {
-            let [a, b] = e.pair()?;
-            let y = e.same(op, &[&a, &b]);
-            e.give(0, y)
-        }
-        Some(EmitRule::Compare(direction)) => {
-            let [a, b] = e.pair()?;
-            let y = e.compare(direction, &a, &b);
-            e.give(0, y)
-        }
-        Some(EmitRule::Custom(write)) => write(e),
+    match written(&e.layer) {
+        Some(row) => (row.write)(e),
         None => match e.evaluated() {
             Some(values) => (0..).zip(&values).try_for_each(|(port, value)| {
                 let value = e.constant(value)?;

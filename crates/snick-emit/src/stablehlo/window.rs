@@ -1,22 +1,24 @@
 //! Windows that slide: pooling, and sums that run along an axis.
 
-use snick_ir::ops::nn::window::Rounding;
+use snick_ir::ops::nn::window::{Rounding, Windows};
+use snick_ir::ops::{AvgPool, CumSum, MaxPool};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
 use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
 use super::reduce::extreme;
-use super::rule::EmitRule::Custom;
-use super::rule::OpRow;
+use super::row::OpRow;
 use super::types::{Sizes, fixed};
-use crate::layer::op;
 
-pub(super) const ROWS: &[OpRow] = &[
-    OpRow::new("AvgPool", Custom(average_pool)),
-    OpRow::new("CumSum", Custom(cumulative_sum)),
-    OpRow::new("MaxPool", Custom(max_pool)),
-];
+pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
+    Some(match op {
+        Op::AvgPool(op) => OpRow::new(|e| average_pool(e, op)),
+        Op::CumSum(op) => OpRow::new(|e| cumulative_sum(e, op)),
+        Op::MaxPool(op) => OpRow::new(|e| max_pool(e, op)),
+        _ => return None,
+    })
+}
 
 /// A window over each axis.
 pub(super) struct Window {
@@ -62,15 +64,14 @@ pub(super) fn slide(
 
 /// The window of a pooling layer, and the padding that the layer names at the end of each axis: windows that begin
 /// inside of it may end behind it.
-fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
-    let (pool, dilations) = match e.node.op() {
-        Op::MaxPool(op) => (&op.window, &op.dilations),
-        Op::AvgPool(op) => (&op.window, &op.dilations),
-        _ => return Err(OpError::unsupported("this pooling")),
-    };
-    let windows = pool.windows(dilations);
+fn of_pool(
+    e: &Emitter,
+    x: &Operand,
+    windows: Windows,
+    kernel: &[i64],
+) -> Result<(Window, Vec<i64>), OpError> {
     let dims = e.output(0)?.dims;
-    let kernel: Vec<usize> = pool.kernel.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
+    let kernel: Vec<usize> = kernel.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
     let mut window = Window::single(x.ty.rank());
     let mut ends = vec![0; x.ty.rank()];
     for (i, &size) in kernel.iter().enumerate() {
@@ -99,12 +100,12 @@ fn of_pool(e: &Emitter, x: &Operand) -> Result<(Window, Vec<i64>), OpError> {
     Ok((window, ends))
 }
 
-fn max_pool(e: &mut Emitter) -> Result {
+fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
     if e.node.outs().len() > 1 && e.is_used(1) {
         return Err(OpError::unsupported("the indices of MaxPool"));
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let (window, _) = of_pool(e, &x)?;
+    let (window, _) = of_pool(e, &x, op.window.windows(&op.dilations), &op.window.kernel)?;
     // A window beside all of the data has the least number that there is.
     let least = match x.ty.element {
         ElementType::F32 => f32::MIN.into(),
@@ -116,17 +117,15 @@ fn max_pool(e: &mut Emitter) -> Result {
 }
 
 /// The sum divided by the number of elements that count: those of the data, or of the padding too.
-fn average_pool(e: &mut Emitter) -> Result {
-    let op = op!(e, AvgPool);
-    let (exclude_pad, rounding) = (op.exclude_pad, op.window.rounding_type);
+fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let (window, ends) = of_pool(e, &x)?;
+    let (window, ends) = of_pool(e, &x, op.window.windows(&op.dilations), &op.window.kernel)?;
     let padded = window.padding.iter().zip(&ends).any(|([low, _], end)| *low != 0 || *end != 0);
-    if rounding != Rounding::Floor && padded && !exclude_pad {
+    if op.window.rounding_type != Rounding::Floor && padded && !op.exclude_pad {
         return Err(OpError::unsupported("a mean over padding in windows rounded up"));
     }
     let sum = slide(e, &x, &window, "add", 0.0, &dims)?;
-    let count = if exclude_pad || !padded {
+    let count = if op.exclude_pad || !padded {
         let ones = e.full(1.0, &x.ty)?;
         slide(e, &ones, &window, "add", 0.0, &dims)?
     } else {
@@ -138,7 +137,7 @@ fn average_pool(e: &mut Emitter) -> Result {
 }
 
 /// A window as long as the axis, that hangs over its beginning; or over its end, if sums run backwards.
-fn cumulative_sum(e: &mut Emitter) -> Result {
+fn cumulative_sum(e: &mut Emitter, op: &CumSum) -> Result {
     let x = e.input(0)?;
     let axis = match x.ty.rank() {
         1 => 0, // there is no other
@@ -148,21 +147,21 @@ fn cumulative_sum(e: &mut Emitter) -> Result {
         }
     };
     if !x.ty.is_fixed() {
-        let y = sums_by_product(e, &x, axis)?;
+        let y = sums_by_product(e, op, &x, axis)?;
         return e.give(0, y);
     }
     let size = x.ty.size(axis)?;
     let mut window = Window::single(x.ty.rank());
     window.sizes[axis] = size.max(1);
-    let (reach, own) = (size as i64 - 1, i64::from(e.flag("exclusive")?));
-    window.padding[axis] = if e.flag("reverse")? { [-own, reach + own] } else { [reach + own, -own] };
+    let (reach, own) = (size as i64 - 1, i64::from(op.exclusive));
+    window.padding[axis] = if op.reverse { [-own, reach + own] } else { [reach + own, -own] };
     let y = slide(e, &x, &window, "add", 0.0, &x.ty.dims)?;
     e.give(0, y)
 }
 
 /// A product with the matrix that has ones where an element counts: no window is as long as an axis of unknown size.
-fn sums_by_product(e: &mut Emitter, x: &Operand, axis: usize) -> Result<Operand> {
-    let direction = match (e.flag("reverse")?, e.flag("exclusive")?) {
+fn sums_by_product(e: &mut Emitter, op: &CumSum, x: &Operand, axis: usize) -> Result<Operand> {
+    let direction = match (op.reverse, op.exclusive) {
         (false, false) => "LE",
         (false, true) => "LT",
         (true, false) => "GE",

@@ -1,0 +1,42 @@
+//! Rows of the StableHLO table.
+
+use super::emitter::Emitter;
+
+/// How StableHLO expresses an operation.
+pub(super) type OpRow<'g> = crate::table::OpRow<'g, Emitter<'g>>;
+
+/// The operation of this name on one value.
+pub(super) fn unary<'g>(op: &'static str) -> OpRow<'g> {
+    OpRow::new(move |e| {
+        let x = e.input(0)?;
+        let y = e.same(op, &[&x]);
+        e.give(0, y)
+    })
+}
+
+/// The same for floats; integers stay as they are.
+pub(super) fn identity_on_integers<'g>(op: &'static str) -> OpRow<'g> {
+    OpRow::new(move |e| {
+        let x = e.input(0)?;
+        let y = if x.ty.element.is_float() { e.same(op, &[&x]) } else { x };
+        e.give(0, y)
+    })
+}
+
+/// The operation of this name on two values, which are broadcast.
+pub(super) fn binary<'g>(op: &'static str) -> OpRow<'g> {
+    OpRow::new(move |e| {
+        let [a, b] = e.pair()?;
+        let y = e.same(op, &[&a, &b]);
+        e.give(0, y)
+    })
+}
+
+/// A comparison of two values, which are broadcast.
+pub(super) fn comparison<'g>(direction: &'static str) -> OpRow<'g> {
+    OpRow::new(move |e| {
+        let [a, b] = e.pair()?;
+        let y = e.compare(direction, &a, &b);
+        e.give(0, y)
+    })
+}
