@@ -1,5 +1,8 @@
 //! Regions of maps: pooled samples of them, and what a detector says of them.
 
+use snick_ir::ops::detection::roi_align::{RoiAlignment, RoiPoolMode};
+use snick_ir::ops::detection::roi_pooling::RoiPoolingMethod;
+use snick_ir::ops::{RoiAlign, RoiFeatureExtractor, RoiPooling};
 use snick_ir::{Op, OpError};
 use snick_tensor::{ElementType, Tensor};
 
@@ -10,9 +13,9 @@ use super::taps::{Tap, mixed};
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::RoiFeatureExtractor(_) => OpRow::new(feature_extractor),
-        Op::RoiAlign(_) => OpRow::new(align),
-        Op::RoiPooling(_) => OpRow::new(pooling),
+        Op::RoiFeatureExtractor(op) => OpRow::new(|e| feature_extractor(e, op)),
+        Op::RoiAlign(op) => OpRow::new(|e| align(e, op)),
+        Op::RoiPooling(op) => OpRow::new(|e| pooling(e, op)),
         _ => return None,
     })
 }
@@ -27,10 +30,9 @@ struct Bins {
 
 impl Bins {
     /// Without a number of samples it follows from the sizes of each region.
-    fn new(counts: [i64; 2], samples: i64, max: bool) -> Result<Self, OpError> {
-        let size = |size: i64| usize::try_from(size).ok().filter(|&size| size > 0);
-        match (size(counts[0]), size(counts[1]), size(samples)) {
-            (Some(rows), Some(columns), Some(samples)) => Ok(Self { counts: [rows, columns], samples, max }),
+    fn new(counts: [usize; 2], samples: i64, max: bool) -> Result<Self, OpError> {
+        match usize::try_from(samples) {
+            Ok(samples) if samples > 0 && !counts.contains(&0) => Ok(Self { counts, samples, max }),
             _ => Err(OpError::unsupported("samples of which the number depends on data")),
         }
     }
@@ -150,26 +152,24 @@ fn sides(
     Ok([side(1)?, side(0)?])
 }
 
-fn align(e: &mut Emitter) -> Result {
+fn align(e: &mut Emitter, op: &RoiAlign) -> Result {
     let (maps, regions, images) = (e.input(0)?, e.input(1)?, e.input(2)?);
-    let max = e.word("mode")? == "max";
     let bins = Bins::new(
-        [e.int("pooled_h")?, e.int("pooled_w")?],
-        e.attrs.int("sampling_ratio")?.unwrap_or(0),
-        max,
+        [op.regions.pooled_h, op.regions.pooled_w],
+        op.regions.sampling_ratio,
+        op.mode == RoiPoolMode::Max,
     )?;
-    let scale = e.float("spatial_scale")?;
     // What is added to corners before scaling and after, and whether small regions stay small.
-    let (before, after, exact) = match e.word("aligned_mode")?.as_str() {
-        "half_pixel_for_nn" => (0.0, -0.5, true),
-        "half_pixel" => (0.5, -0.5, true),
-        _ => (0.0, 0.0, false),
+    let (before, after, exact) = match op.aligned_mode {
+        RoiAlignment::HalfPixelForNn => (0.0, -0.5, true),
+        RoiAlignment::HalfPixel => (0.5, -0.5, true),
+        RoiAlignment::Asymmetric => (0.0, 0.0, false),
     };
     let wide = e.convert(&maps, ElementType::F32);
     let images = e.convert(&images, ElementType::I64);
     let sides = sides(e, &regions, (!exact).then_some(1.0), |e, corner| {
         let corner = e.plus(corner, before)?;
-        let scaled = e.times(&corner, scale)?;
+        let scaled = e.times(&corner, op.regions.spatial_scale)?;
         e.plus(&scaled, after)
     })?;
     let y = pooled(e, &wide, &images, &sides, &bins)?;
@@ -194,18 +194,17 @@ fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Result<Operand> {
 }
 
 /// The greatest element of each bin of a region `[image, x, y, x, y]`; or the sample in its corner.
-fn pooling(e: &mut Emitter) -> Result {
+fn pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     let (maps, regions) = (e.input(0)?, e.input(1)?);
     let wide = e.convert(&maps, ElementType::F32);
     let images = column(e, &regions, 0)?;
     let images = e.convert(&images, ElementType::I64);
     let out = e.output(0)?;
-    let bilinear = e.word("method")? == "bilinear";
-    let scale = e.float("spatial_scale")?;
+    let bilinear = op.method == RoiPoolingMethod::Bilinear;
     let mut ends = Vec::with_capacity(4);
     for i in [2, 4, 1, 3] {
         let end = column(e, &regions, i)?;
-        ends.push(if bilinear { end } else { e.times(&end, scale)? });
+        ends.push(if bilinear { end } else { e.times(&end, op.spatial_scale)? });
     }
     let [y0, y1, x0, x1] = ends.as_slice() else { return Err(OpError::NotConnected { port: 1 }) };
     let y = match bilinear {
@@ -335,15 +334,14 @@ fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Re
 }
 
 /// Each region aligned on the level of a pyramid that suits its size: it is aligned on all, and one is chosen.
-fn feature_extractor(e: &mut Emitter) -> Result {
+fn feature_extractor(e: &mut Emitter, op: &RoiFeatureExtractor) -> Result {
     /// A region of this size, side by side, is for level 2.
     const CANONICAL_SIZE: f64 = 224.0;
     const CANONICAL_LEVEL: f64 = 2.0;
     let regions = e.input(0)?;
-    let size = e.int("output_size")?;
-    let bins = Bins::new([size; 2], e.attrs.int("sampling_ratio")?.unwrap_or(0), false)?;
-    let shift = if e.flag("aligned")? { -0.5 } else { 0.0 };
-    let scales = e.attrs.ints("pyramid_scales")?.map(|scales| scales.to_vec()).unwrap_or_default();
+    let bins = Bins::new([op.output_size; 2], op.sampling_ratio, false)?;
+    let shift = if op.aligned { -0.5 } else { 0.0 };
+    let scales = &op.pyramid_scales;
     let own = sides(e, &regions, None, |_, corner| Ok(corner.clone()))?;
     let area = e.same("stablehlo.multiply", &[&own[1].size, &own[0].size]);
     let levels = e.len().saturating_sub(1);

@@ -1,5 +1,8 @@
 //! Ops on one element at a time, and conversions.
 
+use snick_ir::ops::elementwise::fake_convert::FakeType;
+use snick_ir::ops::elementwise::round::RoundMode;
+use snick_ir::ops::{Clamp, IsInf};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, BitwiseOp, CompareOp, LogicalOp, UnaryOp};
@@ -32,7 +35,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
             BitwiseOp::Xor => binary("stablehlo.xor"),
         },
         Op::BitwiseNot(_) => unary("stablehlo.not"),
-        Op::Clamp(_) => OpRow::new(clamp),
+        Op::Clamp(op) => OpRow::new(|e| clamp(e, op)),
         Op::Compare(op) => comparison(match op.function {
             CompareOp::Equal => "EQ",
             CompareOp::NotEqual => "NE",
@@ -41,10 +44,10 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
             CompareOp::Less => "LT",
             CompareOp::LessEqual => "LE",
         }),
-        Op::Convert(_) => OpRow::new(convert),
-        Op::FakeConvert(_) => OpRow::new(fake_convert),
+        Op::Convert(op) => OpRow::new(|e| convert(e, op.destination_type)),
+        Op::FakeConvert(op) => OpRow::new(|e| fake_convert(e, op.destination_type)),
         Op::IsFinite(_) => OpRow::new(is_finite),
-        Op::IsInf(_) => OpRow::new(is_infinite),
+        Op::IsInf(op) => OpRow::new(|e| is_infinite(e, op)),
         Op::IsNaN(_) => OpRow::new(|e| activate(e, |e, x| Ok(e.compare("NE", x, x)))),
         Op::Logical(op) => binary(match op.function {
             LogicalOp::And => "stablehlo.and",
@@ -52,7 +55,10 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
             LogicalOp::Xor => "stablehlo.xor",
         }),
         Op::LogicalNot(_) => OpRow::new(logical_not),
-        Op::Round(_) => OpRow::new(round),
+        Op::Round(op) => identity_on_integers(match op.mode {
+            RoundMode::HalfAwayFromZero => "stablehlo.round_nearest_afz",
+            RoundMode::HalfToEven => "stablehlo.round_nearest_even",
+        }),
         Op::Select(_) => OpRow::new(select),
         Op::Unary(op) => match op.function {
             UnaryOp::Abs => OpRow::new(|e| activate(e, |e, x| Ok(size(e, x)))),
@@ -104,19 +110,10 @@ fn logical_not(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-fn round(e: &mut Emitter) -> Result {
-    let op = match e.word("mode")?.as_str() {
-        "half_away_from_zero" => "stablehlo.round_nearest_afz",
-        _ => "stablehlo.round_nearest_even",
-    };
-    activate(e, |e, x| Ok(if x.ty.element.is_float() { e.same(op, &[x]) } else { x.clone() }))
-}
-
-fn clamp(e: &mut Emitter) -> Result {
-    let (min, max) = (e.float("min")?, e.float("max")?);
+fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
     activate(e, |e, x| {
         let scalar = x.ty.sized(&[]);
-        let [low, high] = bounds(min, max, x.ty.element);
+        let [low, high] = bounds(op.min, op.max, x.ty.element);
         let (low, high) = (e.full(low, &scalar)?, e.full(high, &scalar)?);
         let what = format!("{}, {}, {}", low.name, x.name, high.name);
         let tail = format!(": ({scalar}, {}, {scalar}) -> {}", x.ty, x.ty);
@@ -124,8 +121,7 @@ fn clamp(e: &mut Emitter) -> Result {
     })
 }
 
-fn convert(e: &mut Emitter) -> Result {
-    let to = e.type_attr("destination_type")?;
+fn convert(e: &mut Emitter, to: ElementType) -> Result {
     // Constants are converted ahead of the run; what overflows in a run is saturated here, and not by XLA.
     if is_low_bit(to) {
         return Err(OpError::unsupported(format!("the element type {to}")));
@@ -139,9 +135,8 @@ fn convert(e: &mut Emitter) -> Result {
 }
 
 /// Scaled, shifted, kept within a float of 8 bits, brought to it by way of a half float, and back.
-fn fake_convert(e: &mut Emitter) -> Result {
-    let target = e.type_attr("destination_type")?;
-    let greatest = if target == ElementType::F8E5M2 { 57344.0 } else { 448.0 };
+fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
+    let (target, greatest) = to.limits();
     let mut operands = e.operands()?;
     for operand in &mut operands {
         *operand = e.convert(operand, ElementType::F32);
@@ -201,16 +196,11 @@ fn is_finite(e: &mut Emitter) -> Result {
 }
 
 /// Infinities of the signs that are asked for.
-fn is_infinite(e: &mut Emitter) -> Result {
-    let mut signs = Vec::with_capacity(2);
-    for (name, sign) in [("detect_negative", -1.0), ("detect_positive", 1.0)] {
-        if e.attrs.bool(name)?.unwrap_or(true) {
-            signs.push(sign);
-        }
-    }
+fn is_infinite(e: &mut Emitter, op: &IsInf) -> Result {
+    let signs = [(op.detect_negative, -1.0), (op.detect_positive, 1.0)];
     activate(e, |e, x| {
         let mut found = e.full(0.0, &x.ty.with(ElementType::Boolean))?;
-        for sign in &signs {
+        for (_, sign) in signs.iter().filter(|(is_detected, _)| *is_detected) {
             let infinity = e.full(sign * f64::INFINITY, &x.ty)?;
             let own = e.compare("EQ", x, &infinity);
             found = e.same("stablehlo.or", &[&found, &own]);

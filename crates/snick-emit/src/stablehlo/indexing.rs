@@ -1,5 +1,6 @@
 //! Elements chosen by indices.
 
+use snick_ir::ops::{Gather, GatherElements, GatherNd, ReverseSequence};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
@@ -9,24 +10,20 @@ use super::row::OpRow;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::Gather(_) => OpRow::new(gather),
-        Op::GatherElements(_) => OpRow::new(gather_elements),
-        Op::GatherNd(_) => OpRow::new(gather_nd),
-        Op::ReverseSequence(_) => OpRow::new(reverse_sequence),
+        Op::Gather(op) => OpRow::new(|e| gather(e, op)),
+        Op::GatherElements(op) => OpRow::new(|e| gather_elements(e, op)),
+        Op::GatherNd(op) => OpRow::new(|e| gather_nd(e, op)),
+        Op::ReverseSequence(op) => OpRow::new(|e| reverse_sequence(e, op)),
         _ => return None,
     })
 }
 
 /// Each index takes a whole slice of the data across one axis; the first axes may be common to both.
-fn gather(e: &mut Emitter) -> Result {
+fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = e.fixed(2, "the axis of a Gather")?.first().copied().unwrap_or(0);
     let axis = snick_ir::normalize_axis(axis, data.ty.rank())?;
-    let batch = match e.attrs.int("batch_dims")?.unwrap_or(0) {
-        0 => 0,
-        batch if batch == indices.ty.rank() as i64 => indices.ty.rank(),
-        batch => snick_ir::normalize_axis(batch, indices.ty.rank())?,
-    };
+    let batch = op.batch(indices.ty.rank(), axis)?;
     let entries = from_start(e, &indices, &data.ty.dims[axis])?;
     let mut columns = (0..batch).map(|axis| own_place(e, &entries, axis)).collect::<Result<Vec<_>, _>>()?;
     columns.push(column(e, &entries)?);
@@ -58,18 +55,18 @@ fn gather(e: &mut Emitter) -> Result {
 }
 
 /// Along `axis` the place is read from the indices, along the others it is that of the result.
-fn gather_elements(e: &mut Emitter) -> Result {
+fn gather_elements(e: &mut Emitter, op: &GatherElements) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
-    let axis = snick_ir::normalize_axis(e.int("axis")?, data.ty.rank())?;
+    let axis = snick_ir::normalize_axis(op.axis, data.ty.rank())?;
     let y = elements_along(e, &data, &indices, axis)?;
     e.give(0, y)
 }
 
 /// The beginning of each sequence of a batch in reverse order.
-fn reverse_sequence(e: &mut Emitter) -> Result {
+fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     let (data, lengths) = (e.input(0)?, e.input(1)?);
-    let batch = snick_ir::normalize_axis(e.int("batch_axis")?, data.ty.rank())?;
-    let axis = snick_ir::normalize_axis(e.int("seq_axis")?, data.ty.rank())?;
+    let batch = snick_ir::normalize_axis(op.batch_axis, data.ty.rank())?;
+    let axis = snick_ir::normalize_axis(op.seq_axis, data.ty.rank())?;
     let lengths = e.convert(&lengths, ElementType::I64);
     let lengths = e.spread(&lengths, &[batch], &data.ty.dims)?;
     let places = e.iota(axis, lengths.ty.clone())?;
@@ -84,9 +81,9 @@ fn reverse_sequence(e: &mut Emitter) -> Result {
 
 /// The last axis of the indices holds the first entries of a place behind the axes common to both; the window is the
 /// rest.
-fn gather_nd(e: &mut Emitter) -> Result {
+fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
-    let batch = usize::try_from(e.attrs.int("batch_dims")?.unwrap_or(0)).unwrap_or(0);
+    let batch = op.batch_dims;
     let first = indices.ty.rank().saturating_sub(1);
     let count = indices.ty.size(first)?;
     let tuples = Operand { ty: indices.ty.sized(indices.ty.dims[..first].to_vec()), ..indices.clone() };
