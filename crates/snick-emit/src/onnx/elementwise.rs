@@ -1,9 +1,10 @@
 //! Ops on one element at a time, and conversions.
 
-use snick_ir::ops::PRelu;
+use snick_ir::ops::elementwise::gelu::Approximation;
 use snick_ir::ops::elementwise::hard_sigmoid::HardSigmoid;
 use snick_ir::ops::elementwise::round::RoundMode;
 use snick_ir::ops::elementwise::selu::Selu;
+use snick_ir::ops::{Clamp, IsInf, PRelu};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, BitwiseOp, CompareOp, LogicalOp, UnaryOp};
@@ -25,7 +26,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
             BitwiseOp::Xor => OpRow::new(|e| bitwise(e, "BitwiseXor", "Xor")),
         },
         Op::BitwiseNot(_) => OpRow::new(|e| bitwise(e, "BitwiseNot", "Not")),
-        Op::Clamp(_) => OpRow::new(clamp).every_type().lacks(CLAMPED),
+        Op::Clamp(op) => OpRow::new(|e| clamp(e, op)).every_type().lacks(CLAMPED),
         Op::Compare(op) => match op.function {
             CompareOp::Equal => renamed("Equal"),
             CompareOp::NotEqual => OpRow::new(not_equal),
@@ -34,13 +35,17 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
             CompareOp::Less => renamed("Less").only(|layer| !is_boolean(layer)),
             CompareOp::LessEqual => renamed("LessOrEqual").only(|layer| !is_boolean(layer)),
         },
-        Op::Convert(_) => OpRow::new(convert).every_type(),
-        Op::Elu(_) => OpRow::new(elu).floats().lacks(NOT_F64),
-        Op::Gelu(_) => OpRow::new(gelu).floats().lacks(NOT_F64),
+        Op::Convert(op) => {
+            OpRow::new(|e| e.last("Cast", &e.inputs(), Emitter::to(op.destination_type)?)).every_type()
+        }
+        Op::Elu(op) => {
+            OpRow::new(|e| e.last("Elu", &e.inputs(), vec![float("alpha", op.alpha)])).floats().lacks(NOT_F64)
+        }
+        Op::Gelu(op) => OpRow::new(|e| gelu(e, op.approximation_mode)).floats().lacks(NOT_F64),
         Op::HardSigmoid(_) => {
             OpRow::new(hard_sigmoid_of_inputs).floats().lacks(NOT_F64).only(has_known_parameters)
         }
-        Op::IsInf(_) => OpRow::new(is_inf).every_type(),
+        Op::IsInf(op) => OpRow::new(|e| is_inf(e, op)).every_type(),
         Op::IsNaN(_) => renamed("IsNaN").every_type().floats(),
         Op::Logical(op) => {
             let name = match op.function {
@@ -149,9 +154,9 @@ fn shift(e: &mut Emitter, direction: &str) -> Result {
     e.last("BitShift", &e.inputs(), vec![text("direction", direction)])
 }
 
-fn clamp(e: &mut Emitter) -> Result {
+fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
     let element_type = e.element_type(0)?;
-    let bounds = bounds(e.float("min")?, e.float("max")?, element_type);
+    let bounds = bounds(op.min, op.max, element_type);
     let mut inputs = vec![e.input(0)?];
     for bound in bounds {
         inputs.push(e.number(element_type, bound)?);
@@ -159,22 +164,16 @@ fn clamp(e: &mut Emitter) -> Result {
     e.last("Clip", &inputs, vec![])
 }
 
-fn convert(e: &mut Emitter) -> Result {
-    let to = e.type_attr("destination_type")?;
-    e.last("Cast", &e.inputs(), Emitter::to(to)?)
-}
-
-fn elu(e: &mut Emitter) -> Result {
-    e.last("Elu", &e.inputs(), vec![float("alpha", e.float("alpha")?)])
-}
-
 /// Whether the parameters, inputs of the layer, can be attributes.
 fn has_known_parameters(layer: &Layer) -> bool {
     (1..layer.len()).all(|i| layer.known_float(i).is_some())
 }
 
-fn gelu(e: &mut Emitter) -> Result {
-    let mode = if e.word("approximation_mode")? == "tanh" { "tanh" } else { "none" };
+fn gelu(e: &mut Emitter, approximation: Approximation) -> Result {
+    let mode = match approximation {
+        Approximation::Erf => "none",
+        Approximation::Tanh => "tanh",
+    };
     e.last("Gelu", &e.inputs(), vec![text("approximate", mode)])
 }
 
@@ -196,9 +195,8 @@ fn selu(e: &mut Emitter) -> Result {
     e.last("Selu", &[x], vec![float("alpha", alpha), float("gamma", gamma)])
 }
 
-fn is_inf(e: &mut Emitter) -> Result {
-    let flag = |name| Ok::<_, OpError>(i64::from(e.attrs.bool(name)?.unwrap_or(true)));
-    let (negative, positive) = (flag("detect_negative")?, flag("detect_positive")?);
+fn is_inf(e: &mut Emitter, op: &IsInf) -> Result {
+    let [negative, positive] = [op.detect_negative, op.detect_positive].map(i64::from);
     let attrs = vec![int("detect_negative", negative), int("detect_positive", positive)];
     e.last("IsInf", &e.inputs(), attrs)
 }

@@ -1,36 +1,34 @@
 //! Normalisations that ONNX has an operator for.
 
 use snick_ir::Op;
+use snick_ir::ops::{BatchNormInference, GroupNormalization, Lrn};
 
 use super::emitter::{Emitter, Result, float, int};
 use super::row::OpRow;
 use super::types::{FLOATS, FLOATS_TO_32_BITS};
-use crate::layer::{Layer, op};
+use crate::layer::Layer;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::BatchNormInference(_) => OpRow::new(batch_norm).lacks(FLOATS),
-        Op::GroupNormalization(_) => OpRow::new(group_normalization).lacks(FLOATS_TO_32_BITS),
-        Op::Lrn(_) => OpRow::new(lrn).lacks(FLOATS_TO_32_BITS).only(is_across_channels),
-        Op::LogSoftmax(_) => OpRow::new(|e| softmax(e, "LogSoftmax")).floats(),
-        Op::Softmax(_) => OpRow::new(|e| softmax(e, "Softmax")).floats(),
+        Op::BatchNormInference(op) => OpRow::new(|e| batch_norm(e, op)).lacks(FLOATS),
+        Op::GroupNormalization(op) => OpRow::new(|e| group_normalization(e, op)).lacks(FLOATS_TO_32_BITS),
+        Op::Lrn(op) => OpRow::new(|e| lrn(e, op)).lacks(FLOATS_TO_32_BITS).only(is_across_channels),
+        Op::LogSoftmax(op) => OpRow::new(|e| softmax(e, "LogSoftmax", op.axis)).floats(),
+        Op::Softmax(op) => OpRow::new(|e| softmax(e, "Softmax", op.axis())).floats(),
         _ => return None,
     })
 }
 
-fn softmax(e: &mut Emitter, op: &str) -> Result {
-    let axis = e.int("axis")?;
+fn softmax(e: &mut Emitter, op: &str, axis: i64) -> Result {
     e.last(op, &e.inputs(), vec![int("axis", axis)])
 }
 
-fn batch_norm(e: &mut Emitter) -> Result {
-    let op = op!(e, BatchNormInference);
+fn batch_norm(e: &mut Emitter, op: &BatchNormInference) -> Result {
     let inputs = op.order().map(|i| e.input(i)).into_iter().collect::<Result<Vec<_>, _>>()?;
     e.last("BatchNormalization", &inputs, vec![float("epsilon", op.epsilon)])
 }
 
-fn group_normalization(e: &mut Emitter) -> Result {
-    let op = op!(e, GroupNormalization);
+fn group_normalization(e: &mut Emitter, op: &GroupNormalization) -> Result {
     let attrs = vec![int("num_groups", op.num_groups), float("epsilon", op.epsilon)];
     e.last("GroupNormalization", &e.inputs(), attrs)
 }
@@ -42,8 +40,7 @@ fn is_across_channels(layer: &Layer) -> bool {
 }
 
 /// As many neighbours on either side, where ONNX has one more behind for an even size.
-fn lrn(e: &mut Emitter) -> Result {
-    let op = op!(e, Lrn);
+fn lrn(e: &mut Emitter, op: &Lrn) -> Result {
     let window = op.size.saturating_sub(1).max(0) / 2 * 2 + 1;
     let alpha = op.alpha * window as f64 / op.size as f64;
     let x = e.input(0)?;

@@ -1,5 +1,6 @@
 //! FakeConvert, and FakeQuantize: as QuantizeLinear and DequantizeLinear where these compute the same; elsewhere it is decomposed.
 
+use snick_ir::ops::elementwise::fake_convert::FakeType;
 use snick_ir::{Op, OpError};
 use snick_tensor::{ElementType, Tensor};
 
@@ -9,18 +10,16 @@ use crate::layer::Layer;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::FakeConvert(_) => OpRow::new(fake_convert).every_type(),
-        Op::FakeQuantize(_) => {
-            OpRow::new(fake_quantize).only(|layer| Code::find(layer).is_ok_and(|code| code.is_some()))
-        }
+        Op::FakeConvert(op) => OpRow::new(|e| fake_convert(e, op.destination_type)).every_type(),
+        Op::FakeQuantize(op) => OpRow::new(|e| fake_quantize(e, op.levels))
+            .only(|layer| Code::find(layer, op.levels).is_ok_and(|code| code.is_some())),
         _ => return None,
     })
 }
 
 /// Scaled, shifted, kept within a small float type and brought to it and back.
-fn fake_convert(e: &mut Emitter) -> Result {
-    let target = e.type_attr("destination_type")?;
-    let greatest = if target == ElementType::F8E5M2 { 57344.0 } else { 448.0 };
+fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
+    let (target, greatest) = to.limits();
     let real = e.element_type(0)?;
     let mut inputs = Vec::new();
     for i in 0..e.len() {
@@ -44,8 +43,8 @@ fn fake_convert(e: &mut Emitter) -> Result {
     e.last("Cast", &[y], Emitter::to(real)?)
 }
 
-fn fake_quantize(e: &mut Emitter) -> Result {
-    let code = Code::find(&e.layer)?.ok_or_else(|| OpError::unsupported("these ranges"))?;
+fn fake_quantize(e: &mut Emitter, levels: i64) -> Result {
+    let code = Code::find(&e.layer, levels)?.ok_or_else(|| OpError::unsupported("these ranges"))?;
     let axis: Vec<_> = code.axis.map(|axis| int("axis", axis)).into_iter().collect();
     let zero_point = e.tensor(&code.zero_point)?;
     let [from, to] = [e.tensor(&code.from)?, e.tensor(&code.to)?];
@@ -68,14 +67,14 @@ impl Code {
     /// Only where input and output ranges have as many levels as an integer type and steps that hit 0 at the same
     /// level, and that an even one: halves are rounded to even before the zero point is added, not after. And only
     /// where steps of the input are powers of 2, so that data halfway between two levels is so by either computation.
-    fn find(e: &Layer) -> Result<Option<Self>, OpError> {
-        let integers = match e.int("levels")? {
+    fn find(e: &Layer, levels: i64) -> Result<Option<Self>, OpError> {
+        let integers = match levels {
             256 => ElementType::U8,
             65536 => ElementType::U16,
             _ => return Ok(None),
         };
         let Some((ranges, axis)) = Ranges::find(e)? else { return Ok(None) };
-        let steps = (e.int("levels")? - 1) as f32;
+        let steps = (levels - 1) as f32;
         let (mut from, mut to, mut zero_points) = (vec![], vec![], vec![]);
         for [low, high, out_low, out_high] in ranges.each() {
             let scales = [(low, high), (out_low, out_high)].map(|(low, high)| (high - low) / steps);
