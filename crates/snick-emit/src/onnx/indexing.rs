@@ -1,7 +1,11 @@
 //! Ops that find, read and write elements by their places.
 
-use snick_ir::ops::GatherElements;
-use snick_ir::{Op, OpError};
+use snick_ir::ops::index_type::IndexType;
+use snick_ir::ops::movement::one_hot::NegativeIndices;
+use snick_ir::ops::movement::scatter_reduction::ScatterReduction;
+use snick_ir::ops::movement::top_k::{TopKMode, TopKSort};
+use snick_ir::ops::{Gather, GatherElements, GatherNd, OneHot, ScatterElementsUpdate, TopK, Unique};
+use snick_ir::{AttrWords, Op, OpError};
 use snick_tensor::{ElementType, Tensor};
 
 use super::axes::to_front;
@@ -9,20 +13,20 @@ use super::emitter::{Emitter, Result, int, ints, text};
 use super::row::OpRow;
 use super::types::{COMBINED, EXTREMES, MOVED, OF_UNIQUE};
 use super::writer::number_of;
-use crate::layer::{Layer, op};
+use crate::layer::Layer;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::Gather(_) => OpRow::new(gather).every_type().lacks(MOVED),
+        Op::Gather(op) => OpRow::new(|e| gather(e, op)).every_type().lacks(MOVED),
         Op::GatherElements(op) => OpRow::new(|e| gather_elements(e, op)).every_type().lacks(MOVED),
-        Op::GatherNd(_) => OpRow::new(gather_nd).every_type().lacks(MOVED),
-        Op::NonZero(_) => OpRow::new(non_zero),
-        Op::OneHot(_) => OpRow::new(one_hot).only(is_usual_one_hot),
-        Op::ScatterElementsUpdate(_) => OpRow::new(scatter_elements).every_type().lacks(COMBINED),
-        Op::ScatterNdUpdate(_) => OpRow::new(scatter_nd).every_type().lacks(COMBINED),
+        Op::GatherNd(op) => OpRow::new(|e| gather_nd(e, op)).every_type().lacks(MOVED),
+        Op::NonZero(op) => OpRow::new(|e| non_zero(e, op.output_type)),
+        Op::OneHot(op) => OpRow::new(|e| one_hot(e, op)).only(is_usual_one_hot),
+        Op::ScatterElementsUpdate(op) => OpRow::new(|e| scatter_elements(e, op)).every_type().lacks(COMBINED),
+        Op::ScatterNdUpdate(op) => OpRow::new(|e| scatter_nd(e, op.reduction)).every_type().lacks(COMBINED),
         Op::ScatterUpdate(_) => OpRow::new(scatter).every_type().lacks(MOVED),
-        Op::TopK(_) => OpRow::new(top_k).lacks(EXTREMES),
-        Op::Unique(_) => OpRow::new(unique).lacks(OF_UNIQUE),
+        Op::TopK(op) => OpRow::new(|e| top_k(e, op)).lacks(EXTREMES),
+        Op::Unique(op) => OpRow::new(|e| unique(e, op)).lacks(OF_UNIQUE),
         _ => return None,
     })
 }
@@ -32,17 +36,16 @@ fn gather_elements(e: &mut Emitter, op: &GatherElements) -> Result {
     e.last("GatherElements", &[data, indices], vec![int("axis", op.axis)])
 }
 
-fn gather(e: &mut Emitter) -> Result {
+fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let axis = e.fixed_one(2, "the axis")?;
-    let batch = e.attrs.int("batch_dims")?.unwrap_or(0);
-    if batch != 0 {
+    if op.batch_dims != 0 {
         // GatherND has batch axes, and takes indices of the axis right behind them.
-        let from_end = if batch < 0 { e.rank(1)? as i64 } else { 0 };
-        let batch = batch.saturating_add(from_end).try_into().unwrap_or(0_usize);
+        let from_end = if op.batch_dims < 0 { e.rank(1)? as i64 } else { 0 };
+        let batch = op.batch_dims.saturating_add(from_end).try_into().unwrap_or(0_usize);
         if snick_ir::normalize_axis(axis, e.rank(0)?)? != batch {
             return Err(OpError::unsupported("an axis that is not right behind batch_dims"));
         }
-        let (data, indices) = match with_zeros_behind(e, batch)? {
+        let (data, indices) = match with_zeros_behind(e, op, batch)? {
             Some(padded) => padded,
             None => (e.input(0)?, e.input_i64(1)?),
         };
@@ -50,7 +53,7 @@ fn gather(e: &mut Emitter) -> Result {
         return e.last("GatherND", &[data, indices], vec![int("batch_dims", batch as i64)]);
     }
     let along = snick_ir::normalize_axis(axis, e.rank(0)?)?;
-    let (data, indices) = match with_zeros_behind(e, along)? {
+    let (data, indices) = match with_zeros_behind(e, op, along)? {
         Some(padded) => padded,
         None => (e.input(0)?, indices(e, 1)?),
     };
@@ -59,7 +62,7 @@ fn gather(e: &mut Emitter) -> Result {
 
 /// The data with zeros behind them, and the constant indices, where some are outside of the axis: those mean the zeros.
 /// ONNX refuses such indices.
-fn with_zeros_behind(e: &mut Emitter, axis: usize) -> Result<Option<(String, String)>, OpError> {
+fn with_zeros_behind(e: &mut Emitter, op: &Gather, axis: usize) -> Result<Option<(String, String)>, OpError> {
     let data = &e.fact(0)?.shape;
     let size = data.dims().and_then(|dims| dims.get(axis)?.as_const()).filter(|&size| size > 0);
     let (Some(size), Some(indices), Some(dims)) = (size, e.known(1), e.fact(1)?.shape.as_static()) else {
@@ -67,7 +70,7 @@ fn with_zeros_behind(e: &mut Emitter, axis: usize) -> Result<Option<(String, Str
     };
     let inside = -size..size;
     let is_plain = indices.iter().all(|index| inside.contains(index));
-    if is_plain || matches!(e.node.op(), Op::Gather(op) if op.checks_indices) {
+    if is_plain || op.checks_indices {
         return Ok(None);
     }
     let rank = e.rank(0)?;
@@ -93,23 +96,21 @@ fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
     }
 }
 
-fn gather_nd(e: &mut Emitter) -> Result {
-    let op = op!(e, GatherNd);
+fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     if op.batch_dims > 1 && op.flattens_batch {
         return Err(OpError::unsupported("batch axes made one"));
     }
-    let batch = e.int("batch_dims")?;
     let (data, indices) = (e.input(0)?, e.input_i64(1)?);
-    e.last("GatherND", &[data, indices], vec![int("batch_dims", batch)])
+    e.last("GatherND", &[data, indices], vec![int("batch_dims", op.batch_dims as i64)])
 }
 
 /// ONNX Runtime has few element types.
-fn non_zero(e: &mut Emitter) -> Result {
+fn non_zero(e: &mut Emitter, output_type: IndexType) -> Result {
     let x = match e.element_type(0)? {
         ElementType::F32 | ElementType::I32 | ElementType::I64 | ElementType::U8 => e.input(0)?,
         other => e.cast(e.input(0)?, other, ElementType::Boolean)?,
     };
-    if e.word("output_type")? != "i32" {
+    if output_type == IndexType::I64 {
         return e.last("NonZero", &[x], vec![]);
     }
     let places = e.node("NonZero", &[x], vec![]);
@@ -117,15 +118,15 @@ fn non_zero(e: &mut Emitter) -> Result {
 }
 
 /// ONNX counts negative indices from the end; where the layer ignores them they are put out of reach.
-fn one_hot(e: &mut Emitter) -> Result {
+fn one_hot(e: &mut Emitter, op: &OneHot) -> Result {
     let (mut indices, depth) = (e.input_i64(0)?, e.input_as_vector(1)?);
-    if e.word("negative_indices_mode")? != "normalize" {
+    if op.negative_indices_mode == NegativeIndices::Ignore {
         let zero = e.number(ElementType::I64, 0.0)?;
         let negative = e.node("Less", &[&indices, &zero], vec![]);
         indices = e.node("Where", &[&negative, &depth, &indices], vec![]);
     }
     let one = e.vector(&[1])?;
-    let axis = vec![int("axis", e.int("axis")?)];
+    let axis = vec![int("axis", op.axis)];
     let (on, off) = (e.input(2)?, e.input(3)?);
     let [off, on] = [off, on].map(|value| e.node("Reshape", &[&value, &one], vec![]));
     let values = e.joined(&[off, on], 0);
@@ -157,20 +158,22 @@ fn scatter(e: &mut Emitter) -> Result {
 }
 
 /// What is done where an element is written, in words of ONNX.
-fn reduction(e: &Emitter) -> Result<&'static str, OpError> {
-    match e.word("reduction")?.as_str() {
-        "" | "none" => Ok("none"),
-        "sum" => Ok("add"),
-        "prod" => Ok("mul"),
-        "max" => Ok("max"),
-        "min" => Ok("min"),
-        other => Err(OpError::unsupported(format!("reduction `{other}`"))),
+fn reduction(reduction: ScatterReduction) -> Result<&'static str, OpError> {
+    match reduction {
+        ScatterReduction::None => Ok("none"),
+        ScatterReduction::Sum => Ok("add"),
+        ScatterReduction::Prod => Ok("mul"),
+        ScatterReduction::Max => Ok("max"),
+        ScatterReduction::Min => Ok("min"),
+        ScatterReduction::Sub | ScatterReduction::Mean => {
+            Err(OpError::unsupported(format!("reduction `{}`", reduction.word())))
+        }
     }
 }
 
-fn scatter_elements(e: &mut Emitter) -> Result {
-    let reduction = reduction(e)?;
-    if reduction != "none" && !e.attrs.bool("use_init_val")?.unwrap_or(true) {
+fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> Result {
+    let reduction = reduction(op.reduction)?;
+    if op.reduction != ScatterReduction::None && !op.use_init_val {
         return Err(OpError::unsupported("a reduction without the initial values"));
     }
     let axis = e.fixed_one(3, "the axis")?;
@@ -179,31 +182,30 @@ fn scatter_elements(e: &mut Emitter) -> Result {
     e.last("ScatterElements", &[data, indices, updates], attrs)
 }
 
-fn scatter_nd(e: &mut Emitter) -> Result {
-    let reduction = reduction(e)?;
+fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
+    let reduction = self::reduction(reduction)?;
     let (data, indices, updates) = (e.input(0)?, e.input_i64(1)?, e.input(2)?);
     e.last("ScatterND", &[data, indices, updates], vec![text("reduction", reduction)])
 }
 
-fn top_k(e: &mut Emitter) -> Result {
-    let axis = int("axis", e.int("axis")?);
+fn top_k(e: &mut Emitter, op: &TopK) -> Result {
+    let axis = int("axis", op.axis);
     let (x, k) = (e.input(0)?, e.input_as_vector(1)?);
-    let largest = int("largest", i64::from(e.word("mode")? != "min"));
-    if e.word("sort")? == "index" {
+    let largest = int("largest", i64::from(op.mode == TopKMode::Max));
+    if op.sort == TopKSort::Index {
         // The best, then their places from small to large.
         let best = e.nodes("TopK", &[&x, &k], 2, vec![axis.clone(), largest]);
         let attrs = vec![axis.clone(), int("largest", 0)];
         let places = e.nodes("TopK", &[&best[1], &k], 2, attrs);
         if e.outputs().len() > 1 {
-            let target =
-                if e.word("index_element_type")? == "i64" { ElementType::I64 } else { ElementType::I32 };
+            let target = op.index_element_type.element_type();
             e.last_port(1, "Cast", &[&places[0]], Emitter::to(target)?)?;
         }
         return e.last_of(1, "GatherElements", &[&x, &places[0]], vec![axis]);
     }
-    let sorted = int("sorted", i64::from(e.word("sort")? != "none"));
+    let sorted = int("sorted", i64::from(op.sort == TopKSort::Value));
     let attrs = vec![axis, largest, sorted];
-    if e.word("index_element_type")? == "i64" {
+    if op.index_element_type == IndexType::I64 {
         return e.last("TopK", &[x, k], attrs);
     }
     let (values, places) = (e.outputs()[0].clone(), e.fresh("indices"));
@@ -215,13 +217,13 @@ fn top_k(e: &mut Emitter) -> Result {
 }
 
 /// Places and counts have types of their own.
-fn unique(e: &mut Emitter) -> Result {
-    let mut attrs = vec![int("sorted", i64::from(e.attrs.bool("sorted")?.unwrap_or(true)))];
+fn unique(e: &mut Emitter, op: &Unique) -> Result {
+    let mut attrs = vec![int("sorted", i64::from(op.sorted))];
     if e.len() > 1 {
         attrs.push(int("axis", e.fixed_one(1, "the axis")?));
     }
-    let of_places = e.attrs.element_type("index_element_type")?.unwrap_or(ElementType::I64);
-    let of_counts = e.attrs.element_type("count_element_type")?.unwrap_or(ElementType::I64);
+    let of_places = op.index_element_type.element_type();
+    let of_counts = op.count_element_type.element_type();
     let x = e.input(0)?;
     let outputs = e.nodes("Unique", &[x], 4, attrs);
     e.last_port(0, "Identity", &outputs[..1], vec![])?;

@@ -1,6 +1,8 @@
 //! Ops that take elements to other places.
 
-use snick_ir::ops::nn::blocks::ChannelOrder;
+use snick_ir::ops::ReverseSequence;
+use snick_ir::ops::movement::reverse::Mode;
+use snick_ir::ops::nn::blocks::{Blocks, ChannelOrder};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::PadMode;
@@ -16,54 +18,65 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         Op::Concat(op) => OpRow::new(|e| e.last("Concat", &e.inputs(), vec![int("axis", op.axis)]))
             .every_type()
             .lacks(MOVED),
-        Op::DepthToSpace(_) => OpRow::new(depth_to_space).lacks(OF_BLOCKS).only(is_of_images),
-        Op::Pad(op) => OpRow::new(pad).every_type().lacks(PADDED).only(|_| op.pad_mode != PadMode::Symmetric),
-        Op::Reverse(_) => OpRow::new(reverse).every_type().lacks(MOVED),
-        Op::ReverseSequence(_) => OpRow::new(reverse_sequence),
+        Op::DepthToSpace(op) => {
+            OpRow::new(|e| depth_to_space(e, &op.blocks)).lacks(OF_BLOCKS).only(is_of_images)
+        }
+        Op::Pad(op) => OpRow::new(|e| pad(e, op.pad_mode))
+            .every_type()
+            .lacks(PADDED)
+            .only(|_| op.pad_mode != PadMode::Symmetric),
+        Op::Reverse(op) => OpRow::new(|e| reverse(e, op.mode)).every_type().lacks(MOVED),
+        Op::ReverseSequence(op) => OpRow::new(|e| reverse_sequence(e, op)),
         Op::Roll(_) => OpRow::new(roll).every_type().lacks(MOVED),
-        Op::SpaceToDepth(op) => OpRow::new(space_to_depth)
-            .lacks(OF_BLOCKS)
-            .only(|layer| is_of_images(layer) && op.blocks.mode == ChannelOrder::BlocksFirst),
+        Op::SpaceToDepth(op) => OpRow::new(|e| {
+            let attrs = vec![int("blocksize", op.blocks.block_size)];
+            e.last("SpaceToDepth", &e.inputs(), attrs)
+        })
+        .lacks(OF_BLOCKS)
+        .only(|layer| is_of_images(layer) && op.blocks.mode == ChannelOrder::BlocksFirst),
         Op::Tile(_) => OpRow::new(tile),
         Op::Transpose(_) => OpRow::new(transpose).every_type(),
         _ => return None,
     })
 }
 
-fn depth_to_space(e: &mut Emitter) -> Result {
-    let mode = if e.word("mode")? == "blocks_first" { "DCR" } else { "CRD" };
-    let attrs = vec![int("blocksize", e.int("block_size")?), text("mode", mode)];
+fn depth_to_space(e: &mut Emitter, blocks: &Blocks) -> Result {
+    let mode = match blocks.mode {
+        ChannelOrder::BlocksFirst => "DCR",
+        ChannelOrder::DepthFirst => "CRD",
+    };
+    let attrs = vec![int("blocksize", blocks.block_size), text("mode", mode)];
     e.last("DepthToSpace", &e.inputs(), attrs)
-}
-
-fn space_to_depth(e: &mut Emitter) -> Result {
-    let attrs = vec![int("blocksize", e.int("block_size")?)];
-    e.last("SpaceToDepth", &e.inputs(), attrs)
 }
 
 fn is_of_images(layer: &Layer) -> bool {
     layer.fact(0).is_ok_and(|fact| fact.shape.rank() == Some(4))
 }
 
-fn pad(e: &mut Emitter) -> Result {
-    let mode = e.word("pad_mode")?;
+fn pad(e: &mut Emitter, mode: PadMode) -> Result {
+    let name = match mode {
+        PadMode::Constant => "constant",
+        PadMode::Edge => "edge",
+        PadMode::Reflect => "reflect",
+        PadMode::Symmetric => return Err(OpError::unsupported("symmetric padding")),
+    };
     let (data, begin, end) = (e.input(0)?, e.input_i64(1)?, e.input_i64(2)?);
     let pads = match (e.known(1), e.known(2)) {
         (Some(begin), Some(end)) => e.vector(&[begin, end].concat())?,
         _ => e.node("Concat", &[begin, end], vec![int("axis", 0)]),
     };
     let mut inputs = vec![data, pads];
-    if mode == "constant" && e.len() > 3 {
+    if mode == PadMode::Constant && e.len() > 3 {
         inputs.push(e.input(3)?);
     }
-    e.last("Pad", &inputs, vec![text("mode", &mode)])
+    e.last("Pad", &inputs, vec![text("mode", name)])
 }
 
 /// Axes beyond the second go to the front and back.
-fn reverse_sequence(e: &mut Emitter) -> Result {
+fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     let rank = e.rank(0)?;
-    let axis = |name| Ok::<_, OpError>(snick_ir::normalize_axis(e.int(name)?, rank)? as i64);
-    let (batch, time) = (axis("batch_axis")?, axis("seq_axis")?);
+    let axis = |axis| Ok::<_, OpError>(snick_ir::normalize_axis(axis, rank)? as i64);
+    let (batch, time) = (axis(op.batch_axis)?, axis(op.seq_axis)?);
     if e.element_type(1)?.is_float() {
         return Err(OpError::unsupported("lengths that are real numbers"));
     }
@@ -80,9 +93,9 @@ fn reverse_sequence(e: &mut Emitter) -> Result {
 }
 
 /// Backwards along axes that a list names or a mask shows.
-fn reverse(e: &mut Emitter) -> Result {
+fn reverse(e: &mut Emitter, mode: Mode) -> Result {
     let x = e.input(0)?;
-    let mut axes: Vec<i64> = if e.word("mode")? == "mask" {
+    let mut axes: Vec<i64> = if mode == Mode::Mask {
         let mask = e.fact(1)?.as_tensor().and_then(|mask| mask.cast(ElementType::U8).ok()?.to_i64_vec().ok());
         let mask = mask.ok_or_else(|| OpError::unsupported("a mask known only at run time"))?;
         (0..).zip(mask).filter(|(_, reversed)| *reversed != 0).map(|(axis, _)| axis).collect()

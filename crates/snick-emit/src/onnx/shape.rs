@@ -1,7 +1,8 @@
 //! Ops on shapes, and reductions.
 
-use snick_ir::ops::Reduce;
+use snick_ir::ops::index_type::IndexType;
 use snick_ir::ops::shape::broadcast::BroadcastMode;
+use snick_ir::ops::{Broadcast, CumSum, Reduce};
 use snick_ir::{AttrWords, Op, OpError};
 use snick_shape::Interval;
 use snick_tensor::ElementType;
@@ -11,31 +12,31 @@ use super::emitter::{Emitter, Result, int};
 use super::row::{OpRow, renamed};
 use super::types::{EXTREMES, IN_SIGNED, MOVED, MOVED_BYTES, REDUCED};
 use super::writer::number_of;
-use crate::layer::{Layer, op};
+use crate::layer::Layer;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::Broadcast(_) => OpRow::new(broadcast),
-        Op::CumSum(_) => OpRow::new(cum_sum).lacks(IN_SIGNED),
-        Op::Eye(_) => OpRow::new(eye).every_type(),
+        Op::Broadcast(op) => OpRow::new(|e| broadcast(e, op)),
+        Op::CumSum(op) => OpRow::new(|e| cum_sum(e, op)).lacks(IN_SIGNED),
+        Op::Eye(op) => OpRow::new(|e| eye(e, op.output_type)).every_type(),
         Op::Identity(_) => renamed("Identity").every_type().lacks(MOVED_BYTES),
-        Op::Range(_) => OpRow::new(range).every_type(),
+        Op::Range(op) => OpRow::new(|e| range(e, op.output_type)).every_type(),
         Op::Reduce(op) => reduction(op),
-        Op::Reshape(_) => OpRow::new(reshape).every_type().lacks(MOVED_BYTES),
-        Op::ShapeOf(_) => OpRow::new(shape_of).every_type().only(has_bytes),
-        Op::Squeeze(_) => OpRow::new(squeeze).every_type().lacks(MOVED),
+        Op::Reshape(op) => OpRow::new(|e| reshape(e, op.special_zero)).every_type().lacks(MOVED_BYTES),
+        Op::ShapeOf(op) => OpRow::new(|e| shape_of(e, op.output_type)).every_type().only(has_bytes),
+        Op::Squeeze(op) => OpRow::new(|e| squeeze(e, op.allow_axis_skip)).every_type().lacks(MOVED),
         Op::Unsqueeze(_) => OpRow::new(unsqueeze).every_type().lacks(MOVED),
         _ => return None,
     })
 }
 
 fn reduction(op: &Reduce) -> OpRow<'_> {
-    let named = |name| OpRow::new(move |e| reduce(e, name));
+    let named = |name| OpRow::new(move |e| reduce(e, name, op.keep_dims));
     match op.function {
         ReduceOp::L1 => named("ReduceL1").lacks(REDUCED),
         ReduceOp::L2 => named("ReduceL2").lacks(REDUCED),
-        ReduceOp::LogicalAnd => OpRow::new(|e| reduce_booleans(e, true)),
-        ReduceOp::LogicalOr => OpRow::new(|e| reduce_booleans(e, false)),
+        ReduceOp::LogicalAnd => OpRow::new(|e| reduce_booleans(e, true, op.keep_dims)),
+        ReduceOp::LogicalOr => OpRow::new(|e| reduce_booleans(e, false, op.keep_dims)),
         ReduceOp::Max => named("ReduceMax").lacks(EXTREMES),
         ReduceOp::Mean => named("ReduceMean").lacks(REDUCED),
         ReduceOp::Min => named("ReduceMin").lacks(EXTREMES),
@@ -44,8 +45,7 @@ fn reduction(op: &Reduce) -> OpRow<'_> {
     }
 }
 
-fn broadcast(e: &mut Emitter) -> Result {
-    let op = op!(e, Broadcast);
+fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
     match (op.mode(), e.len()) {
         (BroadcastMode::Numpy | BroadcastMode::Bidirectional | BroadcastMode::Explicit, 2) => {
             let (x, mut shape) = (e.input(0)?, e.input_i64(1)?);
@@ -68,18 +68,17 @@ fn broadcast(e: &mut Emitter) -> Result {
     }
 }
 
-fn cum_sum(e: &mut Emitter) -> Result {
-    let attrs =
-        vec![int("exclusive", e.flag("exclusive")?.into()), int("reverse", e.flag("reverse")?.into())];
+fn cum_sum(e: &mut Emitter, op: &CumSum) -> Result {
+    let attrs = vec![int("exclusive", op.exclusive.into()), int("reverse", op.reverse.into())];
     let (x, axis) = (e.input(0)?, e.input_i64(1)?);
     e.last("CumSum", &[x, axis], attrs)
 }
 
 /// All three numbers have the type of the result.
-fn range(e: &mut Emitter) -> Result {
-    let target = match e.attrs.element_type("output_type")? {
-        Some(element_type) if element_type != ElementType::Dynamic => element_type,
-        _ => e.element_type(0)?,
+fn range(e: &mut Emitter, output_type: ElementType) -> Result {
+    let target = match output_type {
+        ElementType::Dynamic => e.element_type(0)?,
+        element_type => element_type,
     };
     let mut types = (0..e.len()).map(|i| e.element_type(i));
     let are_integers = types.all(|element_type| element_type.is_ok_and(ElementType::is_integer));
@@ -114,9 +113,8 @@ fn range(e: &mut Emitter) -> Result {
 }
 
 /// Ones on a diagonal of a matrix, or of a batch of them.
-fn eye(e: &mut Emitter) -> Result {
+fn eye(e: &mut Emitter, target: ElementType) -> Result {
     let diagonal = e.fixed_one(2, "the diagonal")?;
-    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::F32);
     let sizes = [e.input_as_vector(0)?, e.input_as_vector(1)?];
     let sizes = e.joined(&sizes, 0);
     let zeros = e.node("ConstantOfShape", &[&sizes], vec![]);
@@ -131,24 +129,27 @@ fn eye(e: &mut Emitter) -> Result {
     e.last("Expand", &[ones, whole], vec![])
 }
 
-fn reduction_operands(e: &mut Emitter) -> Result<(Vec<String>, Vec<snick_onnx::Attribute>), OpError> {
+fn reduction_operands(
+    e: &mut Emitter,
+    keep_dims: bool,
+) -> Result<(Vec<String>, Vec<snick_onnx::Attribute>), OpError> {
     let axes = match e.rank(1)? {
         0 => e.input_as_vector(1)?,
         _ => e.input_i64(1)?,
     };
     // Without axes the layer does nothing, where ONNX by itself would take all.
-    let attrs = vec![int("keepdims", e.flag("keep_dims")?.into()), int("noop_with_empty_axes", 1)];
+    let attrs = vec![int("keepdims", keep_dims.into()), int("noop_with_empty_axes", 1)];
     Ok((vec![e.input(0)?, axes], attrs))
 }
 
-fn reduce(e: &mut Emitter, op: &str) -> Result {
-    let (inputs, attrs) = reduction_operands(e)?;
+fn reduce(e: &mut Emitter, op: &str, keep_dims: bool) -> Result {
+    let (inputs, attrs) = reduction_operands(e, keep_dims)?;
     e.last(op, &inputs, attrs)
 }
 
 /// Booleans are counted: some are true if their number is not 0, all if none is false.
-fn reduce_booleans(e: &mut Emitter, all: bool) -> Result {
-    let (mut inputs, attrs) = reduction_operands(e)?;
+fn reduce_booleans(e: &mut Emitter, all: bool, keep_dims: bool) -> Result {
+    let (mut inputs, attrs) = reduction_operands(e, keep_dims)?;
     if all {
         inputs[0] = e.node("Not", &[&inputs[0]], vec![]);
     }
@@ -163,8 +164,7 @@ fn reduce_booleans(e: &mut Emitter, all: bool) -> Result {
 }
 
 /// A 0 copies the size of the same axis, or is a size: for ONNX an attribute says which.
-fn reshape(e: &mut Emitter) -> Result {
-    let copies = e.flag("special_zero")?;
+fn reshape(e: &mut Emitter, copies: bool) -> Result {
     let zeros = e.known(1).is_none_or(|sizes| sizes.contains(&0));
     let x = e.input(0)?;
     // The format has no -1 beside a 0, nor where the data is empty.
@@ -186,20 +186,19 @@ fn has_bytes(layer: &Layer) -> bool {
     !matches!(layer.element_type(0), Ok(ElementType::I4 | ElementType::U4))
 }
 
-fn shape_of(e: &mut Emitter) -> Result {
+fn shape_of(e: &mut Emitter, output_type: IndexType) -> Result {
     let x = e.input(0)?;
-    match e.word("output_type")?.as_str() {
-        "i32" => {
+    match output_type {
+        IndexType::I32 => {
             let shape = e.node("Shape", &[x], vec![]);
             e.last("Cast", &[shape], vec![int("to", number_of(ElementType::I32)?.into())])
         }
-        _ => e.last("Shape", &[x], vec![]),
+        IndexType::I64 => e.last("Shape", &[x], vec![]),
     }
 }
 
 /// Axes that cannot have size 1 stay, listed or not: ONNX refuses to list them.
-fn squeeze(e: &mut Emitter) -> Result {
-    let skips = e.flag("allow_axis_skip")?;
+fn squeeze(e: &mut Emitter, skips: bool) -> Result {
     let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec);
     let listed = match &dims {
         _ if skips => e.fixed(1, "the axes")?,

@@ -3,6 +3,7 @@
 //! ONNX clamps bounds as the IR does, so they are written unchanged; only the order of inputs differs. One exception:
 //! runtimes read the greatest integer as "no bound" for the end of a backward slice, too.
 
+use snick_ir::ops::StridedSlice;
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::index_inputs::IndexEntry;
 use snick_ir::{Fact, IntOrValue, Op, OpError};
@@ -12,13 +13,12 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Result, int};
 use super::row::OpRow;
 use super::types::MOVED;
-use crate::layer::op;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
         Op::Slice8(_) => OpRow::new(slice8).every_type().lacks(MOVED),
         Op::Split(_) => OpRow::new(split).every_type().lacks(MOVED),
-        Op::StridedSlice(_) => OpRow::new(strided_slice).every_type().lacks(MOVED),
+        Op::StridedSlice(op) => OpRow::new(|e| strided_slice(e, op)).every_type().lacks(MOVED),
         Op::VariadicSplit(_) => OpRow::new(variadic_split).every_type().lacks(MOVED),
         _ => return None,
     })
@@ -57,8 +57,7 @@ fn slice8(e: &mut Emitter) -> Result {
 }
 
 /// The ranges of a StridedSlice, then a Squeeze and an Unsqueeze.
-fn strided_slice(e: &mut Emitter) -> Result {
-    let op = op!(e, StridedSlice);
+fn strided_slice(e: &mut Emitter, op: &StridedSlice) -> Result {
     let facts: Vec<&Fact> = (0..e.len()).map(|i| e.fact(i)).collect::<Result<_, _>>()?;
     let unranked = || OpError::unsupported("an ellipsis over an unknown rank");
     let plan = op.plan(&facts)?.ok_or_else(unranked)?;
