@@ -11,13 +11,13 @@ use super::row::OpRow;
 use super::types::{FLOATS, FLOATS_TO_32_BITS};
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
-    Some(match op {
-        Op::GruCell(_) | Op::LstmCell(_) => OpRow::new(cell).lacks(FLOATS),
-        Op::GruSequence(_) | Op::LstmSequence(_) => OpRow::new(sequence).lacks(FLOATS),
-        Op::RnnCell(_) => OpRow::new(cell).lacks(FLOATS_TO_32_BITS),
-        Op::RnnSequence(_) => OpRow::new(sequence).lacks(FLOATS_TO_32_BITS),
-        _ => return None,
-    })
+    let (cell, direction) = Cell::of(op)?;
+    let gaps = if matches!(cell.kind, CellKind::Rnn) { FLOATS_TO_32_BITS } else { FLOATS };
+    let row = match direction {
+        Some(direction) => OpRow::new(move |e| sequence(e, &cell, direction)),
+        None => OpRow::new(move |e| self::cell(e, &cell)),
+    };
+    Some(row.lacks(gaps))
 }
 
 /// The ONNX operator of a cell.
@@ -124,13 +124,10 @@ fn peepholes(e: &mut Emitter, value: &str) -> Result<String> {
 }
 
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B, and peepholes.
-fn sequence(e: &mut Emitter) -> Result {
-    let Some((cell, Some(direction))) = Cell::of(e.node.op()) else {
-        return Err(OpError::unsupported("this sequence"));
-    };
+fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     let states = cell.kind.states();
     let at = 1 + states;
-    let attrs = attrs(&cell, direction, hidden(e, at + 2)?)?;
+    let attrs = attrs(cell, direction, hidden(e, at + 2)?)?;
     let x = e.transposed(&e.input(0)?, &[1, 0, 2]);
     let mut first = Vec::new();
     for i in 1..at {
@@ -138,13 +135,13 @@ fn sequence(e: &mut Emitter) -> Result {
     }
     let lengths = e.cast(e.input(at)?, e.element_type(at)?, ElementType::I32)?;
     let own = [e.input(at + 1)?, e.input(at + 2)?, e.input(at + 3)?];
-    let [w, r, b] = weights(e, &cell, own)?;
+    let [w, r, b] = weights(e, cell, own)?;
     let mut inputs = [vec![x, w, r, b, lengths], first].concat();
     if e.len() > at + 4 {
         let value = e.input(at + 4)?;
         inputs.push(peepholes(e, &value)?);
     }
-    let outputs = e.nodes(operator(&cell), &inputs, 1 + states, attrs);
+    let outputs = e.nodes(operator(cell), &inputs, 1 + states, attrs);
     for (port, output) in outputs.iter().enumerate().take(e.outputs().len()) {
         let order = if port == 0 { vec![2, 1, 0, 3] } else { vec![1, 0, 2] };
         e.last_port(port, "Transpose", &[output], vec![ints("perm", order)])?;
@@ -153,12 +150,9 @@ fn sequence(e: &mut Emitter) -> Result {
 }
 
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B, and peepholes.
-fn cell(e: &mut Emitter) -> Result {
-    let Some((cell, None)) = Cell::of(e.node.op()) else {
-        return Err(OpError::unsupported("this cell"));
-    };
+fn cell(e: &mut Emitter, cell: &Cell) -> Result {
     let states = cell.kind.states();
-    let attrs = attrs(&cell, Direction::Forward, hidden(e, states + 2)?)?;
+    let attrs = attrs(cell, Direction::Forward, hidden(e, states + 2)?)?;
     let mut lifted = Vec::new();
     for i in 0..e.len() {
         let value = e.input(i)?;
@@ -170,13 +164,13 @@ fn cell(e: &mut Emitter) -> Result {
     let mut more = more.iter();
     // Without a name there is no input.
     let b = more.next().cloned().unwrap_or_default();
-    let [w, r, b] = weights(e, &cell, [w.clone(), r.clone(), b])?;
+    let [w, r, b] = weights(e, cell, [w.clone(), r.clone(), b])?;
     let mut inputs = vec![front[0].clone(), w, r, b, String::new()];
     inputs.extend_from_slice(&front[1..]);
     if let Some(value) = more.next() {
         inputs.push(peepholes(e, value)?);
     }
-    let outputs = e.nodes(operator(&cell), &inputs, 1 + states, attrs);
+    let outputs = e.nodes(operator(cell), &inputs, 1 + states, attrs);
     for (port, output) in outputs[1..].iter().enumerate().take(e.outputs().len()) {
         let axes = e.vector(&[0])?;
         e.last_port(port, "Squeeze", &[output, &axes], vec![])?;

@@ -2,7 +2,7 @@
 
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize};
 use snick_ir::ops::nn::scale::Scale;
-use snick_ir::{Op, OpError};
+use snick_ir::{AttrWords, Op, OpError};
 use snick_onnx::Attribute;
 use snick_shape::Interval;
 use snick_tensor::kernels::{Coordinates, Nearest};
@@ -11,12 +11,12 @@ use snick_tensor::{ElementType, Tensor};
 use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::row::OpRow;
 use super::types::OF_RESIZE;
-use crate::layer::{Layer, op};
+use crate::layer::Layer;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::Interpolate(_) => {
-            OpRow::new(interpolate).lacks(OF_RESIZE).only(|layer| Resize::of(layer).is_some())
+        Op::Interpolate(op) => {
+            OpRow::new(|e| interpolate(e, op)).lacks(OF_RESIZE).only(|layer| Resize::of(layer, op).is_some())
         }
         _ => return None,
     })
@@ -41,8 +41,7 @@ struct Resize {
 
 impl Resize {
     /// `None` where Resize of ONNX, or ONNX Runtime, computes something else or nothing.
-    fn of(layer: &Layer) -> Option<Self> {
-        let Op::Interpolate(op) = layer.node.op() else { return None };
+    fn of(layer: &Layer, op: &Interpolate) -> Option<Self> {
         let coordinates = op.coordinate_transformation_mode;
         // `tf_half_pixel_for_nn` is no mode of Resize since operator set 13.
         if !op.since.at_least(4) || op.is_padded() || coordinates == Coordinates::TfHalfPixelForNn {
@@ -125,28 +124,24 @@ fn is_taken(mode: &str, rank: usize, axes: &[usize]) -> bool {
     }
 }
 
-fn interpolate(e: &mut Emitter) -> Result {
-    let op = op!(e, Interpolate);
-    let cube_coeff = op.cube_coeff;
+fn interpolate(e: &mut Emitter, op: &Interpolate) -> Result {
     let nearest = match op.nearest_mode {
         Nearest::RoundPreferFloor | Nearest::Simple => "round_prefer_floor",
         Nearest::RoundPreferCeil => "round_prefer_ceil",
         Nearest::Floor => "floor",
         Nearest::Ceil => "ceil",
     };
-    let plan = Resize::of(&e.layer).ok_or_else(|| OpError::unsupported("this mode"))?;
+    let plan = Resize::of(&e.layer, op).ok_or_else(|| OpError::unsupported("this mode"))?;
     if plan.axes.is_empty() {
         return e.last("Identity", &[e.input(0)?], vec![]);
     }
-    let coordinates = e.word("coordinate_transformation_mode")?;
-    let coordinates = if coordinates.is_empty() { "half_pixel" } else { &coordinates };
     let mut attrs = vec![
         text("mode", plan.mode),
-        text("coordinate_transformation_mode", coordinates),
+        text("coordinate_transformation_mode", op.coordinate_transformation_mode.word()),
         text("nearest_mode", nearest),
     ];
     if plan.mode == "cubic" {
-        attrs.push(float("cubic_coeff_a", cube_coeff));
+        attrs.push(float("cubic_coeff_a", op.cube_coeff));
     }
     let sizes = if plan.scales.is_none() { Some(e.input_i64(plan.target)?) } else { None };
     if !plan.at_once {

@@ -1,6 +1,6 @@
 //! Fourier transforms and random numbers.
 
-use snick_ir::ops::Fourier;
+use snick_ir::ops::{Fourier, RandomUniform, Stft};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 
@@ -16,8 +16,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
             Fourier::RealForward => OpRow::new(rdft).floats(),
             Fourier::RealInverse => return None,
         },
-        Op::RandomUniform(_) => OpRow::new(random_uniform).every_type(),
-        Op::Stft(_) => OpRow::new(stft).floats(),
+        Op::RandomUniform(op) => OpRow::new(|e| random_uniform(e, op)).every_type(),
+        Op::Stft(op) => OpRow::new(|e| stft(e, op)).floats(),
         _ => return None,
     })
 }
@@ -63,9 +63,8 @@ fn dft(e: &mut Emitter, inverse: i64) -> Result {
 }
 
 /// Sizes, least and greatest number; runtimes draw other numbers from the same seed.
-fn random_uniform(e: &mut Emitter) -> Result {
-    let name = "output_type";
-    let target = e.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })?;
+fn random_uniform(e: &mut Emitter, op: &RandomUniform) -> Result {
+    let target = op.output_type;
     if !target.is_float() {
         return Err(OpError::unsupported(format!("random numbers of {target}")));
     }
@@ -76,7 +75,7 @@ fn random_uniform(e: &mut Emitter) -> Result {
     let drawn = if target == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
     let mut attrs = vec![int("dtype", number_of(drawn)?.into())];
     attrs.extend(bounds.map(|(name, bound)| float(name, bound)));
-    let seed = e.int("op_seed")?.wrapping_add(e.int("global_seed")?);
+    let seed = op.op_seed.wrapping_add(op.global_seed);
     if seed != 0 {
         attrs.push(float("seed", seed as f64));
     }
@@ -88,7 +87,7 @@ fn random_uniform(e: &mut Emitter) -> Result {
 }
 
 /// ONNX has signals with a last axis of size 1, and frames before frequencies.
-fn stft(e: &mut Emitter) -> Result {
+fn stft(e: &mut Emitter, op: &Stft) -> Result {
     let (rank, size) = (e.rank(0)?, e.fixed_one(2, "the size of a frame")?);
     if e.dims(1)? != [size] {
         return Err(OpError::unsupported("a window smaller than the frame"));
@@ -105,7 +104,7 @@ fn stft(e: &mut Emitter) -> Result {
         let axes = e.vector(&[0])?;
         y = e.node("Squeeze", &[y, axes], vec![]);
     }
-    let order: Vec<i64> = match (e.flag("transpose_frames")?, rank) {
+    let order: Vec<i64> = match (op.transpose_frames, rank) {
         (true, 1) => vec![1, 0, 2],
         (true, _) => vec![0, 2, 1, 3],
         (false, _) => return e.last("Identity", &[y], vec![]),
