@@ -1,54 +1,55 @@
 //! Boxes, regions, and what is read at places between pixels.
 
+use snick_ir::ops::detection::non_max_suppression::BoxEncoding;
+use snick_ir::ops::detection::roi_align::{RoiAlignment, RoiPoolMode};
 use snick_ir::ops::detection::roi_pooling::RoiPoolingMethod;
-use snick_ir::{Op, OpError};
+use snick_ir::ops::nn::grid_sample::Mode;
+use snick_ir::ops::nn::window::Windows;
+use snick_ir::ops::{Col2Im, DeformableConvolution, GridSample, NonMaxSuppression, RoiAlign, RoiPooling};
+use snick_ir::{AttrWords, Op, OpError};
+use snick_onnx::Attribute;
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Result, float, int, ints, text};
 use super::row::OpRow;
 use super::types::{FLOATS, FLOATS_TO_32_BITS};
-use crate::layer::op;
+use super::windows::{pads, steps};
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::Col2Im(_) => OpRow::new(columns_to_image).lacks(FLOATS_TO_32_BITS),
-        Op::DeformableConvolution(_) => OpRow::new(deformable_convolution).lacks(FLOATS),
-        Op::GridSample(_) => OpRow::new(grid_sample).lacks(FLOATS),
-        Op::NonMaxSuppression(_) => OpRow::new(non_max_suppression),
-        Op::RoiAlign(_) => OpRow::new(roi_align).lacks(FLOATS),
-        Op::RoiPooling(_) => OpRow::new(roi_pooling).lacks(FLOATS_TO_32_BITS),
+        Op::Col2Im(op) => OpRow::new(|e| columns_to_image(e, op)).lacks(FLOATS_TO_32_BITS),
+        Op::DeformableConvolution(op) => OpRow::new(|e| deformable_convolution(e, op)).lacks(FLOATS),
+        Op::GridSample(op) => OpRow::new(|e| grid_sample(e, op)).lacks(FLOATS),
+        Op::NonMaxSuppression(op) => OpRow::new(|e| non_max_suppression(e, op)),
+        Op::RoiAlign(op) => OpRow::new(|e| roi_align(e, op)).lacks(FLOATS),
+        Op::RoiPooling(op) => OpRow::new(|e| roi_pooling(e, op)).lacks(FLOATS_TO_32_BITS),
         _ => return None,
     })
 }
 
-fn grid_sample(e: &mut Emitter) -> Result {
-    let mode = match e.word("mode")?.as_str() {
-        "nearest" => "nearest",
-        "bicubic" => "cubic",
-        _ => "linear",
-    };
-    let padding = match e.word("padding_mode")?.as_str() {
-        "border" => "border",
-        "reflection" => "reflection",
-        _ => "zeros",
+fn grid_sample(e: &mut Emitter, op: &GridSample) -> Result {
+    let mode = match op.mode {
+        Mode::Nearest => "nearest",
+        Mode::Bicubic => "cubic",
+        Mode::Bilinear => "linear",
     };
     let attrs = vec![
         text("mode", mode),
-        text("padding_mode", padding),
-        int("align_corners", e.flag("align_corners")?.into()),
+        text("padding_mode", op.padding_mode.word()),
+        int("align_corners", op.align_corners.into()),
     ];
     e.last("GridSample", &e.inputs(), attrs)
 }
 
 /// Rows of batch, class and box, in ONNX by falling score within a class; the layer may have them so over all.
-fn non_max_suppression(e: &mut Emitter) -> Result {
+fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     if e.outputs().len() < 3 {
         return Err(OpError::unsupported("rows filled up with -1"));
     }
     if e.len() > 5 && e.fixed_float(5, "the soft threshold")? != 0.0 {
         return Err(OpError::unsupported("a soft threshold"));
     }
-    let target = e.attrs.element_type("output_type")?.unwrap_or(ElementType::I64);
+    let target = op.output_type.element_type();
     let real = |e: &mut Emitter, i| e.cast(e.input(i)?, e.element_type(i)?, ElementType::F32);
     let mut inputs = vec![real(e, 0)?, real(e, 1)?];
     let scores = inputs[1].clone();
@@ -60,10 +61,10 @@ fn non_max_suppression(e: &mut Emitter) -> Result {
             inputs.push(e.reshaped(&limit, &[1])?);
         }
     }
-    let encoding = int("center_point_box", i64::from(e.word("box_encoding")? == "center"));
+    let encoding = int("center_point_box", i64::from(op.box_encoding == BoxEncoding::Center));
     let mut rows = e.node("NonMaxSuppression", &inputs, vec![encoding]);
     let mut best = e.node("GatherND", &[&scores, &rows], vec![]);
-    if e.attrs.bool("sort_result_descending")?.unwrap_or(true) {
+    if op.sort_result_descending {
         let count = e.shape(&best);
         let sorted = e.nodes("TopK", &[&best, &count], 2, vec![int("axis", 0)]);
         rows = e.node("Gather", &[&rows, &sorted[1]], vec![int("axis", 0)]);
@@ -96,30 +97,29 @@ fn overlap_limit(e: &mut Emitter) -> Result<String> {
     }
 }
 
-fn roi_align(e: &mut Emitter) -> Result {
-    let mode = match e.word("mode")?.as_str() {
-        "avg" => "avg",
-        other => return Err(OpError::unsupported(format!("mode `{other}`"))),
+fn roi_align(e: &mut Emitter, op: &RoiAlign) -> Result {
+    if op.mode != RoiPoolMode::Average {
+        return Err(OpError::unsupported(format!("mode `{}`", op.mode.word())));
+    }
+    let aligned = match op.aligned_mode {
+        RoiAlignment::Asymmetric => "output_half_pixel",
+        RoiAlignment::HalfPixelForNn => "half_pixel",
+        other => return Err(OpError::unsupported(format!("aligned_mode `{}`", other.word()))),
     };
-    let aligned = match e.word("aligned_mode")?.as_str() {
-        "" | "asymmetric" => "output_half_pixel",
-        "half_pixel_for_nn" => "half_pixel",
-        other => return Err(OpError::unsupported(format!("aligned_mode `{other}`"))),
-    };
+    let regions = &op.regions;
     let attrs = vec![
-        text("mode", mode),
+        text("mode", "avg"),
         text("coordinate_transformation_mode", aligned),
-        int("output_height", e.int("pooled_h")?),
-        int("output_width", e.int("pooled_w")?),
-        int("sampling_ratio", e.int("sampling_ratio")?),
-        float("spatial_scale", e.attrs.float("spatial_scale")?.unwrap_or(1.0)),
+        int("output_height", regions.pooled_h as i64),
+        int("output_width", regions.pooled_w as i64),
+        int("sampling_ratio", regions.sampling_ratio),
+        float("spatial_scale", regions.spatial_scale),
     ];
     let inputs = [e.input(0)?, e.input(1)?, e.input_i64(2)?];
     e.last("RoiAlign", &inputs, attrs)
 }
 
-fn roi_pooling(e: &mut Emitter) -> Result {
-    let op = op!(e, RoiPooling);
+fn roi_pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     if op.method == RoiPoolingMethod::Bilinear {
         return Err(OpError::unsupported("bilinear pooling of regions"));
     }
@@ -129,23 +129,14 @@ fn roi_pooling(e: &mut Emitter) -> Result {
 }
 
 /// Strides, dilations and pads of two axes.
-fn window(e: &Emitter) -> Result<Vec<snick_onnx::Attribute>, OpError> {
-    let list = |name: &'static str, default: i64| {
-        Ok::<_, OpError>(match e.ints(name)? {
-            list if list.is_empty() => vec![default; 2],
-            list => list,
-        })
-    };
-    let pads = [list("pads_begin", 0)?, list("pads_end", 0)?].concat();
-    Ok(vec![
-        ints("strides", list("strides", 1)?),
-        ints("dilations", list("dilations", 1)?),
-        ints("pads", pads),
-    ])
+fn window(windows: &Windows) -> Result<Vec<Attribute>, OpError> {
+    let mut attrs = steps(windows, 2);
+    attrs.push(pads([0, 1].map(|i| windows.axis(i)).map(|axis| [axis.begin, axis.end]))?);
+    Ok(attrs)
 }
 
-fn columns_to_image(e: &mut Emitter) -> Result {
-    let attrs = window(e)?;
+fn columns_to_image(e: &mut Emitter, op: &Col2Im) -> Result {
+    let attrs = window(&op.windows())?;
     let inputs = [e.input(0)?, e.input_i64(1)?, e.input_i64(2)?];
     if e.rank(0)? != 2 {
         return e.last("Col2Im", &inputs, attrs);
@@ -159,13 +150,13 @@ fn columns_to_image(e: &mut Emitter) -> Result {
 }
 
 /// ONNX fades out at the edges, as the later definition may.
-fn deformable_convolution(e: &mut Emitter) -> Result {
-    if !e.flag("bilinear_interpolation_pad")? || e.word("auto_pad")?.starts_with("same") {
+fn deformable_convolution(e: &mut Emitter, op: &DeformableConvolution) -> Result {
+    let windows = op.sliding.windows();
+    if !op.bilinear_interpolation_pad || windows.auto_pad.is_same() {
         return Err(OpError::unsupported("edges cut off, or padding to the same size"));
     }
-    let mut attrs = window(e)?;
-    attrs.push(int("group", e.attrs.int("group")?.unwrap_or(1)));
-    attrs.push(int("offset_group", e.attrs.int("deformable_group")?.unwrap_or(1)));
+    let mut attrs = window(&windows)?;
+    attrs.extend([int("group", op.group), int("offset_group", op.deformable_group)]);
     let mut inputs = vec![e.input(0)?, e.input(2)?, e.input(1)?];
     if e.len() > 3 {
         inputs.extend([String::new(), e.input(3)?]);

@@ -26,6 +26,7 @@ mod signal;
 mod slices;
 mod table;
 mod types;
+mod windows;
 mod writer;
 
 use snick_ir::{Graph, Located, NodeId, Op, OpError, WeightsFile};

@@ -1,38 +1,43 @@
 //! What neural networks are made of.
 
+use snick_ir::ops::index_type::IndexType;
+use snick_ir::ops::nn::pool::PoolWindow;
 use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
-use snick_ir::ops::nn::window::{AutoPad, Rounding, Windows};
+use snick_ir::ops::nn::window::{AutoPad, DilatedSliding, Rounding, Windows};
+use snick_ir::ops::{AvgPool, Einsum, MatMul, MaxPool};
 use snick_ir::{Op, OpError};
 use snick_onnx::Attribute;
 
 use super::emitter::{Emitter, Result, int, ints, text};
 use super::row::OpRow;
 use super::types::{FLOATS_TO_32_BITS, IN_SIGNED, OF_MAX_POOL, SMALL_IN_I32};
-use crate::layer::op;
+use super::windows::{pads, sliding, steps};
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        Op::AvgPool(_) => OpRow::new(average_pool).lacks(FLOATS_TO_32_BITS),
-        Op::Convolution(_) => OpRow::new(|e| convolution(e, false)).lacks(FLOATS_TO_32_BITS),
-        Op::ConvolutionBackpropData(_) => {
-            OpRow::new(|e| transposed_convolution(e, false)).lacks(FLOATS_TO_32_BITS)
+        Op::AvgPool(op) => OpRow::new(|e| average_pool(e, op)).lacks(FLOATS_TO_32_BITS),
+        Op::Convolution(op) => OpRow::new(|e| convolution(e, &op.sliding, false)).lacks(FLOATS_TO_32_BITS),
+        Op::ConvolutionBackpropData(op) => {
+            OpRow::new(|e| transposed_convolution(e, &op.transposed, false)).lacks(FLOATS_TO_32_BITS)
         }
-        Op::Einsum(_) => OpRow::new(einsum).lacks(IN_SIGNED),
-        Op::GroupConvolution(_) => OpRow::new(|e| convolution(e, true)).lacks(FLOATS_TO_32_BITS),
-        Op::GroupConvolutionBackpropData(_) => {
-            OpRow::new(|e| transposed_convolution(e, true)).lacks(FLOATS_TO_32_BITS)
+        Op::Einsum(op) => OpRow::new(|e| einsum(e, op)).lacks(IN_SIGNED),
+        Op::GroupConvolution(op) => {
+            OpRow::new(|e| convolution(e, &op.sliding, true)).lacks(FLOATS_TO_32_BITS)
         }
-        Op::MatMul(_) => OpRow::new(matmul).lacks(SMALL_IN_I32),
-        Op::MaxPool(_) => OpRow::new(max_pool).lacks(OF_MAX_POOL),
+        Op::GroupConvolutionBackpropData(op) => {
+            OpRow::new(|e| transposed_convolution(e, &op.transposed, true)).lacks(FLOATS_TO_32_BITS)
+        }
+        Op::MatMul(op) => OpRow::new(|e| matmul(e, op)).lacks(SMALL_IN_I32),
+        Op::MaxPool(op) => OpRow::new(|e| max_pool(e, op)).lacks(OF_MAX_POOL),
         _ => return None,
     })
 }
 
 /// Transposed operands are written as such, but for vectors, which have nothing to transpose.
-fn matmul(e: &mut Emitter) -> Result {
+fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     let mut inputs = e.inputs();
-    for (i, name) in [(0, "transpose_a"), (1, "transpose_b")] {
-        if !e.flag(name)? {
+    for (i, transposed) in [(0, op.transpose_a), (1, op.transpose_b)] {
+        if !transposed {
             continue;
         }
         let rank = e.rank(i)?;
@@ -43,98 +48,6 @@ fn matmul(e: &mut Emitter) -> Result {
         }
     }
     e.last("MatMul", &inputs, vec![])
-}
-
-/// A list of the layer with a number for each axis.
-fn numbers(e: &Emitter, name: &'static str, default: i64, spatial: usize) -> Result<Vec<i64>, OpError> {
-    let list = e.ints(name)?;
-    match list.len() {
-        0 => Ok(vec![default; spatial]),
-        len if len == spatial => Ok(list),
-        len => Err(OpError::mismatch(format!("the number of entries of `{name}`"), len, spatial)),
-    }
-}
-
-fn steps(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
-    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
-    Ok(vec![ints("strides", strides), ints("dilations", dilations)])
-}
-
-/// The pads that the layer names, if it does not say how they follow.
-fn pads(e: &Emitter, spatial: usize) -> Result<(Vec<i64>, Vec<i64>), OpError> {
-    match e.word("auto_pad")?.as_str() {
-        "" | "explicit" => Ok((numbers(e, "pads_begin", 0, spatial)?, numbers(e, "pads_end", 0, spatial)?)),
-        _ => Ok((vec![0; spatial], vec![0; spatial])),
-    }
-}
-
-/// How the window slides, over so many axes.
-fn sliding(e: &Emitter, spatial: usize) -> Result<Vec<Attribute>, OpError> {
-    let mut attrs = steps(e, spatial)?;
-    match e.word("auto_pad")?.as_str() {
-        "valid" => attrs.push(text("auto_pad", "VALID")),
-        same @ ("same_upper" | "same_lower") => {
-            let dilated = numbers(e, "dilations", 1, spatial)?.iter().any(|&dilation| dilation != 1);
-            let strides = numbers(e, "strides", 1, spatial)?;
-            let gaps = kernel(e, spatial).is_ok_and(|kernel| strides.iter().zip(kernel).any(|(&s, k)| s > k));
-            let auto_pad = if same == "same_upper" { AutoPad::SameUpper } else { AutoPad::SameLower };
-            // Runtimes refuse dilations beside `auto_pad`, and crop data where windows leave gaps.
-            attrs.push(match dilated || gaps {
-                true => ints("pads", same_pads(e, spatial, auto_pad)?),
-                false => text("auto_pad", &same.to_ascii_uppercase()),
-            });
-        }
-        _ => {
-            let (begin, end) = pads(e, spatial)?;
-            let pads = [begin, end].concat();
-            if pads.iter().any(|&pad| pad < 0) {
-                return Err(OpError::unsupported("negative pads"));
-            }
-            attrs.push(ints("pads", pads));
-        }
-    }
-    Ok(attrs)
-}
-
-/// The sizes of the window, without dilation.
-fn kernel(e: &Emitter, spatial: usize) -> Result<Vec<i64>, OpError> {
-    let sizes = match e.ints("kernel")? {
-        sizes if sizes.is_empty() => e.dims(1)?,
-        sizes => sizes,
-    };
-    let missing = || OpError::mismatch("the number of sizes of the window", sizes.len(), spatial);
-    sizes.len().checked_sub(spatial).map(|first| sizes[first..].to_vec()).ok_or_else(missing)
-}
-
-/// Pads that make the output as large as the data, divided by the strides.
-fn same_pads(e: &Emitter, spatial: usize, auto_pad: AutoPad) -> Result<Vec<i64>, OpError> {
-    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
-    let kernel = kernel(e, spatial)?;
-    let size = |i: usize| e.fact(0).ok()?.shape.dims()?.get(i + 2)?.as_const();
-    let windows = Windows {
-        strides: &strides,
-        dilations: &dilations,
-        pads_begin: &[],
-        pads_end: &[],
-        auto_pad,
-        rounding: Rounding::Floor,
-    };
-    let (mut begin, mut end) = (Vec::new(), Vec::new());
-    for (i, &stride) in strides.iter().enumerate().take(spatial) {
-        let size = match size(i) {
-            // No pads leave room for no window.
-            Some(0) => return Err(OpError::unsupported("padding of data without elements")),
-            Some(size) => size,
-            // All sizes lead to the same padding.
-            None if stride == 1 || kernel[i] == 1 => 1,
-            None => return Err(OpError::unsupported("padding of data of unknown size")),
-        };
-        let number = |value: i64| usize::try_from(value).unwrap_or(1);
-        let [before, after] = windows.padding(i, number(size), number(kernel[i]))?;
-        begin.push(before);
-        end.push(after);
-    }
-    Ok([begin, end].concat())
 }
 
 fn spatial(e: &Emitter, filters_extra: usize) -> Result<usize, OpError> {
@@ -156,21 +69,20 @@ fn ungrouped(e: &mut Emitter, grouped: bool, attrs: &mut Vec<Attribute>) -> Resu
     Ok([x, filters])
 }
 
-fn convolution(e: &mut Emitter, grouped: bool) -> Result {
-    let mut attrs = sliding(e, spatial(e, usize::from(grouped))?)?;
+fn convolution(e: &mut Emitter, op: &DilatedSliding, grouped: bool) -> Result {
+    let spatial = spatial(e, usize::from(grouped))?;
+    let filters = e.dims(1).ok();
+    let kernel = filters.as_ref().and_then(|dims| dims.get(dims.len().checked_sub(spatial)?..));
+    let mut attrs = sliding(e, &op.windows(), spatial, kernel)?;
     let inputs = ungrouped(e, grouped, &mut attrs)?;
     e.last("Conv", &inputs, attrs)
 }
 
 /// Zeros that ConvTranspose cannot add are added by Pad.
-fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Result {
-    let transposed = match e.node.op() {
-        Op::ConvolutionBackpropData(op) => &op.transposed,
-        Op::GroupConvolutionBackpropData(op) => &op.transposed,
-        _ => return Err(OpError::unsupported("this convolution")),
-    };
+fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, grouped: bool) -> Result {
     let spatial = spatial(e, usize::from(grouped))?;
-    let mut attrs = steps(e, spatial)?;
+    let windows = transposed.sliding.windows();
+    let mut attrs = steps(&windows, spatial);
     let excess = match e.len() {
         2 => None,
         _ => {
@@ -186,10 +98,9 @@ fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Result {
             }
         }
     };
-    let strides = numbers(e, "strides", 1, spatial)?;
     let [mut cropped, mut extra, mut zeros] =
         [vec![0; 2 * spatial], vec![0; spatial], vec![0; 2 * (spatial + 2)]];
-    for (i, stride) in strides.into_iter().enumerate() {
+    for i in 0..spatial {
         let crop = transposed.crop(i, excess.as_ref().and_then(|all| all.get(i).copied()));
         let [begin, end] =
             crop.map(|crop| i64::try_from(crop).map_err(|_| OpError::unsupported("padding of this size")));
@@ -198,7 +109,7 @@ fn transposed_convolution(e: &mut Emitter, grouped: bool) -> Result {
         zeros[2 + i] = begin.min(0).saturating_neg();
         // Runtimes want less than a stride of zeros at the end.
         let after = end.min(0).saturating_neg();
-        *(if after < stride { &mut extra[i] } else { &mut zeros[spatial + 4 + i] }) = after;
+        *(if after < windows.axis(i).stride { &mut extra[i] } else { &mut zeros[spatial + 4 + i] }) = after;
     }
     attrs.extend([ints("pads", cropped), ints("output_padding", extra)]);
     let inputs = ungrouped(e, grouped, &mut attrs)?;
@@ -223,75 +134,81 @@ fn padding_by_output_shape(
         _ => return Err(OpError::unsupported("padding known only at run time")),
     };
     let sizes = e.fixed(2, "sizes of the output")?;
-    let extra = numbers(e, "output_padding", 0, spatial)?;
-    if extra.iter().zip(numbers(e, "strides", 1, spatial)?).any(|(&extra, stride)| extra >= stride) {
+    let extra: Vec<i64> = (0..spatial).map(|i| transposed.output_padding(i)).collect();
+    let windows = transposed.sliding.windows();
+    if extra.iter().enumerate().any(|(i, &extra)| extra >= windows.axis(i).stride) {
         return Err(OpError::unsupported("output_padding of a stride or more, and data of unknown size"));
     }
     Ok(vec![ints("output_shape", sizes), ints("output_padding", extra), text("auto_pad", auto_pad)])
 }
 
-/// Kernel, sliding and rounding of a pool.
-fn pool(e: &Emitter) -> Result<Vec<Attribute>, OpError> {
-    let kernel = e.ints("kernel")?;
-    let strides = e.ints("strides")?;
-    let (begin, end) = pads(e, kernel.len())?;
-    let padded = begin.iter().chain(&end).any(|&pad| pad != 0);
-    let gaps = strides.iter().zip(&kernel).any(|(stride, size)| stride > size);
-    let same = e.word("auto_pad")?.starts_with("same");
-    let (sliding, ceil) = match e.word("rounding_type")?.as_str() {
-        "ceil_torch" if !same => (sliding(e, kernel.len())?, 1),
+/// Kernel, sliding and rounding of a pool; `counts` says whether padding counts.
+fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result<Vec<Attribute>, OpError> {
+    let (windows, kernel) = (op.windows(dilations), op.kernel.as_slice());
+    let axes = || (0..kernel.len()).map(|i| windows.axis(i));
+    let padded = axes().any(|axis| axis.begin != 0 || axis.end != 0);
+    let gaps = axes().zip(kernel).any(|(axis, &size)| axis.stride > size);
+    let same = windows.auto_pad.is_same();
+    let slides = || sliding(e, &windows, kernel.len(), Some(kernel));
+    let (sliding, ceil) = match windows.rounding {
         // A window that starts in the padding counts here, and not in ONNX.
-        "ceil" if gaps && same => {
+        Rounding::Ceil if gaps && same => {
             return Err(OpError::unsupported("rounding_type `ceil` with gaps and padding to the same size"));
         }
-        "ceil" if padded || gaps => (padded_up(e, &kernel)?, 0),
-        "ceil" => (sliding(e, kernel.len())?, 1),
-        _ => (sliding(e, kernel.len())?, 0),
+        Rounding::Ceil if padded || gaps => (padded_up(e, &windows, kernel, counts)?, 0),
+        Rounding::CeilTorch if same => (slides()?, 0),
+        Rounding::Ceil | Rounding::CeilTorch => (slides()?, 1),
+        Rounding::Floor => (slides()?, 0),
     };
-    Ok([sliding, vec![ints("kernel_shape", kernel), int("ceil_mode", ceil)]].concat())
+    Ok([sliding, vec![ints("kernel_shape", kernel.to_vec()), int("ceil_mode", ceil)]].concat())
 }
 
-/// As much padding behind the data as the last window reaches, where padding does not count.
-fn padded_up(e: &Emitter, kernel: &[i64]) -> Result<Vec<Attribute>, OpError> {
-    let spatial = kernel.len();
-    let counts = e.node.op().type_name() == "AvgPool" && !e.attrs.bool("exclude-pad")?.unwrap_or(false);
+/// Padding behind the data up to the end of the last window, where padding does not count.
+fn padded_up(
+    e: &Emitter,
+    windows: &Windows,
+    kernel: &[i64],
+    counts: bool,
+) -> Result<Vec<Attribute>, OpError> {
     let refused = || OpError::unsupported("rounding_type `ceil` with padding that counts");
-    let (strides, dilations) = (numbers(e, "strides", 1, spatial)?, numbers(e, "dilations", 1, spatial)?);
-    let (begin, mut end) = pads(e, spatial)?;
-    let outs = e.node.outs().first().and_then(|out| out.fact.shape.as_static());
-    let (data, outs) = (e.dims(0)?, outs.ok_or_else(refused)?);
-    for i in 0..spatial {
-        let windows = outs.get(i + 2).map_or(0, |&size| size as i64);
-        let reach = (kernel[i] - 1).saturating_mul(dilations[i]).saturating_add(1);
-        let wanted = (windows - 1).saturating_mul(strides[i]).saturating_add(reach);
-        let have = data.get(i + 2).copied().unwrap_or(0).saturating_add(begin[i]);
-        end[i] = end[i].max(wanted.saturating_sub(have));
-        if counts || end[i] >= kernel[i] {
+    let data = e.fact(0)?.shape.as_static();
+    let data = data.ok_or_else(|| OpError::unsupported("unknown sizes of input 0"))?;
+    let outs = e.node.outs().first().and_then(|out| out.fact.shape.as_static()).ok_or_else(refused)?;
+    let mut padding = Vec::with_capacity(kernel.len());
+    for (i, &size) in kernel.iter().enumerate() {
+        let axis = windows.axis(i);
+        let at = |dims: &[usize]| dims.get(i + 2).copied().unwrap_or(0);
+        let reach = usize::try_from(size).unwrap_or(0);
+        let behind = axis.overhang(at(&data), reach, at(&outs), axis.begin);
+        let end = axis.end.max(i64::try_from(behind).map_err(|_| refused())?);
+        if counts || end >= size {
             return Err(refused());
         }
+        padding.push([axis.begin, end]);
     }
-    Ok([steps(e, spatial)?, vec![ints("pads", [begin, end].concat())]].concat())
+    let mut attrs = steps(windows, kernel.len());
+    attrs.push(pads(padding)?);
+    Ok(attrs)
 }
 
-fn average_pool(e: &mut Emitter) -> Result {
-    let mut attrs = pool(e)?;
-    let exclude = e.flag("exclude-pad")?;
-    attrs.push(int("count_include_pad", i64::from(!exclude)));
+fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
+    let counts = !op.exclude_pad;
+    let mut attrs = pool(e, &op.window, &op.dilations, counts)?;
+    attrs.push(int("count_include_pad", counts.into()));
     e.last("AveragePool", &e.inputs(), attrs)
 }
 
-fn max_pool(e: &mut Emitter) -> Result {
-    let attrs = pool(e)?;
+fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
+    let attrs = pool(e, &op.window, &op.dilations, false)?;
     let second = e.outputs().len() > 1 && e.is_used(1);
-    if second && (e.int("axis")? != 0 || e.word("index_element_type")? == "i32") {
+    if second && (op.axis != 0 || op.index_element_type == IndexType::I32) {
         return Err(OpError::unsupported("positions counted from a later axis, or of i32"));
     }
     e.last_of(1 + usize::from(second), "MaxPool", &e.inputs(), attrs)
 }
 
 /// The ellipses of ONNX stand for as many axes in each operand.
-fn einsum(e: &mut Emitter) -> Result {
-    let op = op!(e, Einsum);
+fn einsum(e: &mut Emitter, op: &Einsum) -> Result {
     let mut inputs = e.inputs();
     if op.equation.contains("...") {
         let ranks = (0..e.len()).map(|i| e.rank(i)).collect::<Result<Vec<_>, _>>()?;

@@ -48,11 +48,34 @@ fn small_models_are_one_file() {
 
 /// The operators that a graph of these layers is written with, or why not.
 fn operators(layers: &str) -> Result<Vec<String>, String> {
+    Ok(nodes(layers)?.into_iter().map(|node| node.op_type).collect())
+}
+
+/// The nodes that a graph of these layers is written with, or why not.
+fn nodes(layers: &str) -> Result<Vec<snick_onnx::Node>, String> {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}}}\n"), None).unwrap();
     assert_eq!(infer(&mut graph), []);
     let written = super::onnx(&graph, "g.onnx.data").map_err(|error| error.error.to_string())?;
     let model = snick_onnx::decode(written.model.to_bytes().into()).unwrap();
-    Ok(model.graph.unwrap().node.into_iter().map(|node| node.op_type).collect())
+    Ok(model.graph.unwrap().node)
+}
+
+#[test]
+fn explicit_pads_do_not_count_beside_auto_pad() {
+    let pads = |auto_pad: &str| {
+        let layers = format!(
+            "%x = Parameter-1 {{element_type: f32, shape: \"1,1,4,4\"}}
+             %o = Parameter-1 {{element_type: f32, shape: \"1,18,2,2\"}}
+             %w = Parameter-1 {{element_type: f32, shape: \"1,1,3,3\"}}
+             %y = DeformableConvolution-8(%x, %o, %w) {{strides: [1, 1], pads_begin: [1, 1], pads_end: [-1, -1],
+                dilations: [1, 1], auto_pad: {auto_pad}, bilinear_interpolation_pad: true}}
+             %r = Result-1(%y)\n"
+        );
+        let node = nodes(&layers)?.remove(0);
+        Ok::<_, String>(node.attribute.into_iter().find(|attribute| attribute.name == "pads").unwrap().ints)
+    };
+    assert_eq!(pads("valid"), Ok(vec![0; 4]));
+    assert!(pads("explicit").unwrap_err().contains("negative pads"));
 }
 
 #[test]

@@ -85,9 +85,7 @@ fn of_pool(
         if windows.auto_pad.is_same() || windows.rounding != Rounding::Floor {
             let (input, output) = (fixed(input)?, fixed(output)?);
             let [low, high] = windows.padding(i, input, size)?;
-            let steps = |count: usize, step: i64| (count as i128 - 1) * i128::from(step);
-            let behind =
-                steps(output, own.stride) + steps(size, own.dilation) + 1 - i128::from(low) - input as i128;
+            let behind = own.overhang(input, size, output, low);
             let too_large = |_| OpError::unsupported("a window of this size");
             padding = [low, i64::try_from(behind).map_err(too_large)?];
             ends[axis] = high;

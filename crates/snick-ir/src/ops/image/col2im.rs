@@ -92,7 +92,8 @@ impl Col2Im {
         self.windows().check(2)
     }
 
-    fn windows(&self) -> Windows<'_> {
+    /// How the windows slide.
+    pub fn windows(&self) -> Windows<'_> {
         let Self { strides, dilations, pads_begin, pads_end } = self;
         let (auto_pad, rounding) = (AutoPad::Explicit, Rounding::Floor);
         Windows { strides, dilations, pads_begin, pads_end, auto_pad, rounding }

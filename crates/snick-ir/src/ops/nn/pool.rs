@@ -86,24 +86,17 @@ impl PoolWindow {
         if spatial.is_empty() || spatial.len() != kernel.len() {
             return Err(OpError::rank("data", data.rank(), (self.kernel.len() + 2).to_string()));
         }
-        let (mut window, counts) = self.windows(dilations).concrete(spatial, &kernel)?;
+        let windows = self.windows(dilations);
+        let (mut window, counts) = windows.concrete(spatial, &kernel)?;
         let is_padded = window.pads_begin.iter().chain(&window.pads_end).any(|&pad| pad != 0);
         if self.rounding_type == Rounding::Ceil {
-            pad_all(&mut window, spatial, &kernel, &counts);
+            // Elements beyond the padding count as zeros, too.
+            for (i, end) in window.pads_end.iter_mut().enumerate() {
+                let begin = window.pads_begin[i] as i64;
+                let overhang = windows.axis(i).overhang(spatial[i], kernel[i], counts[i], begin);
+                *end = isize::try_from(overhang).map_or(*end, |overhang| overhang.max(*end));
+            }
         }
         Ok(ConcretePool { kernel, window, counts, is_padded })
-    }
-}
-
-/// Extends the padding to the end of the last window: elements beyond the padding count as zeros, too.
-fn pad_all(window: &mut Window, spatial: &[usize], kernel: &[usize], outputs: &[usize]) {
-    let steps = window.strides.iter().zip(&window.dilations);
-    let sizes = spatial.iter().zip(kernel).zip(outputs);
-    let pads = window.pads_begin.iter().zip(window.pads_end.iter_mut());
-    for (((&stride, &dilation), ((&size, &kernel), &count)), (&begin, end)) in steps.zip(sizes).zip(pads) {
-        let last = (count as i128 - 1) * stride as i128 + (kernel as i128 - 1) * dilation as i128 + 1;
-        if let Ok(beyond) = isize::try_from(last - size as i128 - begin as i128) {
-            *end = beyond.max(*end);
-        }
     }
 }

@@ -125,7 +125,8 @@ impl TransposedSliding {
         check_count("output_padding", &self.output_padding, spatial)
     }
 
-    fn output_padding(&self, i: usize) -> i64 {
+    /// The elements added at the end of spatial axis `i` of the output.
+    pub fn output_padding(&self, i: usize) -> i64 {
         self.output_padding.get(i).copied().unwrap_or(0)
     }
 

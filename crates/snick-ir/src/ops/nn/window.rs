@@ -134,6 +134,13 @@ impl WindowAxis {
     pub fn reach(&self, kernel: usize) -> i128 {
         (kernel as i128 - 1).max(0) * i128::from(self.dilation) + 1
     }
+
+    /// The elements that the last of `count` windows takes behind an axis of `input` elements with `begin` padding
+    /// elements before it; negative if that window ends before the axis does.
+    pub fn overhang(&self, input: usize, kernel: usize, count: usize, begin: i64) -> i128 {
+        let last = (count as i128 - 1) * i128::from(self.stride);
+        last + self.reach(kernel) - i128::from(begin) - input as i128
+    }
 }
 
 impl Windows<'_> {
@@ -349,6 +356,14 @@ mod tests {
     use super::*;
     use crate::op::AttrWords;
     use crate::text;
+
+    #[test]
+    fn the_last_window_overhangs_the_axis() {
+        let axis = WindowAxis { stride: 2, dilation: 2, begin: 1, end: 0 };
+        // Windows of 3 elements extend over 5, and the third of them begins at 4 - 1.
+        assert_eq!(axis.overhang(6, 3, 3, 1), 2);
+        assert_eq!(axis.overhang(9, 3, 3, 1), -1);
+    }
 
     /// The interval of the only spatial axis of a pool over `1..9` elements; `None` if inference fails.
     fn inferred(attrs: &str) -> Option<(i64, i64)> {
