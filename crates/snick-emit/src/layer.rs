@@ -1,7 +1,7 @@
-//! One layer as the emitters of all formats see it: its attributes and what is known of its inputs.
+//! One layer as the emitters of all formats see it: its operation and what is known of its inputs.
 
 use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
-use snick_ir::{Attrs, Fact, Graph, NodeId, NodeRef, OpError, Value};
+use snick_ir::{Fact, Graph, NodeId, NodeRef, OpError, Value};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
@@ -11,7 +11,6 @@ pub(crate) struct Layer<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) id: NodeId,
     pub(crate) node: NodeRef<'g>,
-    pub(crate) attrs: Attrs<'static>,
     pub(crate) inputs: Vec<Value>,
 }
 
@@ -21,7 +20,7 @@ impl<'g> Layer<'g> {
         let inputs = inputs.map(|(port, value)| value.ok_or(OpError::NotConnected { port }));
         let inputs = inputs.collect::<Result<_, _>>()?;
         let node = graph.node(id);
-        Ok(Self { graph, id, node, attrs: node.op().attrs(), inputs })
+        Ok(Self { graph, id, node, inputs })
     }
 
     /// The number of inputs.
@@ -79,37 +78,6 @@ impl<'g> Layer<'g> {
         self.known_float(i).ok_or_else(|| at_run_time(what))
     }
 
-    /// An attribute that is an integer.
-    pub(crate) fn int(&self, name: &'static str) -> Result<i64, OpError> {
-        self.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })
-    }
-
-    /// An attribute that is a float.
-    pub(crate) fn float(&self, name: &'static str) -> Result<f64, OpError> {
-        self.attrs.float(name)?.ok_or(OpError::MissingAttribute { name })
-    }
-
-    /// An attribute that is an element type.
-    pub(crate) fn type_attr(&self, name: &'static str) -> Result<ElementType, OpError> {
-        self.attrs.element_type(name)?.ok_or(OpError::MissingAttribute { name })
-    }
-
-    /// An attribute that is a boolean; false if it is missing.
-    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, OpError> {
-        Ok(self.attrs.bool(name)?.unwrap_or(false))
-    }
-
-    /// An attribute that is a list of integers; empty if it is missing.
-    #[cfg(feature = "onnx")]
-    pub(crate) fn ints(&self, name: &'static str) -> Result<Vec<i64>, OpError> {
-        Ok(self.attrs.ints(name)?.map(|ints| ints.to_vec()).unwrap_or_default())
-    }
-
-    /// An attribute that is a string, in lower case; empty if it is missing.
-    pub(crate) fn word(&self, name: &'static str) -> Result<String, OpError> {
-        Ok(self.attrs.text(name)?.unwrap_or_default().to_ascii_lowercase())
-    }
-
     /// The elements to crop along each spatial axis of the full result of a transposed convolution, whose input 2 lists
     /// the sizes of the output. `None` if the numbers depend on the run.
     pub(crate) fn excess(&self, transposed: &TransposedSliding, kernel: &[usize]) -> Option<Vec<i128>> {
@@ -158,14 +126,3 @@ impl<'g> Layer<'g> {
 fn at_run_time(what: &str) -> OpError {
     OpError::unsupported(format!("{what} known only at run time"))
 }
-
-/// The op of an emitter's layer, of the variant that the layer's row in the table is for.
-macro_rules! op {
-    ($emitter:expr, $variant:ident) => {
-        match &$emitter.layer.node.op() {
-            snick_ir::Op::$variant(op) => op,
-            other => return Err(snick_ir::OpError::unsupported(format!("`{}`", other.type_name()))),
-        }
-    };
-}
-pub(crate) use op;
