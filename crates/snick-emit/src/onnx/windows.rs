@@ -1,4 +1,4 @@
-//! Windows that slide, as attributes.
+//! Attributes of sliding windows.
 
 use snick_ir::ops::nn::window::{AutoPad, WindowAxis, Windows};
 use snick_ir::{AttrWords, OpError};
@@ -6,13 +6,13 @@ use snick_onnx::Attribute;
 
 use super::emitter::{Emitter, Result, ints, text};
 
-/// The strides and dilations of so many spatial axes.
+/// Strides and dilations of each spatial axis.
 pub(super) fn steps(windows: &Windows, spatial: usize) -> Vec<Attribute> {
     let each = |number: fn(WindowAxis) -> i64| (0..spatial).map(|i| number(windows.axis(i))).collect();
     vec![ints("strides", each(|axis| axis.stride)), ints("dilations", each(|axis| axis.dilation))]
 }
 
-/// Padding before all axes, then behind them.
+/// The attribute `pads`: the padding before every axis, then the padding after every axis.
 pub(super) fn pads(padding: impl IntoIterator<Item = [i64; 2]>) -> Result<Attribute> {
     let (begin, end): (Vec<i64>, Vec<i64>) = padding.into_iter().map(|[begin, end]| (begin, end)).unzip();
     let pads = [begin, end].concat();
@@ -22,7 +22,7 @@ pub(super) fn pads(padding: impl IntoIterator<Item = [i64; 2]>) -> Result<Attrib
     }
 }
 
-/// How windows slide over the data. The sizes of a window may be unknown.
+/// Strides, dilations and padding. `kernel` is `None` if the size of the windows is unknown.
 pub(super) fn sliding(
     e: &Emitter,
     windows: &Windows,
@@ -53,16 +53,13 @@ fn same_pads(e: &Emitter, windows: &Windows, spatial: usize, kernel: Option<&[i6
     let dims = e.fact(0)?.shape.dims();
     let mut padding = Vec::with_capacity(spatial);
     for (i, &kernel) in kernel.iter().enumerate() {
-        let size = match dims.and_then(|dims| dims.get(i + 2)?.as_const()) {
-            // No pads leave room for no window.
-            Some(0) => return Err(OpError::unsupported("padding of data without elements")),
-            Some(size) => size,
-            // All sizes lead to the same padding.
-            None if windows.axis(i).stride == 1 || kernel == 1 => 1,
-            None => return Err(OpError::unsupported("padding of data of unknown size")),
-        };
-        let number = |value: i64| usize::try_from(value).unwrap_or(1);
-        padding.push(windows.padding(i, number(size), number(kernel))?);
+        let size = dims.and_then(|dims| dims.get(i + 2)?.as_const());
+        // No window fits into empty data.
+        if size == Some(0) {
+            return Err(OpError::unsupported("padding of data without elements"));
+        }
+        let size = size.and_then(|size| usize::try_from(size).ok());
+        padding.push(windows.padding(i, size, usize::try_from(kernel).unwrap_or(1))?);
     }
     pads(padding)
 }

@@ -329,6 +329,22 @@ mod tests {
     }
 
     #[test]
+    fn same_padding_at_stride_one_needs_no_size() {
+        let text = |stride: i64| {
+            written(&format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"1,1,?\"}}
+                 %w = Parameter-1 {{element_type: f32, shape: \"1,1,4\"}}
+                 %y = Convolution-1(%x, %w) {{strides: [{stride}], pads_begin: [0], pads_end: [0], dilations: [1],
+                    auto_pad: same_upper}}
+                 %r = Result-1(%y)"
+            ))
+        };
+        let line = "padding = dense<[[1, 2]]>";
+        assert!(text(1).as_ref().is_ok_and(|text| text.contains(line)), "{:?}", text(1));
+        assert!(text(2).unwrap_err().contains("padding of data of unknown size"));
+    }
+
+    #[test]
     fn batches_are_gathered_each_by_its_own_place() {
         let text = written(
             "%x = Parameter-1 {element_type: f32, shape: \"2,5,3\"}

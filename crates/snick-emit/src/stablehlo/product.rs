@@ -144,10 +144,7 @@ fn convolution(e: &mut Emitter, sliding: &DilatedSliding, grouped: bool) -> Resu
     let mut moves = Moves::default();
     for (i, (input, kernel)) in x.ty.dims.iter().zip(&filters.ty.dims).skip(2).enumerate() {
         let axis = windows.axis(i);
-        moves.padding.push(match windows.auto_pad.is_same() {
-            true => windows.padding(i, fixed(input)?, fixed(kernel)?)?,
-            false => [axis.begin, axis.end],
-        });
+        moves.padding.push(windows.padding(i, fixed(input).ok(), fixed(kernel)?)?);
         moves.strides.push(usize::try_from(axis.stride).unwrap_or(1));
         moves.lhs_dilation.push(1);
         moves.rhs_dilation.push(usize::try_from(axis.dilation).unwrap_or(1));

@@ -1,6 +1,7 @@
 //! Windows that slide: pooling, and sums that run along an axis.
 
-use snick_ir::ops::nn::window::{Rounding, Windows};
+use snick_ir::ops::nn::pool::PoolWindow;
+use snick_ir::ops::nn::window::Rounding;
 use snick_ir::ops::{AvgPool, CumSum, MaxPool};
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
@@ -67,11 +68,11 @@ pub(super) fn slide(
 fn of_pool(
     e: &Emitter,
     x: &Operand,
-    windows: Windows,
-    kernel: &[i64],
+    pool: &PoolWindow,
+    dilations: &[i64],
 ) -> Result<(Window, Vec<i64>), OpError> {
-    let dims = e.output(0)?.dims;
-    let kernel: Vec<usize> = kernel.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
+    let (windows, dims) = (pool.windows(dilations), e.output(0)?.dims);
+    let kernel: Vec<usize> = pool.kernel.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
     let mut window = Window::single(x.ty.rank());
     let mut ends = vec![0; x.ty.rank()];
     for (i, &size) in kernel.iter().enumerate() {
@@ -79,16 +80,12 @@ fn of_pool(
         let (Some(input), Some(output)) = (x.ty.dims.get(axis), dims.get(axis)) else {
             return Err(OpError::rank("the data", x.ty.rank(), (kernel.len() + 2).to_string()));
         };
-        let mut padding = [own.begin, own.end];
-        ends[axis] = own.end;
-        // Padding that follows from sizes, and windows beyond it.
-        if windows.auto_pad.is_same() || windows.rounding != Rounding::Floor {
-            let (input, output) = (fixed(input)?, fixed(output)?);
-            let [low, high] = windows.padding(i, input, size)?;
-            let behind = own.overhang(input, size, output, low);
-            let too_large = |_| OpError::unsupported("a window of this size");
-            padding = [low, i64::try_from(behind).map_err(too_large)?];
-            ends[axis] = high;
+        let mut padding = windows.padding(i, fixed(input).ok(), size)?;
+        ends[axis] = padding[1];
+        // The last window may reach beyond the padding.
+        if windows.rounding != Rounding::Floor {
+            let behind = own.overhang(fixed(input)?, size, fixed(output)?, padding[0]);
+            padding[1] = i64::try_from(behind).map_err(|_| OpError::unsupported("a window of this size"))?;
         }
         window.sizes[axis] = size;
         window.strides[axis] = usize::try_from(own.stride).unwrap_or(1);
@@ -103,7 +100,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
         return Err(OpError::unsupported("the indices of MaxPool"));
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let (window, _) = of_pool(e, &x, op.window.windows(&op.dilations), &op.window.kernel)?;
+    let (window, _) = of_pool(e, &x, &op.window, &op.dilations)?;
     // A window beside all of the data has the least number that there is.
     let least = match x.ty.element {
         ElementType::F32 => f32::MIN.into(),
@@ -117,7 +114,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
 /// The sum divided by the number of elements that count: those of the data, or of the padding too.
 fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
-    let (window, ends) = of_pool(e, &x, op.window.windows(&op.dilations), &op.window.kernel)?;
+    let (window, ends) = of_pool(e, &x, &op.window, &op.dilations)?;
     let padded = window.padding.iter().zip(&ends).any(|([low, _], end)| *low != 0 || *end != 0);
     if op.window.rounding_type != Rounding::Floor && padded && !op.exclude_pad {
         return Err(OpError::unsupported("a mean over padding in windows rounded up"));

@@ -135,8 +135,8 @@ impl WindowAxis {
         (kernel as i128 - 1).max(0) * i128::from(self.dilation) + 1
     }
 
-    /// The elements that the last of `count` windows takes behind an axis of `input` elements with `begin` padding
-    /// elements before it; negative if that window ends before the axis does.
+    /// How far the last of `count` windows extends past the end of an axis of `input` elements with `begin` elements of
+    /// padding before it; negative if the window ends earlier.
     pub fn overhang(&self, input: usize, kernel: usize, count: usize, begin: i64) -> i128 {
         let last = (count as i128 - 1) * i128::from(self.stride);
         last + self.reach(kernel) - i128::from(begin) - input as i128
@@ -180,11 +180,19 @@ impl Windows<'_> {
         }
     }
 
-    /// The padding before and after spatial axis `i` of `input` elements under windows of `kernel` elements.
+    /// The padding before and after spatial axis `i` of `input` elements under windows of `kernel` elements. The size may
+    /// be unknown if the padding does not depend on it.
     ///
     /// # Errors
-    /// A window larger than the padded input, or beyond all sizes.
-    pub fn padding(&self, i: usize, input: usize, kernel: usize) -> Result<[i64; 2], OpError> {
+    /// A window larger than the padded input, or beyond all sizes; padding that depends on an unknown size.
+    pub fn padding(&self, i: usize, input: Option<usize>, kernel: usize) -> Result<[i64; 2], OpError> {
+        let axis = self.axis(i);
+        let input = match input {
+            Some(input) => input,
+            None if !self.auto_pad.is_same() => return Ok([axis.begin, axis.end]),
+            None if axis.stride == 1 || kernel == 1 => 1,
+            None => return Err(OpError::unsupported("padding of data of unknown size")),
+        };
         let (begin, end, _) = self.along(i, input, kernel)?;
         let pad = |value: i128| i64::try_from(value).map_err(|_| too_large());
         Ok([pad(begin)?, pad(end)?])
