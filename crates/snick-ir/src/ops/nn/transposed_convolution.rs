@@ -85,14 +85,18 @@ impl TransposedSliding {
         }
         self.check(spatial.len())?;
         let sizes = sizes.first().map(Tensor::to_i64_vec).transpose()?;
-        let excess: Option<SmallVec<[i128; 4]>> = sizes.map(|sizes| {
-            let axes = spatial.iter().zip(kernel).zip(&sizes).enumerate();
-            axes.map(|(i, ((&size, &kernel), &wanted))| {
-                let axis = self.sliding.windows().axis(i);
-                i128::from(axis.stride) * (size as i128 - 1) + axis.reach(kernel) - i128::from(wanted)
-            })
-            .collect()
+        let excess = sizes.map(|sizes| {
+            let axes = spatial.iter().zip(kernel).zip(sizes).enumerate();
+            let excess = axes.map(|(i, ((&size, &kernel), wanted))| {
+                let size = (size as i64).into();
+                let excess = self.excess(&Symbols::default(), i, &size, kernel, &wanted.into());
+                excess.and_then(|excess| excess.as_const()).map(i128::from)
+            });
+            excess
+                .collect::<Option<SmallVec<[i128; 4]>>>()
+                .ok_or_else(|| OpError::unsupported("padding of this size"))
         });
+        let excess = excess.transpose()?;
         let window = self.window(kernel, excess.as_deref())?;
         // Filters `[G, O, C, kernel..]`.
         let mut order: Dims = (0..filters.rank()).collect();
