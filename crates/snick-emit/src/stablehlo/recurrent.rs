@@ -1,6 +1,7 @@
 //! Recurrent cells, and sequences as loops over them.
 
 use snick_ir::ops::recurrent::cell::{Cell, CellKind};
+use snick_ir::ops::recurrent::direction::Direction;
 use snick_ir::{Op, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
@@ -10,10 +11,10 @@ use super::emitter::{Emitter, Operand, Result};
 use super::row::OpRow;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
-    Some(match op {
-        Op::GruCell(_) | Op::LstmCell(_) | Op::RnnCell(_) => OpRow::new(cell),
-        Op::GruSequence(_) | Op::LstmSequence(_) | Op::RnnSequence(_) => OpRow::new(sequence),
-        _ => return None,
+    let (cell, direction) = Cell::of(op)?;
+    Some(match direction {
+        Some(direction) => OpRow::new(move |e| sequence(e, &cell, direction)),
+        None => OpRow::new(move |e| self::cell(e, &cell)),
     })
 }
 
@@ -142,12 +143,9 @@ fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
 }
 
 /// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B.
-fn cell(e: &mut Emitter) -> Result {
-    let Some((cell, None)) = Cell::of(e.node.op()) else {
-        return Err(OpError::unsupported("this cell"));
-    };
+fn cell(e: &mut Emitter, cell: &Cell) -> Result {
     let at = 1 + cell.kind.states();
-    check(e, &cell, at + 3)?;
+    check(e, cell, at + 3)?;
     let (x, w) = (e.input(0)?, e.input(at)?);
     let states = (1..at).map(|i| e.input(i)).collect::<Result<Vec<_>, _>>()?;
     let r = e.input(at + 1)?;
@@ -155,7 +153,7 @@ fn cell(e: &mut Emitter) -> Result {
         true => e.input(at + 2)?,
         false => e.full(0.0, &r.ty.sized(r.ty.dims.get(..1).unwrap_or_default().to_vec()))?,
     };
-    let weights = weights(e, &cell, r, &b)?;
+    let weights = weights(e, cell, r, &b)?;
     let sums = biased(e, &x, &w, &weights)?;
     let next = step(e, &weights, &sums, &states)?;
     (0..).zip(next).try_for_each(|(port, state)| e.give(port, state))
@@ -170,15 +168,11 @@ fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Resul
 
 /// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B; outputs all states
 /// `[batch, directions, steps, hidden]` and the last ones.
-fn sequence(e: &mut Emitter) -> Result {
-    let Some((cell, Some(direction))) = Cell::of(e.node.op()) else {
-        return Err(OpError::unsupported("this sequence"));
-    };
-    let reversed = direction.reversed();
+fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     let at = 2 + cell.kind.states();
-    check(e, &cell, at + 3)?;
+    check(e, cell, at + 3)?;
     let mut of_directions: Vec<Vec<Operand>> = vec![];
-    for (direction, &reversed) in (0..).zip(reversed) {
+    for (direction, &reversed) in (0..).zip(direction.reversed()) {
         let one = |e: &mut Emitter, i: usize, axis: usize| {
             let x = e.input(i)?;
             let part = e.part(&x, axis, &SymExpr::Const(direction), 1.into())?;
@@ -191,7 +185,7 @@ fn sequence(e: &mut Emitter) -> Result {
         for i in 1..at - 1 {
             states.push(one(e, i, 1)?);
         }
-        let weights = weights(e, &cell, r, &b)?;
+        let weights = weights(e, cell, r, &b)?;
         of_directions.push(run(e, &weights, &w, states, at - 1, reversed)?);
     }
     for port in 0..at - 1 {
