@@ -96,7 +96,7 @@ impl<'g> Layer<'g> {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_float())
     }
 
-    /// Whether the first input is of integers that may be negative: formats divide these towards zero.
+    /// Whether the first input holds integers that may be negative. Formats round their quotients towards zero.
     pub(crate) fn is_signed_integer(&self) -> bool {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_signed() && !fact.element_type.is_float())
     }

@@ -11,7 +11,7 @@ use snick_tensor::kernels::{BinaryOp, BitwiseOp, CompareOp, LogicalOp, UnaryOp};
 
 use super::emitter::{Emitter, Result, float, int, text};
 use super::row::{OpRow, identity_on_integers, renamed};
-use super::types::{CLAMPED, FLOATS_TO_32_BITS, IN_SIGNED, MOVED, NEGATED, NOT_F64, SELECTED, SHORT_IN_I32};
+use super::types::{CLAMPED, FLOATS_TO_32_BITS, IN_SIGNED, MOVED, NEGATED, SELECTED, SHORT_IN_I32};
 use crate::layer::Layer;
 use crate::type_limits::bounds;
 
@@ -38,12 +38,11 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         Op::Convert(op) => {
             OpRow::new(|e| e.last("Cast", &e.inputs(), Emitter::to(op.destination_type)?)).every_type()
         }
-        Op::Elu(op) => {
-            OpRow::new(|e| e.last("Elu", &e.inputs(), vec![float("alpha", op.alpha)])).floats().lacks(NOT_F64)
-        }
-        Op::Gelu(op) => OpRow::new(|e| gelu(e, op.approximation_mode)).floats().lacks(NOT_F64),
+        Op::Elu(op) => OpRow::new(|e| e.last("Elu", &e.inputs(), vec![float("alpha", op.alpha)]))
+            .lacks(FLOATS_TO_32_BITS),
+        Op::Gelu(op) => OpRow::new(|e| gelu(e, op.approximation_mode)).lacks(FLOATS_TO_32_BITS),
         Op::HardSigmoid(_) => {
-            OpRow::new(hard_sigmoid_of_inputs).floats().lacks(NOT_F64).only(has_known_parameters)
+            OpRow::new(hard_sigmoid_of_inputs).lacks(FLOATS_TO_32_BITS).only(has_known_parameters)
         }
         Op::IsInf(op) => OpRow::new(|e| is_inf(e, op)).every_type(),
         Op::IsNaN(_) => renamed("IsNaN").every_type().floats(),
@@ -57,12 +56,12 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         }
         Op::LogicalNot(_) => renamed("Not").only(is_boolean),
         Op::PRelu(_) => OpRow::new(prelu).lacks(FLOATS_TO_32_BITS),
-        // Only floats have halves.
+        // ONNX rounds halves to even; integers have none.
         Op::Round(op) => {
             identity_on_integers("Round").only(|layer| !layer.is_float() || op.mode == RoundMode::HalfToEven)
         }
         Op::Select(_) => OpRow::new(select).lacks(SELECTED),
-        Op::Selu(_) => OpRow::new(selu).floats().lacks(NOT_F64).only(has_known_parameters),
+        Op::Selu(_) => OpRow::new(selu).lacks(FLOATS_TO_32_BITS).only(has_known_parameters),
         Op::Unary(op) => unary(op.function)?,
         Op::Xor(_) => renamed("Xor").only(is_boolean),
         _ => return None,
@@ -93,32 +92,32 @@ fn modulo<'g>(fmod: i64) -> OpRow<'g> {
 fn unary<'g>(function: UnaryOp) -> Option<OpRow<'g>> {
     Some(match function {
         UnaryOp::Abs => renamed("Abs"),
-        UnaryOp::Acos => renamed("Acos").floats().lacks(NOT_F64),
-        UnaryOp::Acosh => renamed("Acosh").floats().lacks(NOT_F64),
-        UnaryOp::Asin => renamed("Asin").floats().lacks(NOT_F64),
-        UnaryOp::Asinh => renamed("Asinh").floats().lacks(NOT_F64),
-        UnaryOp::Atan => renamed("Atan").floats().lacks(NOT_F64),
-        UnaryOp::Atanh => renamed("Atanh").floats().lacks(NOT_F64),
+        UnaryOp::Acos => renamed("Acos").lacks(FLOATS_TO_32_BITS),
+        UnaryOp::Acosh => renamed("Acosh").lacks(FLOATS_TO_32_BITS),
+        UnaryOp::Asin => renamed("Asin").lacks(FLOATS_TO_32_BITS),
+        UnaryOp::Asinh => renamed("Asinh").lacks(FLOATS_TO_32_BITS),
+        UnaryOp::Atan => renamed("Atan").lacks(FLOATS_TO_32_BITS),
+        UnaryOp::Atanh => renamed("Atanh").lacks(FLOATS_TO_32_BITS),
         UnaryOp::Ceiling => identity_on_integers("Ceil"),
         UnaryOp::Cos => renamed("Cos").floats(),
-        UnaryOp::Cosh => renamed("Cosh").floats().lacks(NOT_F64),
-        UnaryOp::Erf => renamed("Erf").floats().lacks(NOT_F64),
+        UnaryOp::Cosh => renamed("Cosh").lacks(FLOATS_TO_32_BITS),
+        UnaryOp::Erf => renamed("Erf").lacks(FLOATS_TO_32_BITS),
         UnaryOp::Exp => renamed("Exp").floats(),
         UnaryOp::Floor => identity_on_integers("Floor"),
-        UnaryOp::HSigmoid => OpRow::new(|e| hard_sigmoid(e, 1.0 / 6.0, 0.5)).floats().lacks(NOT_F64),
-        UnaryOp::HSwish => renamed("HardSwish").floats().lacks(NOT_F64),
+        UnaryOp::HSigmoid => OpRow::new(|e| hard_sigmoid(e, 1.0 / 6.0, 0.5)).lacks(FLOATS_TO_32_BITS),
+        UnaryOp::HSwish => renamed("HardSwish").lacks(FLOATS_TO_32_BITS),
         UnaryOp::Log => renamed("Log").floats(),
-        UnaryOp::Mish => renamed("Mish").floats().lacks(NOT_F64),
+        UnaryOp::Mish => renamed("Mish").lacks(FLOATS_TO_32_BITS),
         UnaryOp::Negative => renamed("Neg").lacks(NEGATED),
         UnaryOp::Relu => renamed("Relu").floats(),
         UnaryOp::Sigmoid => renamed("Sigmoid").floats(),
         UnaryOp::Sign => renamed("Sign").every_type().lacks(MOVED),
         UnaryOp::Sin => renamed("Sin").floats(),
-        UnaryOp::Sinh => renamed("Sinh").floats().lacks(NOT_F64),
-        UnaryOp::SoftPlus => renamed("Softplus").floats().lacks(NOT_F64),
-        UnaryOp::SoftSign => renamed("Softsign").floats().lacks(NOT_F64),
+        UnaryOp::Sinh => renamed("Sinh").lacks(FLOATS_TO_32_BITS),
+        UnaryOp::SoftPlus => renamed("Softplus").lacks(FLOATS_TO_32_BITS),
+        UnaryOp::SoftSign => renamed("Softsign").lacks(FLOATS_TO_32_BITS),
         UnaryOp::Sqrt => renamed("Sqrt").floats(),
-        UnaryOp::Tan => renamed("Tan").floats().lacks(NOT_F64),
+        UnaryOp::Tan => renamed("Tan").lacks(FLOATS_TO_32_BITS),
         UnaryOp::Tanh => renamed("Tanh").floats(),
         _ => return None,
     })

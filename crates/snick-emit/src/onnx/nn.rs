@@ -142,7 +142,7 @@ fn padding_by_output_shape(
     Ok(vec![ints("output_shape", sizes), ints("output_padding", extra), text("auto_pad", auto_pad)])
 }
 
-/// Kernel, sliding and rounding of a pool; `counts` says whether padding counts.
+/// Kernel, sliding and rounding of a pool. `counts` says whether elements of padding count.
 fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result<Vec<Attribute>, OpError> {
     let (windows, kernel) = (op.windows(dilations), op.kernel.as_slice());
     let axes = || (0..kernel.len()).map(|i| windows.axis(i));
@@ -163,7 +163,7 @@ fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result
     Ok([sliding, vec![ints("kernel_shape", kernel.to_vec()), int("ceil_mode", ceil)]].concat())
 }
 
-/// Padding behind the data up to the end of the last window, where padding does not count.
+/// Extends the padding to the end of the last window, which is possible only if padding does not count.
 fn padded_up(
     e: &Emitter,
     windows: &Windows,

@@ -33,9 +33,6 @@ pub(super) const FLOATS: &[TypeGap] = &[NO_INTEGERS];
 /// The operator has neither integers nor f64.
 pub(super) const FLOATS_TO_32_BITS: &[TypeGap] = &[NO_INTEGERS, NO_F64];
 
-/// The operator has all types but f64.
-pub(super) const NOT_F64: &[TypeGap] = &[NO_F64];
-
 /// The operator moves elements of 8 bits and more.
 pub(super) const MOVED: &[TypeGap] = &[INT4_IN_I32, NO_SMALL_FLOATS];
 

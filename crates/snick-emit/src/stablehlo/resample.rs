@@ -11,7 +11,7 @@ use super::row::OpRow;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        // Integers are rounded, which decomposition says.
+        // Interpolated integers are rounded: these layers are decomposed.
         Op::Interpolate(op) => {
             OpRow::new(|e| interpolate(e, op)).only(|layer| layer.is_float() || op.mode == Mode::Nearest)
         }
