@@ -7,7 +7,7 @@ use snick_tensor::{ElementType, Listed, TensorError};
 
 use crate::diagnostic::place;
 use crate::text::Escaped;
-use crate::{InputOrigin, Loc};
+use crate::{Code, InputOrigin, Loc};
 
 /// The [`OpError::Conflict`] of shapes that do not broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
@@ -165,30 +165,36 @@ fn filled(sentence: &str, values: [&String; 2]) -> String {
     text
 }
 
-impl OpError {
-    /// The code that stays the same whatever the message says. The errors of the crate `snick` list all codes.
-    pub fn code(&self) -> &'static str {
-        match self.root() {
-            Self::WeightsMissing { .. } => "S002",
-            Self::WeightsTruncated { .. } => "S003",
-            Self::UnsafePath { .. } => "S006",
-            Self::DanglingEdge { .. } | Self::BrokenEdge { .. } => "S010",
-            Self::DuplicateId { .. } => "S011",
-            Self::Cycle => "S013",
-            Self::UnknownOp { .. } => "S014",
-            Self::SecondProducer { .. } => "S017",
-            Self::NoImplementation { .. } | Self::FeatureOff { .. } => "S050",
-            Self::CannotWrite { .. } => "S051",
-            Self::InputNotProvided => "S052",
-            Self::Tensor(
+impl From<&OpError> for Code {
+    fn from(error: &OpError) -> Self {
+        match error.root() {
+            OpError::WeightsMissing { .. } => Self::WeightsMissing,
+            OpError::WeightsTruncated { .. } => Self::WeightsTruncated,
+            OpError::UnsafePath { .. } => Self::UnsafePath,
+            OpError::DanglingEdge { .. } | OpError::BrokenEdge { .. } => Self::DanglingEdge,
+            OpError::DuplicateId { .. } => Self::DuplicateId,
+            OpError::Cycle => Self::Cycle,
+            OpError::UnknownOp { .. } => Self::UnknownOp,
+            OpError::SecondProducer { .. } => Self::SecondProducer,
+            OpError::NoImplementation { .. } | OpError::FeatureOff { .. } => Self::CannotRun,
+            OpError::CannotWrite { .. } => Self::CannotExpress,
+            OpError::InputNotProvided => Self::InputNotGiven,
+            OpError::Tensor(
                 TensorError::TooLarge { .. }
                 | TensorError::OutOfMemory { .. }
                 | TensorError::AboveLimit { .. }
                 | TensorError::LimitReached { .. },
             )
-            | Self::OutOfFuel { .. } => "S008",
-            _ => "S020",
+            | OpError::OutOfFuel { .. } => Self::Limit,
+            _ => Self::ShapeError,
         }
+    }
+}
+
+impl OpError {
+    /// The text of the [`Code`] of the error, which stays the same whatever the message says.
+    pub fn code(&self) -> &'static str {
+        Code::from(self).text()
     }
 
     /// The innermost error: without the inputs, and without the layers whose bodies contain it.
@@ -221,7 +227,7 @@ impl OpError {
     /// Whether a limit is reached: a tensor needs more memory than one allows, or than the machine has, or a layer more
     /// fuel than is left.
     pub fn is_limit(&self) -> bool {
-        self.code() == "S008"
+        Code::from(self) == Code::Limit
     }
 
     /// Whether the facts of the inputs help to understand the error.

@@ -32,6 +32,7 @@
 
 mod attrs;
 mod builder;
+mod code;
 mod diagnostic;
 mod edit_distance;
 mod error;
@@ -57,6 +58,7 @@ pub use builder::{
     BuildMode, CoordinateTransformation, GraphBuilder, Operand, Resampling, ResizeKernel, ResizeRules,
     ResizeTarget, StridedSliceMasks,
 };
+pub use code::Code;
 pub use diagnostic::{Diagnostic, Severity};
 pub use edit_distance::edit_distance;
 pub use error::{Located, OpError};

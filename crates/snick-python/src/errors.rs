@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use snick::{Diagnostic, Error, Graph, OpError, ReadError, TensorError};
+use snick::{Code, Diagnostic, Error, Graph, OpError, ReadError, TensorError};
 use snick_cli::documents::DocumentError;
 
 use crate::facts::place;
@@ -63,9 +63,11 @@ pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Gra
 /// The exception of a model that the command line could not turn into a document.
 pub fn document_exception(py: Python<'_>, error: &DocumentError) -> PyErr {
     match error {
-        DocumentError::Limit(message) => new(py, "LimitError", AlsoIs::Nothing, "S008", message, Vec::new()),
+        DocumentError::Limit(message) => {
+            new(py, "LimitError", AlsoIs::Nothing, Code::Limit.text(), message, Vec::new())
+        }
         DocumentError::Invalid(error) => exception(py, Stage::Run, error, None),
-        other => new(py, "Error", AlsoIs::Nothing, "S020", &other.to_string(), Vec::new()),
+        other => new(py, "Error", AlsoIs::Nothing, Code::ShapeError.text(), &other.to_string(), Vec::new()),
     }
 }
 
@@ -76,7 +78,7 @@ pub fn bad_input(py: Python<'_>, graph: &Graph, layer: &str, also: AlsoIs, messa
         Diagnostic::from(graph.located(id, error))
     });
     let text = located.as_ref().map_or_else(|| message.to_string(), ToString::to_string);
-    new(py, "RunError", also, "S020", &text, located.iter().map(tuple).collect())
+    new(py, "RunError", also, Code::ShapeError.text(), &text, located.iter().map(tuple).collect())
 }
 
 /// The layer at which work was stopped; its operation and place are those of `graph`, if there is one.

@@ -1,7 +1,7 @@
 //! What went wrong, for people.
 
-use snick::Error;
 use snick::text::Escaped;
+use snick::{Code, Error};
 use snick_cli::documents::DocumentError;
 
 /// What a limit of the page means.
@@ -30,12 +30,14 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let help = match error.code() {
-            "S001" => "The file is damaged, or of another format than its name says.",
-            "S008" => LIMIT_HELP,
-            "S051" => "Another format may be able to say it.",
-            "S054" => "Names are those of the tab Table.",
-            "S055" => "A shape is written as image[N,3,H=32..64,64]; several are separated by commas.",
+        let help = match Code::from(&error) {
+            Code::Unreadable => "The file is damaged, or of another format than its name says.",
+            Code::Limit => LIMIT_HELP,
+            Code::CannotExpress => "Another format may be able to say it.",
+            Code::WrongName => "Names are those of the tab Table.",
+            Code::WrongShape => {
+                "A shape is written as image[N,3,H=32..64,64]; several are separated by commas."
+            }
             _ => "",
         };
         Self::new(&error.with_causes(), help)

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use snick_ir::{Diagnostic, Format, Located, OpError, Stopped};
+use snick_ir::{Code, Diagnostic, Format, Located, OpError, Stopped};
 use snick_read::ReadError;
 use snick_tensor::TensorError;
 
@@ -151,56 +151,37 @@ impl From<Stopped> for Error {
     }
 }
 
-impl Error {
-    /// A code that stays the same whatever the message says. Codes below S050 are those of findings about a model.
-    ///
-    /// | code | error |
-    /// |---|---|
-    /// | S001 | a file that is not a model, or cannot be read |
-    /// | S002 | weights of a constant that are not there |
-    /// | S003 | weights that end before a constant does |
-    /// | S005 | a git-LFS pointer in place of a file |
-    /// | S006 | external data outside the folder of the model |
-    /// | S008 | a limit of time, memory or layers, or a tensor that is too large |
-    /// | S010 | an edge from or to a layer or a port that is not there |
-    /// | S011 | two layers with one id |
-    /// | S013 | a cycle |
-    /// | S014 | an unknown operation |
-    /// | S017 | two edges to one input |
-    /// | S020 | any other error of a layer: inference fails |
-    /// | S048 | a module of sizes that only a run shows, which cannot be planned for devices |
-    /// | S049 | a mesh or a sharding that does not fit |
-    /// | S050 | an operation without an implementation to run |
-    /// | S051 | something that the output format cannot express |
-    /// | S052 | an input that a run needs and is not given |
-    /// | S053 | a file that cannot be written |
-    /// | S054 | a name that no input or layer has, or an input given twice |
-    /// | S055 | an input shape that cannot be set |
-    /// | S056 | an output file whose extension names no format |
-    /// | S057 | work that the progress function stopped |
-    /// | S058 | a folder that holds no model, or several |
-    /// | S059 | declarations of ops that cannot be read |
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Read(ReadError::LfsPointer { .. }) => "S005",
-            Self::Read(ReadError::Graph(located)) => located.error.code(),
-            Self::Read(_) => "S001",
-            Self::Invalid { diagnostics } => diagnostics.first().map_or("S020", |first| first.code),
-            Self::Op(error) => error.code(),
-            Self::Tensor(_) => "S020",
-            Self::Limit { .. } => "S008",
-            Self::Io { .. } => "S053",
-            Self::NoInput { .. } | Self::NoOutput { .. } | Self::InputTwice { .. } => "S054",
-            Self::Shape { .. } => "S055",
-            Self::Target { .. } => "S056",
-            Self::Cancelled { .. } => "S057",
-            Self::Folder { .. } => "S058",
-            Self::Ops { .. } => "S059",
+impl From<&Error> for Code {
+    fn from(error: &Error) -> Self {
+        match error {
+            Error::Read(ReadError::LfsPointer { .. }) => Self::LfsPointer,
+            Error::Read(ReadError::Graph(located)) => Self::from(&located.error),
+            Error::Read(_) => Self::Unreadable,
+            Error::Invalid { diagnostics } => {
+                diagnostics.first().map_or(Self::ShapeError, |first| Self::from(first.error()))
+            }
+            Error::Op(error) => Self::from(error),
+            Error::Tensor(_) => Self::ShapeError,
+            Error::Limit { .. } => Self::Limit,
+            Error::Io { .. } => Self::Unwritable,
+            Error::NoInput { .. } | Error::NoOutput { .. } | Error::InputTwice { .. } => Self::WrongName,
+            Error::Shape { .. } => Self::WrongShape,
+            Error::Target { .. } => Self::UnknownFormat,
+            Error::Cancelled { .. } => Self::Cancelled,
+            Error::Folder { .. } => Self::NotOneModel,
+            Error::Ops { .. } => Self::UnreadableOps,
             #[cfg(feature = "emit")]
-            Self::Shard(_) => "S049",
+            Error::Shard(_) => Self::CannotShard,
             #[cfg(feature = "emit")]
-            Self::Partition(_) => "S048",
+            Error::Partition(_) => Self::CannotPlan,
         }
+    }
+}
+
+impl Error {
+    /// The text of the [`Code`] of the error, which stays the same whatever the message says.
+    pub fn code(&self) -> &'static str {
+        Code::from(self).text()
     }
 
     /// The errors of layers as data; empty if the error is about no layer.

@@ -1,7 +1,6 @@
 //! House rules that no compiler checks.
 
 mod circles;
-mod codes;
 mod crates;
 mod forms;
 mod packages;

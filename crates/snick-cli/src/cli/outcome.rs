@@ -6,9 +6,6 @@ use snick_tensor::TensorError;
 
 use crate::npz::UnreadableFile;
 
-/// The code of errors of limits.
-const LIMIT: &str = "S008";
-
 /// The outcome of a verb that did its work.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
@@ -78,7 +75,7 @@ impl Failure {
     pub fn is_limit(&self) -> bool {
         match self {
             Self::Limit(_) => true,
-            Self::Layers(errors) => errors.iter().any(|error| error.code == LIMIT),
+            Self::Layers(errors) => errors.iter().any(|error| error.error().is_limit()),
             _ => false,
         }
     }

@@ -35,7 +35,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         None => codes,
         Some(name) => codes
             .into_iter()
-            .filter(|code| code.code.eq_ignore_ascii_case(name) || code.name == name)
+            .filter(|code| code.code.text().eq_ignore_ascii_case(name) || code.code.name() == name)
             .collect(),
     };
     let text = match (common.format, chosen.as_slice(), &options.code) {
@@ -64,13 +64,19 @@ fn as_list(codes: &[&CheckCode]) -> String {
     let mut text = String::new();
     for code in codes {
         let on_demand = if code.on_demand { "  (on demand)" } else { "" };
-        let _ = writeln!(text, "{}  {:20}  {}{on_demand}", code.code, code.name, severity(code.severity));
+        let _ = writeln!(
+            text,
+            "{}  {:20}  {}{on_demand}",
+            code.code,
+            code.code.name(),
+            severity(code.code.severity())
+        );
     }
     text
 }
 
 fn as_text(code: &CheckCode) -> String {
-    let mut text = format!("{} {} ({})\n\n", code.code, code.name, severity(code.severity));
+    let mut text = format!("{} {} ({})\n\n", code.code, code.code.name(), severity(code.code.severity()));
     let _ = writeln!(text, "{}", wrapped(code.meaning, COLUMNS, "  "));
     if code.on_demand {
         let _ = writeln!(text, "\nLooked for only if it is selected: --select {}", code.code);
@@ -87,8 +93,8 @@ fn as_markdown(codes: &[&CheckCode]) -> String {
     let mut text = String::new();
     for code in codes {
         let on_demand = if code.on_demand { ", on demand" } else { "" };
-        let _ = writeln!(text, "## {} {}\n", code.code, code.name);
-        let meaning = format!("{}{on_demand}. {}", capitalized(severity(code.severity)), code.meaning);
+        let _ = writeln!(text, "## {} {}\n", code.code, code.code.name());
+        let meaning = format!("{}{on_demand}. {}", capitalized(severity(code.code.severity())), code.meaning);
         let (reason, remedy) =
             (format!("Why it matters: {}", code.reason), format!("How to mend it: {}.", code.remedy));
         for paragraph in [meaning, reason, remedy] {
@@ -125,9 +131,9 @@ fn wrapped(text: &str, columns: usize, indent: &str) -> String {
 
 fn as_json(codes: &[&CheckCode]) -> String {
     let codes = codes.iter().map(|code| Explained {
-        code: code.code,
-        name: code.name,
-        severity: severity(code.severity),
+        code: code.code.text(),
+        name: code.code.name(),
+        severity: severity(code.code.severity()),
         on_demand: code.on_demand,
         meaning: code.meaning,
         reason: code.reason,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use snick_ir::rewrite::decomposed;
-use snick_ir::{Custom, Graph, NodeId, Op, OpError, Value};
+use snick_ir::{Code, Custom, Graph, NodeId, Op, OpError, Value};
 use snick_tensor::{ElementType, SplitMix, Tensor};
 
 use super::claim::Claim;
@@ -19,9 +19,9 @@ pub(super) enum Failure {
 
 impl From<OpError> for Failure {
     fn from(error: OpError) -> Self {
-        match error.code() {
+        match Code::from(&error) {
             // No implementation, or a limit of memory.
-            "S050" | "S008" => Self::CannotRun(error),
+            Code::CannotRun | Code::Limit => Self::CannotRun(error),
             _ => Self::Fails(error),
         }
     }

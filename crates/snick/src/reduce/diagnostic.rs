@@ -2,7 +2,7 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use snick_ir::{Located, OpError};
+use snick_ir::{Code, Located, OpError};
 
 /// What stays the same of an error while the model around it shrinks.
 ///
@@ -19,7 +19,7 @@ use snick_ir::{Located, OpError};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ErrorKind {
-    code: &'static str,
+    code: Code,
     op: String,
     error: Discriminant<OpError>,
     /// The message without its values.
@@ -41,7 +41,7 @@ impl ErrorKind {
             _ => false,
         };
         Self {
-            code: error.error.code(),
+            code: Code::from(&error.error),
             op: error.op.clone(),
             error: discriminant(plain),
             wording: wording(&plain.to_string()),

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 use snick_ir::text::Escaped;
-use snick_ir::{Fact, Graph, Loc};
+use snick_ir::{Code, Fact, Graph, Loc};
 use snick_shape::{SymExpr, Symbols};
 
 use self::changes::Changes;
@@ -156,7 +156,7 @@ impl Serialize for Numbered<'_> {
             steps: &'m Numbers<'m>,
         }
         let findings = self.model.findings();
-        let failed = findings.iter().filter(|finding| finding.code == "S020");
+        let failed = findings.iter().filter(|finding| finding.code == Code::ShapeError);
         let failed = failed.map(|finding| finding.layer.as_str()).collect();
         Members {
             overview: Overview::new(self, &findings),

@@ -101,12 +101,12 @@ pub(super) fn render(report: &Report) -> String {
     let mut codes = check_codes();
     codes.retain(|code| report.findings().any(|(_, finding)| finding.code == code.code));
     let rule = |code: &&'static CheckCode| Rule {
-        id: code.code,
-        name: code.name,
+        id: code.code.text(),
+        name: code.code.name(),
         short_description: Single::Text(code.meaning),
         full_description: Single::Text(code.reason),
         help: Single::Text(code.remedy),
-        default_configuration: Single::Level(level(code.severity)),
+        default_configuration: Single::Level(level(code.code.severity())),
     };
     let (version, rules) = (env!("CARGO_PKG_VERSION"), codes.iter().map(rule).collect());
     let tool = Single::Driver(Driver { name: "snick", version, rules });
@@ -120,7 +120,7 @@ fn results<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(report.findings().map(|(model, finding)| RuleResult {
         rule_id: finding.code,
-        rule_index: codes.iter().position(|code| code.code == finding.code),
+        rule_index: codes.iter().position(|code| finding.code == code.code),
         level: level(finding.severity),
         message: Single::Text(Escaped(&finding.message).to_string()),
         locations: [location(model, finding)],

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use snick::{input_candidates, named_outputs, public_name};
-use snick_ir::Graph;
+use snick_ir::{Code, Graph};
 use snick_run::{Session, Variables};
 use snick_tensor::Tensor;
 
@@ -28,7 +28,7 @@ pub(super) struct StepOptions<'o> {
 }
 
 /// Codes of errors that larger sizes do not help: weights that are missing or cut, a limit, an op that cannot run.
-const ANY_SIZES: [&str; 4] = ["S002", "S003", "S008", "S050"];
+const ANY_SIZES: [Code; 4] = [Code::WeightsMissing, Code::WeightsTruncated, Code::Limit, Code::CannotRun];
 
 /// A run, and what it was on.
 type Attempt = (Vec<Vec<Tensor>>, InnerValues, RunReport);
@@ -65,7 +65,7 @@ pub(super) fn run_steps(
         if is_only || search.admits(graph, &inputs) {
             let run = attempt(inputs)?;
             let succeeded = run.2.errors.is_empty();
-            let is_hopeless = run.2.errors.iter().any(|error| ANY_SIZES.contains(&error.error.code()));
+            let is_hopeless = run.2.errors.iter().any(|error| ANY_SIZES.contains(&Code::from(&error.error)));
             if succeeded || failed.is_none() {
                 failed = Some(run);
             }

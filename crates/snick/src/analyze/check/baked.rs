@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use snick_ir::{Graph, NodeId, Severity};
+use snick_ir::{Code, Graph, NodeId};
 use snick_shape::Interval;
 
 use super::finding::Findings;
@@ -11,12 +11,11 @@ use super::layers::described;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&HARD_CODED_RESHAPE, &BAKED_SIZE], find };
+pub(super) static FAMILY: Family =
+    Family { codes: &[&HARD_CODED_RESHAPE, &BAKED_SIZE], find, reads_values: true };
 
 static HARD_CODED_RESHAPE: CheckCode = CheckCode {
-    code: "S024",
-    name: "hard-coded-reshape",
-    severity: Severity::Warning,
+    code: Code::HardCodedReshape,
     meaning: "The target of a Reshape, a constant or computed in part from constants, fixes what an input leaves open.",
     reason: "The model says that it takes any size, and fails with all but one. The export traced `x.view(1, 512)` in \
              place of `x.view(x.shape[0], -1)`.",
@@ -29,9 +28,7 @@ static HARD_CODED_RESHAPE: CheckCode = CheckCode {
 };
 
 static BAKED_SIZE: CheckCode = CheckCode {
-    code: "S025",
-    name: "baked-size",
-    severity: Severity::Warning,
+    code: Code::BakedSize,
     meaning: "A dim of an input is declared open, but only one value can satisfy the layers behind it.",
     reason: "The model says that it takes any size, and fails with all but one: the size was baked in at export.",
     remedy: "declare the input with that size, or export the constant that fixes it as a function of the input",

@@ -1,17 +1,13 @@
 //! What a code stands for.
 
-use snick_ir::Severity;
+use snick_ir::Code;
 
-/// A kind of findings: its code, which stays the same, and what `snick explain` and the documentation say of it.
+/// What `snick explain` and the documentation say about the findings of a code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CheckCode {
-    /// `S015`
-    pub code: &'static str,
-    /// `unused-layer`
-    pub name: &'static str,
-    /// How bad a finding is, if nothing else makes it worse.
-    pub severity: Severity,
+    /// The code, with its name and its usual severity.
+    pub code: Code,
     /// When there is a finding, in a sentence.
     pub meaning: &'static str,
     /// Why it matters.

@@ -1,18 +1,16 @@
 //! Layers and edges that make no graph. The reader and inference report them; here they get what is to be said of them.
 
-use snick_ir::Severity;
+use snick_ir::Code;
 
 use super::finding::Findings;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
 pub(super) static FAMILY: Family =
-    Family { codes: &[&DANGLING_EDGE, &DUPLICATE_ID, &CYCLE, &SECOND_PRODUCER], find };
+    Family { codes: &[&DANGLING_EDGE, &DUPLICATE_ID, &CYCLE, &SECOND_PRODUCER], find, reads_values: false };
 
 static DANGLING_EDGE: CheckCode = CheckCode {
-    code: "S010",
-    name: "dangling-edge",
-    severity: Severity::Error,
+    code: Code::DanglingEdge,
     meaning: "An edge comes from, or leads to, a layer or a port that is not there.",
     reason: "The layer behind it lacks an input. The runtime ignores some of such edges and refuses others.",
     remedy: "export the model again; if a script edits the file, remove the edges of the layers that it removes",
@@ -26,9 +24,7 @@ static DANGLING_EDGE: CheckCode = CheckCode {
 };
 
 static DUPLICATE_ID: CheckCode = CheckCode {
-    code: "S011",
-    name: "duplicate-id",
-    severity: Severity::Error,
+    code: Code::DuplicateId,
     meaning: "Two layers have one id.",
     reason: "Edges name layers by id, so what they connect depends on the reader.",
     remedy: "give each layer an id of its own; two files that were merged need new ids in one of them",
@@ -42,9 +38,7 @@ static DUPLICATE_ID: CheckCode = CheckCode {
 };
 
 static CYCLE: CheckCode = CheckCode {
-    code: "S013",
-    name: "cycle",
-    severity: Severity::Error,
+    code: Code::Cycle,
     meaning: "A layer reads what is computed from its own output.",
     reason: "There is no order in which the layers could run.",
     remedy: "cut the edge that leads back; recurrence belongs in a Loop, a TensorIterator or variables",
@@ -60,9 +54,7 @@ static CYCLE: CheckCode = CheckCode {
 };
 
 static SECOND_PRODUCER: CheckCode = CheckCode {
-    code: "S017",
-    name: "second-producer",
-    severity: Severity::Error,
+    code: Code::SecondProducer,
     meaning: "Two edges lead to one port.",
     reason: "Which of the values arrives depends on the reader: the model means two things.",
     remedy: "remove the edge that was not meant",
@@ -79,13 +71,13 @@ static SECOND_PRODUCER: CheckCode = CheckCode {
 };
 
 /// The code of this family, if it is one.
-pub(super) fn code_of(code: &str) -> Option<&'static CheckCode> {
+pub(super) fn code_of(code: Code) -> Option<&'static CheckCode> {
     FAMILY.codes.iter().find(|known| known.code == code).copied()
 }
 
 fn find(subject: &Subject, findings: &mut Findings) {
     for error in subject.errors {
-        if let Some(code) = code_of(error.error.code()) {
+        if let Some(code) = code_of(Code::from(&error.error)) {
             findings.add_error(code, error);
         }
     }

@@ -1,6 +1,6 @@
 //! Files that cannot be read, and models that a limit keeps from being checked.
 
-use snick_ir::{Loc, Severity};
+use snick_ir::{Code, Loc};
 use snick_read::ReadError;
 
 use super::finding::Findings;
@@ -8,12 +8,11 @@ use super::subject::Subject;
 use super::{CheckCode, CheckStatus, Example, Family};
 use crate::Error;
 
-pub(super) static FAMILY: Family = Family { codes: &[&UNREADABLE, &LFS_POINTER, &UNSAFE_PATH, &LIMIT], find };
+pub(super) static FAMILY: Family =
+    Family { codes: &[&UNREADABLE, &LFS_POINTER, &UNSAFE_PATH, &LIMIT], find, reads_values: false };
 
 static UNREADABLE: CheckCode = CheckCode {
-    code: "S001",
-    name: "unreadable",
-    severity: Severity::Error,
+    code: Code::Unreadable,
     meaning: "The file is not a model, or so broken that nothing can be read.",
     reason: "Nothing can load it. A download that ended early, a page of an error in place of the file, and a file of \
              another format with the extension of a model look like this.",
@@ -23,9 +22,7 @@ static UNREADABLE: CheckCode = CheckCode {
 };
 
 static LFS_POINTER: CheckCode = CheckCode {
-    code: "S005",
-    name: "lfs-pointer",
-    severity: Severity::Error,
+    code: Code::LfsPointer,
     meaning: "A git-LFS pointer is in place of the model or its weights.",
     reason: "The repository was cloned without git-LFS, so the file holds the three lines that name the real one. \
              Loaders report broken XML, or weights that are too short.",
@@ -35,9 +32,7 @@ static LFS_POINTER: CheckCode = CheckCode {
 };
 
 static UNSAFE_PATH: CheckCode = CheckCode {
-    code: "S006",
-    name: "unsafe-path",
-    severity: Severity::Error,
+    code: Code::UnsafePath,
     meaning: "External data lies outside of the folder of the model: by an absolute path, `..`, or a link.",
     reason: "Whoever loads the model reads a file that the model chose: a key, a password file. Loaders that allow it \
              hand the content to the outputs.",
@@ -47,9 +42,7 @@ static UNSAFE_PATH: CheckCode = CheckCode {
 };
 
 static LIMIT: CheckCode = CheckCode {
-    code: "S008",
-    name: "limit",
-    severity: Severity::Error,
+    code: Code::Limit,
     meaning: "A limit was reached: of time, memory, layers, rank, or another one.",
     reason: "The model was not checked to its end. Hostile models declare sizes that no machine has.",
     remedy: "raise the limit if the model is meant to be that large (`--max-layers`, `--max-rank`, `--max-memory`)",
@@ -59,13 +52,13 @@ static LIMIT: CheckCode = CheckCode {
 
 /// Adds the finding for a file that is not loaded.
 pub(super) fn add_unreadable(error: &Error, findings: &mut Findings) -> CheckStatus {
-    let (code, status) = match error.code() {
-        "S005" => (&LFS_POINTER, CheckStatus::Error),
-        "S008" => (&LIMIT, CheckStatus::Limit),
+    let (code, status) = match Code::from(error) {
+        Code::LfsPointer => (&LFS_POINTER, CheckStatus::Error),
+        Code::Limit => (&LIMIT, CheckStatus::Limit),
         _ => (&UNREADABLE, CheckStatus::Unreadable),
     };
     if let Error::Read(ReadError::Graph(located)) = error {
-        let code = super::edges::code_of(located.error.code()).unwrap_or(code);
+        let code = super::edges::code_of(Code::from(&located.error)).unwrap_or(code);
         findings.add_error(code, located);
         return CheckStatus::Unreadable;
     }
@@ -85,9 +78,9 @@ pub(super) fn add_unreadable(error: &Error, findings: &mut Findings) -> CheckSta
 
 fn find(subject: &Subject, findings: &mut Findings) {
     for error in subject.errors {
-        match error.error.code() {
-            "S006" => drop(findings.add_error(&UNSAFE_PATH, error)),
-            "S008" => drop(findings.add_error(&LIMIT, error)),
+        match Code::from(&error.error) {
+            Code::UnsafePath => drop(findings.add_error(&UNSAFE_PATH, error)),
+            Code::Limit => drop(findings.add_error(&LIMIT, error)),
             _ => {}
         }
     }

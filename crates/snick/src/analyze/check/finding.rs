@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::fmt;
 
 use snick_ir::text::Escaped;
-use snick_ir::{Loc, Located, NodeRef, OpError, Severity};
+use snick_ir::{Code, Loc, Located, NodeRef, OpError, Severity};
 
 use super::{CheckCode, CheckOptions};
 
@@ -72,8 +72,8 @@ impl<'o> Findings<'o> {
     }
 
     /// Whether there is a finding of a kind.
-    pub(super) fn has(&self, code: &CheckCode) -> bool {
-        self.list.iter().any(|finding| finding.code == code.code)
+    pub(super) fn has(&self, code: Code) -> bool {
+        self.list.iter().any(|finding| finding.code == code)
     }
 
     /// Adds a finding about a layer.
@@ -135,9 +135,9 @@ fn innermost(located: &Located) -> &Located {
 
 fn of_file(code: &CheckCode, message: String) -> Finding {
     Finding {
-        code: code.code,
-        name: code.name,
-        severity: code.severity,
+        code: code.code.text(),
+        name: code.code.name(),
+        severity: code.code.severity(),
         layer: String::new(),
         op: String::new(),
         loc: Loc::default(),

@@ -28,6 +28,7 @@ mod wrong_weights;
 
 use std::path::Path;
 
+use snick_ir::Code;
 use snick_read::openvino::Survey;
 
 use crate::{Error, InferOptions, LoadOptions, Model, load_with};
@@ -43,10 +44,12 @@ use subject::Subject;
 struct Family {
     codes: &'static [&'static CheckCode],
     find: fn(&Subject, &mut Findings),
+    /// Whether it depends on the values of constants, so that wrong weights mislead it.
+    reads_values: bool,
 }
 
-/// The families on files and graphs, in the order of their findings.
-static GRAPH_FAMILIES: [&Family; 8] = [
+/// The families, in the order of their findings. What is about the model as a whole comes last.
+static FAMILIES: &[&Family] = &[
     &files::FAMILY,
     &weights::FAMILY,
     &wrong_weights::FAMILY,
@@ -55,10 +58,6 @@ static GRAPH_FAMILIES: [&Family; 8] = [
     &operations::FAMILY,
     &unused::FAMILY,
     &unnamed::FAMILY,
-];
-
-/// The families that depend on the values of constants; skipped if the weights are wrong.
-static VALUE_FAMILIES: [&Family; 8] = [
     &shapes::FAMILY,
     &ports::FAMILY,
     &unbounded::FAMILY,
@@ -67,17 +66,19 @@ static VALUE_FAMILIES: [&Family; 8] = [
     &narrowed::FAMILY,
     &rounded::FAMILY,
     &values::FAMILY,
+    &releases::FAMILY,
 ];
 
 /// All codes of findings, ascending.
 ///
 /// ```
-/// let code = snick::check_codes().into_iter().find(|code| code.code == "S015").expect("a code");
-/// assert_eq!((code.name, code.severity), ("unused-layer", snick::Severity::Warning));
+/// use snick::{Code, check_codes};
+///
+/// let check = check_codes().into_iter().find(|check| check.code == Code::UnusedLayer).expect("a code");
+/// assert_eq!((check.code.text(), check.code.name(), check.on_demand), ("S015", "unused-layer", false));
 /// ```
 pub fn check_codes() -> Vec<&'static CheckCode> {
-    let families = GRAPH_FAMILIES.iter().chain(&VALUE_FAMILIES).copied().chain([&releases::FAMILY]);
-    let mut codes: Vec<_> = families.flat_map(|family| family.codes).copied().collect();
+    let mut codes: Vec<_> = FAMILIES.iter().flat_map(|family| family.codes).copied().collect();
     codes.sort_by_key(|code| code.code);
     codes
 }
@@ -208,14 +209,11 @@ fn survey(model: &Model) -> Option<Survey> {
 
 fn findings(subject: &Subject) -> Vec<Finding> {
     let mut findings = Findings::new(subject.options);
-    let mut find = |families: &[&Family]| {
-        let selected = |family: &&&Family| family.codes.iter().any(|code| subject.options.selects(code));
-        families.iter().filter(selected).for_each(|family| (family.find)(subject, &mut findings));
-        findings.has(&wrong_weights::WRONG_WEIGHTS)
-    };
-    if !find(&GRAPH_FAMILIES) {
-        find(&VALUE_FAMILIES);
+    for family in FAMILIES {
+        let is_selected = family.codes.iter().any(|code| subject.options.selects(code));
+        if is_selected && !(family.reads_values && findings.has(Code::WrongWeights)) {
+            (family.find)(subject, &mut findings);
+        }
     }
-    releases::find(subject, &mut findings);
     findings.into_list()
 }

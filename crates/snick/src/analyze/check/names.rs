@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 
 use snick_ir::text::{Escaped, is_invisible};
-use snick_ir::{NodeRef, Op, Severity};
+use snick_ir::{Code, NodeRef, Op};
 
 use super::finding::Findings;
 use super::layers::described;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&CONTROL_CHARACTERS, &DUPLICATE_NAME], find };
+pub(super) static FAMILY: Family =
+    Family { codes: &[&CONTROL_CHARACTERS, &DUPLICATE_NAME], find, reads_values: false };
 
 static CONTROL_CHARACTERS: CheckCode = CheckCode {
-    code: "S007",
-    name: "control-characters",
-    severity: Severity::Warning,
+    code: Code::ControlCharacters,
     meaning: "The name of a layer, a tensor or an attribute has control characters, or marks that reverse the writing.",
     reason: "Tools that print the name let the model steer the terminal, forge lines of a CI log, or show one name and \
              mean another. snick escapes them.",
@@ -33,9 +32,7 @@ static CONTROL_CHARACTERS: CheckCode = CheckCode {
 };
 
 static DUPLICATE_NAME: CheckCode = CheckCode {
-    code: "S012",
-    name: "duplicate-name",
-    severity: Severity::Warning,
+    code: Code::DuplicateName,
     meaning: "Two layers have one name, or two tensors have.",
     reason: "Applications address inputs, outputs and layers by name and get either of the two. Quantisation tools that \
              keep statistics by name mix them.",

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use snick_ir::{Graph, NodeId, Op, OpTraits, Severity, Value};
+use snick_ir::{Code, Graph, NodeId, Op, OpTraits, Value};
 use snick_tensor::ElementType;
 
 use super::finding::Findings;
@@ -11,12 +11,10 @@ use super::subject::Subject;
 use super::values::words;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&NARROWED_INTEGERS], find };
+pub(super) static FAMILY: Family = Family { codes: &[&NARROWED_INTEGERS], find, reads_values: true };
 
 static NARROWED_INTEGERS: CheckCode = CheckCode {
-    code: "S042",
-    name: "narrowed-integers",
-    severity: Severity::Warning,
+    code: Code::NarrowedIntegers,
     meaning: "A layer computes with a constant of 64-bit or unsigned integers that i32 cannot hold.",
     reason: "The CPU plug-in of OpenVINO computes in i32: it takes the nearest number that i32 has, and results differ \
              without an error. A bound of a slice and the largest number of a type, which mean the end of an axis, are not \

@@ -1,19 +1,18 @@
 //! Operations that snick does not know, and layers that the OpenVINO runtime does not read.
 
 use snick_ir::ops::Opaque;
-use snick_ir::{NodeRef, Op, OpError, Severity, Version};
+use snick_ir::{Code, NodeRef, Op, OpError, Version};
 
 use super::finding::Findings;
 use super::plug_ins::is_internal;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&UNKNOWN_OP, &RUNTIME_REFUSES], find };
+pub(super) static FAMILY: Family =
+    Family { codes: &[&UNKNOWN_OP, &RUNTIME_REFUSES], find, reads_values: false };
 
 static UNKNOWN_OP: CheckCode = CheckCode {
-    code: "S014",
-    name: "unknown-op",
-    severity: Severity::Warning,
+    code: Code::UnknownOp,
     meaning: "snick does not know the operation: it is an extension, or misspelt.",
     reason: "The runtime needs the library of the extension to load the model. The shapes behind the layer are only as \
              right as those that the file declares.",
@@ -32,9 +31,7 @@ static UNKNOWN_OP: CheckCode = CheckCode {
 };
 
 static RUNTIME_REFUSES: CheckCode = CheckCode {
-    code: "S041",
-    name: "runtime-refuses",
-    severity: Severity::Warning,
+    code: Code::RuntimeRefuses,
     meaning: "The OpenVINO runtime is known to refuse the layer: it names no operation set, or it is an operation that \
               plug-ins make for themselves. Nor does it load an execution graph, or a file with a tag or an attribute that \
               is no name in XML, such as one that begins with a digit.",

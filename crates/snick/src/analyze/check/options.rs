@@ -92,7 +92,7 @@ impl CheckOptions {
     }
 
     pub(super) fn selects_code(&self, code: &str) -> bool {
-        check_codes().into_iter().any(|known| known.code == code && self.selects(known))
+        check_codes().into_iter().any(|known| code == known.code && self.selects(known))
     }
 }
 
@@ -109,7 +109,7 @@ fn known<T: AsRef<str>>(codes: impl IntoIterator<Item = T>) -> Result<Vec<String
 }
 
 fn is_named(code: &CheckCode, text: &str) -> bool {
-    code.code.starts_with(text) || code.name == text
+    code.code.text().starts_with(text) || code.code.name() == text
 }
 
 /// A release of OpenVINO.

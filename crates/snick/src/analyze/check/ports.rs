@@ -1,6 +1,6 @@
 //! Declared ports against what is inferred.
 
-use snick_ir::{Fact, Graph, NodeRef, Op, Severity};
+use snick_ir::{Code, Fact, Graph, NodeRef, Op};
 use snick_shape::{SymExpr, Symbols};
 
 use super::finding::Findings;
@@ -9,12 +9,10 @@ use super::plug_ins::is_internal;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&PORT_MISMATCH, &PORT_LOOSE], find };
+pub(super) static FAMILY: Family = Family { codes: &[&PORT_MISMATCH, &PORT_LOOSE], find, reads_values: true };
 
 static PORT_MISMATCH: CheckCode = CheckCode {
-    code: "S021",
-    name: "port-mismatch",
-    severity: Severity::Error,
+    code: Code::PortMismatch,
     meaning: "A declared port contradicts what is inferred: no shape satisfies both.",
     reason: "The runtime infers shapes anew, but tools that trust the file (viewers, converters, accelerators) see \
              another model. The file was edited, or an exporter forgot to update it.",
@@ -33,9 +31,7 @@ static PORT_MISMATCH: CheckCode = CheckCode {
 };
 
 static PORT_LOOSE: CheckCode = CheckCode {
-    code: "S022",
-    name: "port-loose",
-    severity: Severity::Note,
+    code: Code::PortLoose,
     meaning: "The declared ports of a layer are all dynamic where inference knows numbers.",
     reason: "The file hides what is known. Tools that trust it plan for any size.",
     remedy: "write the file anew, which declares what is inferred: `snick convert model.xml -o new.xml`",

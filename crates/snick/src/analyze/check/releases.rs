@@ -1,6 +1,6 @@
 //! The lowest release of OpenVINO that reads a model.
 
-use snick_ir::{NodeRef, Severity, Version};
+use snick_ir::{Code, NodeRef, Severity, Version};
 use snick_tensor::ElementType;
 
 use super::finding::Findings;
@@ -8,12 +8,10 @@ use super::layers::counted;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family, Release};
 
-pub(super) static FAMILY: Family = Family { codes: &[&NEEDS_OPENVINO], find };
+pub(super) static FAMILY: Family = Family { codes: &[&NEEDS_OPENVINO], find, reads_values: false };
 
 static NEEDS_OPENVINO: CheckCode = CheckCode {
-    code: "S040",
-    name: "needs-openvino",
-    severity: Severity::Note,
+    code: Code::NeedsOpenVino,
     meaning: "The lowest release of OpenVINO that reads the model, and the layer that asks for it. It is an error if \
               that is above `--target-openvino`.",
     reason: "A model that was exported with a newer release than the deployed one does not load there.",
@@ -88,7 +86,7 @@ struct Need<'m> {
 }
 
 /// Looks for the release, last of all: it is about the model as a whole.
-pub(super) fn find(subject: &Subject, findings: &mut Findings) {
+fn find(subject: &Subject, findings: &mut Findings) {
     let Some(version) = subject.graph.ir_version else { return };
     let of_file = OF_IR_VERSIONS.iter().rev().find(|(known, _)| *known <= version);
     let Some((_, release)) = of_file else { return };

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::{Graph, NodeId, NodeRef, Op, OpTraits, Severity};
+use snick_ir::{Code, Graph, NodeId, NodeRef, Op, OpTraits};
 use snick_tensor::{ElementType, Tensor};
 
 use super::finding::Findings;
@@ -12,12 +12,10 @@ use super::subject::Subject;
 use super::values::words;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&ROUNDED_TABLE], find };
+pub(super) static FAMILY: Family = Family { codes: &[&ROUNDED_TABLE], find, reads_values: true };
 
 static ROUNDED_TABLE: CheckCode = CheckCode {
-    code: "S043",
-    name: "rounded-table",
-    severity: Severity::Warning,
+    code: Code::RoundedTable,
     meaning: "A table in f16 or bf16, of positions or angles, has numbers so large that neighbours differ by 2 or more.",
     reason: "Such a number is off by up to 1 or more, which is another position, or a sixth of a turn of an angle. \
              Compression of a model to f16 does this to its tables. The error of weights is relative, so they are not \

@@ -2,19 +2,17 @@
 
 use std::collections::HashSet;
 
-use snick_ir::{OpError, Severity};
+use snick_ir::{Code, OpError};
 
 use super::finding::Findings;
 use super::plug_ins::is_internal;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&SHAPE_ERROR], find };
+pub(super) static FAMILY: Family = Family { codes: &[&SHAPE_ERROR], find, reads_values: true };
 
 static SHAPE_ERROR: CheckCode = CheckCode {
-    code: "S020",
-    name: "shape-error",
-    severity: Severity::Error,
+    code: Code::ShapeError,
     meaning: "The inference of shapes and types fails at a layer.",
     reason: "Loading the model fails there, or its first run.",
     remedy: "`snick why MODEL --error K` shows where the sizes that clash come from",
@@ -34,7 +32,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
         let follows = subject.is_misled(error)
             || internal.contains(&(error.loc, error.layer.as_str()))
             || !has_edges && is_for_lack_of_input(&error.error);
-        if error.error.code() == SHAPE_ERROR.code && !follows {
+        if Code::from(&error.error) == Code::ShapeError && !follows {
             findings.add_error(&SHAPE_ERROR, error);
         }
     }

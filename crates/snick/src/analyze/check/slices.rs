@@ -4,7 +4,7 @@ use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::mask::Mask;
 use snick_ir::ops::slice::slice8::SliceRanges;
 use snick_ir::ops::slice::strided_slice::{EntryPlan, StridedSlice, StridedSlicePlan};
-use snick_ir::{Fact, Graph, IntOrValue, NodeRef, Op, Severity};
+use snick_ir::{Code, Fact, Graph, IntOrValue, NodeRef, Op};
 use snick_shape::SymExpr;
 
 use super::finding::Findings;
@@ -12,12 +12,10 @@ use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
 pub(super) static FAMILY: Family =
-    Family { codes: &[&EMPTY_SLICE, &NO_OP_SLICE, &DEAD_MASK, &CLAMPED_SLICE], find };
+    Family { codes: &[&EMPTY_SLICE, &NO_OP_SLICE, &DEAD_MASK, &CLAMPED_SLICE], find, reads_values: true };
 
 static EMPTY_SLICE: CheckCode = CheckCode {
-    code: "S030",
-    name: "empty-slice",
-    severity: Severity::Warning,
+    code: Code::EmptySlice,
     meaning: "A slice selects nothing, whatever the sizes are.",
     reason: "Everything behind it computes on no elements. Mostly begin and end are swapped, or the sign of the step is \
              wrong.",
@@ -31,9 +29,7 @@ static EMPTY_SLICE: CheckCode = CheckCode {
 };
 
 static NO_OP_SLICE: CheckCode = CheckCode {
-    code: "S031",
-    name: "no-op-slice",
-    severity: Severity::Note,
+    code: Code::NoOpSlice,
     meaning: "A slice selects everything, whatever the sizes are.",
     reason: "It only costs time. Exporters leave such layers where a slice was optional.",
     remedy: "remove the layer; `snick canon` does",
@@ -46,9 +42,7 @@ static NO_OP_SLICE: CheckCode = CheckCode {
 };
 
 static DEAD_MASK: CheckCode = CheckCode {
-    code: "S032",
-    name: "dead-mask",
-    severity: Severity::Note,
+    code: Code::DeadMask,
     meaning: "A mask of a StridedSlice has bits beyond its entries, or bits that a stronger mask makes void.",
     reason: "The bits do nothing. An ellipsis makes void what other masks say of its entry, a new axis what shrink, begin \
              and end say, and shrink what begin and end say.",
@@ -62,9 +56,7 @@ static DEAD_MASK: CheckCode = CheckCode {
 };
 
 static CLAMPED_SLICE: CheckCode = CheckCode {
-    code: "S033",
-    name: "clamped-slice",
-    severity: Severity::Note,
+    code: Code::ClampedSlice,
     meaning: "A constant bound of a slice lies outside of the axis for all sizes, and is moved to its end.",
     reason: "The slice selects fewer elements than begin and end say. The largest number of a type is no such bound: it \
              is how exporters write the end.",

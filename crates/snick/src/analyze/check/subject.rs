@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::{Graph, Loc, Located, NodeId, NodeRef, Op, OpError};
+use snick_ir::{Code, Graph, Loc, Located, NodeId, NodeRef, Op, OpError};
 use snick_read::openvino::Survey;
 
 use super::CheckOptions;
@@ -35,7 +35,7 @@ pub(super) struct Subject<'m> {
 }
 
 /// Errors of these codes leave the graph without some of its edges: whatever else is found would follow from that.
-const OF_EDGES: [&str; 3] = ["S010", "S013", "S017"];
+const OF_EDGES: [Code; 3] = [Code::DanglingEdge, Code::Cycle, Code::SecondProducer];
 
 impl<'m> Subject<'m> {
     pub(super) fn new(
@@ -63,13 +63,15 @@ impl<'m> Subject<'m> {
 
     /// Whether all edges are as they were meant to be.
     pub(super) fn has_all_edges(&self) -> bool {
-        self.errors.iter().all(|error| !OF_EDGES.contains(&error.error.code()))
+        self.errors.iter().all(|error| !OF_EDGES.contains(&Code::from(&error.error)))
     }
 
     /// Whether all constants have their values.
     pub(super) fn has_all_weights(&self) -> bool {
-        self.errors.iter().all(|error| !matches!(error.error.code(), "S002" | "S003"))
-            && self.constants_without_bytes().next().is_none()
+        let is_without = |error: &Located| {
+            matches!(Code::from(&error.error), Code::WeightsMissing | Code::WeightsTruncated)
+        };
+        !self.errors.iter().any(is_without) && self.constants_without_bytes().next().is_none()
     }
 
     /// The constants without bytes because the weights are not there.

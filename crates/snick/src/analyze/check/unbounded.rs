@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use snick_ir::{Graph, NodeId, NodeRef, Op, Severity};
+use snick_ir::{Code, Graph, NodeId, NodeRef, Op};
 use snick_shape::{SymExpr, SymbolId};
 
 use super::finding::Findings;
@@ -13,12 +13,10 @@ use crate::Model;
 use crate::analyze::symbols::Births;
 use crate::analyze::why::suggest::Suggester;
 
-pub(super) static FAMILY: Family = Family { codes: &[&UNBOUNDED_DIM], find };
+pub(super) static FAMILY: Family = Family { codes: &[&UNBOUNDED_DIM], find, reads_values: true };
 
 static UNBOUNDED_DIM: CheckCode = CheckCode {
-    code: "S023",
-    name: "unbounded-dim",
-    severity: Severity::Warning,
+    code: Code::UnboundedDim,
     meaning: "An output has a dim without an upper bound. Names the least set of dims of inputs to bound, which was tried.",
     reason: "Memory cannot be planned ahead, and devices that need static or bounded shapes (NPU, some GPU plug-ins) \
              refuse the model.",

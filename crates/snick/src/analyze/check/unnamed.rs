@@ -1,17 +1,15 @@
 //! Inputs and outputs without tensor names.
 
-use snick_ir::{Op, Severity};
+use snick_ir::{Code, Op};
 
 use super::finding::Findings;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&UNNAMED_PORT], find };
+pub(super) static FAMILY: Family = Family { codes: &[&UNNAMED_PORT], find, reads_values: false };
 
 static UNNAMED_PORT: CheckCode = CheckCode {
-    code: "S063",
-    name: "unnamed-port",
-    severity: Severity::Note,
+    code: Code::UnnamedPort,
     meaning: "An input or an output of the model has no tensor name.",
     reason: "`model.input(\"x\")` and `request.get_tensor(\"y\")` address tensors by name and fail. Applications are left with \
              positions, which change with the next export.",

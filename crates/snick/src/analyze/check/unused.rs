@@ -2,19 +2,18 @@
 
 use std::collections::HashSet;
 
-use snick_ir::{Graph, NodeId, Op, Severity};
+use snick_ir::{Code, Graph, NodeId, Op};
 
 use super::finding::Findings;
 use super::layers::{counted, used_layers};
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&UNUSED_LAYER, &UNUSED_INPUT], find };
+pub(super) static FAMILY: Family =
+    Family { codes: &[&UNUSED_LAYER, &UNUSED_INPUT], find, reads_values: false };
 
 static UNUSED_LAYER: CheckCode = CheckCode {
-    code: "S015",
-    name: "unused-layer",
-    severity: Severity::Warning,
+    code: Code::UnusedLayer,
     meaning: "A layer reaches no Result, no Assign and no other sink.",
     reason: "It takes space in the file and time when the model is loaded, and gives nothing. Often an output was lost \
              in an edit.",
@@ -27,9 +26,7 @@ static UNUSED_LAYER: CheckCode = CheckCode {
 };
 
 static UNUSED_INPUT: CheckCode = CheckCode {
-    code: "S016",
-    name: "unused-input",
-    severity: Severity::Warning,
+    code: Code::UnusedInput,
     meaning: "Nothing reads an input of the model.",
     reason: "Applications have to give it all the same. Usually the export traced code that ignores an argument.",
     remedy: "remove the input from the model, or find out why nothing reads it",

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::{NodeRef, Op, Severity};
+use snick_ir::{Code, NodeRef, Op};
 use snick_tensor::{ElementType, Tensor};
 
 use super::finding::Findings;
@@ -12,12 +12,11 @@ use super::layers::described;
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&NAN_WEIGHTS, &OVERFLOWS_F16, &REPEATED_WEIGHTS], find };
+pub(super) static FAMILY: Family =
+    Family { codes: &[&NAN_WEIGHTS, &OVERFLOWS_F16, &REPEATED_WEIGHTS], find, reads_values: true };
 
 static NAN_WEIGHTS: CheckCode = CheckCode {
-    code: "S060",
-    name: "nan-weights",
-    severity: Severity::Warning,
+    code: Code::NanWeights,
     meaning: "A constant has elements that are NaN.",
     reason: "They spread to everything that is computed from them. A training that diverged, or a quantisation that \
              divided by zero, was exported.",
@@ -30,9 +29,7 @@ static NAN_WEIGHTS: CheckCode = CheckCode {
 };
 
 static OVERFLOWS_F16: CheckCode = CheckCode {
-    code: "S061",
-    name: "overflows-f16",
-    severity: Severity::Warning,
+    code: Code::OverflowsF16,
     meaning: "A constant has finite elements that f16 cannot hold: beyond 65504.",
     reason: "GPU and NPU plug-ins compute in f16 unless told otherwise, and compression to f16 rounds to infinity. Masks of \
              -3.4e38 make rows of NaN then.",
@@ -45,9 +42,7 @@ static OVERFLOWS_F16: CheckCode = CheckCode {
 };
 
 static REPEATED_WEIGHTS: CheckCode = CheckCode {
-    code: "S062",
-    name: "repeated-weights",
-    severity: Severity::Note,
+    code: Code::RepeatedWeights,
     meaning: "Two constants of 4 KiB or more have equal bytes, which the file holds twice.",
     reason: "Tied weights, as those of an embedding and its inverse, were untied by the export: the file and the memory of \
              a run are larger than they need be.",

@@ -2,19 +2,18 @@
 
 use std::ops::Range;
 
-use snick_ir::{NodeRef, Severity};
+use snick_ir::{Code, NodeRef};
 
 use super::finding::Findings;
 use super::layers::{counted, described};
 use super::subject::Subject;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&MISSING, &TRUNCATED, &UNUSED, &OVERLAP], find };
+pub(super) static FAMILY: Family =
+    Family { codes: &[&MISSING, &TRUNCATED, &UNUSED, &OVERLAP], find, reads_values: false };
 
 static MISSING: CheckCode = CheckCode {
-    code: "S002",
-    name: "weights-missing",
-    severity: Severity::Error,
+    code: Code::WeightsMissing,
     meaning: "Constants need a `.bin` that is not there.",
     reason: "An OpenVINO IR is two files. Without the second one the model does not load.",
     remedy: "put the .bin beside the .xml, under the same name",
@@ -23,9 +22,7 @@ static MISSING: CheckCode = CheckCode {
 };
 
 static TRUNCATED: CheckCode = CheckCode {
-    code: "S003",
-    name: "weights-truncated",
-    severity: Severity::Error,
+    code: Code::WeightsTruncated,
     meaning: "Constants reach beyond the end of the `.bin`.",
     reason: "A copy that ended early, or the `.bin` of another export. Some loaders read whatever memory follows.",
     remedy: "copy the .bin again, or export both files together: this one is cut short, or belongs to another model",
@@ -34,9 +31,7 @@ static TRUNCATED: CheckCode = CheckCode {
 };
 
 static UNUSED: CheckCode = CheckCode {
-    code: "S004",
-    name: "weights-unused",
-    severity: Severity::Warning,
+    code: Code::WeightsUnused,
     meaning: "No constant uses 4 KiB or more of the `.bin`.",
     reason: "The file is larger than the model, or it belongs to another export, and the constants read wrong bytes.",
     remedy: "compare the .bin with the one that was exported with this .xml, or export both files together",
@@ -45,9 +40,7 @@ static UNUSED: CheckCode = CheckCode {
 };
 
 static OVERLAP: CheckCode = CheckCode {
-    code: "S009",
-    name: "weights-overlap",
-    severity: Severity::Note,
+    code: Code::WeightsOverlap,
     meaning: "Two constants share some, but not all, of their bytes.",
     reason: "Equal constants share all of their bytes. Sharing a part is nearly always an offset that was computed wrong.",
     remedy: "compare the `offset` and `size` of both with those that the exporter meant",
@@ -68,9 +61,9 @@ fn find(subject: &Subject, findings: &mut Findings) {
         findings.add(&MISSING, node, message);
     }
     for error in subject.errors {
-        match error.error.code() {
-            "S002" => drop(findings.add_error(&MISSING, error)),
-            "S003" => drop(findings.add_error(&TRUNCATED, error)),
+        match Code::from(&error.error) {
+            Code::WeightsMissing => drop(findings.add_error(&MISSING, error)),
+            Code::WeightsTruncated => drop(findings.add_error(&TRUNCATED, error)),
             _ => {}
         }
     }
@@ -101,7 +94,9 @@ fn find_unused(subject: &Subject, ranges: &[(Range<u64>, NodeRef)], findings: &m
         end = end.max(stop);
     }
     let unused = len - used;
-    if unused > MOST_PADDING && subject.errors.iter().all(|error| error.error.code() != "S003") {
+    if unused > MOST_PADDING
+        && subject.errors.iter().all(|error| Code::from(&error.error) != Code::WeightsTruncated)
+    {
         let message = format!("no constant uses {unused} of the {len} bytes of {}", path.display());
         findings.add_file(&UNUSED, message);
     }

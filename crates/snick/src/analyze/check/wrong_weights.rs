@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use snick_ir::ops::source::constant::Constant;
-use snick_ir::{NodeRef, Op, Severity};
+use snick_ir::{Code, NodeRef, Op};
 use snick_tensor::{ElementType, Tensor};
 
 use super::finding::Findings;
@@ -13,12 +13,10 @@ use super::values::words;
 use super::weights::constants;
 use super::{CheckCode, Example, Family};
 
-pub(super) static FAMILY: Family = Family { codes: &[&WRONG_WEIGHTS], find };
+pub(super) static FAMILY: Family = Family { codes: &[&WRONG_WEIGHTS], find, reads_values: false };
 
-pub(super) static WRONG_WEIGHTS: CheckCode = CheckCode {
-    code: "S044",
-    name: "wrong-weights",
-    severity: Severity::Error,
+static WRONG_WEIGHTS: CheckCode = CheckCode {
+    code: Code::WrongWeights,
     meaning: "The `.bin` belongs to another model or is damaged: its numbers cannot be those of the constants.",
     reason: "An OpenVINO IR names bytes by their place, so any file of the same length loads. Where shapes and axes are read \
              from it the model fails; where only weights are, it computes nonsense. What follows is not reported.",
