@@ -6,38 +6,36 @@ use std::path::{Path, PathBuf};
 /// The versions of OpenVINO IR that are read and written.
 pub const IR_VERSIONS: RangeInclusive<u32> = 10..=11;
 
-/// A file format of models.
-///
-/// ```
-/// use std::path::Path;
-/// use snick_ir::Format;
-///
-/// assert_eq!(Format::to_write(Path::new("model.ONNX")), Some(Format::Onnx));
-/// assert_eq!(Format::to_write(Path::new("model.graph.json")), Some(Format::ModelExplorer));
-/// assert_eq!(Format::to_read(Path::new("model.dot")), None);
-/// assert!(Format::described(Format::can_write).starts_with(".xml (OpenVINO IR), .onnx,"));
-/// ```
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum Format {
-    /// OpenVINO IR, with its weights in a file beside it.
-    OpenVino,
-    /// ONNX.
-    Onnx,
-    /// StableHLO.
-    StableHlo,
-    /// Serialised nGraph functions.
-    NGraph,
-    /// A description of DirectML operators.
-    DirectMl,
-    /// snick's own text form.
-    Text,
-    /// A drawing for Graphviz.
-    Dot,
-    /// A picture.
-    Svg,
-    /// A graph for Google's Model Explorer.
-    ModelExplorer,
+/// Declares the formats, one after the other: what is known of each, in a row. Of formats whose extensions end alike, the
+/// longer one comes first.
+macro_rules! formats {
+    ($($(#[$doc:meta])+ $format:ident $properties:tt,)+) => {
+        /// A file format of models.
+        ///
+        /// ```
+        /// use std::path::Path;
+        /// use snick_ir::Format;
+        ///
+        /// assert_eq!(Format::to_write(Path::new("model.ONNX")), Some(Format::Onnx));
+        /// assert_eq!(Format::to_write(Path::new("model.graph.json")), Some(Format::ModelExplorer));
+        /// assert_eq!(Format::to_read(Path::new("model.dot")), None);
+        /// assert!(Format::described(Format::can_write).starts_with(".xml (OpenVINO IR), .onnx,"));
+        /// ```
+        #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Format {
+            $($(#[$doc])+ $format,)+
+        }
+
+        impl Format {
+            /// All formats, in the order in which texts list them.
+            pub const ALL: [Self; [$(Self::$format),+].len()] = [$(Self::$format),+];
+
+            const fn properties(self) -> Properties {
+                match self { $(Self::$format => Properties $properties,)+ }
+            }
+        }
+    };
 }
 
 /// What is known of a format.
@@ -50,35 +48,28 @@ struct Properties {
     weights: &'static [&'static str],
 }
 
+formats! {
+    /// OpenVINO IR, with its weights in a file beside it.
+    OpenVino { name: "OpenVINO IR", extension: "xml", reads: true, writes: true, weights: &["bin"] },
+    /// ONNX.
+    Onnx { name: "ONNX", extension: "onnx", reads: true, writes: true, weights: &["onnx.data"] },
+    /// StableHLO.
+    StableHlo { name: "StableHLO", extension: "mlir", reads: false, writes: true, weights: &[] },
+    /// A graph for Google's Model Explorer.
+    ModelExplorer { name: "Model Explorer", extension: "graph.json", reads: false, writes: true, weights: &[] },
+    /// Serialised nGraph functions.
+    NGraph { name: "nGraph", extension: "json", reads: true, writes: false, weights: &[] },
+    /// A description of DirectML operators.
+    DirectMl { name: "DirectML", extension: "json", reads: true, writes: true, weights: &[] },
+    /// snick's own text form.
+    Text { name: "text form", extension: "snick", reads: true, writes: true, weights: &["snick.bin", "bin"] },
+    /// A drawing for Graphviz.
+    Dot { name: "Graphviz", extension: "dot", reads: false, writes: true, weights: &[] },
+    /// A picture.
+    Svg { name: "SVG", extension: "svg", reads: false, writes: true, weights: &[] },
+}
+
 impl Format {
-    /// All formats. One whose extension ends with that of another comes first.
-    pub const ALL: [Self; 9] = [
-        Self::OpenVino,
-        Self::Onnx,
-        Self::StableHlo,
-        Self::ModelExplorer,
-        Self::NGraph,
-        Self::DirectMl,
-        Self::Text,
-        Self::Dot,
-        Self::Svg,
-    ];
-
-    const fn properties(self) -> Properties {
-        let (name, extension, reads, writes, weights): (_, _, _, _, &[&str]) = match self {
-            Self::OpenVino => ("OpenVINO IR", "xml", true, true, &["bin"]),
-            Self::Onnx => ("ONNX", "onnx", true, true, &["onnx.data"]),
-            Self::StableHlo => ("StableHLO", "mlir", false, true, &[]),
-            Self::NGraph => ("nGraph", "json", true, false, &[]),
-            Self::DirectMl => ("DirectML", "json", true, true, &[]),
-            Self::Text => ("text form", "snick", true, true, &["snick.bin", "bin"]),
-            Self::Dot => ("Graphviz", "dot", false, true, &[]),
-            Self::Svg => ("SVG", "svg", false, true, &[]),
-            Self::ModelExplorer => ("Model Explorer", "graph.json", false, true, &[]),
-        };
-        Properties { name, extension, reads, writes, weights }
-    }
-
     /// Its name, as messages write it.
     pub const fn name(self) -> &'static str {
         self.properties().name

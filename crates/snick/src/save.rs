@@ -1,5 +1,6 @@
 //! Writes a model to a file.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use snick_directml::FeatureLevel;
@@ -92,59 +93,53 @@ pub(crate) fn to_files(
     Ok(files.0)
 }
 
+/// Writes the files of one format: those that are one text in a line, formats with files of weights in a function.
 fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files) -> Result<(), Error> {
-    // Weights come first, so that a reader of the model finds them.
-    match Format::to_write(path) {
-        Some(Format::OpenVino) => {
-            let ir = openvino::openvino(graph, options.slice_as)?;
-            let weights = files.weights(Format::OpenVino, path)?;
-            files.put(&weights, &|file| ir.bin.write(file))?;
-            files.put(path, &|file| file.write_all(ir.xml.as_bytes()))?;
-        }
+    let text: Box<dyn Display> = match Format::to_write(path) {
+        Some(Format::OpenVino) => return write_openvino(graph, path, options.slice_as, files),
         #[cfg(feature = "onnx")]
-        Some(Format::Onnx) => {
-            let data = path.with_extension("onnx.data");
-            let name = data.file_name().unwrap_or_default().to_string_lossy();
-            let model = snick_emit::onnx::onnx(graph, &name)?;
-            if !model.data.is_empty() {
-                let weights = files.weights(Format::Onnx, path)?;
-                files.put(&weights, &|file| model.data.write(file))?;
-            }
-            files.put(path, &|file| model.model.write(file))?;
-        }
-        Some(Format::DirectMl) => {
-            let text = snick_emit::directml(graph, options.feature_level)?;
-            files.put(path, &|file| file.write_all(text.as_bytes()))?;
-        }
-        Some(Format::Text) => {
-            let weights = packed_weights(graph);
-            if !weights.is_empty() {
-                let place = files.weights(Format::Text, path)?;
-                files.put(&place, &|file| weights.write(file))?;
-            }
-            let how = PrintOptions::new().weights(Weights::Packed);
-            files.put(path, &|file| file.write_all(print(graph, how).as_bytes()))?;
-        }
-        Some(Format::StableHlo) => {
-            let module = snick_emit::stablehlo(graph, options.precision)?;
-            files.put(path, &|file| write!(file, "{module}"))?;
-        }
-        Some(Format::Dot) => {
-            let text = snick_emit::dot(graph, &|_| false);
-            files.put(path, &|file| file.write_all(text.as_bytes()))?;
-        }
-        Some(Format::ModelExplorer) => {
-            let text = snick_emit::model_explorer(graph);
-            files.put(path, &|file| file.write_all(text.as_bytes()))?;
-        }
+        Some(Format::Onnx) => return write_onnx(graph, path, files),
+        Some(Format::Text) => return write_text_form(graph, path, files),
+        Some(Format::DirectMl) => Box::new(snick_emit::directml(graph, options.feature_level)?),
+        Some(Format::StableHlo) => Box::new(snick_emit::stablehlo(graph, options.precision)?),
+        Some(Format::Dot) => Box::new(snick_emit::dot(graph, &|_| false)),
+        Some(Format::ModelExplorer) => Box::new(snick_emit::model_explorer(graph)),
         #[cfg(feature = "view")]
-        Some(Format::Svg) => {
-            let picture = snick_view::svg(graph, &snick_view::PictureOptions::new());
-            files.put(path, &|file| file.write_all(picture.as_bytes()))?;
-        }
+        Some(Format::Svg) => Box::new(snick_view::svg(graph, &snick_view::PictureOptions::new())),
         _ => return Err(Error::Target { path: path.to_path_buf() }),
+    };
+    files.put(path, &|file| write!(file, "{text}"))
+}
+
+// Weights come first, so that a reader of the model finds them.
+
+fn write_openvino(graph: &Graph, path: &Path, slice_as: SliceAs, files: &mut dyn Files) -> Result<(), Error> {
+    let ir = openvino::openvino(graph, slice_as)?;
+    let weights = files.weights(Format::OpenVino, path)?;
+    files.put(&weights, &|file| ir.bin.write(file))?;
+    files.put(path, &|file| file.write_all(ir.xml.as_bytes()))
+}
+
+#[cfg(feature = "onnx")]
+fn write_onnx(graph: &Graph, path: &Path, files: &mut dyn Files) -> Result<(), Error> {
+    let data = path.with_extension("onnx.data");
+    let name = data.file_name().unwrap_or_default().to_string_lossy();
+    let model = snick_emit::onnx::onnx(graph, &name)?;
+    if !model.data.is_empty() {
+        let weights = files.weights(Format::Onnx, path)?;
+        files.put(&weights, &|file| model.data.write(file))?;
     }
-    Ok(())
+    files.put(path, &|file| model.model.write(file))
+}
+
+fn write_text_form(graph: &Graph, path: &Path, files: &mut dyn Files) -> Result<(), Error> {
+    let weights = packed_weights(graph);
+    if !weights.is_empty() {
+        let place = files.weights(Format::Text, path)?;
+        files.put(&place, &|file| weights.write(file))?;
+    }
+    let how = PrintOptions::new().weights(Weights::Packed);
+    files.put(path, &|file| file.write_all(print(graph, how).as_bytes()))
 }
 
 /// Writes the graph as Graphviz if the file is called so, and otherwise as SVG.
@@ -161,4 +156,30 @@ pub(crate) fn save_picture(
     let mut files = OutputFiles::new();
     files.add(path, |file| file.write_all(picture.as_bytes()))?;
     files.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_format_that_can_be_written_has_a_writer() {
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
+                    %y = Result-1(%x)\n}\n";
+        let mut model = crate::parse(text).unwrap();
+        model.infer().into_result().unwrap();
+        let is_known = |format: &Format| match format {
+            Format::Onnx => cfg!(feature = "onnx"),
+            Format::Svg => cfg!(feature = "view"),
+            format => format.can_write(),
+        };
+        for format in Format::ALL.into_iter().filter(is_known) {
+            let path = Path::new("model").with_extension(format.extension());
+            match to_files(model.graph(), &path, SaveOptions::new()) {
+                Ok(files) => assert!(files.iter().any(|(file, bytes)| *file == path && !bytes.is_empty())),
+                // DirectML has slices alone.
+                Err(error) => assert_eq!((format, error.code()), (Format::DirectMl, "S051")),
+            }
+        }
+    }
 }
