@@ -7,9 +7,12 @@ use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result, list};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    many("Attention", &[23, 24, 25], attention),
-    many("CausalConvWithState", &[27], causal_convolution),
-    one("RotaryEmbedding", &[23], rotary_embedding),
+    many("Attention", &[23, 24, 25], attention).attrs(
+        "is_causal kv_num_heads left_window_size q_num_heads qk_matmul_output_mode \
+             right_window_size scale softcap softmax_precision",
+    ),
+    many("CausalConvWithState", &[27], causal_convolution).attrs("activation"),
+    one("RotaryEmbedding", &[23], rotary_embedding).attrs("interleaved num_heads rotary_embedding_dim"),
 ];
 
 /// `[batch, length, heads * size]` as `[batch, heads, length, size]`.

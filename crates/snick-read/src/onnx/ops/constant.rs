@@ -9,10 +9,11 @@ use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("Constant", &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25], constant),
-    one("ConstantOfShape", &[9, 20, 21, 23, 24, 25], constant_of_shape),
-    one("EyeLike", &[9, 22], eye_like),
-    one("Range", &[11], range),
+    one("Constant", &[1, 9, 11, 12, 13, 19, 21, 23, 24, 25], constant)
+        .attrs("value value_float value_floats value_int value_ints value_string value_strings"),
+    one("ConstantOfShape", &[9, 20, 21, 23, 24, 25], constant_of_shape).attrs("value"),
+    one("EyeLike", &[9, 22], eye_like).attrs("dtype k"),
+    one("Range", &[11], range).ignores("stash_type"),
 ];
 
 /// The value is the only attribute.

@@ -51,7 +51,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     same("Tanh", &[6, 13], "Tanh"),
     same("Where", &[9, 16], "Select"),
     same("Xor", &[7], "LogicalXor"),
-    one("BitShift", &[11, 28], bit_shift),
+    one("BitShift", &[11, 28], bit_shift).attrs("direction"),
     one("Div", &[7, 13, 14], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
         b.divide(x, y)
@@ -59,7 +59,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Max", &[6, 8, 12, 13], |b| folded(b, ops::Maximum::default())),
     one("Mean", &[6, 8, 13], mean),
     one("Min", &[6, 8, 12, 13], |b| folded(b, ops::Minimum::default())),
-    one("Mod", &[10, 13], modulo),
+    one("Mod", &[10, 13], modulo).attrs("fmod"),
     one("Pow", &[7, 12, 13, 15], power),
     one("Reciprocal", &[6, 13], reciprocal),
     one("Round", &[11, 22], |b| {
@@ -73,7 +73,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         let alpha = b.scalar_like(gate, alpha)?;
         let gate = b.add_op(ops::Swish, &[gate, alpha])?;
         b.multiply(gate, x)
-    }),
+    })
+    .attrs("alpha"),
 ];
 
 /// Folds any number of inputs with a binary op.

@@ -6,7 +6,8 @@ use snick_tensor::ElementType;
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ENTRIES: &[ImportEntry] = &[one("GridSample", &[16, 20, 22], grid_sample)];
+pub(super) const ENTRIES: &[ImportEntry] =
+    &[one("GridSample", &[16, 20, 22], grid_sample).attrs("align_corners mode padding_mode")];
 
 pub(super) fn grid_sample(b: &mut NodeBuilder) -> Result {
     let (x, grid) = (b.input(0)?, b.input(1)?);

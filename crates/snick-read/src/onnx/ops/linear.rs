@@ -6,8 +6,8 @@ use super::{ImportEntry, one, same};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("Einsum", &[12], einsum),
-    one("Gemm", &[7, 9, 11, 13], gemm),
+    one("Einsum", &[12], einsum).attrs("equation"),
+    one("Gemm", &[7, 9, 11, 13], gemm).attrs("alpha beta transA transB"),
     same("MatMul", &[1, 9, 13], "MatMul"),
 ];
 

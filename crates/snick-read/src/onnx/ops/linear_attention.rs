@@ -8,7 +8,8 @@ use super::{ImportEntry, many};
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::stepped::{Step, Stepped};
 
-pub(super) const ENTRIES: &[ImportEntry] = &[many("LinearAttention", &[27], linear_attention)];
+pub(super) const ENTRIES: &[ImportEntry] = &[many("LinearAttention", &[27], linear_attention)
+    .attrs("chunk_size kv_num_heads q_num_heads scale update_rule")];
 
 /// Inputs: queries, keys, values `[batch, length, heads * size]`, the state `[batch, heads, size, size of a value]`,
 /// decay and rate of the update. Computed in f32.

@@ -10,12 +10,14 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("NegativeLogLikelihoodLoss", &[12, 13, 22], |b| {
         let scores = b.input(0)?;
         likelihood(b, scores)
-    }),
+    })
+    .attrs("ignore_index reduction"),
     many("SoftmaxCrossEntropyLoss", &[12, 13], |b| {
         let scores = b.input(0)?;
         let scores = b.log_softmax(scores, 1)?;
         Ok(vec![likelihood(b, scores)?, scores])
-    }),
+    })
+    .attrs("ignore_index reduction"),
 ];
 
 /// The negative log likelihood of the target classes, weighted by class, except an ignored class.

@@ -39,6 +39,10 @@ pub(super) struct ImportEntry {
     name: &'static str,
     /// The operator sets that define it, ascending: for a node of operator set N, the last one up to N applies.
     since: &'static [i64],
+    /// The attributes that its rule reads, whichever way it goes: names with spaces between.
+    attrs: &'static str,
+    /// Attributes without effect: for training, or given by the inputs as well.
+    ignored: &'static str,
     form: ImportRule,
 }
 
@@ -53,7 +57,7 @@ enum ImportRule {
 }
 
 const fn same(name: &'static str, since: &'static [i64], op_type: &'static str) -> ImportEntry {
-    ImportEntry { name, since, form: ImportRule::Same(op_type) }
+    ImportEntry { name, since, attrs: "", ignored: "", form: ImportRule::Same(op_type) }
 }
 
 const fn one(
@@ -61,7 +65,7 @@ const fn one(
     since: &'static [i64],
     build: fn(&mut NodeBuilder) -> Result,
 ) -> ImportEntry {
-    ImportEntry { name, since, form: ImportRule::One(build) }
+    ImportEntry { name, since, attrs: "", ignored: "", form: ImportRule::One(build) }
 }
 
 const fn many(
@@ -69,30 +73,8 @@ const fn many(
     since: &'static [i64],
     build: fn(&mut NodeBuilder) -> Result<Vec<Value>>,
 ) -> ImportEntry {
-    ImportEntry { name, since, form: ImportRule::Many(build) }
+    ImportEntry { name, since, attrs: "", ignored: "", form: ImportRule::Many(build) }
 }
-
-/// Attributes without effect if a row does not read them: they concern training, follow from the
-/// inputs, set an internal precision, or apply to other cases.
-const WITHOUT_EFFECT: &[&str] = &[
-    "axis",
-    "beta",
-    "consumed_inputs",
-    "extrapolation_value",
-    "is_test",
-    "kernel_shape",
-    "momentum",
-    "nearest_mode",
-    "pads",
-    "precision",
-    "ratio",
-    "round_mode",
-    "saturate",
-    "seed",
-    "stash_type",
-    "storage_order",
-    "value",
-];
 
 /// Rows by domain and name.
 static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static ImportEntry>> = LazyLock::new(|| {
@@ -156,8 +138,18 @@ pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static 
 }
 
 impl ImportEntry {
-    /// Builds the layers of a node; returns its outputs. An attribute that the row does not read could change the
-    /// meaning, so it is refused.
+    /// The row with all attributes that its rule reads.
+    const fn attrs(self, attrs: &'static str) -> Self {
+        Self { attrs, ..self }
+    }
+
+    /// The row with attributes that have no effect.
+    const fn ignores(self, ignored: &'static str) -> Self {
+        Self { ignored, ..self }
+    }
+
+    /// Builds the layers of a node; returns its outputs. An attribute that the row does not list, or that its rule does
+    /// not read, could change the meaning, so it is refused.
     pub(super) fn build(&self, b: &mut NodeBuilder) -> Result<Vec<Value>> {
         let outputs = match self.form {
             ImportRule::Same(op_type) => {
@@ -171,9 +163,49 @@ impl ImportEntry {
             }
             ImportRule::Many(build) => build(b)?,
         };
-        match b.attrs.unread().iter().find(|(name, _)| !WITHOUT_EFFECT.contains(name)) {
+        let unread = b.attrs.unread();
+        let is_unread = |name: &str| unread.iter().any(|(other, _)| other == name);
+        let lists = |names: &str, name: &str| names.split(' ').any(|listed| listed == name);
+        let is_refused = |name: &str| match lists(self.attrs, name) {
+            true => is_unread(name),
+            false => !lists(self.ignored, name),
+        };
+        match b.attrs.iter().find(|(name, _)| is_refused(name)) {
             Some((name, _)) => Err(OpError::unsupported(format!("attribute `{name}`"))),
             None => Ok(outputs),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use snick_ir::{Graph, GraphBuilder};
+    use snick_tensor::ElementType;
+
+    use super::*;
+
+    /// A new operator is such a row in the `ENTRIES` of its family.
+    const SCALED: ImportEntry = one("Scaled", &[1], |b| {
+        let (x, by) = (b.input(0)?, b.float_attr("by", 1.0)?);
+        b.multiply(x, by)
+    })
+    .attrs("axis by")
+    .ignores("seed");
+
+    fn build(attrs: Attrs<'static>) -> Result<Vec<Value>> {
+        let mut graph = Graph::new("g");
+        let x = GraphBuilder::on(&mut graph).parameter("x", ElementType::F32, "4")?;
+        let mut node = NodeBuilder::new(&mut graph, "scaled");
+        (node.inputs, node.attrs) = (vec![Some(x)], attrs);
+        SCALED.build(&mut node)
+    }
+
+    #[test]
+    fn a_row_refuses_attributes_that_it_does_not_list_or_does_not_read() {
+        assert!(build(Attrs::new().with("by", 2.0).with("seed", 1)).is_ok());
+        for name in ["axis", "mode"] {
+            let error = build(Attrs::new().with(name, 1)).unwrap_err();
+            assert_eq!(error.to_string(), format!("attribute `{name}` is not supported"));
         }
     }
 }

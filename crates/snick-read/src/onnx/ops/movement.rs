@@ -7,25 +7,25 @@ use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("Concat", &[4, 11, 13], concat),
-    one("DepthToSpace", &[1, 11, 13, 28], |b| blocks(b, "DepthToSpace")),
-    one("Gather", &[1, 11, 13], gather),
-    one("GatherElements", &[11, 13], gather_elements),
-    one("GatherND", &[11, 12, 13], gather_nd),
+    one("Concat", &[4, 11, 13], concat).attrs("axis"),
+    one("DepthToSpace", &[1, 11, 13, 28], |b| blocks(b, "DepthToSpace")).attrs("blocksize mode"),
+    one("Gather", &[1, 11, 13], gather).attrs("axis"),
+    one("GatherElements", &[11, 13], gather_elements).attrs("axis"),
+    one("GatherND", &[11, 12, 13], gather_nd).attrs("batch_dims"),
     one("NonZero", &[9, 13], non_zero),
-    one("OneHot", &[9, 11], one_hot),
-    one("Pad", &[2, 11, 13, 18, 19, 21, 23, 24, 25], pad),
-    one("ReverseSequence", &[10], reverse_sequence),
-    one("Scatter", &[9, 11], scatter_elements),
-    one("ScatterElements", &[11, 13, 16, 18], scatter_elements),
-    one("ScatterND", &[11, 13, 16, 18], scatter_nd),
-    one("SpaceToDepth", &[1, 13, 28], |b| blocks(b, "SpaceToDepth")),
+    one("OneHot", &[9, 11], one_hot).attrs("axis"),
+    one("Pad", &[2, 11, 13, 18, 19, 21, 23, 24, 25], pad).attrs("mode pads value"),
+    one("ReverseSequence", &[10], reverse_sequence).attrs("batch_axis time_axis"),
+    one("Scatter", &[9, 11], scatter_elements).attrs("axis"),
+    one("ScatterElements", &[11, 13, 16, 18], scatter_elements).attrs("axis reduction"),
+    one("ScatterND", &[11, 13, 16, 18], scatter_nd).attrs("reduction"),
+    one("SpaceToDepth", &[1, 13, 28], |b| blocks(b, "SpaceToDepth")).attrs("blocksize mode"),
     one("Tile", &[6, 13], |b| {
         let inputs = b.all()?;
         b.add_op(ops::Tile, &inputs)
     }),
-    many("TopK", &[1, 10, 11, 24], top_k),
-    one("Trilu", &[14], trilu),
+    many("TopK", &[1, 10, 11, 24], top_k).attrs("axis k largest sorted"),
+    one("Trilu", &[14], trilu).attrs("upper"),
 ];
 
 fn concat(b: &mut NodeBuilder) -> Result {

@@ -8,18 +8,19 @@ use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    many("BatchNormalization", &[7, 9, 14, 15], batch_normalization),
-    one("GroupNormalization", &[21], group_normalization),
-    one("Hardmax", &[13], hardmax),
-    one("InstanceNormalization", &[6, 22], instance_normalization),
-    one("LRN", &[1, 13], lrn),
-    many("LayerNormalization", &[1, 17], layer_normalization),
-    one("LogSoftmax", &[1, 11, 13], |b| softmax(b, true)),
-    one("LpNormalization", &[1, 22], lp_normalization),
-    one("MeanVarianceNormalization", &[9, 13], mean_variance_normalization),
-    one("RMSNormalization", &[23], rms_normalization),
-    one("SimplifiedLayerNormalization", &[1], rms_normalization),
-    one("Softmax", &[1, 11, 13], |b| softmax(b, false)),
+    many("BatchNormalization", &[7, 9, 14, 15], batch_normalization)
+        .attrs("epsilon momentum spatial training_mode"),
+    one("GroupNormalization", &[21], group_normalization).attrs("epsilon num_groups").ignores("stash_type"),
+    one("Hardmax", &[13], hardmax).attrs("axis"),
+    one("InstanceNormalization", &[6, 22], instance_normalization).attrs("epsilon"),
+    one("LRN", &[1, 13], lrn).attrs("alpha beta bias size"),
+    many("LayerNormalization", &[1, 17], layer_normalization).attrs("axis epsilon").ignores("stash_type"),
+    one("LogSoftmax", &[1, 11, 13], |b| softmax(b, true)).attrs("axis"),
+    one("LpNormalization", &[1, 22], lp_normalization).attrs("axis p"),
+    one("MeanVarianceNormalization", &[9, 13], mean_variance_normalization).attrs("axes"),
+    one("RMSNormalization", &[23], rms_normalization).attrs("axis epsilon").ignores("stash_type"),
+    one("SimplifiedLayerNormalization", &[1], rms_normalization).attrs("axis epsilon").ignores("stash_type"),
+    one("Softmax", &[1, 11, 13], |b| softmax(b, false)).attrs("axis"),
 ];
 
 /// Before operator set 13, all axes from `axis` on are one.
@@ -72,10 +73,10 @@ fn batch_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if inputs.len() != 5 {
         return Err(OpError::Arity { expected: "5".into(), got: inputs.len() });
     }
-    let epsilon = b.float_attr("epsilon", 1e-5)?;
+    let (epsilon, momentum) = (b.float_attr("epsilon", 1e-5)?, b.float_attr("momentum", 0.9)?);
     let mut outputs = Vec::new();
     if b.flag_attr("training_mode", false)? {
-        outputs = batch_statistics(b, x, &inputs)?;
+        outputs = batch_statistics(b, x, &inputs, momentum)?;
     } else {
         b.outputs_below(1)?;
     }
@@ -90,7 +91,7 @@ fn batch_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
 }
 
 /// The updated running statistics, then those of the batch.
-fn batch_statistics(b: &mut NodeBuilder, x: Value, inputs: &[Value]) -> Result<Vec<Value>> {
+fn batch_statistics(b: &mut NodeBuilder, x: Value, inputs: &[Value], momentum: f64) -> Result<Vec<Value>> {
     let [_, _, _, running_mean, running_variance] = inputs else {
         return Err(OpError::NotConnected { port: 4 });
     };
@@ -99,7 +100,6 @@ fn batch_statistics(b: &mut NodeBuilder, x: Value, inputs: &[Value]) -> Result<V
     let distance = b.squared_difference(x, mean)?;
     let variance = b.reduce_mean(distance, &axes, false)?;
     let mean = b.squeeze(mean, &axes)?;
-    let momentum = b.float_attr("momentum", 0.9)?;
     let mut moved = |running: Value, current: Value| {
         let (running, current) = (b.multiply(running, momentum)?, b.multiply(current, 1.0 - momentum)?);
         b.add(running, current)

@@ -8,32 +8,33 @@ use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("Cast", &[6, 9, 13, 19, 21, 23, 24, 25], cast),
-    one("CastLike", &[15, 19, 21, 23, 24, 25], cast_like),
-    one("Celu", &[12], celu),
-    one("Clip", &[6, 11, 12, 13], clip),
-    many("Dropout", &[7, 10, 12, 13, 22], dropout),
-    one("Elu", &[6, 22], elu),
-    one("Gelu", &[20], gelu),
-    one("HardSigmoid", &[6, 22], hard_sigmoid),
+    one("Cast", &[6, 9, 13, 19, 21, 23, 24, 25], cast).attrs("round_mode saturate to"),
+    one("CastLike", &[15, 19, 21, 23, 24, 25], cast_like).attrs("round_mode saturate"),
+    one("Celu", &[12], celu).attrs("alpha"),
+    one("Clip", &[6, 11, 12, 13], clip).attrs("max min"),
+    many("Dropout", &[7, 10, 12, 13, 22], dropout).ignores("ratio seed"),
+    one("Elu", &[6, 22], elu).attrs("alpha"),
+    one("Gelu", &[20], gelu).attrs("approximate"),
+    one("HardSigmoid", &[6, 22], hard_sigmoid).attrs("alpha beta"),
     one("Identity", &[1, 13, 14, 16, 19, 21, 23, 24, 25], |b| b.input(0)),
-    one("IsInf", &[10, 20], is_inf),
-    one("LeakyRelu", &[6, 16], leaky_relu),
+    one("IsInf", &[10, 20], is_inf).attrs("detect_negative detect_positive"),
+    one("LeakyRelu", &[6, 16], leaky_relu).attrs("alpha"),
     one("PRelu", &[7, 9, 16], |b| {
         let (x, slope) = (b.input(0)?, b.input(1)?);
         sloped(b, x, slope)
     }),
-    one("Selu", &[6, 22], selu),
-    one("Shrink", &[9], shrink),
-    one("Swish", &[24], swish),
-    one("ThresholdedRelu", &[10, 22], thresholded_relu),
+    one("Selu", &[6, 22], selu).attrs("alpha gamma"),
+    one("Shrink", &[9], shrink).attrs("bias lambd"),
+    one("Swish", &[24], swish).attrs("alpha"),
+    one("ThresholdedRelu", &[10, 22], thresholded_relu).attrs("alpha"),
 ];
 
 fn cast(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
-    let number = b.attrs.int("to")?.ok_or(OpError::MissingAttribute { name: "to" })?;
+    let number = b.required_int("to")?;
+    let how = Rounding::read(b)?;
     match b.type_attr("to") {
-        Ok(to) => cast_to(b, x, to.unwrap_or(ElementType::Dynamic)),
+        Ok(to) => cast_to(b, x, to.unwrap_or(ElementType::Dynamic), how),
         // The shape is known, whatever the elements are.
         Err(_) if snick_onnx::is_type_number(number) => b.convert(x, ElementType::Dynamic),
         Err(error) => Err(error),
@@ -42,31 +43,45 @@ fn cast(b: &mut NodeBuilder) -> Result {
 
 fn cast_like(b: &mut NodeBuilder) -> Result {
     let (x, like) = (b.input(0)?, b.input(1)?);
+    let how = Rounding::read(b)?;
     match b.element_type(like) {
-        Ok(to) => cast_to(b, x, to),
+        Ok(to) => cast_to(b, x, to, how),
         Err(_) => b.add_op(ops::ConvertLike, &[x, like]),
     }
 }
 
-/// Saturates at the range of a small float type, unless the node says otherwise.
-fn cast_to(b: &mut NodeBuilder, x: Value, to: ElementType) -> Result {
-    let saturate = b.flag_attr("saturate", true)?;
+/// How small float types round.
+#[derive(Copy, Clone)]
+struct Rounding {
+    /// To the end of the range instead of to infinity or NaN.
+    saturates: bool,
+    /// In which direction powers of two round.
+    mode: &'static str,
+}
+
+impl Rounding {
+    fn read(b: &NodeBuilder) -> Result<Self> {
+        let modes = [("up", "up"), ("down", "down"), ("nearest", "nearest")];
+        Ok(Self { saturates: b.flag_attr("saturate", true)?, mode: b.choice("round_mode", &modes)? })
+    }
+}
+
+fn cast_to(b: &mut NodeBuilder, x: Value, to: ElementType, how: Rounding) -> Result {
     match to {
-        ElementType::F8E4M3 | ElementType::F8E5M2 if saturate => saturated(b, x, to),
+        ElementType::F8E4M3 | ElementType::F8E5M2 if how.saturates => saturated(b, x, to),
         ElementType::F4E2M1 => saturated(b, x, to),
-        ElementType::F8E8M0 => power_of_two(b, x),
+        ElementType::F8E8M0 => power_of_two(b, x, how.mode),
         _ => b.convert(x, to),
     }
 }
 
 /// Rounds to a power of two, up, down or to the nearest.
-fn power_of_two(b: &mut NodeBuilder, x: Value) -> Result {
+fn power_of_two(b: &mut NodeBuilder, x: Value, mode: &str) -> Result {
     let nearest = b.convert(x, ElementType::F8E8M0)?;
-    let (compare, factor): (Op, f64) = match b.text_attr("round_mode", "up")? {
+    let (compare, factor): (Op, f64) = match mode {
         "nearest" => return Ok(nearest),
         "up" => (ops::Less::default().into(), 2.0),
-        "down" => (ops::Greater::default().into(), 0.5),
-        _ => return Err(b.attrs.bad("round_mode", "up, down or nearest")),
+        _ => (ops::Greater::default().into(), 0.5),
     };
     let x = b.convert(x, ElementType::F32)?;
     let found = b.convert(nearest, ElementType::F32)?;

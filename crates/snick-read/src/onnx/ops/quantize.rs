@@ -10,8 +10,10 @@ use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("ConvInteger", &[10], convolution_of_integers),
-    one("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25], dequantize),
+    one("ConvInteger", &[10], convolution_of_integers)
+        .attrs("auto_pad dilations group pads strides")
+        .ignores("kernel_shape"),
+    one("DequantizeLinear", &[10, 13, 19, 21, 23, 24, 25], dequantize).attrs("axis block_size output_dtype"),
     many("DynamicQuantizeLinear", &[11], |b| {
         let x = b.input(0)?;
         let (y, Code { scale, zero_point }) = dynamically(b, x)?;
@@ -23,9 +25,12 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         let product = product_of_integers(b, [x, y], zeros)?;
         b.convert(product, ElementType::I32)
     }),
-    one("QLinearConv", &[10], quantized_convolution),
+    one("QLinearConv", &[10], quantized_convolution)
+        .attrs("auto_pad dilations group pads strides")
+        .ignores("kernel_shape"),
     one("QLinearMatMul", &[10, 21], quantized_product),
-    one("QuantizeLinear", &[10, 13, 19, 21, 23, 24, 25], quantize),
+    one("QuantizeLinear", &[10, 13, 19, 21, 23, 24, 25], quantize)
+        .attrs("axis block_size output_dtype precision saturate"),
 ];
 
 /// A quantization: an integer `x` means `(x - zero_point) * scale`.
@@ -126,7 +131,7 @@ pub(super) fn quantize(b: &mut NodeBuilder) -> Result {
         (None, Some(element_type)) => element_type,
         (None, None) => ElementType::U8,
     };
-    if target.is_float() && !b.flag_attr("saturate", true)? {
+    if !b.flag_attr("saturate", true)? && target.is_float() {
         return Err(OpError::unsupported("a conversion that does not saturate"));
     }
     let mut code = Code::read(b, 1, 2)?.laid(b, x)?;

@@ -9,12 +9,12 @@ use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("Bernoulli", &[15, 22], bernoulli),
-    one("Multinomial", &[7, 22], multinomial),
-    one("RandomNormal", &[1, 22], |b| normal(b, shape_attr)),
-    one("RandomNormalLike", &[1, 22], |b| normal(b, shape_of_input)),
-    one("RandomUniform", &[1, 22], |b| uniform(b, shape_attr)),
-    one("RandomUniformLike", &[1, 22], |b| uniform(b, shape_of_input)),
+    one("Bernoulli", &[15, 22], bernoulli).attrs("dtype seed"),
+    one("Multinomial", &[7, 22], multinomial).attrs("dtype sample_size seed"),
+    one("RandomNormal", &[1, 22], |b| normal(b, shape_attr)).attrs("dtype mean scale seed shape"),
+    one("RandomNormalLike", &[1, 22], |b| normal(b, shape_of_input)).attrs("dtype mean scale seed"),
+    one("RandomUniform", &[1, 22], |b| uniform(b, shape_attr)).attrs("dtype high low seed shape"),
+    one("RandomUniformLike", &[1, 22], |b| uniform(b, shape_of_input)).attrs("dtype high low seed"),
 ];
 
 /// Sizes and element type of the result.

@@ -9,9 +9,16 @@ use super::{ImportEntry, many};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    many("GRU", &[7, 14, 22], |b| recurrent(b, &GRU)),
-    many("LSTM", &[7, 14, 22], |b| recurrent(b, &LSTM)),
-    many("RNN", &[7, 14, 22], |b| recurrent(b, &RNN)),
+    many("GRU", &[7, 14, 22], |b| recurrent(b, &GRU)).attrs(
+        "activation_alpha activation_beta activations clip direction hidden_size \
+             layout linear_before_reset",
+    ),
+    many("LSTM", &[7, 14, 22], |b| recurrent(b, &LSTM)).attrs(
+        "activation_alpha activation_beta activations clip direction hidden_size \
+             input_forget layout",
+    ),
+    many("RNN", &[7, 14, 22], |b| recurrent(b, &RNN))
+        .attrs("activation_alpha activation_beta activations clip direction hidden_size layout"),
 ];
 
 /// Inputs in the layout of the IR: directions are the first axis of weights, the second of states.

@@ -8,28 +8,35 @@ use snick_tensor::{ElementType, Tensor};
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
+/// The attributes of most reductions.
+const AXES: &str = "axes keepdims noop_with_empty_axes";
+
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("ArgMax", &[1, 11, 12, 13], |b| arg(b, TopKMode::Max)),
-    one("ArgMin", &[1, 11, 12, 13], |b| arg(b, TopKMode::Min)),
-    one("CumProd", &[26], cumulative_product),
-    one("CumSum", &[11, 14], cum_sum),
-    one("ReduceL1", &[1, 11, 13, 18], |b| reduce(b, ReduceOp::L1)),
-    one("ReduceL2", &[1, 11, 13, 18], |b| reduce(b, ReduceOp::L2)),
+    one("ArgMax", &[1, 11, 12, 13], |b| arg(b, TopKMode::Max)).attrs("axis keepdims select_last_index"),
+    one("ArgMin", &[1, 11, 12, 13], |b| arg(b, TopKMode::Min)).attrs("axis keepdims select_last_index"),
+    one("CumProd", &[26], cumulative_product).attrs("exclusive reverse"),
+    one("CumSum", &[11, 14], cum_sum).attrs("exclusive reverse"),
+    one("ReduceL1", &[1, 11, 13, 18], |b| reduce(b, ReduceOp::L1)).attrs(AXES),
+    one("ReduceL2", &[1, 11, 13, 18], |b| reduce(b, ReduceOp::L2)).attrs(AXES),
     one("ReduceLogSum", &[1, 11, 13, 18], |b| {
         let sum = reduce(b, ReduceOp::Sum)?;
         b.log(sum)
-    }),
-    one("ReduceLogSumExp", &[1, 11, 13, 18], log_sum_exp),
-    one("ReduceMax", &[1, 11, 12, 13, 18, 20], |b| extreme(b, ReduceOp::Max, ReduceOp::LogicalOr)),
-    one("ReduceMean", &[1, 11, 13, 18], |b| reduce(b, ReduceOp::Mean)),
-    one("ReduceMin", &[1, 11, 12, 13, 18, 20], |b| extreme(b, ReduceOp::Min, ReduceOp::LogicalAnd)),
-    one("ReduceProd", &[1, 11, 13, 18], |b| reduce(b, ReduceOp::Prod)),
-    one("ReduceSum", &[1, 11, 13], |b| reduce(b, ReduceOp::Sum)),
+    })
+    .attrs(AXES),
+    one("ReduceLogSumExp", &[1, 11, 13, 18], log_sum_exp).attrs(AXES),
+    one("ReduceMax", &[1, 11, 12, 13, 18, 20], |b| extreme(b, ReduceOp::Max, ReduceOp::LogicalOr))
+        .attrs(AXES),
+    one("ReduceMean", &[1, 11, 13, 18], |b| reduce(b, ReduceOp::Mean)).attrs(AXES),
+    one("ReduceMin", &[1, 11, 12, 13, 18, 20], |b| extreme(b, ReduceOp::Min, ReduceOp::LogicalAnd))
+        .attrs(AXES),
+    one("ReduceProd", &[1, 11, 13, 18], |b| reduce(b, ReduceOp::Prod)).attrs(AXES),
+    one("ReduceSum", &[1, 11, 13], |b| reduce(b, ReduceOp::Sum)).attrs(AXES),
     one("ReduceSumSquare", &[1, 11, 13, 18], |b| {
         let x = b.input(0)?;
         let square = b.multiply(x, x)?;
         reduce_value(b, ReduceOp::Sum, square, keeps(b)?)
-    }),
+    })
+    .attrs(AXES),
 ];
 
 /// The axes: an attribute or input 1. Without axes, all of them, or none if the node says so.

@@ -16,8 +16,13 @@ use snick_tensor::{ElementType, Tensor};
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ENTRIES: &[ImportEntry] =
-    &[one("Resize", &[10, 11, 13, 18, 19], resize), one("Upsample", &[7, 9], upsample)];
+pub(super) const ENTRIES: &[ImportEntry] = &[
+    one("Resize", &[10, 11, 13, 18, 19], resize).attrs(
+        "antialias axes coordinate_transformation_mode cubic_coeff_a \
+             exclude_outside extrapolation_value keep_aspect_ratio_policy mode nearest_mode",
+    ),
+    one("Upsample", &[7, 9], upsample).attrs("mode scales"),
+];
 
 /// What determines the sizes of the output, with an entry for each axis.
 #[derive(Copy, Clone)]

@@ -7,10 +7,10 @@ use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("Compress", &[9, 11], compress),
-    one("MaxUnpool", &[9, 11, 22], max_unpool),
-    one("TensorScatter", &[24], tensor_scatter),
-    many("Unique", &[11], unique),
+    one("Compress", &[9, 11], compress).attrs("axis"),
+    one("MaxUnpool", &[9, 11, 22], max_unpool).attrs("kernel_shape pads strides"),
+    one("TensorScatter", &[24], tensor_scatter).attrs("axis mode"),
+    many("Unique", &[11], unique).attrs("axis sorted"),
 ];
 
 /// The elements where the condition holds, along an axis or flattened.

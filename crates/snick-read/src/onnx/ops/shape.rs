@@ -7,17 +7,17 @@ use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Expand", &[8, 13], expand),
-    one("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], flatten),
-    one("Reshape", &[5, 13, 14, 19, 21, 23, 24, 25], reshape),
-    one("Shape", &[1, 13, 15, 19, 21, 23, 24, 25], shape),
+    one("Flatten", &[1, 9, 11, 13, 21, 23, 24, 25], flatten).attrs("axis"),
+    one("Reshape", &[5, 13, 14, 19, 21, 23, 24, 25], reshape).attrs("allowzero"),
+    one("Shape", &[1, 13, 15, 19, 21, 23, 24, 25], shape).attrs("end start"),
     one("Size", &[1, 13, 19, 21, 23, 24, 25], |b| {
         let x = b.input(0)?;
         let shape = b.shape_of(x)?;
         size(b, shape)
     }),
-    one("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |b| with_axes(b, "Squeeze")),
-    one("Transpose", &[1, 13, 21, 23, 24, 25], transpose),
-    one("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |b| with_axes(b, "Unsqueeze")),
+    one("Squeeze", &[1, 11, 13, 21, 23, 24, 25], |b| with_axes(b, "Squeeze")).attrs("axes"),
+    one("Transpose", &[1, 13, 21, 23, 24, 25], transpose).attrs("perm"),
+    one("Unsqueeze", &[1, 11, 13, 21, 23, 24, 25], |b| with_axes(b, "Unsqueeze")).attrs("axes"),
 ];
 
 fn expand(b: &mut NodeBuilder) -> Result {

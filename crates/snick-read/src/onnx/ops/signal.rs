@@ -9,12 +9,13 @@ use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("BlackmanWindow", &[17], |b| window(b, &[0.42, -0.5, 0.08])),
-    one("DFT", &[17, 20], dft),
-    one("HammingWindow", &[17], |b| window(b, &[25.0 / 46.0, -21.0 / 46.0])),
-    one("HannWindow", &[17], |b| window(b, &[0.5, -0.5])),
-    one("MelWeightMatrix", &[17], mel_weights),
-    one("STFT", &[17], stft),
+    one("BlackmanWindow", &[17], |b| window(b, &[0.42, -0.5, 0.08])).attrs("output_datatype periodic"),
+    one("DFT", &[17, 20], dft).attrs("axis inverse onesided"),
+    one("HammingWindow", &[17], |b| window(b, &[25.0 / 46.0, -21.0 / 46.0]))
+        .attrs("output_datatype periodic"),
+    one("HannWindow", &[17], |b| window(b, &[0.5, -0.5])).attrs("output_datatype periodic"),
+    one("MelWeightMatrix", &[17], mel_weights).attrs("output_datatype"),
+    one("STFT", &[17], stft).attrs("onesided"),
 ];
 
 /// A sum of cosines, `terms[k] * cos(2 pi k i / n)`; `n` is the size, or one less in a symmetric window.

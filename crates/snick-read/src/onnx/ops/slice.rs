@@ -5,8 +5,10 @@ use snick_ir::{OpError, Value, ops};
 use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
-pub(super) const ENTRIES: &[ImportEntry] =
-    &[one("Slice", &[1, 10, 11, 13], slice), many("Split", &[2, 11, 13, 18], split)];
+pub(super) const ENTRIES: &[ImportEntry] = &[
+    one("Slice", &[1, 10, 11, 13], slice).attrs("axes ends starts"),
+    many("Split", &[2, 11, 13, 18], split).attrs("axis num_outputs split"),
+];
 
 /// The first version has attributes; later ones have inputs: starts, ends, axes, steps.
 fn slice(b: &mut NodeBuilder) -> Result {

@@ -7,13 +7,18 @@ use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result, list};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("AffineGrid", &[20], affine_grid),
-    one("CenterCropPad", &[18], center_crop_pad),
-    one("Col2Im", &[18], columns_to_image),
-    one("DeformConv", &[19, 22], deformable_convolution),
-    one("MaxRoiPool", &[1, 22], max_roi_pool),
-    one("NonMaxSuppression", &[10, 11], non_max_suppression),
-    one("RoiAlign", &[10, 16, 22], roi_align),
+    one("AffineGrid", &[20], affine_grid).attrs("align_corners"),
+    one("CenterCropPad", &[18], center_crop_pad).attrs("axes"),
+    one("Col2Im", &[18], columns_to_image).attrs("dilations pads strides"),
+    one("DeformConv", &[19, 22], deformable_convolution)
+        .attrs("dilations group offset_group pads strides")
+        .ignores("kernel_shape"),
+    one("MaxRoiPool", &[1, 22], max_roi_pool).attrs("pooled_shape spatial_scale"),
+    one("NonMaxSuppression", &[10, 11], non_max_suppression).attrs("center_point_box"),
+    one("RoiAlign", &[10, 16, 22], roi_align).attrs(
+        "coordinate_transformation_mode mode output_height output_width \
+             sampling_ratio spatial_scale",
+    ),
 ];
 
 /// The input position of each output pixel: `theta` times its coordinates from -1 to 1 and a 1.

@@ -9,21 +9,28 @@ use super::{ImportEntry, many, one};
 use crate::onnx::builder::{NodeBuilder, Result, list};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("AveragePool", &[7, 10, 11, 19, 22], average_pool),
-    one("Conv", &[1, 11, 22], convolution),
-    one("ConvTranspose", &[1, 11, 22], transposed_convolution),
+    one("AveragePool", &[7, 10, 11, 19, 22], average_pool)
+        .attrs("auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides"),
+    one("Conv", &[1, 11, 22], convolution)
+        .attrs("auto_pad dilations group pads strides")
+        .ignores("kernel_shape"),
+    one("ConvTranspose", &[1, 11, 22], transposed_convolution)
+        .attrs("auto_pad dilations group output_padding output_shape pads strides")
+        .ignores("kernel_shape"),
     one("GlobalAveragePool", &[1, 22], |b| {
         let x = b.input(0)?;
         global_mean(b, x)
     }),
-    one("GlobalLpPool", &[2, 22], global_norm_pool),
+    one("GlobalLpPool", &[2, 22], global_norm_pool).attrs("p"),
     one("GlobalMaxPool", &[1, 22], |b| {
         let x = b.input(0)?;
         let axes = spatial_axes(b, x)?;
         b.reduce_max(x, &axes, true)
     }),
-    one("LpPool", &[2, 11, 18, 22], norm_pool),
-    many("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool),
+    one("LpPool", &[2, 11, 18, 22], norm_pool)
+        .attrs("auto_pad ceil_mode dilations kernel_shape p pads strides"),
+    many("MaxPool", &[1, 8, 10, 11, 12, 22], max_pool)
+        .attrs("auto_pad ceil_mode dilations kernel_shape pads storage_order strides"),
 ];
 
 /// The geometry of a sliding window.
@@ -52,8 +59,9 @@ impl Sliding {
             Some(list) if list.len() == count => Ok(list),
             Some(_) => Err(b.attrs.bad(name, &format!("{count} numbers"))),
         };
+        let pads = numbers("pads", 0, 2 * spatial);
         let mut begin = match auto_pad {
-            AutoPad::Explicit => numbers("pads", 0, 2 * spatial)?,
+            AutoPad::Explicit => pads?,
             _ => vec![0; 2 * spatial],
         };
         let end = begin.split_off(spatial);
@@ -197,7 +205,7 @@ pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     let attrs = pool_attrs(b)?.with("index_element_type", ElementType::I64).with("axis", 0);
     let mut outputs = b.ir_op_with_outputs("MaxPool", attrs, &[x], 2)?;
-    if b.wants(1) && b.flag_attr("storage_order", false)? {
+    if b.flag_attr("storage_order", false)? && b.wants(1) {
         outputs[1] = column_major(b, x, outputs[1])?;
     }
     Ok(outputs)

@@ -13,6 +13,21 @@ fn unknown_operators_and_attributes_stay_opaque() {
     assert!(refusal(&model(vec![odd], vec![])).contains("attribute `new` is not supported"));
 }
 
+/// `axis` would change what a Softmax means, and `seed` what a random operator does.
+#[test]
+fn attributes_of_other_operators_are_refused() {
+    let refused = |operator: &str, name: &str| {
+        let mut odd = node(operator, &["x"], &["y"]);
+        odd.attribute = vec![onnx::Attribute { name: name.into(), i: Some(1), ..onnx::Attribute::default() }];
+        let read = read(&model(vec![odd], vec![])).unwrap();
+        read.errors.iter().map(|error| error.error.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(refused("Dropout", "seed"), [""; 0]);
+    for (operator, name) in [("Dropout", "axis"), ("Relu", "consumed_inputs"), ("Softmax", "seed")] {
+        assert_eq!(refused(operator, name), [format!("attribute `{name}` is not supported")]);
+    }
+}
+
 /// Of two attributes with one name, none is the right one; in a layer of the text form they would be unreadable.
 #[test]
 fn an_attribute_that_is_given_twice_is_refused() {

@@ -11,11 +11,20 @@ use crate::onnx::ops::attention::{
 use crate::onnx::ops::{ImportEntry, many, one};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    many("Attention", &[1], attention),
-    many("GroupQueryAttention", &[1], group_query_attention),
-    many("MultiHeadAttention", &[1], multi_head_attention),
-    many("QAttention", &[1], quantized_attention),
-    one("RotaryEmbedding", &[1], rotary_embedding),
+    many("Attention", &[1], attention).attrs(
+        "do_rotary mask_filter_value num_heads past_present_share_buffer \
+             qkv_hidden_sizes scale unidirectional",
+    ),
+    many("GroupQueryAttention", &[1], group_query_attention).attrs(
+        "do_rotary kv_num_heads local_window_size num_heads rotary_interleaved \
+             scale smooth_softmax softcap",
+    ),
+    many("MultiHeadAttention", &[1], multi_head_attention)
+        .attrs("mask_filter_value num_heads scale unidirectional"),
+    many("QAttention", &[1], quantized_attention)
+        .attrs("do_rotary mask_filter_value num_heads past_present_share_buffer scale unidirectional"),
+    one("RotaryEmbedding", &[1], rotary_embedding)
+        .attrs("interleaved is_packed_batching num_heads rotary_embedding_dim scale"),
 ];
 
 fn heads(b: &NodeBuilder) -> Result<i64, OpError> {

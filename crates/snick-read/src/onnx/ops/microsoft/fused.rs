@@ -20,24 +20,27 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     }),
     one("BiasGelu", &[1], |b| gelu(b, "ERF")),
     one("BiasSplitGelu", &[1], bias_split_gelu),
-    one("CDist", &[1], distances),
-    many("EmbedLayerNormalization", &[1], embed_layer_normalization),
+    one("CDist", &[1], distances).attrs("metric"),
+    many("EmbedLayerNormalization", &[1], embed_layer_normalization).attrs("epsilon"),
     one("ExpandDims", &[1], |b| {
         let (x, axis) = (b.input(0)?, b.input(1)?);
         b.add_op(ops::Unsqueeze, &[x, axis])
     }),
     one("FastGelu", &[1], |b| gelu(b, "TANH")),
-    one("FusedConv", &[1], fused_convolution),
+    one("FusedConv", &[1], fused_convolution)
+        .attrs("activation activation_params auto_pad dilations group pads strides")
+        .ignores("kernel_shape"),
     one("FusedGemm", &[1], |b| {
         let y = gemm(b)?;
         let parameters = [b.attrs.float("activation_alpha")?, b.attrs.float("activation_beta")?];
         activated(b, y, parameters)
-    }),
-    one("FusedMatMul", &[1], fused_product),
+    })
+    .attrs("activation activation_alpha activation_beta alpha beta transA transB"),
+    one("FusedMatMul", &[1], fused_product).attrs("alpha transA transB"),
     one("Gelu", &[1], |b| gelu(b, "ERF")),
     one("GatherND", &[1], gather_nd),
-    one("GridSample", &[1], grid_sample),
-    one("GroupNorm", &[1], group_norm),
+    one("GridSample", &[1], grid_sample).attrs("align_corners mode padding_mode"),
+    one("GroupNorm", &[1], group_norm).attrs("activation channels_last epsilon groups"),
     one("Inverse", &[1], |b| {
         let x = b.input(0)?;
         b.ir_op("Inverse", Attrs::new().with("adjoint", false), &[x])
@@ -49,21 +52,24 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
             let values = max_pool(b)?;
             values.first().copied().ok_or(OpError::NotConnected { port: 0 })
         })
-    }),
+    })
+    .attrs("auto_pad ceil_mode dilations kernel_shape pads strides"),
     one("Pad", &[1], |b| {
         // As in the standard since operator set 11.
         b.since = 11;
         pad(b)
-    }),
+    })
+    .attrs("mode"),
     one("QuickGelu", &[1], |b| {
         let (x, alpha) = (b.input(0)?, b.float_attr("alpha", 1.702)?);
         let alpha = b.scalar_like(x, alpha)?;
         b.add_op(ops::Swish, &[x, alpha])
-    }),
-    many("SkipLayerNormalization", &[1], |b| skip_normalization(b, false)),
-    many("SkipSimplifiedLayerNormalization", &[1], |b| skip_normalization(b, true)),
-    one("TransposeMatMul", &[1], fused_product),
-    one("Trilu", &[1], trilu),
+    })
+    .attrs("alpha"),
+    many("SkipLayerNormalization", &[1], |b| skip_normalization(b, false)).attrs("epsilon"),
+    many("SkipSimplifiedLayerNormalization", &[1], |b| skip_normalization(b, true)).attrs("epsilon"),
+    one("TransposeMatMul", &[1], fused_product).attrs("alpha transA transB"),
+    one("Trilu", &[1], trilu).attrs("upper"),
     many("Unique", &[1], |b| {
         let values = unique(b)?;
         Ok([0, 2, 3].iter().filter_map(|&i| values.get(i).copied()).collect())

@@ -16,7 +16,7 @@ use crate::onnx::ops::window::{average_pool_of, global_mean};
 use crate::onnx::ops::{ImportEntry, one};
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
-    one("DequantizeLinear", &[1], dequantize),
+    one("DequantizeLinear", &[1], dequantize).attrs("axis"),
     one("DynamicQuantizeMatMul", &[1], |b| {
         let (x, y) = (b.input(0)?, b.input(1)?);
         let (x, code) = dynamically(b, x)?;
@@ -25,35 +25,39 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         let product = scaled_product(b, [x, y], zeros, scales)?;
         with_bias(b, product, 4)
     }),
-    one("GatherBlockQuantized", &[1], gather_of_blocks),
+    one("GatherBlockQuantized", &[1], gather_of_blocks).attrs("bits block_size gather_axis quantize_axis"),
     one("MatMulIntegerToFloat", &[1], product_to_real),
-    one("MatMulNBits", &[1], product_of_few_bits),
-    one("QGemm", &[1], quantized_gemm),
+    one("MatMulNBits", &[1], product_of_few_bits).attrs("K N accuracy_level bits block_size"),
+    one("QGemm", &[1], quantized_gemm).attrs("alpha transA transB"),
     one("QLinearAdd", &[1], |b| pairwise(b, ops::Add::default())),
-    one("QLinearAveragePool", &[1], |b| pool(b, average_pool_of)),
-    one("QLinearConcat", &[1], concat),
-    one("QLinearGlobalAveragePool", &[1], |b| pool(b, global_mean)),
+    one("QLinearAveragePool", &[1], |b| pool(b, average_pool_of))
+        .attrs("auto_pad ceil_mode channels_last count_include_pad kernel_shape pads strides"),
+    one("QLinearConcat", &[1], concat).attrs("axis"),
+    one("QLinearGlobalAveragePool", &[1], |b| pool(b, global_mean)).attrs("channels_last"),
     one("QLinearLeakyRelu", &[1], |b| {
         single(b, |b, x| {
             let alpha = b.float_attr("alpha", 0.01)?;
             let slope = b.scalar_like(x, alpha)?;
             b.add_op(ops::PRelu, &[x, slope])
         })
-    }),
+    })
+    .attrs("alpha"),
     one("QLinearMul", &[1], |b| pairwise(b, ops::Multiply::default())),
     one("QLinearReduceMean", &[1], |b| {
         single(b, |b, x| {
             let keeps = b.flag_attr("keepdims", true)?;
             reduce_value(b, ReduceOp::Mean, x, keeps)
         })
-    }),
+    })
+    .attrs("axes keepdims"),
     one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.sigmoid(x))),
     one("QLinearSoftmax", &[1], |b| {
         // The operator set defines the meaning.
         b.since = b.required_int("opset")?;
         single(b, |b, x| softmax_of(b, x, false))
-    }),
-    one("QuantizeLinear", &[1], quantize),
+    })
+    .attrs("axis opset"),
+    one("QuantizeLinear", &[1], quantize).attrs("axis"),
 ];
 
 /// A pool in floats, with channels first or last.

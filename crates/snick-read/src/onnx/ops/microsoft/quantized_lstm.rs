@@ -10,7 +10,8 @@ use crate::onnx::ops::lstm::{Cell, Direction, Results, at, first_states};
 use crate::onnx::ops::quantize::dynamically;
 use crate::onnx::ops::{ImportEntry, many};
 
-pub(super) const ENTRIES: &[ImportEntry] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)];
+pub(super) const ENTRIES: &[ImportEntry] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)
+    .attrs("activation_alpha activation_beta activations clip direction hidden_size input_forget")];
 
 /// Weights of one direction: integers `[inputs, gates]`, and their quantization.
 struct Weights {
