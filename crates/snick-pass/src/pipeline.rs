@@ -8,11 +8,7 @@ use crate::legalize::{decompose, inline_if, to_slice};
 use crate::options::RewriteOptions;
 use crate::pass::Pass;
 use crate::report::{Report, count};
-use crate::rules::{
-    concat_of_slices, drop_identities, fold_constants, hoist_slice_broadcast, hoist_slice_elementwise,
-    hoist_slice_gather, hoist_slice_matmul, hoist_slice_reshape, hoist_slice_rows, hoist_slice_transpose,
-    merge_duplicates, merge_slices, shape_of_source, slice_of_concat,
-};
+use crate::rules::*;
 use crate::states;
 
 macro_rules! canonical_form {
