@@ -13,19 +13,19 @@ pub fn model_explorer(graph: &Graph) -> String {
     #[derive(Serialize)]
     struct Collection<'g> {
         label: String,
-        graphs: Vec<Part<'g>>,
+        graphs: Vec<ExplorerGraph<'g>>,
     }
     #[derive(Serialize)]
-    struct Part<'g> {
+    struct ExplorerGraph<'g> {
         id: String,
         nodes: Nodes<'g>,
     }
-    let mut graphs: Vec<Part> = Vec::new();
+    let mut graphs: Vec<ExplorerGraph> = Vec::new();
     let mut waiting = VecDeque::from([("main".to_string(), graph)]);
     while let Some((id, graph)) = waiting.pop_front() {
         let nodes = Nodes::new(id.clone(), graph);
         waiting.extend(nodes.order.iter().flat_map(|&id| nodes.bodies(id)));
-        graphs.push(Part { id, nodes });
+        graphs.push(ExplorerGraph { id, nodes });
     }
     json(&[Collection { label: escaped(&graph.name), graphs }]) + "\n"
 }

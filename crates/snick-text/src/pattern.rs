@@ -44,7 +44,7 @@ pub(crate) struct Found {
 }
 
 /// Parts of a replacement.
-enum Part<'r> {
+enum ReplacementPart<'r> {
     Text(&'r [u8]),
     Group(usize),
 }
@@ -148,7 +148,7 @@ impl Pattern {
     fn replace(
         &self,
         text: &[u8],
-        parts: &[Part],
+        parts: &[ReplacementPart],
         is_global: bool,
         find: impl Fn(usize) -> Result<Option<Vec<Option<Range<usize>>>>, Error>,
     ) -> Result<Option<Vec<u8>>, TextError> {
@@ -160,9 +160,9 @@ impl Pattern {
             out.extend_from_slice(&text[copied..whole.start]);
             for part in parts {
                 match part {
-                    Part::Text(part) => out.extend_from_slice(part),
-                    Part::Group(0) => out.extend_from_slice(&text[whole.clone()]),
-                    Part::Group(number) => {
+                    ReplacementPart::Text(part) => out.extend_from_slice(part),
+                    ReplacementPart::Group(0) => out.extend_from_slice(&text[whole.clone()]),
+                    ReplacementPart::Group(number) => {
                         let numbered = self.groups.iter().zip(groups).filter(|(n, _)| *n == number);
                         let Some(group) = numbered.filter_map(|(_, group)| group.clone()).next() else {
                             return Ok(None);
@@ -202,14 +202,14 @@ fn ranges<'t, S: fancy_regex::Input + ?Sized>(
 }
 
 /// The parts of a replacement; `None` for one that PCRE2 refuses, with groups up to `groups`.
-fn parts(replacement: &[u8], groups: usize) -> Option<Vec<Part<'_>>> {
+fn parts(replacement: &[u8], groups: usize) -> Option<Vec<ReplacementPart<'_>>> {
     let mut parts = Vec::new();
     let mut rest = replacement;
     while let Some(at) = rest.iter().position(|&byte| byte == b'$') {
-        parts.push(Part::Text(&rest[..at]));
+        parts.push(ReplacementPart::Text(&rest[..at]));
         rest = &rest[at + 1..];
         if rest.first() == Some(&b'$') {
-            parts.push(Part::Text(&rest[..1]));
+            parts.push(ReplacementPart::Text(&rest[..1]));
             rest = &rest[1..];
             continue;
         }
@@ -224,9 +224,9 @@ fn parts(replacement: &[u8], groups: usize) -> Option<Vec<Part<'_>>> {
         if number > groups {
             return None;
         }
-        parts.push(Part::Group(number));
+        parts.push(ReplacementPart::Group(number));
     }
-    parts.push(Part::Text(rest));
+    parts.push(ReplacementPart::Text(rest));
     Some(parts)
 }
 

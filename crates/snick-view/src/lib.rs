@@ -23,5 +23,5 @@ mod svg;
 
 pub use page::{page, viewer_script, viewer_style};
 pub use repeats::{Repeat, repeats};
-pub use scene::{Kind, PictureOptions, Scene, SceneArrow, SceneBox, SceneOutput};
+pub use scene::{BoxKind, PictureOptions, Scene, SceneArrow, SceneBox, SceneOutput};
 pub use svg::svg;

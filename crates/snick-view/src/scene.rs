@@ -68,7 +68,7 @@ impl PictureOptions {
 /// What a box stands for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum BoxKind {
     /// An input of the graph.
     Input,
     /// An output of the graph.
@@ -88,7 +88,7 @@ pub enum Kind {
 #[non_exhaustive]
 pub struct SceneBox {
     /// What it stands for.
-    pub kind: Kind,
+    pub kind: BoxKind,
     /// How many of the same structure it stands for; 1 of most.
     pub repeats: usize,
     /// The operation type, or the number of layers.
@@ -176,7 +176,7 @@ impl Scene {
             if let (Some(lowered), Some(ids)) = (lowered, primitives.get(node.name())) {
                 let text =
                     |id: &NodeId| format!("slice{}", notation(lowered, *id).unwrap_or_default().join(" "));
-                drawn.details.extend(ids.iter().filter(|_| drawn.kind == Kind::Slice).map(text));
+                drawn.details.extend(ids.iter().filter(|_| drawn.kind == BoxKind::Slice).map(text));
             }
             counts[place] += 1;
             places.insert(id, place);
@@ -192,7 +192,7 @@ impl Scene {
         for (scope, &place) in scopes.iter().filter(|(_, place)| counts[**place] > 1) {
             let folded = &mut scene.boxes[place];
             *folded = SceneBox {
-                kind: if folded.kind == Kind::Failed { Kind::Failed } else { Kind::Scope },
+                kind: if folded.kind == BoxKind::Failed { BoxKind::Failed } else { BoxKind::Scope },
                 repeats: folded.repeats,
                 title: format!("{} layers", counts[place]),
                 name: match folded.repeats {
@@ -313,11 +313,11 @@ fn is_constant(node: NodeRef) -> bool {
 fn layer(graph: &Graph, id: NodeId, options: &PictureOptions) -> SceneBox {
     let node = graph.node(id);
     let kind = match node.op() {
-        _ if options.failed.contains(node.name()) => Kind::Failed,
-        Op::Parameter(_) => Kind::Input,
-        Op::Result(_) => Kind::Output,
-        op if op.has(OpTraits::SLICE_LIKE) => Kind::Slice,
-        _ => Kind::Layer,
+        _ if options.failed.contains(node.name()) => BoxKind::Failed,
+        Op::Parameter(_) => BoxKind::Input,
+        Op::Result(_) => BoxKind::Output,
+        op if op.has(OpTraits::SLICE_LIKE) => BoxKind::Slice,
+        _ => BoxKind::Layer,
     };
     let constants = graph.inputs(id).into_iter().enumerate().filter_map(|(port, value)| {
         let value = value.filter(|value| is_constant(graph.node(value.node)))?;

@@ -7,7 +7,7 @@ use snick_ir::Graph;
 use snick_ir::text::Escaped;
 
 use crate::layout::{self, Layout, Point, Size};
-use crate::{Kind, PictureOptions, Scene, SceneBox};
+use crate::{BoxKind, PictureOptions, Scene, SceneBox};
 
 /// The width of a character, the height of a line, and the space around the text of a box.
 const CHARACTER: f64 = 7.3;
@@ -131,17 +131,17 @@ fn size(one: &SceneBox) -> Size {
 
 fn draw_box(out: &mut String, one: &SceneBox, size: Size, place: Point) {
     let class = match one.kind {
-        Kind::Input => "box input",
-        Kind::Output => "box output",
-        Kind::Slice => "box slice",
-        Kind::Scope => "box scope",
-        Kind::Failed => "box failed",
-        Kind::Layer => "box",
+        BoxKind::Input => "box input",
+        BoxKind::Output => "box output",
+        BoxKind::Slice => "box slice",
+        BoxKind::Scope => "box scope",
+        BoxKind::Failed => "box failed",
+        BoxKind::Layer => "box",
     };
     let longest = lines(one).map(|(_, line)| shortened(&line).chars().count()).max().unwrap_or_default();
     let width = longest as f64 * CHARACTER + 2.0 * PADDING;
     let left = place.x - width / 2.0;
-    let round = if matches!(one.kind, Kind::Input | Kind::Output) { 10 } else { 3 };
+    let round = if matches!(one.kind, BoxKind::Input | BoxKind::Output) { 10 } else { 3 };
     let _ = writeln!(
         out,
         "<g><title>{} {}</title><rect class=\"{class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" \

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use snick_ir::{Graph, infer, text};
-use snick_view::{Kind, PictureOptions, Scene, svg};
+use snick_view::{BoxKind, PictureOptions, Scene, svg};
 
 const MODEL: &str = "snick 1\ngraph \"<b>&\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N=1..,8\"}\n  \
     %k = Const-1 f32[8] <1,2,3,4,5,6,7,8>\n  %enc/one/add = Add-1(%x, %k)\n  %enc/one/relu = ReLU-1(%enc/one/add)\n  \
@@ -26,7 +26,7 @@ fn constants_are_part_of_their_readers() {
     assert_eq!(scene.boxes[1].details, ["1: f32[8]"]);
     let shown = &scene.boxes[1].outputs[0];
     assert_eq!((shown.text.as_str(), shown.is_bounded), ("f32[N,8]", false));
-    assert_eq!((scene.boxes[0].kind, scene.boxes[5].kind), (Kind::Input, Kind::Output));
+    assert_eq!((scene.boxes[0].kind, scene.boxes[5].kind), (BoxKind::Input, BoxKind::Output));
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn scopes_become_one_box() {
     let graph = model();
     let folded = Scene::new(&graph, &PictureOptions::new().depth(1));
     assert_eq!(names(&folded), ["x", "enc", "top", "y"]);
-    assert_eq!((folded.boxes[1].kind, folded.boxes[1].title.as_str()), (Kind::Scope, "3 layers"));
+    assert_eq!((folded.boxes[1].kind, folded.boxes[1].title.as_str()), (BoxKind::Scope, "3 layers"));
     let arrows: Vec<(usize, usize)> = folded.arrows.iter().map(|arrow| (arrow.from, arrow.to)).collect();
     assert_eq!(arrows, [(0, 1), (0, 2), (1, 2), (2, 3)]);
     let deeper = Scene::new(&graph, &PictureOptions::new().depth(2));
@@ -53,8 +53,8 @@ fn around_a_layer_is_what_it_is_connected_to() {
 fn failed_layers_stay_visible() {
     let graph = model();
     let options = PictureOptions::new().failed(["enc/one/add".to_owned()]);
-    assert_eq!(Scene::new(&graph, &options).boxes[1].kind, Kind::Failed);
-    assert_eq!(Scene::new(&graph, &options.depth(1)).boxes[1].kind, Kind::Failed);
+    assert_eq!(Scene::new(&graph, &options).boxes[1].kind, BoxKind::Failed);
+    assert_eq!(Scene::new(&graph, &options.depth(1)).boxes[1].kind, BoxKind::Failed);
 }
 
 #[test]

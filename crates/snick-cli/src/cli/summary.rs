@@ -54,20 +54,20 @@ impl Serialize for Summary<'_> {
         #[derive(Serialize)]
         struct Answer<'t> {
             #[serde(flatten)]
-            range: Option<Range>,
+            range: Option<NumberRange>,
             nan: usize,
             inf: usize,
             #[serde(skip_serializing_if = "Option::is_none")]
             values: Option<Elements<'t>>,
         }
         #[derive(Serialize)]
-        struct Range {
+        struct NumberRange {
             min: f64,
             max: f64,
             mean: f64,
         }
         let Statistics { range, nan, infinite: inf, .. } = self.found;
-        let range = range.map(|FiniteRange { min, max, mean, .. }| Range { min, max, mean });
+        let range = range.map(|FiniteRange { min, max, mean, .. }| NumberRange { min, max, mean });
         Answer { range, nan, inf, values: self.listed() }.serialize(serializer)
     }
 }

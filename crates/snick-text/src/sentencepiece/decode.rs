@@ -1,6 +1,6 @@
 //! From tokens to text.
 
-use super::{Kind, SentencePiece, byte, starts_with_space};
+use super::{SentencePiece, TokenKind, byte, starts_with_space};
 use crate::normalizer::SPACE;
 use crate::{TextError, first_char};
 
@@ -16,15 +16,15 @@ impl SentencePiece {
         let removes_space = self.whitespace.add_prefix || self.whitespace.remove_extra;
         for &id in tokens {
             let token = self.token(id)?;
-            if let Kind::Byte(byte) = token.kind {
+            if let TokenKind::Byte(byte) = token.kind {
                 bytes.push(byte);
                 continue;
             }
             add_bytes(&mut bytes, &mut text);
             at_start &= !had_space && text.is_empty();
             match token.kind {
-                Kind::Control => had_space = false,
-                Kind::Unknown => {
+                TokenKind::Control => had_space = false,
+                TokenKind::Unknown => {
                     text.extend_from_slice(&self.unk_surface);
                     had_space = false;
                 }

@@ -1,6 +1,6 @@
 //! From text to tokens.
 
-use super::{Algorithm, Kind, SentencePiece, starts_with_space};
+use super::{Algorithm, SentencePiece, TokenKind, starts_with_space};
 use crate::{TextError, char_len};
 
 impl SentencePiece {
@@ -76,7 +76,8 @@ impl SentencePiece {
     fn emit(&self, pieces: &[(i32, &[u8])], tokens: &mut Vec<i32>) {
         let mut after_unknown = false;
         for &(token, part) in pieces {
-            let is_unknown = token == self.unk || self.token(token).is_ok_and(|t| t.kind == Kind::Unknown);
+            let is_unknown =
+                token == self.unk || self.token(token).is_ok_and(|t| t.kind == TokenKind::Unknown);
             match (&self.bytes, is_unknown) {
                 (Some(bytes), true) => tokens.extend(part.iter().map(|&byte| bytes[usize::from(byte)])),
                 (None, true) if after_unknown => {}

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
-use super::{Kind, SentencePiece};
+use super::{SentencePiece, TokenKind};
 
 /// A part of the text, linked to its neighbours.
 struct Symbol {
@@ -98,7 +98,7 @@ impl<'t> Merging<'_, 't> {
         let whole = &self.text[a.part.start..b.part.end];
         let Some(&id) = self.model.pieces.get(whole) else { return };
         let Ok(token) = self.model.token(id) else { return };
-        if token.kind == Kind::Unused {
+        if token.kind == TokenKind::Unused {
             self.undone.insert(whole, a.part.len());
         }
         self.queue.push(Candidate { score: token.score, left: Reverse(left), right, len: whole.len() });
@@ -127,7 +127,7 @@ impl<'t> Merging<'_, 't> {
         while let Some(part) = parts.pop() {
             let text = &self.text[part.clone()];
             let id = self.model.find(text);
-            let is_unused = self.model.token(id).is_ok_and(|token| token.kind == Kind::Unused);
+            let is_unused = self.model.token(id).is_ok_and(|token| token.kind == TokenKind::Unused);
             match self.undone.get(text).filter(|_| is_unused) {
                 Some(len) => parts.extend([part.start + len..part.end, part.start..part.start + len]),
                 None => pieces.push((id, text)),

@@ -17,7 +17,7 @@ use crate::{CharsMap, NormalForm, Normalizer, Rule, TextError, Trie, Unigram, Wh
 
 /// What a token is for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Kind {
+enum TokenKind {
     Normal,
     Unknown,
     Control,
@@ -31,7 +31,7 @@ enum Kind {
 struct Token {
     text: Vec<u8>,
     score: f32,
-    kind: Kind,
+    kind: TokenKind,
 }
 
 /// How texts are cut.
@@ -74,21 +74,22 @@ impl SentencePiece {
         let (mut pieces, mut reserved) = (HashMap::new(), HashMap::new());
         for (token, id) in tokens.iter().zip(0..) {
             let map = match token.kind {
-                Kind::Normal | Kind::UserDefined | Kind::Unused => &mut pieces,
-                Kind::Unknown | Kind::Control | Kind::Byte(_) => &mut reserved,
+                TokenKind::Normal | TokenKind::UserDefined | TokenKind::Unused => &mut pieces,
+                TokenKind::Unknown | TokenKind::Control | TokenKind::Byte(_) => &mut reserved,
             };
             map.insert(token.text.clone(), id);
         }
         let of_kind = |kind| tokens.iter().position(|token| token.kind == kind).map(|id| id as i32);
-        let unk = of_kind(Kind::Unknown).ok_or(TextError::Model("it has no unknown token".to_string()))?;
+        let unk =
+            of_kind(TokenKind::Unknown).ok_or(TextError::Model("it has no unknown token".to_string()))?;
         let trainer = model.trainer.unwrap_or_default();
         let find = |name: Option<Vec<u8>>, default: &[u8]| {
             let id = reserved.get(name.as_deref().unwrap_or(default)).copied();
-            id.filter(|&id| tokens[id as usize].kind == Kind::Control)
+            id.filter(|&id| tokens[id as usize].kind == TokenKind::Control)
         };
         let is_suffix = trainer.treat_whitespace_as_suffix.unwrap_or(false);
         let (rule, whitespace) = rules(model.normalizer.unwrap_or_default(), is_suffix)?;
-        let user_defined = tokens.iter().zip(0..).filter(|(token, _)| token.kind == Kind::UserDefined);
+        let user_defined = tokens.iter().zip(0..).filter(|(token, _)| token.kind == TokenKind::UserDefined);
         let user_defined = Trie::new(user_defined.map(|(token, id)| (token.text.as_slice(), id)));
         let denormalizer = match model.denormalizer {
             Some(spec) if spec.precompiled_charsmap.as_ref().is_some_and(|map| !map.is_empty()) => {
@@ -96,7 +97,7 @@ impl SentencePiece {
             }
             _ => None,
         };
-        let byte = |byte: u8| of_kind(Kind::Byte(byte));
+        let byte = |byte: u8| of_kind(TokenKind::Byte(byte));
         let bytes = (0..=u8::MAX).map(byte).collect::<Option<Vec<_>>>();
         Ok(Self {
             algorithm: algorithm(trainer.model_type.unwrap_or(1), &tokens, unk)?,
@@ -141,12 +142,14 @@ fn tokens(model: &ModelProto) -> Result<Vec<Token>, TextError> {
     let token = |piece: &proto::Piece| {
         let text = piece.piece.clone().unwrap_or_default();
         let kind = match piece.kind.unwrap_or(1) {
-            1 => Kind::Normal,
-            2 => Kind::Unknown,
-            3 => Kind::Control,
-            4 => Kind::UserDefined,
-            5 => Kind::Unused,
-            6 => Kind::Byte(byte(&text).ok_or(TextError::Model("a token of a byte names none".to_string()))?),
+            1 => TokenKind::Normal,
+            2 => TokenKind::Unknown,
+            3 => TokenKind::Control,
+            4 => TokenKind::UserDefined,
+            5 => TokenKind::Unused,
+            6 => TokenKind::Byte(
+                byte(&text).ok_or(TextError::Model("a token of a byte names none".to_string()))?,
+            ),
             kind => return Err(TextError::Model(format!("a token has the type {kind}"))),
         };
         Ok(Token { text, score: piece.score.unwrap_or(0.0), kind })
@@ -193,13 +196,14 @@ fn algorithm(model_type: i32, tokens: &[Token], unk: i32) -> Result<Algorithm, T
 
 /// The unigram model; user-defined tokens have a score that always wins.
 fn unigram(tokens: &[Token], unk: i32) -> Unigram {
-    let normal = || tokens.iter().filter(|token| token.kind == Kind::Normal).map(|token| token.score);
+    let normal = || tokens.iter().filter(|token| token.kind == TokenKind::Normal).map(|token| token.score);
     let (least, most) = (normal().fold(f32::MAX, f32::min), normal().fold(f32::MIN_POSITIVE, f32::max));
     let score = |token: &Token| match token.kind {
-        Kind::UserDefined => token.text.len() as f32 * most - 0.1,
+        TokenKind::UserDefined => token.text.len() as f32 * most - 0.1,
         _ => token.score,
     };
-    let usable = tokens.iter().zip(0..).filter(|(t, _)| matches!(t.kind, Kind::Normal | Kind::UserDefined));
+    let usable =
+        tokens.iter().zip(0..).filter(|(t, _)| matches!(t.kind, TokenKind::Normal | TokenKind::UserDefined));
     let trie = Trie::new(usable.map(|(token, id)| (token.text.as_slice(), id)));
     Unigram::of_trie(trie, tokens.iter().map(score).collect(), least, unk)
 }

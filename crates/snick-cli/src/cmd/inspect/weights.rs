@@ -58,7 +58,7 @@ fn total_bits(weights: &Weights) -> f64 {
 /// A list of kinds, with the names of the layers.
 pub(super) fn serialize<S: Serializer>(weights: &Weights, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Row<'w> {
+    struct WeightsOfKind<'w> {
         #[serde(flatten)]
         kind: &'w WeightKind,
         #[serde(flatten)]
@@ -67,6 +67,6 @@ pub(super) fn serialize<S: Serializer>(weights: &Weights, serializer: S) -> Resu
     }
     // Rounds as text does, half to even: 4.0625 to 4.062.
     let bits = |of_kind: &WeightsOf| format!("{:.3}", of_kind.bits()).parse().unwrap_or_default();
-    let rows = weights.iter().map(|(kind, of_kind)| Row { kind, of_kind, bits: bits(of_kind) });
+    let rows = weights.iter().map(|(kind, of_kind)| WeightsOfKind { kind, of_kind, bits: bits(of_kind) });
     serializer.collect_seq(rows)
 }
