@@ -38,5 +38,6 @@ mod unique_names;
 
 pub use directml::directml;
 pub use dot::dot;
+pub use json::{json, json_with};
 pub use model_explorer::model_explorer;
 pub use stablehlo::{Mesh, Precision, ShardError, ShardRules, stablehlo};

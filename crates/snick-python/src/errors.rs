@@ -5,8 +5,6 @@ use pyo3::types::PyTuple;
 use snick::{Code, Diagnostic, Error, Graph, OpError, ReadError, TensorError};
 use snick_cli::documents::DocumentError;
 
-use crate::facts::place;
-
 /// Code, layer, operation, place and message of an error.
 type LayerTuple = (&'static str, String, String, Option<String>, String);
 
@@ -85,12 +83,12 @@ pub fn bad_input(py: Python<'_>, graph: &Graph, layer: &str, also: AlsoIs, messa
 fn stopped_at(error: &Error, layer: &str, graph: Option<&Graph>) -> LayerTuple {
     let node = graph.and_then(|graph| Some(graph.node(graph.find(layer)?)));
     let op = node.map_or("", |node| node.op().type_name()).to_string();
-    let loc = node.and_then(|node| place(node.loc()));
+    let loc = node.and_then(|node| node.loc().text());
     (error.code(), layer.to_string(), op, loc, error.to_string())
 }
 
 fn tuple(one: &Diagnostic) -> LayerTuple {
-    (one.code, one.layer.clone(), one.op.clone(), place(one.loc), one.message.clone())
+    (one.code, one.layer.clone(), one.op.clone(), one.loc.text(), one.message.clone())
 }
 
 fn also_is(error: &Error, stage: Stage) -> AlsoIs {

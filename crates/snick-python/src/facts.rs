@@ -31,11 +31,6 @@ pub type LayerTuple<'py> = (
     bool,
 );
 
-/// Line and column, if there are any.
-pub fn place(loc: Loc) -> Option<String> {
-    (loc.line > 0).then(|| loc.to_string())
-}
-
 fn bounds(graph: &Graph, dim: &SymExpr) -> (i64, Option<i64>) {
     let interval = graph.symbols().interval(dim);
     (interval.lo(), interval.has_upper().then(|| interval.hi()))
@@ -96,7 +91,7 @@ pub fn layer<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<LayerT
         node.name().to_string(),
         node.op().type_name().to_string(),
         node.version().to_string(),
-        place(node.loc()),
+        node.loc().text(),
         attributes(py, node.op())?,
         inputs.collect(),
         outputs.collect(),

@@ -205,7 +205,7 @@ impl Model {
         self.inferred(py, Stage::Infer, |state| {
             let errors = state.errors.iter().flatten().map(Diagnostic::from);
             let tuple = |error: Diagnostic| {
-                (error.code.to_string(), error.layer, error.op, facts::place(error.loc), error.message)
+                (error.code.to_string(), error.layer, error.op, error.loc.text(), error.message)
             };
             Ok(errors.map(tuple).collect())
         })
@@ -422,7 +422,7 @@ fn finding(finding: Finding) -> FindingTuple {
         finding.severity_name().to_string(),
         finding.layer,
         finding.op,
-        facts::place(finding.loc),
+        finding.loc.text(),
         finding.message,
         finding.help,
         finding.origins,

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::{Formatter, Serializer};
-use snick::{Diagnostic, InputOrigin, Loc, Model, Symbol};
+use serde_json::ser::Formatter;
+use snick::{Diagnostic, InputOrigin, Model, Symbol};
 use snick_ir::Located;
 
 /// An answer with the name of its schema, and the symbols that it mentions.
@@ -38,27 +38,13 @@ impl<T: Serialize> Answer<T> {
 
     /// Its text, where each object of a list of the answer is on a line of its own.
     pub fn text(&self) -> String {
-        text(self, Lines::default())
+        snick_emit::json_with(self, Lines::default()) + "\n"
     }
 }
 
 /// A value on one line.
 pub fn line(value: &impl Serialize) -> String {
-    text(value, serde_json::ser::CompactFormatter)
-}
-
-fn text(value: &impl Serialize, formatter: impl Formatter) -> String {
-    let mut out = Vec::new();
-    // Maps with keys that are no texts are the only values without JSON, and memory is the only writer that cannot fail.
-    let result = value.serialize(&mut Serializer::with_formatter(&mut out, formatter));
-    debug_assert!(result.is_ok(), "{result:?}");
-    out.push(b'\n');
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-/// `12:3`, if the place is known.
-pub fn loc(loc: Loc) -> Option<String> {
-    (loc.line > 0).then(|| loc.to_string())
+    snick_emit::json(value) + "\n"
 }
 
 /// The error of a layer.
@@ -77,7 +63,7 @@ impl LayerError {
     pub fn of(error: &Located) -> Self {
         let error = Diagnostic::from(error);
         Self {
-            loc: loc(error.loc),
+            loc: error.loc.text(),
             message: error.message_with_inputs(),
             name: error.layer,
             op: error.op,
@@ -106,7 +92,7 @@ struct MadeBy {
 impl From<InputOrigin> for Origin {
     fn from(InputOrigin { value, layer, op, loc: place, .. }: InputOrigin) -> Self {
         let made_by = (!op.is_empty()).then_some(MadeBy { layer, op });
-        Self { value, made_by, loc: loc(place) }
+        Self { value, made_by, loc: place.text() }
     }
 }
 

@@ -148,7 +148,7 @@ fn layer(graph: &Graph, id: NodeId) -> Layer<'_> {
         name: node.name(),
         op: node.op().type_name(),
         version: node.version().to_string(),
-        loc: json::loc(node.loc()),
+        loc: node.loc().text(),
         outputs: node.outs().iter().enumerate().map(port).collect(),
         opaque: node.op().is_opaque(),
         bodies: node.op().bodies().map(|(name, body)| Body { name, nodes: Nodes(body) }).collect(),

@@ -93,6 +93,20 @@ pub struct Loc {
     pub column: u32,
 }
 
+impl Loc {
+    /// `12:3`, if the place is known.
+    ///
+    /// ```
+    /// use snick_ir::Loc;
+    ///
+    /// assert_eq!(Loc { line: 12, column: 3 }.text().as_deref(), Some("12:3"));
+    /// assert_eq!(Loc::default().text(), None);
+    /// ```
+    pub fn text(self) -> Option<String> {
+        (self.line > 0).then(|| self.to_string())
+    }
+}
+
 impl fmt::Display for Loc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)

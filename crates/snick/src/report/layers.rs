@@ -7,7 +7,7 @@ use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Graph, NodeId, Op, OpTraits, Output};
 
 use super::values::Histogram;
-use super::{Expr, Numbered, Text, dims, loc, object, texts};
+use super::{Expr, Numbered, Text, dims, object, texts};
 use crate::{LayerCost, ModelCost};
 
 /// The most known elements of a value that are shown.
@@ -179,7 +179,7 @@ impl<'m> Layers<'m> {
             name: Text(node.name()),
             op: Text(node.op().type_name()),
             version: Text(node.version().to_string()),
-            loc: loc(node.loc()),
+            loc: node.loc().text(),
             kind: kind(node.op(), failed.contains(node.name())),
             inputs: read.collect(),
             outputs: outputs.collect(),

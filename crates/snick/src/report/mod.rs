@@ -15,7 +15,7 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 use snick_ir::text::Escaped;
-use snick_ir::{Code, Fact, Graph, Loc};
+use snick_ir::{Code, Fact, Graph};
 use snick_shape::{SymExpr, Symbols};
 
 use self::changes::Changes;
@@ -121,10 +121,7 @@ impl Model {
         }
         let (model, other) = (Numbered::new(self), options.other.map(Numbered::new));
         let diff = other.as_ref().map(|other| Changes::new(&model, other)).transpose()?;
-        let data = serde_json::to_string(&Data { schema: SCHEMA, model: &model, diff });
-        // Maps with keys that are no texts are the only values without JSON.
-        debug_assert!(data.is_ok(), "{data:?}");
-        Ok(data.unwrap_or_default() + "\n")
+        Ok(snick_emit::json(&Data { schema: SCHEMA, model: &model, diff }) + "\n")
     }
 }
 
@@ -225,9 +222,4 @@ fn object<K: Serialize, V: Serialize, S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map(members.iter().map(|(key, value)| (key, value)))
-}
-
-/// `12:3`, if the place is known.
-fn loc(loc: Loc) -> Option<String> {
-    (loc.line > 0).then(|| loc.to_string())
 }

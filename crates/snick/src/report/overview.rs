@@ -9,7 +9,7 @@ use snick_ir::{Format, Graph, Op, Severity};
 use snick_tensor::ElementType;
 
 use super::layers::Numbers;
-use super::{Expr, Numbered, Text, loc, object, texts};
+use super::{Expr, Numbered, Text, object, texts};
 use crate::{BirthKind, Finding, Model, public_name};
 
 #[derive(Serialize)]
@@ -164,7 +164,7 @@ fn check<'m>(numbers: &Numbers, findings: &'m [Finding]) -> Check<'m> {
         message: Text(&finding.message),
         help: Text(&finding.help),
         layer: numbers.named(&finding.layer),
-        loc: loc(finding.loc),
+        loc: finding.loc.text(),
         origins: &finding.origins,
     });
     Check { status, findings: findings.collect() }

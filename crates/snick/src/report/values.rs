@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn written(tensor: &Tensor) -> String {
-        serde_json::to_string(&Histogram::of(tensor)).unwrap()
+        snick_emit::json(&Histogram::of(tensor))
     }
 
     #[test]
