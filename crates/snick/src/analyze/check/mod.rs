@@ -208,12 +208,55 @@ fn survey(model: &Model) -> Option<Survey> {
 }
 
 fn findings(subject: &Subject) -> Vec<Finding> {
+    findings_of(FAMILIES, subject)
+}
+
+fn findings_of(families: &[&Family], subject: &Subject) -> Vec<Finding> {
     let mut findings = Findings::new(subject.options);
-    for family in FAMILIES {
+    for family in families {
         let is_selected = family.codes.iter().any(|code| subject.options.selects(code));
         if is_selected && !(family.reads_values && findings.has(Code::WrongWeights)) {
             (family.find)(subject, &mut findings);
         }
     }
     findings.into_list()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static WRONG: CheckCode = CheckCode {
+        code: Code::WrongWeights,
+        meaning: "A layer is a ReLU.",
+        reason: "It is one.",
+        remedy: "use another one",
+        example: Example::Files("a ReLU"),
+        on_demand: false,
+    };
+
+    fn find(subject: &Subject, findings: &mut Findings) {
+        for node in subject.nodes().filter(|node| node.op().type_name() == "ReLU") {
+            findings.add(&WRONG, node, format!("`{}` is a ReLU", node.name()));
+        }
+    }
+
+    /// All that a new check needs, beside its code and its line in [`FAMILIES`].
+    static RELUS: Family = Family { codes: &[&WRONG], find, reads_values: false };
+
+    #[test]
+    fn a_family_finds_its_codes_unless_wrong_weights_mislead_it() {
+        static OF_VALUES: Family = Family { reads_values: true, ..RELUS };
+        let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
+                    %a = ReLU-1(%x)\n  %y = Result-1(%a)\n}\n";
+        let model = crate::parse(text).unwrap();
+        let found = |families: &[&Family], options: &CheckOptions| {
+            let findings = findings_of(families, &Subject::new(&model, &[], None, options));
+            findings.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let finding = "4:3: error S044 wrong-weights: `a` is a ReLU";
+        assert_eq!(found(&[&RELUS, &OF_VALUES], &CheckOptions::new()), [finding]);
+        assert_eq!(found(&[&OF_VALUES], &CheckOptions::new()), [finding]);
+        assert_eq!(found(&[&RELUS], &CheckOptions::new().ignore(["S04"]).unwrap()), [""; 0]);
+    }
 }
