@@ -311,7 +311,7 @@ fn convolved_integers(
     b.add(sum, bias)
 }
 
-fn quantized_convolution(b: &mut NodeBuilder) -> Result {
+pub(super) fn quantized_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters) = (b.input(0)?, b.input(3)?);
     let (zeros, bias) = ([b.optional(2), b.optional(5)], b.optional(8));
     let sum = convolved_integers(b, [x, filters], zeros, bias)?;

@@ -2,7 +2,7 @@
 
 use snick_onnx as onnx;
 
-use super::{model, node, read, refusal};
+use super::{model, node, read, refusal, shape_of_output, value};
 
 #[test]
 fn unknown_operators_and_attributes_stay_opaque() {
@@ -48,4 +48,30 @@ fn an_attribute_that_is_given_twice_is_refused() {
         let text = snick_ir::text::print(&read.graph, Default::default());
         assert!(!text.contains("axis"), "{text}");
     }
+}
+
+#[test]
+fn quantized_convolutions_may_have_channels_last() {
+    let scalar = |name: &str, data_type: i32, bytes: &[u8]| onnx::Tensor {
+        name: name.into(),
+        data_type: Some(data_type),
+        raw_data: Some(bytes.to_vec().into()),
+        ..onnx::Tensor::default()
+    };
+    let filters = onnx::Tensor { dims: vec![3, 10, 2, 2], ..scalar("w", 2, &[1; 120]) };
+    let constants = vec![filters, scalar("s", 1, &1f32.to_le_bytes()), scalar("z", 2, &[0])];
+    let shape = |channels_last: i64, dims: &[&str]| {
+        let mut convolution = node("QLinearConv", &["x", "s", "z", "w", "s", "z", "s", "z"], &["y"]);
+        convolution.domain = "com.microsoft".into();
+        convolution.attribute = vec![onnx::Attribute {
+            name: "channels_last".into(),
+            i: Some(channels_last),
+            ..onnx::Attribute::default()
+        }];
+        let mut model = model(vec![convolution], constants.clone());
+        model.graph.as_mut().unwrap().input = vec![value("x", dims)];
+        shape_of_output(&model)
+    };
+    assert_eq!(shape(0, &["N", "10", "6", "5"]), "[N,3,5,4]");
+    assert_eq!(shape(1, &["N", "6", "5", "10"]), "[N,5,4,3]");
 }

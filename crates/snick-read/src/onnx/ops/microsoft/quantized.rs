@@ -10,7 +10,9 @@ use super::fused::channels_first_of;
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::ops::linear::scaled;
 use crate::onnx::ops::normalization::softmax_of;
-use crate::onnx::ops::quantize::{Code, dequantize, dynamically, product_of_integers, quantize};
+use crate::onnx::ops::quantize::{
+    Code, dequantize, dynamically, product_of_integers, quantize, quantized_convolution,
+};
 use crate::onnx::ops::reduction::reduce_value;
 use crate::onnx::ops::window::{average_pool_of, global_mean};
 use crate::onnx::ops::{ImportEntry, one};
@@ -32,6 +34,18 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("QLinearAdd", &[1], |b| pairwise(b, ops::Add::default())),
     one("QLinearAveragePool", &[1], |b| pool(b, average_pool_of))
         .attrs("auto_pad ceil_mode channels_last count_include_pad kernel_shape pads strides"),
+    one("QLinearConv", &[1], |b| {
+        if !b.flag_attr("channels_last", false)? {
+            return quantized_convolution(b);
+        }
+        let x = b.input(0)?;
+        channels_first_of(b, x, |b, x| {
+            b.inputs[0] = Some(x);
+            quantized_convolution(b)
+        })
+    })
+    .attrs("auto_pad channels_last dilations group pads strides")
+    .ignores("kernel_shape"),
     one("QLinearConcat", &[1], concat).attrs("axis"),
     one("QLinearGlobalAveragePool", &[1], |b| pool(b, global_mean)).attrs("channels_last"),
     one("QLinearLeakyRelu", &[1], |b| {
