@@ -94,6 +94,7 @@ codes! {
     S061 OverflowsF16 Warning "overflows-f16": "weights beyond the range of f16",
     S062 RepeatedWeights Note "repeated-weights": "constants with the same bytes",
     S063 UnnamedPort Note "unnamed-port": "an input or an output without a tensor name",
+    S064 ConstantOutput Warning "constant-output": "an output that depends on no input",
 }
 
 impl fmt::Display for Code {

@@ -3,6 +3,7 @@
 
 mod baked;
 mod code;
+mod constant_outputs;
 mod edges;
 mod files;
 mod finding;
@@ -58,6 +59,7 @@ static FAMILIES: &[&Family] = &[
     &operations::FAMILY,
     &unused::FAMILY,
     &unnamed::FAMILY,
+    &constant_outputs::FAMILY,
     &shapes::FAMILY,
     &ports::FAMILY,
     &unbounded::FAMILY,
