@@ -163,6 +163,25 @@ fn links_and_paths_resolve() {
     assert!(broken.is_empty(), "nothing is there:\n{}", broken.join("\n"));
 }
 
+#[test]
+fn each_rule_of_the_canonical_form_is_described() {
+    let page = Page::read(root().join("docs/src/rewriting.md"));
+    let rows = page.text.lines().skip_while(|line| *line != "| rule | effect |").skip(2);
+    let described = rows.map_while(|row| Some(row.strip_prefix("| `")?.split_once('`')?.0));
+    let rules = snick_pass::PASSES.iter().map(snick_pass::Pass::name);
+    assert_eq!(described.collect::<Vec<_>>(), rules.collect::<Vec<_>>());
+}
+
+#[test]
+fn each_format_is_described() {
+    let page = Page::read(root().join("docs/src/formats.md"));
+    for format in snick::Format::ALL {
+        let row = page.text.lines().find(|line| line.starts_with(&format!("| {} |", format.name())));
+        let extension = format!("`.{}`", format.extension());
+        assert!(row.is_some_and(|row| row.contains(&extension)), "formats.md: no row for {}", format.name());
+    }
+}
+
 /// Whether a code span names a file of the repository.
 fn is_path(span: &str) -> bool {
     let roots = ["crates/", "tests/", "models/", "examples/", "docs/"];
