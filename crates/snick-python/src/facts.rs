@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use snick::{AttrValue, Fact, Graph, Loc, NodeId, Op, SymExpr, output_names, public_name};
+use snick::{AttrValue, Fact, Graph, NodeId, Op, SymExpr, output_names, public_name};
 
 /// A dim: its text, and the least and greatest size; a number has no text.
 type Dim = (Option<String>, i64, Option<i64>);
