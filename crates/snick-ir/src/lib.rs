@@ -75,8 +75,9 @@ pub use info::Info;
 pub use int_or_value::IntOrValue;
 pub use monitor::{Limits, Monitor, Progress, Stopped, Watch};
 pub use op::{
-    Arity, AttrField, AttrSpec, AttrWords, Custom, CustomOp, Dialect, EvalOp, InferOp, Op, OpDef, OpName,
-    OpTraits, RawNode, Registry, ShapeRule, Since, Version, exactly, leading,
+    Arity, AttrField, AttrSpec, AttrWords, AxisFactor, AxisMap, Custom, CustomOp, Dialect, EvalOp,
+    FactorKind, InferOp, Op, OpDef, OpName, OpTraits, RawNode, Registry, ShapeRule, Since, Version, exactly,
+    leading,
 };
 pub use origin::InputOrigin;
 pub use verify::verify;

@@ -6,9 +6,6 @@ use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
 
-/// Dims of a value of known rank.
-pub(crate) type SymDims = SmallVec<[SymExpr; 4]>;
-
 /// The slice of one axis, static or not.
 pub(crate) trait AnySlice: Copy + PartialEq + Into<DynAxisSlice> {
     /// The slice, if all its numbers are integers.
@@ -131,21 +128,5 @@ impl<C: AnySlice> Selection<C> {
                 _ => false,
             }
         }))
-    }
-
-    /// The selection on an operand that broadcasts, by numpy's rule, to the sliced dims `whole`: axes of size 1 that are
-    /// repeated stay. `None` if it is unknown whether an axis is repeated.
-    pub(crate) fn before_broadcast(&self, operand: &[SymExpr], whole: &[SymExpr]) -> Option<Self> {
-        let missing = whole.len().checked_sub(operand.len())?;
-        let mut axes = SmallVec::new();
-        for (axis, slice) in self.iter() {
-            let Some(at) = axis.checked_sub(missing) else { continue };
-            if operand.get(at)? == whole.get(axis)? {
-                axes.push((at, *slice));
-            } else if operand[at].as_const() != Some(1) {
-                return None;
-            }
-        }
-        Some(Self { axes })
     }
 }

@@ -43,8 +43,11 @@ impl Graph {
 
     /// The op that a run evaluates in place of that of a node, given what is known of its inputs.
     pub fn specialized(&self, id: NodeId) -> Option<Op> {
-        let inputs = self.inputs(id);
-        let facts: Option<SmallVec<[&Fact; 5]>> = inputs.iter().map(|input| self.fact((*input)?)).collect();
-        self.node(id).op().specialize(&facts?)
+        self.node(id).op().specialize(&self.input_facts(id)?)
+    }
+
+    /// The facts of the inputs of a node, if all are connected.
+    pub(crate) fn input_facts(&self, id: NodeId) -> Option<SmallVec<[&Fact; 5]>> {
+        self.inputs(id).iter().map(|input| self.fact((*input)?)).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 #[macro_use]
 pub(crate) mod declare;
+mod axis_map;
 mod custom;
 mod name;
 mod shape_rule;
@@ -15,6 +16,7 @@ use snick_tensor::kernels::{ElementFunction, Stage};
 
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError};
 
+pub use self::axis_map::{AxisFactor, AxisMap, FactorKind};
 pub use self::custom::{Custom, CustomOp, Registry};
 pub use self::declare::{AttrField, AttrSpec, AttrWords, Since};
 pub use self::name::{Dialect, OpName, Version};
@@ -159,6 +161,13 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
 pub trait InferOp: OpDef {
     /// Element types, shapes and known elements of the outputs. Sound: every run lies within them.
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError>;
+
+    /// How the axes of the first output follow those of the inputs; `None` if that is unknown. Element-wise ops need not
+    /// say it.
+    fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
+        let _ = (inputs, output);
+        None
+    }
 }
 
 /// Evaluation of an op: the reference implementation.
@@ -240,6 +249,10 @@ impl<T: OpDef> OpDef for Box<T> {
 impl<T: InferOp> InferOp for Box<T> {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         T::infer(self, cx)
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
+        T::axis_map(self, inputs, output)
     }
 }
 

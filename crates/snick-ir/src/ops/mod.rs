@@ -234,7 +234,9 @@ pub use self::reduction::reduce::*;
 pub use self::registry::Entry;
 pub use self::registry::{find, reference};
 pub use self::signal::fourier::*;
-use crate::{Arity, Attrs, Custom, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits};
+use crate::{
+    Arity, Attrs, AxisMap, Custom, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits,
+};
 
 ops! {
     // source

@@ -88,6 +88,14 @@ macro_rules! ops {
                 }
             }
 
+            /// What the op declares of the axes of its first output; [`Graph::axis_map`] knows element-wise ops, too.
+            pub(crate) fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
+                match self {
+                    $(Self::$variant(op) => op.axis_map(inputs, output),)*
+                    Self::Custom(_) | Self::Opaque(_) => None,
+                }
+            }
+
             /// [`Op::eval`] of constants, with at most 64 MiB and 16 times the inputs of memory: numbers of four bits become
             /// floats, but data with their padding may be far larger than inputs and outputs.
             ///

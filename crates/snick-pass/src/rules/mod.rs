@@ -1,15 +1,10 @@
-//! The rules, one file each. Each file tests where its rule applies and where it does not.
+//! The rules, one file each, and one file for those that differ only in the ops they hoist a slice above. Each file tests where its rule applies and where it does not.
 
 pub(crate) mod concat_of_slices;
 pub(crate) mod drop_identities;
 pub(crate) mod fold_constants;
-pub(crate) mod hoist_slice_broadcast;
-pub(crate) mod hoist_slice_elementwise;
-pub(crate) mod hoist_slice_gather;
-pub(crate) mod hoist_slice_matmul;
+pub(crate) mod hoist_slice;
 pub(crate) mod hoist_slice_reshape;
-pub(crate) mod hoist_slice_rows;
-pub(crate) mod hoist_slice_transpose;
 pub(crate) mod merge_duplicates;
 pub(crate) mod merge_slices;
 pub(crate) mod shape_of_source;

@@ -1,17 +1,6 @@
 //! Factors: how dims of the values of an operation belong together.
 
-/// What happens along a factor.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum FactorKind {
-    /// Each part is computed from the same part.
-    PassThrough,
-    /// Parts are combined; the result does not have it.
-    Reduction,
-    /// Looked up: whoever has the element gives it, and all are added.
-    Lookup,
-    /// Parts move to other devices.
-    Permutation,
-}
+use snick_ir::{AxisMap, FactorKind};
 
 /// Dims that are spread alike, or parts of dims.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +18,18 @@ pub(super) struct Rule {
 }
 
 impl Rule {
+    /// The factors of axes as large as the tensors need them, operands first, then the result.
+    pub(super) fn sized(map: AxisMap, tensors: &[&[usize]]) -> Self {
+        let mut rule = Self::default();
+        for factor in map.factors {
+            let result = factor.output.map(|dim| (tensors.len().saturating_sub(1), dim));
+            let places: Vec<(usize, usize)> = factor.inputs.into_iter().chain(result).collect();
+            let sizes = places.iter().filter_map(|&(tensor, dim)| tensors.get(tensor)?.get(dim));
+            rule.add(sizes.copied().max().unwrap_or(1), factor.kind, places);
+        }
+        rule
+    }
+
     pub(super) fn add(
         &mut self,
         size: usize,

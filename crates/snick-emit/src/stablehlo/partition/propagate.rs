@@ -6,9 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use snick_ir::FactorKind;
+
 use super::devices::{Devices, Spread};
 use super::elementwise::is_elementwise;
-use super::factors::{FactorKind, Rule};
+use super::factors::Rule;
 use super::program::Program;
 
 /// Which tensors of an operation others follow.

@@ -1,6 +1,8 @@
 //! The factors of a reshape: the parts that dims are split into and merged from.
 
-use super::factors::{FactorKind, Rule};
+use snick_ir::FactorKind;
+
+use super::factors::Rule;
 
 /// Dims are followed from the outermost on, in steps of the greatest common divisor. Where two sizes have none, as in
 /// `[6] -> [..4..]`, the factors belong to one side alone until both sides have come as far.

@@ -1,160 +1,99 @@
-//! How the dims of what an operation takes and gives belong together: those of one factor are spread alike. The factors
-//! are those of Shardy's rules.
+//! How the dims of the operands and the result of an operation correspond: those of one factor are spread alike. The
+//! factors are those of Shardy's rules.
+
+use snick_ir::{AxisMap, FactorKind};
 
 use super::elementwise::is_elementwise;
-use super::factors::{FactorKind, Rule};
+use super::factors::Rule;
 use super::program::{Operation, Program};
 use super::reshape;
 
-/// The rule of an operation; `None` where there is none here.
+/// The rule of an operation, if it is known.
 pub(super) fn of(program: &Program, operation: &Operation) -> Option<Rule> {
-    let dims = |values: &[usize]| -> Vec<&[usize]> {
-        values.iter().map(|&value| program.values[value].dims.as_slice()).collect()
-    };
-    let (operands, results) = (dims(&operation.operands), dims(&operation.results));
-    let [result] = results.as_slice() else { return None };
-    let op = operation.op.as_str();
-    match (op, operands.as_slice()) {
-        ("constant" | "iota", _) => Some(Rule::default()),
-        (op, operands) if is_elementwise(op) => Some(pointwise(operands, result)),
+    let tensors: Vec<&[usize]> = (operation.operands.iter().chain(&operation.results))
+        .map(|&value| program.values[value].dims.as_slice())
+        .collect();
+    let (result, operands) = tensors.split_last().filter(|_| operation.results.len() == 1)?;
+    if let ("reshape", &[x]) = (operation.op.as_str(), operands) {
+        return reshape::rule(x, result);
+    }
+    axis_map(operation, operands, result).map(|map| Rule::sized(map, &tensors))
+}
+
+fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> Option<AxisMap> {
+    // Scalars have no dims. Parts move along dims that are cut or joined.
+    let aligned = || AxisMap::aligned(operands, result, |_| false);
+    match (operation.op.as_str(), operands) {
+        ("constant" | "iota", _) => Some(AxisMap::default()),
+        (op, _) if is_elementwise(op) => Some(aligned()),
+        ("concatenate" | "slice" | "pad", _) => Some(aligned()),
         ("broadcast_in_dim", &[x]) => broadcast(x, result, &operation.list("dims")?),
-        ("concatenate", operands) => {
-            let axis = operation.number("dimension")?;
-            Some(side_by_side(operands, result, |dim| dim == axis))
-        }
         ("dot_general", &[a, b]) => {
             let batch = operation.lists("batching_dims").unwrap_or_default();
-            product(a, b, &batch, &operation.lists("contracting_dims")?)
+            Some(product([a.len(), b.len()], &batch, &operation.lists("contracting_dims")?))
         }
         ("gather", &[data, indices]) => gather(data, indices, result, operation),
-        ("reduce", &[x, _]) => Some(reduction(x, &operation.list("dimensions")?)),
-        ("reshape", &[x]) => reshape::rule(x, result),
+        ("reduce", &[x, _]) => {
+            let axes = operation.list("dimensions")?;
+            Some(AxisMap::reduction(x.len(), |dim| axes.contains(&dim), false))
+        }
         ("reverse", &[x]) => {
             let axes = operation.list("dims")?;
-            Some(side_by_side(&[x], result, |dim| axes.contains(&dim)))
+            Some(AxisMap::rows(x.len(), |dim| axes.contains(&dim)))
         }
-        ("slice", &[x]) => Some(side_by_side(&[x], result, |dim| x.get(dim) != result.get(dim))),
-        ("pad", &[x, _]) => Some(side_by_side(&[x], result, |dim| x.get(dim) != result.get(dim))),
-        ("dynamic_slice", &[x, ..]) => Some(kept(&[x], result, 1 + operation.operands.len() - 1)),
-        ("transpose", &[x]) => {
-            let order = operation.list("dims")?;
-            let mut rule = Rule::default();
-            for (to, &from) in order.iter().enumerate() {
-                rule.add(*x.get(from)?, FactorKind::PassThrough, [(0, from), (1, to)]);
-            }
-            Some(rule)
+        ("dynamic_slice", &[x, ..]) => {
+            let mut map = AxisMap::default();
+            (0..x.len()).for_each(|dim| window(&mut map, x, dim, result, dim));
+            Some(map)
         }
+        ("transpose", _) => Some(AxisMap::transpose(operation.list("dims")?)),
         _ => None,
     }
 }
 
-/// Scalars among the operands have no dims to spread.
-fn pointwise(operands: &[&[usize]], result: &[usize]) -> Rule {
-    let mut rule = Rule::default();
-    for (dim, &size) in result.iter().enumerate() {
-        let own = operands.iter().enumerate().filter(|(_, operand)| operand.len() == result.len());
-        let places: Vec<(usize, usize)> =
-            own.map(|(at, _)| (at, dim)).chain([(operands.len(), dim)]).collect();
-        rule.add(size, FactorKind::PassThrough, places);
+/// A dim of operand 0 of which the result has a part: its place is known only if that is all.
+fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
+    if x.get(from) == result.get(to) {
+        map.add(FactorKind::PassThrough, [(0, from)], Some(to));
+    } else {
+        map.add(FactorKind::Permutation, [(0, from)], None);
+        map.add(FactorKind::Permutation, [], Some(to));
     }
-    rule
 }
 
-/// As [`pointwise`], but along some dims parts move.
-fn side_by_side(operands: &[&[usize]], result: &[usize], moves: impl Fn(usize) -> bool) -> Rule {
-    let mut rule = pointwise(operands, result);
-    for (dim, factor) in rule.factors.iter_mut().enumerate().filter(|(dim, _)| moves(*dim)) {
-        factor.kind = FactorKind::Permutation;
-        factor.size =
-            operands.iter().filter_map(|operand| operand.get(dim)).fold(factor.size, |a, &b| a.max(b));
+fn broadcast(x: &[usize], result: &[usize], axes: &[usize]) -> Option<AxisMap> {
+    let mut map = AxisMap::default();
+    for (to, size) in result.iter().enumerate() {
+        let from = axes.iter().position(|&axis| axis == to).filter(|&from| x.get(from) == Some(size));
+        map.add(FactorKind::PassThrough, from.map(|from| (0, from)), Some(to));
     }
-    rule
+    Some(map)
 }
 
-/// As [`pointwise`] in dims of equal size; others belong to nothing.
-fn kept(operands: &[&[usize]], result: &[usize], result_place: usize) -> Rule {
-    let mut rule = Rule::default();
-    for (dim, &size) in result.iter().enumerate() {
-        match operands.first().and_then(|x| x.get(dim)) {
-            Some(&own) if own == size => {
-                rule.add(size, FactorKind::PassThrough, [(0, dim), (result_place, dim)])
-            }
-            Some(&own) => rule.add(own, FactorKind::Permutation, [(0, dim)]),
-            None => {}
-        }
+fn product(ranks: [usize; 2], batch: &[Vec<usize>; 2], summed: &[Vec<usize>; 2]) -> AxisMap {
+    let mut map = AxisMap::default();
+    for (to, (&a, &b)) in batch[0].iter().zip(&batch[1]).enumerate() {
+        map.add(FactorKind::PassThrough, [(0, a), (1, b)], Some(to));
     }
-    rule
+    let own = |side: usize| {
+        (0..ranks[side]).filter(move |dim| !batch[side].contains(dim) && !summed[side].contains(dim))
+    };
+    map.product([own(0), own(1)], summed[0].iter().copied().zip(summed[1].iter().copied()))
 }
 
-fn broadcast(x: &[usize], result: &[usize], axes: &[usize]) -> Option<Rule> {
-    let mut rule = Rule::default();
-    for (to, &size) in result.iter().enumerate() {
-        match axes.iter().position(|&axis| axis == to) {
-            Some(from) if *x.get(from)? == size => {
-                rule.add(size, FactorKind::PassThrough, [(0, from), (1, to)])
-            }
-            _ => rule.add(size, FactorKind::PassThrough, [(1, to)]),
-        }
-    }
-    Some(rule)
-}
-
-fn product(a: &[usize], b: &[usize], batch: &[Vec<usize>; 2], shared: &[Vec<usize>; 2]) -> Option<Rule> {
-    let mut rule = Rule::default();
-    let mut out = 0..;
-    for (&i, &j) in batch[0].iter().zip(&batch[1]) {
-        rule.add(*a.get(i)?, FactorKind::PassThrough, [(0, i), (1, j), (2, out.next()?)]);
-    }
-    for (side, dims) in [a, b].into_iter().enumerate() {
-        for (dim, &size) in dims.iter().enumerate() {
-            if !batch[side].contains(&dim) && !shared[side].contains(&dim) {
-                rule.add(size, FactorKind::PassThrough, [(side, dim), (2, out.next()?)]);
-            }
-        }
-    }
-    for (&i, &j) in shared[0].iter().zip(&shared[1]) {
-        rule.add(*a.get(i)?, FactorKind::Reduction, [(0, i), (1, j)]);
-    }
-    Some(rule)
-}
-
-fn reduction(x: &[usize], axes: &[usize]) -> Rule {
-    let mut rule = Rule::default();
-    let mut out = 0;
-    for (dim, &size) in x.iter().enumerate() {
-        if axes.contains(&dim) {
-            rule.add(size, FactorKind::Reduction, [(0, dim)]);
-        } else {
-            rule.add(size, FactorKind::PassThrough, [(0, dim), (2, out)]);
-            out += 1;
-        }
-    }
-    rule
-}
-
-fn gather(data: &[usize], indices: &[usize], result: &[usize], operation: &Operation) -> Option<Rule> {
+fn gather(data: &[usize], indices: &[usize], result: &[usize], operation: &Operation) -> Option<AxisMap> {
     let offset = operation.list("offset_dims")?;
     let collapsed = operation.list("collapsed_slice_dims")?;
     let entries = operation.number("index_vector_dim")?;
-    let mut window = (0..data.len()).filter(|dim| !collapsed.contains(dim));
+    let mut windows = (0..data.len()).filter(|dim| !collapsed.contains(dim));
     let mut places = (0..indices.len()).filter(|&dim| dim != entries);
-    let mut rule = Rule::default();
-    for (to, &size) in result.iter().enumerate() {
-        if !offset.contains(&to) {
-            rule.add(size, FactorKind::PassThrough, [(1, places.next()?), (2, to)]);
-            continue;
-        }
-        let from = window.next()?;
-        match *data.get(from)? {
-            own if own == size => rule.add(size, FactorKind::PassThrough, [(0, from), (2, to)]),
-            own => {
-                rule.add(own, FactorKind::Permutation, [(0, from)]);
-                rule.add(size, FactorKind::Permutation, [(2, to)]);
-            }
+    let mut map = AxisMap::default();
+    for to in 0..result.len() {
+        match offset.contains(&to) {
+            false => map.add(FactorKind::PassThrough, [(1, places.next()?)], Some(to)),
+            true => window(&mut map, data, windows.next()?, result, to),
         }
     }
-    for dim in collapsed {
-        rule.add(*data.get(dim)?, FactorKind::Lookup, [(0, dim)]);
-    }
-    Some(rule)
+    collapsed.into_iter().for_each(|dim| map.add(FactorKind::Lookup, [(0, dim)], None));
+    Some(map)
 }

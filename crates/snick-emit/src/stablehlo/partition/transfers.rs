@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use snick_ir::FactorKind;
+
 use super::devices::{Devices, Spread};
-use super::factors::{FactorKind, Rule};
+use super::factors::Rule;
 use super::halo::Slice;
 use super::program::Program;
 use super::propagate::{Placement, Projected, Shape, joined, project};

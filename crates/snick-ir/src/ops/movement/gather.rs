@@ -7,8 +7,8 @@ use snick_tensor::{Tensor, kernels};
 use super::indices::{position, scalar};
 use super::propagate_elements::propagate_elements;
 use crate::{
-    Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
-    normalize_axis,
+    Arity, Attrs, AxisMap, EvalOp, Fact, FactorKind, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits,
+    RawNode, normalize_axis,
 };
 
 /// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
@@ -70,6 +70,23 @@ impl InferOp for Gather {
         let shape = self.shape(cx)?;
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        let &[axis] = inputs[2].ints()?.as_slice() else { return None };
+        let (rank, indices) = (inputs[0].shape.rank()?, inputs[1].shape.rank()?);
+        let axis = normalize_axis(axis, rank).ok()?;
+        let batch = self.batch(indices, axis).ok()?;
+        let both = (0..batch).map(|at| vec![(0, at), (1, at)]);
+        let before = (batch..axis).map(|at| vec![(0, at)]);
+        let looked_up = (batch..indices).map(|at| vec![(1, at)]);
+        let after = (axis + 1..rank).map(|at| vec![(0, at)]);
+        let mut map = AxisMap::default();
+        for (to, from) in both.chain(before).chain(looked_up).chain(after).enumerate() {
+            map.add(FactorKind::PassThrough, from, Some(to));
+        }
+        map.add(FactorKind::Lookup, [(0, axis)], None);
+        Some(map)
     }
 }
 

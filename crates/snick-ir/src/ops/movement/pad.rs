@@ -6,7 +6,9 @@ use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
 
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
+use crate::{
+    Arity, Attrs, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode,
+};
 
 const MODES: &[(&str, PadMode)] = &[
     ("constant", PadMode::Constant),
@@ -72,6 +74,12 @@ impl InferOp for Pad {
         let shape = Shape::ranked(out);
         let elements = propagate_elements(self, cx, &[0, 3], &shape);
         Ok(Facts::from(Fact::new(element_type, shape).with_elements(elements)))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        let (begin, end) = (inputs[1].ints()?, inputs[2].ints()?);
+        let is_padded = |axis: usize| begin.get(axis) != Some(&0) || end.get(axis) != Some(&0);
+        Some(AxisMap::rows(inputs[0].shape.rank()?, is_padded))
     }
 }
 

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Dims, Tensor, kernels};
 
 use super::propagate_elements::propagate_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
+use crate::{Arity, AxisMap, EvalOp, Fact, FactorKind, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
     /// The input repeated along axis `i` as often as input 1 says at `i`; the shorter of shape and repeats is padded with
@@ -39,6 +39,23 @@ impl InferOp for Tile {
         };
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        let (rank, repeats) = (inputs[0].shape.rank()?, inputs[1].ints()?);
+        let out = rank.max(repeats.len());
+        let mut map = AxisMap::default();
+        for axis in 0..out {
+            let repeat = (axis + repeats.len()).checked_sub(out).and_then(|at| repeats.get(at));
+            let kind = match repeat.is_none_or(|&repeat| repeat == 1) {
+                true => FactorKind::PassThrough,
+                false => FactorKind::Permutation,
+            };
+            if let Some(own) = (axis + rank).checked_sub(out) {
+                map.add(kind, [(0, own)], Some(axis));
+            }
+        }
+        Some(map)
     }
 }
 

@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::Tensor;
 
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// The input with permuted axes: axis `i` of the output is axis `order[i]` (input 1) of the input. An empty order
@@ -42,6 +42,10 @@ impl InferOp for Transpose {
         };
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        Some(AxisMap::transpose(axes(&inputs[1].ints()?, inputs[0].shape.rank()?).ok()?))
     }
 }
 

@@ -5,7 +5,7 @@ use snick_tensor::{Tensor, kernels};
 use super::pool::PoolWindow;
 use super::window::Numbers;
 use crate::attrs::missing;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
 op! {
     /// The mean of each window: data `[N, C, spatial..]` to `[N, C, windows..]`.
@@ -31,6 +31,10 @@ impl InferOp for AvgPool {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let shape = self.window.infer_shape(cx, &self.dilations)?;
         Ok(Facts::from(Fact::new(cx.element_type(0), shape)))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        Some(AxisMap::rows(inputs[0].shape.rank()?, |axis| axis >= 2).rounding(true))
     }
 }
 

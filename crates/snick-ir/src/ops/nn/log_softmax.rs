@@ -3,7 +3,7 @@
 use snick_tensor::{Tensor, kernels};
 
 use super::softmax::{eval_along, infer_along};
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// The logarithm of the softmax along an axis.
@@ -17,6 +17,10 @@ op! {
 impl InferOp for LogSoftmax {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer_along(cx, self.axis)
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        Some(AxisMap::rows_but(inputs[0], &[self.axis])?.rounding(true))
     }
 }
 

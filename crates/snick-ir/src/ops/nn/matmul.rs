@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::Stage;
 use snick_tensor::{Tensor, kernels};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 /// The conflict of shapes.
 pub(in crate::ops) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
@@ -24,22 +24,31 @@ op! {
 
 /// An operand as batch dims and a matrix.
 struct Operand<'a> {
+    dims: &'a [SymExpr],
     batch: &'a [SymExpr],
     /// The axis that is in the output; `None` for a vector.
-    kept: Option<&'a SymExpr>,
+    kept: Option<usize>,
     /// The axis that is summed over.
-    summed: &'a SymExpr,
+    summed: usize,
 }
 
 impl<'a> Operand<'a> {
-    /// `summed_last` says whether the last axis is summed over.
+    /// `summed_last` says whether the last axis of a matrix is summed over.
     fn new(dims: &'a [SymExpr], summed_last: bool) -> Option<Self> {
-        match dims {
-            [] => None,
-            [summed] => Some(Self { batch: &[], kept: None, summed }),
-            [batch @ .., kept, summed] if summed_last => Some(Self { batch, kept: Some(kept), summed }),
-            [batch @ .., summed, kept] => Some(Self { batch, kept: Some(kept), summed }),
-        }
+        let last = dims.len().checked_sub(1)?;
+        let (kept, summed) = match last.checked_sub(1) {
+            None => (None, last),
+            before if summed_last => (before, last),
+            Some(before) => (Some(last), before),
+        };
+        Some(Self { dims, batch: &dims[..last.saturating_sub(1)], kept, summed })
+    }
+}
+
+impl MatMul {
+    /// The operands of known rank.
+    fn operands<'a>(&self, a: &'a Shape, b: &'a Shape) -> Option<[Operand<'a>; 2]> {
+        Some([Operand::new(a.dims()?, !self.transpose_a)?, Operand::new(b.dims()?, self.transpose_b)?])
     }
 }
 
@@ -49,21 +58,25 @@ impl InferOp for MatMul {
         for i in 0..2 {
             cx.expect_rank(i, "1 or more", |rank| rank >= 1)?;
         }
-        let operands = (
-            cx.shape(0).dims().and_then(|dims| Operand::new(dims, !self.transpose_a)),
-            cx.shape(1).dims().and_then(|dims| Operand::new(dims, self.transpose_b)),
-        );
-        let (Some(a), Some(b)) = operands else {
+        let Some([a, b]) = self.operands(cx.shape(0), cx.shape(1)) else {
             return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
         };
-        if cx.merge(a.summed, b.summed).is_none() {
+        if cx.merge(&a.dims[a.summed], &b.dims[b.summed]).is_none() {
             cx.report(cx.conflict(CANNOT_MULTIPLY, cx.shape(0), cx.shape(1)));
         }
         let batches = [a.batch, b.batch].map(|dims| Shape::ranked(dims.iter().cloned()));
         let batch = cx.broadcast(&batches[0], &batches[1])?;
         let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
-        dims.extend(a.kept.into_iter().chain(b.kept).cloned());
+        dims.extend([&a, &b].iter().filter_map(|side| Some(side.dims[side.kept?].clone())));
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
+        let [a, b] = self.operands(&inputs[0].shape, &inputs[1].shape)?;
+        let batches = output.shape.dims()?.get(..a.batch.len().max(b.batch.len()))?;
+        let map = AxisMap::broadcast(&[a.batch, b.batch], batches);
+        // The sums of fewer rows may run in another order.
+        Some(map.product([a.kept, b.kept], [(a.summed, b.summed)]).rounding(true))
     }
 }
 

@@ -5,7 +5,7 @@ use snick_tensor::{Tensor, kernels};
 use super::pool::PoolWindow;
 use super::window::Numbers;
 use crate::ops::index_type::IndexType;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
 op! {
     /// The greatest element of each window: data `[N, C, spatial..]` to `[N, C, windows..]` (output 0) and, since
@@ -43,6 +43,14 @@ impl InferOp for MaxPool {
             normalize_axis(self.axis, rank)?;
         }
         Ok(Facts::from([pooled, Fact::new(self.index_element_type.element_type(), shape)]))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        // Positions are counted in the whole data.
+        if self.has_indices() {
+            return None;
+        }
+        Some(AxisMap::rows(inputs[0].shape.rank()?, |axis| axis >= 2))
     }
 }
 

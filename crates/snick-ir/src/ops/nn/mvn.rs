@@ -5,7 +5,9 @@ use snick_tensor::kernels::EpsMode;
 use snick_tensor::{Tensor, kernels};
 
 use super::window::Numbers;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_axes, normalize_axis};
+use crate::{
+    Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_axes, normalize_axis,
+};
 
 op! {
     /// Mean-variance normalisation: the mean along some axes is subtracted and, if asked, the result divided by the
@@ -48,6 +50,15 @@ impl InferOp for Mvn {
             }
         }
         Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        if self.has_axes_input() {
+            return Some(AxisMap::rows_but(inputs[0], &inputs.get(1)?.ints()?)?.rounding(true));
+        }
+        let rank = inputs[0].shape.rank()?;
+        let axes = self.attribute_axes(rank).ok()?;
+        Some(AxisMap::rows(rank, |axis| axes.contains(&axis)).rounding(true))
     }
 }
 

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use snick_tensor::kernels::{self, EpsMode};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
 op! {
     /// Input 0 divided by its Euclidean length along the axes that input 1 lists; without axes every element is divided
@@ -37,6 +37,10 @@ impl InferOp for NormalizeL2 {
             positions(&axes, rank)?;
         }
         Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        Some(AxisMap::rows_but(inputs[0], &inputs[1].ints()?)?.rounding(true))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use snick_tensor::{Tensor, TensorError, kernels};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
 op! {
     /// `e^x / sum of e^x` along an axis.
@@ -26,6 +26,10 @@ op! {
 impl InferOp for Softmax {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer_along(cx, self.axis())
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        Some(AxisMap::rows_but(inputs[0], &[self.axis()])?.rounding(true))
     }
 }
 

@@ -4,7 +4,7 @@ use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor, kernels};
 
 use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
     /// Running sums along the axis that input 1 holds. The element type and the shape stay.
@@ -31,6 +31,12 @@ impl InferOp for CumSum {
         let fact = Fact::new(cx.element_type(0), cx.shape(0).clone());
         let elements = self.elements(cx);
         Ok(Facts::from(fact.with_elements(elements)))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        // Integers wrap, whatever the order of the sum.
+        let rounds = !inputs[0].element_type.is_integer();
+        Some(AxisMap::rows_but(inputs[0], &inputs[1].ints()?)?.rounding(rounds))
     }
 }
 

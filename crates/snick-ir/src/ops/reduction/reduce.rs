@@ -10,7 +10,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::ops::elementwise::domain::Domain;
 use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op_family! {
     /// A reduction along the axes that input 1 lists.
@@ -66,6 +66,18 @@ impl InferOp for Reduce {
         let shape: Shape = dims.iter().enumerate().filter_map(kept).collect();
         let elements = self.elements(cx, &axes, et);
         Ok(Facts::from(Fact::new(et, shape).with_elements(elements)))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
+        let rank = inputs[0].shape.rank()?;
+        let axes = normalized(&inputs[1].ints()?, rank).ok()?;
+        // Integers wrap, whatever the order of the sum.
+        let selects = matches!(
+            self.function,
+            ReduceOp::Max | ReduceOp::Min | ReduceOp::LogicalAnd | ReduceOp::LogicalOr
+        );
+        let rounds = !selects && !inputs[0].element_type.is_integer();
+        Some(AxisMap::reduction(rank, |axis| axes.contains(&axis), self.keep_dims).rounding(rounds))
     }
 }
 

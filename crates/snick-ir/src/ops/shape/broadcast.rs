@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{Dims, Tensor};
 
 use crate::ops::movement::propagate_elements::propagate_elements;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
 op! {
     /// Input 0 repeated to the shape that input 1 lists. Input 2 lists the axes of the target that those of the input
@@ -60,6 +60,14 @@ impl InferOp for Broadcast {
         let shape = self.shape(cx)?;
         let elements = propagate_elements(self, cx, &[0], &shape);
         Ok(Facts::from(Fact::new(cx.element_type(0), shape).with_elements(elements)))
+    }
+
+    fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
+        if !matches!(self.mode(), BroadcastMode::Numpy | BroadcastMode::Bidirectional) {
+            return None;
+        }
+        let map = AxisMap::broadcast(&[inputs[0].shape.dims()?], output.shape.dims()?);
+        Some(AxisMap { sizes: Some(1), ..map })
     }
 }
 

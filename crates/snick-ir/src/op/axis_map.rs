@@ -1,0 +1,189 @@
+//! Which axes of the output of an op follow which axes of its inputs.
+
+use smallvec::SmallVec;
+use snick_shape::SymExpr;
+
+use super::OpTraits;
+use crate::ops::AutoBroadcast;
+use crate::{AttrValue, Fact, Graph, NodeId, Op, normalize_each_axis};
+
+/// How the axes of a factor depend on one another. The kinds are those of Shardy's factors.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum FactorKind {
+    /// Each index of the output is computed from the same index of the inputs.
+    PassThrough,
+    /// The elements along the axis are combined; the output lacks it.
+    Reduction,
+    /// Elements are looked up along the axis by index; the output lacks it.
+    Lookup,
+    /// Elements move along the axis or depend on others, or nothing is known.
+    Permutation,
+}
+
+/// Axes that correspond to one another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AxisFactor {
+    /// How they depend on one another.
+    pub kind: FactorKind,
+    /// Axes of inputs, each behind the number of its input. An input that is repeated along the axis is missing.
+    pub inputs: SmallVec<[(usize, usize); 2]>,
+    /// The axis of the output.
+    pub output: Option<usize>,
+}
+
+/// How the axes of the first output of an op follow those of its inputs.
+///
+/// ```
+/// # use snick_ir::text;
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
+/// #   %w = Parameter-1 {element_type: f32, shape: \"4,8\"}\n  %p = MatMul-1(%x, %w)\n  %y = Result-1(%p)\n}\n";
+/// let mut graph = text::parse(text, None)?;
+/// snick_ir::infer(&mut graph);
+/// let map = graph.axis_map(graph.find("p").unwrap()).unwrap();
+/// // The columns of the product are those of input 1.
+/// assert_eq!(map.source(1).unwrap().inputs.as_slice(), [(1, 1)]);
+/// # Ok::<(), snick_ir::text::ParseError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AxisMap {
+    /// At most one for each axis of each tensor.
+    pub factors: Vec<AxisFactor>,
+    /// Whether the values of fewer indices may round differently: sums may run in another order.
+    pub rounds: bool,
+    /// The input that lists the sizes of the output.
+    pub sizes: Option<usize>,
+}
+
+impl AxisMap {
+    /// Adds a factor.
+    pub fn add(
+        &mut self,
+        kind: FactorKind,
+        inputs: impl IntoIterator<Item = (usize, usize)>,
+        output: Option<usize>,
+    ) {
+        self.factors.push(AxisFactor { kind, inputs: inputs.into_iter().collect(), output });
+    }
+
+    /// Every axis of input 0 is the same axis of the output, but for `mixed` axes, whose elements depend on others.
+    pub fn rows(rank: usize, mixed: impl Fn(usize) -> bool) -> Self {
+        let mut map = Self::default();
+        for axis in 0..rank {
+            let kind = if mixed(axis) { FactorKind::Permutation } else { FactorKind::PassThrough };
+            map.add(kind, [(0, axis)], Some(axis));
+        }
+        map
+    }
+
+    /// [`AxisMap::rows`] with these `mixed` axes; negative ones count from the end.
+    pub(crate) fn rows_but(data: &Fact, mixed: &[i64]) -> Option<Self> {
+        let rank = data.shape.rank()?;
+        let mixed = normalize_each_axis(mixed, rank).ok()?;
+        Some(Self::rows(rank, |axis| mixed.contains(&axis)))
+    }
+
+    /// The inputs are aligned at the last axis of the output. An axis of another size than that of the output is
+    /// repeated if `repeats` says so of its size; otherwise nothing is known of it.
+    pub fn aligned<D: PartialEq>(inputs: &[&[D]], output: &[D], repeats: impl Fn(&D) -> bool) -> Self {
+        let mut map = Self::default();
+        for (axis, size) in output.iter().enumerate() {
+            let mut kind = FactorKind::PassThrough;
+            let mut own: SmallVec<[(usize, usize); 2]> = SmallVec::new();
+            for (input, dims) in inputs.iter().enumerate() {
+                let Some(at) = (axis + dims.len()).checked_sub(output.len()) else { continue };
+                if dims[at] != *size && repeats(&dims[at]) {
+                    continue;
+                }
+                if dims[at] != *size {
+                    kind = FactorKind::Permutation;
+                }
+                own.push((input, at));
+            }
+            map.add(kind, own, Some(axis));
+        }
+        map
+    }
+
+    /// Numpy's broadcast of the shapes of some inputs to that of the output.
+    pub fn broadcast(inputs: &[&[SymExpr]], output: &[SymExpr]) -> Self {
+        Self::aligned(inputs, output, |dim| dim.as_const() == Some(1))
+    }
+
+    /// Axis `i` of the output is axis `order[i]` of input 0.
+    pub fn transpose(order: impl IntoIterator<Item = usize>) -> Self {
+        let mut map = Self::default();
+        for (to, from) in order.into_iter().enumerate() {
+            map.add(FactorKind::PassThrough, [(0, from)], Some(to));
+        }
+        map
+    }
+
+    /// The axes of input 0 that `reduced` accepts are combined, and stay in the output with size 1 if `keeps_axes`.
+    pub fn reduction(rank: usize, reduced: impl Fn(usize) -> bool, keeps_axes: bool) -> Self {
+        let mut map = Self::default();
+        let mut outputs = 0..;
+        for axis in 0..rank {
+            match reduced(axis) {
+                true => map.add(FactorKind::Reduction, [(0, axis)], None),
+                false => map.add(FactorKind::PassThrough, [(0, axis)], outputs.next()),
+            }
+            if keeps_axes && reduced(axis) {
+                outputs.next();
+            }
+        }
+        map
+    }
+
+    /// The product of input 0 and input 1: their own axes follow those that the map of their batches has, and the pairs
+    /// of `summed` axes go.
+    #[must_use]
+    pub fn product(
+        mut self,
+        own: [impl IntoIterator<Item = usize>; 2],
+        summed: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Self {
+        for (input, axes) in own.into_iter().enumerate() {
+            for axis in axes {
+                let output = self.factors.len();
+                self.add(FactorKind::PassThrough, [(input, axis)], Some(output));
+            }
+        }
+        for (a, b) in summed {
+            self.add(FactorKind::Reduction, [(0, a), (1, b)], None);
+        }
+        self
+    }
+
+    /// The same map of an op that may round differently where it computes less.
+    #[must_use]
+    pub fn rounding(self, rounds: bool) -> Self {
+        Self { rounds, ..self }
+    }
+
+    /// What an axis of the output follows index by index; `None` if it depends on other indices.
+    pub fn source(&self, axis: usize) -> Option<&AxisFactor> {
+        self.factors.iter().find(|own| own.output == Some(axis) && own.kind == FactorKind::PassThrough)
+    }
+}
+
+impl Op {
+    /// Numpy's broadcast, if the op is element-wise and broadcasts so.
+    fn elementwise_axes(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
+        let is_numpy = |broadcast: &AttrValue| *broadcast == AutoBroadcast::Numpy.word().into();
+        if !self.has(OpTraits::ELEMENTWISE) || !self.attrs().get(AutoBroadcast::NAME).is_none_or(is_numpy) {
+            return None;
+        }
+        let inputs: Option<SmallVec<[&[SymExpr]; 5]>> =
+            inputs.iter().map(|input| input.shape.dims()).collect();
+        Some(AxisMap::broadcast(&inputs?, output.shape.dims()?))
+    }
+}
+
+impl Graph {
+    /// How the axes of the first output of a node follow those of its inputs, if that is known.
+    pub fn axis_map(&self, id: NodeId) -> Option<AxisMap> {
+        let (inputs, op) = (self.input_facts(id)?, self.node(id).op());
+        let output = &self.node(id).outs().first()?.fact;
+        op.axis_map(&inputs, output).or_else(|| op.elementwise_axes(&inputs, output))
+    }
+}
