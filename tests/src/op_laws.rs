@@ -3,13 +3,15 @@
 //! - printed attributes parse as the same op;
 //! - computed values agree with the inferred facts: element types, shapes, known elements;
 //! - the canonical form computes the same bytes;
+//! - parts of outputs are computed from the parts of inputs that the op declares;
 //! - the text form parses back as the same graph.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use snick::{DimPolicy, draw_inputs};
 use snick_ir::text::{PrintOptions, print};
-use snick_ir::{Dialect, Graph, Op, RawNode};
+use snick_ir::{AxisMap, Dialect, Graph, Op, RawNode, Value};
 use snick_run::{Options, Session};
 use snick_tensor::Tensor;
 
@@ -142,6 +144,62 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
         all += expected.len();
     }
     assert!(2 * compared > all, "only {compared} of {all} outputs were computed");
+}
+
+/// Computes all but the first index of each axis of an output that follows axes of inputs. Whether there was one.
+fn assert_axes_follow(op: &Op, map: &AxisMap, inputs: &[Tensor], output: &Tensor) -> bool {
+    let mut followed = false;
+    for (axis, &size) in output.dims().iter().enumerate() {
+        let Some(factor) = map.source(axis).filter(|_| size > 1) else { continue };
+        let want = output.slice(axis, 1, size - 1, 1).unwrap();
+        let mut parts = inputs.to_vec();
+        for &(input, at) in &factor.inputs {
+            let part = parts[input].slice(at, 1, size - 1, 1);
+            parts[input] = part.unwrap_or_else(|error| panic!("{}: axis {axis}: {error}", op.type_name()));
+        }
+        if let Some(port) = map.sizes {
+            let sizes: Vec<i64> = want.dims().iter().map(|&size| size as i64).collect();
+            parts[port] = Tensor::from_slice(&sizes, &[sizes.len()]).unwrap();
+        }
+        let got = op.eval(&parts).unwrap_or_else(|error| panic!("{}: axis {axis}: {error}", op.type_name()));
+        let (got, name) = (&got[0], op.type_name());
+        assert_eq!(got.dims(), want.dims(), "{name}: axis {axis}");
+        if map.rounds {
+            let (got, want) = (got.to_f64_vec().unwrap(), want.to_f64_vec().unwrap());
+            let is_near = |(got, want): (&f64, &f64)| (got - want).abs() <= 1e-5 * want.abs().max(1.0);
+            assert!(got.iter().zip(&want).all(is_near), "{name}: axis {axis}: {got:?}, expected {want:?}");
+        } else {
+            assert!(*got == want, "{name}: axis {axis}: {got:?}, expected {want:?}");
+        }
+        followed = true;
+    }
+    followed
+}
+
+#[test]
+fn axes_follow_those_that_ops_declare() {
+    let mut followed = BTreeSet::new();
+    for path in files::cases("ops") {
+        let graph = load(&path);
+        let unseen = vec![None; graph.parameters().count()];
+        let drawn = draw_inputs(&graph, unseen, 1, DimPolicy::MultipleOf(8)).unwrap();
+        let parameters = graph.parameters().map(|node| Value { node, port: 0 });
+        let mut values: HashMap<Value, Tensor> = parameters.zip(drawn).collect();
+        for id in graph.order().unwrap() {
+            let ports = graph.inputs(id);
+            let inputs: Option<Vec<Tensor>> =
+                ports.iter().map(|input| values.get(&(*input)?).cloned()).collect();
+            let (Some(inputs), op) = (inputs, graph.node(id).op()) else { continue };
+            let Ok(outputs) = op.eval(&inputs) else { continue };
+            if let Some(map) = graph.axis_map(id)
+                && assert_axes_follow(op, &map, &inputs, &outputs[0])
+            {
+                followed.insert(op.type_name().to_string());
+            }
+            values.extend((0..).zip(outputs).map(|(port, value)| (Value { node: id, port }, value)));
+        }
+    }
+    assert!(followed.len() > 50, "only {} ops: {followed:?}", followed.len());
 }
 
 #[test]

@@ -122,10 +122,10 @@ pub use snick_ir::rewrite::{
     Applied, CheckFailure, MissedRewrite, Patch, RewriteResult, Rule, RuleWork, Tolerance,
 };
 pub use snick_ir::{
-    Arity, AttrValue, Attrs, BuildMode, Code, Custom, CustomOp, Diagnostic, Dialect, Fact, Facts, Format,
-    Graph, GraphBuilder, Infer, InputOrigin, IntOrValue, Known, Limits, Loc, Located, Node, NodeId, NodeRef,
-    Op, OpError, OpTraits, Operand, Part, Progress, RawNode, Registry, Severity, ShapeRule,
-    StridedSliceMasks, Value, ValuePart, Version, infer, ops, text,
+    Arity, AttrValue, Attrs, AxisFactor, AxisMap, BuildMode, Code, Custom, CustomOp, Diagnostic, Dialect,
+    Fact, FactorKind, Facts, Format, Graph, GraphBuilder, Infer, InputOrigin, IntOrValue, Known, Limits, Loc,
+    Located, Node, NodeId, NodeRef, Op, OpError, OpTraits, Operand, Part, Progress, RawNode, Registry,
+    Severity, ShapeRule, StridedSliceMasks, Value, ValuePart, Version, infer, ops, text,
 };
 pub use snick_pass::states::State;
 pub use snick_pass::{

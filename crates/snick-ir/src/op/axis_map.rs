@@ -7,7 +7,7 @@ use super::OpTraits;
 use crate::ops::AutoBroadcast;
 use crate::{AttrValue, Fact, Graph, NodeId, Op, normalize_each_axis};
 
-/// How the axes of a factor depend on one another. The kinds are those of Shardy's factors.
+/// How elements along corresponding axes depend on one another. Shardy's factors have the same kinds.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum FactorKind {
     /// Each index of the output is computed from the same index of the inputs.
@@ -16,18 +16,18 @@ pub enum FactorKind {
     Reduction,
     /// Elements are looked up along the axis by index; the output lacks it.
     Lookup,
-    /// Elements move along the axis or depend on others, or nothing is known.
+    /// Elements move along the axis or depend on other indices, or the dependence is unknown.
     Permutation,
 }
 
 /// Axes that correspond to one another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AxisFactor {
-    /// How they depend on one another.
+    /// The dependence along them.
     pub kind: FactorKind,
-    /// Axes of inputs, each behind the number of its input. An input that is repeated along the axis is missing.
+    /// Pairs of an input and its axis. Inputs that are broadcast along the axis are not listed.
     pub inputs: SmallVec<[(usize, usize); 2]>,
-    /// The axis of the output.
+    /// The axis of the output; `None` if the output lacks it.
     pub output: Option<usize>,
 }
 
@@ -46,9 +46,9 @@ pub struct AxisFactor {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AxisMap {
-    /// At most one for each axis of each tensor.
+    /// The correspondences. Each axis of each tensor has at most one.
     pub factors: Vec<AxisFactor>,
-    /// Whether the values of fewer indices may round differently: sums may run in another order.
+    /// Whether computing fewer indices may change the rounding, because sums run in another order.
     pub rounds: bool,
     /// The input that lists the sizes of the output.
     pub sizes: Option<usize>,
@@ -65,7 +65,7 @@ impl AxisMap {
         self.factors.push(AxisFactor { kind, inputs: inputs.into_iter().collect(), output });
     }
 
-    /// Every axis of input 0 is the same axis of the output, but for `mixed` axes, whose elements depend on others.
+    /// The axes of the output are those of input 0. Along `mixed` axes elements depend on other indices.
     pub fn rows(rank: usize, mixed: impl Fn(usize) -> bool) -> Self {
         let mut map = Self::default();
         for axis in 0..rank {
@@ -82,8 +82,8 @@ impl AxisMap {
         Some(Self::rows(rank, |axis| mixed.contains(&axis)))
     }
 
-    /// The inputs are aligned at the last axis of the output. An axis of another size than that of the output is
-    /// repeated if `repeats` says so of its size; otherwise nothing is known of it.
+    /// Aligns the inputs at the last axis of the output. An axis whose size differs from that of the output is broadcast
+    /// if `repeats` accepts its size; otherwise its dependence is unknown.
     pub fn aligned<D: PartialEq>(inputs: &[&[D]], output: &[D], repeats: impl Fn(&D) -> bool) -> Self {
         let mut map = Self::default();
         for (axis, size) in output.iter().enumerate() {
@@ -104,7 +104,7 @@ impl AxisMap {
         map
     }
 
-    /// Numpy's broadcast of the shapes of some inputs to that of the output.
+    /// Numpy's broadcast of inputs of these shapes to the shape of the output.
     pub fn broadcast(inputs: &[&[SymExpr]], output: &[SymExpr]) -> Self {
         Self::aligned(inputs, output, |dim| dim.as_const() == Some(1))
     }
@@ -118,7 +118,7 @@ impl AxisMap {
         map
     }
 
-    /// The axes of input 0 that `reduced` accepts are combined, and stay in the output with size 1 if `keeps_axes`.
+    /// Combines the axes of input 0 that `reduced` accepts. With `keeps_axes` the output keeps them with size 1.
     pub fn reduction(rank: usize, reduced: impl Fn(usize) -> bool, keeps_axes: bool) -> Self {
         let mut map = Self::default();
         let mut outputs = 0..;
@@ -134,8 +134,8 @@ impl AxisMap {
         map
     }
 
-    /// The product of input 0 and input 1: their own axes follow those that the map of their batches has, and the pairs
-    /// of `summed` axes go.
+    /// Extends the map of the batch axes to a product of inputs 0 and 1: the axes that only one input has come next, and
+    /// `summed` pairs of axes are combined.
     #[must_use]
     pub fn product(
         mut self,
@@ -154,20 +154,21 @@ impl AxisMap {
         self
     }
 
-    /// The same map of an op that may round differently where it computes less.
+    /// Sets [`AxisMap::rounds`].
     #[must_use]
     pub fn rounding(self, rounds: bool) -> Self {
         Self { rounds, ..self }
     }
 
-    /// What an axis of the output follows index by index; `None` if it depends on other indices.
+    /// The input axes from which an axis of the output is computed index by index; `None` if it depends on other
+    /// indices.
     pub fn source(&self, axis: usize) -> Option<&AxisFactor> {
         self.factors.iter().find(|own| own.output == Some(axis) && own.kind == FactorKind::PassThrough)
     }
 }
 
 impl Op {
-    /// Numpy's broadcast, if the op is element-wise and broadcasts so.
+    /// The axes of an element-wise op with numpy's broadcast.
     fn elementwise_axes(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
         let is_numpy = |broadcast: &AttrValue| *broadcast == AutoBroadcast::Numpy.word().into();
         if !self.has(OpTraits::ELEMENTWISE) || !self.attrs().get(AutoBroadcast::NAME).is_none_or(is_numpy) {

@@ -162,8 +162,8 @@ pub trait InferOp: OpDef {
     /// Element types, shapes and known elements of the outputs. Sound: every run lies within them.
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError>;
 
-    /// How the axes of the first output follow those of the inputs; `None` if that is unknown. Element-wise ops need not
-    /// say it.
+    /// How the axes of the first output follow those of the inputs; `None` if unknown. Element-wise ops need not declare
+    /// it.
     fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
         let _ = (inputs, output);
         None

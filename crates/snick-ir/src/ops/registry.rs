@@ -88,7 +88,7 @@ macro_rules! ops {
                 }
             }
 
-            /// What the op declares of the axes of its first output; [`Graph::axis_map`] knows element-wise ops, too.
+            /// The declaration of [`InferOp::axis_map`]; [`Graph::axis_map`] adds that of element-wise ops.
             pub(crate) fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
                 match self {
                     $(Self::$variant(op) => op.axis_map(inputs, output),)*

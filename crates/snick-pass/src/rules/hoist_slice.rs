@@ -1,6 +1,5 @@
-//! hoist-slice: computes only what is read of an op's output.
+//! The hoist-slice rules: compute only the elements of an op's output that are read.
 
-use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, OpTraits};
@@ -16,7 +15,7 @@ pub(crate) const ELEMENTWISE: Rule =
 pub(crate) const BROADCAST: Rule =
     Rule::exact("hoist-slice-broadcast", |patch| hoist(patch, |op| matches!(op, Op::Broadcast(_)), false));
 
-/// Moves a slice above an op of no other rule, along axes of which the op computes each index independently.
+/// Moves a slice above an op without a rule of its own, along axes of which the op computes each index independently.
 pub(crate) const ROWS: Rule = Rule::exact("hoist-slice-rows", |patch| hoist(patch, is_of_rows, false));
 
 /// The same for ops that sum: fewer rows may be summed in another order.
@@ -43,8 +42,8 @@ fn is_of_rows(op: &Op) -> bool {
     !has_own_rule && !matches!(op, Op::Slice(_) | Op::Parameter(_))
 }
 
-/// Moves the slice at hand above the op that `accepts` it, if nobody else reads that, as far as axes of the output
-/// follow axes of inputs.
+/// Moves the slice at hand above the op whose output it slices, if `accepts` allows that op and nothing else reads it.
+/// Axes of the output that follow no axes of inputs are sliced below.
 fn hoist(patch: &mut Patch, accepts: fn(&Op) -> bool, may_round: bool) -> Result<RewriteResult, OpError> {
     let Some((selection, computed, ())) = Selection::of_computed(patch, |op| accepts(op).then_some(()))?
     else {
@@ -72,8 +71,7 @@ fn hoist(patch: &mut Patch, accepts: fn(&Op) -> bool, may_round: bool) -> Result
             Some(sizes) => Some((port, sizes)),
         },
     };
-    let mut by_input: SmallVec<[SmallVec<[(usize, DynAxisSlice); 2]>; 5]> = SmallVec::new();
-    by_input.resize(inputs.len(), SmallVec::new());
+    let mut by_input: Vec<Vec<(usize, DynAxisSlice)>> = vec![Vec::new(); inputs.len()];
     for (axis, slice) in moves.iter() {
         for &(input, at) in map.source(axis).iter().flat_map(|factor| &factor.inputs) {
             by_input[input].push((at, *slice));

@@ -18,7 +18,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// The factors of axes as large as the tensors need them, operands first, then the result.
+    /// The factors of corresponding dims, with their sizes in these tensors: the operands, then the result.
     pub(super) fn sized(map: AxisMap, tensors: &[&[usize]]) -> Self {
         let mut rule = Self::default();
         for factor in map.factors {

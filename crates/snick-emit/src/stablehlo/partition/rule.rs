@@ -51,7 +51,7 @@ fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> O
     }
 }
 
-/// A dim of operand 0 of which the result has a part: its place is known only if that is all.
+/// A dim of operand 0 of which the result may have a part, in a place that is known only if the part is all of it.
 fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
     if x.get(from) == result.get(to) {
         map.add(FactorKind::PassThrough, [(0, from)], Some(to));
