@@ -2,7 +2,7 @@
 //!
 //! Arithmetic folds integers and adds a node only where it has to.
 
-use snick_shape::{Interval, SymExpr};
+use snick_shape::{IntOp, Integers, Interval, SymExpr, WideIntegers};
 use snick_tensor::ElementType;
 
 use crate::{GraphBuilder, OpError, Value};
@@ -76,6 +76,52 @@ impl<V> IntOrValue<V> {
     }
 }
 
+/// i64 scalars of the graph under construction. Quotients are those of dividends that are not negative.
+impl Integers for GraphBuilder<'_> {
+    type Int = IntOrValue;
+    type Error = OpError;
+
+    fn compute(&mut self, op: IntOp, &a: &IntOrValue, &b: &IntOrValue) -> Result<IntOrValue, OpError> {
+        let build = match (op, a, b) {
+            (IntOp::Add | IntOp::Sub, same, Int(0))
+            | (IntOp::Add, Int(0), same)
+            | (IntOp::Mul | IntOp::FloorDiv | IntOp::CeilDiv, same, Int(1))
+            | (IntOp::Mul, Int(1), same) => return Ok(same),
+            (IntOp::Mul, _, Int(0)) | (IntOp::Mul, Int(0), _) => return Ok(Int(0)),
+            (IntOp::FloorDiv | IntOp::CeilDiv, Int(_), Int(divisor @ ..1)) => {
+                return Err(OpError::out_of_range("a divisor", divisor, "1 or more"));
+            }
+            (_, Int(x), Int(y)) => {
+                let Ok(int) = WideIntegers.compute(op, &x.into(), &y.into());
+                let int = i64::try_from(int).map(Int);
+                return int.map_err(|_| OpError::unsupported("an index of more than 64 bits"));
+            }
+            (IntOp::Add, ..) => Self::add,
+            (IntOp::Sub, ..) => Self::subtract,
+            (IntOp::Mul, ..) => Self::multiply,
+            (IntOp::Min, ..) => Self::minimum,
+            (IntOp::Max, ..) => Self::maximum,
+            (IntOp::FloorDiv, ..) => Self::divide,
+            (IntOp::CeilDiv, ..) => return b.sub(self, Int(1))?.add(self, a)?.div(self, b),
+        };
+        let (x, y) = (a.materialize(self)?, b.materialize(self)?);
+        let built = build(self, x, y)?;
+        // What inference knows to be an integer, or one of the two, needs no node.
+        let Some(known) = known_scalar(self, built)? else {
+            return Ok(IntOrValue::Value(built, Interval::ANY));
+        };
+        if let Some(int) = known.as_const() {
+            return Ok(Int(int));
+        }
+        for same in [x, y] {
+            if known_scalar(self, same)?.as_ref() == Some(&known) {
+                return IntOrValue::value(self, same);
+            }
+        }
+        IntOrValue::value(self, built)
+    }
+}
+
 /// What is known of a scalar.
 fn known_scalar(b: &GraphBuilder, value: Value) -> Result<Option<SymExpr>, OpError> {
     Ok(b.fact(value)?.elements().and_then(|elements| elements.into_iter().next()))
@@ -141,45 +187,32 @@ impl IntOrValue {
 
     /// The sum.
     pub fn add(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
-        match (self, other) {
-            (x, Int(0)) | (Int(0), x) => Ok(x),
-            _ => self.binary(b, other, i64::checked_add, GraphBuilder::add),
-        }
+        b.compute(IntOp::Add, &self, &other)
     }
 
     /// The difference.
     pub fn sub(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
-        match other {
-            Int(0) => Ok(self),
-            _ => self.binary(b, other, i64::checked_sub, GraphBuilder::subtract),
-        }
+        b.compute(IntOp::Sub, &self, &other)
     }
 
     /// The product.
     pub fn mul(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
-        match (self, other) {
-            (x, Int(1)) | (Int(1), x) => Ok(x),
-            (_, Int(0)) | (Int(0), _) => Ok(Int(0)),
-            _ => self.binary(b, other, i64::checked_mul, GraphBuilder::multiply),
-        }
+        b.compute(IntOp::Mul, &self, &other)
     }
 
     /// The quotient of what is not negative.
     pub fn div(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
-        match other {
-            Int(1) => Ok(self),
-            _ => self.binary(b, other, i64::checked_div, GraphBuilder::divide),
-        }
+        b.compute(IntOp::FloorDiv, &self, &other)
     }
 
     /// The lesser of the two.
     pub fn min(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
-        self.binary(b, other, |x, y| Some(x.min(y)), GraphBuilder::minimum)
+        b.compute(IntOp::Min, &self, &other)
     }
 
     /// The greater of the two.
     pub fn max(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
-        self.binary(b, other, |x, y| Some(x.max(y)), GraphBuilder::maximum)
+        b.compute(IntOp::Max, &self, &other)
     }
 
     /// Whether this is below the other: a condition for [`IntOrValue::select`].
@@ -217,30 +250,5 @@ impl IntOrValue {
         }
         let (x, y) = (self.materialize(b)?, other.materialize(b)?);
         Ok(Self::Value(build(b, x, y)?, Interval::ANY))
-    }
-
-    fn binary<'g>(
-        self,
-        b: &mut GraphBuilder<'g>,
-        other: Self,
-        fold: fn(i64, i64) -> Option<i64>,
-        build: fn(&mut GraphBuilder<'g>, Value, Value) -> Result<Value, OpError>,
-    ) -> Result<Self, OpError> {
-        if let (Int(x), Int(y)) = (self, other) {
-            return fold(x, y).map(Int).ok_or_else(|| OpError::unsupported("an index of more than 64 bits"));
-        }
-        let (x, y) = (self.materialize(b)?, other.materialize(b)?);
-        let built = build(b, x, y)?;
-        // What inference knows to be an integer, or one of the two, needs no node.
-        let Some(known) = known_scalar(b, built)? else { return Ok(Self::Value(built, Interval::ANY)) };
-        if let Some(int) = known.as_const() {
-            return Ok(Int(int));
-        }
-        for same in [x, y] {
-            if known_scalar(b, same)?.as_ref() == Some(&known) {
-                return Self::value(b, same);
-            }
-        }
-        Self::value(b, built)
     }
 }

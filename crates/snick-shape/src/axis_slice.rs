@@ -5,6 +5,9 @@ mod enumerated;
 pub(crate) mod hull;
 pub(crate) mod symbolic;
 
+use crate::integers::IntOp::{CeilDiv, Max, Min, Sub};
+use crate::integers::{Integers, WideIntegers};
+
 /// Why an axis cannot be sliced.
 ///
 /// ```
@@ -165,22 +168,50 @@ impl AxisSlice {
 
 /// First index and length of a slice, in integers wide enough for every bound. `dim >= 0`, `step != 0`.
 pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i128) -> (i128, i128) {
-    let from_end = |bound: i128| if bound < 0 { bound.saturating_add(dim) } else { bound };
-    // For an empty axis the upper clamp of a backward start is -1: applied last.
-    let (start, span) = if step > 0 {
-        let start = start.map_or(0, from_end).max(0).min(dim);
-        let stop = stop.map_or(dim, from_end).max(0).min(dim);
-        (start, stop - start)
-    } else {
-        let start = start.map_or(dim - 1, from_end).max(0).min(dim - 1);
-        let stop = stop.map_or(-1, from_end).max(-1).min(dim);
-        (start, start - stop)
+    let from_start = |bound: i128| if bound < 0 { bound.saturating_add(dim) } else { bound };
+    let bounds = [start, stop].map(|bound| bound.map(from_start));
+    let Ok(clamped) = clamp_range(&mut WideIntegers, &dim, bounds, &step, step > 0);
+    clamped
+}
+
+/// First index and length of `start:stop:step` on an axis of `size` elements, by the rule of [`AxisSlice::resolve`], for
+/// any kind of integers. `None` is a masked bound. Bounds are already counted from the start. `is_forward` is the sign
+/// of the step.
+///
+/// ```
+/// use snick_shape::{WideIntegers, clamp_range};
+///
+/// assert_eq!(clamp_range(&mut WideIntegers, &10, [Some(8), Some(1)], &-3, false), Ok((8, 3)));
+/// ```
+///
+/// # Errors
+/// Those of the integers.
+pub fn clamp_range<D: Integers>(
+    d: &mut D,
+    size: &D::Int,
+    [start, stop]: [Option<D::Int>; 2],
+    step: &D::Int,
+    is_forward: bool,
+) -> Result<(D::Int, D::Int), D::Error> {
+    let zero = D::Int::from(0);
+    let lowest = D::Int::from(if is_forward { 0 } else { -1 });
+    let highest = if is_forward { size.clone() } else { d.compute(Sub, size, &1.into())? };
+    let mut clamped = |bound: &D::Int, low: &D::Int, high: &D::Int| {
+        let bound = d.compute(Max, bound, low)?;
+        // The upper clamp comes last: it is what leaves an empty axis empty.
+        d.compute(Min, &bound, high)
     };
-    if span <= 0 {
-        return (start, 0);
-    }
-    let size = step.saturating_abs();
-    (start, 1 + (span - 1) / size)
+    let (first, last) = if is_forward { (&zero, size) } else { (&highest, &lowest) };
+    let start = start.map_or(Ok(first.clone()), |start| clamped(&start, &zero, &highest))?;
+    let stop = stop.map_or(Ok(last.clone()), |stop| clamped(&stop, &lowest, size))?;
+    let (from, to, width) = match is_forward {
+        true => (&start, &stop, step.clone()),
+        false => (&stop, &start, d.compute(Sub, &zero, step)?),
+    };
+    let span = d.compute(Sub, to, from)?;
+    let span = d.compute(Max, &span, &zero)?;
+    let len = d.compute(CeilDiv, &span, &width)?;
+    Ok((start, len))
 }
 
 #[cfg(test)]

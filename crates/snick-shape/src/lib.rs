@@ -70,6 +70,7 @@
 //! [`ShapeSpec`], [`DimSpec`], [`AxisSlice`] and [`SliceBound`]. What is read is checked.
 
 mod axis_slice;
+mod integers;
 mod interval;
 #[cfg(feature = "serde")]
 mod serial;
@@ -80,7 +81,8 @@ mod symbols;
 pub use axis_slice::bound::SliceBound;
 pub use axis_slice::hull::length_interval;
 pub use axis_slice::symbolic::length;
-pub use axis_slice::{AxisSlice, SliceError};
+pub use axis_slice::{AxisSlice, SliceError, clamp_range};
+pub use integers::{Computed, IntOp, Integers, WideIntegers};
 pub use interval::{Interval, IntervalError};
 pub use shape::error::ShapeError;
 pub use shape::expr_spec::ExprSpec;

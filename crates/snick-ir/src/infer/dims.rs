@@ -1,62 +1,68 @@
 //! The arithmetic of dims: expressions, and shapes that broadcast or unify.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 
 use smallvec::SmallVec;
-use snick_shape::{Birth, Interval, Shape, SymExpr};
+use snick_shape::{Birth, IntOp, Integers, Interval, Shape, SymExpr};
 
 use super::Infer;
 use super::given_up::TOO_LARGE;
 use crate::OpError;
 use crate::error::CANNOT_BROADCAST;
 
-impl Infer<'_> {
-    /// `expr`, or a new symbol of the interval if the expression could not be built.
-    fn or_unknown(&mut self, expr: Option<SymExpr>, interval: Interval) -> SymExpr {
-        match expr {
-            Some(expr) => expr,
-            None => self.born(interval, || Birth::GivenUp(TOO_LARGE.into())),
-        }
-    }
+/// Expressions over the sizes of the model. One that is too large becomes a symbol.
+impl Integers for Infer<'_> {
+    type Int = SymExpr;
+    type Error = Infallible;
 
-    /// The expression of `a` and `b`, refined to `interval`: normalising it may have lost what its parts know.
-    fn of_parts(&mut self, expr: Option<SymExpr>, interval: Interval, [a, b]: [&SymExpr; 2]) -> SymExpr {
-        if let Some(expr) = &expr
+    fn compute(&mut self, op: IntOp, a: &SymExpr, b: &SymExpr) -> Result<SymExpr, Infallible> {
+        let (symbols, x, y) = (&self.symbols, self.interval(a), self.interval(b));
+        let (expr, interval) = match op {
+            IntOp::Add => (symbols.add(a, b), x.add(y)),
+            IntOp::Sub => (symbols.sub(a, b), x.sub(y)),
+            IntOp::Mul => (symbols.mul(a, b), x.mul(y)),
+            IntOp::Min => (symbols.min(a, b), x.min(y)),
+            IntOp::Max => (symbols.max(a, b), x.max(y)),
+            IntOp::FloorDiv => (symbols.floor_div(a, b), x.floor_div(y)),
+            IntOp::CeilDiv => (symbols.ceil_div(a, b), x.neg().floor_div(y).neg()),
+        };
+        // Normalising a sum or a product may have lost what its parts know.
+        if matches!(op, IntOp::Add | IntOp::Sub | IntOp::Mul)
+            && let Some(expr) = &expr
             && a.as_const().is_none()
             && b.as_const().is_none()
             && !interval.covers(&self.interval(expr))
         {
             self.symbols.refine(expr, interval);
         }
-        self.or_unknown(expr, interval)
+        Ok(expr.unwrap_or_else(|| self.born(interval, || Birth::GivenUp(TOO_LARGE.into()))))
     }
+}
 
+impl Infer<'_> {
     /// `a + b`
     pub fn add(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
-        let expr = self.symbols.add(a, b);
-        let interval = self.interval(a).add(self.interval(b));
-        self.of_parts(expr, interval, [a, b])
+        let Ok(expr) = self.compute(IntOp::Add, a, b);
+        expr
     }
 
     /// `a - b`
     pub fn sub(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
-        let expr = self.symbols.sub(a, b);
-        let interval = self.interval(a).sub(self.interval(b));
-        self.of_parts(expr, interval, [a, b])
+        let Ok(expr) = self.compute(IntOp::Sub, a, b);
+        expr
     }
 
     /// `a * b`
     pub fn mul(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
-        let expr = self.symbols.mul(a, b);
-        let interval = self.interval(a).mul(self.interval(b));
-        self.of_parts(expr, interval, [a, b])
+        let Ok(expr) = self.compute(IntOp::Mul, a, b);
+        expr
     }
 
     /// `floor(a / b)`
     pub fn floor_div(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
-        let expr = self.symbols.floor_div(a, b);
-        let interval = self.interval(a).floor_div(self.interval(b));
-        self.or_unknown(expr, interval)
+        let Ok(expr) = self.compute(IntOp::FloorDiv, a, b);
+        expr
     }
 
     /// `a / b` where every run divides without remainder and `b` is at least 1. `None` if no quotient is an integer.
@@ -80,23 +86,20 @@ impl Infer<'_> {
 
     /// `ceil(a / b)`
     pub fn ceil_div(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
-        let expr = self.symbols.ceil_div(a, b);
-        let interval = self.interval(a).neg().floor_div(self.interval(b)).neg();
-        self.or_unknown(expr, interval)
+        let Ok(expr) = self.compute(IntOp::CeilDiv, a, b);
+        expr
     }
 
     /// `min(a, b)`
     pub fn min(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
-        let expr = self.symbols.min(a, b);
-        let interval = self.interval(a).min(self.interval(b));
-        self.or_unknown(expr, interval)
+        let Ok(expr) = self.compute(IntOp::Min, a, b);
+        expr
     }
 
     /// `max(a, b)`
     pub fn max(&mut self, a: &SymExpr, b: &SymExpr) -> SymExpr {
-        let expr = self.symbols.max(a, b);
-        let interval = self.interval(a).max(self.interval(b));
-        self.or_unknown(expr, interval)
+        let Ok(expr) = self.compute(IntOp::Max, a, b);
+        expr
     }
 
     /// The product of dims.

@@ -1,10 +1,10 @@
 //! ExtractImagePatches-3.
 
-use snick_shape::{Shape, SymExpr};
+use snick_shape::{IntOp, Integers, Shape, WideIntegers};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{self, PadMode};
 
-use crate::ops::nn::window::{AutoPad, Numbers, Rounding, Windows, reach};
+use crate::ops::nn::window::{AutoPad, Numbers, Rounding, Windows, extent};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
@@ -38,7 +38,8 @@ impl InferOp for ExtractImagePatches {
         let area = cx.mul(&self.sizes[0].into(), &self.sizes[1].into());
         let mut dims = [batch.clone(), cx.mul(channels, &area), 0.into(), 0.into()];
         for (i, size) in space.iter().enumerate().take(2) {
-            dims[2 + i] = self.patches(cx, i, size);
+            let Ok([count, _]) = self.patches(cx, i, size);
+            dims[2 + i] = count;
         }
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
@@ -101,38 +102,31 @@ impl ExtractImagePatches {
         }
     }
 
-    /// The number of patches along spatial axis `i`.
-    fn patches(&self, cx: &mut Infer, i: usize, size: &SymExpr) -> SymExpr {
-        let stride = SymExpr::from(self.strides[i]);
-        if self.auto_pad.is_same() {
-            return cx.ceil_div(size, &stride);
-        }
-        let reach = reach(cx, &self.sizes[i].into(), self.rates[i]);
-        let room = cx.sub(size, &reach);
-        let steps = cx.floor_div(&room, &stride);
-        let count = cx.add(&steps, &1.into());
-        cx.max(&count, &0.into())
+    fn windows(&self) -> Windows<'_> {
+        let Self { strides, rates: dilations, auto_pad, .. } = self;
+        let (pads_begin, pads_end): (&[i64], &[i64]) = (&[], &[]);
+        Windows { strides, dilations, pads_begin, pads_end, auto_pad: *auto_pad, rounding: Rounding::Floor }
+    }
+
+    /// The number of patches along spatial axis `i`, and the elements that one extends over. An image may be too small
+    /// for any.
+    fn patches<D: Integers>(&self, d: &mut D, i: usize, image: &D::Int) -> Result<[D::Int; 2], D::Error> {
+        let windows = self.windows();
+        let reach = extent(d, &self.sizes[i].into(), self.rates[i], &1.into())?;
+        let room = windows.axis(i).room_of(d, image, &reach)?;
+        let count = windows.count_of(d, i, image, &room, 1)?;
+        Ok([d.compute(IntOp::Max, &count, &0.into())?, reach])
     }
 
     /// The same for a concrete size, and the padding; `None` if numbers overflow.
     fn axis(&self, i: usize, image: usize) -> Option<PatchAxis> {
-        let [size, rate, stride] = [self.sizes[i], self.rates[i], self.strides[i]].map(i128::from);
+        let [size, rate, stride] = [self.sizes[i], self.rates[i], self.strides[i]];
         let image = i128::try_from(image).ok()?;
-        let reach = (size - 1) * rate + 1;
-        let windows = Windows {
-            strides: &self.strides,
-            dilations: &self.rates,
-            pads_begin: &[],
-            pads_end: &[],
-            auto_pad: self.auto_pad,
-            rounding: Rounding::Floor,
-        };
-        let [before, _] = windows.pads(i, image, reach);
-        let count = match self.auto_pad.is_same() {
-            true => (image + stride - 1) / stride,
-            false => ((image - reach).div_euclid(stride) + 1).max(0),
-        };
-        let after = (count - 1) * stride + reach - image - before;
+        let d = &mut WideIntegers;
+        let Ok([count, reach]) = self.patches(d, i, &image);
+        let [before, _] = self.windows().pads(i, image, reach);
+        let Ok(span) = extent(d, &count, stride, &reach);
+        let after = span - image - before;
         Some(PatchAxis {
             size: size.try_into().ok()?,
             rate: rate.try_into().ok()?,

@@ -8,7 +8,7 @@ use snick_tensor::{Dims, Tensor};
 use super::convolution_phases::in_phases;
 use super::convolve::{CANNOT_CONVOLVE, channels_differ, operand_type, spatial_rank, spatial_sizes};
 use super::window::{
-    AutoPad, DilatedSliding, Numbers, at_least, check_count, given_sizes, reach, spatial_dims,
+    AutoPad, DilatedSliding, Numbers, at_least, check_count, extent, given_sizes, spatial_dims,
 };
 use crate::{Fact, Facts, Infer, OpError, leading};
 
@@ -137,11 +137,9 @@ impl TransposedSliding {
     /// The size of spatial axis `i` of the output; the axis of data must not be empty.
     fn size(&self, cx: &mut Infer, i: usize, size: &SymExpr, kernel: &SymExpr) -> Result<SymExpr, OpError> {
         let axis = self.sliding.windows().axis(i);
-        let size = at_least(cx, size, 1);
-        let gaps = cx.sub(&size, &1.into());
-        let gaps = cx.mul(&gaps, &axis.stride.into());
-        let reach = reach(cx, kernel, axis.dilation);
-        let full = cx.add(&gaps, &reach);
+        let (size, kernel) = (at_least(cx, size, 1), at_least(cx, kernel, 1));
+        let Ok(reach) = extent(cx, &kernel, axis.dilation, &1.into());
+        let Ok(full) = extent(cx, &size, axis.stride, &reach);
         let more = self.output_padding(i).saturating_sub(axis.begin).saturating_sub(axis.end);
         let size = cx.add(&full, &more.into());
         cx.as_dim(&size).ok_or_else(|| {

@@ -4,7 +4,8 @@
 use std::fmt::Display;
 
 use smallvec::SmallVec;
-use snick_shape::{Interval, Shape, SymExpr};
+use snick_shape::IntOp::{Add, CeilDiv, FloorDiv, Min, Mul, Sub};
+use snick_shape::{Computed, Integers, Interval, Shape, SymExpr, WideIntegers};
 use snick_tensor::Dims;
 use snick_tensor::kernels::Window;
 
@@ -132,7 +133,8 @@ pub struct WindowAxis {
 impl WindowAxis {
     /// The extent of a window of `kernel` elements: `dilation * (kernel - 1) + 1`.
     pub fn reach(&self, kernel: usize) -> i128 {
-        (kernel as i128 - 1).max(0) * i128::from(self.dilation) + 1
+        let Ok(reach) = extent(&mut WideIntegers, &(kernel as i128).max(1), self.dilation, &1);
+        reach
     }
 
     /// How far the last of `count` windows extends past the end of an axis of `input` elements with `begin` elements of
@@ -141,6 +143,20 @@ impl WindowAxis {
         let last = (count as i128 - 1) * i128::from(self.stride);
         last + self.reach(kernel) - i128::from(begin) - input as i128
     }
+    /// The number of elements that the first window of `reach` elements leaves of an explicitly padded axis.
+    pub(crate) fn room_of<D: Integers>(&self, d: &mut D, input: &D::Int, reach: &D::Int) -> Computed<D> {
+        let before = d.compute(Add, input, &self.begin.into())?;
+        let padded = d.compute(Add, &before, &self.end.into())?;
+        d.compute(Sub, &padded, reach)
+    }
+}
+
+/// The extent of `count` parts of `size` elements that begin `step` apart: `step * (count - 1) + size`. `count` is at
+/// least 1.
+pub(crate) fn extent<D: Integers>(d: &mut D, count: &D::Int, step: i64, size: &D::Int) -> Computed<D> {
+    let gaps = d.compute(Sub, count, &1.into())?;
+    let gaps = d.compute(Mul, &gaps, &step.into())?;
+    d.compute(Add, &gaps, size)
 }
 
 impl Windows<'_> {
@@ -203,57 +219,59 @@ impl Windows<'_> {
     /// A model that runs has no window larger than its padded input, so there is at least one window. A larger one is
     /// reported.
     pub fn count(&self, cx: &mut Infer, i: usize, input: &SymExpr, kernel: &SymExpr) -> SymExpr {
-        let axis = self.axis(i);
-        let (one, stride) = (SymExpr::from(1), SymExpr::from(axis.stride));
-        let reach = reach(cx, kernel, axis.dilation);
-        if self.auto_pad.is_same() {
-            return self.count_of_same(cx, axis.stride, input, &reach);
+        let (axis, is_same) = (self.axis(i), self.auto_pad.is_same());
+        let kernel = at_least(cx, kernel, 1);
+        let Ok(reach) = extent(cx, &kernel, axis.dilation, &1.into());
+        let Ok(room) = axis.room_of(cx, input, &reach);
+        let reaches = cx.interval(&reach);
+        if !is_same && cx.interval(&room).hi() < 0 {
+            let padded = cx.add(&room, &reach);
+            cx.report(exceeds_input(i, reaches, cx.interval(&padded)));
+            return cx.unknown(Interval::DIM);
+        } else if !is_same {
+            cx.demand_at_least(&room, 0);
         }
-        let before = cx.add(input, &axis.begin.into());
-        let padded = cx.add(&before, &axis.end.into());
-        let room = cx.sub(&padded, &reach);
-        if cx.interval(&room).hi() < 0 {
-            cx.report(exceeds_input(i, cx.interval(&reach), cx.interval(&padded)));
+        if self.rounding != Rounding::Floor && reaches.is_exact().is_none() {
             return cx.unknown(Interval::DIM);
         }
-        cx.demand_at_least(&room, 0);
-        let steps = match self.rounding {
-            Rounding::Floor => cx.floor_div(&room, &stride),
-            Rounding::Ceil => cx.ceil_div(&room, &stride),
-            Rounding::CeilTorch => {
-                let all = cx.ceil_div(&room, &stride);
-                let inside = cx.ceil_div(&before, &stride);
-                let inside = cx.sub(&inside, &one);
-                let excess = cx.interval(&reach).lo().checked_sub(axis.end);
-                match excess {
-                    Some(excess) if excess >= axis.stride => all,
-                    Some(excess) if excess >= 0 => cx.min(&all, &inside),
-                    _ => {
-                        // Windows in the padding: at most one of them is dropped.
-                        let span = cx.interval(&all);
-                        cx.unknown(span.hull(span.sub(1.into())))
-                    }
-                }
-            }
-        };
-        let count = cx.add(&steps, &one);
-        at_least(cx, &count, 1)
+        let Ok(count) = self.count_of(cx, i, input, &room, reaches.lo().into());
+        // An empty axis may have no window: with torch's rounding, all of them may begin in the padding at the end.
+        let may_be_none = is_same || self.rounding == Rounding::CeilTorch;
+        let is_empty = cx.interval(input).lo().saturating_add(axis.begin) <= 0;
+        at_least(cx, &count, if may_be_none && is_empty { 0 } else { 1 })
     }
 
-    /// The number of windows of `reach` elements where the padding follows from the stride.
-    fn count_of_same(&self, cx: &mut Infer, stride: i64, input: &SymExpr, reach: &SymExpr) -> SymExpr {
+    /// The number of windows along spatial axis `i` of size `input`, for any kind of integers. `room` is the result of
+    /// [`WindowAxis::room_of`]. `least` is a lower bound of the reach, and the reach itself unless windows are rounded
+    /// down.
+    pub(crate) fn count_of<D: Integers>(
+        &self,
+        d: &mut D,
+        i: usize,
+        input: &D::Int,
+        room: &D::Int,
+        least: i128,
+    ) -> Computed<D> {
+        let axis = self.axis(i);
+        let (one, stride) = (D::Int::from(1), D::Int::from(axis.stride));
+        let is_gapless = |reach: i128| reach >= axis.stride.into();
         // The padding is never negative: a stride longer than the window leaves a remainder to round.
-        if self.rounding != Rounding::Ceil || cx.interval(reach).lo() >= stride {
-            return cx.ceil_div(input, &stride.into());
+        if self.auto_pad.is_same() && (self.rounding != Rounding::Ceil || is_gapless(least)) {
+            return d.compute(CeilDiv, input, &stride);
         }
-        if cx.interval(reach).is_exact().is_none() {
-            let least = cx.interval(input).ceil_div(stride.into());
-            return cx.unknown(least.hull(least.add(1.into())));
+        let divide = if self.rounding == Rounding::Floor { FloorDiv } else { CeilDiv };
+        let mut steps = d.compute(divide, room, &stride)?;
+        let inside = least - i128::from(axis.end);
+        if self.rounding == Rounding::CeilTorch && inside < 0 {
+            // The last window always begins in the padding at the end.
+            steps = d.compute(Sub, &steps, &one)?;
+        } else if self.rounding == Rounding::CeilTorch && !is_gapless(inside) {
+            let before = d.compute(Add, input, &axis.begin.into())?;
+            let most = d.compute(CeilDiv, &before, &stride)?;
+            let most = d.compute(Sub, &most, &one)?;
+            steps = d.compute(Min, &steps, &most)?;
         }
-        let room = cx.sub(input, reach);
-        let steps = cx.ceil_div(&room, &stride.into());
-        let count = cx.add(&steps, &1.into());
-        at_least(cx, &count, 0)
+        d.compute(Add, &steps, &one)
     }
 
     /// The padding before and after spatial axis `i` of `size` elements under windows that extend over `reach`.
@@ -262,27 +280,22 @@ impl Windows<'_> {
         if !self.auto_pad.is_same() {
             return [axis.begin.into(), axis.end.into()];
         }
-        let stride = i128::from(axis.stride);
-        let windows = (size + stride - 1) / stride;
-        self.auto_pad.split((windows - 1) * stride + reach - size)
+        let d = &mut WideIntegers;
+        let Ok(windows) = d.compute(CeilDiv, &size, &axis.stride.into());
+        let Ok(span) = extent(d, &windows, axis.stride, &reach);
+        self.auto_pad.split(span - size)
     }
 
     /// The padding before and after spatial axis `i` and the number of windows, for concrete sizes.
     fn along(&self, i: usize, input: usize, kernel: usize) -> Result<(i128, i128, i128), OpError> {
-        let axis = self.axis(i);
-        let (size, stride) = (input as i128, i128::from(axis.stride));
-        let reach = axis.reach(kernel);
+        let (size, reach) = (input as i128, self.axis(i).reach(kernel));
         let [begin, end] = self.pads(i, size, reach);
-        let room = size + begin + end - reach;
-        if room < 0 {
-            return Err(exceeds_input(i, reach, size + begin + end));
+        let padded = size + begin + end;
+        if padded < reach {
+            return Err(exceeds_input(i, reach, padded));
         }
-        let up = (room + stride - 1) / stride;
-        let count = match self.rounding {
-            Rounding::Floor => room / stride + 1,
-            Rounding::CeilTorch if up * stride >= size + begin => up,
-            Rounding::Ceil | Rounding::CeilTorch => up + 1,
-        };
+        let Ok(room) = self.axis(i).room_of(&mut WideIntegers, &size, &reach);
+        let Ok(count) = self.count_of(&mut WideIntegers, i, &size, &room, reach);
         Ok((begin, end, count))
     }
 
@@ -316,14 +329,6 @@ pub(super) fn check_count(name: &str, list: &[i64], spatial: usize) -> Result<()
 
 fn too_large() -> OpError {
     OpError::unsupported("a window of this size")
-}
-
-/// The extent of a window of `kernel` elements: `dilation * (kernel - 1) + 1`.
-pub fn reach(cx: &mut Infer, kernel: &SymExpr, dilation: i64) -> SymExpr {
-    let kernel = at_least(cx, kernel, 1);
-    let gaps = cx.sub(&kernel, &1.into());
-    let gaps = cx.mul(&gaps, &dilation.into());
-    cx.add(&gaps, &1.into())
 }
 
 /// An expression known to be at least `least` in every run, with an interval that says so.
@@ -373,10 +378,10 @@ mod tests {
         assert_eq!(axis.overhang(9, 3, 3, 1), -1);
     }
 
-    /// The interval of the only spatial axis of a pool over `1..9` elements; `None` if inference fails.
-    fn inferred(attrs: &str) -> Option<(i64, i64)> {
+    /// The interval of the only spatial axis of a pool over so many elements; `None` if inference fails.
+    fn inferred(sizes: &str, attrs: &str) -> Option<(i64, i64)> {
         let source = format!(
-            "snick 1\ngraph \"t\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"1,1,1..9\"}}\n  \
+            "snick 1\ngraph \"t\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"1,1,{sizes}\"}}\n  \
              %y = MaxPool-14(%x) {{{attrs}, index_element_type: i64, axis: 0}}\n  %r = Result-1(%y)\n}}\n"
         );
         let mut graph = text::parse(&source, None).unwrap();
@@ -413,7 +418,7 @@ mod tests {
                         "kernel: [{kernel}], strides: [{stride}], dilations: [{dilation}], pads_begin: [{begin}], \
                          pads_end: [{end}], auto_pad: {pad_name}, rounding_type: {name}"
                     );
-                    let (lo, hi) = inferred(&attrs).unwrap();
+                    let (lo, hi) = inferred("1..9", &attrs).unwrap();
                     assert!(Some(lo) <= hull.0 && hull.1 <= Some(hi), "{attrs}: {lo}..{hi}, runs {hull:?}");
                     if *rounding != Rounding::CeilTorch {
                         assert_eq!((Some(lo), Some(hi)), hull, "{attrs}");
@@ -421,5 +426,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn all_windows_of_an_empty_axis_may_begin_in_the_padding() {
+        let windows = Windows {
+            strides: &[],
+            dilations: &[],
+            pads_begin: &[],
+            pads_end: &[1],
+            auto_pad: AutoPad::Explicit,
+            rounding: Rounding::CeilTorch,
+        };
+        assert_eq!(windows.concrete(&[0], &[1]).unwrap().1[..], [0]);
+        let attrs = "kernel: [1], strides: [1], pads_begin: [0], pads_end: [1], rounding_type: ceil_torch";
+        assert_eq!(inferred("0..9", attrs), Some((0, 9)));
+        assert_eq!(inferred("1..9", attrs), Some((1, 9)));
     }
 }
