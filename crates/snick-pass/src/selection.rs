@@ -93,11 +93,10 @@ impl<C: AnySlice> Selection<C> {
         Self { axes: self.axes.iter().filter(|(at, _)| *at != axis).cloned().collect() }
     }
 
-    /// The same slices on other axes, and the slices that have none.
-    pub(crate) fn moved(&self, to: impl Fn(usize) -> Option<usize>) -> (Self, Self) {
-        let (moves, stays): (Vec<_>, Vec<_>) =
-            self.axes.iter().cloned().partition(|&(axis, _)| to(axis).is_some());
-        (Self::new(moves.into_iter().filter_map(|(axis, slice)| Some((to(axis)?, slice)))), Self::new(stays))
+    /// The slices of the axes that `accepts` allows, and the others.
+    pub(crate) fn split(&self, accepts: impl Fn(usize) -> bool) -> (Self, Self) {
+        let (accepted, others) = self.axes.iter().copied().partition(|&(axis, _)| accepts(axis));
+        (Self { axes: accepted }, Self { axes: others })
     }
 
     /// Whether everything is selected.

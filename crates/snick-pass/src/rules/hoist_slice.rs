@@ -55,7 +55,7 @@ fn hoist(patch: &mut Patch, accepts: fn(&Op) -> bool, may_round: bool) -> Result
     let Some(map) = patch.graph().axis_map(computed.node).filter(|map| may_round || !map.rounds) else {
         return Ok(RewriteResult::NoMatch);
     };
-    let (moves, stays) = selection.moved(|axis| map.source(axis).map(|_| axis));
+    let (moves, stays) = selection.split(|axis| map.source(axis).is_some());
     let mut inputs = patch.inputs_of(computed)?;
     let saves = match is_view(patch.op_of(computed)) {
         true => !moves.is_whole() && pays(patch, inputs[0])?,
