@@ -258,10 +258,12 @@ fn the_table_of_onnx_operators_read_is_current() {
     golden::check_table("onnx_read", &text);
 }
 
+type IsWritten = fn(&Op) -> bool;
+
 /// The operations that ONNX and StableHLO express. A new operation without a row appears in these tables as a gap.
 #[test]
 fn the_tables_of_operations_written_are_current() {
-    let formats: [(&str, fn(&Op) -> bool); 2] = [
+    let formats: [(&str, IsWritten); 2] = [
         ("onnx_written", snick_emit::onnx::has_operator),
         ("stablehlo_written", snick_emit::stablehlo::has_operator),
     ];

@@ -39,7 +39,7 @@ pub(super) fn sliding(
             let gaps = kernel.is_some_and(|kernel| axes.clone().zip(kernel).any(has_gaps));
             // Runtimes refuse dilations beside `auto_pad`, and crop data where windows leave gaps.
             match gaps || axes.any(|axis| axis.dilation != 1) {
-                true => same_pads(e, windows, spatial, kernel)?,
+                true => same_pads(e, windows, kernel)?,
                 false => text("auto_pad", &same.word().to_ascii_uppercase()),
             }
         }
@@ -48,10 +48,10 @@ pub(super) fn sliding(
 }
 
 /// Pads that make the output as large as the data, divided by the strides.
-fn same_pads(e: &Emitter, windows: &Windows, spatial: usize, kernel: Option<&[i64]>) -> Result<Attribute> {
+fn same_pads(e: &Emitter, windows: &Windows, kernel: Option<&[i64]>) -> Result<Attribute> {
     let kernel = kernel.ok_or_else(|| OpError::unsupported("windows of unknown size"))?;
     let dims = e.fact(0)?.shape.dims();
-    let mut padding = Vec::with_capacity(spatial);
+    let mut padding = Vec::with_capacity(kernel.len());
     for (i, &kernel) in kernel.iter().enumerate() {
         let size = dims.and_then(|dims| dims.get(i + 2)?.as_const());
         // No window fits into empty data.
