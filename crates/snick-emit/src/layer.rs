@@ -3,7 +3,7 @@
 use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
 use snick_ir::{Fact, Graph, NodeId, NodeRef, OpError, Value};
 use snick_shape::SymExpr;
-use snick_tensor::{ElementType, Tensor};
+use snick_tensor::Tensor;
 
 /// A layer whose inputs are all connected.
 pub(crate) struct Layer<'g> {
@@ -36,7 +36,7 @@ impl<'g> Layer<'g> {
 
     /// The element type of input `i`.
     #[cfg(feature = "onnx")]
-    pub(crate) fn element_type(&self, i: usize) -> Result<ElementType, OpError> {
+    pub(crate) fn element_type(&self, i: usize) -> Result<snick_tensor::ElementType, OpError> {
         Ok(self.fact(i)?.element_type)
     }
 
