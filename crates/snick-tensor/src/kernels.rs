@@ -119,7 +119,8 @@ pub use subnormal::without_subnormals;
 pub use tile::tile;
 pub use window::Window;
 
-#[cfg(all(test, feature = "kernels"))]
+#[cfg(test)]
+#[cfg(feature = "kernels")]
 mod tests {
     use super::*;
     use crate::{ElementType, Tensor};

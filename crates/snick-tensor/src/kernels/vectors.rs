@@ -401,7 +401,8 @@ pub(crate) fn multiply_add<I: Instructions>(a: f32, b: f32, c: f32) -> f32 {
     if I::FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-#[cfg(all(test, feature = "kernels"))]
+#[cfg(test)]
+#[cfg(feature = "kernels")]
 mod tests {
     use super::*;
 
