@@ -1,5 +1,4 @@
-//! The bodies of a graph, planned once. This module and the session refer to each other: a body runs in a session of
-//! its own, inside that of the graph.
+//! The bodies of a graph, planned once, each as a session `S` of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,18 +7,12 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::Tensor;
 
-use crate::run::Options;
-use crate::session::{Observer, Session, Shared};
-
 /// The sessions of the bodies of each op that has bodies.
-pub(crate) struct Bodies(BTreeMap<NodeId, Vec<Arc<Session>>>);
+pub(crate) struct Bodies<S>(BTreeMap<NodeId, Vec<Arc<S>>>);
 
-impl Bodies {
+impl<S> Bodies<S> {
     /// Plans all bodies of a graph, nested ones included, by `plan`.
-    pub(crate) fn new(
-        graph: &Graph,
-        plan: impl Fn(&Graph) -> Result<Session, Located>,
-    ) -> Result<Self, Located> {
+    pub(crate) fn new(graph: &Graph, plan: impl Fn(&Graph) -> Result<S, Located>) -> Result<Self, Located> {
         let mut bodies = BTreeMap::new();
         for id in graph.ids() {
             if let Op::SubGraph(op) = graph.node(id).op() {
@@ -33,27 +26,21 @@ impl Bodies {
     }
 
     /// All of them.
-    pub(crate) fn sessions(&self) -> impl Iterator<Item = &Arc<Session>> {
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &Arc<S>> {
         self.0.values().flatten()
     }
 
-    /// Executes an op with bodies. The first failure inside ends it: the next iteration would lack its inputs.
+    /// Executes an op with bodies by `run`. The first failure inside ends it: the next iteration would lack its inputs.
     pub(crate) fn execute(
         &self,
         id: NodeId,
         op: &SubGraph,
         inputs: &[Tensor],
-        options: Options,
-        shared: &mut Shared,
-        watch: &mut Observer,
+        mut run: impl FnMut(&S, &[Tensor]) -> Result<Vec<Tensor>, Located>,
     ) -> Result<Vec<Tensor>, OpError> {
         let sessions = self.0.get(&id).map(Vec::as_slice).unwrap_or_default();
-        let options = Options { keep_going: false, ..options };
         op.execute(inputs, &mut |body, arguments| match sessions.get(body) {
-            Some(session) => {
-                let outputs = session.run_inside(arguments, options, shared, watch);
-                outputs.complete().map_err(|error| OpError::Inside(Box::new(error)))
-            }
+            Some(session) => run(session, arguments).map_err(|error| OpError::Inside(Box::new(error))),
             None => Err(OpError::mismatch("the number of bodies", sessions.len(), body + 1)),
         })
     }

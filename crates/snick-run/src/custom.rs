@@ -5,27 +5,23 @@ use snick_ir::{Custom, Graph, Located, NodeId, OpError};
 use snick_tensor::Tensor;
 
 use crate::facts::check_values;
-use crate::run::Options;
-use crate::session::Session;
 
-/// The outputs of a custom op, which is that of a node, checked against what it inferred.
+/// The outputs of a custom op, which is that of a node, checked against what it inferred. `run` runs what it decomposes to.
 pub(crate) fn evaluate(
     op: &Custom,
     inputs: &[Tensor],
     graph: &Graph,
     node: NodeId,
+    run: fn(Graph, &[Tensor]) -> Result<Vec<Tensor>, Located>,
 ) -> Result<Vec<Tensor>, OpError> {
     op.definition().arity().check(inputs.len())?;
     let values = match op.eval(inputs) {
-        Err(OpError::NoImplementation { .. }) => run_decomposed(op, inputs, graph.node(node).outs().len())?,
+        Err(OpError::NoImplementation { .. }) => {
+            let decomposed = decomposed(op, inputs, graph.node(node).outs().len())?;
+            run(decomposed, inputs).map_err(|error| OpError::InDecomposition(Box::new(error)))?
+        }
         computed => computed?,
     };
     check_values(graph, node, &values)?;
     Ok(values)
-}
-
-fn run_decomposed(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec<Tensor>, OpError> {
-    let inside = |located: Located| OpError::InDecomposition(Box::new(located));
-    let session = Session::without_folding(decomposed(op, inputs, outputs)?).map_err(inside)?;
-    session.run(inputs, Options::default()).complete().map_err(inside)
 }

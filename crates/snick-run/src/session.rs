@@ -26,7 +26,7 @@ pub struct Session {
     pub(crate) graph: Arc<Graph>,
     pub(crate) plan: Plan,
     pub(crate) half_precision: HalfPrecision,
-    pub(crate) bodies: Bodies,
+    pub(crate) bodies: Bodies<Self>,
     pool: Arc<Pool>,
     threads: Threads,
     thread_count: usize,
@@ -305,10 +305,17 @@ impl Session {
                 (_, others) => Err(OpError::mismatch("the number of operands", others.len(), 1)),
             },
             (_, StepKind::Quantized(quantized)) => quantized.evaluate(inputs),
-            (Op::SubGraph(op), _) => self.bodies.execute(step.node, op, inputs, options, shared, watch),
+            (Op::SubGraph(op), _) => {
+                let options = Options { keep_going: false, ..options };
+                self.bodies.execute(step.node, op, inputs, |body, arguments| {
+                    body.run_inside(arguments, options, shared, watch).complete()
+                })
+            }
             (Op::ReadValue(op), _) => shared.variables.read(op, node, self.graph.symbols(), inputs),
             (Op::Assign(op), _) => Ok(shared.variables.assign(op, inputs)),
-            (Op::Custom(op), _) => custom::evaluate(op, inputs, &self.graph, step.node),
+            (Op::Custom(op), _) => custom::evaluate(op, inputs, &self.graph, step.node, |graph, inputs| {
+                Self::without_folding(graph)?.run(inputs, Options::default()).complete()
+            }),
             (op, _) => self.half_precision.evaluate(step, op, inputs),
         };
         let values = values.and_then(|values| match values.len() {

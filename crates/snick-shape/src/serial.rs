@@ -17,8 +17,8 @@ use crate::interval::Interval;
 use crate::shape::Shape;
 use crate::shape::spec::{DimSpec, ShapeSpec};
 use crate::sym_expr::bounds::Fact;
-use crate::sym_expr::{Atom, Monomial, Quotient, Sum, SymExpr, SymbolId, Term};
-use crate::symbols::{Birth, Origin, Symbol, Symbols, TableId};
+use crate::sym_expr::{Atom, Monomial, Quotient, Sum, SymExpr, SymbolId, TableId, Term};
+use crate::symbols::{Birth, Origin, Symbol, Symbols};
 
 /// Implements both traits by a type that derives them.
 macro_rules! serde_as {

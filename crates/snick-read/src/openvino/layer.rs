@@ -7,7 +7,7 @@ use snick_ir::{AttrValue, Attrs, Declared, Info, Loc, Output, PortIds, Version};
 use snick_tensor::ElementType;
 
 use super::body::Body;
-use super::net::{self, Context};
+use super::net::{Context, Net};
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
@@ -28,8 +28,12 @@ pub(super) struct Layer<'x> {
     pub(super) body: Option<Box<Body<'x>>>,
 }
 
-/// Reads a layer, after its start tag.
-pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> Result<Layer<'x>, ReadError> {
+/// Reads a layer, after its start tag; `read_net` reads the inside of a body.
+pub(super) fn read_layer<'x>(
+    cursor: &mut Cursor<'x>,
+    context: &mut Context,
+    read_net: fn(&mut Cursor, &mut Context) -> Result<Net, ReadError>,
+) -> Result<Layer<'x>, ReadError> {
     let loc = cursor.loc();
     let mut layer = Layer {
         id: cursor.number("id")?,
@@ -60,10 +64,8 @@ pub(super) fn read_layer<'x>(cursor: &mut Cursor<'x>, context: &mut Context) -> 
             }
             Step::Open("input") => read_inputs(cursor, &mut layer)?,
             Step::Open("output") => read_outputs(cursor, &mut layer)?,
-            Step::Open("body" | "then_body") => {
-                body(&mut layer).nets[0] = Some(net::read_net(cursor, context)?)
-            }
-            Step::Open("else_body") => body(&mut layer).nets[1] = Some(net::read_net(cursor, context)?),
+            Step::Open("body" | "then_body") => body(&mut layer).nets[0] = Some(read_net(cursor, context)?),
+            Step::Open("else_body") => body(&mut layer).nets[1] = Some(read_net(cursor, context)?),
             Step::Open("port_map" | "then_port_map") => body(&mut layer).read_port_map(cursor, 0)?,
             Step::Open("else_port_map") => body(&mut layer).read_port_map(cursor, 1)?,
             Step::Open("back_edges") => body(&mut layer).read_back_edges(cursor)?,

@@ -1,11 +1,12 @@
 //! OpenVINO IR v10 and v11: `.xml` and `.bin`.
 //!
-//! `xml.rs` iterates over the elements (`plain.rs` over plain ones), `layer.rs` reads a layer, `net.rs` a
+//! `xml.rs` iterates over the elements (`plain.rs` over plain ones), `layer.rs` reads a layer, `document.rs` a
 //! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If; `weights.rs` makes constants
 //! views of the `.bin`. `encoding.rs` and `references.rs` take what the runtime takes. `survey.rs` reads what only checks of a file look at. Layers of an execution graph stay as they are (`execution_graph.rs`).
 
 mod attributes;
 mod body;
+mod document;
 mod encoding;
 mod execution_graph;
 mod layer;
@@ -56,7 +57,7 @@ pub(crate) fn read_with(
         layers: 0,
         monitor,
     };
-    let mut graph = net::read_document(&mut cursor, &mut context)?;
+    let mut graph = document::read_document(&mut cursor, &mut context)?;
     layout::name_sizes(&mut graph);
     let mut notes = weights.notes();
     notes.extend(context.notes());

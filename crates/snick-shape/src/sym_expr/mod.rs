@@ -5,8 +5,8 @@
 //! [`Symbols`](crate::Symbols), so structural equality is a sound (and mostly complete) test for "the same function of
 //! the symbols".
 //!
-//! Expressions and [`Symbols`](crate::Symbols) depend on each other by nature: an expression is normalised with the
-//! intervals that `Symbols` records, and it records them by expression.
+//! The types here know no table; [`Symbols`](crate::Symbols) records intervals by expression, and the functions in the
+//! modules here normalise expressions with these intervals.
 
 pub(crate) mod bounds;
 mod collapse;
@@ -21,6 +21,7 @@ pub(crate) mod proof;
 pub(crate) mod renormalize;
 pub(crate) mod solve;
 pub(crate) mod substitute;
+mod table_id;
 pub mod translate;
 
 use std::borrow::Cow;
@@ -30,8 +31,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 pub(crate) use normal_form::Sum;
-
-use crate::symbols::TableId;
+pub(crate) use table_id::TableId;
 
 /// A symbol of one [`Symbols`](crate::Symbols) table.
 ///

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Atom, Linear, Monomial, SymExpr, Term};
-use crate::symbols::TableId;
+use super::{Atom, Linear, Monomial, SymExpr, TableId, Term};
 
 // These ceilings are constants, not limits that a caller sets: every operation on expressions relies on them to take
 // bounded time, and equal expressions have equal normal forms only where the same ceilings made them. An expression
