@@ -57,7 +57,7 @@ impl Substitutions {
 
 /// An op that runs a part of a session.
 #[derive(Clone)]
-enum Part {
+enum Substitute {
     /// The step of this number.
     Step(Arc<Session>, usize),
     /// Values to levels.
@@ -66,7 +66,7 @@ enum Part {
     FromLevels(Arc<Quantizer>),
 }
 
-impl std::fmt::Debug for Part {
+impl std::fmt::Debug for Substitute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Step(_, number) => write!(f, "step {number}"),
@@ -76,7 +76,7 @@ impl std::fmt::Debug for Part {
     }
 }
 
-impl CustomOp for Part {
+impl CustomOp for Substitute {
     fn arity(&self) -> Arity {
         Arity::at_least(0)
     }
@@ -162,7 +162,7 @@ impl<'s> Builder<'s> {
             inputs.push(value);
             reads.extend(read);
         }
-        let new = self.add(Part::Step(self.session.clone(), number), &inputs)?;
+        let new = self.add(Substitute::Step(self.session.clone(), number), &inputs)?;
         if step.has_outputs_of_node() {
             for port in 0..step.outs {
                 if self.session.plan.is_read[step.first + port] {
@@ -179,7 +179,7 @@ impl<'s> Builder<'s> {
             return Some(());
         };
         let old = Value { node: *node, port: 0 };
-        let new = self.add(Part::FromLevels(quantizer.clone()), &[new])?;
+        let new = self.add(Substitute::FromLevels(quantizer.clone()), &[new])?;
         self.claim(by, rounds, old, new, reads);
         Some(())
     }
@@ -193,7 +193,7 @@ impl<'s> Builder<'s> {
             return Some(made.clone());
         }
         let (node, quantizer) = self.session.plan.levels.get(&slot)?;
-        let value = self.add(Part::ToLevels(quantizer.clone()), &[Value { node: *node, port: 0 }])?;
+        let value = self.add(Substitute::ToLevels(quantizer.clone()), &[Value { node: *node, port: 0 }])?;
         // Levels are those of a FakeQuantize, perhaps before pools.
         let mut at = *node;
         while !matches!(self.graph.node(at).op(), Op::FakeQuantize(_)) {
@@ -229,7 +229,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Adds a layer that runs a part of the session.
-    fn add(&mut self, part: Part, inputs: &[Value]) -> Option<Value> {
+    fn add(&mut self, part: Substitute, inputs: &[Value]) -> Option<Value> {
         let name = format!("{part:?}");
         let op = Custom::new("session", name.clone(), Arc::new(part));
         let node: NodeId = self.graph.add(Node::new(name, Op::from(op)));
