@@ -55,7 +55,7 @@ impl Substitutions {
     }
 }
 
-/// An op that runs a part of a session.
+/// An op that computes something in place of layers.
 #[derive(Clone)]
 enum Substitute {
     /// The step of this number.
@@ -228,10 +228,10 @@ impl<'s> Builder<'s> {
         self.claims.push(Substitution { by, old, new, reads, tolerance, widens });
     }
 
-    /// Adds a layer that runs a part of the session.
-    fn add(&mut self, part: Substitute, inputs: &[Value]) -> Option<Value> {
-        let name = format!("{part:?}");
-        let op = Custom::new("session", name.clone(), Arc::new(part));
+    /// Adds a layer that computes a substitute.
+    fn add(&mut self, substitute: Substitute, inputs: &[Value]) -> Option<Value> {
+        let name = format!("{substitute:?}");
+        let op = Custom::new("session", name.clone(), Arc::new(substitute));
         let node: NodeId = self.graph.add(Node::new(name, Op::from(op)));
         for (port, input) in (0..).zip(inputs) {
             self.graph.connect_new(*input, node, port).ok()?;
