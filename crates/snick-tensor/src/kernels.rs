@@ -119,8 +119,8 @@ pub use subnormal::without_subnormals;
 pub use tile::tile;
 pub use window::Window;
 
-#[cfg(test)]
 #[cfg(feature = "kernels")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{ElementType, Tensor};

@@ -401,8 +401,8 @@ pub(crate) fn multiply_add<I: Instructions>(a: f32, b: f32, c: f32) -> f32 {
     if I::FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-#[cfg(test)]
 #[cfg(feature = "kernels")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
