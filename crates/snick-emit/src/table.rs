@@ -56,8 +56,8 @@ impl<'g, E> OpRow<'g, E> {
         self
     }
 
-    /// Whether the operator lacks the types of a layer, and the wider type to compute it in. `common` are types that all
-    /// operators lack but those of every type, also where only an input is of them.
+    /// Whether the operator lacks the types of a layer, and the wider type to compute it in. Operators that do not take every
+    /// type lack the `common` ones as well, in the output and in any input.
     pub(crate) fn gap(&self, layer: &Layer, common: &[TypeGap]) -> Option<Option<ElementType>> {
         let own = layer.node.outs().first()?.fact.element_type;
         let of_row = self.gaps.iter().find(|(types, _)| types.contains(&own));

@@ -49,7 +49,7 @@ struct Properties {
 }
 
 formats! {
-    /// OpenVINO IR, with its weights in a file beside it.
+    /// OpenVINO IR: an XML file, and a second file for the weights.
     OpenVino { name: "OpenVINO IR", extension: "xml", reads: true, writes: true, weights: &["bin"] },
     /// ONNX.
     Onnx { name: "ONNX", extension: "onnx", reads: true, writes: true, weights: &["onnx.data"] },

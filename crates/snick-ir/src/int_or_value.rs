@@ -76,7 +76,7 @@ impl<V> IntOrValue<V> {
     }
 }
 
-/// i64 scalars of the graph under construction. Quotients are those of dividends that are not negative.
+/// Scalars of i64 in the graph under construction. Division rounds as declared only if the dividend is not negative.
 impl Integers for GraphBuilder<'_> {
     type Int = IntOrValue;
     type Error = OpError;

@@ -14,7 +14,8 @@
 //! assert_eq!(matrix.transposed().to_i64_vec()?, [1, 4, 2, 5, 3, 6]);
 //! # Ok::<(), snick_tensor::TensorError>(())
 //! ```
-// What only those kernels call stays beside what others call.
+// Without the feature `kernels`, helpers of the kernels left out have no caller. Each stands in the file of what it helps
+// with (buffers, layouts, vectors); an attribute on each of about 20 would be longer and just as loose.
 #![cfg_attr(not(feature = "kernels"), allow(dead_code))]
 
 #[cfg(target_endian = "big")]

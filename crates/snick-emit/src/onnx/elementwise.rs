@@ -56,7 +56,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         }
         Op::LogicalNot(_) => renamed("Not").only(is_boolean),
         Op::PRelu(_) => OpRow::new(prelu).lacks(FLOATS_TO_32_BITS),
-        // ONNX rounds halves to even; integers have none.
+        // ONNX only rounds halves to even. An integer has no half, so its mode does not matter.
         Op::Round(op) => {
             identity_on_integers("Round").only(|layer| !layer.is_float() || op.mode == RoundMode::HalfToEven)
         }

@@ -1,4 +1,5 @@
-//! hoist-slice-reshape: a slice of a Reshape is a Reshape of a slice, if the axes correspond.
+//! hoist-slice-reshape: a slice of a Reshape is a Reshape of a slice, if the axes correspond. A Reshape joins and splits
+//! axes, which an axis map cannot say: so this is a rule of its own.
 
 use smallvec::SmallVec;
 use snick_ir::ops::shape::reshape::Reshape;

@@ -1,5 +1,5 @@
-//! How the dims of the operands and the result of an operation correspond: those of one factor are spread alike. The
-//! factors are those of Shardy's rules.
+//! Which dims of an operation's operands and result correspond. Corresponding dims form a factor, as in Shardy's rules,
+//! and are sharded the same way.
 
 use snick_ir::{AxisMap, FactorKind};
 
@@ -51,7 +51,7 @@ fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> O
     }
 }
 
-/// A dim of operand 0 of which the result may have a part, in a place that is known only if the part is all of it.
+/// Adds a dim of operand 0 that the result may have only in part. Unless it has all of it, nobody knows where the part is.
 fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
     if x.get(from) == result.get(to) {
         map.add(FactorKind::PassThrough, [(0, from)], Some(to));
