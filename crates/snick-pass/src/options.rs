@@ -20,6 +20,7 @@ pub struct RewriteOptions {
     check: bool,
     seed: u64,
     stop_after: Option<usize>,
+    timed: bool,
     watch: Watch,
 }
 
@@ -47,6 +48,12 @@ impl RewriteOptions {
         Self { stop_after: Some(rewrites), ..self }
     }
 
+    /// Measures how long each rule takes; see [`Report::by_rule`](crate::Report::by_rule).
+    #[must_use]
+    pub fn timed(self, timed: bool) -> Self {
+        Self { timed, ..self }
+    }
+
     /// Ends the work at these limits; see [`Report::stopped`](crate::Report::stopped).
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
@@ -65,6 +72,10 @@ impl RewriteOptions {
 
     pub(crate) fn checker(&self) -> Option<Checker> {
         self.check.then(|| Checker::new(self.seed))
+    }
+
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed
     }
 
     pub(crate) fn limit(&self) -> Option<usize> {

@@ -156,7 +156,7 @@ impl Pass {
 
     /// Runs on a graph, without its bodies, and removes dead layers.
     pub(crate) fn run(&self, graph: &mut Graph, options: DriverOptions<'_>) -> Trace {
-        let begun = (!cfg!(target_family = "wasm")).then(Instant::now);
+        let begun = (options.timed && !cfg!(target_family = "wasm")).then(Instant::now);
         let mut trace = match &self.kind {
             PassKind::Rules(rules) => return rewrite::apply(graph, rules, options),
             PassKind::Graph(change) | PassKind::Model(change) => change(graph, options.stop_after),

@@ -176,6 +176,7 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
 /// Passes at work on a model.
 struct PassManager {
     stop_after: Option<usize>,
+    timed: bool,
     checker: Option<Checker>,
     monitor: Monitor,
     report: Report,
@@ -187,6 +188,7 @@ impl PassManager {
         monitor.check_graph(graph);
         Self {
             stop_after: options.limit(),
+            timed: options.is_timed(),
             checker: options.checker(),
             monitor,
             report: Report::before(graph),
@@ -242,6 +244,7 @@ impl PassManager {
             stop_after: left.map(|left| left.saturating_sub(unreported)),
             check: self.checker.as_mut().map(|checker| checker as _),
             only: None,
+            timed: self.timed,
             monitor: Some(&mut self.monitor),
         };
         if !pass.is_of_graph() || options.check.is_none() {

@@ -1,7 +1,7 @@
 //! Chooses the sizes of dynamic dims, and the elements of small integer inputs, so that what the layers demand of them
 //! holds: the smallest values, but no empty axis where another does as well.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use snick_ir::{Condition, Conditions, EmptyAxes, Graph, IntegerRole, NodeId, conditions};
 use snick_shape::{Interval, SymExpr, SymbolId};
@@ -61,7 +61,8 @@ impl Strategy {
 /// Values of symbols that meet what is demanded, as far as possible.
 pub(crate) struct FittedSizes<'d> {
     demands: &'d Demands,
-    values: HashMap<SymbolId, i64>,
+    /// Searching reads them so often that hashing the symbols would take most of the time.
+    values: BTreeMap<SymbolId, i64>,
     /// Values given from outside.
     fixed: HashSet<SymbolId>,
     larger: Larger,
@@ -156,7 +157,7 @@ fn unstretched(condition: &Condition) -> Option<Condition> {
 
 impl<'d> FittedSizes<'d> {
     fn new(demands: &'d Demands, larger: Larger, strategy: Strategy) -> Self {
-        let (values, fixed) = (HashMap::new(), HashSet::new());
+        let (values, fixed) = (BTreeMap::new(), HashSet::new());
         Self { demands, values, fixed, larger, strategy, evaluations: 0 }
     }
 
@@ -301,7 +302,12 @@ impl<'d> FittedSizes<'d> {
     }
 
     fn failing(&self, conditions: &[&Condition]) -> usize {
-        conditions.iter().filter(|condition| self.holds(condition) == Some(false)).count()
+        self.failing_up_to(conditions, usize::MAX)
+    }
+
+    /// The number of failing conditions, or `limit` if it is at least that.
+    fn failing_up_to(&self, conditions: &[&Condition], limit: usize) -> usize {
+        conditions.iter().filter(|condition| self.holds(condition) == Some(false)).take(limit).count()
     }
 
     /// The values that mend a condition at the least cost to others: of one of its symbols, or the same value for several
@@ -371,9 +377,10 @@ impl<'d> FittedSizes<'d> {
                 continue;
             }
             compared += 1;
-            let failing = self.failing(related);
+            let least = best.map_or(usize::MAX, |(least, _)| least);
+            let failing = self.failing_up_to(related, least);
             self.evaluations += related.len();
-            if best.is_none_or(|(least, _)| failing < least) {
+            if failing < least {
                 best = Some((failing, value));
             }
             if failing == 0 || !self.strategy.fewest_failures {

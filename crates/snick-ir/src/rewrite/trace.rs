@@ -134,7 +134,8 @@ pub struct RuleWork {
     pub applied: usize,
     /// How often it matched one and declined.
     pub declined: usize,
-    /// How long it took, with the checks of its replacements; zero where there is no clock.
+    /// How long it took, including the checks of its replacements; zero unless
+    /// [`DriverOptions::timed`](super::DriverOptions::timed), and where there is no clock.
     pub time: Duration,
 }
 
@@ -144,13 +145,13 @@ impl RuleWork {
         Self { rule, tried: 0, applied: 0, declined: 0, time: Duration::ZERO }
     }
 
-    /// Adds the time since `begun`, from where the next rule begins.
+    /// Adds the time since `begun`, and restarts the clock for the next rule. Does nothing without a clock.
     pub(super) fn pause(&mut self, begun: &mut Option<Instant>) {
-        let now = now();
-        if let (Some(begun), Some(now)) = (&*begun, now) {
+        if let Some(begun) = begun {
+            let now = Instant::now();
             self.time += now.duration_since(*begun);
+            *begun = now;
         }
-        *begun = now;
     }
 
     /// Adds later work of the same rule.

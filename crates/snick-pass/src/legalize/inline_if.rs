@@ -10,18 +10,12 @@ use snick_ir::{Fact, Graph, NodeId, Op, OpError, OpTraits, Value};
 
 /// Replaces an If by its branch. What is known of the outputs stays: inference gives sizes that depend on data other
 /// symbols in the inlined layers.
-pub const RULE: Rule = Rule::for_target("inline-if", |patch| match reads_or_gives_halves(patch) {
-    true => Ok(RewriteResult::NoMatch),
-    false => apply(patch),
-});
+pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false));
 
 /// The same for an If that reads or gives f16 or bf16: a run computes these in f32, and rounds them where they enter
 /// and leave a body.
-pub const HALVES: Rule = Rule::exact("inline-if-of-halves", |patch| match reads_or_gives_halves(patch) {
-    true => apply(patch),
-    false => Ok(RewriteResult::NoMatch),
-})
-.may_round_within(1e-5, 0.0);
+pub const HALVES: Rule =
+    Rule::exact("inline-if-of-halves", |patch| apply(patch, true)).may_round_within(1e-5, 0.0);
 
 fn reads_or_gives_halves(patch: &Patch) -> bool {
     let node = patch.node();
@@ -29,8 +23,12 @@ fn reads_or_gives_halves(patch: &Patch) -> bool {
     inputs.chain(node.outputs()).any(|fact| fact.element_type.is_half())
 }
 
-fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
+/// Inlines the If if it reads or gives f16 or bf16, or if it does not: as `halves` says.
+fn apply(patch: &mut Patch, halves: bool) -> Result<RewriteResult, OpError> {
     let Op::SubGraph(op) = patch.node().op() else { return Ok(RewriteResult::NoMatch) };
+    if reads_or_gives_halves(patch) != halves {
+        return Ok(RewriteResult::NoMatch);
+    }
     let taken = op.taken(patch.fact(patch.input(0)?)?);
     // Layers with a state stay where they are.
     let taken = taken.filter(|_| !patch.node().op().has(OpTraits::STATEFUL));
