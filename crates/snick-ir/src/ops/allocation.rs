@@ -1,10 +1,10 @@
-//! Memory for outputs whose sizes come from a model.
+//! Allocation of outputs whose sizes come from a model.
 
 use snick_tensor::{Element, Tensor, TensorError};
 
 use crate::OpError;
 
-/// An empty vector with capacity for a tensor of these dims, whose size is checked before memory is allocated.
+/// An empty vector with capacity for a tensor of these dims. Checks the size before it allocates.
 pub fn reserved<T: Element>(dims: &[usize]) -> Result<Vec<T>, OpError> {
     let len = Tensor::full(dims, T::default())?.len();
     let mut values = Vec::new();

@@ -1,7 +1,7 @@
-//! Families: ops that differ by one function and share the rest, declared as a table.
+//! Op families: ops that differ only in one function, declared as a table.
 
-/// Declares a family: its struct, with the function and the shared attributes, the names of its ops, and a type an op to
-/// build it by, as in `ops::Add::default()`.
+/// Declares a family: its struct, which holds the function and the shared attributes, and for each op a name
+/// and a type that builds it, as in `ops::Add::default()`.
 ///
 /// ```ignore
 /// op_family! {
@@ -16,10 +16,10 @@
 /// }
 /// ```
 ///
-/// A family whose function does not follow from the name alone says `function = own` behind the traits and implements
-/// [`AttrField`](crate::AttrField) for the function itself.
+/// If the name alone does not determine the function, write `function = own` after the traits and implement
+/// [`AttrField`](crate::AttrField) for the function.
 macro_rules! op_family {
-    // The op of a typed name.
+    // Converts the type of one op to the family.
     (@typed $family:ident $typed:ident $function:expr, { }) => {
         impl From<$typed> for $crate::Op {
             fn from(_: $typed) -> Self {
@@ -40,7 +40,7 @@ macro_rules! op_family {
     // The struct: the function and the attributes.
     (@struct $(#[doc = $doc:literal])* $family:ident($function:ty) { $($fields:tt)* }) => {
         declared! { @struct $(#[doc = $doc])* pub $family {
-            /// Which function.
+            /// The function that distinguishes the op.
             pub function: $function,
             $($fields)*
         } }
@@ -49,7 +49,7 @@ macro_rules! op_family {
     (@fields $function:ty { $($fields:tt)* } $($action:tt)*) => {
         declared!($($action)* { pub function: $function, $($fields)* })
     };
-    // The function is what the name says, unless the family reads it itself.
+    // The name determines the function, unless the family parses it itself.
     (@function $family:ident($function:ty) own) => {};
     (@function $family:ident($function:ty)) => {
         impl $crate::AttrField for $function {
@@ -78,7 +78,7 @@ macro_rules! op_family {
         op_family!(@function $family($function) $($own)?);
 
         impl $family {
-            /// The functions in the order of the names.
+            /// The functions, in the order of `NAMES`.
             const FUNCTIONS: &'static [$function] = &[$($value),+];
 
             /// The function of an operation type.

@@ -1,4 +1,4 @@
-//! The element type of indices that an op gives, as an attribute.
+//! The element type of the indices that an op returns, as an attribute.
 
 use snick_tensor::ElementType;
 
@@ -14,7 +14,7 @@ pub enum IndexType {
 attr_words!(IndexType { I64 = "i64", I32 = "i32" });
 
 impl IndexType {
-    /// The element type that it stands for.
+    /// The corresponding element type.
     pub fn element_type(self) -> ElementType {
         match self {
             Self::I32 => ElementType::I32,

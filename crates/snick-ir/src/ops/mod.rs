@@ -1,6 +1,6 @@
-//! The ops: one file each, families with a table row an op. Registering one takes two lines here: a `mod` line and
-//! a line in the list of `ops!`, each with its family. Ops of more than about 100 bytes are boxed, so that nodes stay
-//! small.
+//! The ops. Each has its own file; a family of ops shares a file, with a table row for each. Registering an
+//! op takes two lines here, both in its family: a `mod` line and a line in the list of `ops!`. Ops larger
+//! than about 100 bytes are boxed to keep nodes small.
 
 #[macro_use]
 mod registry;
@@ -12,14 +12,14 @@ mod only_inferred;
 mod allocation;
 pub mod index_type;
 
-/// Where values come from and go to.
+/// Inputs, outputs and constants.
 pub mod source {
     pub mod constant;
     pub mod parameter;
     pub mod result;
 }
 
-/// One element at a time.
+/// Element-wise ops.
 pub mod elementwise {
     pub mod arithmetic;
     pub mod auto_broadcast;
@@ -51,14 +51,14 @@ pub mod elementwise {
     pub mod xor;
 }
 
-/// Many elements to one.
+/// Reductions and cumulative sums.
 pub mod reduction {
     pub mod cum_sum;
     pub mod reduce;
     pub mod segment_max;
 }
 
-/// Shapes as values, and values under other shapes.
+/// Reshapes, broadcasts, and ops that read or build shapes.
 pub mod shape {
     pub mod broadcast;
     pub mod eye;
@@ -69,7 +69,7 @@ pub mod shape {
     pub mod unsqueeze;
 }
 
-/// Elements to other places.
+/// Ops that gather, scatter, join, sort or otherwise move elements.
 pub mod movement {
     pub mod bucketize;
     pub mod concat;
@@ -101,7 +101,7 @@ pub mod movement {
     pub mod unique;
 }
 
-/// The slice family: the primitive, and ops that become it.
+/// Slice-like ops and the primitives that replace them.
 pub mod slice {
     pub mod axis_range;
     pub mod bounds;
@@ -121,7 +121,7 @@ pub mod slice {
     pub use self::notation::notation;
 }
 
-/// What neural networks are made of.
+/// Neural network layers.
 pub mod nn {
     pub mod adaptive_avg_pool;
     pub mod adaptive_max_pool;
@@ -164,7 +164,7 @@ pub mod nn {
 
 pub mod fused;
 
-/// Waves and their frequencies.
+/// Fourier transforms.
 pub mod signal {
     pub mod fourier;
     mod frames;
@@ -172,7 +172,7 @@ pub mod signal {
     pub mod stft;
 }
 
-/// Pixels and patches.
+/// Color conversion and image patches.
 pub mod image {
     pub mod col2im;
     pub mod color;
@@ -183,7 +183,7 @@ pub mod image {
 
 pub mod detection;
 
-/// Numbers drawn by chance, the same in every run.
+/// Random number generators, deterministic across runs.
 pub mod random {
     pub mod multinomial;
     pub mod random_uniform;
@@ -198,13 +198,13 @@ pub mod tokens;
 
 pub mod recurrent;
 
-/// Variables, which outlive a run.
+/// Variables, which keep their values between runs.
 pub mod state {
     pub mod assign;
     pub mod read_value;
 }
 
-/// Ops that own graphs, and layers of which only the ports are known.
+/// Ops with bodies, and opaque layers.
 pub mod control {
     mod branch;
     pub mod execute;

@@ -1,6 +1,6 @@
-//! Ops of which only shapes and types are known.
+//! Ops that have inference but no evaluation.
 
-/// Makes running an op an error that names it.
+/// Implements `eval` as an error that names the op.
 macro_rules! only_inferred {
     ($($op:ident),+ $(,)?) => {$(
         impl $crate::EvalOp for $op {

@@ -1,4 +1,4 @@
-//! Rows of different lengths, each given by where it begins and ends in the data of all.
+//! Ragged tensors: rows of different lengths, stored as the begin and end of each row in one flat array.
 
 pub mod combine_segments;
 pub mod fuze_ragged;

@@ -1,4 +1,4 @@
-//! From one list of ops to the enum, its dispatch, and the look-up by name.
+//! Generates the enum of all ops, its dispatch, and the lookup by name from one list.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,14 +10,14 @@ use super::control::opaque::Opaque;
 use crate::op::{AttrSpec, Dialect, OpName, OpTraits, RawNode, Version};
 use crate::{Arity, Attrs, Graph, OpError};
 
-/// Makes the enum of all ops, its dispatch and its registry out of one list.
+/// Generates the enum of all ops, its dispatch and its registry.
 macro_rules! ops {
     (@type $op:ident) => { $op };
     (@type $op:ident boxed) => { Box<$op> };
     ($($variant:ident($family:ident::$file:ident::$op:ident $(; $boxed:ident)?)),* $(,)?) => {
         $(pub use self::$family::$file::$op;)*
 
-        /// Every op snick knows, [`Custom`] ops that are registered, and [`Opaque`] for the rest.
+        /// Every op snick knows, registered [`Custom`] ops, and [`Opaque`] for all others.
         ///
         /// ```
         /// use snick_ir::{Op, ops};
@@ -28,7 +28,7 @@ macro_rules! ops {
         /// assert!(matches!(op, Op::Concat(concat) if concat.axis == -1));
         /// # Ok::<(), snick_ir::OpError>(())
         /// ```
-        // Exhaustive, so that a match in a sibling crate that misses a new op does not compile.
+        // Exhaustive, so that a match in a sibling crate fails to compile when it misses a new op.
         #[derive(Clone, PartialEq, Debug)]
         #[allow(missing_docs, reason = "each variant's type says what it is")]
         pub enum Op {
@@ -44,7 +44,7 @@ macro_rules! ops {
         })*
 
         impl Op {
-            /// The name entry; `None` for a custom op and an opaque layer.
+            /// The registered name; `None` for a custom op or an opaque layer.
             fn op_name(&self) -> Option<&'static OpName> {
                 match self {
                     $(Self::$variant(op) => Some(op.name()),)*
@@ -52,7 +52,7 @@ macro_rules! ops {
                 }
             }
 
-            /// Attributes as the op writes them.
+            /// The attributes, as files write them.
             pub fn attrs(&self) -> Attrs<'static> {
                 match self {
                     $(Self::$variant(op) => op.attrs(),)*
@@ -70,7 +70,7 @@ macro_rules! ops {
                 }
             }
 
-            /// What drivers may assume of it.
+            /// The properties that drivers may rely on.
             pub fn traits(&self) -> OpTraits {
                 match self {
                     $(Self::$variant(op) => op.traits(),)*
@@ -79,7 +79,7 @@ macro_rules! ops {
                 }
             }
 
-            /// Facts of the outputs.
+            /// Infers the facts of the outputs.
             pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
                 match self {
                     $(Self::$variant(op) => op.infer(cx),)*
@@ -88,7 +88,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The declaration of [`InferOp::axis_map`]; [`Graph::axis_map`] adds that of element-wise ops.
+            /// See [`InferOp::axis_map`]; [`Graph::axis_map`] adds the map of element-wise ops.
             pub(crate) fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
                 match self {
                     $(Self::$variant(op) => op.axis_map(inputs, output),)*
@@ -96,11 +96,12 @@ macro_rules! ops {
                 }
             }
 
-            /// [`Op::eval`] of constants, with at most 64 MiB and 16 times the inputs of memory: numbers of four bits become
-            /// floats, but data with their padding may be far larger than inputs and outputs.
+            /// [`Op::eval`] for constant folding, with a memory limit of 64 MiB plus 16 times the size of the
+            /// inputs. The factor allows for 4-bit numbers that become floats; the limit catches padded data
+            /// that is far larger than inputs and outputs.
             ///
             /// # Errors
-            /// Those of [`Op::eval`]; [`snick_tensor::TensorError::TooLarge`] beyond the memory.
+            /// Same as [`Op::eval`], and [`snick_tensor::TensorError::TooLarge`] above the limit.
             pub fn eval_constants(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
                 let sizes = inputs.iter().map(Tensor::size_in_bytes).fold(0, usize::saturating_add);
                 let bytes = sizes.saturating_mul(16).saturating_add(1 << 26);
@@ -108,7 +109,7 @@ macro_rules! ops {
                 pool.scope_within(bytes, || self.eval(inputs))
             }
 
-            /// The outputs for concrete inputs; the driver has checked their number.
+            /// Computes the outputs for concrete inputs.
             pub fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
                 self.arity().check(inputs.len())?;
                 match self {
@@ -118,10 +119,10 @@ macro_rules! ops {
                 }
             }
 
-            /// The output after element-wise `stages`, if it is computed faster together with them.
+            /// Computes the output followed by the element-wise `stages`, if fusing them is faster.
             ///
             /// # Errors
-            /// Those of [`Op::eval`].
+            /// Same as [`Op::eval`].
             pub fn eval_then(
                 &self,
                 inputs: &[Tensor],
@@ -134,7 +135,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The op without outputs at its end that nobody reads, where that saves work.
+            /// The op without unused trailing outputs, if dropping them saves work.
             pub fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
                 match self {
                     $(Self::$variant(op) => op.prune_outputs(is_read).map(Self::$variant),)*
@@ -142,7 +143,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The op to run in place of this one, given what is known of its inputs before any run.
+            /// A faster op to run instead, given what is known about the inputs before any run.
             pub fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
                 match self {
                     $(Self::$variant(op) => op.specialize(inputs).map(Self::$variant),)*
@@ -150,7 +151,8 @@ macro_rules! ops {
                 }
             }
 
-            /// The function of elements that the op is, given what is known of its inputs before any run.
+            /// The element-wise function that the op computes, given what is known about the inputs before
+            /// any run.
             pub fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
                 match self {
                     $(Self::$variant(op) => op.element_function(inputs),)*
@@ -176,54 +178,54 @@ macro_rules! ops {
     };
 }
 
-/// One name of one op, with what the op declares: an entry of the op reference.
+/// An entry of the op reference: one name of an op and its declaration.
 pub struct Entry {
     /// The name.
     pub name: &'static OpName,
     /// How many inputs it takes.
     pub arity: Arity,
-    /// What drivers may assume of it, whatever its attributes are.
+    /// The properties that drivers may rely on for any attributes.
     pub traits: OpTraits,
     pub(super) attrs: fn() -> Vec<AttrSpec>,
     pub(super) parse: fn(&RawNode) -> Result<Op, OpError>,
 }
 
 impl Entry {
-    /// The attributes that the op declares.
+    /// The declared attributes.
     pub fn attrs(&self) -> Vec<AttrSpec> {
         (self.attrs)()
     }
 }
 
-/// Names by dialect and lower-case type: OpenVINO's reader ignores the case of type names.
+/// Entries by dialect and lower-case type: OpenVINO's reader ignores the case of type names.
 static REGISTRY: LazyLock<HashMap<(Dialect, String), Entry>> = LazyLock::new(|| {
     let entries = super::entries().into_iter();
     entries.map(|e| ((e.name.dialect, e.name.name.to_ascii_lowercase()), e)).collect()
 });
 
-/// The same with the spelling of the op's own file, which nearly every model uses: no lower-casing a layer. Its keys come
-/// from no file, so its hash need not be keyed.
+/// Entries by their exact spelling, which nearly every model uses, so that most lookups need no lower-casing.
+/// The keys do not come from files, so the hash needs no random seed.
 static EXACT: LazyLock<HashMap<(Dialect, &'static str), &'static Entry, FixedState>> =
     LazyLock::new(|| REGISTRY.iter().map(|((dialect, _), e)| ((*dialect, e.name.name), e)).collect());
 
-/// All names of all ops with what they declare, sorted by name: the op reference.
+/// The op reference: all names of all ops with their declarations, sorted by name.
 pub fn reference() -> Vec<&'static Entry> {
     let mut entries: Vec<_> = REGISTRY.values().collect();
     entries.sort_by_key(|entry| entry.name.name);
     entries
 }
 
-/// What the op of this name declares; the case of names of OpenVINO does not matter.
+/// The declaration of the op with this name; ignores case.
 pub fn find(dialect: Dialect, op_type: &str) -> Option<&'static Entry> {
     let exact = EXACT.get(&(dialect, op_type)).copied();
     exact.or_else(|| REGISTRY.get(&(dialect, op_type.to_ascii_lowercase())))
 }
 
 impl Op {
-    /// Makes the op of a layer. A type that snick does not know, or knows not of this origin, gives an opaque layer.
+    /// Creates the op of a layer. Unknown types, and types unknown for this origin, become opaque layers.
     ///
     /// # Errors
-    /// An operation set that does not contain the op, and what the op says of its attributes.
+    /// The operation set does not contain the op, or the op rejects its attributes.
     pub fn parse(raw: &mut RawNode) -> Result<Self, OpError> {
         let entry = find(raw.dialect, raw.op_type);
         if let Some(entry) = entry {
@@ -239,12 +241,12 @@ impl Op {
         }
     }
 
-    /// A layer kept whole.
+    /// An opaque layer.
     pub fn opaque(op_type: &str, attrs: Attrs<'static>) -> Self {
         Self::Opaque(Opaque { op_type: op_type.into(), attrs })
     }
 
-    /// Operation type, as files write it.
+    /// The operation type, as files write it.
     pub fn type_name(&self) -> &str {
         match (self.op_name(), self) {
             (Some(name), _) => name.name,
@@ -254,12 +256,12 @@ impl Op {
         }
     }
 
-    /// Who defines the op.
+    /// The dialect that defines the op.
     pub fn dialect(&self) -> Dialect {
         self.op_name().map_or(Dialect::OpenVino, |name| name.dialect)
     }
 
-    /// The newest operation set that defines the op: for nodes that no file declares.
+    /// The newest operation set that defines the op, for nodes that come from no file.
     pub fn default_version(&self) -> Version {
         if let Self::Custom(op) = self {
             return op.version();
@@ -267,12 +269,12 @@ impl Op {
         self.op_name().map_or(Version::Unversioned, OpName::newest)
     }
 
-    /// Whether the declared ports are all that is known of the outputs.
+    /// Whether the op is an opaque layer: its outputs are known only from the declared ports.
     pub fn is_opaque(&self) -> bool {
         matches!(self, Self::Opaque(_))
     }
 
-    /// Whether the op is one of snick's own.
+    /// Whether snick itself defines the op, rather than a custom op or an opaque layer.
     pub fn is_builtin(&self) -> bool {
         self.op_name().is_some()
     }
@@ -291,7 +293,7 @@ impl Op {
         roles.iter().copied().zip(bodies)
     }
 
-    /// The bodies, to change them.
+    /// Mutable access to the bodies.
     pub fn bodies_mut(&mut self) -> &mut [Graph] {
         match self {
             Self::SubGraph(op) => &mut op.bodies,
@@ -299,7 +301,7 @@ impl Op {
         }
     }
 
-    /// Takes the bodies out, while the op is looked at together with the graph it stands in.
+    /// Takes the bodies out, so that the op and the graph that contains it can be borrowed together.
     pub(crate) fn take_bodies(&mut self) -> Vec<Graph> {
         match self {
             Self::SubGraph(op) => std::mem::take(&mut op.bodies),
@@ -307,7 +309,7 @@ impl Op {
         }
     }
 
-    /// Puts back what [`Op::take_bodies`] took.
+    /// Restores the bodies removed by [`Op::take_bodies`].
     pub(crate) fn put_bodies(&mut self, bodies: Vec<Graph>) {
         if let Self::SubGraph(op) = self {
             op.bodies = bodies;

@@ -1,4 +1,4 @@
-//! Texts.
+//! String operations.
 
 #[macro_use]
 mod evaluate;

@@ -1,4 +1,4 @@
-//! Texts to the numbers of tokens, and back.
+//! Tokenizers and detokenizers.
 
 pub mod bpe_tokenizer;
 mod detokenize;

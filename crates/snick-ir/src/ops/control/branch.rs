@@ -10,9 +10,9 @@ use super::symbol_map::{SymbolMap, join};
 use crate::infer::InferSession;
 use crate::{Fact, Facts, Graph, Infer, Located, Op, OpError};
 
-/// Facts of the outputs; also sets the facts inside both bodies. Errors in a branch that is never taken are dropped, and
-/// so are those in one of two branches that may be taken: a run that takes it fails there, every other run has the
-/// outputs of the other branch.
+/// Infers the outputs, and the facts inside both bodies. Ignores errors in a branch that is never taken. If
+/// either branch may be taken and one has an error, every run that takes it fails, so the outputs are those
+/// of the other branch.
 pub(super) fn infer(
     maps: [&PortMap; 2],
     bodies: [&mut Graph; 2],
@@ -53,12 +53,12 @@ pub(super) fn infer(
     .collect()
 }
 
-/// The number of the branch that a known condition selects.
+/// The index of the branch that a known condition selects.
 pub(super) fn taken(condition: &Fact) -> Option<usize> {
     truth(condition).map(|holds| usize::from(!holds))
 }
 
-/// Whether an error of inference says that a run fails; otherwise only inference knows no better.
+/// Whether an inference error means that every run fails, rather than that inference lacks support.
 fn fails_in_every_run(error: &OpError) -> bool {
     match error {
         OpError::WithInputs { error, .. } => fails_in_every_run(error),
@@ -68,7 +68,7 @@ fn fails_in_every_run(error: &OpError) -> bool {
     }
 }
 
-/// Whether a body has layers that not every run of it reaches: those in a Loop, which may run no iteration.
+/// Whether a run of the body may skip some of its layers, as a Loop with no iterations does.
 fn may_skip(body: &Graph) -> bool {
     body.ids().any(|id| {
         let op = body.node(id).op();
@@ -77,7 +77,7 @@ fn may_skip(body: &Graph) -> bool {
     })
 }
 
-/// Facts of the outputs as one body computes them.
+/// Infers the outputs of one body.
 fn branch(
     map: &PortMap,
     body: &mut Graph,

@@ -1,5 +1,5 @@
-//! Execution of TensorIterator, Loop and If. The caller runs the bodies: a [`RunBody`] computes the Results of a body
-//! from its Parameters.
+//! Execution of TensorIterator, Loop and If. The caller supplies a [`RunBody`], which computes the Results of
+//! a body from its Parameters.
 
 use snick_shape::ShapeSpec;
 use snick_tensor::Tensor;
@@ -11,14 +11,14 @@ use super::port_map::{Cut, PortLink, PortMap, Purpose};
 use super::subgraph::{SubGraph, SubGraphKind};
 use crate::{Graph, Op, OpError, normalize_axis};
 
-/// Runs the body of this number on the values of its Parameters; returns those of its Results.
+/// Runs the body with this index: takes the values of its Parameters, returns the values of its Results.
 pub type RunBody<'r> = dyn FnMut(usize, &[Tensor]) -> Result<Vec<Tensor>, OpError> + 'r;
 
 impl SubGraph {
-    /// The outputs for concrete inputs.
+    /// Computes the outputs for concrete inputs.
     ///
     /// # Errors
-    /// Errors of a body; inputs that contradict the port map.
+    /// A body fails, or the inputs contradict the port map.
     pub fn execute(&self, inputs: &[Tensor], run: &mut RunBody) -> Result<Vec<Tensor>, OpError> {
         match self.kind {
             SubGraphKind::If => self.branch(inputs, run),
@@ -101,7 +101,7 @@ impl SubGraph {
         }
         let last = |number: usize| match &results {
             Some(results) => result(results, number).cloned(),
-            // Without an iteration a state has its initial value.
+            // Without any iteration, a state keeps its initial value.
             None => match map.back_edges.iter().find(|(from, _)| *from == number) {
                 Some(&(_, to)) => argument(&arguments, to),
                 None => Err(OpError::NoValue {
@@ -121,7 +121,7 @@ impl SubGraph {
         }))
     }
 
-    /// The outputs in order of their ports.
+    /// Sorts the outputs by port.
     fn collect(
         &self,
         values: impl Iterator<Item = Result<(Option<usize>, Tensor), OpError>>,
@@ -165,7 +165,7 @@ fn complete(arguments: Vec<Option<Tensor>>) -> Result<Vec<Tensor>, OpError> {
     (0..arguments.len()).map(|number| argument(&arguments, number)).collect()
 }
 
-/// An integer or boolean: the first element of a tensor, usually the only one.
+/// Reads an integer or boolean from the first element of a tensor, which usually has only one.
 fn number(what: &str, tensor: &Tensor) -> Result<i64, OpError> {
     is_whole(what, tensor.element_type())?;
     let empty = || OpError::mismatch(format!("the number of elements of {what}"), 0, "1");
@@ -182,10 +182,10 @@ fn counter(body: &Graph, parameter: usize, trip: u64) -> Result<Tensor, OpError>
     Ok(if is_vector { number.unsqueeze(0)? } else { number })
 }
 
-/// The first position and the number of the parts of an axis.
+/// The start of the first part on an axis, and the number of parts.
 ///
 /// # Errors
-/// Parts that do not fill the range exactly.
+/// The parts do not fill the range exactly.
 pub fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
     let wrong = || {
         let Cut { start, end, stride, part_size, .. } = cut;
@@ -226,7 +226,7 @@ fn parts(map: &PortMap, inputs: &[Tensor]) -> Result<u64, OpError> {
     }
 }
 
-/// The part of one iteration, as a view.
+/// The slice of `data` for one iteration, as a view.
 fn part(data: &Tensor, cut: Cut, trip: u64) -> Result<Tensor, OpError> {
     let axis = normalize_axis(cut.axis, data.rank())?;
     let (first, count) = parts_of(cut, data.dims()[axis])?;
@@ -239,7 +239,7 @@ fn part(data: &Tensor, cut: Cut, trip: u64) -> Result<Tensor, OpError> {
     Ok(data.slice(axis, first + at * size, size, 1)?)
 }
 
-/// A part of an output, whose size must be the step; a scalar is a part of one element.
+/// Checks that a part of an output has the size of the stride; a scalar counts as one element.
 fn fitting(part: &Tensor, cut: Cut) -> Result<Tensor, OpError> {
     let part = if part.rank() == 0 { part.unsqueeze(0)? } else { part.clone() };
     let axis = normalize_axis(cut.axis, part.rank())?;
@@ -250,7 +250,7 @@ fn fitting(part: &Tensor, cut: Cut) -> Result<Tensor, OpError> {
     Ok(part)
 }
 
-/// The concatenated parts, in the order of the iterations or reversed.
+/// Concatenates the parts, in iteration order or reversed.
 fn join(mut parts: Vec<Tensor>, cut: Cut) -> Result<Tensor, OpError> {
     if cut.stride < 0 {
         parts.reverse();

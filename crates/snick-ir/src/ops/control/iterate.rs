@@ -1,4 +1,4 @@
-//! Inference of TensorIterator and Loop: the body over all iterations, and their number.
+//! Inference of TensorIterator and Loop: facts that hold in every iteration, and the iteration count.
 
 use snick_shape::{Birth, Interval, Origin, Shape, SymExpr};
 use snick_tensor::ElementType;
@@ -11,13 +11,14 @@ use super::symbol_map::SymbolMap;
 use crate::infer::{InferSession, normalize_axis};
 use crate::{Fact, Facts, Graph, Infer, Op, OpError};
 
-/// The conflict of inputs that are sliced into different numbers of parts.
+/// The error for inputs sliced into different numbers of parts.
 pub(super) const ITERATIONS_DIFFER: &str = "sliced inputs give {} and {} iterations";
 
-/// Rounds in which assumptions about states may fail one by one; then all remaining ones are dropped.
+/// Number of rounds that drop assumptions about states one at a time; after that, all remaining ones are
+/// dropped.
 const MAX_ROUNDS: usize = 8;
 
-/// Facts of the outputs; also sets the facts inside the body.
+/// Infers the outputs, and the facts inside the body.
 pub(super) fn infer(
     kind: SubGraphKind,
     map: &PortMap,
@@ -41,7 +42,7 @@ pub(super) fn infer(
         Some(count) => cx.interval(count).hi(),
         None => most_iterations(cx)?,
     };
-    // At least two values, so that it is a symbol, which is replaced when the number of iterations is known.
+    // An interval of at least two values makes a symbol, which is replaced once the iteration count is known.
     let last = if most == i64::MAX { most } else { most.saturating_sub(1).max(1) };
     let within = Interval::new(0, last).unwrap_or(Interval::DIM);
     let birth = || Birth::Data(Some("the number of the iteration".into()));
@@ -81,7 +82,7 @@ pub(super) fn infer(
     outcome.outputs(&mut symbol_map, cx)
 }
 
-/// The fact of a Parameter for an input: the whole of it, or one part.
+/// The fact of a Parameter: a whole input or one slice of it.
 fn entering(
     port: usize,
     cut: Option<Cut>,
@@ -110,7 +111,7 @@ fn counter(body: &mut Graph, parameter: usize, iteration: &SymExpr) -> Result<Fa
         None | Some(0 | 1) => {}
         Some(rank) => return Err(OpError::rank("the iteration number", rank, "0 or 1")),
     }
-    // A vector has one element, whatever the file says.
+    // A vector has one element, regardless of the declared size.
     let shape = match shape.rank() {
         Some(1) => Shape::from([1]),
         _ => shape,
@@ -119,7 +120,7 @@ fn counter(body: &mut Graph, parameter: usize, iteration: &SymExpr) -> Result<Fa
     Ok(Fact::new(element_type, shape).with_elements(is_integer.then(|| vec![iteration.clone()])))
 }
 
-/// Infers the body until the assumptions about the states hold; facts of its Results.
+/// Infers the body repeatedly until the assumptions about the states hold; returns the facts of its Results.
 fn fixpoint(
     states: &mut [State],
     given: &mut [Option<Fact>],
@@ -145,7 +146,7 @@ fn fixpoint(
             return pass(states, given, body, session);
         }
         let results = pass(states, given, body, session);
-        // An error in the first iteration occurs whatever the states are: there is no output.
+        // An error in the first iteration is independent of the states, so every run fails.
         if round == 0 && session.errors.len() > mark {
             return Facts::new();
         }
@@ -173,7 +174,7 @@ fn fixpoint(
     }
 }
 
-/// A border of the sliced range of an axis of this size: 0 is before the first element, -1 after the last.
+/// Resolves a start or end of a sliced range: 0 is before the first element, -1 after the last.
 fn border(at: i64, size: &SymExpr, cx: &mut Infer) -> SymExpr {
     let at = SymExpr::from(at);
     match at.as_const() {
@@ -185,8 +186,8 @@ fn border(at: i64, size: &SymExpr, cx: &mut Infer) -> SymExpr {
     }
 }
 
-/// The number of iterations of a TensorIterator: of parts of the sliced inputs, which must agree; without such an
-/// input, of parts of an output.
+/// The number of iterations of a TensorIterator. All sliced inputs must have the same number of parts;
+/// without sliced inputs, an output determines it.
 fn parts(map: &PortMap, cx: &mut Infer) -> Result<SymExpr, OpError> {
     let mut count: Option<SymExpr> = None;
     let mut is_cut = false;
@@ -220,13 +221,13 @@ fn parts(map: &PortMap, cx: &mut Infer) -> Result<SymExpr, OpError> {
     Ok(SymExpr::from(made.map_or(1, |cut| output_parts(&cut))))
 }
 
-/// The number of parts of an output if no input is sliced.
+/// The number of parts of a concatenated output, for ops without sliced inputs.
 pub(super) fn output_parts(cut: &Cut) -> i64 {
     let length = i64::try_from(cut.end.abs_diff(cut.start)).unwrap_or(i64::MAX);
     length / cut.part_size.max(1)
 }
 
-/// The upper bound that input 0 of a Loop sets for the iterations.
+/// The iteration limit that input 0 of a Loop sets.
 fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
     for (port, what) in [(0, "the number of iterations"), (1, "the condition")] {
         let fact = cx.optional(port).ok_or(OpError::NotConnected { port })?;
@@ -239,8 +240,8 @@ fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
     })
 }
 
-/// Requires a scalar, or a vector, which has one element if it is known; of booleans or integers. Of a float, OpenVINO
-/// looks at the first byte.
+/// Requires a scalar, or a vector that is not known to have another size than 1, of booleans or integers.
+/// Floats are rejected because OpenVINO would read only their first byte.
 pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
     is_whole(what, fact.element_type)?;
     match fact.shape.dims() {
@@ -252,7 +253,7 @@ pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
     }
 }
 
-/// Requires booleans or integers, if the type is known.
+/// Requires booleans or integers if the type is known.
 pub(super) fn is_whole(what: &str, given: ElementType) -> Result<(), OpError> {
     match given {
         ElementType::Boolean | ElementType::Dynamic => Ok(()),
@@ -261,7 +262,7 @@ pub(super) fn is_whole(what: &str, given: ElementType) -> Result<(), OpError> {
     }
 }
 
-/// The value of a condition, if it is known.
+/// The value of a condition, if known.
 pub(super) fn truth(fact: &Fact) -> Option<bool> {
     fact.ints()?.first().map(|&value| value != 0)
 }
@@ -285,7 +286,7 @@ fn iterations(map: &PortMap, results: &Facts, cx: &mut Infer) -> Result<SymExpr,
     let most = if interval.lo() >= 0 { interval.hi() } else { i64::MAX };
     Ok(match (starts, goes_on, limit) {
         (Some(false), _, _) => SymExpr::from(0),
-        // A negative limit is none: such a loop would never end.
+        // A negative limit means no limit, and such a loop would never end.
         (Some(true), Some(true), Some(limit)) if interval.hi() >= 0 => {
             cx.as_dim(&limit).unwrap_or(SymExpr::from(0))
         }
@@ -294,20 +295,20 @@ fn iterations(map: &PortMap, results: &Facts, cx: &mut Infer) -> Result<SymExpr,
     })
 }
 
-/// The result of all iterations.
+/// What inference knows once all iterations are done.
 struct Outcome<'a> {
     kind: SubGraphKind,
     map: &'a PortMap,
     states: &'a [State],
-    /// Facts of the Results in the last iteration.
+    /// The facts of the Results in the last iteration.
     results: &'a Facts,
-    /// Number of iterations.
+    /// The iteration count.
     trips: &'a SymExpr,
     body: &'a Graph,
 }
 
 impl Outcome<'_> {
-    /// Facts of the outputs of the op.
+    /// The facts of the op's outputs.
     fn outputs(&self, symbol_map: &mut SymbolMap, cx: &mut Infer) -> Result<Facts, OpError> {
         let unknown = Fact::unknown();
         let ports = self.map.outputs.iter().filter_map(|link| link.external);
@@ -323,7 +324,8 @@ impl Outcome<'_> {
         Ok(facts)
     }
 
-    /// An output with the value of the last iteration; the initial value if there is no iteration.
+    /// An output that takes its value from the last iteration, or the initial value if there are no
+    /// iterations.
     fn last(&self, result: usize, last: &Fact, symbol_map: &mut SymbolMap, cx: &mut Infer) -> Fact {
         let Some(state) = self.states.iter().find(|state| state.result == result) else {
             return symbol_map.leave(last, &self.body.symbols, cx);
@@ -332,7 +334,7 @@ impl Outcome<'_> {
             return symbol_map.leave(state.initial(), &self.body.symbols, cx);
         }
         let after = symbol_map.leave(&state.after(last), &self.body.symbols, cx);
-        // A TensorIterator without iterations fails when run.
+        // A TensorIterator without iterations fails at run time.
         if self.kind == SubGraphKind::TensorIterator || !cx.interval(self.trips).contains(0) {
             return after;
         }
@@ -340,7 +342,7 @@ impl Outcome<'_> {
         state.or_initial(&after, &initial, cx)
     }
 
-    /// An output concatenated from one part each iteration.
+    /// An output concatenated from one part per iteration.
     fn assembled(
         &self,
         cut: Cut,
@@ -357,7 +359,7 @@ impl Outcome<'_> {
             };
         }
         let axis = normalize_axis(cut.axis, inside.len())?;
-        // Every part has the size of a step, or execution fails.
+        // Each part has the size of the stride, or execution fails.
         let step = i64::try_from(cut.stride.unsigned_abs()).unwrap_or(i64::MAX);
         let size = SymExpr::from(inside[axis].as_const().unwrap_or(step));
         let outside =
@@ -366,7 +368,7 @@ impl Outcome<'_> {
         let dims = outside.shape.dims().unwrap_or_default().iter().enumerate();
         let dims = dims.map(|(i, dim)| if i == axis { whole.clone() } else { dim.clone() });
         let mut dims: Vec<SymExpr> = dims.collect();
-        // A TensorIterator without iterations fails when run.
+        // A TensorIterator without iterations fails at run time.
         if self.kind == SubGraphKind::Loop && cx.interval(self.trips).contains(0) {
             let sizes = input_sizes(self.body, self.map);
             for (_, (dim, inside)) in dims.iter_mut().zip(inside).enumerate().filter(|(i, _)| *i != axis) {
@@ -381,7 +383,7 @@ impl Outcome<'_> {
 mod tests {
     use crate::{Graph, infer, text};
 
-    /// A Loop over `body`, whose Parameter `s` is the state and `i` the iteration.
+    /// A Loop with the state `s` and the iteration number `i`.
     fn looped(trips: &str, x: &str, body: &str) -> Graph {
         text::parse(&loop_text(trips, x, body), None).unwrap_or_else(|e| panic!("{e}"))
     }
@@ -427,7 +429,7 @@ mod tests {
         assert_eq!(ranges(&mut looped("5", "3..4,N", body)), "[6..,?]");
         let body = "%zero = Const-1 i64[] <0>\n      %next = Unsqueeze-1(%s, %zero)";
         assert_eq!(shape(&mut looped("5", "3", body)), "[...]");
-        // A state within an interval keeps it: a slice of at most 3.
+        // The state stays within its interval: the slice takes at most 3.
         let body = "%a = Const-1 i64[1] <0>\n      %b = Const-1 i64[1] <3>\n      %c = Const-1 i64[1] <1>\n      \
                     %next = Slice-8(%s, %a, %b, %c, %a)";
         assert_eq!(ranges(&mut looped("5", "2..9", body)), "[2..3]");

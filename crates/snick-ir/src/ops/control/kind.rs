@@ -1,12 +1,12 @@
-//! The ops with bodies.
+//! The kinds of ops with bodies.
 
-/// An op with bodies.
+/// The kind of an op with bodies.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SubGraphKind {
-    /// Iterates over parts of its inputs.
+    /// Runs its body once for each part of its sliced inputs.
     TensorIterator,
-    /// Iterates while a condition holds. Input 0 is the maximum number of iterations, negative for no limit; input 1 is
-    /// the condition before the first one.
+    /// Repeats its body while a condition holds. Input 0 is the maximum number of iterations, negative for no
+    /// limit; input 1 is the condition for the first iteration.
     Loop,
     /// Runs one of two bodies, selected by input 0.
     If,

@@ -1,7 +1,7 @@
-//! The outputs of a Loop that runs no iteration, as a run gives them and as inference allows for them.
+//! Outputs of a Loop with zero iterations, in runs and in inference.
 //!
-//! An output that is concatenated from parts has size 0 along its axis. Of its other dims, a number of the body stays,
-//! one that the inputs determine has its size, and all others are 0, as in the OpenVINO runtime.
+//! An output that is concatenated from parts has size 0 on its axis. Each other dim is the constant of the
+//! body if it has one, or the size of the input that determines it, or else 0, as in the OpenVINO runtime.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use super::port_map::{Cut, PortMap};
 use super::symbol_map::SymbolMap;
 use crate::{Graph, Infer, OpError, normalize_axis};
 
-/// The symbols of the body that are sizes of inputs, with the port and the axis. A state counts only where every
-/// iteration keeps its size: otherwise its symbol does not mean the initial size.
+/// Maps symbols of the body that are sizes of inputs to the port and the axis. A state is included only if
+/// every iteration keeps its size; otherwise its symbol is not the initial size.
 pub(super) fn input_sizes(body: &Graph, map: &PortMap) -> HashMap<SymbolId, (usize, usize)> {
     let parameters: Vec<_> = body.parameters().collect();
     let results: Vec<_> = body.results().collect();
@@ -36,11 +36,11 @@ pub(super) fn input_sizes(body: &Graph, map: &PortMap) -> HashMap<SymbolId, (usi
     sizes
 }
 
-/// Why a size is not that of the last iteration.
+/// Explains why a size may differ from the size after the last iteration.
 const MAYBE_NO_TRIP: &str = "the size after the last iteration, or the initial one if there is none";
 
-/// A dim of an output, other than the axis of concatenation, if there may be no iteration: `inside` the body, and
-/// `outside` of it after at least one iteration.
+/// A dim of an output, other than the concatenated axis, of a loop that may have no iterations. `inside` is
+/// the dim in the body, `outside` the dim after at least one iteration.
 pub(super) fn with_no_trips(
     inside: &SymExpr,
     outside: SymExpr,
@@ -65,10 +65,10 @@ pub(super) fn with_no_trips(
     cx.born(either, || Birth::either(&outside, &SymExpr::from(0)))
 }
 
-/// Result `number` of the body, concatenated from no parts.
+/// The concatenated output for Result `number` when there are no parts.
 ///
 /// # Errors
-/// The rank or the type is not known.
+/// The rank or the type is unknown.
 pub(super) fn no_parts(
     body: &Graph,
     map: &PortMap,

@@ -1,4 +1,4 @@
-//! Layers of unknown operation types, kept as they are.
+//! Layers of unknown types, kept unchanged.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ impl Opaque {
     /// Any number of inputs.
     pub const ARITY: Arity = Arity::at_least(0);
 
-    /// Kept even if nothing reads it.
+    /// A root, so that it is kept even if its outputs are unused.
     pub const TRAITS: OpTraits = OpTraits::ROOT;
 
-    /// Whether a layer of such an operation set and attributes is one of an execution graph, which has the name of its
-    /// kernel: it names no operation set, but the time that it took.
+    /// Whether the layer comes from an execution graph, whose layers are named after kernels: it has no
+    /// operation set but records its execution time.
     pub fn is_recorded(version: &Version, attrs: &Attrs) -> bool {
         *version == Version::Unversioned && attrs.contains("execTimeMcs") && attrs.contains("primitiveType")
     }
@@ -35,13 +35,13 @@ impl Opaque {
         Ok(declared_facts(cx))
     }
 
-    /// Always an error: the operation is unknown.
+    /// Always an error, since the operation is unknown.
     pub fn eval(&self) -> Result<Vec<Tensor>, OpError> {
         Err(OpError::NoImplementation { op_type: self.op_type.to_string() })
     }
 }
 
-/// The declared types and shapes of the outputs as facts. A dim of -1 is unknown.
+/// The declared types and shapes of the outputs. A dim of -1 is unknown.
 pub(in crate::ops) fn declared_facts(cx: &mut Infer) -> Facts {
     let ports: Vec<_> = cx.declared().map(Option::<&_>::cloned).collect();
     let facts = ports.into_iter().map(|port| {

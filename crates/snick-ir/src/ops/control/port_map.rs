@@ -1,52 +1,52 @@
-//! Port maps: the connections between the ports of an op and the Parameters and Results of its body.
+//! Port maps connect the ports of an op with the Parameters and Results of its body.
 
 use std::fmt;
 
-/// The links of one body.
+/// The port map of one body.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PortMap {
-    /// Into the body.
+    /// Links from inputs of the op to Parameters.
     pub inputs: Vec<PortLink>,
-    /// Out of the body.
+    /// Links from Results to outputs of the op.
     pub outputs: Vec<PortLink>,
-    /// From a Result to a Parameter of the next iteration, by their numbers.
+    /// Pairs of a Result and the Parameter that receives its value in the next iteration, as indices.
     pub back_edges: Vec<(usize, usize)>,
 }
 
-/// One entry of a port map.
+/// A link between a port of the op and a Parameter or Result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortLink {
-    /// Number of the op's input or output; `None` for a value inside the op.
+    /// Index of the op's input or output; `None` for a value that is internal to the op.
     pub external: Option<usize>,
-    /// Number of the body's Parameter or Result.
+    /// Index of the body's Parameter or Result.
     pub internal: usize,
-    /// Which part each iteration has; `None` for the whole value.
+    /// How the value is sliced or concatenated; `None` to pass it whole.
     pub cut: Option<Cut>,
-    /// The meaning of a value to a Loop.
+    /// The special role of a value in a Loop.
     pub purpose: Option<Purpose>,
 }
 
-/// How a value is sliced into parts, one each iteration, or concatenated from them.
+/// How a value is sliced into one part per iteration, or concatenated from such parts.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Cut {
     /// The axis.
     pub axis: i64,
-    /// Where the range starts: 0 is before the first element, -1 after the last.
+    /// Start of the range: 0 is before the first element, -1 after the last.
     pub start: i64,
-    /// Where the range ends, counted likewise.
+    /// End of the range, counted in the same way.
     pub end: i64,
-    /// Distance between parts; if negative, parts are taken from the end.
+    /// Distance between parts; negative to go from the end to the start.
     pub stride: i64,
-    /// Elements of one part along the axis.
+    /// Size of each part on the axis.
     pub part_size: i64,
 }
 
-/// Values that the Loop itself sets or reads.
+/// Values that the Loop itself provides or reads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// A Parameter: the iteration number, from 0.
+    /// A Parameter that receives the iteration number, from 0.
     CurrentIteration,
-    /// A Result: whether there is a next iteration.
+    /// A Result that says whether to continue.
     ExecutionCondition,
 }
 
@@ -54,40 +54,40 @@ impl Purpose {
     const ALL: [(&'static str, Self); 2] =
         [("current_iteration", Self::CurrentIteration), ("execution_condition", Self::ExecutionCondition)];
 
-    /// The word that files use.
+    /// The name in files.
     pub fn name(self) -> &'static str {
         Self::ALL[self as usize].0
     }
 }
 
 impl Cut {
-    /// All of an axis, one element a part.
+    /// The whole axis, in parts of one element.
     pub fn each(axis: i64) -> Self {
         Self { axis, start: 0, end: -1, stride: 1, part_size: 1 }
     }
 }
 
 impl PortLink {
-    /// A whole value.
+    /// Passes a whole value.
     pub fn whole(external: usize, internal: usize) -> Self {
         Self { external: Some(external), internal, cut: None, purpose: None }
     }
 
-    /// One element of an axis each iteration.
+    /// Passes one element of an axis per iteration.
     pub fn each(external: usize, internal: usize, axis: i64) -> Self {
         Self { cut: Some(Cut::each(axis)), ..Self::whole(external, internal) }
     }
 
-    /// A value inside the op.
+    /// A value that is internal to the op.
     pub fn inner(internal: usize, purpose: Purpose) -> Self {
         Self { external: None, internal, cut: None, purpose: Some(purpose) }
     }
 
-    /// The link with the notes that `find` returns for `axis`, `start`, `end`, `stride`, `part_size` and `purpose`.
-    /// Without an axis the value is whole.
+    /// A link with the attributes `axis`, `start`, `end`, `stride`, `part_size` and `purpose`, looked up with
+    /// `find`. Without an axis, the whole value is passed.
     ///
     /// # Errors
-    /// The name of an invalid note.
+    /// The name of an invalid attribute.
     pub fn with_notes<'t>(
         external: Option<usize>,
         internal: usize,
@@ -117,7 +117,7 @@ impl PortLink {
         Ok(Self { external, internal, cut, purpose })
     }
 
-    /// The notes, as files write them.
+    /// The link's attributes, as files write them.
     pub fn notes(&self) -> impl Iterator<Item = (&'static str, String)> {
         let cut = self.cut.into_iter().flat_map(|cut| {
             let Cut { axis, start, end, stride, part_size } = cut;
@@ -127,7 +127,7 @@ impl PortLink {
         cut.map(|(name, value)| (name, value.to_string())).chain(purpose)
     }
 
-    /// Reads what [`PortLink`] prints.
+    /// Parses the output of `Display`.
     pub fn parse(text: &str) -> Option<Self> {
         let (external, rest) = text.split_once(" -> ")?;
         let external = if external == "_" { None } else { Some(external.parse().ok()?) };

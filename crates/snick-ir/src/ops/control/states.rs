@@ -1,13 +1,14 @@
-//! States: values that each iteration hands on to the next, and facts that hold for them in every iteration.
+//! States are values that each iteration passes to the next. This module finds facts that hold in every
+//! iteration.
 //!
-//! A state has an initial value, and each iteration computes the next one. Every dim and every known element is treated
-//! separately. First it is assumed to keep its initial value, and the body is inferred. One that changes becomes a free
-//! symbol, at first within the hull of the initial and the next value, and the body is inferred again; bounds of the
-//! interval that do not hold are dropped, until the assumptions hold. Each round drops at least one, so this
-//! terminates. Then each free symbol `p`, which the body maps to `f(p)`, is solved:
+//! A state has an initial value, and each iteration computes the next one. Every dim and every known element
+//! is treated separately. At first we assume that it keeps its initial value, and infer the body. If it
+//! changes, it becomes a free symbol within the hull of the initial and the next value, and we infer the body
+//! again, dropping interval bounds that do not hold until all assumptions do. Each round drops at least one
+//! bound, so this terminates. Finally we solve each free symbol `p`, which the body maps to `f(p)`:
 //!
-//! - if `f(p) - p` is the same number `d` in every iteration, its value in iteration `i` is `initial + i * d`;
-//! - otherwise it is the initial value or some `f(p)`: within the hull of both.
+//! - If `f(p) - p` is the same number `d` in every iteration, the value in iteration `i` is `initial + i * d`.
+//! - Otherwise the value is either the initial one or some `f(p)`, so it lies within the hull of both.
 
 use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
@@ -25,34 +26,34 @@ pub(super) struct State {
     /// The initial value, in the symbols of the body.
     initial: Fact,
     element_type: ElementType,
-    /// By axis; `None` if the rank changes.
+    /// What is assumed of each axis; `None` if the rank changes.
     dims: Option<Vec<Slot>>,
-    /// By element, if they are known.
+    /// What is assumed of each element, if the elements are known.
     elements: Option<Vec<Slot>>,
-    /// Whether a constant whose elements are not tracked stays the same.
+    /// Whether a constant with untracked elements stays the same.
     keeps_constant: bool,
-    /// Whether sizes are expressions in the iteration number, or only intervals.
+    /// Whether sizes are tracked as expressions in the iteration number, rather than only as intervals.
     counts_sizes: bool,
 }
 
-/// What is assumed of a dim or an element.
+/// What is assumed about a dim or an element.
 #[derive(Clone)]
 enum Slot {
-    /// It has its initial value in every iteration.
+    /// It keeps its initial value in every iteration.
     Stays,
     /// Any value within the interval of this symbol.
     Free(SymbolId),
-    /// It grows by the same number each iteration: the values before and after it.
+    /// It grows by a constant in each iteration; the values before and after an iteration.
     Grows { before: SymExpr, after: SymExpr },
     /// Any value within the interval of this expression.
     Within(SymExpr),
 }
 
 impl State {
-    /// A state that keeps its initial value.
+    /// A state that is assumed to keep its initial value.
     ///
-    /// Sizes of a TensorIterator's states are only intervals. If they are static, the OpenVINO runtime executes all
-    /// iterations with those of the first, which are within the intervals, too.
+    /// For a TensorIterator, sizes are only intervals: if they are static, the OpenVINO runtime uses the
+    /// sizes of the first iteration throughout, and the intervals include these.
     pub(super) fn new(kind: SubGraphKind, parameter: usize, result: usize, initial: Fact) -> Self {
         let dims = initial.shape.dims().map(|dims| vec![Slot::Stays; dims.len()]);
         let elements = initial.elements().map(|elements| vec![Slot::Stays; elements.len()]);
@@ -87,8 +88,8 @@ impl State {
         }
     }
 
-    /// Drops the assumptions that `next`, computed from a value with the fact `assumed`, contradicts. Returns whether
-    /// there were any.
+    /// Drops assumptions that one iteration contradicts: `assumed` is the fact before it, `next` after it.
+    /// Returns whether any was dropped.
     pub(super) fn drop_contradicted(&mut self, assumed: &Fact, next: &Fact, symbols: &mut Symbols) -> bool {
         let mut changed = false;
         if self.element_type != next.element_type && self.element_type != ElementType::Dynamic {
@@ -125,7 +126,7 @@ impl State {
         changed
     }
 
-    /// The range of an element.
+    /// The value range of the element type.
     fn element_range(&self) -> Interval {
         let range = self.element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
         range.unwrap_or(Interval::ANY)
@@ -137,7 +138,7 @@ impl State {
         self.keeps_constant = false;
     }
 
-    /// Solves free symbols, given the fact `next` that the body computes. `iteration` is the iteration number.
+    /// Solves the free symbols, given the fact `next` that the body computes in iteration `iteration`.
     pub(super) fn solve(
         &mut self,
         next: &Fact,
@@ -169,7 +170,8 @@ impl State {
         }
     }
 
-    /// The fact after the last iteration, for which `last` is inferred; in the symbols of the body.
+    /// The fact after the last iteration, in the symbols of the body. `last` is the inferred fact of the
+    /// Result.
     pub(super) fn after(&self, last: &Fact) -> Fact {
         let known = |slots: &Option<Vec<Slot>>, initial: &[SymExpr], last: &[SymExpr]| match slots {
             Some(slots) if slots.len() == last.len() && initial.len() == last.len() => {
@@ -190,10 +192,11 @@ impl State {
         }
     }
 
-    /// The fact of a state that is `after` or, without an iteration, `initial`; both in the symbols outside the body.
+    /// The fact of a state that is `after`, or `initial` if there are no iterations; both use the outer
+    /// symbols.
     pub(super) fn or_initial(&self, after: &Fact, initial: &Fact, cx: &mut Infer) -> Fact {
         let either = join(after, initial, cx);
-        // Facts for any number of iterations hold for none, too.
+        // Facts that hold for any number of iterations include zero iterations.
         let known = |slots: &Option<Vec<Slot>>, after: &[SymExpr], either: &[SymExpr]| match slots {
             Some(slots) if slots.len() == after.len() && after.len() == either.len() => {
                 let found = slots.iter().zip(after).zip(either);
@@ -234,7 +237,7 @@ impl Slot {
     }
 }
 
-/// Drops assumptions that the values after an iteration contradict. Returns whether there were any.
+/// Drops assumptions that the values after an iteration contradict. Returns whether any was dropped.
 fn widen(
     slots: &mut [Slot],
     before: &[SymExpr],
@@ -254,7 +257,7 @@ fn widen(
             }
             _ => continue,
         };
-        // A single value would not be a symbol.
+        // A single value would not create a symbol.
         let wider = if wider.is_exact().is_some() { within } else { wider };
         if let Some(symbol) = born(symbols, wider, Birth::either(before, after)).as_symbol() {
             *slot = Slot::Free(symbol);
@@ -290,10 +293,10 @@ impl Step<'_> {
     }
 }
 
-/// Why nothing but the interval of a size is known.
+/// Explains why only the interval of a size is known.
 const MANY_ITERATIONS: &str = "it differs between iterations, whose number is not known";
 
-/// A new symbol of the body.
+/// Creates a symbol in the body.
 fn born(symbols: &mut Symbols, within: Interval, birth: Birth) -> SymExpr {
     symbols.fresh_born(within, Origin::default(), || birth)
 }

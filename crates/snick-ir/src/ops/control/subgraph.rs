@@ -1,7 +1,7 @@
 //! TensorIterator-1, Loop-5 and If-8: ops that own bodies.
 //!
-//! A [`PortMap`] connects each body with the op. `iterate.rs` infers TensorIterator and Loop, `branch.rs` infers If,
-//! `execute.rs` runs all three.
+//! A [`PortMap`] connects each body with the op. `iterate.rs` infers TensorIterator and Loop, `branch.rs`
+//! infers If, and `execute.rs` runs all three.
 
 use smallvec::SmallVec;
 use snick_tensor::Tensor;
@@ -28,15 +28,15 @@ pub struct SubGraph {
     pub maps: Vec<PortMap>,
 }
 
-/// Attribute names by body: inputs, outputs, back edges.
+/// Attribute names for each body: inputs, outputs, back edges.
 const MAP_NAMES: [[&str; 3]; 2] =
     [["inputs", "outputs", "back_edges"], ["else_inputs", "else_outputs", "else_back_edges"]];
 
 impl SubGraph {
-    /// The op with these bodies and maps, one for each of [`SubGraph::roles`].
+    /// An op with these bodies and port maps, one for each of [`SubGraph::roles`].
     ///
     /// # Errors
-    /// A map that refers to a missing Parameter or Result, or omits an output.
+    /// A map refers to a missing Parameter or Result, or omits an output.
     pub fn new(kind: SubGraphKind, bodies: Vec<Graph>, maps: Vec<PortMap>) -> Result<Self, OpError> {
         let op = Self { kind, bodies, maps };
         for count in [op.bodies.len(), op.maps.len()] {
@@ -56,13 +56,13 @@ impl SubGraph {
         }
     }
 
-    /// Number of outputs in the port maps.
+    /// Number of outputs.
     pub fn outputs(&self) -> usize {
         let ports = self.maps.iter().flat_map(|map| &map.outputs).filter_map(|link| link.external);
         ports.max().map_or(0, |port| port.saturating_add(1))
     }
 
-    /// The number of the body that an If runs, if what is known of its condition says.
+    /// The index of the body that an If with this condition runs, if known.
     pub fn taken(&self, condition: &Fact) -> Option<usize> {
         branch::taken(condition).filter(|_| self.kind == SubGraphKind::If)
     }
@@ -73,7 +73,7 @@ impl SubGraph {
         ops.filter(|op| !matches!(op, Op::Parameter(_) | Op::Result(_)))
     }
 
-    /// Facts of the outputs; also sets the facts inside `bodies`, the bodies of this op.
+    /// Infers the outputs, and the facts inside `bodies`, which are the bodies of this op.
     pub(crate) fn infer_bodies(
         &self,
         cx: &mut Infer,
@@ -89,9 +89,10 @@ impl SubGraph {
         }
     }
 
-    /// Requires that links and back edges refer to existing Parameters and Results, and that each output has a link.
+    /// Checks that links and back edges refer to existing Parameters and Results, and that each output has a
+    /// link.
     fn check(&self) -> Result<(), OpError> {
-        // Port numbers are checked before anything is allocated for them.
+        // Checks port numbers before allocating anything for them.
         let most = self.maps.iter().map(|map| map.outputs.len()).sum::<usize>();
         for (body, map) in self.bodies.iter().zip(&self.maps) {
             let (parameters, results) = (body.parameters().count(), body.results().count());
@@ -134,7 +135,7 @@ impl SubGraph {
     }
 }
 
-/// Marks what may be in a port map once.
+/// Rejects a port map with duplicate entries.
 fn once(is_there: &mut bool, what: &str, number: usize) -> Result<(), OpError> {
     match std::mem::replace(is_there, true) {
         true => Err(OpError::mismatch(format!("{what} {number}"), "in the port map twice", "one entry")),
@@ -196,7 +197,7 @@ impl OpDef for SubGraph {
         attrs
     }
 
-    /// The attributes are the text form of port maps; IR files have elements instead.
+    /// The attributes hold port maps in text form, where IR files have elements.
     fn attr_specs() -> Vec<AttrSpec> {
         let docs = [
             "From inputs to Parameters of the body: `external -> internal note=value ..`.",
@@ -212,7 +213,7 @@ impl OpDef for SubGraph {
         &Self::NAMES[self.kind as usize]
     }
 
-    /// Impure, a root and so on if an op of a body is.
+    /// Combines the traits of all ops in the bodies: for example, one impure op makes the whole op impure.
     fn traits(&self) -> OpTraits {
         let inner = self.inner_ops().map(Op::traits);
         let inherited = OpTraits::ROOT | OpTraits::STATEFUL | OpTraits::RANDOM;

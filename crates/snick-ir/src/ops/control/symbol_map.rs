@@ -1,4 +1,4 @@
-//! Translation of facts into a body and out of it: each graph has its own symbols.
+//! Translates facts into a body and back, since each graph has its own symbols.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use crate::infer::given_up::TOO_LARGE_OUTSIDE;
 use crate::{Fact, Infer, Known};
 
-/// Symbols of the outer graph and of the body with the same value.
+/// Pairs of outer and body symbols with the same value.
 #[derive(Default)]
 pub(super) struct SymbolMap {
     entered: HashMap<SymbolId, SymExpr>,
@@ -15,7 +15,7 @@ pub(super) struct SymbolMap {
 }
 
 impl SymbolMap {
-    /// A fact of the outer graph in the symbols of the body. Symbols keep their names and intervals.
+    /// Translates an outer fact to the symbols of the body. Symbols keep their names and intervals.
     pub(super) fn enter(&mut self, fact: &Fact, outer: &Symbols, body: &mut Symbols) -> Fact {
         translate(fact, |expr| self.enter_expr(expr, outer, body))
     }
@@ -45,22 +45,23 @@ impl SymbolMap {
         }
     }
 
-    /// Makes a symbol of the body stand for an expression of the outer graph.
+    /// Maps a symbol of the body to an outer expression.
     pub(super) fn means(&mut self, inside: SymbolId, outside: SymExpr) {
         self.left.insert(inside, outside);
     }
 
-    /// Whether a symbol of the body stands for a symbol of the outer graph.
+    /// Whether a symbol of the body corresponds to an outer symbol.
     pub(super) fn has_entered(&self, symbol: SymbolId) -> bool {
         self.entered.values().any(|inside| inside.as_symbol() == Some(symbol))
     }
 
-    /// Whether an expression of the body has the same value in every iteration: all its symbols come from outside.
+    /// Whether an expression of the body is the same in every iteration, because all its symbols come from
+    /// outside.
     pub(super) fn is_invariant(&self, expr: &SymExpr) -> bool {
         expr.symbols().iter().all(|symbol| self.left.contains_key(symbol))
     }
 
-    /// A fact of the body in the symbols of the outer graph. Each symbol created in the body becomes an unknown.
+    /// Translates a fact of the body to outer symbols. Symbols created in the body become unknowns.
     pub(super) fn leave(&mut self, fact: &Fact, body: &Symbols, cx: &mut Infer) -> Fact {
         let shape = fact.shape.dims().map(|dims| {
             let dims = dims.iter().map(|dim| {
@@ -79,19 +80,19 @@ impl SymbolMap {
         Fact { element_type: fact.element_type, shape: shape.unwrap_or(Shape::unranked()), known }
     }
 
-    /// An expression of the body in the symbols of the outer graph.
+    /// Translates an expression of the body to outer symbols.
     fn leave_expr(&mut self, expr: &SymExpr, body: &Symbols, cx: &mut Infer) -> SymExpr {
         for symbol in expr.symbols() {
             let outside = || cx.born(body.interval(&symbol.into()), || birth_outside(symbol, body));
             self.left.entry(symbol).or_insert_with(outside);
         }
-        // Refinements of the expression in the body do not hold outside: the body may not run.
+        // Refinements inside the body do not hold outside, because the body may not run.
         let outside = cx.symbols().substitute(expr, &|symbol| self.left.get(&symbol).cloned());
         outside.unwrap_or_else(|| cx.unknown(body.interval(expr)))
     }
 }
 
-/// Why the outer graph has a symbol for one that was born in the body.
+/// The reason for an outer symbol that corresponds to one created in the body.
 fn birth_outside(symbol: SymbolId, body: &Symbols) -> Birth {
     let reason = body.reason(symbol).map(|reason| format!(", {reason}")).unwrap_or_default();
     let words = format!("{} of its body{reason}", body.label(symbol)).into();
@@ -102,7 +103,8 @@ fn birth_outside(symbol: SymbolId, body: &Symbols) -> Birth {
     }
 }
 
-/// Why the body has a symbol for one of the outer graph: in words, where expressions of the outer graph say why.
+/// The reason for a body symbol that corresponds to an outer one: as text where it refers to outer
+/// expressions.
 fn birth_inside(symbol: SymbolId, outer: &Symbols) -> Birth {
     match outer.birth(symbol) {
         Birth::Equal(_) | Birth::Broadcast(_) | Birth::Either(_) => {
@@ -112,7 +114,7 @@ fn birth_inside(symbol: SymbolId, outer: &Symbols) -> Birth {
     }
 }
 
-/// A symbol of the outer graph without a name, in the body: it keeps its label.
+/// Creates the body symbol for an unnamed outer symbol, with the same label.
 fn entered(symbol: SymbolId, outer: &Symbols, body: &mut Symbols) -> SymExpr {
     let inside = body.fresh(outer.interval(&symbol.into()), outer.origin(symbol));
     if let Some(inside) = inside.as_symbol() {
@@ -122,7 +124,7 @@ fn entered(symbol: SymbolId, outer: &Symbols, body: &mut Symbols) -> SymExpr {
     inside
 }
 
-/// The fact with every expression in it replaced.
+/// Replaces every expression in a fact.
 pub(super) fn translate(fact: &Fact, mut carry: impl FnMut(&SymExpr) -> SymExpr) -> Fact {
     let shape = match fact.shape.dims() {
         Some(dims) => Shape::ranked(dims.iter().map(&mut carry).collect::<Vec<_>>()),
@@ -135,7 +137,7 @@ pub(super) fn translate(fact: &Fact, mut carry: impl FnMut(&SymExpr) -> SymExpr)
     Fact { element_type: fact.element_type, shape, known }
 }
 
-/// The fact of a value that is one of two; their types are equal or one is unknown.
+/// The fact of a value that is either `a` or `b`. Their types are equal, or one is unknown.
 pub(super) fn join(a: &Fact, b: &Fact, cx: &mut Infer) -> Fact {
     let mut either = |a: &SymExpr, b: &SymExpr| match a == b {
         true => a.clone(),
