@@ -1,4 +1,4 @@
-//! What ROIAlign and ROIAlignRotated share.
+//! Shared code of ROIAlign and ROIAlignRotated.
 
 use snick_shape::Shape;
 use snick_tensor::Tensor;
@@ -9,21 +9,21 @@ use crate::ops::allocation::reserved;
 use crate::{Fact, Facts, Infer, OpError, exactly};
 
 attrs! {
-    /// The attributes that ROIAlign and ROIAlignRotated share.
+    /// Attributes shared by ROIAlign and ROIAlignRotated.
     pub struct AlignedRegions {
         /// Height of the output.
         pub pooled_h: usize = 0,
         /// Width of the output.
         pub pooled_w: usize = 0,
-        /// Samples per bin along each axis; 0 or less for about one per element of the map.
+        /// Samples per bin and axis; 0 or less for about one per element of the map.
         pub sampling_ratio: i64 = 0,
-        /// Factor from coordinates of regions to elements of the map.
+        /// Scale from region coordinates to elements of the map.
         pub spatial_scale: f64 = 0.0,
     }
 }
 
 impl AlignedRegions {
-    /// Infers `[rois, C, pooled_h, pooled_w]` from the map, regions of so many numbers and their images.
+    /// Infers `[rois, C, pooled_h, pooled_w]`, checking that each region has this many numbers.
     pub fn infer(&self, cx: &mut Infer, numbers: i64) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..2)?;
         cx.expect_integer(2);
@@ -35,8 +35,8 @@ impl AlignedRegions {
         Ok(Facts::from(Fact::new(element_type, Shape::ranked([regions, channels, height, width]))))
     }
 
-    /// Pools regions of `N` numbers: `pool` appends the bins of one. `has_end` says whether the first region of image
-    /// -1 ends the list: it and those after it give zeros.
+    /// Pools regions of `N` numbers: `pool` appends the bins of one region. If `has_end` is set, the first
+    /// region with image -1 ends the list, and the remaining output is zero.
     pub fn pool<const N: usize>(
         &self,
         inputs: &[Tensor],

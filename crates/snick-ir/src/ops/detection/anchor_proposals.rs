@@ -1,5 +1,5 @@
-//! Anchors refined by deltas, and the best of them after suppression: what GenerateProposals and
-//! ExperimentalDetectronGenerateProposalsSingleImage share.
+//! Box proposals from anchors: shared code of GenerateProposals and
+//! ExperimentalDetectronGenerateProposalsSingleImage.
 
 use snick_tensor::Tensor;
 
@@ -9,11 +9,11 @@ use super::partial_sort::keep_first;
 use crate::OpError;
 
 attrs! {
-    /// The attributes that both ops share.
+    /// Attributes shared by both ops.
     pub struct ProposalLimits {
         /// The minimum width and height of a box.
         pub min_size: f64 = 0.0,
-        /// A box whose IoU with a better one is greater is dropped.
+        /// IoU with a better box above which a box is suppressed.
         pub nms_threshold: f64 = 0.0,
         /// The maximum number of boxes per image after suppression.
         pub post_nms_count: usize = 0,
@@ -22,24 +22,24 @@ attrs! {
     }
 }
 
-/// Boxes grow to at most 1000 / 16 times the size of their anchor.
+/// A box is at most 1000 / 16 times as large as its anchor.
 const MAX_GROWTH: f32 = 62.5;
 
-/// How boxes are refined and selected.
+/// Parameters of refinement and selection.
 pub struct Selection<'a> {
     /// The attributes.
     pub limits: &'a ProposalLimits,
-    /// What is added to lengths: 1 where corners are pixels that belong to the box.
+    /// Added to lengths: 1 if corners are inclusive pixels, else 0.
     pub unit: f32,
-    /// The same when boxes are compared.
+    /// The same for computing IoU.
     pub iou_unit: f32,
     /// Whether `min_size` is multiplied by the scale of the image.
     pub is_scaled: bool,
-    /// Whether boxes that are too small are dropped; otherwise their score is 0.
+    /// Whether to drop boxes that are too small; otherwise their score becomes 0.
     pub drops_small: bool,
 }
 
-/// The boxes of all images.
+/// The proposed boxes of all images.
 #[derive(Default)]
 pub struct Proposed {
     /// Four coordinates per box.
@@ -51,8 +51,8 @@ pub struct Proposed {
 }
 
 impl Selection<'_> {
-    /// The boxes for image sizes `[N, 3 or 4]`, anchors in the order of cells, deltas `[N, 4 * A, H, W]` and scores
-    /// `[N, A, H, W]`.
+    /// Proposes boxes. Takes image sizes `[N, 3 or 4]`, anchors in cell order, deltas `[N, 4 * A, H, W]` and
+    /// scores `[N, A, H, W]`.
     pub fn propose(
         &self,
         sizes: &Tensor,
@@ -85,7 +85,7 @@ impl Selection<'_> {
         Ok(proposed)
     }
 
-    /// The boxes of one image, best first, with their scores.
+    /// The boxes of one image with their scores, best first.
     fn choose<'c>(
         &self,
         size: &[f32],
@@ -110,7 +110,7 @@ impl Selection<'_> {
                 (corners, if self.drops_small || is_large(&corners) { score } else { 0.0 * score })
             })
             .collect();
-        // Boxes that are dropped below count here.
+        // Boxes that are dropped later still count towards this limit.
         keep_first(&mut boxes, self.limits.pre_nms_count, |a, b| a.1 > b.1);
         if self.drops_small {
             boxes.retain(|(corners, _)| is_large(corners));
@@ -120,7 +120,7 @@ impl Selection<'_> {
     }
 }
 
-/// The elements of deltas `[N, 4 * kinds, H, W]` in the order `[N, H, W, kinds, 4]`.
+/// Transposes deltas `[N, 4 * kinds, H, W]` to `[N, H, W, kinds, 4]`.
 pub fn cell_by_cell(deltas: &Tensor, kinds: usize) -> Result<Vec<f32>, OpError> {
     let [images, _, height, width] = dims_of("the deltas", deltas)?;
     let split = deltas.reshape(&[images, kinds, 4, height, width])?;

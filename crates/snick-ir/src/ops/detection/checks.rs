@@ -1,4 +1,4 @@
-//! What the inputs of a detection op must agree on, element types, ranks and sizes, in inference and in evaluation.
+//! Checks of element types, ranks and sizes for the inputs of detection ops.
 
 use std::fmt::Display;
 
@@ -9,25 +9,25 @@ use snick_tensor::{Element, ElementType, Listed, Tensor};
 use crate::ops::allocation::reserved;
 use crate::{Infer, OpError};
 
-/// The floating-point type that some inputs share; `Dynamic` gives way.
+/// The floating-point type that these inputs must share; `Dynamic` matches any.
 pub fn common_float(cx: &mut Infer, ports: impl IntoIterator<Item = usize>) -> Result<ElementType, OpError> {
     let ports: SmallVec<[usize; 5]> = ports.into_iter().collect();
     ports.iter().try_for_each(|&port| cx.expect_real(port))?;
     Ok(cx.common_type(ports))
 }
 
-/// Input `port` must have an integer type or `nf4`, which the OpenVINO runtime accepts too, if its type is known.
+/// Requires an integer type or `nf4`, which the OpenVINO runtime also accepts, if the type is known.
 pub fn expect_integer_or_nf4(cx: &Infer, port: usize) -> Result<(), OpError> {
     expect_type(cx, port, "an integer type", |et| et.is_integer() || et == ElementType::NF4)
 }
 
-/// Input `port` must be bf16, f16 or f32, if its type is known.
+/// Requires bf16, f16 or f32, if the type is known.
 pub fn expect_f32_or_half(cx: &Infer, port: usize) -> Result<(), OpError> {
     use ElementType::{BF16, F16, F32};
     expect_type(cx, port, "bf16, f16 or f32", |et| matches!(et, BF16 | F16 | F32))
 }
 
-/// Input `port` must have a type that `fits`, if its type is known.
+/// Requires a type that satisfies `fits`, if the type is known.
 fn expect_type(
     cx: &Infer,
     port: usize,
@@ -41,18 +41,18 @@ fn expect_type(
     }
 }
 
-/// The inputs must have these ranks, as far as their ranks are known and there are so many inputs.
+/// Requires the inputs to have these ranks, ignoring unknown ranks and absent inputs.
 pub fn expect_ranks(cx: &Infer, ranks: &[usize]) -> Result<(), OpError> {
     let mut ports = ranks.iter().enumerate().take(cx.len());
     ports.try_for_each(|(port, &rank)| cx.expect_rank(port, &rank.to_string(), |got| got == rank))
 }
 
-/// One dim of an input of known rank.
+/// A dim of an input; `None` if the rank is unknown.
 pub fn dim(cx: &Infer, port: usize, axis: usize) -> Option<SymExpr> {
     cx.shape(port).dims()?.get(axis).cloned()
 }
 
-/// One dim of an input must be able to be `size`.
+/// Requires that a dim can be `size`.
 pub fn expect_size(cx: &Infer, port: usize, axis: usize, size: i64) -> Result<(), OpError> {
     match dim(cx, port, axis).map(|dim| cx.interval(&dim)) {
         Some(interval) if !interval.contains(size) => {
@@ -62,7 +62,7 @@ pub fn expect_size(cx: &Infer, port: usize, axis: usize, size: i64) -> Result<()
     }
 }
 
-/// Unifies the dims at some `(port, axis)`, which are equal in every run; an unknown dim if none is known.
+/// Unifies dims, given as `(port, axis)`, that must be equal; unknown if none of them is known.
 pub fn common_dim(cx: &mut Infer, axes: &[(usize, usize)]) -> Result<SymExpr, OpError> {
     let mut common: Option<(SymExpr, (usize, usize))> = None;
     for &(port, axis) in axes {
@@ -85,14 +85,14 @@ pub fn common_dim(cx: &mut Infer, axes: &[(usize, usize)]) -> Result<SymExpr, Op
     Ok(common.map_or_else(|| cx.unknown(Interval::DIM), |(dim, _)| dim))
 }
 
-/// A number of rows that is at most the product of some bounds, each the upper end of an interval.
+/// An unknown row count, at most the product of the upper ends of `bounds`.
 pub fn rows_up_to(cx: &mut Infer, bounds: &[Interval]) -> SymExpr {
     let most = bounds.iter().fold(Interval::from(1), |most, &bound| most.mul(bound));
     let hi = if bounds.iter().any(|bound| bound.hi() == 0) { 0 } else { most.hi() };
     cx.unknown(Interval::new(0, hi.max(0)).unwrap_or(Interval::DIM))
 }
 
-/// Attribute `name` must be `least` or more.
+/// Requires an attribute to be at least `least`.
 pub fn expect_at_least(name: &str, value: i64, least: i64) -> Result<(), OpError> {
     match value >= least {
         true => Ok(()),
@@ -100,7 +100,7 @@ pub fn expect_at_least(name: &str, value: i64, least: i64) -> Result<(), OpError
     }
 }
 
-/// A limit of which -1 stands for none.
+/// Converts a limit: -1 means no limit.
 pub fn limit(value: i64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
@@ -110,17 +110,17 @@ pub fn dims_of<const N: usize>(what: &str, tensor: &Tensor) -> Result<[usize; N]
     tensor.dims().try_into().map_err(|_| OpError::rank(what, tensor.rank(), N.to_string()))
 }
 
-/// A tensor must have exactly these dims.
+/// Requires a tensor to have exactly these dims.
 pub fn check_dims(what: &str, tensor: &Tensor, dims: &[usize]) -> Result<(), OpError> {
     if tensor.dims() == dims { Ok(()) } else { Err(wrong_shape(what, tensor, Listed(dims))) }
 }
 
-/// The error for a tensor of an unexpected shape.
+/// The error for a tensor with an unexpected shape.
 pub fn wrong_shape(what: &str, tensor: &Tensor, expected: impl Display) -> OpError {
     OpError::mismatch(format!("the shape of {what}"), Listed(tensor.dims()), expected)
 }
 
-/// A tensor of these values, and zeros after them.
+/// A tensor with these values, padded with zeros.
 pub fn zero_padded<T: Element>(dims: &[usize], values: Vec<T>) -> Result<Tensor, OpError> {
     let mut all = reserved(dims)?;
     all.extend(values);

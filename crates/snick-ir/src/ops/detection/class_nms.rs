@@ -1,4 +1,4 @@
-//! What MatrixNms and MulticlassNms share: everything but the choice of boxes within a class.
+//! Shared code of MatrixNms and MulticlassNms: everything except the suppression within a class.
 
 use std::cmp::Ordering;
 
@@ -13,32 +13,32 @@ use crate::{Fact, Facts, Infer, OpError};
 /// The order of the output rows.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SortBy {
-    /// Image, then score.
+    /// By image, then score.
     None,
-    /// Score.
+    /// By score.
     Score,
-    /// Class, then score.
+    /// By class, then score.
     Class,
 }
 
 attr_words!(SortBy { None = "none", Score = "score", Class = "classid" });
 
 attrs! {
-    /// The attributes that MatrixNms and MulticlassNms share.
+    /// Attributes shared by MatrixNms and MulticlassNms.
     pub struct ClassNms {
         /// The order of the output rows.
         pub sort_result_type: SortBy = SortBy::None,
-        /// Candidates per class before suppression, those with the highest scores; -1 for all.
+        /// Maximum number of candidates per class before suppression, chosen by score; -1 for all.
         pub nms_top_k: i64 = -1,
-        /// Rows per image in the output; -1 for all.
+        /// Maximum number of output rows per image; -1 for all.
         pub keep_top_k: i64 = -1,
         /// Whether rows are sorted across images.
         pub sort_result_across_batch: bool = false,
         /// Boxes with a lower score are dropped.
         pub score_threshold: f64 = 0.0,
-        /// The class that is ignored; -1 for none.
+        /// The class to ignore; -1 for none.
         pub background_class: i64 = -1,
-        /// Whether coordinates are fractions of the image; otherwise corners are pixels that belong to the box.
+        /// Whether coordinates are fractions of the image; otherwise corners are inclusive pixels.
         pub normalized: bool = true,
         /// Element type of outputs 1 and 2.
         pub output_type: IndexType = IndexType::I64,
@@ -52,23 +52,23 @@ pub struct SelectedBox {
     pub image: usize,
     /// Its class.
     pub class: usize,
-    /// Its index in the inputs, as output 1 gives it.
+    /// Its index in the inputs, as in output 1.
     pub index: usize,
-    /// Its position among the boxes of its image and class.
+    /// Its position among the boxes of the same image and class.
     pub position: usize,
     /// Its score.
     pub score: f32,
-    /// Its elements in the input.
+    /// Its coordinates in the input.
     pub coordinates: [f32; 4],
 }
 
 impl SelectedBox {
-    /// The order by score, then class and position, within an image.
+    /// Orders the boxes of an image by score, then class and position.
     fn by_score(a: &Self, b: &Self) -> Ordering {
         highest_first(a.score, b.score).then((a.class, a.position).cmp(&(b.class, b.position)))
     }
 
-    /// The order by class, then score and position, within an image.
+    /// Orders the boxes of an image by class, then score and position.
     pub fn by_class(a: &Self, b: &Self) -> Ordering {
         a.class.cmp(&b.class).then(highest_first(a.score, b.score)).then(a.position.cmp(&b.position))
     }
@@ -82,8 +82,7 @@ impl ClassNms {
         expect_at_least("background_class", self.background_class, -1)
     }
 
-    /// Positions and scores of the boxes of a class whose score `passes` the threshold, best first, at most
-    /// `nms_top_k`.
+    /// Positions and scores of the boxes of a class that pass the threshold, best first, at most `nms_top_k`.
     pub fn candidates(&self, scores: &[f32], passes: fn(&f32, &f32) -> bool) -> Vec<(usize, f32)> {
         let threshold = self.score_threshold as f32;
         let mut good: Vec<(usize, f32)> =
@@ -93,17 +92,17 @@ impl ClassNms {
         good
     }
 
-    /// How much longer a side is than the distance of its ends.
+    /// Added to side lengths: 1 if corners are inclusive pixels, else 0.
     pub fn unit(&self) -> f32 {
         if self.normalized { 0.0 } else { 1.0 }
     }
 
-    /// Whether the boxes of a class are selected.
+    /// Whether boxes of this class are selected.
     pub fn selects(&self, class: usize) -> bool {
         class != limit(self.background_class)
     }
 
-    /// The rows of one image that are kept, by score.
+    /// The best rows of one image, by descending score.
     pub fn best_rows(&self, mut rows: Vec<SelectedBox>) -> Vec<SelectedBox> {
         rows.sort_by(SelectedBox::by_score);
         rows.truncate(limit(self.keep_top_k));
@@ -129,7 +128,8 @@ impl ClassNms {
         ])
     }
 
-    /// The outputs for the [best rows](Self::best_rows) of each image, one image after the other. `boxes` is input 0.
+    /// Builds the outputs from the [best rows](Self::best_rows), which are grouped by image. `boxes` is input
+    /// 0.
     pub fn outputs(
         &self,
         mut rows: Vec<SelectedBox>,

@@ -1,29 +1,30 @@
-//! Boxes given by their corners: size, intersection over union, regression deltas, and non-maximum suppression.
+//! Boxes given by their corners: size, intersection over union, regression deltas, and non-maximum
+//! suppression.
 //!
-//! `unit` is added to each length: 1 where corners are pixels that belong to the box, else 0.
+//! Every length includes `unit`: 1 if corners are inclusive pixels, else 0.
 
 use std::cmp::Ordering;
 
-/// Left, top, right and bottom, in the order of the elements.
+/// Left, top, right and bottom, in memory order.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct Corners {
-    /// The lower x.
+    /// Minimum x.
     pub left: f32,
-    /// The lower y.
+    /// Minimum y.
     pub top: f32,
-    /// The upper x.
+    /// Maximum x.
     pub right: f32,
-    /// The upper y.
+    /// Maximum y.
     pub bottom: f32,
 }
 
 impl Corners {
-    /// The boxes of a row-major `[.., 4]`.
+    /// Reads the boxes of a row-major `[.., 4]` array.
     pub fn all(values: &[f32]) -> Vec<Self> {
         values.as_chunks::<4>().0.iter().map(|&coordinates| Self::from(coordinates)).collect()
     }
 
-    /// Width and height; negative where the corners are exchanged.
+    /// Width and height; negative if the corners are swapped.
     pub fn size(&self, unit: f32) -> [f32; 2] {
         [self.right - self.left + unit, self.bottom - self.top + unit]
     }
@@ -60,8 +61,8 @@ impl Corners {
         }
     }
 
-    /// The box with its centre moved by `[dx, dy]` times its size, and its size multiplied by `exp([dw, dh])`;
-    /// exponents above `limit` count as `limit`.
+    /// Applies regression deltas: moves the centre by `[dx, dy]` times the size, and multiplies the size by
+    /// `exp([dw, dh])`, with exponents clamped to `limit`.
     pub fn with_deltas(&self, [dx, dy, dw, dh]: [f32; 4], unit: f32, limit: f32) -> Self {
         let [width, height] = self.size(unit);
         let (x, y) = (self.left + 0.5 * width, self.top + 0.5 * height);
@@ -75,12 +76,12 @@ impl Corners {
         }
     }
 
-    /// With right and bottom moved inwards by `unit`: back to pixels that belong to the box.
+    /// Moves right and bottom inwards by `unit`, so that corners are inclusive pixels again.
     pub fn inclusive(self, unit: f32) -> Self {
         Self { right: self.right - unit, bottom: self.bottom - unit, ..self }
     }
 
-    /// With x divided by `width` and y divided by `height`.
+    /// Divides x by `width` and y by `height`.
     pub fn divided(&self, width: f32, height: f32) -> Self {
         Self {
             left: self.left / width,
@@ -90,7 +91,7 @@ impl Corners {
         }
     }
 
-    /// With every corner clipped to `0..=width` and `0..=height`.
+    /// Clips every corner to `0..=width` and `0..=height`.
     pub fn clipped(&self, width: f32, height: f32) -> Self {
         Self {
             left: self.left.min(width).max(0.0),
@@ -100,7 +101,7 @@ impl Corners {
         }
     }
 
-    /// The elements.
+    /// The coordinates in memory order.
     pub fn coordinates(&self) -> [f32; 4] {
         [self.left, self.top, self.right, self.bottom]
     }
@@ -112,13 +113,13 @@ impl From<[f32; 4]> for Corners {
     }
 }
 
-/// The order in which the higher score comes first. Total, and the two zeros are equal.
+/// Total order with the higher score first; both zeros are equal.
 pub fn highest_first(a: f32, b: f32) -> Ordering {
     (b + 0.0).total_cmp(&(a + 0.0))
 }
 
-/// The candidates, sorted best first, whose IoU with each one chosen before is at most `threshold`; at most `limit`
-/// of them.
+/// Greedy non-maximum suppression of candidates sorted best first: keeps a candidate if its IoU with each one
+/// kept before is at most `threshold`. Keeps at most `limit` candidates.
 pub fn nms<T: Copy>(
     candidates: &[T],
     corners: impl Fn(&T) -> Corners,

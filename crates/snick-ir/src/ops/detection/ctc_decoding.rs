@@ -1,4 +1,4 @@
-//! Greedy CTC decoding: what CTCGreedyDecoder and CTCGreedyDecoderSeqLen share.
+//! Greedy CTC decoding, shared by CTCGreedyDecoder and CTCGreedyDecoderSeqLen.
 
 use snick_tensor::Tensor;
 
@@ -7,13 +7,13 @@ use crate::OpError;
 
 /// The decoded sequences of a batch.
 pub struct Decoded {
-    /// `[batch, time]`: the classes of each sequence, -1 after its end.
+    /// `[batch, time]`: the classes of each sequence, padded with -1.
     pub classes: Vec<i64>,
     /// `[batch]`: the number of classes of each sequence.
     pub counts: Vec<i64>,
 }
 
-/// Decodes probabilities `[batch, time, classes]` of sequences of these lengths.
+/// Decodes probabilities `[batch, time, classes]` of sequences with these lengths.
 pub fn decode(
     data: &Tensor,
     lengths: &[usize],

@@ -8,13 +8,14 @@ use super::ctc_decoding::{Decoded, decode};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The most probable class at each time step, without blanks, of a sequence that a mask ends.
+    /// Greedy CTC decoding of sequences whose length is given by a mask.
     ///
-    /// Probabilities `[time, batch, classes]`, the last class being the blank, and a mask `[time, batch]`, whose first 0
-    /// ends a sequence; to classes `[batch, time, 1, 1]`, -1 after the end.
+    /// Takes the most probable class at each time step and drops blanks. Inputs: probabilities
+    /// `[time, batch, classes]`, where the last class is the blank, and a mask `[time, batch]`, whose first 0
+    /// ends a sequence. Output: classes `[batch, time, 1, 1]`, padded with -1.
     #[op("CTCGreedyDecoder", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct CtcGreedyDecoder {
-        /// Whether repeated classes are merged.
+        /// Whether to merge repeated classes.
         pub ctc_merge_repeated: bool = true,
     }
 }

@@ -9,13 +9,15 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// The most probable class at each time step, without blanks, of sequences of given lengths.
+    /// Greedy CTC decoding of sequences of given lengths.
     ///
-    /// Probabilities `[batch, time, classes]`, the lengths `[batch]`, and optionally the blank, else the last class; to
-    /// classes `[batch, time]`, -1 after the end, and their number `[batch]`.
+    /// Takes the most probable class at each time step and drops blanks. Inputs: probabilities
+    /// `[batch, time, classes]`, lengths `[batch]`, and optionally the blank class, by default the last.
+    /// Outputs: classes `[batch, time]`, padded with -1, and the number of classes in each sequence
+    /// `[batch]`.
     #[op("CTCGreedyDecoderSeqLen", since = [6], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct CtcGreedyDecoderSeqLen {
-        /// Whether repeated classes are merged.
+        /// Whether to merge repeated classes.
         pub merge_repeated: bool = true,
         /// Element type of output 0.
         pub classes_index_type: IndexType = IndexType::I32,

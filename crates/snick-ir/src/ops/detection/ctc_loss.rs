@@ -7,17 +7,18 @@ use super::checks::{check_dims, common_dim, dims_of, expect_ranks};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// The negative logarithm of the probability of a label sequence, summed over all its alignments to time steps.
+    /// Connectionist temporal classification loss.
     ///
-    /// Class scores `[N, T, C]`, the number of time steps `[N]`, labels `[N, T]`, the number of labels `[N]`, and
-    /// optionally the blank class, else the last; to `[N]`.
+    /// The negative log probability of a label sequence, summed over all alignments with the time steps.
+    /// Inputs: class scores `[N, T, C]`, number of time steps `[N]`, labels `[N, T]`, number of labels `[N]`,
+    /// and optionally the blank class, by default the last. Output: `[N]`.
     #[op("CTCLoss", since = [4], inputs = Arity::between(4, 5), traits = [PURE])]
     pub struct CtcLoss {
-        /// Whether repeated labels are merged before the alignment.
+        /// Whether to merge repeated labels before alignment.
         pub preprocess_collapse_repeated: bool = false,
-        /// Whether repeated classes of an alignment are merged.
+        /// Whether to merge repeated classes of an alignment.
         pub ctc_merge_repeated: bool = false,
-        /// Whether each label counts once only.
+        /// Whether to drop all but the first occurrence of each label.
         pub unique: bool = false,
     }
 }
@@ -65,7 +66,7 @@ impl EvalOp for CtcLoss {
     }
 }
 
-/// A class of the target, and whether it is the blank.
+/// A class in the target sequence, and whether it is the blank.
 #[derive(Copy, Clone, PartialEq)]
 struct Symbol {
     class: usize,
@@ -73,7 +74,7 @@ struct Symbol {
 }
 
 impl CtcLoss {
-    /// The labels that count, with a blank before each and one after the last.
+    /// The labels after deduplication, with a blank before each and after the last.
     fn target(
         &self,
         labels: impl Iterator<Item = i64>,
@@ -106,11 +107,11 @@ impl CtcLoss {
         Ok(target)
     }
 
-    /// The logarithm of the probability of the target: a sum over all alignments, from the last time step.
-    /// `likely` has the logarithm of each symbol's probability at each time step.
+    /// The log probability of the target, summed over all alignments, starting from the last time step.
+    /// `likely` holds the log probability of each symbol at each time step.
     fn log_probability(&self, target: &[Symbol], likely: &[Vec<f32>]) -> f32 {
         let at = |values: &[f32], i: usize| values.get(i).copied().unwrap_or(f32::NEG_INFINITY);
-        // After the last time step: only the last label and the blank after it end the target.
+        // An alignment may end only with the last label or the blank after it.
         let mut rest: Vec<f32> = vec![f32::NEG_INFINITY; target.len()];
         rest.iter_mut().rev().take(2).for_each(|value| *value = 0.0);
         for likely in likely.iter().skip(1).rev() {
@@ -123,7 +124,7 @@ impl CtcLoss {
                     if self.ctc_merge_repeated || blank {
                         sum = log_add(stay(s), sum);
                     }
-                    // A label may follow another without a blank between them, unless the two are merged.
+                    // Two labels need no blank between them unless they would be merged.
                     let merges = self.ctc_merge_repeated && target.get(s + 2) == symbol;
                     if !blank && !merges {
                         sum = log_add(sum, stay(s + 2));
@@ -137,7 +138,7 @@ impl CtcLoss {
     }
 }
 
-/// The logarithm of the probability of each symbol, by the softmax over the classes.
+/// The log probability of each symbol: a log-softmax over the classes.
 fn log_likely(scores: &[f32], target: &[Symbol]) -> Vec<f32> {
     let greatest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f64 = scores.iter().map(|score| f64::from(score - greatest).exp()).sum();
@@ -158,14 +159,15 @@ mod tests {
     #[test]
     fn the_loss_sums_over_alignments() {
         let op = CtcLoss { preprocess_collapse_repeated: false, ctc_merge_repeated: true, unique: false };
-        // Two equally probable classes, the label and the blank: three of the four paths give the label.
+        // With two equally probable classes, the label and the blank, three of the four paths produce the
+        // label.
         let scores = Tensor::from_vec(&[1, 2, 2], vec![0f32; 4]).unwrap();
         let two = Tensor::from_vec(&[1], vec![2i32]).unwrap();
         let labels = Tensor::from_vec(&[1, 2], vec![0i32, 0]).unwrap();
         let one = Tensor::from_vec(&[1], vec![1i32]).unwrap();
         let loss = op.eval(&[scores.clone(), two.clone(), labels.clone(), one]).unwrap();
         assert!((loss[0].to_f32_vec().unwrap()[0] + 0.75f32.ln()).abs() < 1e-6);
-        // The same label twice needs a blank between, and there is no time step for it.
+        // The repeated label needs a blank in between, and there is no time step for it.
         let loss = op.eval(&[scores, two.clone(), labels, two]).unwrap();
         assert_eq!(loss[0].to_f32_vec().unwrap(), [f32::INFINITY]);
     }

@@ -6,33 +6,35 @@ use super::checks::{expect_at_least, wrong_shape};
 use super::position_sensitive::{Layout, RegionBins, Side};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 
-/// The most samples of a bin.
+/// Maximum number of samples per bin.
 const MAX_SAMPLES: usize = 1 << 20;
 
 op! {
-    /// Pooling in which each bin of a region reads a channel of its own and is moved by an offset.
+    /// Position-sensitive pooling with offsets.
     ///
-    /// A map `[N, output_dim * group_size^2, H, W]`, regions `[rois, 5]`, each an image and two corners x, y, x, y, and
-    /// optionally offsets `[rois, 2 * parts, part_size, part_size]`, x and y in turn, relative to the size of the
-    /// region; to `[rois, output_dim, group_size, group_size]`. The first region of image -1 ends the list.
+    /// Each bin of a region reads its own channel and is shifted by an offset. Inputs: a map
+    /// `[N, output_dim * group_size^2, H, W]`, regions `[rois, 5]` of image and corners (x, y, x, y), and
+    /// optionally offsets `[rois, 2 * parts, part_size, part_size]`, alternating x and y, as fractions of the
+    /// region's size. Output: `[rois, output_dim, group_size, group_size]`. The first region with image -1
+    /// ends the list.
     #[op(
         "DeformablePSROIPooling", since = [1], inputs = Arity::between(2, 3), traits = [PURE],
         check = Self::check_attrs
     )]
     pub struct DeformablePsRoiPooling {
-        /// Channels of the output, 1 or more.
+        /// Number of output channels, at least 1.
         pub output_dim: usize = 0,
-        /// Height and width of the output, 1 or more.
+        /// Height and width of the output, at least 1.
         pub group_size: usize = 1,
-        /// Factor from coordinates of regions to elements of the map.
+        /// Scale from region coordinates to elements of the map.
         pub spatial_scale: f64 = 0.0,
-        /// How a bin is computed; only `bilinear_deformable` is evaluated.
+        /// How bins are computed; only `bilinear_deformable` can be evaluated.
         pub mode: String = "bilinear_deformable".into(),
         /// Samples per bin along x.
         pub spatial_bins_x: usize = 1,
         /// Samples per bin along y.
         pub spatial_bins_y: usize = 1,
-        /// Factor of the offsets.
+        /// Multiplier of the offsets.
         pub trans_std: f64 = 1.0,
         /// Height and width of the offsets.
         pub part_size: usize = 1,
@@ -56,7 +58,7 @@ impl EvalOp for DeformablePsRoiPooling {
         let count = regions.dims().first().copied().unwrap_or(0);
         let offsets = offsets.first().map(|offsets| self.offsets(offsets, count)).transpose()?;
         let scale = self.spatial_scale as f32;
-        // Positions are the centres of elements.
+        // Positions refer to the centres of elements.
         let side = |[first, last]: [f32; 2]| {
             Side::not_empty(first.round() * scale - 0.5, (last.round() + 1.0) * scale - 0.5)
         };
@@ -76,7 +78,7 @@ impl DeformablePsRoiPooling {
         expect_at_least("group_size", self.group_size as i64, 1)
     }
 
-    /// Samples of a bin, up to what a run can compute.
+    /// Rejects attributes that ask for too many samples per bin.
     fn check_samples(&self) -> Result<(), OpError> {
         let samples = self.spatial_bins_y.saturating_mul(self.spatial_bins_x);
         if samples > MAX_SAMPLES {
@@ -90,7 +92,7 @@ impl DeformablePsRoiPooling {
         Layout { depth: self.output_dim, group: self.group_size, samples }
     }
 
-    /// The offsets for so many regions.
+    /// Checks and reads the offsets.
     fn offsets(&self, offsets: &Tensor, regions: usize) -> Result<Offsets, OpError> {
         let (depth, size) = (self.output_dim, self.part_size);
         match *offsets.dims() {
@@ -120,7 +122,7 @@ impl DeformablePsRoiPooling {
     }
 }
 
-/// The mean of the samples of one bin, moved by `offset` along y and x, relative to the size of the region.
+/// The mean of the samples in one bin, shifted by `offset` (y, x) as fractions of the region's size.
 fn sampled(bins: &RegionBins, depth: usize, at: [usize; 2], offset: [f32; 2]) -> f32 {
     let plane = bins.own_plane(depth, at);
     let position = |axis: usize, index: usize| {
@@ -147,17 +149,17 @@ struct Offsets {
     scale: f32,
     parts: usize,
     part_size: usize,
-    /// Output channels that share a part.
+    /// Number of output channels per part.
     depth_per_part: usize,
     group: usize,
 }
 
 impl Offsets {
-    /// The offset of a bin along y and x.
+    /// The offset (y, x) of a bin.
     fn of(&self, region: usize, depth: usize, at: [usize; 2]) -> [f32; 2] {
         let part = region * self.parts + depth / self.depth_per_part;
         let [y, x] = at.map(|index| index * self.part_size / self.group);
-        // x precedes y.
+        // The tensor stores x before y.
         [1, 0].map(|axis| {
             let row = (part * 2 + axis) * self.part_size + y;
             self.values.get(row * self.part_size + x).map_or(0.0, |value| value * self.scale)

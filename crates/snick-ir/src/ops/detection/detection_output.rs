@@ -11,19 +11,20 @@ use super::select_detections::{Decoder, Detection, DetectionAttrs, Scores};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, leading};
 
 op! {
-    /// Boxes decoded from priors, and the best of each class after non-maximum suppression.
+    /// Decodes boxes from priors and selects the best of each class by non-maximum suppression.
     ///
-    /// Box deltas `[N, priors * classes * 4]`, class scores `[N, priors * classes]`, priors `[1 or N, 1 or 2, ..]`, the
-    /// second row being variances; and optionally object scores and deltas of a first stage. A row of the output
-    /// `[1, 1, rows, 7]` is image, class, score and box; the first unused row has image -1, and zeros follow.
+    /// Inputs: box deltas `[N, priors * classes * 4]`, class scores `[N, priors * classes]`, priors
+    /// `[1 or N, 1 or 2, ..]`, whose second row holds variances, and optionally object scores and box deltas
+    /// of a first stage. Output: `[1, 1, rows, 7]`, where a row holds image, class, score and box. The first
+    /// unused row has image -1; zeros follow.
     #[op(
         "DetectionOutput", since = [1, 8], inputs = Arity::between(3, 5), traits = [PURE],
         check = Self::check_attrs
     )]
     pub struct DetectionOutput {
-        /// The definition: the first is given the number of classes.
+        /// The version; version 1 has the number of classes as an attribute.
         pub since: Since = Since(8),
-        /// The number of classes, 1 or more.
+        /// The number of classes, at least 1.
         #[until(8)]
         pub num_classes: i64 = 0,
         /// How boxes are decoded and selected.
@@ -35,7 +36,7 @@ impl InferOp for DetectionOutput {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         check_inputs(cx.len())?;
         let element_type = common_float(cx, (0..cx.len()).filter(|&port| port != 2))?;
-        // Models in f16 keep their priors in f32.
+        // f16 models keep their priors in f32.
         cx.expect_real(2)?;
         expect_ranks(cx, &[2, 2, 3, 2, 2])?;
         let ports: &[(usize, usize)] = match cx.len() {
@@ -118,21 +119,21 @@ impl EvalOp for DetectionOutput {
     }
 }
 
-/// The sizes of the inputs.
+/// Sizes taken from the inputs.
 struct Sizes {
     images: usize,
     /// Scores per image.
     columns: usize,
-    /// Images with priors of their own, or 1.
+    /// Number of images with their own priors, or 1 if they share them.
     prior_images: usize,
-    /// Numbers of the priors per image.
+    /// Size of a row of priors.
     prior_columns: usize,
     /// Priors per image.
     count: usize,
     classes: usize,
 }
 
-/// Three inputs, or five.
+/// Requires three or five inputs.
 fn check_inputs(count: usize) -> Result<(), OpError> {
     match count {
         3 | 5 => Ok(()),
@@ -145,7 +146,7 @@ impl DetectionOutput {
         if self.since.at_least(8) { Ok(()) } else { expect_at_least("num_classes", self.num_classes, 1) }
     }
 
-    /// Rows of the output per image; `None` if they overflow.
+    /// Number of output rows per image; `None` on overflow.
     fn rows_per_image(&self, priors: usize, classes: usize) -> Option<usize> {
         match (self.selection.keep(), self.selection.top_k) {
             (keep, _) if keep > 0 => usize::try_from(keep).ok(),
@@ -154,7 +155,7 @@ impl DetectionOutput {
         }
     }
 
-    /// The sizes of the inputs, which must fit together.
+    /// Reads the sizes and checks that they are consistent.
     fn sizes(&self, scores: &Tensor, priors: &Tensor) -> Result<Sizes, OpError> {
         let [images, columns] = dims_of("the scores", scores)?;
         let [prior_images, _, prior_columns] = dims_of("the priors", priors)?;
@@ -176,12 +177,13 @@ impl DetectionOutput {
         Ok(Sizes { images, columns, prior_images, prior_columns, count, classes })
     }
 
-    /// The number of classes, if the attributes give it.
+    /// The number of classes, if it is an attribute.
     fn num_classes(&self) -> Option<i64> {
         (!self.since.at_least(8)).then_some(self.num_classes)
     }
 
-    /// The numbers of priors and classes, from all dims that they divide; these must agree.
+    /// The numbers of priors and classes, derived from all dims that are multiples of them; these dims must
+    /// agree.
     fn counts(&self, cx: &mut Infer) -> Result<(SymExpr, SymExpr), OpError> {
         let second_stage = cx.len() == 5;
         let mut priors = Common::default();
@@ -222,12 +224,12 @@ impl DetectionOutput {
     }
 }
 
-/// A number that divides several dims.
+/// A number derived from several dims.
 #[derive(Default)]
 struct Common(Option<SymExpr>);
 
 impl Common {
-    /// The number is a dim over `divisor`.
+    /// Adds the constraint that the number is a dim divided by `divisor`.
     fn divide(&mut self, cx: &mut Infer, (port, axis): (usize, usize), divisor: i64) -> Result<(), OpError> {
         let Some(dim) = dim(cx, port, axis) else { return Ok(()) };
         let wrong = |cx: &Infer, expected: String| {

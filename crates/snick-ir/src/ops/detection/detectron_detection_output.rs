@@ -10,11 +10,12 @@ use super::corners::{Corners, highest_first, nms};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Regions refined for each class, and the best detections of an image after non-maximum suppression.
+    /// Refines regions for each class and selects the best detections of an image.
     ///
-    /// Regions `[rois, 4]`, deltas `[rois, 4 * classes]`, scores `[rois, classes]`, class 0 being the background, and
-    /// the size of the image `[1, 3]`, which nothing depends on; to boxes `[max_detections_per_image, 4]`, classes and
-    /// scores `[max_detections_per_image]`. Unused rows are zero.
+    /// Inputs: regions `[rois, 4]`, deltas `[rois, 4 * classes]`, scores `[rois, classes]`, where class 0 is
+    /// the background, and the size of the image `[1, 3]`, which is ignored. Outputs: boxes
+    /// `[max_detections_per_image, 4]`, and classes and scores `[max_detections_per_image]`. Unused rows are
+    /// zero.
     #[op(
         "ExperimentalDetectronDetectionOutput", since = [6], inputs = Arity::exactly(4), traits = [PURE],
         name = was_extension()
@@ -22,24 +23,24 @@ op! {
     pub struct DetectronDetectionOutput {
         /// Boxes whose score is not higher are dropped.
         pub score_threshold: f64 = 0.0,
-        /// A box whose IoU with a better one is greater is dropped.
+        /// IoU with a better box above which a box is suppressed.
         pub nms_threshold: f64 = 0.0,
-        /// The maximum of the deltas of width and height, which are exponents.
+        /// Upper limit for the width and height deltas, which are exponents.
         pub max_delta_log_wh: f64 = 0.0,
-        /// The number of classes, with the background.
+        /// The number of classes, including the background.
         pub num_classes: i64 = 0,
         /// The maximum number of boxes per class; -1 for all.
         pub post_nms_count: i64 = 0,
-        /// Rows of the outputs.
+        /// Number of rows in the outputs.
         pub max_detections_per_image: usize = 0,
-        /// Whether all classes have the same deltas; nothing depends on it.
+        /// Whether all classes share the same deltas; ignored.
         pub class_agnostic_box_regression: bool = false,
         /// Divisors of the deltas.
         pub deltas_weights: Vec<f64> = Vec::new(),
     }
 }
 
-/// Corners are pixels that belong to the box.
+/// Corners are inclusive pixels.
 const UNIT: f32 = 1.0;
 
 impl InferOp for DetectronDetectionOutput {
@@ -101,7 +102,7 @@ impl EvalOp for DetectronDetectionOutput {
     }
 }
 
-/// A region as a box of a class.
+/// A region refined for one class.
 #[derive(Copy, Clone, Default)]
 struct Detection {
     class: usize,
@@ -124,7 +125,7 @@ impl DetectronDetectionOutput {
         Detection { class, region, score, corners: corners.clipped(f32::INFINITY, f32::INFINITY) }
     }
 
-    /// The boxes of one class that are good enough, after suppression, best first.
+    /// The boxes of one class that pass the threshold and suppression, best first.
     fn best(&self, mut boxes: Vec<Detection>) -> Vec<Detection> {
         let threshold = self.score_threshold as f32;
         boxes.retain(|detection| detection.score > threshold);

@@ -11,20 +11,20 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
-    /// Anchors refined by deltas, and the best of them after non-maximum suppression, for a batch of images.
+    /// Refines anchors and selects the best boxes for a batch of images by non-maximum suppression.
     ///
-    /// Image sizes `[N, 3 or 4]`, each height, width and one or two scales; anchors `[H, W, A, 4]`; deltas
-    /// `[N, 4 * A, H, W]`; and scores `[N, A, H, W]`. To the boxes of all images `[rows, 4]`, their scores `[rows]`, and
-    /// the number of rows of each image `[N]`.
+    /// Inputs: image sizes `[N, 3 or 4]` of height, width and one or two scales; anchors `[H, W, A, 4]`;
+    /// deltas `[N, 4 * A, H, W]`; and scores `[N, A, H, W]`. Outputs: the boxes of all images `[rows, 4]`,
+    /// their scores `[rows]`, and the number of rows of each image `[N]`.
     #[op(
         "GenerateProposals", since = [9], inputs = Arity::exactly(4), traits = [PURE], check = Self::check_attrs
     )]
     pub struct GenerateProposals {
-        /// What it shares with ExperimentalDetectronGenerateProposalsSingleImage.
+        /// Attributes shared with ExperimentalDetectronGenerateProposalsSingleImage.
         pub limits: ProposalLimits = ProposalLimits::default(),
-        /// Whether coordinates are fractions of the image; otherwise corners are pixels that belong to the box.
+        /// Whether coordinates are fractions of the image; otherwise corners are inclusive pixels.
         pub normalized: bool = true,
-        /// Factor of the threshold for each box that is kept; only 1 is valid.
+        /// Multiplier of the threshold for each kept box; must be 1.
         pub nms_eta: f64 = 1.0,
         /// Element type of output 2.
         pub roi_num_type: IndexType = IndexType::I64,
@@ -40,7 +40,7 @@ impl InferOp for GenerateProposals {
     }
 }
 
-/// Checks the inputs, and gives the number of images.
+/// Checks the inputs and returns the number of images.
 pub(super) fn images(cx: &mut Infer) -> Result<SymExpr, OpError> {
     expect_ranks(cx, &[2, 4, 4, 4])?;
     if expect_size(cx, 0, 1, 3).is_err() {
@@ -93,7 +93,7 @@ impl GenerateProposals {
     }
 }
 
-/// The deltas must have four channels per anchor.
+/// Requires four delta channels per anchor.
 fn expect_deltas(cx: &mut Infer, anchors: &SymExpr) -> Result<(), OpError> {
     let expected = cx.mul(anchors, &4.into());
     let Some(channels) = dim(cx, 2, 1) else { return Ok(()) };

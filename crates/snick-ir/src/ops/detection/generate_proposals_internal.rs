@@ -1,4 +1,4 @@
-//! GenerateProposalsIEInternal of OpenVINO's plug-ins.
+//! GenerateProposalsIEInternal, from OpenVINO's plug-ins.
 
 use super::anchor_proposals::ProposalLimits;
 use super::generate_proposals::{facts, images};
@@ -6,15 +6,15 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// GenerateProposals whose outputs have as many rows as could be selected. Inputs and outputs are those of
-    /// GenerateProposals. Only inferred.
+    /// GenerateProposals whose outputs have the maximum possible number of rows. Takes the same inputs and
+    /// returns the same outputs as GenerateProposals. Inference only.
     #[op("GenerateProposalsIEInternal", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = internal())]
     pub struct GenerateProposalsInternal {
-        /// What it shares with ExperimentalDetectronGenerateProposalsSingleImage.
+        /// Attributes shared with ExperimentalDetectronGenerateProposalsSingleImage.
         pub limits: ProposalLimits = ProposalLimits::default(),
-        /// Whether coordinates are fractions of the image; otherwise corners are pixels that belong to the box.
+        /// Whether coordinates are fractions of the image; otherwise corners are inclusive pixels.
         pub normalized: bool = true,
-        /// Factor of the threshold for each box that is kept.
+        /// Multiplier of the threshold for each kept box.
         pub nms_eta: f64 = 1.0,
         /// Element type of output 2.
         pub roi_num_type: IndexType = IndexType::I64,

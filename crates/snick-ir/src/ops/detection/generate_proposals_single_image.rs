@@ -8,16 +8,17 @@ use super::checks::{check_dims, common_dim, common_float, dims_of, expect_ranks,
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Anchors refined by deltas, and the best of them after non-maximum suppression, for one image.
+    /// Refines anchors and selects the best boxes for one image by non-maximum suppression.
     ///
-    /// The size of the image `[3]`: height, width and scale; anchors `[H * W * A, 4]`; deltas `[4 * A, H, W]`; and
-    /// scores `[A, H, W]`. To boxes `[post_nms_count, 4]` and their scores `[post_nms_count]`. Unused rows are zero.
+    /// Inputs: the image size `[3]` of height, width and scale; anchors `[H * W * A, 4]`; deltas
+    /// `[4 * A, H, W]`; and scores `[A, H, W]`. Outputs: boxes `[post_nms_count, 4]` and their scores
+    /// `[post_nms_count]`. Unused rows are zero.
     #[op(
         "ExperimentalDetectronGenerateProposalsSingleImage", since = [6], inputs = Arity::exactly(4),
         traits = [PURE], name = was_extension()
     )]
     pub struct GenerateProposalsSingleImage {
-        /// What it shares with GenerateProposals.
+        /// Attributes shared with GenerateProposals.
         pub limits: ProposalLimits = ProposalLimits::default(),
     }
 }
@@ -43,7 +44,7 @@ impl EvalOp for GenerateProposalsSingleImage {
         let [size, anchors, deltas, scores] = exactly(inputs)?;
         let [kinds, height, width] = dims_of("the scores", scores)?;
         check_dims("the anchors", anchors, &[height.saturating_mul(width).saturating_mul(kinds), 4])?;
-        // Boxes are compared as if corners were points, though they are pixels everywhere else.
+        // IoU treats corners as points, although they are inclusive pixels everywhere else.
         let selection = Selection {
             limits: &self.limits,
             unit: 1.0,

@@ -8,30 +8,31 @@ use super::corners::Corners;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Non-maximum suppression in which the scores of boxes decay by their overlap with better ones, all at once.
+    /// Matrix non-maximum suppression, which lowers the score of a box by its overlap with better ones.
     ///
-    /// Boxes `[N, boxes, 4]` and scores `[N, classes, boxes]` to rows `[rows, 6]` of class, score and box, the index of
-    /// each box over all images `[rows, 1]`, and the number of rows of each image `[N]`.
+    /// Inputs: boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`. Outputs: rows `[rows, 6]` of class,
+    /// score and box, the index of each box among the boxes of all images `[rows, 1]`, and the number of rows
+    /// of each image `[N]`.
     #[op(
         "MatrixNms", since = [8], inputs = Arity::exactly(2), traits = [PURE],
         check = |op, _| op.rows.check()
     )]
     pub struct MatrixNms {
-        /// What it shares with MulticlassNms.
+        /// Attributes shared with MulticlassNms.
         pub rows: ClassNms = ClassNms::default(),
-        /// How scores decay with the overlap.
+        /// How scores decay with overlap.
         pub decay_function: Decay = Decay::Linear,
-        /// The sharpness of the Gaussian decay.
+        /// The strength of the Gaussian decay.
         pub gaussian_sigma: f64 = 2.0,
-        /// Boxes whose score is not higher after the decay are dropped.
+        /// Boxes whose decayed score is not higher are dropped.
         pub post_threshold: f64 = 0.0,
     }
 }
 
-/// How scores decay with the overlap.
+/// How scores decay with overlap.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Decay {
-    /// In proportion to the part that is not covered.
+    /// In proportion to the uncovered part.
     Linear,
     /// By a Gaussian function.
     Gaussian,
@@ -87,12 +88,12 @@ impl EvalOp for MatrixNms {
 }
 
 impl MatrixNms {
-    /// Positions and decayed scores of the boxes of one class whose decayed score is above `post_threshold`.
+    /// Positions and decayed scores of the boxes of one class that exceed `post_threshold`.
     fn decayed(&self, corners: &[Corners], scores: &[f32]) -> Vec<(usize, f32)> {
         let good = self.rows.candidates(scores, f32::gt);
         let unit = self.rows.unit();
         let sigma = self.gaussian_sigma as f32;
-        // The greatest overlap of each box with a better one.
+        // The largest overlap of each box with a better one.
         let mut covered: Vec<f32> = Vec::with_capacity(good.len());
         let mut kept = Vec::new();
         for (i, &(position, score)) in good.iter().enumerate() {
@@ -117,7 +118,7 @@ impl MatrixNms {
     }
 }
 
-/// Intersection over union, where exchanged corners make an area of 0.
+/// Intersection over union; the area of a box with swapped corners is 0.
 fn overlap(a: &Corners, b: &Corners, unit: f32) -> f32 {
     let area = |corners: &Corners| {
         let exchanged = corners.right < corners.left || corners.bottom < corners.top;

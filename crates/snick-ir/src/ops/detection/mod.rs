@@ -1,4 +1,4 @@
-//! Boxes out of feature maps, and sequences out of scores.
+//! Object detection and CTC decoding.
 
 pub(super) mod aligned_regions;
 pub(super) mod anchor_proposals;

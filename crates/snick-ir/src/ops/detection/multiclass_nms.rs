@@ -8,22 +8,23 @@ use super::class_nms::{ClassNms, SelectedBox, SortBy};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 
 op! {
-    /// Greedy non-maximum suppression of each class.
+    /// Greedy non-maximum suppression for each class.
     ///
-    /// Boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, or since opset 9 with boxes of their own for each class:
-    /// boxes `[classes, all boxes, 4]`, scores `[classes, all boxes]` and the number of boxes of each image `[N]`. To
-    /// rows `[rows, 6]` of class, score and box, the index of each box `[rows, 1]`, and the number of rows of each
-    /// image `[N]`.
+    /// Inputs: boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, which share boxes between classes.
+    /// Since opset 9 each class may have its own: boxes `[classes, all boxes, 4]`, scores
+    /// `[classes, all boxes]` and the number of boxes of each image `[N]`. Outputs: rows `[rows, 6]` of
+    /// class, score and box, the index of each box `[rows, 1]`, and the number of rows of each image `[N]`.
     #[op(
         "MulticlassNms", since = [8, 9], inputs = Arity::between(2, 3), traits = [PURE],
         check = Self::check_attrs
     )]
     pub struct MulticlassNms {
-        /// What it shares with MatrixNms.
+        /// Attributes shared with MatrixNms.
         pub rows: ClassNms = ClassNms::default(),
-        /// A box whose IoU with a better one is at least this is dropped.
+        /// IoU with a better box from which a box is suppressed.
         pub iou_threshold: f64 = 0.0,
-        /// Factor of the threshold, 0 to 1, for each box that is kept while the threshold is above 0.5.
+        /// Multiplier from 0 to 1 that lowers the threshold after each kept box, while the threshold is above
+        /// 0.5.
         pub nms_eta: f64 = 1.0,
     }
 }
@@ -89,18 +90,18 @@ impl EvalOp for MulticlassNms {
     }
 }
 
-/// Where the boxes of one class of one image are in the inputs.
+/// Locates the boxes of one class and one image in the inputs.
 struct Run {
     boxes: usize,
     scores: usize,
     count: usize,
-    /// The index of the box at `position` is `(index + position) * index_step + index_shift`.
+    /// The output index of the box at `position` is `(index + position) * index_step + index_shift`.
     index: usize,
     index_step: usize,
     index_shift: usize,
 }
 
-/// The runs of each image where all classes share the boxes of the image.
+/// The runs of each image, if all classes share its boxes.
 fn shared_boxes(boxes: &Tensor, scores: &Tensor) -> Result<Vec<Vec<Run>>, OpError> {
     let [images, classes, count] = dims_of("the scores", scores)?;
     check_dims("the boxes", boxes, &[images, count, 4])?;
@@ -116,7 +117,7 @@ fn shared_boxes(boxes: &Tensor, scores: &Tensor) -> Result<Vec<Vec<Run>>, OpErro
     Ok((0..images).map(|image| (0..classes).map(|class| run(image, class)).collect()).collect())
 }
 
-/// The runs of each image where each class has boxes of its own, those of all images one after the other.
+/// The runs of each image, if each class has its own boxes, with the boxes of all images concatenated.
 fn own_boxes(boxes: &Tensor, scores: &Tensor, counts: &[i64]) -> Result<Vec<Vec<Run>>, OpError> {
     let [classes, all] = dims_of("the scores", scores)?;
     check_dims("the boxes", boxes, &[classes, all, 4])?;
@@ -156,7 +157,7 @@ impl MulticlassNms {
         }
     }
 
-    /// Positions and scores of the boxes of one class that are kept, best first.
+    /// Positions and scores of the kept boxes of one class, best first.
     fn nms(&self, boxes: &[[f32; 4]], scores: &[f32]) -> Vec<(usize, f32)> {
         let unit = self.rows.unit();
         let eta = self.nms_eta as f32;
@@ -171,7 +172,7 @@ impl MulticlassNms {
                 continue;
             }
             kept.push((position, score));
-            // The threshold falls with every box that is kept, until it is at most 0.5.
+            // The threshold decreases with every kept box until it is at most 0.5.
             if eta < 1.0 && threshold > 0.5 {
                 threshold *= eta;
             }
@@ -180,7 +181,8 @@ impl MulticlassNms {
     }
 }
 
-/// Intersection over union. Unlike in [`super::corners::Corners::iou`], boxes less than one unit apart overlap.
+/// Intersection over union. Unlike in [`super::corners::Corners::iou`], boxes less than one unit apart
+/// overlap.
 fn overlap(a: &[f32; 4], b: &[f32; 4], unit: f32) -> f32 {
     let area = |[x0, y0, x1, y1]: [f32; 4]| (x1 - x0 + unit) * (y1 - y0 + unit);
     let areas = [area(*a), area(*b)];

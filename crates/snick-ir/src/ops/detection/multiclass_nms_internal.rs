@@ -1,4 +1,4 @@
-//! MulticlassNmsIEInternal of OpenVINO's plug-ins.
+//! MulticlassNmsIEInternal, from OpenVINO's plug-ins.
 
 use snick_shape::{Shape, SymExpr};
 
@@ -7,18 +7,19 @@ use super::multiclass_nms::sizes;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// MulticlassNms whose outputs have as many rows as could be selected, if that is known before the run. Inputs and
-    /// outputs are those of MulticlassNms. Only inferred.
+    /// MulticlassNms whose outputs have the maximum possible number of rows, if it is known before the run.
+    /// Takes the same inputs and returns the same outputs as MulticlassNms. Inference only.
     #[op(
         "MulticlassNmsIEInternal", since = [1], inputs = Arity::between(2, 3), traits = [PURE], name = internal(),
         check = |op, _| op.rows.check()
     )]
     pub struct MulticlassNmsInternal {
-        /// What it shares with MatrixNms.
+        /// Attributes shared with MatrixNms.
         pub rows: ClassNms = ClassNms::default(),
-        /// A box whose IoU with a better one is at least this is dropped.
+        /// IoU with a better box from which a box is suppressed.
         pub iou_threshold: f64 = 0.0,
-        /// Factor of the threshold, 0 to 1, for each box that is kept while the threshold is above 0.5.
+        /// Multiplier from 0 to 1 that lowers the threshold after each kept box, while the threshold is above
+        /// 0.5.
         pub nms_eta: f64 = 1.0,
     }
 }
@@ -37,7 +38,7 @@ impl InferOp for MulticlassNmsInternal {
 }
 
 impl MulticlassNmsInternal {
-    /// How many rows could be selected, if all sizes are known.
+    /// The maximum number of rows, if all sizes are known.
     fn known_rows(&self, images: &SymExpr, classes: &SymExpr, boxes: &SymExpr) -> Option<i64> {
         let up_to = |value: i64, most: i64| if most < 0 { value } else { value.min(most) };
         let classes = match classes.as_const()? {

@@ -11,13 +11,13 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, leading};
 op! {
     /// Non-maximum suppression of rotated boxes.
     ///
-    /// Boxes `[batch, boxes, 5]`, each centre x, y, width, height and angle in radians; scores
-    /// `[batch, classes, boxes]`; the maximum number of boxes per class; the IoU threshold; and the score threshold. To
-    /// rows `[rows, 3]` of batch, class and box; rows `[rows, 3]` of batch, class and score; and the number of rows
-    /// `[1]`.
+    /// Inputs: boxes `[batch, boxes, 5]` of centre x, centre y, width, height and angle in radians; scores
+    /// `[batch, classes, boxes]`; the maximum number of boxes per class; the IoU threshold; and the score
+    /// threshold. Outputs: rows `[rows, 3]` of batch, class and box; rows `[rows, 3]` of batch, class and
+    /// score; and the number of rows `[1]`.
     #[op("NMSRotated", since = [13], inputs = Arity::exactly(5), traits = [PURE])]
     pub struct NmsRotated {
-        /// Whether rows are sorted by score over all batches and classes.
+        /// Whether to sort rows by score across batches and classes.
         pub sort_result_descending: bool = true,
         /// Element type of outputs 0 and 2.
         pub output_type: IndexType = IndexType::I64,

@@ -1,4 +1,4 @@
-//! Non-maximum suppression of each class, hard or soft: what NonMaxSuppression and NMSRotated share.
+//! Hard or soft non-maximum suppression for each class, shared by NonMaxSuppression and NMSRotated.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,8 +10,9 @@ use super::checks::{check_dims, common_dim, dims_of, expect_ranks, expect_size, 
 use super::corners::highest_first;
 use crate::{Fact, Facts, Infer, OpError};
 
-/// Facts of the selected indices `[rows, 3]`, scores `[rows, 3]` and their count `[1]`, for boxes
-/// `[batch, boxes, numbers]`, scores `[batch, classes, boxes]` and the maximum number of rows per class in input 2.
+/// Infers selected indices `[rows, 3]`, scores `[rows, 3]` and their count `[1]` from boxes
+/// `[batch, boxes, numbers]`, scores `[batch, classes, boxes]` and the maximum number of rows per class in
+/// input 2.
 pub fn infer(cx: &mut Infer, numbers: i64, index: ElementType) -> Result<Facts, OpError> {
     expect_ranks(cx, &[3, 3])?;
     expect_size(cx, 0, 2, numbers)?;
@@ -33,23 +34,23 @@ pub fn infer(cx: &mut Infer, numbers: i64, index: ElementType) -> Result<Facts, 
     ]))
 }
 
-/// Which boxes are selected.
+/// Selection parameters.
 #[derive(Copy, Clone, Debug)]
 pub struct NmsLimits {
     /// The maximum number of boxes per class.
     pub max_per_class: usize,
-    /// A box with a greater IoU with a better one is dropped.
+    /// IoU with a better box above which a box is suppressed.
     pub iou_threshold: f32,
-    /// Whether a box with exactly this IoU is dropped too.
+    /// Whether to suppress a box at exactly this IoU.
     pub drop_equal: bool,
     /// Scores must be above this.
     pub score_threshold: f32,
-    /// How fast the scores of overlapping boxes decay (soft NMS); 0 for not at all.
+    /// How fast the scores of overlapping boxes decay (soft NMS); 0 for hard suppression.
     pub sigma: f32,
 }
 
 impl NmsLimits {
-    /// The limits that inputs 2 to 5 give, each a number or absent.
+    /// Reads the limits from inputs 2 to 5, each a scalar or absent.
     pub fn new(limits: &[Tensor], drop_equal: bool) -> Result<Self, OpError> {
         let number = |i: usize| -> Result<f32, OpError> {
             let values = limits.get(i).map(Tensor::to_f32_vec).transpose()?;
@@ -71,7 +72,7 @@ impl NmsLimits {
         let scale = if self.sigma > 0.0 { -0.5 / self.sigma } else { 0.0 };
         let mut picked: Vec<(usize, f32)> = Vec::new();
         let good = scores.iter().enumerate().filter(|(_, score)| **score > self.score_threshold);
-        // Most candidates are never looked at, so a heap sorts only those that are.
+        // A heap, because most candidates are never examined.
         let mut rest: BinaryHeap<Candidate> =
             good.map(|(index, &score)| Candidate { index, score, compared: 0 }).collect();
         while picked.len() < self.max_per_class
@@ -103,8 +104,9 @@ impl NmsLimits {
         picked
     }
 
-    /// The outputs for scores `[batch, classes, boxes]`: batch, class and box of each row; batch, class and score;
-    /// and the number of rows. `iou` compares boxes by their index over all batches.
+    /// Computes the outputs for scores `[batch, classes, boxes]`: rows of batch, class and box; rows of
+    /// batch, class and score; and the number of rows. `iou` compares boxes by their index across all
+    /// batches.
     pub fn select(
         &self,
         boxes: &Tensor,
@@ -139,15 +141,15 @@ impl NmsLimits {
     }
 }
 
-/// A box that may still be selected.
+/// A box that is not yet selected or suppressed.
 struct Candidate {
     index: usize,
     score: f32,
-    /// The number of selected boxes that it was compared with.
+    /// The number of selected boxes it has been compared with.
     compared: usize,
 }
 
-/// By score; of equal ones the first is the greatest.
+/// By score; among equal scores, the first box is greatest.
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
         highest_first(other.score, self.score).then(other.index.cmp(&self.index))

@@ -9,19 +9,19 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since, leading};
 
 op! {
-    /// Non-maximum suppression, hard or soft.
+    /// Hard or soft non-maximum suppression.
     ///
-    /// Boxes `[batch, boxes, 4]` and scores `[batch, classes, boxes]`; then, each optional: the maximum number of boxes
-    /// per class, the IoU threshold, the score threshold, and since opset 5 the sigma of soft suppression. To rows
-    /// `[rows, 3]` of batch, class and box; and since opset 5 rows `[rows, 3]` of batch, class and score, and the number
-    /// of rows `[1]`.
+    /// Inputs: boxes `[batch, boxes, 4]` and scores `[batch, classes, boxes]`, and optionally the maximum
+    /// number of boxes per class, the IoU threshold, the score threshold, and since opset 5 the sigma of soft
+    /// suppression. Outputs: rows `[rows, 3]` of batch, class and box, and since opset 5 rows `[rows, 3]` of
+    /// batch, class and score, and the number of rows `[1]`.
     #[op("NonMaxSuppression", since = [1, 3, 4, 5, 9], inputs = Arity::between(2, 6), traits = [PURE])]
     pub struct NonMaxSuppression {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(9),
-        /// How a box is given.
+        /// The box format.
         pub box_encoding: BoxEncoding = BoxEncoding::Corner,
-        /// Whether rows are sorted by score over all batches and classes.
+        /// Whether to sort rows by score across batches and classes.
         pub sort_result_descending: bool = true,
         /// Element type of outputs 0 and 2.
         #[since(3)]
@@ -29,12 +29,12 @@ op! {
     }
 }
 
-/// How a box is given.
+/// The box format.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BoxEncoding {
-    /// Two opposite corners y, x, y, x.
+    /// Two opposite corners (y, x, y, x).
     Corner,
-    /// Centre x, y, width and height.
+    /// Centre x, centre y, width and height.
     Center,
 }
 
@@ -50,7 +50,7 @@ impl InferOp for NonMaxSuppression {
             }
         }
         for port in 2..cx.len() {
-            // Since opset 5 a vector of one element is a number, too.
+            // Since opset 5, a vector of one element is also accepted.
             cx.expect_rank(port, "0", |rank| rank == 0 || (self.has_scores() && rank == 1))?;
             expect_size(cx, port, 0, 1)?;
         }
@@ -67,7 +67,7 @@ impl EvalOp for NonMaxSuppression {
             return Err(wrong_shape("the boxes", boxes, "[batch,boxes,4]"));
         };
         let limits = NmsLimits::new(limits, true)?;
-        // If nothing is selected, no box is read.
+        // If nothing can be selected, the boxes are not read.
         let values = if limits.max_per_class == 0 { Vec::new() } else { boxes.to_f32_vec()? };
         let corners: Vec<Corners> =
             values.as_chunks().0.iter().map(|&numbers| self.corners(numbers)).collect();
@@ -85,12 +85,12 @@ impl EvalOp for NonMaxSuppression {
 }
 
 impl NonMaxSuppression {
-    /// Whether scores and the number of rows are outputs, too.
+    /// Whether scores and the number of rows are also outputs.
     fn has_scores(&self) -> bool {
         self.since.at_least(5)
     }
 
-    /// A box by its encoded numbers; its corners may be exchanged.
+    /// Decodes a box and sorts its corners.
     fn corners(&self, [a, b, c, d]: [f32; 4]) -> Corners {
         Corners::from(match self.box_encoding {
             BoxEncoding::Center => [a - c / 2.0, b - d / 2.0, a + c / 2.0, b + d / 2.0],

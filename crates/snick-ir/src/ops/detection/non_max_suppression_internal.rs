@@ -1,4 +1,4 @@
-//! NonMaxSuppressionIEInternal of OpenVINO's plug-ins.
+//! NonMaxSuppressionIEInternal, from OpenVINO's plug-ins.
 
 use snick_shape::Shape;
 
@@ -8,19 +8,20 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// NonMaxSuppression whose outputs have as many rows as could be selected, if that is known before the run. Inputs and
-    /// outputs are those of NonMaxSuppression; with `rotation` a box has five numbers. Only inferred.
+    /// NonMaxSuppression whose outputs have the maximum possible number of rows, if it is known before the
+    /// run. Takes the same inputs and returns the same outputs as NonMaxSuppression, but with `rotation` a
+    /// box has five numbers. Inference only.
     #[op("NonMaxSuppressionIEInternal", since = [1], inputs = Arity::between(5, 6), traits = [PURE], name = internal())]
     pub struct NonMaxSuppressionInternal {
-        /// Whether a box is given by its centre, 1, or by corners, 0.
+        /// Whether boxes are given by their centre (1) or by corners (0).
         pub center_point_box: i64 = 0,
-        /// Whether rows are sorted by score over all batches and classes.
+        /// Whether to sort rows by score across batches and classes.
         pub sort_result_descending: bool = true,
         /// Element type of outputs 0 and 2.
         pub output_type: IndexType = IndexType::I64,
         /// Element type of output 1.
         pub score_output_type: snick_tensor::ElementType = snick_tensor::ElementType::F32,
-        /// Whether boxes are rotated, and which way: 0 for not at all.
+        /// Whether boxes are rotated, and in which direction; 0 for none.
         pub rotation: i64 = 0,
     }
 }
@@ -46,7 +47,7 @@ impl InferOp for NonMaxSuppressionInternal {
 }
 
 impl NonMaxSuppressionInternal {
-    /// How many rows could be selected, if all sizes are known.
+    /// The maximum number of rows, if all sizes are known.
     fn rows(&self, cx: &Infer) -> Option<i64> {
         let known = |port, axis| dim(cx, port, axis)?.as_const();
         let most = *cx.input(2).ints()?.first()?;

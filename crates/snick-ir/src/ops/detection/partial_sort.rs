@@ -1,10 +1,10 @@
-//! The best elements of a list; equal ones are in the order in which a heap yields them.
+//! Partial sort that orders equal elements like the OpenVINO runtime.
 //!
-//! All boxes that are too small have the score 0, and fill the rows that better ones leave. Which of them are selected
-//! is part of the result, and follows from the algorithm of the OpenVINO runtime: select by a heap whose root is the
-//! worst element, then remove the roots one by one.
+//! All boxes that are too small have score 0 and fill the rows left over by better ones, so the choice among
+//! equal elements affects the result. It follows from the runtime's algorithm: select with a heap whose root
+//! is the worst element, then pop the roots one by one.
 
-/// Sorts by `before` and keeps the first `count`.
+/// Sorts by `before` and keeps the first `count` elements.
 pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T, &T) -> bool) {
     let count = count.min(items.len());
     let (heap, rest) = items.split_at_mut(count);
@@ -32,8 +32,8 @@ pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T,
     items.truncate(count);
 }
 
-/// Inserts an item into the heap below `root`, which is free: the free position sinks to a leaf along the later
-/// children, and the item rises from there.
+/// Inserts an item below the free position `root`: moves the hole down to a leaf, always to the later child,
+/// and then moves the item up from there.
 fn sift_down<T: Copy>(heap: &mut [T], root: usize, item: T, before: &impl Fn(&T, &T) -> bool) {
     let mut hole = root;
     loop {

@@ -1,4 +1,4 @@
-//! Position-sensitive pooling: what PSROIPooling and DeformablePSROIPooling share.
+//! Position-sensitive pooling, shared by PSROIPooling and DeformablePSROIPooling.
 
 use snick_shape::Shape;
 use snick_tensor::Tensor;
@@ -8,10 +8,10 @@ use super::sampling::{FeatureMaps, Plane};
 use crate::ops::allocation::reserved;
 use crate::{Fact, Facts, Infer, OpError};
 
-/// The sizes that the attributes give.
+/// Sizes given by the attributes.
 #[derive(Copy, Clone)]
 pub struct Layout {
-    /// Channels of the output.
+    /// Number of output channels.
     pub depth: usize,
     /// Height and width of the output.
     pub group: usize,
@@ -20,14 +20,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The channels of a map that has `planes` of them for each channel of the output.
+    /// The number of map channels, given the channels per output channel as a product of two numbers.
     pub fn channels(&self, planes: [usize; 2]) -> Result<i64, OpError> {
         let planes = planes[0].checked_mul(planes[1]);
         let channels = planes.and_then(|planes| planes.checked_mul(self.depth)).map(i64::try_from);
         channels.and_then(Result::ok).ok_or_else(|| OpError::unsupported("an output of this size"))
     }
 
-    /// The output `[rois, depth, group, group]`.
+    /// Infers `[rois, depth, group, group]`.
     pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         expect_ranks(cx, &[4, 2, 4])?;
         let regions = common_dim(cx, &[(1, 0)])?;
@@ -36,8 +36,8 @@ impl Layout {
         Ok(Facts::from(Fact::new(cx.element_type(0), shape)))
     }
 
-    /// Pools regions `[rois, 5]` of a map with so many channels: `pool` appends the bins of one, whose index it gets.
-    /// Regions after the end of the list give zeros.
+    /// Pools regions `[rois, 5]` of a map with this many channels: `pool` receives the index of a region and
+    /// appends its bins. Regions after the end of the list produce zeros.
     pub fn pool(
         &self,
         data: &Tensor,
@@ -61,7 +61,7 @@ impl Layout {
     }
 }
 
-/// A region along one axis of the map.
+/// The extent of a region on one axis of the map.
 #[derive(Copy, Clone)]
 pub struct Side {
     /// Where it starts.
@@ -71,7 +71,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// From `start` to `end`, with a length of at least 0.1: even an empty region is pooled.
+    /// The extent from `start` to `end`, with a length of at least 0.1, so that empty regions can be pooled.
     pub fn not_empty(start: f32, end: f32) -> Self {
         Self { start, length: (end - start).max(0.1) }
     }
@@ -81,19 +81,19 @@ impl Side {
 pub struct RegionBins<'a> {
     maps: &'a FeatureMaps,
     image: usize,
-    /// The sizes.
+    /// Sizes given by the attributes.
     pub layout: Layout,
-    /// Along y and x.
+    /// The extents on y and x.
     pub sides: [Side; 2],
 }
 
 impl RegionBins<'_> {
-    /// One channel of the map.
+    /// A channel of the map.
     pub fn plane(&self, channel: usize) -> Plane<'_> {
         self.maps.plane(self.image, channel)
     }
 
-    /// The plane of a bin where each bin has its own.
+    /// The channel of a bin, if each bin has its own.
     pub fn own_plane(&self, depth: usize, at: [usize; 2]) -> Plane<'_> {
         self.plane((depth * self.layout.group + at[0]) * self.layout.group + at[1])
     }
@@ -104,7 +104,7 @@ impl RegionBins<'_> {
         [height, width]
     }
 
-    /// Appends what `bin` gives for each output channel, row and column.
+    /// Appends the value of `bin` for each output channel, row and column.
     pub fn for_each(&self, out: &mut Vec<f32>, bin: impl Fn(usize, [usize; 2]) -> f32) {
         let group = self.layout.group;
         for depth in 0..self.layout.depth {

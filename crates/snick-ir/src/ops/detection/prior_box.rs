@@ -8,37 +8,39 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
 op! {
     /// Default boxes of several sizes and aspect ratios around every cell of a feature map.
     ///
-    /// The size of the map `[H, W]` and that of the image, to `[2, 4 * H * W * priors]`: boxes as fractions of the
-    /// image, and their variances.
+    /// Inputs: the size of the map `[H, W]` and the size of the image. Output: `[2, 4 * H * W * priors]`, the
+    /// boxes as fractions of the image, then their variances.
     #[op("PriorBox", since = [1, 8], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct PriorBox {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(8),
-        /// The sizes of square boxes: in pixels, or as fractions of the image's height unless `scale_all_sizes`.
+        /// Side lengths of square boxes: in pixels, or as fractions of the image's height without
+        /// `scale_all_sizes`.
         pub min_size: Vec<f64> = Vec::new(),
-        /// Sizes in pixels: a square of the geometric mean is added for the minimum size of the same index.
+        /// Side lengths in pixels; each adds a square of the geometric mean with the minimum size at the same
+        /// index.
         pub max_size: Vec<f64> = Vec::new(),
-        /// Aspect ratios besides 1.
+        /// Aspect ratios in addition to 1.
         pub aspect_ratio: Vec<f64> = Vec::new(),
-        /// Boxes per side of a cell for the fixed size of the same index.
+        /// Boxes per cell and axis for the fixed size at the same index.
         pub density: Vec<f64> = Vec::new(),
-        /// Aspect ratios of the boxes of fixed size; those of `aspect_ratio` if empty.
+        /// Aspect ratios of the boxes of fixed size; if empty, `aspect_ratio` is used.
         pub fixed_ratio: Vec<f64> = Vec::new(),
-        /// Sizes of boxes in pixels, as many per cell as `density` says.
+        /// Sizes of boxes in pixels; `density` says how many there are per cell.
         pub fixed_size: Vec<f64> = Vec::new(),
-        /// Whether boxes are clipped to the image.
+        /// Whether to clip boxes to the image.
         pub clip: bool = false,
-        /// Whether each aspect ratio stands for its inverse, too.
+        /// Whether to add the inverse of each aspect ratio.
         pub flip: bool = false,
-        /// Pixels of the image per cell; 0 divides the image evenly.
+        /// Pixels of the image per cell; 0 to divide the image evenly.
         pub step: f64 = 0.0,
-        /// The centre of the boxes within a cell, in cells.
+        /// Position of the boxes' centre within a cell, in cells.
         pub offset: f64 = 0.0,
-        /// The variances: one or four numbers; 0.1 if empty.
+        /// One or four variances; 0.1 if empty.
         pub variance: Vec<f64> = Vec::new(),
-        /// Whether every minimum size has boxes of all aspect ratios; otherwise the first has.
+        /// Whether every minimum size has boxes of all aspect ratios, rather than only the first.
         pub scale_all_sizes: bool = true,
-        /// Whether the square of the maximum size precedes the boxes of other aspect ratios.
+        /// Whether the square for the maximum size precedes the boxes of other aspect ratios.
         #[since(8)]
         pub min_max_aspect_ratios_order: bool = true,
     }
@@ -58,7 +60,7 @@ impl EvalOp for PriorBox {
 }
 
 impl PriorBox {
-    /// The boxes of a cell: those of fixed sizes, then those of each minimum size.
+    /// The boxes of a cell: first of fixed sizes, then of each minimum size.
     fn boxes(&self, cell: &Cell, out: &mut Vec<f32>) -> Result<(), OpError> {
         let all_scaled = self.scale_all_sizes;
         let mut step = self.step as f32;
@@ -77,7 +79,7 @@ impl PriorBox {
             step => cell.at.map(|at| (self.offset as f32 + at as f32) * step),
         };
         self.fixed_boxes(cell, center, out)?;
-        // The ratio 1 is the square, which comes first.
+        // Skip ratio 1, which is the square.
         let ratios: Vec<f32> = self.ratios().into_iter().skip(1).map(f32::sqrt).collect();
         let most = single(&self.max_size);
         for (i, &size) in least.iter().enumerate() {
@@ -105,7 +107,7 @@ impl PriorBox {
         Ok(())
     }
 
-    /// Boxes of fixed sizes, `density` per side, each of each ratio.
+    /// Boxes of fixed sizes, `density` per axis and aspect ratio.
     fn fixed_boxes(&self, cell: &Cell, center: [f32; 2], out: &mut Vec<f32>) -> Result<(), OpError> {
         let fixed_ratios = single(&self.fixed_ratio);
         let ratios = if fixed_ratios.is_empty() { self.ratios() } else { fixed_ratios };
@@ -120,7 +122,7 @@ impl PriorBox {
                 let half = [size * 0.5 / ratio, size * 0.5 * ratio];
                 for row in 0..density {
                     for column in 0..density {
-                        // Half the size counts in whole pixels.
+                        // Half the size is rounded down to whole pixels.
                         let start = center.map(|at| at - (size.trunc() / 2.0).trunc() + shift / 2.0);
                         let at = [start[0] + row as f32 * shift, start[1] + column as f32 * shift];
                         let first = out.len();
@@ -160,7 +162,7 @@ impl PriorBox {
         }
     }
 
-    /// The distinct aspect ratios in the order of the boxes, 1 first.
+    /// The distinct aspect ratios in output order, starting with 1.
     fn ratios(&self) -> Vec<f32> {
         let mut ratios: Vec<f32> = vec![1.0];
         for ratio in single(&self.aspect_ratio) {

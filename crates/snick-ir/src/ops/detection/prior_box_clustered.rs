@@ -8,11 +8,11 @@ use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 op! {
     /// Default boxes of given widths and heights around every cell of a feature map.
     ///
-    /// The size of the map `[H, W]` and that of the image, to `[2, 4 * H * W * widths]`: boxes as fractions of the
-    /// image, and their variances.
+    /// Inputs: the size of the map `[H, W]` and the size of the image. Output: `[2, 4 * H * W * widths]`, the
+    /// boxes as fractions of the image, then their variances.
     #[op("PriorBoxClustered", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct PriorBoxClustered {
-        /// Pixels of the image per cell, where `step_w` or `step_h` is 0; 0 divides the image evenly.
+        /// Pixels of the image per cell if `step_w` or `step_h` is 0; 0 to divide the image evenly.
         pub step: f64 = 0.0,
         /// Pixels of the image per column.
         pub step_w: f64 = 0.0,
@@ -20,13 +20,13 @@ op! {
         pub step_h: f64 = 0.0,
         /// The widths of the boxes, in pixels.
         pub width: Vec<f64> = Vec::new(),
-        /// The heights of the boxes, in pixels; as many as widths.
+        /// The heights of the boxes in pixels, one for each width.
         pub height: Vec<f64> = Vec::new(),
-        /// Whether boxes are clipped to the image.
+        /// Whether to clip boxes to the image.
         pub clip: bool = true,
-        /// The centre of the boxes within a cell, in cells.
+        /// Position of the boxes' centre within a cell, in cells.
         pub offset: f64 = 0.0,
-        /// The variances: one or four numbers; 0.1 if empty.
+        /// One or four variances; 0.1 if empty.
         pub variance: Vec<f64> = Vec::new(),
     }
 }

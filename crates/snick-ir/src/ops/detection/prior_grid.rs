@@ -1,4 +1,4 @@
-//! Default boxes around every cell of a feature map: what PriorBox and PriorBoxClustered share.
+//! Default boxes around every cell of a feature map, shared by PriorBox and PriorBoxClustered.
 
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Listed, Tensor};
@@ -7,12 +7,12 @@ use super::checks::{expect_integer_or_nf4, expect_ranks};
 use crate::ops::allocation::reserved;
 use crate::{Fact, Facts, Infer, OpError, exactly};
 
-/// Infers `[2, 4 * H * W * priors]` from the size of the map `[H, W]` and that of the image.
+/// Infers `[2, 4 * H * W * priors]` from the size of the map `[H, W]` and the size of the image.
 pub fn infer(cx: &mut Infer, priors: i64) -> Result<Facts, OpError> {
     expect_integer_or_nf4(cx, 0)?;
     expect_integer_or_nf4(cx, 1)?;
     expect_ranks(cx, &[1, 1])?;
-    // Only known elements are checked before the run.
+    // The number of sizes can be checked only if the elements are known.
     let elements = cx.input(0).elements();
     let columns = match elements.as_deref() {
         Some([height, width]) => {
@@ -27,7 +27,7 @@ pub fn infer(cx: &mut Infer, priors: i64) -> Result<Facts, OpError> {
     Ok(Facts::from(Fact::new(ElementType::F32, Shape::ranked([2.into(), columns]))))
 }
 
-/// The boxes that `boxes` appends for each cell, and the variances: `[2, 4 * H * W * priors]`.
+/// Computes `[2, 4 * H * W * priors]`: the boxes, which `boxes` appends for each cell, then the variances.
 pub fn eval(
     inputs: &[Tensor],
     priors: i64,
@@ -55,10 +55,10 @@ pub fn eval(
     };
     let mut out = reserved(&[2, columns])?;
     let [height, width] = cells;
-    // Millions of cells may have no boxes.
+    // Do not loop over millions of cells without boxes.
     let rows = if columns == 0 { 0 } else { height };
     for at in (0..rows).flat_map(|row| (0..width).map(move |column| [row, column])) {
-        // Fixed ratios may give more boxes, or fewer, than the number of priors.
+        // Fixed ratios may produce more or fewer boxes than the number of priors.
         if out.len() >= columns {
             break;
         }
@@ -72,18 +72,18 @@ pub fn eval(
     Ok(vec![Tensor::from_vec(&[2, columns], out)?])
 }
 
-/// A cell of the feature map; sizes and positions are along y and x.
+/// A cell of the feature map; pairs are (y, x).
 pub struct Cell {
     /// Its row and column.
     pub at: [i64; 2],
-    /// Cells of the map.
+    /// The size of the map in cells.
     pub cells: [i64; 2],
-    /// Pixels of the image.
+    /// The size of the image in pixels.
     pub image: [i64; 2],
 }
 
 impl Cell {
-    /// Appends a box given by its centre and half its size, as fractions of the image.
+    /// Appends a box, given by its centre and half its size in pixels, as fractions of the image.
     pub fn push(&self, [y, x]: [f32; 2], [height, width]: [f32; 2], out: &mut Vec<f32>) {
         let [rows, columns] = self.image.map(|size| 1.0 / size as f32);
         let sides = [(x - width) * columns, (y - height) * rows, (x + width) * columns, (y + height) * rows];
@@ -96,7 +96,7 @@ impl Cell {
     }
 }
 
-/// The numbers of an attribute, as the boxes are computed.
+/// The numbers of an attribute in the precision of the computation.
 pub fn single(numbers: &[f64]) -> Vec<f32> {
     numbers.iter().map(|&number| number as f32).collect()
 }

@@ -8,8 +8,10 @@ use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Priors `[P, 4]` moved to the centre of each cell of a feature map `[N, C, H, W]` of an image
-    /// `[N, C, image height, image width]`: `[H, W, P, 4]`, or `[H * W * P, 4]` if flattened.
+    /// Priors at the centre of each cell of a feature map.
+    ///
+    /// Inputs: priors `[P, 4]`, a map `[N, C, H, W]`, and an image `[N, C, image height, image width]`.
+    /// Output: `[H, W, P, 4]`, or `[H * W * P, 4]` with `flatten`.
     #[op(
         "ExperimentalDetectronPriorGridGenerator", since = [6], inputs = Arity::exactly(3), traits = [PURE],
         name = was_extension()
@@ -17,13 +19,13 @@ op! {
     pub struct PriorGridGenerator {
         /// Whether the output has rank 2.
         pub flatten: bool = false,
-        /// Rows of the grid; 0 for those of the feature map.
+        /// Rows of the grid; 0 to use the height of the feature map.
         pub h: usize = 0,
-        /// Columns of the grid; 0 for those of the feature map.
+        /// Columns of the grid; 0 to use the width of the feature map.
         pub w: usize = 0,
-        /// Pixels of the image per column; 0 divides the width of the image evenly.
+        /// Pixels of the image per column; 0 to divide the width evenly.
         pub stride_x: f64 = 0.0,
-        /// Pixels of the image per row; 0 divides the height of the image evenly.
+        /// Pixels of the image per row; 0 to divide the height evenly.
         pub stride_y: f64 = 0.0,
     }
 }
@@ -61,7 +63,7 @@ impl EvalOp for PriorGridGenerator {
         let dims = [height, width, count, 4];
         let numbers = priors.to_f32_vec()?;
         let mut grid = reserved(&dims)?;
-        // The output has as many cells as the map, whatever grid the attributes ask for.
+        // The output has one row per cell of the map, even if the attributes ask for another grid.
         for cell in 0..rows.saturating_mul(columns).min(height.saturating_mul(width)) {
             let (x, y) = (cell % columns, cell / columns);
             let center = [steps[0] * (x as f32 + 0.5), steps[1] * (y as f32 + 0.5)];

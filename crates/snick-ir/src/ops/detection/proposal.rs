@@ -11,46 +11,46 @@ use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, exactly};
 
 op! {
-    /// Boxes decoded from anchors around each cell, and the best of them after non-maximum suppression.
+    /// Decodes boxes from anchors and selects the best by non-maximum suppression.
     ///
-    /// Class scores `[N, 2 * anchors, H, W]`, the second half those of objects, deltas `[N, 4 * anchors, H, W]`, and
-    /// the size of the image `[3 or 4]`: height, width and one or two scales. To rows `[N * post_nms_topn, 5]` of image
-    /// and box, and since opset 4 their scores `[N * post_nms_topn]`. The first unused row of an image has image -1;
-    /// zeros follow.
+    /// Inputs: class scores `[N, 2 * anchors, H, W]`, whose second half are object scores, deltas
+    /// `[N, 4 * anchors, H, W]`, and the image size `[3 or 4]` of height, width and one or two scales.
+    /// Outputs: rows `[N * post_nms_topn, 5]` of image and box, and since opset 4 their scores
+    /// `[N * post_nms_topn]`. The first unused row of an image has image -1; zeros follow.
     #[op(
         "Proposal", since = [1, 4], inputs = Arity::exactly(3), traits = [PURE], name = was_extension()
     )]
     pub struct Proposal {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(4),
-        /// The size of an anchor of ratio 1 and scale 1, in pixels.
+        /// The size in pixels of an anchor of ratio 1 and scale 1.
         pub base_size: i64 = 0,
         /// The maximum number of boxes per image before suppression.
         pub pre_nms_topn: usize = 0,
-        /// The number of rows per image.
+        /// The number of output rows per image.
         pub post_nms_topn: usize = 0,
-        /// A box whose IoU with a better one is greater is dropped.
+        /// IoU with a better box above which a box is suppressed.
         pub nms_thresh: f64 = 0.0,
         /// Pixels per cell.
         pub feat_stride: i64 = 1,
-        /// The minimum width and height of a box, multiplied by the scales of the image.
+        /// The minimum width and height of a box, before scaling by the image's scales.
         pub min_size: i64 = 1,
         /// The aspect ratios of anchors.
         pub ratio: Vec<f64> = Vec::new(),
         /// The scales of anchors.
         pub scale: Vec<f64> = Vec::new(),
-        /// Whether boxes are clipped to the image before suppression.
+        /// Whether to clip boxes to the image before suppression.
         pub clip_before_nms: bool = true,
-        /// Whether boxes are clipped to the image after suppression.
+        /// Whether to clip boxes to the image after suppression.
         pub clip_after_nms: bool = false,
-        /// Whether boxes are output as fractions of the image.
+        /// Whether to output boxes as fractions of the image.
         pub normalize: bool = false,
-        /// The divisor of deltas of the size.
+        /// Divisor of the size deltas.
         pub box_size_scale: f64 = 1.0,
-        /// The divisor of deltas of the centre.
+        /// Divisor of the centre deltas.
         pub box_coordinate_scale: f64 = 1.0,
-        /// `tensorflow` for corners between pixels, anchors centred at 0 and exchanged axes; otherwise corners are
-        /// pixels that belong to the box.
+        /// With `tensorflow`, corners lie between pixels, anchors are centred at 0 and the axes are swapped;
+        /// otherwise corners are inclusive pixels.
         pub framework: String = String::new(),
     }
 }
@@ -90,7 +90,7 @@ impl EvalOp for Proposal {
         let [images, channels, height, width] = dims_of("the scores", scores)?;
         let anchors = self.anchors();
         let kinds = anchors.len();
-        // Without any anchor there are no boxes, whatever the channels.
+        // Without anchors there are no boxes, so the channels do not matter.
         if kinds > 0 && channels != 2 * kinds {
             return Err(OpError::mismatch("the number of channels of the scores", channels, 2 * kinds));
         }
@@ -137,9 +137,9 @@ impl EvalOp for Proposal {
     }
 }
 
-/// The image that boxes are clipped to.
+/// The image bounds for clipping.
 struct Image {
-    /// In the axes of the boxes, which TensorFlow exchanges.
+    /// Swapped for TensorFlow, like the axes of the boxes.
     width: f32,
     height: f32,
     /// The minimum width and height of a box.
@@ -156,7 +156,7 @@ impl Proposal {
         self.framework.eq_ignore_ascii_case("tensorflow")
     }
 
-    /// What is added to a length: 1 where corners are pixels.
+    /// Added to lengths: 1 if corners are inclusive pixels, else 0.
     fn unit(&self) -> f32 {
         if self.is_tensorflow() { 0.0 } else { 1.0 }
     }
@@ -167,7 +167,7 @@ impl Proposal {
             [height, width, y, x] => (height, width, [x, y]),
             _ => return Err(OpError::mismatch("the number of elements of input 2", size.len(), "3 or 4")),
         };
-        // An empty image is allowed: all its boxes are clipped to its corner.
+        // An empty image is valid: all its boxes are clipped to its corner.
         if size.iter().any(|number| !(number.is_finite() && *number >= 0.0)) {
             return Err(OpError::mismatch("the size of the image", Listed(size), "numbers of 0 or more"));
         }
@@ -178,7 +178,7 @@ impl Proposal {
         }
     }
 
-    /// The anchors of the cell at 0, by ratio and then by scale.
+    /// The anchors of the cell at the origin, by ratio and then by scale.
     fn anchors(&self) -> Vec<Corners> {
         let base = self.base_size as f32;
         let unit = self.unit();
@@ -199,13 +199,13 @@ impl Proposal {
         anchors
     }
 
-    /// Where the anchors of a cell, row and column, are: x and y.
+    /// The position (x, y) of the anchors of a cell (row, column).
     fn corner(&self, cell: [usize; 2]) -> [f32; 2] {
         let [y, x] = cell.map(|index| index as f32 * self.feat_stride as f32);
         if self.is_tensorflow() { [y, x] } else { [x, y] }
     }
 
-    /// The box of an anchor that is moved to a corner, with its score: 0 if it is too small.
+    /// Decodes the box of an anchor moved to this corner. If the box is too small, its score becomes 0.
     fn decode(
         &self,
         anchor: Corners,
@@ -230,7 +230,7 @@ impl Proposal {
         (corners, if is_large { score } else { 0.0 * score })
     }
 
-    /// A selected box as the output has it.
+    /// Converts a selected box to its output form.
     fn output_box(&self, corners: Corners, image: &Image) -> Corners {
         let (width, height) = (image.width, image.height);
         let corners = if self.clip_after_nms { corners.clipped(width, height) } else { corners };

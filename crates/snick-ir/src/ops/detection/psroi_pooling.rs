@@ -10,20 +10,21 @@ use super::sampling::Plane;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
-    /// Pooling in which each bin of a region reads channels of its own.
+    /// Position-sensitive pooling: each bin of a region reads its own channels.
     ///
-    /// A map `[N, C, H, W]` and regions `[rois, 5]`, each an image and two corners x, y, x, y; to
-    /// `[rois, output_dim, group_size, group_size]`. `C` is `output_dim * group_size^2`, or with bilinear samples
-    /// `output_dim * spatial_bins_x * spatial_bins_y`. The first region of image -1 ends the list.
+    /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]` of image and corners (x, y, x, y). Output:
+    /// `[rois, output_dim, group_size, group_size]`. `C` is `output_dim * group_size^2`, or
+    /// `output_dim * spatial_bins_x * spatial_bins_y` with bilinear samples. The first region with image -1
+    /// ends the list.
     #[op("PSROIPooling", since = [1], inputs = Arity::exactly(2), traits = [PURE], check = Self::check_attrs)]
     pub struct PsRoiPooling {
-        /// Channels of the output.
+        /// Number of output channels.
         pub output_dim: usize = 0,
-        /// Height and width of the output, 1 or more.
+        /// Height and width of the output, at least 1.
         pub group_size: usize = 0,
-        /// Factor from coordinates of regions to elements of the map.
+        /// Scale from region coordinates to elements of the map.
         pub spatial_scale: f64 = 0.0,
-        /// How a bin is computed.
+        /// How bins are computed.
         pub mode: PsRoiMode,
         /// Bilinear samples per bin along x.
         pub spatial_bins_x: usize = 0,
@@ -32,12 +33,12 @@ op! {
     }
 }
 
-/// How a bin is computed.
+/// How bins are computed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum PsRoiMode {
-    /// The mean of its elements.
+    /// The mean of the elements in the bin.
     Average,
-    /// The mean of bilinear samples, each of channels of its own; regions are in fractions of the map.
+    /// The mean of bilinear samples, each from its own channel; regions are fractions of the map.
     Bilinear,
 }
 
@@ -87,7 +88,7 @@ impl PsRoiPooling {
         Layout { depth: self.output_dim, group: self.group_size, samples }
     }
 
-    /// The channels that the map must have.
+    /// The number of channels that the map must have.
     fn channels(&self) -> Result<i64, OpError> {
         self.layout().channels(match self.mode {
             PsRoiMode::Average => [self.group_size; 2],
@@ -112,7 +113,7 @@ fn averages(bins: &RegionBins, out: &mut Vec<f32>) {
     bins.for_each(out, |depth, at| mean(bins.own_plane(depth, at), &rows[at[0]], &columns[at[1]]));
 }
 
-/// The mean of some rows and columns; 0 if there are none.
+/// The mean over some rows and columns; 0 if there are none.
 fn mean(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     let count = rows.len() * columns.len();
     if count == 0 {
@@ -122,7 +123,7 @@ fn mean(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     rows.clone().map(row).sum::<f32>() / count as f32
 }
 
-/// The mean of the bilinear samples of one bin.
+/// The mean of the bilinear samples in one bin.
 fn bilinear(bins: &RegionBins, depth: usize, at: [usize; 2]) -> f32 {
     let Layout { depth: depths, group, samples } = bins.layout;
     let position = |axis: usize, index: usize| {

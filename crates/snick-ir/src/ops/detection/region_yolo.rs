@@ -9,27 +9,27 @@ use super::checks::{dims_of, expect_ranks};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
 op! {
-    /// The output layer of YOLO networks: activations applied to `[N, boxes * (coords + 1 + classes), H, W]`.
+    /// The output layer of YOLO networks: applies activations to `[N, boxes * (coords + 1 + classes), H, W]`.
     ///
-    /// With a softmax over the classes there are `num` boxes, and the axes from `axis` to `end_axis` are flattened;
-    /// otherwise the boxes of `mask` are kept.
+    /// With `do_softmax` there are `num` boxes per cell, and the axes from `axis` to `end_axis` are
+    /// flattened; otherwise there is one box per entry of `mask`.
     #[op("RegionYolo", since = [1], inputs = Arity::exactly(1), traits = [PURE])]
     pub struct RegionYolo {
-        /// Sizes of anchors, which nothing depends on.
+        /// Sizes of anchors; ignored.
         pub anchors: Vec<f64> = Vec::new(),
-        /// The first axis that is flattened.
+        /// The first axis to flatten.
         pub axis: i64 = 0,
         /// Coordinates per box.
         pub coords: usize = 0,
-        /// Classes.
+        /// Number of classes.
         pub classes: usize = 0,
-        /// The last axis that is flattened.
+        /// The last axis to flatten.
         pub end_axis: i64 = 0,
-        /// Boxes per cell with a softmax.
+        /// Boxes per cell with `do_softmax`.
         pub num: usize = 0,
-        /// Whether classes go through a softmax; otherwise through a sigmoid each.
+        /// Whether to apply a softmax to the classes, rather than a sigmoid to each.
         pub do_softmax: bool = false,
-        /// The anchors that are kept without a softmax.
+        /// The anchors in use without `do_softmax`.
         pub mask: SmallVec<[i64; 4]> = SmallVec::new(),
     }
 }
@@ -67,7 +67,7 @@ impl EvalOp for RegionYolo {
             return Err(OpError::mismatch("the number of channels", channels, expected));
         }
         let mut out = data.clone();
-        // With nothing to activate the other sizes may be anything.
+        // Empty data may have any shape.
         if !data.is_empty() {
             let entry = coords + 1 + classes;
             let boxes =
@@ -101,13 +101,13 @@ impl RegionYolo {
         if self.do_softmax { self.num } else { self.mask.len() }
     }
 
-    /// Channels of all boxes; `None` if they overflow.
+    /// The total number of channels; `None` on overflow.
     fn channels(&self) -> Option<usize> {
         let entry = self.coords.checked_add(self.classes)?.checked_add(1)?;
         entry.checked_mul(self.boxes()).filter(|&channels| i64::try_from(channels).is_ok())
     }
 
-    /// The axes that are flattened: the first, and the one after the last.
+    /// The range of flattened axes, as start and end.
     fn flattened(&self, rank: usize) -> Result<[usize; 2], OpError> {
         let first = normalize_axis(self.axis, rank)?;
         Ok([first, (normalize_axis(self.end_axis, rank)? + 1).max(first)])

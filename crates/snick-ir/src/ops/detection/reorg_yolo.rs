@@ -7,10 +7,11 @@ use super::checks::{dims_of, expect_ranks, wrong_shape};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
-    /// Blocks of `[N, C, H, W]` moved to channels in Darknet's order: `[N, C * stride^2, H / stride, W / stride]`.
+    /// Moves blocks of `[N, C, H, W]` to channels in Darknet's order:
+    /// `[N, C * stride^2, H / stride, W / stride]`.
     #[op("ReorgYolo", since = [1, 2], inputs = Arity::exactly(1), traits = [PURE], check = Self::check_stride)]
     pub struct ReorgYolo {
-        /// The height and width of a block, 1 or more.
+        /// The height and width of a block, at least 1.
         pub stride: usize,
     }
 }
@@ -50,7 +51,7 @@ impl EvalOp for ReorgYolo {
             return Err(wrong_shape("the data", data, expected));
         }
         let dims = [n, c.saturating_mul(area), h / s, w / s];
-        // Darknet reads the data as if it had C / stride^2 channels of stride times the height and width.
+        // Darknet reads the data as if it had `C / stride^2` channels of `stride` times the height and width.
         let channels = c / area;
         let counted = channels * area;
         let flat = data.reshape(&[n, c * h * w])?;
@@ -63,7 +64,7 @@ impl EvalOp for ReorgYolo {
             let part = image.slice(3, block / s, 1, 1)?.slice(5, block % s, 1, 1)?;
             parts.push(part.reshape(&[n, channels, h, w])?);
         }
-        // The remaining channels continue through the elements.
+        // The remaining channels continue with the following elements.
         let indices: Vec<i64> = (counted..c)
             .flat_map(|channel| {
                 let block = channel / channels;

@@ -7,19 +7,20 @@ use super::sampling::{Bins, Region};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
 
 op! {
-    /// Bilinear samples of a feature map, pooled over the bins of each region.
+    /// Pools bilinear samples of a feature map over the bins of each region.
     ///
-    /// A map `[N, C, H, W]`, regions `[rois, 4]`, each two corners x, y, x, y, and the image of each `[rois]`; to
-    /// `[rois, C, pooled_h, pooled_w]`. The first region of image -1 ends the list.
+    /// Inputs: a map `[N, C, H, W]`, regions `[rois, 4]` of corners (x, y, x, y), and the image of each
+    /// region `[rois]`. Output: `[rois, C, pooled_h, pooled_w]`. The first region with image -1 ends the
+    /// list.
     #[op("ROIAlign", since = [3, 9], inputs = Arity::exactly(3), traits = [PURE])]
     pub struct RoiAlign {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(9),
-        /// What it shares with ROIAlignRotated.
+        /// Attributes shared with ROIAlignRotated.
         pub regions: AlignedRegions = AlignedRegions::default(),
         /// How the samples of a bin are pooled.
         pub mode: RoiPoolMode = RoiPoolMode::Average,
-        /// How coordinates of regions are mapped to the feature map.
+        /// How region coordinates map to the feature map.
         #[since(9)]
         pub aligned_mode: RoiAlignment = RoiAlignment::Asymmetric,
     }
@@ -30,16 +31,16 @@ op! {
 pub enum RoiPoolMode {
     /// The mean.
     Average,
-    /// The greatest, at least 0.
+    /// The maximum, at least 0.
     Max,
 }
 
 attr_words!(RoiPoolMode { Average = "avg", Max = "max" });
 
-/// How coordinates of regions are mapped to the feature map.
+/// How region coordinates map to the feature map.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum RoiAlignment {
-    /// `x * scale`; regions have a size of 1 at least.
+    /// `x * scale`; regions have a size of at least 1.
     Asymmetric,
     /// `x * scale - 0.5`.
     HalfPixelForNn,
@@ -69,7 +70,7 @@ impl EvalOp for RoiAlign {
 }
 
 impl RoiAlign {
-    /// A region given by corners x, y, x, y, on the feature map.
+    /// Maps the corners (x, y, x, y) of a region to the feature map.
     fn region(&self, corners: [f32; 4]) -> Region {
         let (before, after, least) = match self.aligned_mode {
             RoiAlignment::Asymmetric => (0.0, 0.0, 1.0),

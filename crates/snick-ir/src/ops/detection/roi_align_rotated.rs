@@ -7,13 +7,13 @@ use super::sampling::Region;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Bilinear samples of a feature map, averaged over the bins of each rotated region.
+    /// Averages bilinear samples of a feature map over the bins of each rotated region.
     ///
-    /// A map `[N, C, H, W]`, regions `[rois, 5]`, each centre x, y, width, height and angle in radians, and the image of
-    /// each `[rois]`; to `[rois, C, pooled_h, pooled_w]`.
+    /// Inputs: a map `[N, C, H, W]`, regions `[rois, 5]` of centre x, centre y, width, height and angle in
+    /// radians, and the image of each region `[rois]`. Output: `[rois, C, pooled_h, pooled_w]`.
     #[op("ROIAlignRotated", since = [15], inputs = Arity::exactly(3), traits = [PURE])]
     pub struct RoiAlignRotated {
-        /// What it shares with ROIAlign.
+        /// Attributes shared with ROIAlign.
         pub regions: AlignedRegions = AlignedRegions::default(),
         /// Whether angles are clockwise.
         pub clockwise_mode: bool = false,
@@ -33,7 +33,7 @@ impl EvalOp for RoiAlignRotated {
             let (x, y) = (x * scale - 0.5, y * scale - 0.5);
             let (width, height) = (width * scale, height * scale);
             let (sin, cos) = if self.clockwise_mode { -angle } else { angle }.sin_cos();
-            // The region around its centre, upright; then rotated and moved to the map.
+            // The upright region around the origin; `to_map` rotates it and moves it to its centre.
             let region = Region { start: [-height / 2.0, -width / 2.0], size: [height, width] };
             let to_map = |[dy, dx]: [f32; 2]| [dy * cos - dx * sin + y, dy * sin + dx * cos + x];
             bins.pool(maps, image, &region, to_map, out)

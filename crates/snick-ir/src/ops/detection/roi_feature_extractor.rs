@@ -11,10 +11,10 @@ use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// Each region aligned on the level of a feature pyramid that suits its size.
+    /// Applies ROIAlign to each region, on the level of a feature pyramid that matches its size.
     ///
-    /// Regions `[rois, 4]` and levels `[1, C, H, W]`, the finest first; to `[rois, C, output_size, output_size]`, and
-    /// the regions again.
+    /// Inputs: regions `[rois, 4]` and levels `[1, C, H, W]`, finest first. Outputs:
+    /// `[rois, C, output_size, output_size]`, and the unchanged regions.
     #[op(
         "ExperimentalDetectronROIFeatureExtractor", since = [6], inputs = Arity::at_least(2), traits = [PURE],
         name = was_extension()
@@ -22,16 +22,16 @@ op! {
     pub struct RoiFeatureExtractor {
         /// Height and width of the output.
         pub output_size: usize = 0,
-        /// Samples per bin along each axis; 0 or less for about one per element of the level.
+        /// Samples per bin and axis; 0 or less for about one per element of the level.
         pub sampling_ratio: i64 = 0,
-        /// Pixels of the image per element of each level.
+        /// Pixels of the image per element, for each level.
         pub pyramid_scales: SmallVec<[i64; 4]> = SmallVec::new(),
-        /// Whether positions are the centres of elements.
+        /// Whether positions refer to the centres of elements.
         pub aligned: bool = false,
     }
 }
 
-/// A region with sides of this length belongs to level 2.
+/// The side length of a square region that belongs to level 2.
 const CANONICAL_SIZE: f32 = 224.0;
 const CANONICAL_LEVEL: f32 = 2.0;
 
@@ -96,7 +96,7 @@ impl EvalOp for RoiFeatureExtractor {
     }
 }
 
-/// The level of a region; `None` for an empty region, whose features are zeros.
+/// The level for a region; `None` for an empty region, whose features are zero.
 fn level_of(corners: &Corners, levels: usize) -> Option<usize> {
     let area = corners.area(0.0);
     if area.is_nan() || area <= 0.0 {

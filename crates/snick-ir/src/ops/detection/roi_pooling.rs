@@ -13,33 +13,33 @@ use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The maximum of each bin of a region, or one bilinear sample of it.
+    /// Pools each bin of a region to its maximum, or to one bilinear sample.
     ///
-    /// A map `[N, C, H, W]` and regions `[rois, 5]`, each an image and two corners x, y, x, y; to
-    /// `[rois, C, pooled height, pooled width]`. The first region of image -1 ends the list.
+    /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]` of image and corners (x, y, x, y). Output:
+    /// `[rois, C, pooled height, pooled width]`. The first region with image -1 ends the list.
     #[op("ROIPooling", since = [1, 2], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct RoiPooling {
-        /// Height and width of the output, unless `output_roi` is there.
+        /// Height and width of the output, if `output_roi` is absent.
         pub output_size: Option<SmallVec<[i64; 4]>> = None,
-        /// Height and width of the output, unless `pooled_h` and `pooled_w` are there.
+        /// Height and width of the output, if `pooled_h` and `pooled_w` are absent.
         pub output_roi: Option<SmallVec<[i64; 4]>> = None,
         /// Height of the output.
         pub pooled_h: Option<i64> = None,
         /// Width of the output.
         pub pooled_w: Option<i64> = None,
-        /// Factor from coordinates of regions to elements of the map, for maxima.
+        /// Scale from region coordinates to elements of the map, for `max`.
         pub spatial_scale: f64 = 0.0,
-        /// How a bin is computed.
+        /// How bins are computed.
         pub method: RoiPoolingMethod = RoiPoolingMethod::Max,
     }
 }
 
-/// How a bin is computed.
+/// How bins are computed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum RoiPoolingMethod {
-    /// The maximum of its elements.
+    /// The maximum of the elements in the bin.
     Max,
-    /// One bilinear sample; regions are in fractions of the map.
+    /// One bilinear sample; regions are fractions of the map.
     Bilinear,
 }
 
@@ -69,7 +69,7 @@ impl EvalOp for RoiPooling {
         let dims = [regions.dims()[0], channels, pooled[0], pooled[1]];
         let mut out = reserved(&dims)?;
         for (image, [x0, y0, x1, y1]) in listed {
-            // What is read along an axis is the same for all channels.
+            // All channels read the same rows and columns.
             let axes = [([y0, y1], pooled[0], height), ([x0, x1], pooled[1], width)];
             let [rows, columns] = axes.map(|(ends, bins, size)| -> Vec<Source> {
                 let of = |i| match self.method {
@@ -92,10 +92,11 @@ impl EvalOp for RoiPooling {
 }
 
 impl RoiPooling {
-    /// Height and width of the output: of the attributes that give them, the last declared one counts.
+    /// Height and width of the output. If several attributes set them, the last declared one takes
+    /// precedence.
     ///
     /// # Errors
-    /// If they are not 1 or more, or a list has other than two numbers.
+    /// A size is less than 1, or a list does not have two numbers.
     pub fn pooled_size(&self) -> Result<[usize; 2], OpError> {
         let lists = [("`output_roi`", &self.output_roi), ("`output_size`", &self.output_size)];
         let mut lists = lists.into_iter().filter_map(|(name, list)| Some((name, list.as_deref()?)));
@@ -120,15 +121,15 @@ impl RoiPooling {
     }
 }
 
-/// What an element of the result is read from along one axis.
+/// The input of an output element on one axis.
 enum Source {
-    /// A sample; `None` outside the map.
+    /// A bilinear sample; `None` outside the map.
     Sample(Option<LinearTap>),
-    /// The maximum of some elements.
+    /// The maximum over some elements.
     Bin(Range<usize>),
 }
 
-/// The element that is read from two sources of the same kind.
+/// The output element for two sources of the same kind.
 fn pooled_at(plane: Plane, y: &Source, x: &Source) -> f32 {
     match (y, x) {
         (Source::Bin(rows), Source::Bin(columns)) => maximum(plane, rows, columns),
@@ -137,9 +138,9 @@ fn pooled_at(plane: Plane, y: &Source, x: &Source) -> f32 {
     }
 }
 
-/// The elements of a bin along one axis: those of the region divided by `bins`, clipped to the map.
+/// The elements of a bin on one axis: the region is divided into `bins` and clipped to the map.
 fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> Range<usize> {
-    // The bound keeps the products below exact; no map is as large.
+    // Clamping keeps the products below exact; no map is this large.
     let [first, last] = ends.map(|end| (end.round() as i64).clamp(-(1 << 40), 1 << 40));
     let (bins, index) = (bins as i128, index as i128);
     let length = i128::from((last - first + 1).max(1));
@@ -147,7 +148,7 @@ fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> Range<usize> {
     on_map(index * length / bins)..on_map(((index + 1) * length + bins - 1) / bins)
 }
 
-/// The maximum of some rows and columns; 0 if there are none.
+/// The maximum over some rows and columns; 0 if there are none.
 fn maximum(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     if rows.is_empty() || columns.is_empty() {
         return 0.0;
@@ -156,12 +157,12 @@ fn maximum(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     rows.clone().flat_map(row).copied().fold(f32::MIN, greatest)
 }
 
-/// The position of the sample of a bin on an axis of `size` elements, for ends in fractions of the axis.
+/// The position of a bin's sample on an axis of `size` elements. `ends` are fractions of the axis.
 fn sample_position(ends: [f32; 2], index: usize, bins: usize, size: usize) -> f32 {
     let ([first, last], end) = (ends, size as f32 - 1.0);
     match bins {
         1 => 0.5 * (first + last) * end,
-        // Exactly the end, without rounding: beyond it a sample is 0.
+        // Exactly the end, without rounding, because a sample beyond it would be 0.
         _ if index + 1 == bins => last * end,
         _ => index as f32 * ((last - first) * end / (bins as f32 - 1.0)) + first * end,
     }

@@ -3,7 +3,7 @@
 /// A rectangle, rotated about its centre.
 #[derive(Copy, Clone, Debug)]
 pub struct RotatedBox {
-    /// The corners in order around the box.
+    /// The corners, in order around the box.
     corners: [Point; 4],
     area: f32,
 }
@@ -12,7 +12,7 @@ pub struct RotatedBox {
 type Point = [f32; 2];
 
 impl RotatedBox {
-    /// From centre x, y, width, height and an angle in radians, which `turn` multiplies.
+    /// A box from centre x, centre y, width, height and an angle in radians, which is multiplied by `turn`.
     pub fn new([x, y, width, height, angle]: [f32; 5], turn: f32) -> Self {
         let (sin, cos) = (turn * angle).sin_cos();
         let corner = |dx: f32, dy: f32| {
@@ -32,7 +32,7 @@ impl RotatedBox {
         shared / (self.area + other.area - shared)
     }
 
-    /// The area of the intersection: one box clipped at each side of the other.
+    /// The area of the intersection: clips one box at each side of the other (Sutherland–Hodgman).
     fn intersection(&self, other: &Self) -> f32 {
         let mut shape: Vec<Point> = self.corners.to_vec();
         for (from, to) in sides(&other.corners) {
@@ -60,7 +60,7 @@ fn sides(points: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     points.iter().copied().zip(points.iter().copied().cycle().skip(1))
 }
 
-/// Twice the area of a triangle; positive where the points turn from x to y.
+/// Twice the signed area of a triangle; positive if the points turn from x to y.
 fn cross(a: Point, b: Point, c: Point) -> f32 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }
@@ -75,7 +75,7 @@ mod tests {
         let b = RotatedBox::new([1.0, 0.0, 2.0, 2.0, 0.0], 1.0);
         assert_eq!(a.intersection(&b), 2.0);
         assert_eq!(a.iou(&a), 1.0);
-        // The intersection with a square turned by 45 degrees is an octagon.
+        // The intersection with a square rotated by 45 degrees is an octagon.
         let diamond = RotatedBox::new([0.0, 0.0, 2.0, 2.0, std::f32::consts::FRAC_PI_4], 1.0);
         let octagon = 8.0 * (2f32.sqrt() - 1.0);
         assert!((a.intersection(&diamond) - octagon).abs() < 1e-5);

@@ -1,4 +1,4 @@
-//! Bilinear samples of feature maps, and their means and maxima over the bins of a region.
+//! Bilinear samples of feature maps, and their mean or maximum over the bins of a region.
 
 use snick_tensor::Tensor;
 use snick_tensor::kernels::greatest;
@@ -6,7 +6,7 @@ use snick_tensor::kernels::greatest;
 use super::checks::{dims_of, wrong_shape};
 use crate::OpError;
 
-/// The maximum number of samples per bin: more come from hostile regions only, and would take too long.
+/// Maximum number of samples per bin, which protects against malicious regions.
 const MAX_SAMPLES: usize = 1 << 24;
 
 /// Feature maps `[N, C, H, W]`.
@@ -26,7 +26,7 @@ impl FeatureMaps {
         self.dims
     }
 
-    /// The index of the image of a region, which must exist.
+    /// Checks that the image of a region exists.
     pub fn image(&self, index: i64) -> Result<usize, OpError> {
         match usize::try_from(index) {
             Ok(image) if image < self.dims[0] => Ok(image),
@@ -37,7 +37,8 @@ impl FeatureMaps {
         }
     }
 
-    /// Image and corners x, y, x, y of the regions `[rois, 5]` up to the first of image -1, which ends the list.
+    /// Image and corners (x, y, x, y) of the regions `[rois, 5]`, up to the first with image -1, which ends
+    /// the list.
     pub fn regions(&self, regions: &Tensor) -> Result<Vec<(usize, [f32; 4])>, OpError> {
         let &[_, 5] = regions.dims() else { return Err(wrong_shape("the regions", regions, "[rois,5]")) };
         let numbers = regions.to_f32_vec()?;
@@ -64,23 +65,23 @@ pub struct Plane<'a> {
 }
 
 impl Plane<'_> {
-    /// The element at a position; 0 outside.
+    /// The element at a position; 0 outside the plane.
     pub fn at(&self, y: usize, x: usize) -> f32 {
         self.values.get(y * self.width + x).copied().unwrap_or(0.0)
     }
 
-    /// The elements of a row; none outside.
+    /// The elements of a row; empty outside the plane.
     pub fn row(&self, y: usize) -> &[f32] {
         let first = y.saturating_mul(self.width);
         self.values.get(first..first.saturating_add(self.width)).unwrap_or_default()
     }
 
-    /// The bilinear sample at a position; `None` outside.
+    /// The bilinear sample at a position; `None` outside the plane.
     pub fn sample(&self, y: f32, x: f32) -> Option<f32> {
         Some(self.interpolated(&LinearTap::new(y, self.height)?, &LinearTap::new(x, self.width)?))
     }
 
-    /// The bilinear sample of two taps.
+    /// The bilinear sample for two taps.
     pub fn interpolated(&self, y: &LinearTap, x: &LinearTap) -> f32 {
         let along = |y: usize| {
             let (low, high) = (self.at(y, x.low), self.at(y, x.high));
@@ -91,7 +92,7 @@ impl Plane<'_> {
     }
 }
 
-/// A position on an axis: its neighbours, and its distance from the first of them.
+/// A position on an axis: its two neighbours and the distance from the first.
 #[derive(Copy, Clone, Debug)]
 pub struct LinearTap {
     low: usize,
@@ -100,7 +101,7 @@ pub struct LinearTap {
 }
 
 impl LinearTap {
-    /// A position on an axis of `size` elements; `None` outside.
+    /// The tap for a position on an axis of `size` elements; `None` outside.
     pub fn new(at: f32, size: usize) -> Option<Self> {
         let last = size.checked_sub(1)?;
         if !(0.0..=last as f32).contains(&at) {
@@ -112,10 +113,10 @@ impl LinearTap {
     }
 }
 
-/// A region in the coordinates of some plane.
+/// A region in the coordinates of a plane.
 #[derive(Copy, Clone, Debug)]
 pub struct Region {
-    /// Lower y and lower x.
+    /// Minimum y and minimum x.
     pub start: [f32; 2],
     /// Height and width.
     pub size: [f32; 2],
@@ -124,17 +125,17 @@ pub struct Region {
 /// How a region is pooled.
 #[derive(Copy, Clone, Debug)]
 pub struct Bins {
-    /// Height and width of the result.
+    /// Height and width of the output.
     pub counts: [usize; 2],
-    /// Samples per bin along each axis; 0 for about one per element.
+    /// Samples per bin and axis; 0 for about one per element.
     pub samples: usize,
-    /// Whether the result is the greatest sample above 0, not the mean.
+    /// Whether to take the maximum, at least 0, rather than the mean.
     pub max: bool,
 }
 
 impl Bins {
-    /// Appends the bins of all channels of a region. `to_map` maps a point `[y, x]` of the region's plane to the
-    /// feature maps.
+    /// Appends the bins of a region for all channels. `to_map` maps a point `[y, x]` of the region's plane to
+    /// the feature maps.
     pub fn pool(
         &self,
         maps: &FeatureMaps,
@@ -196,13 +197,14 @@ struct Tap {
     weight: f32,
 }
 
-/// The four elements around a position; `None` more than one element outside the map, where a sample is 0.
+/// The four elements around a position; `None` if it is more than one element outside the map, where samples
+/// are 0.
 fn around(y: f32, x: f32, height: usize, width: usize) -> Option<[Tap; 4]> {
     let (bottom, right) = (height.checked_sub(1)?, width.checked_sub(1)?);
     if !(-1.0..=height as f32).contains(&y) || !(-1.0..=width as f32).contains(&x) {
         return None;
     }
-    // Beyond the last element the last one counts fully.
+    // Beyond the last element, use the last one alone.
     let along = |at: f32, last: usize| {
         let low = at.max(0.0) as usize;
         if low >= last { (last, last, 0.0) } else { (low, low + 1, at.max(0.0) - low as f32) }

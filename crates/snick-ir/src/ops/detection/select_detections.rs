@@ -1,4 +1,4 @@
-//! The detections of one image, for DetectionOutput: boxes are decoded, and the best of each class are kept.
+//! Selects the detections of one image for DetectionOutput: decodes boxes and keeps the best of each class.
 
 use smallvec::SmallVec;
 
@@ -8,29 +8,30 @@ use super::corners::{Corners, highest_first, nms};
 attrs! {
     /// How DetectionOutput decodes and selects boxes.
     pub struct DetectionAttrs {
-        /// The class of the background, which is never output; -1 for none.
+        /// The background class, which is never output; -1 for none.
         pub background_label_id: i64 = 0,
         /// The maximum number of candidates per class; -1 for all.
         pub top_k: i64 = -1,
-        /// Whether deltas are already multiplied by variances; otherwise these follow the priors.
+        /// Whether deltas are already multiplied by the variances; otherwise the variances follow the priors.
         pub variance_encoded_in_target: bool = false,
-        /// The maximum number of detections per image, one number; -1 for all.
+        /// The maximum number of detections per image, as one number; -1 for all.
         pub keep_top_k: SmallVec<[i64; 4]> = SmallVec::new(),
         /// How deltas encode boxes.
         pub code_type: BoxCode = BoxCode::Corner,
-        /// Whether all classes have the same boxes.
+        /// Whether all classes share the same boxes.
         pub share_location: bool = true,
-        /// A box whose IoU with a better one is greater is dropped.
+        /// IoU with a better box above which a box is suppressed.
         pub nms_threshold: f64 = 0.0,
         /// Boxes whose score is not higher are dropped.
         pub confidence_threshold: f64 = 0.0,
-        /// Whether boxes are clipped to the image after suppression.
+        /// Whether to clip boxes to the image after suppression.
         pub clip_after_nms: bool = false,
-        /// Whether boxes are clipped to the image before suppression.
+        /// Whether to clip boxes to the image before suppression.
         pub clip_before_nms: bool = false,
-        /// Whether each prior counts for its best class only, and classes are output less 1.
+        /// Whether to consider only the best class of each prior, and to output class numbers minus 1.
         pub decrease_label_id: bool = false,
-        /// Whether priors are four fractions of the image; otherwise an image index precedes four pixel coordinates.
+        /// Whether priors are four fractions of the image; otherwise they are an image index and four pixel
+        /// coordinates.
         pub normalized: bool = false,
         /// Height of the image in pixels, for priors that are not normalized.
         pub input_height: i64 = 1,
@@ -44,9 +45,9 @@ attrs! {
 /// How deltas encode boxes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BoxCode {
-    /// As offsets of the corners.
+    /// Offsets of the corners.
     Corner,
-    /// As offsets of the centre and exponents of the size.
+    /// Offsets of the centre, and exponents of the size.
     CenterSize,
 }
 
@@ -60,14 +61,14 @@ pub struct Decoder<'a> {
     attrs: &'a DetectionAttrs,
     priors: Vec<Corners>,
     variances: &'a [[f32; 4]],
-    /// Classes with boxes of their own.
+    /// Number of classes with their own boxes.
     located: usize,
-    /// The deltas of the first stage, if there is one, and those of the second.
+    /// The deltas of the optional first stage, and of the second.
     stages: [&'a [[f32; 4]]; 2],
 }
 
 impl<'a> Decoder<'a> {
-    /// `priors` has the boxes of one image, followed by their variances, if any.
+    /// `priors` holds the boxes of one image, followed by their variances, if any.
     pub fn new(
         attrs: &'a DetectionAttrs,
         priors: &'a [f32],
@@ -77,7 +78,7 @@ impl<'a> Decoder<'a> {
     ) -> Self {
         let width = attrs.prior_width();
         let (boxes, variances) = priors.split_at((count * width).min(priors.len()));
-        // A prior of image -1 ends the list.
+        // A prior with image -1 ends the list.
         let used = boxes.chunks_exact(width).take_while(|prior| width == 4 || prior.first() != Some(&-1.0));
         let corners =
             |prior: &[f32]| prior.last_chunk().map_or(Corners::default(), |&sides| Corners::from(sides));
@@ -90,12 +91,12 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The number of priors before the end of the list.
+    /// Number of priors before the end of the list.
     pub fn used(&self) -> usize {
         self.priors.len()
     }
 
-    /// The box of a prior for a class.
+    /// Decodes the box of a prior for a class.
     pub fn decode(&self, prior: usize, class: usize) -> Corners {
         let class = if self.located == 1 { 0 } else { class };
         let variance = self.variances.get(prior).copied().unwrap_or([1.0; 4]);
@@ -127,11 +128,11 @@ impl<'a> Decoder<'a> {
 pub struct Scores<'a> {
     /// `[priors, classes]`
     pub values: &'a [f32],
-    /// `[priors, 2]`, the second being the score of an object; empty if there is one stage.
+    /// `[priors, 2]`, where the second column is the object score; empty if there is only one stage.
     pub objects: &'a [f32],
-    /// Classes.
+    /// Number of classes.
     pub classes: usize,
-    /// Priors before the end of the list.
+    /// Number of priors before the end of the list.
     pub priors: usize,
 }
 
@@ -140,7 +141,7 @@ pub struct Scores<'a> {
 pub struct Detection {
     /// Its class.
     pub class: usize,
-    /// The prior that it is decoded from.
+    /// The prior it was decoded from.
     pub prior: usize,
     /// Its score.
     pub score: f32,
@@ -148,16 +149,16 @@ pub struct Detection {
     pub corners: Corners,
 }
 
-/// Score, prior and class of a box that is not decoded yet.
+/// Score, prior and class of a box that has not been decoded.
 type Candidate = (f32, usize, usize);
 
 impl DetectionAttrs {
-    /// Numbers per prior.
+    /// Size of a prior.
     pub fn prior_width(&self) -> usize {
         if self.normalized { 4 } else { 5 }
     }
 
-    /// Rows of the priors: boxes, and variances unless the deltas contain them.
+    /// Rows of the priors input: boxes, and variances unless they are encoded in the deltas.
     pub fn prior_rows(&self) -> usize {
         if self.variance_encoded_in_target { 1 } else { 2 }
     }
@@ -167,7 +168,7 @@ impl DetectionAttrs {
         self.keep_top_k.first().copied().unwrap_or(-1)
     }
 
-    /// The detections of one image, class by class.
+    /// The detections of one image, grouped by class.
     pub fn select(&self, decoder: &Decoder, scores: &Scores) -> Vec<Detection> {
         let mut by_class: Vec<Vec<Detection>> = vec![Vec::new(); scores.classes];
         let mut add = |mut candidates: Vec<Candidate>| {
@@ -201,7 +202,7 @@ impl DetectionAttrs {
         kept
     }
 
-    /// The class of a prior with the highest score, if one is high enough; the background is class 0.
+    /// The best class of a prior, if its score is high enough. Class 0 is the background.
     fn best_class(&self, scores: &Scores, prior: usize) -> Option<Candidate> {
         let mut best = (-1.0, prior, 0);
         for class in 1..scores.classes {
@@ -213,7 +214,7 @@ impl DetectionAttrs {
         (best.2 > 0).then_some(best)
     }
 
-    /// The score of a class; if the first stage saw no object, that of the background is 1.
+    /// The score of a class. If the object score of the first stage is too low, only the background scores 1.
     fn score(&self, scores: &Scores, prior: usize, class: usize) -> f32 {
         let threshold = self.objectness_score as f32;
         if scores.objects.get(prior * 2 + 1).is_some_and(|&object| object < threshold) {

@@ -8,14 +8,15 @@ use super::corners::highest_first;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The regions `[rois, 4]` with the highest probabilities `[rois]`, best first: `[max_rois, 4]`. Unused rows are
-    /// zero.
+    /// The `max_rois` most probable regions, best first.
+    ///
+    /// Inputs: regions `[rois, 4]` and probabilities `[rois]`. Output: `[max_rois, 4]`. Unused rows are zero.
     #[op(
         "ExperimentalDetectronTopKROIs", since = [6], inputs = Arity::exactly(2), traits = [PURE],
         name = was_extension()
     )]
     pub struct TopKRois {
-        /// Rows of the output.
+        /// Number of output rows.
         pub max_rois: usize = 0,
     }
 }
