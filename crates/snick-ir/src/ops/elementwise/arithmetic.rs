@@ -1,4 +1,4 @@
-//! Arithmetic of two inputs, after broadcasting.
+//! Binary arithmetic with broadcasting.
 
 use std::borrow::Cow;
 
@@ -14,43 +14,44 @@ use crate::{
     Arity, AttrField, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode,
 };
 
-/// Powers above this are not written as products.
+/// Largest exponent that is expanded to a product.
 const MAX_EXPONENT: i64 = 4;
 
 op_family! {
-    /// A function of two numbers, element by element.
+    /// An element-wise function of two numbers.
     #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE], function = own)]
     pub struct Arithmetic(BinaryOp) {
-        /// How the shapes of the inputs are combined.
+        /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
-    /// The sum.
+    /// The sum of two inputs.
     Add: "Add", [1] => BinaryOp::Add;
-    /// The difference.
+    /// The difference of two inputs.
     Subtract: "Subtract", [1] => BinaryOp::Sub;
-    /// The product.
+    /// The product of two inputs.
     Multiply: "Multiply", [1] => BinaryOp::Mul;
-    /// The quotient; of integers rounded down, or towards zero if `m_pythondiv` is false.
+    /// The quotient of two inputs. Integers are rounded down, or towards zero if `m_pythondiv` is false.
     Divide: "Divide", [1] => BinaryOp::FloorDiv;
-    /// The quotient; of integers rounded towards zero: Divide whose `m_pythondiv` is false.
+    /// The quotient of two inputs, with integers rounded towards zero: Divide with `m_pythondiv` set to
+    /// false.
     TruncatedDivide: "Divide", [1] => BinaryOp::Div;
-    /// The greater one.
+    /// The larger of two inputs.
     Maximum: "Maximum", [1] => BinaryOp::Max;
-    /// The lesser one.
+    /// The smaller of two inputs.
     Minimum: "Minimum", [1] => BinaryOp::Min;
-    /// The first to the power of the second.
+    /// Input 0 to the power of input 1.
     Power: "Power", [1] => BinaryOp::Pow;
-    /// The square of the difference.
+    /// The square of the difference of two inputs.
     SquaredDifference: "SquaredDifference", [1] => BinaryOp::SquaredDifference;
-    /// The remainder, with the sign of the dividend.
+    /// The remainder of a division, with the sign of the dividend.
     Mod: "Mod", [1] => BinaryOp::Mod;
-    /// The remainder, with the sign of the divisor.
+    /// The remainder of a division, with the sign of the divisor.
     FloorMod: "FloorMod", [1] => BinaryOp::FloorMod;
 }
 
 const PYTHON_DIVISION: &str = "m_pythondiv";
 
-/// What the name says, and which way Divide rounds.
+/// The function follows from the name, except for the rounding of Divide.
 impl AttrField for BinaryOp {
     fn kind() -> Cow<'static, str> {
         bool::kind()
@@ -109,7 +110,7 @@ impl EvalOp for Arithmetic {
     }
 }
 
-/// The function of two integers of one type.
+/// The result for two integers of one type.
 pub(crate) fn element(
     function: BinaryOp,
     cx: &mut Infer,
@@ -143,7 +144,7 @@ pub(crate) fn element(
             let plain = (ia.lo() >= 0 && ib.lo() > 0) || (function == BinaryOp::FloorDiv && down == cut);
             match plain {
                 true => unwrapped(cx, et, down, &both, |cx| cx.floor_div(a, b)),
-                // Runtimes differ in how they round what is below zero.
+                // Runtimes round negative quotients differently.
                 false => {
                     let either = down.hull(cut);
                     unwrapped(cx, et, either, &both, |cx| cx.unknown(either))
@@ -175,7 +176,7 @@ fn modulo(
     })
 }
 
-/// Small known powers.
+/// Expands powers with a small known exponent.
 fn power(cx: &mut Infer, a: &SymExpr, ia: Interval, b: &SymExpr, et: ElementType) -> SymExpr {
     let Some(exponent) = b.as_const().filter(|e| (0..=MAX_EXPONENT).contains(e)) else {
         return cx.unknown(type_range(et));
@@ -195,9 +196,10 @@ mod tests {
     use crate::OpDef;
     use crate::{infer, text};
 
-    /// What inference says of `function` on an element of `a..` and one of `b..`, converted to `et` first.
+    /// The inferred interval of `function`, for operands in the ranges `a` and `b` that are first converted
+    /// to `et`.
     fn inferred(name: &str, a: (i64, i64), b: (i64, i64), et: ElementType) -> Interval {
-        // A size of 0..=n, moved to where the range begins.
+        // A dim of `0..=n`, shifted to the start of the range.
         let element = |name: &str, (lo, hi): (i64, i64)| {
             format!(
                 "  %{name} = Parameter-1 {{element_type: f32, shape: \"0..{}\"}}

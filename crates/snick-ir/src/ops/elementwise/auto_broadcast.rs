@@ -1,4 +1,4 @@
-//! The attribute `auto_broadcast`: how two shapes become one.
+//! The attribute `auto_broadcast`: how shapes are broadcast.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,23 @@ use snick_tensor::{Dims, Tensor};
 use crate::error::CANNOT_BROADCAST;
 use crate::{AttrField, AttrSpec, AttrValue, Attrs, Infer, OpError, RawNode};
 
-/// How the shapes of two inputs are brought together.
+/// How the shapes of two inputs are broadcast.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum AutoBroadcast {
-    /// They must be equal.
+    /// The shapes must be equal.
     None,
-    /// Aligned at the last axis; 1 stretches on either side.
+    /// numpy broadcasting: shapes are aligned at the last axis, and either input may have dims of 1.
     #[default]
     Numpy,
-    /// The second is laid over the first from an axis on, and only the second stretches; -1 aligns the last axes.
+    /// PaddlePaddle broadcasting: input 1 is aligned with input 0 from `axis`, and only input 1 is broadcast.
+    /// -1 aligns the last axes.
     Pdpd {
-        /// The axis of the first input where the second begins.
+        /// The axis of input 0 where input 1 starts.
         axis: i64,
     },
 }
 
-/// Two attributes: the rule, and the axis of `pdpd`.
+/// Two attributes: the rule, and the axis for `pdpd`.
 impl AttrField for AutoBroadcast {
     fn kind() -> Cow<'static, str> {
         "one of numpy, none, pdpd".into()
@@ -64,9 +65,9 @@ impl AttrField for AutoBroadcast {
 }
 
 impl AutoBroadcast {
-    /// The attribute with the rule.
+    /// Name of the attribute with the rule.
     pub const NAME: &str = "auto_broadcast";
-    /// The attribute with the axis of `pdpd`.
+    /// Name of the attribute with the axis for `pdpd`.
     pub const PDPD_AXIS: &str = "auto_broadcast.auto_broadcast_axis";
 
     /// The word that files use.
@@ -78,7 +79,7 @@ impl AutoBroadcast {
         }
     }
 
-    /// The shape of both together.
+    /// The broadcast shape.
     pub fn infer(self, cx: &mut Infer, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         match self {
             Self::None => cx.merge_shapes("shapes differ: {} and {}", a, b),
@@ -97,7 +98,7 @@ impl AutoBroadcast {
         }
     }
 
-    /// The dims of the second input as numpy's rule has to see them, for a first input of this rank.
+    /// Aligns the dims of the second input for numpy broadcasting with a first input of this rank.
     pub fn aligned(self, rank: usize, dims: &[usize]) -> Result<Dims, OpError> {
         let mut dims = Dims::from_slice(dims);
         if let Self::Pdpd { axis } = self {
@@ -107,7 +108,7 @@ impl AutoBroadcast {
         Ok(dims)
     }
 
-    /// The second of two tensors as numpy's rule brings it together with the first in the way this attribute wants.
+    /// The second tensor, reshaped and broadcast as needed so that numpy broadcasting follows this rule.
     pub fn second<'t>(self, a: &Tensor, b: &'t Tensor) -> Result<Cow<'t, Tensor>, OpError> {
         let conflict = || OpError::dims_conflict(CANNOT_BROADCAST, a.dims(), b.dims());
         match self {
@@ -115,14 +116,14 @@ impl AutoBroadcast {
             Self::None | Self::Numpy => Ok(Cow::Borrowed(b)),
             Self::Pdpd { .. } => {
                 let aligned = b.reshape(&self.aligned(a.rank(), b.dims())?)?;
-                // Only the second may stretch.
+                // Only the second tensor may be broadcast.
                 Ok(Cow::Owned(aligned.broadcast_to(a.dims()).map_err(|_| conflict())?))
             }
         }
     }
 }
 
-/// The axis of the first input where the second begins.
+/// The axis of the first input where the second starts.
 fn pdpd_axis(axis: i64, rank: usize, other: usize) -> Result<usize, OpError> {
     let room = rank.checked_sub(other);
     let first = match axis {

@@ -1,6 +1,6 @@
-//! Bits of two integers that broadcast: a row of the table each.
+//! Bitwise functions of two integers, with broadcasting.
 //!
-//! BitwiseAnd-13, BitwiseOr-13, BitwiseXor-13 (booleans, too), BitwiseLeftShift-15, BitwiseRightShift-15.
+//! BitwiseAnd-13, BitwiseOr-13, BitwiseXor-13 (also of booleans), BitwiseLeftShift-15, BitwiseRightShift-15.
 
 use snick_tensor::Tensor;
 use snick_tensor::kernels::BitwiseOp;
@@ -10,21 +10,21 @@ use super::domain::Domain;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op_family! {
-    /// A function of the bits of two integers. And, or and xor take booleans, too.
+    /// A bitwise function of two integers. And, or and xor also accept booleans.
     #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
     pub struct Bitwise(BitwiseOp) {
-        /// How the shapes of the inputs are combined.
+        /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
-    /// The bits that are set in both inputs.
+    /// Bitwise and of two inputs.
     BitwiseAnd: "BitwiseAnd", [13] => BitwiseOp::And;
-    /// The bits that are set in either input.
+    /// Bitwise or of two inputs.
     BitwiseOr: "BitwiseOr", [13] => BitwiseOp::Or;
-    /// The bits that are set in exactly one input.
+    /// Bitwise exclusive or of two inputs.
     BitwiseXor: "BitwiseXor", [13] => BitwiseOp::Xor;
-    /// The first input shifted left by as many bits as the second says.
+    /// Input 0 shifted left by input 1.
     BitwiseLeftShift: "BitwiseLeftShift", [15] => BitwiseOp::LeftShift;
-    /// The first input shifted right by as many bits as the second says.
+    /// Input 0 shifted right by input 1.
     BitwiseRightShift: "BitwiseRightShift", [15] => BitwiseOp::RightShift;
 }
 

@@ -6,7 +6,7 @@ use super::domain::Domain;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The complement of every bit; booleans are one bit.
+    /// Bitwise complement. A boolean is a single bit.
     #[op("BitwiseNot", since = [13], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
     pub struct BitwiseNot;
 }

@@ -11,7 +11,7 @@ use crate::float_bounds::{FloatBounds, round};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode};
 
 op! {
-    /// Every element limited to `min..=max`. Of integers the bounds are rounded inwards.
+    /// Limits every element to `min..=max`. For integers, the bounds are rounded inwards.
     #[op(
         "Clamp", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE],
         check = Self::check_bounds
@@ -68,10 +68,10 @@ impl Clamp {
         UnaryOp::Clamp { min: self.min, max: self.max }
     }
 
-    /// A real number kept between the bounds.
+    /// The clamped bounds of a real number.
     fn real(&self, cx: &mut Infer, real: &FloatBounds, et: ElementType) -> FloatBounds {
         if !real.is_bounded() {
-            return FloatBounds::unknown(); // and maybe NaN
+            return FloatBounds::unknown(); // possibly NaN
         }
         let [min, max] = [self.min, self.max].map(|bound| FloatBounds::constant(et, round(et, bound)));
         let raised = known_floats::binary(BinaryOp::Max, cx, real, &min, et);

@@ -1,7 +1,7 @@
-//! Comparisons of two tensors that broadcast: a row of the table each.
+//! Comparisons of two tensors, with broadcasting.
 //!
-//! Equal-1, NotEqual-1, Greater-1, GreaterEqual-1, Less-1, LessEqual-1. The answer is boolean; NaN is not equal to
-//! anything, nor less or greater.
+//! Equal-1, NotEqual-1, Greater-1, GreaterEqual-1, Less-1, LessEqual-1. The result is boolean; NaN is neither
+//! equal to, less than nor greater than anything.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::kernels::CompareOp;
@@ -12,23 +12,23 @@ use super::known_elements::{element_interval, zip};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op_family! {
-    /// A comparison of two tensors, element by element; the result is boolean.
+    /// An element-wise comparison with a boolean result.
     #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
     pub struct Compare(CompareOp) {
-        /// How the shapes of the inputs are combined.
+        /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
-    /// Whether the elements are equal.
+    /// Whether elements of two inputs are equal.
     Equal: "Equal", [1] => CompareOp::Equal;
-    /// Whether the elements differ.
+    /// Whether elements of two inputs differ.
     NotEqual: "NotEqual", [1] => CompareOp::NotEqual;
-    /// Whether the first is greater.
+    /// Whether input 0 is greater than input 1.
     Greater: "Greater", [1] => CompareOp::Greater;
-    /// Whether the first is greater or equal.
+    /// Whether input 0 is greater than or equal to input 1.
     GreaterEqual: "GreaterEqual", [1] => CompareOp::GreaterEqual;
-    /// Whether the first is less.
+    /// Whether input 0 is less than input 1.
     Less: "Less", [1] => CompareOp::Less;
-    /// Whether the first is less or equal.
+    /// Whether input 0 is less than or equal to input 1.
     LessEqual: "LessEqual", [1] => CompareOp::LessEqual;
 }
 
@@ -53,10 +53,11 @@ impl EvalOp for Compare {
     }
 }
 
-/// The answer for two integers, if what is known of them suffices.
+/// The result for two integers, if it can be decided.
 fn decide(function: CompareOp, cx: &mut Infer, a: &SymExpr, b: &SymExpr, et: ElementType) -> Option<bool> {
     let (ia, ib) = (element_interval(cx, a, et), element_interval(cx, b, et));
-    // The difference of expressions knows more than the two intervals, where it exists.
+    // The difference as an expression, if there is one, is often more precise than the difference of the
+    // intervals.
     let difference = match cx.symbols().sub(a, b) {
         Some(difference) => ia.sub(ib).meet(cx.interval(&difference)).unwrap_or(Interval::ANY),
         None => ia.sub(ib),

@@ -9,10 +9,11 @@ use crate::float_bounds::{FloatBounds, Ratio, round};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The input in another element type. Floats are truncated to integers; integers wrap.
+    /// Converts to another element type. Floats are truncated to integers; integers wrap.
     #[op("Convert", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE], name = in_newest())]
     pub struct Convert {
-        /// The element type of the output; `dynamic` if the file does not say: it infers, but does not run.
+        /// The element type of the output. If the file omits it, it is `dynamic`, which can be inferred but
+        /// not run.
         pub destination_type: ElementType = ElementType::Dynamic,
     }
 }
@@ -30,10 +31,10 @@ impl EvalOp for Convert {
     }
 }
 
-/// The output of a conversion of input 0 to the element type of the fact.
+/// Infers a conversion of input 0 to the element type of `fact`.
 ///
 /// # Errors
-/// From or to text: no number is read or written.
+/// The conversion is from or to strings, which would require parsing or formatting numbers.
 pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Result<Fact, OpError> {
     let (from, to) = (cx.element_type(0), fact.element_type);
     let is_text = |et| et == ElementType::String;
@@ -44,12 +45,12 @@ pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Result<Fact, OpError> {
     Ok(with_elements(cx, fact))
 }
 
-/// The output of a conversion of input 0 with what is known of its elements. Integers that may wrap are unknown within
-/// their type; what may be lost in rounding is known within bounds.
+/// Adds what is known about the converted elements of input 0. Integers that may wrap are only known to be
+/// within their type, and values that may be rounded within bounds.
 fn with_elements(cx: &mut Infer, fact: Fact) -> Fact {
     let (from, to) = (cx.element_type(0), fact.element_type);
     if cx.input(0).as_tensor().is_some() {
-        return fact; // folds
+        return fact; // constant folding computes it
     }
     let whole = |et: ElementType| et.is_integer() || et == ElementType::Boolean;
     if whole(from) && to.is_float() {
@@ -78,7 +79,7 @@ fn with_elements(cx: &mut Infer, fact: Fact) -> Fact {
     if to.is_float() { fact.with_reals(Some(reals)) } else { fact }
 }
 
-/// An integer within `interval` in another type.
+/// Converts an integer within `interval` to another type.
 fn integer(cx: &mut Infer, element: &SymExpr, interval: Interval, to: ElementType) -> SymExpr {
     match to {
         ElementType::Boolean if !interval.contains(0) => 1.into(),
@@ -89,7 +90,7 @@ fn integer(cx: &mut Infer, element: &SymExpr, interval: Interval, to: ElementTyp
     }
 }
 
-/// A real number in an integer type: its fraction is cut off. Of booleans only 0 is false.
+/// Truncates a real number to an integer type. As a boolean, every nonzero number is true.
 fn whole_part(cx: &mut Infer, real: &FloatBounds, from: ElementType, to: ElementType) -> SymExpr {
     if to == ElementType::Boolean {
         let nonzero = real.lo > 0.0 || real.hi < 0.0;

@@ -6,7 +6,7 @@ use super::convert::converted;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Input 0 converted to the element type of input 1, as Convert does it.
+    /// Converts input 0 to the element type of input 1, like Convert.
     #[op("ConvertLike", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct ConvertLike;
 }

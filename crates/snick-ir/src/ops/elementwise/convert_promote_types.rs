@@ -5,12 +5,12 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Both inputs converted to their common element type, as frameworks do before arithmetic.
+    /// Converts both inputs to their common element type, as frameworks do before arithmetic.
     #[op("ConvertPromoteTypes", since = [14], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct ConvertPromoteTypes {
-        /// Whether the common type may be unable to hold all values of one of the types.
+        /// Whether the common type may be unable to represent all values of an input type.
         pub promote_unsafe: bool = false,
-        /// Whether a scalar takes the type of a tensor of its own or a higher category.
+        /// Whether a scalar takes the type of a tensor of the same or a higher category.
         pub pytorch_scalar_promotion: bool = false,
         /// The common type of u64 and signed integers.
         pub u64_integer_promotion_target: ElementType = ElementType::F32,
@@ -47,7 +47,7 @@ impl EvalOp for ConvertPromoteTypes {
 }
 
 impl ConvertPromoteTypes {
-    /// The common type; `Dynamic` where it hangs on what is not known.
+    /// The common type; `Dynamic` if it depends on something unknown.
     fn common(&self, types: [ElementType; 2], scalars: [Option<bool>; 2]) -> Result<ElementType, OpError> {
         let [a, b] = types;
         for (i, et) in types.into_iter().enumerate() {
@@ -88,7 +88,7 @@ impl ConvertPromoteTypes {
         }
     }
 
-    /// The common type, which must be one of the two and hold the other, unless more is allowed.
+    /// Checks that the common type is one of the two and can hold the other, unless `promote_unsafe` is set.
     fn checked(&self, types: [ElementType; 2], common: ElementType) -> Result<ElementType, OpError> {
         if !self.promote_unsafe && !types.contains(&common) {
             let [a, b] = types;
@@ -144,7 +144,7 @@ impl ConvertPromoteTypes {
     }
 }
 
-/// Truth values, integers, real numbers; `None` for types that are not promoted.
+/// The category of a type: boolean, integer or real; `None` for types that are never promoted.
 fn category(et: ElementType) -> Option<u8> {
     use ElementType::{F4E2M1, F8E8M0, NF4, U2, U3, U6};
     match et {
@@ -160,7 +160,7 @@ fn bits(et: ElementType) -> u32 {
     et.bit_width().unwrap_or(0)
 }
 
-/// Whether values of `from` keep their range in `to`.
+/// Whether `to` covers the range of `from`.
 fn widens(from: ElementType, to: ElementType) -> bool {
     if from == to || from == ElementType::Boolean {
         return true;

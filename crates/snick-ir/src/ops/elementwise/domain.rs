@@ -1,28 +1,28 @@
-//! Which element types an element-wise op takes.
+//! The element types that an element-wise op accepts.
 
 use snick_tensor::ElementType;
 
 use crate::OpError;
 
-/// A class of element types; an unknown type belongs to each.
+/// A class of element types; unknown types belong to every class.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Domain {
     /// Every type.
     Any,
-    /// Integers and reals.
+    /// Integers and floats.
     Number,
-    /// Reals; `nf4` counts as an integer.
+    /// Floats except `nf4`, which counts as an integer.
     Real,
     /// `boolean` only.
     Boolean,
-    /// `boolean`, integers, and `string` and `nf4`, which count as such.
+    /// `boolean` and integers, including `string` and `nf4`.
     Integral,
-    /// Integers, and `string` and `nf4`, which count as such.
+    /// Integers, including `string` and `nf4`.
     IntegralNumber,
 }
 
 impl Domain {
-    /// Whether elements of this type are in the class.
+    /// Whether the type belongs to the class.
     pub fn contains(self, et: ElementType) -> bool {
         let index = matches!(et, ElementType::String | ElementType::NF4);
         match self {
@@ -36,7 +36,7 @@ impl Domain {
         }
     }
 
-    /// The type, if it is in the class.
+    /// Returns the type if it belongs to the class.
     pub fn check(self, what: &str, et: ElementType) -> Result<ElementType, OpError> {
         if self.contains(et) {
             return Ok(et);

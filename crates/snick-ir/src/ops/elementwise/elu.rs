@@ -9,7 +9,7 @@ op! {
     /// The exponential linear unit: `alpha (e^x - 1)` below zero, `x` elsewhere. Inference accepts any element type.
     #[op("Elu", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE, FLOAT_FORMULA])]
     pub struct Elu {
-        /// The limit far below zero, with a minus sign.
+        /// The output approaches `-alpha` for large negative inputs.
         pub alpha: f64 = 0.0,
     }
 }

@@ -7,9 +7,10 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// Floats rounded to those that an 8-bit float type has, in the type of the input. Inputs: data, a scale, and
-    /// optionally a shift of the same shape, which broadcast to the data: `data * scale - shift` is rounded, then scale
-    /// and shift are undone. What overflows becomes the largest value; f16 is rounded to on the way.
+    /// Rounds floats to values of an 8-bit float type, without changing the element type. Inputs: data, a
+    /// scale, and optionally a shift of the same shape; both broadcast to the data. Rounds
+    /// `data * scale - shift`, first to f16, then undoes scale and shift. Values that overflow become the
+    /// largest value.
     #[op("FakeConvert", since = [13], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct FakeConvert {
         /// The 8-bit type.
@@ -29,7 +30,7 @@ pub enum FakeType {
 attr_words!(FakeType { F8E4M3 = "f8e4m3", F8E5M2 = "f8e5m2" });
 
 impl FakeType {
-    /// The element type, and its largest value.
+    /// The element type and its largest value.
     pub fn limits(self) -> (ElementType, f64) {
         match self {
             Self::F8E4M3 => (ElementType::F8E4M3, 448.0),
@@ -74,7 +75,7 @@ impl EvalOp for FakeConvert {
     }
 }
 
-/// The shape of the data, to which `scale` must stretch.
+/// The shape of the data, checking that `scale` broadcasts to it.
 fn stretched(cx: &mut Infer, scale: &Shape) -> Result<Shape, OpError> {
     let (Some(data), Some(scale_dims)) = (cx.shape(0).dims(), scale.dims()) else {
         return Ok(cx.shape(0).clone());

@@ -9,14 +9,14 @@ use super::auto_broadcast::AutoBroadcast;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
-    /// Floats rounded to a number of levels, in the type of the input. Inputs: data, input low, input high, output low,
-    /// output high. The element type and the shape of the data stay.
+    /// Rounds floats to a number of levels, without changing the element type. Inputs: data, input low, input
+    /// high, output low and output high. The output has the type and shape of the data.
     #[op(
         "FakeQuantize", since = [1], inputs = Arity::exactly(5), traits = [PURE, ELEMENTWISE, FLOAT_FORMULA],
         check = Self::check_levels
     )]
     pub struct FakeQuantize {
-        /// The number of different values in the output; 0, if the file does not say: unlimited.
+        /// The number of distinct output values; 0 if the file omits it, for no limit.
         pub levels: i64 = 0,
         /// How the ranges broadcast to the data.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
@@ -35,7 +35,7 @@ impl InferOp for FakeQuantize {
         for i in 1..5 {
             all = self.broadcast.infer(cx, &all, cx.shape(i))?;
         }
-        // What the ranges would stretch the data to is refused when the model runs.
+        // Ranges that would broadcast the data are rejected at run time.
         Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }
@@ -55,7 +55,7 @@ impl EvalOp for FakeQuantize {
     }
 }
 
-/// A range of more axes than the data, as far as these have size 1.
+/// Removes leading axes of size 1 from a range that has a higher rank than the data.
 fn without_leading_ones(range: Cow<Tensor>, rank: usize) -> Result<Cow<Tensor>, OpError> {
     let mut range = range;
     while range.rank() > rank {

@@ -7,7 +7,7 @@ use super::domain::Domain;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Whether each element is neither infinite nor NaN.
+    /// Whether each element is finite: neither infinite nor NaN.
     #[op("IsFinite", since = [10], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
     pub struct IsFinite;
 }

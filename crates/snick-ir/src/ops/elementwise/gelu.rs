@@ -9,9 +9,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 /// How Gelu is computed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Approximation {
-    /// By the error function.
+    /// With the error function.
     Erf,
-    /// By tanh.
+    /// With tanh.
     Tanh,
 }
 
@@ -19,9 +19,9 @@ op! {
     /// The Gaussian error linear unit: `x / 2 * (1 + erf(x / sqrt(2)))`.
     #[op("Gelu", since = [2, 7], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
     pub struct Gelu {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(7),
-        /// How it is computed.
+        /// How to compute it.
         #[since(7)]
         pub approximation_mode: Approximation = Approximation::Erf,
     }

@@ -8,19 +8,19 @@ use super::scalar_parameters::{self as parameters, or_default};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// `alpha x + beta`, limited to `0..=1`. Inputs: `x`, and the scalars `alpha` and `beta`. The element type and the
-    /// shape of `x` stay.
+    /// `alpha x + beta`, clamped to `0..=1`. Inputs: `x`, and the scalars `alpha` and `beta`. The output has
+    /// the type and shape of `x`.
     #[op("HardSigmoid", since = [1], inputs = Arity::exactly(3), traits = [PURE, ELEMENTWISE])]
     pub struct HardSigmoid;
 }
 
 impl HardSigmoid {
-    /// The slope that input 1 means: the OpenVINO runtime takes 0 for the default of 0.2.
+    /// The effective slope: the OpenVINO runtime replaces 0 with the default of 0.2.
     pub fn alpha(given: f64) -> f64 {
         or_default(given, 0.2)
     }
 
-    /// The shift that input 2 means: the OpenVINO runtime takes 0 for the default of 0.5.
+    /// The effective shift: the OpenVINO runtime replaces 0 with the default of 0.5.
     pub fn beta(given: f64) -> f64 {
         or_default(given, 0.5)
     }

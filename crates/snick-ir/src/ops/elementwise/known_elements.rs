@@ -1,7 +1,8 @@
-//! Known elements through element-wise ops: expressions that stay within the element type.
+//! Propagates known integer elements through element-wise ops.
 //!
-//! Expressions are mathematical integers, elements wrap. An expression stands for an element only if its interval
-//! shows that it does not wrap; otherwise the element is an unknown within the range of its type.
+//! Expressions are mathematical integers, but elements wrap. An expression can represent an element only if
+//! its interval proves that it does not wrap; otherwise the element is an unknown within the range of its
+//! type.
 
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, kernels};
@@ -9,7 +10,7 @@ use snick_tensor::{ElementType, kernels};
 use super::auto_broadcast::AutoBroadcast;
 use crate::{Fact, Infer};
 
-/// More elements than this are not followed.
+/// Maximum number of elements to track.
 const MAX: usize = 256;
 
 /// All values of an integer or boolean type.
@@ -21,21 +22,21 @@ pub fn type_range(et: ElementType) -> Interval {
     range.and_then(|(lo, hi)| Interval::new(lo, hi)).unwrap_or(Interval::ANY)
 }
 
-/// Whether sizes are counted in this type: then a size without a known bound is taken to fit it, and no bound comes
-/// from the type.
+/// Whether the type counts sizes. A size without a known bound is assumed to fit such a type, so the type
+/// adds no bound.
 fn counts_sizes(et: ElementType) -> bool {
     matches!(et, ElementType::I32 | ElementType::I64 | ElementType::U32 | ElementType::U64)
 }
 
-/// What an element can be: its expression's interval, inside its type.
+/// The range of an element: the interval of its expression, restricted to its type.
 pub fn element_interval(cx: &Infer, element: &SymExpr, et: ElementType) -> Interval {
     let interval = cx.interval(element);
     let range = if counts_sizes(et) && !interval.has_upper() { Interval::ANY } else { type_range(et) };
     interval.meet(range).unwrap_or(interval)
 }
 
-/// Whether a result of finite arithmetic on `operands` stays within the type. The result may be unbounded only where
-/// an operand is: sizes without a known bound do not reach the end of the type they are counted in.
+/// Whether the result of arithmetic on `operands` stays within the type. An unbounded result is accepted only
+/// if an operand is unbounded, because sizes without a known bound are assumed to fit their type.
 pub fn fits(et: ElementType, result: Interval, operands: &[Interval]) -> bool {
     let wide = operands.iter().any(|i| !i.has_lower() || !i.has_upper());
     let somewhere = result.lo() < i64::MAX && result.hi() > i64::MIN;
@@ -46,7 +47,7 @@ pub fn fits(et: ElementType, result: Interval, operands: &[Interval]) -> bool {
     low && high && somewhere
 }
 
-/// `expr` if its interval, computed from those of its operands, shows that it does not wrap.
+/// Returns `expr` if `result`, the interval of the operation, proves that it does not wrap.
 pub fn unwrapped(
     cx: &mut Infer,
     et: ElementType,
@@ -65,7 +66,7 @@ pub fn unwrapped(
     expr
 }
 
-/// The elements of input 0, each through `f`; `None` where nothing is gained.
+/// Maps the elements of input 0; `None` if they are unknown or constant.
 pub fn map(cx: &mut Infer, f: impl FnMut(&mut Infer, &SymExpr) -> SymExpr) -> Option<Vec<SymExpr>> {
     let mut f = f;
     let input = cx.input(0);
@@ -76,8 +77,8 @@ pub fn map(cx: &mut Infer, f: impl FnMut(&mut Infer, &SymExpr) -> SymExpr) -> Op
     Some(elements.iter().map(|e| f(cx, e)).collect())
 }
 
-/// The elements of inputs `i` and `j`, paired as `broadcast` wants it, each pair through `f`; `None` where nothing
-/// is gained: both are constants (they fold), or nothing is known of either.
+/// Maps pairs of elements of inputs `i` and `j` after broadcasting; `None` if both are constants, which are
+/// folded, or both are unknown.
 pub fn zip(
     cx: &mut Infer,
     broadcast: AutoBroadcast,
@@ -99,12 +100,13 @@ pub fn zip(
     ia.into_iter().zip(ib).map(|(x, y)| Some(f(cx, ea.get(x)?, eb.get(y)?))).collect()
 }
 
-/// Whether elements of this type can be known.
+/// Whether elements of this type are tracked.
 fn followed(fact: &Fact) -> bool {
     fact.element_type.is_integer() || fact.element_type == ElementType::Boolean
 }
 
-/// For every element of a tensor of dims `out`, the element of one of dims `dims` that is stretched to it.
+/// For each element of a tensor of shape `out`, the position of the element broadcast to it from a tensor of
+/// shape `dims`.
 pub fn positions(dims: &[usize], out: &[usize]) -> Option<Vec<usize>> {
     let total = out.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
     let agrees = kernels::broadcast_dims(dims, out).ok()?.as_slice() == out;

@@ -1,6 +1,7 @@
-//! Known elements of floating-point tensors through element-wise ops.
+//! Propagates known floating-point elements through element-wise ops.
 //!
-//! Bounds go through monotone functions, rounded as the element type rounds; quotients through what keeps them exact.
+//! Bounds pass through monotone functions and are rounded like the element type. Exact quotients pass through
+//! functions that keep them exact.
 
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::ElementType;
@@ -12,13 +13,13 @@ use crate::fact::{Known, MAX_ELEMENTS};
 use crate::float_bounds::{FloatBounds, Ratio, round};
 use crate::{Fact, Infer};
 
-/// Types of which elements are followed through arithmetic. The narrower ones are computed in wider types, which
-/// runtimes choose.
+/// Whether elements of this type are tracked through arithmetic. Runtimes compute narrower types in a wider
+/// type of their choice.
 fn is_followed(et: ElementType) -> bool {
     matches!(et, ElementType::F32 | ElementType::F64)
 }
 
-/// The elements of a floating-point input, if anything is known of them.
+/// The elements of a floating-point input, if anything is known about them.
 pub fn reals(cx: &mut Infer, i: usize) -> Option<Vec<FloatBounds>> {
     let fact = cx.optional(i)?;
     let et = fact.element_type;
@@ -35,7 +36,7 @@ pub fn reals(cx: &mut Infer, i: usize) -> Option<Vec<FloatBounds>> {
     }
 }
 
-/// Integers of one type as elements of a floating-point type.
+/// Converts integer elements to a floating-point type.
 pub fn integers(
     cx: &mut Infer,
     from: ElementType,
@@ -49,8 +50,8 @@ pub fn integers(
     elements.iter().map(real).collect()
 }
 
-/// The elements of inputs 0 and 1, paired as `broadcast` wants it, through a function; `None` where nothing is known
-/// or all is constant and folds.
+/// Applies a function to pairs of elements of inputs 0 and 1 after broadcasting; `None` if nothing is known,
+/// or if all inputs are constant and folded.
 pub fn zip(
     cx: &mut Infer,
     broadcast: AutoBroadcast,
@@ -72,7 +73,7 @@ pub fn zip(
     ia.into_iter().zip(ib).map(|(x, y)| Some(binary(function, cx, ra.get(x)?, rb.get(y)?, et))).collect()
 }
 
-/// The elements of input 0 through a function; `None` where nothing is known or all is constant and folds.
+/// Maps the elements of input 0; `None` if nothing is known, or if it is constant and folded.
 pub fn map(cx: &mut Infer, f: impl Fn(&mut Infer, &FloatBounds) -> FloatBounds) -> Option<Vec<FloatBounds>> {
     let fact = cx.input(0);
     if !is_followed(fact.element_type) || fact.as_tensor().is_some() {
@@ -82,7 +83,7 @@ pub fn map(cx: &mut Infer, f: impl Fn(&mut Infer, &FloatBounds) -> FloatBounds) 
     Some(reals.iter().map(|real| f(cx, real)).collect())
 }
 
-/// The function of two numbers of one type.
+/// The result for two numbers of one type.
 pub fn binary(
     function: BinaryOp,
     cx: &mut Infer,
@@ -91,7 +92,7 @@ pub fn binary(
     et: ElementType,
 ) -> FloatBounds {
     if !a.is_bounded() || !b.is_bounded() {
-        return FloatBounds::unknown(); // and maybe NaN
+        return FloatBounds::unknown(); // possibly NaN
     }
     let corners = |f: fn(f64, f64) -> f64| {
         let all = [f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)].map(|x| round(et, x));
@@ -111,7 +112,7 @@ pub fn binary(
         BinaryOp::Div if b.lo > 0.0 || b.hi < 0.0 => corners(|a, b| a / b),
         BinaryOp::Max => FloatBounds::within(a.lo.max(b.lo), a.hi.max(b.hi)),
         BinaryOp::Min => FloatBounds::within(a.lo.min(b.lo), a.hi.min(b.hi)),
-        // Whatever else there is a quotient of.
+        // For other functions, use the bounds of the quotient, if there is one.
         _ => match &ratio {
             Some(ratio) => spread(cx, ratio, et),
             None => FloatBounds::unknown(),
@@ -126,11 +127,11 @@ fn spread(cx: &Infer, ratio: &Ratio, et: ElementType) -> FloatBounds {
     FloatBounds::within(round(et, interval.lo() as f64 / den), round(et, interval.hi() as f64 / den))
 }
 
-/// The function of two quotients, where it is one: sums and products of those that are exact, and such a one divided
-/// by a number.
+/// Applies a function to two quotients, if the result is again a quotient: sums and products of exact
+/// quotients, and an exact quotient divided by a number.
 fn quotient(function: BinaryOp, cx: &mut Infer, a: &Ratio, b: &Ratio, et: ElementType) -> Option<Ratio> {
     let exact = a.is_exact() && b.is_exact();
-    // Both with one divisor, a power of two.
+    // Denominators are powers of two, so the larger one is the common denominator.
     let den = a.den.max(b.den);
     let mut common = |ratio: &Ratio| cx.mul(&ratio.num, &(den / ratio.den).into());
     let (num, den) = match function {
@@ -166,10 +167,10 @@ fn quotient(function: BinaryOp, cx: &mut Infer, a: &Ratio, b: &Ratio, et: Elemen
     Ratio::new(cx, et, Some(num), den)
 }
 
-/// The function of a number; unknown for functions that are not followed.
+/// The result for one number; unknown for functions that are not tracked.
 pub fn unary(function: UnaryOp, cx: &mut Infer, a: &FloatBounds, et: ElementType) -> FloatBounds {
     if !a.is_bounded() {
-        return FloatBounds::unknown(); // and maybe NaN
+        return FloatBounds::unknown(); // possibly NaN
     }
     let zero = SymExpr::from(0);
     let ends = |f: fn(f64) -> f64| FloatBounds::within(f(a.lo), f(a.hi));
@@ -201,8 +202,9 @@ pub fn unary(function: UnaryOp, cx: &mut Infer, a: &FloatBounds, et: ElementType
     range.with(ratio)
 }
 
-/// The integer that is left of a number where its fraction is cut off, with what it can be; `None` where no size, which
-/// is never near the limits of a type, says that there is one.
+/// Truncates a number to an integer, with its interval. Returns `None` if the number may be out of range,
+/// unless only its upper bound is unknown: such a number is a size, which never approaches the limits of a
+/// type.
 pub fn cut(cx: &mut Infer, real: &FloatBounds, from: ElementType) -> Option<(SymExpr, Interval)> {
     let (lo, hi) = match real.cut() {
         (Some(lo), Some(hi)) => (lo, hi),
@@ -219,8 +221,8 @@ pub fn cut(cx: &mut Infer, real: &FloatBounds, from: ElementType) -> Option<(Sym
 }
 
 impl Fact {
-    /// This fact with known real elements; ignored where nothing is known of any, or their number does not fit the
-    /// shape.
+    /// Adds known real elements to the fact, unless none of them is bounded or their number does not match
+    /// the shape.
     pub fn with_reals(self, reals: Option<Vec<FloatBounds>>) -> Self {
         let Some(reals) = reals.filter(|reals| reals.iter().any(FloatBounds::is_bounded)) else {
             return self;
@@ -243,7 +245,7 @@ impl Fact {
 mod tests {
     use crate::{infer, text};
 
-    /// The size that comes of a chain: `%f` is a size of `range` as f32, `%r` the result.
+    /// Infers the size that results from `chain`: `%f` is a size in `range` as f32, `%r` the result.
     fn inferred(range: &str, chain: &str) -> (String, String) {
         let text = format!(
             "snick 1\ngraph \"t\" {{
@@ -279,7 +281,7 @@ mod tests {
         says("7..9", &format!("{quarter}  %r = Multiply-1(%d, %four) {numpy}"), "[7..9]", "[7..9]");
         says("7..9", &format!("{quarter}  %r = Round-5(%d) {{mode: half_to_even}}"), "[2]", "[2]");
         says("2..3", &format!("  %r = Subtract-1(%four, %f) {numpy}"), "[1..2]", "[4-s0]");
-        // Above 2^24 an f32 does not hold every integer.
+        // Above 2^24, f32 cannot represent every integer.
         says("7..", &format!("{quarter}  %r = Floor-1(%d)"), "[1..]", "[1..]");
     }
 
@@ -287,7 +289,7 @@ mod tests {
     fn rounded_numbers_keep_bounds() {
         says("20..39", "  %r = Multiply-1(%f, %tenth) {auto_broadcast: numpy}", "[2..3]", "[2..3]");
         says("3..5", "  %r = Clamp-1(%f) {min: 3.5, max: 4.5}", "[3..4]", "[min(s0,4)]");
-        // Nothing is divided by what may be 0.
+        // A divisor that may be 0 makes the quotient unknown.
         says(
             "0..5",
             "  %r = Divide-1(%four, %f) {auto_broadcast: numpy, m_pythondiv: true}",

@@ -1,4 +1,4 @@
-//! Logic on two boolean tensors that broadcast: LogicalAnd-1, LogicalOr-1, LogicalXor-1 and its old name Xor-1.
+//! Logical functions of two boolean tensors, with broadcasting: LogicalAnd-1, LogicalOr-1 and LogicalXor-1.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::kernels::LogicalOp;
@@ -10,17 +10,17 @@ use super::known_elements::{element_interval, zip};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op_family! {
-    /// A function of two booleans, element by element.
+    /// An element-wise function of two booleans.
     #[family(inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE])]
     pub struct Logical(LogicalOp) {
-        /// How the shapes of the inputs are combined.
+        /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
-    /// Whether both are true.
+    /// Logical and of two inputs.
     LogicalAnd: "LogicalAnd", [1] => LogicalOp::And;
-    /// Whether either is true.
+    /// Logical or of two inputs.
     LogicalOr: "LogicalOr", [1] => LogicalOp::Or;
-    /// Whether exactly one is true.
+    /// Logical exclusive or of two inputs.
     LogicalXor: "LogicalXor", [1] => LogicalOp::Xor;
 }
 

@@ -8,8 +8,9 @@ use super::domain::Domain;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The first input, multiplied by a slope where it is negative. Input 1 is the slope: a vector with a slope a channel
-    /// (axis 1), or anything that broadcasts to input 0. The element type and the shape of input 0 stay.
+    /// Multiplies negative elements of input 0 by a slope. Input 1 is the slope: either a vector with one
+    /// slope per channel (axis 1), or a tensor that broadcasts to input 0. The output has the type and shape
+    /// of input 0.
     #[op("PReLU", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct PRelu;
 }
@@ -35,10 +36,10 @@ impl InferOp for PRelu {
 }
 
 impl PRelu {
-    /// Whether a slope belongs to the channels, along axis 1, and is not broadcast along the last axes.
+    /// Whether a slope applies to channels (axis 1), rather than broadcasting along the last axes.
     ///
     /// # Errors
-    /// If that depends on sizes known only in a run.
+    /// The answer depends on sizes known only at run time.
     pub fn is_by_channel(symbols: &Symbols, data: &Shape, slope: &Shape) -> Result<bool, OpError> {
         let (Some([.., last]), Some([slopes])) = (data.dims(), slope.dims()) else { return Ok(false) };
         let Some([_, channels, _, ..]) = data.dims() else { return Ok(false) };

@@ -8,20 +8,20 @@ use super::known_floats;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The nearest integer. Inference accepts any element type.
+    /// Rounds to the nearest integer. Inference accepts any element type.
     #[op("Round", since = [5], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
     pub struct Round {
-        /// Where halves are rounded to.
+        /// How halves are rounded.
         pub mode: RoundMode = RoundMode::HalfToEven,
     }
 }
 
-/// Where halves are rounded to.
+/// How halves are rounded.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum RoundMode {
-    /// The even neighbour.
+    /// To the even neighbour.
     HalfToEven,
-    /// The neighbour away from zero.
+    /// Away from zero.
     HalfAwayFromZero,
 }
 

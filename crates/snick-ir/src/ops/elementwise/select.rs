@@ -9,11 +9,11 @@ use super::known_elements::{element_interval, positions};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The elements of input 1 where input 0 is true, of input 2 elsewhere. With `pdpd` input 1 is the one that does not
-    /// broadcast.
+    /// Selects elements from input 1 where input 0 is true, and from input 2 elsewhere. With `pdpd`, input 1
+    /// is not broadcast.
     #[op("Select", since = [1], inputs = Arity::exactly(3), traits = [PURE, ELEMENTWISE])]
     pub struct Select {
-        /// How the shapes of the inputs are combined.
+        /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
 }

@@ -8,19 +8,19 @@ use super::scalar_parameters::{self as parameters, or_default};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The scaled exponential linear unit: `lambda x`, and `lambda alpha (e^x - 1)` below zero. Inputs: `x`, and `alpha`
-    /// and `lambda` of one element. The element type and the shape of `x` stay.
+    /// The scaled exponential linear unit: `lambda x`, and `lambda alpha (e^x - 1)` below zero. Inputs: `x`,
+    /// and `alpha` and `lambda`, each of one element. The output has the type and shape of `x`.
     #[op("Selu", since = [1], inputs = Arity::exactly(3), traits = [PURE, ELEMENTWISE])]
     pub struct Selu;
 }
 
 impl Selu {
-    /// The `alpha` that input 1 means: the OpenVINO runtime takes 0 for the default.
+    /// The effective `alpha`: the OpenVINO runtime replaces 0 with the default.
     pub fn alpha(given: f64) -> f64 {
         or_default(given, 1.673_263_242_354_377_2)
     }
 
-    /// The `lambda` that input 2 means: the OpenVINO runtime takes 0 for the default.
+    /// The effective `lambda`: the OpenVINO runtime replaces 0 with the default.
     pub fn lambda(given: f64) -> f64 {
         or_default(given, 1.050_700_987_355_480_5)
     }

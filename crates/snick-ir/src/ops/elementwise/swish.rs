@@ -8,8 +8,8 @@ use super::scalar_parameters as parameters;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// `x / (1 + e^(-beta x))`. Inputs: `x`, and optionally the scalar `beta`, which is 1 if absent. The element type and
-    /// the shape of `x` stay.
+    /// `x / (1 + e^(-beta x))`. Inputs: `x`, and optionally the scalar `beta`, which defaults to 1. The
+    /// output has the type and shape of `x`.
     #[op("Swish", since = [4], inputs = Arity::between(1, 2), traits = [PURE, ELEMENTWISE])]
     pub struct Swish;
 }

@@ -1,4 +1,4 @@
-//! Element-wise functions of one input without attributes.
+//! Element-wise functions of one input, without attributes.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::kernels::{ElementFunction, UnaryOp};
@@ -10,7 +10,7 @@ use super::known_floats;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op_family! {
-    /// A function of each element. The element type and the shape stay.
+    /// An element-wise function of one input. The element type and shape do not change.
     #[family(inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
     pub struct Unary(UnaryOp) {}
     /// `|x|`.
@@ -27,7 +27,7 @@ op_family! {
     Atan: "Atan", [1] => UnaryOp::Atan;
     /// The inverse hyperbolic tangent.
     Atanh: "Atanh", [4] => UnaryOp::Atanh;
-    /// The least integer not below `x`.
+    /// Rounds up to an integer.
     Ceiling: "Ceiling", [1] => UnaryOp::Ceiling;
     /// The cosine.
     Cos: "Cos", [1] => UnaryOp::Cos;
@@ -39,7 +39,7 @@ op_family! {
     ErfInv: "ErfInv", [17] => UnaryOp::ErfInv;
     /// `e^x`.
     Exp: "Exp", [1] => UnaryOp::Exp;
-    /// The greatest integer not above `x`.
+    /// Rounds down to an integer.
     Floor: "Floor", [1] => UnaryOp::Floor;
     /// `min(max(x + 3, 0), 6) / 6`.
     HSigmoid: "HSigmoid", [5] => UnaryOp::HSigmoid;
@@ -55,7 +55,7 @@ op_family! {
     Relu: "ReLU", [1] => UnaryOp::Relu;
     /// `1 / (1 + e^-x)`.
     Sigmoid: "Sigmoid", [1] => UnaryOp::Sigmoid;
-    /// -1, 0 or 1 by the sign of `x`.
+    /// The sign of `x`: -1, 0 or 1.
     Sign: "Sign", [1] => UnaryOp::Sign;
     /// The sine.
     Sin: "Sin", [1] => UnaryOp::Sin;
@@ -105,13 +105,13 @@ fn domain(function: UnaryOp) -> Domain {
     }
 }
 
-/// Whether integers have an exact result that expressions can follow.
+/// Whether the function is exact for integers and can be expressed as a formula.
 fn has_integer_form(function: UnaryOp) -> bool {
     use UnaryOp::{Abs, Ceiling, Floor, Negative, Relu, Sign};
     matches!(function, Abs | Ceiling | Floor | Negative | Relu | Sign)
 }
 
-/// The function of an integer.
+/// The result for an integer.
 fn integer(function: UnaryOp, cx: &mut Infer, element: &SymExpr, et: ElementType) -> SymExpr {
     let interval = element_interval(cx, element, et);
     let zero = SymExpr::from(0);

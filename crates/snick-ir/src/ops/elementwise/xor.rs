@@ -8,10 +8,10 @@ use super::logical::Logical;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Whether exactly one of two booleans is true: LogicalXor under its name in opset1.
+    /// Logical exclusive or of two inputs: the opset1 name of LogicalXor.
     #[op("Xor", since = [1], inputs = Arity::exactly(2), traits = [PURE, ELEMENTWISE], name = missing_in(2, 17))]
     pub struct Xor {
-        /// How the shapes of the inputs are combined.
+        /// How the input shapes are broadcast.
         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
     }
 }
