@@ -1,4 +1,4 @@
-//! DynamicQuantize of OpenVINO's plug-ins.
+//! DynamicQuantize, from OpenVINO's plug-ins.
 
 use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
@@ -9,9 +9,9 @@ use crate::ops::control::opaque::declared_facts;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError, RawNode, normalize_each_axis};
 
 op! {
-    /// Data rounded to integers, with a scale for each group of elements. Outputs: as the data; the scales; the zero points,
-    /// if they are apart; the sums of the groups, if they are asked for. Newer files have no attributes: what is not there
-    /// the ports say. Only inferred.
+    /// Quantizes data to integers, with a scale for each group of elements. Outputs: the quantized data; the
+    /// scales; the zero points, if they are separate; the sums of the groups, if requested. Newer files have
+    /// no attributes, so inference uses the declared ports instead. Inference only.
     #[op("DynamicQuantize", since = [1], inputs = Arity::exactly(1), traits = [PURE], name = internal(), check = Self::check)]
     pub struct DynamicQuantize {
         /// Whether there are zero points.
@@ -26,11 +26,11 @@ op! {
         pub precomputed_reduction_dt: ElementType = ElementType::Dynamic,
         /// Whether the sums of the groups are an output.
         pub precomputed_reduction: bool = false,
-        /// The size of a group along each axis; 18446744073709551615 for the whole axis.
+        /// The group size on each axis; 18446744073709551615 for the whole axis.
         pub group_sizes: Option<Vec<String>>,
-        /// The axes of the data in the order in which the scales have them; as they are if empty.
+        /// The permutation from the axes of the data to the axes of the scales; empty for none.
         pub scales_zp_output_order: SmallVec<[i64; 4]> = SmallVec::new(),
-        /// Where the zero points are.
+        /// Where zero points are stored.
         pub output_storage_type: StorageType = StorageType::Planar,
     }
 }
@@ -38,20 +38,20 @@ op! {
 /// Whether there are zero points.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum QuantizationType {
-    /// There are none.
+    /// No zero points.
     Symmetric,
-    /// One for each scale.
+    /// One zero point per scale.
     Asymmetric,
 }
 
 attr_words!(QuantizationType { Symmetric = "symmetric", Asymmetric = "asymmetric" });
 
-/// Where the zero points are.
+/// Where zero points are stored.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum StorageType {
-    /// In an output of their own.
+    /// In a separate output.
     Planar,
-    /// Behind each scale, in the output of the scales.
+    /// After each scale, in the output of the scales.
     Interleaved,
 }
 
@@ -81,7 +81,7 @@ impl DynamicQuantize {
         }
     }
 
-    /// The size of a group along each axis; `None` for the whole axis.
+    /// The group size on each axis; `None` for the whole axis.
     fn groups(&self) -> Option<Result<Vec<Option<i64>>, ()>> {
         let size = |text: &String| match text.trim().parse::<u64>() {
             Ok(u64::MAX) => Ok(None),
@@ -100,7 +100,7 @@ impl DynamicQuantize {
         [self.quantization_dt, self.scale_dt].into_iter().chain(zero_points).chain(sums).collect()
     }
 
-    /// The shape of the scales, and of what goes with them, as far as the attributes say it.
+    /// The shape of the scales, zero points and sums, if the attributes determine it.
     fn scales(&self, cx: &mut Infer) -> Result<Option<Shape>, OpError> {
         let (Some(Ok(groups)), Some(dims)) = (self.groups(), cx.shape(0).dims()) else { return Ok(None) };
         if self.output_storage_type == StorageType::Interleaved {
@@ -114,7 +114,7 @@ impl DynamicQuantize {
             .zip(groups)
             .map(|(dim, group)| match group {
                 Some(size) => cx.ceil_div(dim, &size.into()),
-                // No scale for an empty axis.
+                // An empty axis has no scale.
                 None => cx.min(dim, &1.into()),
             })
             .collect();

@@ -1,4 +1,4 @@
-//! FullyConnected of OpenVINO's plug-ins, and its forms with packed weights.
+//! FullyConnected, from OpenVINO's plug-ins, and its variants with compressed or quantized weights.
 
 use snick_shape::Shape;
 use snick_tensor::ElementType;
@@ -8,7 +8,7 @@ use crate::ops::control::opaque::declared_facts;
 use crate::ops::nn::matmul::CANNOT_MULTIPLY;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
-/// Data `[.., K]` by weights `[N, K]`: `[.., N]`. Of weights of another rank the ports say what there is.
+/// Data `[.., K]` times weights `[N, K]`: `[.., N]`. For weights of another rank, uses the declared port.
 fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
     let element_type = output_type(declared, cx.element_type(0));
     match (cx.shape(0).dims(), cx.shape(1).dims()) {
@@ -23,7 +23,7 @@ fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
     }
 }
 
-/// An op that is only inferred.
+/// Implements an inference-only op.
 macro_rules! fully_connected {
     ($op:ident) => {
         impl InferOp for $op {
@@ -37,38 +37,40 @@ macro_rules! fully_connected {
 }
 
 op! {
-    /// Data `[.., K]` by weights `[N, K]` plus a bias: `[.., N]`. Only inferred.
+    /// Multiplies data `[.., K]` by weights `[N, K]` and adds a bias: `[.., N]`. Inference only.
     #[op("FullyConnected", since = [1], inputs = Arity::between(2, 3), traits = [PURE], name = internal())]
     pub struct FullyConnected {
-        /// The element type of the output; that of the data if dynamic.
+        /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
     }
 }
 
 op! {
-    /// FullyConnected whose weights are packed. Inputs: data, weights, bias, scales, zero points. Only inferred.
+    /// FullyConnected with compressed weights. Inputs: data, weights, bias, scales, zero points. Inference
+    /// only.
     #[op("FullyConnectedCompressed", since = [1], inputs = Arity::between(4, 5), traits = [PURE], name = internal())]
     pub struct FullyConnectedCompressed {
-        /// The element type of the output; that of the data if dynamic.
+        /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
     }
 }
 
 op! {
-    /// FullyConnected of integers. Inputs: data, weights, bias, then scales and zero points of weights, inputs and
-    /// outputs. Only inferred.
+    /// FullyConnected for quantized data and weights. Inputs: data, weights, bias, and scales and zero points
+    /// for weights, inputs and outputs. Inference only.
     #[op("FullyConnectedQuantized", since = [1], inputs = Arity::between(3, 9), traits = [PURE], name = internal())]
     pub struct FullyConnectedQuantized {
-        /// The element type of the output; that of the data if dynamic.
+        /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
     }
 }
 
 op! {
-    /// FullyConnected of integers. Inputs: data, weights, bias, scales and zero points of the result. Only inferred.
+    /// FullyConnected for quantized data and weights. Inputs: data, weights, bias, and scales and zero points
+    /// for the output. Inference only.
     #[op("FullyConnectedQuantizedLegacy", since = [1], inputs = Arity::between(3, 5), traits = [PURE], name = internal())]
     pub struct FullyConnectedQuantizedLegacy {
-        /// The element type of the output; that of the data if dynamic.
+        /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
     }
 }

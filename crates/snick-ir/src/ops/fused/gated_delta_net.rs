@@ -1,4 +1,4 @@
-//! GatedDeltaNet of OpenVINO, and its form over pages.
+//! OpenVINO's GatedDeltaNet and its paged variant.
 
 use snick_shape::{Shape, SymExpr};
 
@@ -7,38 +7,40 @@ use crate::ops::detection::checks::{common_dim, expect_ranks};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Linear attention whose state decays by a gate and learns by the delta rule. Inputs: queries and keys `[B, L, H, K]`,
-    /// values `[B, L, W, V]`, states `[B, W, K, V]`, the gates and betas `[B, L, W]`. Outputs: as the values, and the next
-    /// states. With inputs in another order, as older files have them, the ports say what there is. Only inferred.
+    /// Linear attention with a gated delta rule. Inputs: queries and keys `[B, L, H, K]`, values
+    /// `[B, L, W, V]`, states `[B, W, K, V]`, and gates and betas `[B, L, W]`. Outputs: the shape of the
+    /// values, and the next states. Older files order the inputs differently; inference then uses the
+    /// declared ports. Inference only.
     #[op("GatedDeltaNet", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal_extension())]
     pub struct GatedDeltaNet {
-        /// Whether queries and keys are divided by their lengths.
+        /// Whether to normalize queries and keys by their L2 norm.
         pub fuse_qk_l2norm: bool = false,
-        /// Keeps the length of a query from being zero.
+        /// Avoids division by zero when normalizing queries.
         pub q_l2_norm_eps: f64 = 1e-6,
-        /// Keeps the length of a key from being zero.
+        /// Avoids division by zero when normalizing keys.
         pub k_l2_norm_eps: f64 = 1e-6,
     }
 }
 
 op! {
-    /// GatedDeltaNet over several sequences in one list of tokens. Inputs: queries and keys `[T, H, K]`, values
-    /// `[T, W, V]`, a table of states `[P, W, K, V]`, which is written to, the gates and betas `[T, W]`; then vectors that
-    /// say which tokens and states belong together. Output as the values. Only inferred.
+    /// GatedDeltaNet for several sequences in one list of tokens. Inputs: queries and keys `[T, H, K]`,
+    /// values `[T, W, V]`, a table of states `[P, W, K, V]`, which is updated in place, gates and betas
+    /// `[T, W]`, and vectors that assign tokens to sequences and states. The output has the shape of the
+    /// values. Inference only.
     #[op("PagedGatedDeltaNet", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
     pub struct PagedGatedDeltaNet {
-        /// Whether queries and keys are divided by their lengths.
+        /// Whether to normalize queries and keys by their L2 norm.
         pub use_qk_l2norm: bool = false,
-        /// Keeps the length of a query from being zero.
+        /// Avoids division by zero when normalizing queries.
         pub q_l2_norm_eps: f64 = 1e-6,
-        /// Keeps the length of a key from being zero.
+        /// Avoids division by zero when normalizing keys.
         pub k_l2_norm_eps: f64 = 1e-6,
     }
 }
 
-/// The sizes that several inputs have in common.
+/// Sizes that several inputs share.
 struct Heads {
-    /// The number of heads of the values.
+    /// The number of value heads.
     count: SymExpr,
     /// The size of a key.
     key: SymExpr,
@@ -47,7 +49,7 @@ struct Heads {
 }
 
 impl Heads {
-    /// Reads them from inputs whose heads are on this axis.
+    /// Reads the sizes from inputs that have their heads on this axis.
     fn new(cx: &mut Infer, axis: usize) -> Result<Self, OpError> {
         let own = common_dim(cx, &[(0, axis), (1, axis)])?;
         let count = common_dim(cx, &[(2, axis), (3, 1), (4, axis), (5, axis)])?;

@@ -1,14 +1,14 @@
-//! GatherCompressed of OpenVINO's plug-ins.
+//! GatherCompressed, from OpenVINO's plug-ins.
 
 use crate::ops::movement::gather::Gather;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Gather of packed data. Inputs: data, indices and axis of Gather, scales, zero points. The output has the type of the
-    /// scales. Only inferred.
+    /// Gather from compressed data. Inputs: the data, indices and axis of Gather, scales and zero points. The
+    /// output has the type of the scales. Inference only.
     #[op("GatherCompressed", since = [1], inputs = Arity::between(4, 5), traits = [PURE], name = internal())]
     pub struct GatherCompressed {
-        /// Number of leading axes that data and indices share; negative ones count from the rank of the indices.
+        /// Number of leading batch axes; negative values count from the rank of the indices.
         pub batch_dims: i64 = 0,
     }
 }

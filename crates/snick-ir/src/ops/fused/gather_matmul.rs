@@ -1,18 +1,20 @@
-//! GatherMatmul of OpenVINO's plug-ins, and its form with packed weights.
+//! GatherMatmul, from OpenVINO's plug-ins, and its variant with compressed weights.
 
 use snick_shape::{Shape, SymExpr};
 
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Each token by the matrices of the experts that it chose. Inputs: tokens `[1 or A, T, K]`, matrices `[E, N, K]` or
-    /// `[E, N, G, K/G]`, the experts `[T, A]` of each token, and a bias. Output `[A, T, N]`. Only inferred.
+    /// Multiplies each token by the matrices of its experts. Inputs: tokens `[1 or A, T, K]`, matrices
+    /// `[E, N, K]` or `[E, N, G, K/G]`, the experts `[T, A]` of each token, and a bias. Output: `[A, T, N]`.
+    /// Inference only.
     #[op("GatherMatmul", since = [1], inputs = Arity::between(3, 4), traits = [PURE], name = internal())]
     pub struct GatherMatmul;
 }
 
 op! {
-    /// GatherMatmul whose matrices are packed. Inputs: those of GatherMatmul, scales, zero points. Only inferred.
+    /// GatherMatmul with compressed matrices. Inputs: as for GatherMatmul, then scales and zero points.
+    /// Inference only.
     #[op("GatherMatmulCompressed", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal())]
     pub struct GatherMatmulCompressed;
 }

@@ -1,4 +1,4 @@
-//! GLU of OpenVINO's plug-ins.
+//! GLU, from OpenVINO's plug-ins.
 
 use snick_shape::Shape;
 use snick_tensor::kernels::{BinaryOp, UnaryOp};
@@ -8,18 +8,19 @@ use super::rms::output_type;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
 op! {
-    /// A gated linear unit: the data are split in two along an axis, and one half is multiplied by a function of the other.
+    /// Gated linear unit: splits the data in two along an axis, and multiplies one half by a function of the
+    /// other.
     #[op("GLU", since = [1], inputs = Arity::exactly(1), traits = [PURE], name = internal(), check = Self::check)]
     pub struct Glu {
-        /// The axis; negative ones count from the end.
+        /// The axis; negative axes count from the end.
         pub axis: i64,
         /// The size of the first half.
         pub split_lengths: i64,
-        /// The function; unknown in files of releases that do not write it.
+        /// The function; absent in files of OpenVINO releases that do not write it.
         pub glu_type: Option<GluType>,
-        /// The half that the function is applied to: 0 or 1.
+        /// The half to apply the function to: 0 or 1.
         pub split_to_glu_idx: i64 = 0,
-        /// The element type of the output; that of the data if dynamic.
+        /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
     }
 }
@@ -29,9 +30,9 @@ op! {
 pub enum GluType {
     /// `x / (1 + e^-x)`.
     Swish,
-    /// By the error function.
+    /// Gelu with the error function.
     Gelu,
-    /// The same by tanh.
+    /// Gelu with tanh.
     GeluTanh,
 }
 
@@ -107,7 +108,7 @@ mod tests {
         let near = |a: Vec<f32>, b: [f32; 2]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
         assert!(near(run(glu(Some(GluType::Swish), 0)).unwrap(), [swish(1.) * 3., swish(-2.) * 5.]));
         assert!(near(run(glu(Some(GluType::Swish), 1)).unwrap(), [swish(3.), swish(5.) * -2.]));
-        // 0.841345 and 0.022750 are the normal distribution at 1 and -2.
+        // 0.841345 and 0.022750 are the normal CDF at 1 and -2.
         assert!(near(run(glu(Some(GluType::Gelu), 0)).unwrap(), [0.841345 * 3., -0.045500 * 5.]));
         assert_eq!(run(glu(None, 0)), Err(OpError::MissingAttribute { name: "glu_type" }));
         let three = Tensor::zeros(ElementType::F32, &[1, 3]).unwrap();

@@ -1,4 +1,4 @@
-//! GroupQueryAttention of OpenVINO.
+//! OpenVINO's GroupQueryAttention.
 
 use snick_shape::{Interval, Shape, SymExpr};
 
@@ -7,35 +7,36 @@ use crate::ops::detection::checks::{common_dim, expect_ranks};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Attention with a cache, as ONNX Runtime has it. Inputs: queries `[B, N, L, D]`, keys and values `[B, K, L, D]`, the
-    /// past keys and values `[B, K, P, D]`, lengths, and what the attributes ask for. Outputs: `[B, L, N D]`, and the keys
-    /// and values with those of the past `[B, K, P+L, D]`; where P and L are known the cache may be a buffer, so that the
-    /// port says how long it is. Only inferred.
+    /// Grouped-query attention with a cache, as in ONNX Runtime. Inputs: queries `[B, N, L, D]`, keys and
+    /// values `[B, K, L, D]`, past keys and values `[B, K, P, D]`, lengths, and optional inputs that depend
+    /// on the attributes. Outputs: `[B, L, N D]`, and the keys and values appended to the past
+    /// `[B, K, P+L, D]`. If P and L are known, the cache may be a fixed buffer, so its length comes from the
+    /// declared port. Inference only.
     #[op("GroupQueryAttention", since = [1], inputs = Arity::between(7, 16), traits = [PURE], name = internal_extension())]
     pub struct GroupQueryAttention {
-        /// Heads of the queries.
+        /// Number of query heads.
         pub num_heads: i64,
-        /// Heads of the keys and values.
+        /// Number of key and value heads.
         pub kv_num_heads: i64,
-        /// The factor of the scores; the root of the size of a head divides them if 0.
+        /// Multiplier of the scores; 0 for one over the square root of the head size.
         pub scale: f64 = 0.0,
-        /// Whether queries and keys are rotated by their positions.
+        /// Whether to apply rotary embedding to queries and keys.
         pub do_rotary: bool = false,
-        /// Whether the rotated pairs are neighbours.
+        /// Whether rotary embedding pairs neighbouring features.
         pub rotary_interleaved: bool = false,
-        /// Bits of an element of a quantized cache; 0 for one that is not.
+        /// Bits per element of a quantized cache; 0 if not quantized.
         pub kv_cache_bit_width: i64 = 0,
-        /// How the keys of the cache are quantized.
+        /// Quantization of the cached keys.
         pub k_quant_type: String = "NONE".into(),
-        /// How the values of the cache are quantized.
+        /// Quantization of the cached values.
         pub v_quant_type: String = "NONE".into(),
-        /// The number of tokens that a token attends to; -1 for all before it.
+        /// The number of tokens that a token attends to; -1 for all preceding ones.
         pub local_window_size: i64 = -1,
         /// Whether the cache is a buffer of fixed length.
         pub sliding_window_cache: bool = false,
-        /// Whether a score of 0 joins each softmax.
+        /// Whether to add a score of 0 to each softmax.
         pub smooth_softmax: bool = false,
-        /// Whether a token attends to none after it; older files, which do not say it, mean that.
+        /// Whether attention is causal; older files omit it and are causal.
         pub causal: Option<bool>,
     }
 }
@@ -64,7 +65,7 @@ impl InferOp for GroupQueryAttention {
 }
 
 impl GroupQueryAttention {
-    /// How long the cache at this port is after the step.
+    /// The length of the cache at this port after the step.
     fn total(&self, cx: &mut Infer, port: usize, past: usize, length: &SymExpr) -> Result<SymExpr, OpError> {
         let past = common_dim(cx, &[(past, 2)])?;
         if self.sliding_window_cache {

@@ -1,4 +1,4 @@
-//! What plug-ins make of several ops.
+//! Fused ops that OpenVINO's plug-ins create.
 
 pub mod dynamic_quantize;
 pub mod fully_connected;

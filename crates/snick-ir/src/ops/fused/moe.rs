@@ -1,4 +1,4 @@
-//! MOE of OpenVINO's plug-ins, and its form with packed weights.
+//! MOE, from OpenVINO's plug-ins, and its variant with compressed weights.
 
 use snick_tensor::kernels::{self, BinaryOp, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
@@ -7,78 +7,78 @@ use super::rms::output_type;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// A mixture of experts without its router. Inputs: tokens `[.., H]`; the weight of each expert for each token, `[E, .., 1]`
-    /// of all experts or `[T, K]` of the chosen ones; the chosen experts `[.., K]`; then weights and biases of the experts.
-    /// Output as the tokens.
+    /// Mixture of experts without the router. Inputs: tokens `[.., H]`; routing weights, either `[E, .., 1]`
+    /// for all experts or `[T, K]` for the chosen ones; the chosen experts `[.., K]`; and the weights and
+    /// biases of the experts. The output has the shape of the tokens.
     ///
-    /// `gemm3_swiglu` has the weights gate `[E, I, H]`, up `[E, I, H]` and down `[E, H, I]`:
-    /// `(swish(x gate) * (x up)) down`, where a beta of 0 counts as 1. `gemm2_bias_swiglu_clamp` has the weights `[E, H, 2I]` or
-    /// `[E, 2I, H]`, a bias, the weights `[E, I, H]` or `[E, H, I]` and a bias: `((clamp(up) + 1) * swish(min(gate))) down`,
-    /// where gate and up alternate in the first product. The clamp is to `expert_alpha` and the factor in swish
-    /// `expert_beta`; the first releases had them the other way round. Those have no `gate_idx`, and files without one are
-    /// only inferred.
+    /// `gemm3_swiglu` has weights gate `[E, I, H]`, up `[E, I, H]` and down `[E, H, I]`, and computes
+    /// `(swish(x gate) * (x up)) down`; a beta of 0 means 1. `gemm2_bias_swiglu_clamp` has weights
+    /// `[E, H, 2I]` or `[E, 2I, H]`, a bias, weights `[E, I, H]` or `[E, H, I]` and a bias. It computes
+    /// `((clamp(up) + 1) * swish(min(gate))) down`, where gate and up are alternating columns of the first
+    /// product, `expert_alpha` is the clamp limit and `expert_beta` the factor in swish. Early releases
+    /// swapped these two attributes; their files have no `gate_idx` and can only be inferred.
     #[op("MOE", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = internal_extension())]
     pub struct Moe {
-        /// What an expert computes.
+        /// The computation of an expert.
         pub expert_type: ExpertType,
-        /// The largest magnitude after the first product.
+        /// Clamp limit after the first product.
         pub expert_alpha: f64 = 0.0,
         /// The factor in the exponent of swish.
         pub expert_beta: f64 = 1.0,
         /// Which of two alternating columns is the gate, for `gemm2_bias_swiglu_clamp`.
         pub gate_idx: Option<usize>,
-        /// The function of the gate; swish if absent.
+        /// The activation of the gate; swish if absent.
         pub activation_type: Option<String>,
     }
 }
 
 op! {
-    /// MOE whose weights are packed. Output as the first input. Only inferred.
+    /// MOE with compressed weights. The output has the shape of input 0. Inference only.
     #[op("MOECompressed", since = [1], inputs = Arity::at_least(6), traits = [PURE], name = internal())]
     pub struct MoeCompressed {
-        /// What an expert computes.
+        /// The computation of an expert.
         pub expert_type: Option<String>,
-        /// The largest magnitude after the first product.
+        /// Clamp limit after the first product.
         pub expert_alpha: Option<f64>,
         /// The factor in the exponent of swish.
         pub expert_beta: Option<f64>,
         /// Which of two alternating columns is the gate.
         pub gate_idx: Option<usize>,
-        /// The function of the gate.
+        /// The activation of the gate.
         pub activation_type: Option<String>,
-        /// The features of a token.
+        /// Number of features of a token.
         pub hidden_size: Option<usize>,
-        /// The features between the products.
+        /// Number of features between the products.
         pub inter_size: Option<usize>,
         /// The number of experts.
         pub num_expert: Option<usize>,
         /// The number of experts that all tokens share.
         pub num_shared_expert: Option<usize>,
-        /// The experts of a token.
+        /// Number of experts per token.
         pub top_k: Option<usize>,
-        /// The elements that share a scale; 18446744073709551615 for a whole row.
+        /// Number of elements that share a scale; 18446744073709551615 for a whole row.
         pub group_size: Option<String>,
-        /// Whether the tokens have an axis of batches.
+        /// Whether the tokens have a batch axis.
         pub has_batch_dim: Option<bool>,
         /// Whether there are zero points.
         pub has_zp: Option<bool>,
-        /// The element type of the output; that of the first input if dynamic.
+        /// The element type of the output; `dynamic` for the type of input 0.
         pub out_type: ElementType = ElementType::Dynamic,
-        /// How the router makes weights of its scores.
+        /// How the router computes weights from its scores.
         pub routing_type: Option<String>,
     }
 }
 
-/// What an expert computes.
+/// The computation of an expert.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ExpertType {
-    /// Two products with biases, clamped.
+    /// Two matrix products with biases and clamping.
     Gemm2BiasSwigluClamp,
-    /// Three products.
+    /// Three matrix products.
     Gemm3Swiglu,
 }
 
-// One release writes `gemm2_bias_gelu` for the second.
+// One release writes `gemm2_bias_gelu` for `gemm3_swiglu`.
 attr_words!(ExpertType {
     Gemm2BiasSwigluClamp = "gemm2_bias_swiglu_clamp",
     Gemm3Swiglu = "gemm3_swiglu" | "gemm2_bias_gelu",
@@ -139,7 +139,7 @@ impl EvalOp for Moe {
 }
 
 impl Moe {
-    /// What an expert makes of rows.
+    /// Applies an expert to rows of tokens.
     fn expert(&self, x: &Tensor, weights: &[Tensor], expert: usize) -> Result<Tensor, OpError> {
         let of = |port: usize| -> Result<Tensor, OpError> {
             let tensor = weights.get(port).ok_or(OpError::NotConnected { port: port + 3 })?;
@@ -159,7 +159,7 @@ impl Moe {
             }
             ExpertType::Gemm2BiasSwigluClamp => {
                 let (first, second) = (of(0)?, of(2)?);
-                // The width of the tokens is the first axis of the one, and the last of the other.
+                // The token width is the first axis of one layout and the last axis of the other.
                 let width = x.dims()[1];
                 let is_plain = first.dims()[0] == width && first.dims()[1] == 2 * second.dims()[0];
                 let both = BinaryOp::Add.apply(&kernels::matmul(x, &first, false, !is_plain)?, &of(1)?)?;
@@ -180,10 +180,10 @@ impl Moe {
     }
 }
 
-/// How much each expert counts for each token.
+/// The weight of each expert for each token.
 struct Shares {
     tokens: usize,
-    /// An entry an expert and token.
+    /// One entry per expert and token.
     values: Vec<f32>,
 }
 
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_chosen_experts_are_summed_by_their_shares() {
-        // Two experts of one feature: gate 1 and 2, up 3 and 1, down 1 and 10.
+        // Two experts with one feature: gate 1 and 2, up 3 and 1, down 1 and 10.
         let inputs = |routing: Tensor| {
             let chosen = Tensor::from_vec(&[2, 1], vec![1i64, 0]).unwrap();
             let weights = [[1f32, 2.], [3., 1.], [1., 10.]].map(|w| tensor(&[2, 1, 1], &w));
@@ -264,17 +264,17 @@ mod tests {
                 tensor(&[1, 1, 1], &[0.5]),
             ]
         };
-        // The gate is 2*1+1, the up 2*10 clamped to 7.
+        // The gate is 2*1+1; up is 2*10, clamped to 7.
         let expected = swish(3.) * 8. * 2. + 0.5;
         for first in [tensor(&[1, 1, 2], &[1., 10.]), tensor(&[1, 2, 1], &[1., 10.])] {
             let out = moe(ExpertType::Gemm2BiasSwigluClamp).eval(&inputs(first)).unwrap();
             assert!((out[0].to_f32_vec().unwrap()[0] - expected).abs() < 1e-4);
         }
-        // Releases that do not write gate_idx do not agree on which of alpha and beta is the limit.
+        // Releases that do not write gate_idx disagree on whether alpha or beta is the limit.
         let old = Moe { gate_idx: None, ..moe(ExpertType::Gemm2BiasSwigluClamp) };
         let error = old.eval(&inputs(tensor(&[1, 1, 2], &[1., 10.]))).unwrap_err();
         assert!(error.to_string().contains("without gate_idx"), "{error}");
-        // The limit is alpha, the factor beta.
+        // Alpha is the limit, beta the factor.
         let swapped = Moe { expert_alpha: 2., expert_beta: 0., ..moe(ExpertType::Gemm2BiasSwigluClamp) };
         let out = swapped.eval(&inputs(tensor(&[1, 1, 2], &[1., 10.]))).unwrap();
         assert_eq!(out[0].to_f32_vec().unwrap(), [0.5 * 2. * 3. * 2. + 0.5]);

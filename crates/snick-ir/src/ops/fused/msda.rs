@@ -1,4 +1,4 @@
-//! MSDA of OpenVINO's plug-ins.
+//! MSDA, from OpenVINO's plug-ins.
 
 use snick_shape::Shape;
 
@@ -6,9 +6,9 @@ use crate::ops::detection::checks::{common_dim, expect_ranks};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Deformable attention over feature maps of several sizes. Inputs: values `[B, K, H, D]`, the sizes `[L, 2]` of the
-    /// maps and where each starts `[L]`, the sampled points `[B, Q, H, L, P, 2]` and their weights `[B, Q, H, L, P]`. Output
-    /// `[B, Q, H D]`. Only inferred.
+    /// Multi-scale deformable attention. Inputs: values `[B, K, H, D]`, the sizes `[L, 2]` and start offsets
+    /// `[L]` of the feature maps, and the sampling points `[B, Q, H, L, P, 2]` with their weights
+    /// `[B, Q, H, L, P]`. Output: `[B, Q, H D]`. Inference only.
     #[op("MSDA", since = [1], inputs = Arity::exactly(5), traits = [PURE], name = internal())]
     pub struct Msda;
 }

@@ -1,12 +1,12 @@
-//! PaKVReorder of OpenVINO.
+//! OpenVINO's PaKVReorder.
 
 use crate::ops::detection::checks::expect_ranks;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Moves entries between the pages of keys and values that an attention over pages reads. Inputs: the pages of keys and
-    /// of values, of rank 4, which are written to, and vectors that say which entry goes where. Outputs as the pages. Only
-    /// inferred.
+    /// Moves entries between the key and value pages of paged attention. Inputs: the key pages and value
+    /// pages, of rank 4, which are updated in place, and vectors that map entries to their destinations. The
+    /// outputs have the shapes of the pages. Inference only.
     #[op("PaKVReorder", since = [1], inputs = Arity::exactly(6), traits = [], name = internal_extension())]
     pub struct PaKvReorder;
 }

@@ -1,4 +1,4 @@
-//! PagedAttentionExtension of OpenVINO.
+//! OpenVINO's PagedAttentionExtension.
 
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::ElementType;
@@ -7,9 +7,9 @@ use crate::ops::control::opaque::declared_facts;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Attention over a cache of pages, for several sequences in one list of tokens. The first inputs: queries `[T, Q D]`,
-    /// keys `[T, K D]`, values `[T, K V]`, the pages of keys and of values. The first output is `[T, Q V]`; of the others the
-    /// ports say what there is. Only inferred.
+    /// Attention over a paged cache, for several sequences in one list of tokens. Its first inputs are
+    /// queries `[T, Q D]`, keys `[T, K D]`, values `[T, K V]`, key pages and value pages. The first output is
+    /// `[T, Q V]`; the other outputs are inferred from the declared ports. Inference only.
     #[op("PagedAttentionExtension", since = [1], inputs = Arity::at_least(5), traits = [], name = internal_extension())]
     pub struct PagedAttention;
 }
@@ -35,7 +35,8 @@ impl InferOp for PagedAttention {
     }
 }
 
-/// Queries are as wide as the heads times the size of a key, values and keys as wide as other heads times their own size.
+/// The width of the output. Queries have width heads times key size; keys and values have width KV heads
+/// times their own size.
 fn features(cx: &mut Infer, queries: &SymExpr) -> Option<SymExpr> {
     let (Some([_, keys]), Some([_, values])) = (cx.shape(1).dims(), cx.shape(2).dims()) else { return None };
     if keys == values {

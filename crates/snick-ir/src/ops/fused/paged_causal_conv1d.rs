@@ -1,4 +1,4 @@
-//! PagedCausalConv1D of OpenVINO.
+//! OpenVINO's PagedCausalConv1D.
 
 use snick_shape::Shape;
 
@@ -6,9 +6,9 @@ use crate::ops::detection::checks::{common_dim, expect_ranks};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Convolution along tokens that sees no later one, for several sequences in one list of tokens. Inputs: tokens
-    /// `[T, H]`, a table of states `[P, H, K]`, which is written to, filters `[C, H/G, K]` and a bias; then vectors that say
-    /// which tokens and states belong together. Output as the tokens. Only inferred.
+    /// Causal convolution over tokens, for several sequences in one list of tokens. Inputs: tokens `[T, H]`,
+    /// a table of states `[P, H, K]`, which is updated in place, filters `[C, H/G, K]`, a bias, and vectors
+    /// that assign tokens to sequences and states. The output has the shape of the tokens. Inference only.
     #[op("PagedCausalConv1D", since = [1], inputs = Arity::exactly(9), traits = [], name = internal_extension())]
     pub struct PagedCausalConv1D;
 }

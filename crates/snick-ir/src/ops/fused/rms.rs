@@ -1,4 +1,4 @@
-//! RMS of OpenVINO's plug-ins.
+//! RMS, from OpenVINO's plug-ins.
 
 use snick_tensor::{ElementType, Tensor};
 
@@ -6,13 +6,13 @@ use super::rms_norm::normalized;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Data divided by the root of the mean of its squares along the last axis, `x / sqrt(mean(x^2) + epsilon)`, times a
-    /// scale, which broadcasts to the data, if there is one. Inputs: data, scale.
+    /// Root mean square normalization along the last axis: `x / sqrt(mean(x^2) + epsilon)`, times an optional
+    /// scale that broadcasts to the data. Inputs: data, scale.
     #[op("RMS", since = [1], inputs = Arity::between(1, 2), traits = [PURE, FLOAT_FORMULA], name = internal())]
     pub struct Rms {
-        /// Keeps the divisor from being zero.
+        /// Avoids division by zero.
         pub epsilon: f64,
-        /// The element type of the output; that of the data if dynamic.
+        /// The element type of the output; `dynamic` for the type of the data.
         pub output_type: ElementType = ElementType::Dynamic,
         /// Whether there is a scale.
         pub elementwise_affine: bool = true,
@@ -28,7 +28,7 @@ impl InferOp for Rms {
     }
 }
 
-/// The type that an op declares for its output, or else that of an input.
+/// The declared output type, or the type of the input if it is dynamic.
 pub(super) fn output_type(declared: ElementType, input: ElementType) -> ElementType {
     if declared == ElementType::Dynamic { input } else { declared }
 }

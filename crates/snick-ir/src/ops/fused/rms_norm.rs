@@ -1,4 +1,4 @@
-//! RMSNorm of OpenVINO.
+//! OpenVINO's RMSNorm.
 
 use snick_tensor::kernels::ReduceOp;
 use snick_tensor::{ElementType, Tensor};
@@ -7,15 +7,15 @@ use crate::ops::nn::compute_tensor::ComputeTensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading, normalize_axes};
 
 op! {
-    /// Data divided by the root of the mean of its squares along some axes, `x / sqrt(mean(x^2) + epsilon)`, times a scale,
-    /// which broadcasts to the data, if there is one. Inputs: data, axes, scale.
+    /// Root mean square normalization along some axes: `x / sqrt(mean(x^2) + epsilon)`, times an optional
+    /// scale that broadcasts to the data. Inputs: data, axes, scale.
     #[op(
         "RMSNorm", since = [1], inputs = Arity::between(2, 3), traits = [PURE, FLOAT_FORMULA], name = internal_extension()
     )]
     pub struct RmsNorm {
-        /// Keeps the divisor from being zero.
+        /// Avoids division by zero.
         pub epsilon: f64,
-        /// The element type of the computation; that of the data if dynamic.
+        /// The element type of the computation; `dynamic` for the type of the data.
         pub compute_type: ElementType = ElementType::Dynamic,
     }
 }
@@ -41,7 +41,7 @@ impl EvalOp for RmsNorm {
     }
 }
 
-/// Data divided by the root of the mean of its squares along axes, times a scale, in this element type.
+/// Computes the normalization along `axes` and casts the result to `element_type`.
 pub(super) fn normalized(
     data: &Tensor,
     axes: &[usize],

@@ -1,4 +1,4 @@
-//! RoPE of OpenVINO's plug-ins: what it declares, and its shapes.
+//! RoPE, from OpenVINO's plug-ins: declaration, shapes and layouts.
 
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
@@ -7,66 +7,70 @@ use super::rotation::{Pairs, Positions, Rotation};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Rotary embedding: pairs of features are turned by angles that belong to positions. Inputs: data; the cosines and the
-    /// sines of the angles, or both in one table, twice; the position of each token, if `gather_position_arg_id` says so.
+    /// Rotary position embedding: rotates pairs of features by angles that depend on the position. Inputs:
+    /// data; the cosines and sines of the angles as two tables, or one combined table twice; and the position
+    /// of each token, if `gather_position_arg_id` is set.
     ///
-    /// Data `[B, H, L, S]`, tables `[.., L, rotary_ndims]` or half as wide: feature `i` makes a pair with `i + rotary_ndims / 2`.
-    /// `is_interleaved`: data `[B, L, H, S]`, one table of sines, then cosines; neighbours make a pair. `is_qwen`: data
-    /// `[B, L, ..]`, output `[B, L, head_cnt, head_size]`. `is_chatglm`: data `[L, B, ..]`, output `[L, B, head_cnt, head_size]`, or
-    /// with `support_2d_rope` data `[B, L, ..]` and output `[B, head_cnt, L, head_size]`; neighbours make a pair, and a table
-    /// alternates cosines and sines. Features behind `rotary_ndims` stay as they are.
+    /// By default, the data is `[B, H, L, S]`, tables are `[.., L, rotary_ndims]` or half as wide, and
+    /// feature `i` is paired with `i + rotary_ndims / 2`. With `is_interleaved`, the data is `[B, L, H, S]`,
+    /// one table holds sines, then cosines, and neighbours are paired. With `is_qwen`, the data is
+    /// `[B, L, ..]` and the output `[B, L, head_cnt, head_size]`. With `is_chatglm`, the data is `[L, B, ..]`
+    /// and the output `[L, B, head_cnt, head_size]`, or, with `support_2d_rope`, `[B, L, ..]` and
+    /// `[B, head_cnt, L, head_size]`; neighbours are paired, and a table alternates cosines and sines.
+    /// Features beyond `rotary_ndims` are unchanged.
     #[op("RoPE", since = [1], inputs = Arity::between(2, 5), traits = [PURE], name = internal())]
     pub struct Rope {
-        /// The first feature of the data that counts.
+        /// Start of the range of features to use.
         #[attr("slice_start" | "config.slice_start")]
         pub slice_start: usize = 0,
-        /// The end of them; all count if it is not behind the start.
+        /// End of the range of features to use; the range is the whole axis if this is not greater than the
+        /// start.
         #[attr("slice_stop" | "config.slice_stop")]
         pub slice_stop: usize = 0,
-        /// Whether data are `[B, L, H, S]`, and the output `[B, H, L, S]`.
+        /// Whether the data is `[B, L, H, S]`, and the output `[B, H, L, S]`.
         #[attr("input_trans0213" | "config.input_trans0213")]
         pub input_trans0213: bool = false,
         /// Whether the output of interleaved data is `[B, H, L, S]`.
         #[attr("output_trans0213" | "config.output_trans0213")]
         pub output_trans0213: bool = false,
-        /// Whether neighbours make a pair.
+        /// Whether neighbouring features are paired.
         #[attr("is_interleaved" | "config.is_interleaved")]
         pub is_interleaved: bool = false,
-        /// How many features are turned.
+        /// Number of features to rotate.
         #[attr("rotary_ndims" | "config.rotary_ndims")]
         pub rotary_ndims: usize = 0,
-        /// Whether the data are those of ChatGLM.
+        /// Whether the data has the layout of ChatGLM.
         #[attr("is_chatglm" | "config.is_chatglm")]
         pub is_chatglm: bool = false,
-        /// Whether the data of ChatGLM have the batch first.
+        /// Whether the batch axis comes first in the data of ChatGLM.
         #[attr("support_2d_rope" | "config.support_2d_rope")]
         pub support_2d_rope: bool = false,
-        /// Whether positions have three axes; not executed.
+        /// Whether positions have three axes; not supported at run time.
         #[attr("support_3d_rope" | "config.support_3d_rope")]
         pub support_3d_rope: bool = false,
-        /// Whether the data are those of Qwen.
+        /// Whether the data has the layout of Qwen.
         #[attr("is_qwen" | "config.is_qwen")]
         pub is_qwen: bool = false,
-        /// Whether the data are those of LTX-Video; not executed.
+        /// Whether the data has the layout of LTX-Video; not supported at run time.
         #[attr("is_ltx_video" | "config.is_ltx_video")]
         pub is_ltx_video: bool = false,
-        /// Whether one table has cosines and sines, for `support_2d_rope`.
+        /// Whether one table holds both cosines and sines, for `support_2d_rope`.
         #[attr("use_rope_cache" | "config.use_rope_cache")]
         pub use_rope_cache: bool = true,
-        /// The heads, for ChatGLM and Qwen.
+        /// Number of heads, for ChatGLM and Qwen.
         #[attr("head_cnt" | "config.head_cnt")]
         pub head_cnt: usize = 0,
-        /// The features of a head, for ChatGLM and Qwen.
+        /// Number of features per head, for ChatGLM and Qwen.
         #[attr("head_size" | "config.head_size")]
         pub head_size: usize = 0,
-        /// The input that has positions; 0 for none.
+        /// The input that holds positions; 0 for none.
         #[attr("gather_position_arg_id" | "config.gather_position_arg_id")]
         pub gather_position_arg_id: usize = 0,
     }
 }
 
 impl Rope {
-    /// Size of a head, and number of heads, as sizes.
+    /// Number of heads and size of a head.
     fn heads(&self) -> Result<[SymExpr; 2], OpError> {
         let size = |name, size: usize| {
             i64::try_from(size)
@@ -76,7 +80,7 @@ impl Rope {
         Ok([size("head_cnt", self.head_cnt)?, size("head_size", self.head_size)?])
     }
 
-    /// How many features of the data count, if not all.
+    /// Length of the range of features, unless it is the whole axis.
     fn sliced(&self) -> Option<usize> {
         self.slice_stop.checked_sub(self.slice_start).filter(|&len| len > 0)
     }
@@ -86,7 +90,7 @@ impl InferOp for Rope {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         if self.is_ltx_video || self.support_3d_rope {
-            // Their layouts are those of the kernels of a plug-in.
+            // These layouts are specific to the kernels of a plug-in.
             return Ok(crate::ops::control::opaque::declared_facts(cx));
         }
         let has_heads = self.is_qwen || self.is_chatglm;
@@ -120,7 +124,7 @@ impl InferOp for Rope {
 }
 
 impl Rope {
-    /// Data as `[B, H, L, S]`, and the angles of each.
+    /// Converts the inputs to data `[B, H, L, S]` and tables.
     fn rotation(&self, inputs: &[Tensor]) -> Result<Rotation, OpError> {
         let input = |port: usize| -> Result<Tensor, OpError> {
             Ok(inputs.get(port).ok_or(OpError::NotConnected { port })?.cast(ElementType::F32)?)
@@ -168,7 +172,7 @@ impl Rope {
         Ok(Rotation { data, tables, width, pairs, positions })
     }
 
-    /// `[.., head_cnt * head_size ..]` as `[.., head_cnt, head_size]`.
+    /// Reshapes `[.., head_cnt * head_size ..]` to `[.., head_cnt, head_size]`.
     fn with_heads(&self, data: &Tensor) -> Result<Tensor, OpError> {
         let &[a, b, features] = data.dims() else { return Err(OpError::rank("data", data.rank(), "3")) };
         let own = self.head_cnt.saturating_mul(self.head_size);
@@ -178,7 +182,7 @@ impl Rope {
         Ok(data.slice(2, 0, own, 1)?.contiguous().reshape(&[a, b, self.head_cnt, self.head_size])?)
     }
 
-    /// Cosines and sines of a table `[.., L, sines and cosines]`.
+    /// Splits a table `[.., L, sines and cosines]` into cosines and sines.
     fn sines_and_cosines(&self, table: &Tensor) -> Result<[Tensor; 2], OpError> {
         let half = self.rotary_ndims / 2;
         let table = match *table.dims() {
@@ -189,7 +193,7 @@ impl Rope {
         Ok([table.slice(3, half, half, 1)?, table.slice(3, 0, half, 1)?])
     }
 
-    /// Requires attributes that go together.
+    /// Rejects combinations of attributes that are not supported at run time.
     fn check_executable(&self) -> Result<(), OpError> {
         let refuse = |what: &str| Err(OpError::unsupported(what));
         match self {
@@ -230,7 +234,7 @@ impl EvalOp for Rope {
     }
 }
 
-/// One part of a table whose last axis alternates cosines and sines, as `[B, 1, L, R / 2]`.
+/// The cosines or sines of a table that alternates them, as `[B, 1, L, R / 2]`.
 fn alternating(table: &Tensor, part: usize, order: &[usize]) -> Result<Tensor, OpError> {
     if table.rank() != 4 {
         return Err(OpError::rank("the table", table.rank(), "4"));
@@ -238,7 +242,7 @@ fn alternating(table: &Tensor, part: usize, order: &[usize]) -> Result<Tensor, O
     Ok(table.slice(3, part, 1, 1)?.squeeze(3)?.permute(order)?.unsqueeze(1)?)
 }
 
-/// A table `[L, R]`, `[H, L, R]` or `[B, H, L, R]` with all axes.
+/// Adds leading axes to a table `[L, R]` or `[H, L, R]`, to get `[B, H, L, R]`.
 fn with_four_axes(table: &Tensor) -> Result<Tensor, OpError> {
     match table.rank() {
         2 => Ok(table.unsqueeze(0)?.unsqueeze(0)?),
@@ -264,7 +268,7 @@ mod tests {
         (out[0].dims().to_vec(), out[0].to_f32_vec().unwrap())
     }
 
-    /// Turns the pairs `(i, j)` of each row of 4 features by the angle of its row.
+    /// Reference implementation: rotates the pairs `(i, j)` in each row of 4 features by the row's angle.
     fn by_hand(rows: &[f32], pairs: [(usize, usize); 2], turns: &[[f32; 2]]) -> Vec<f32> {
         let mut out = rows.to_vec();
         for (row, [cos, sin]) in turns.iter().enumerate() {
@@ -279,7 +283,7 @@ mod tests {
     const HALVES: [(usize, usize); 2] = [(0, 2), (1, 3)];
     const NEIGHBOURS: [(usize, usize); 2] = [(0, 1), (2, 3)];
 
-    /// `[L, R]`: the cosine and the sine of token 0 are 2 and 3, those of token 1 are 5 and 7.
+    /// Tables `[L, R]`: the cosine and sine are 2 and 3 for token 0, 5 and 7 for token 1.
     fn tables(dims: &[usize]) -> [Tensor; 2] {
         let half = dims.iter().product::<usize>() / 2;
         [numbers(dims, |i| [2., 5.][i / half]), numbers(dims, |i| [3., 7.][i / half])]
@@ -303,7 +307,7 @@ mod tests {
         assert_eq!(run(&gathered, &inputs).1, expected);
         let beyond = Tensor::from_vec(&[1, 2], vec![2i32, 0]).unwrap();
         assert!(gathered.eval(&[data.clone(), cos.clone(), sin.clone(), beyond]).is_err());
-        // [B, L, H, S] to [B, H, L, S], of 6 features the last 4.
+        // [B, L, H, S] to [B, H, L, S], using the last 4 of 6 features.
         let wide = numbers(&[1, 2, 1, 6], |i| if i % 6 < 2 { 0. } else { (i / 6 * 4 + i % 6 - 1) as f32 });
         let sliced = Rope { slice_start: 2, slice_stop: 6, input_trans0213: true, ..op };
         let expected = by_hand(&rows, HALVES, &[[2., 3.], [5., 7.]]);
@@ -338,7 +342,7 @@ mod tests {
         let table = table.reshape(&[1, 2, 2, 2]).unwrap();
         let flat = Rope { support_2d_rope: true, ..glm };
         assert_eq!(run(&flat, &[batch_first.clone(), table]), (vec![1, 1, 2, 4], expected));
-        // Qwen takes the last positions of a longer table.
+        // Qwen uses the last positions of a longer table.
         let [cos, sin] = tables(&[2, 4]).map(|table| {
             let ahead = Tensor::full(&[1, 4], 100f32).unwrap();
             kernels::concat(&[&ahead, &table], 0).unwrap().reshape(&[1, 3, 1, 4]).unwrap()

@@ -1,10 +1,10 @@
-//! Pairs of features turned by angles.
+//! Rotation of pairs of features.
 
 use snick_tensor::Tensor;
 
 use crate::OpError;
 
-/// Which features are a pair.
+/// Which features form a pair.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Pairs {
     /// Feature `i` and feature `i + width / 2`.
@@ -13,31 +13,31 @@ pub(super) enum Pairs {
     Neighbours,
 }
 
-/// Which rows of the tables belong to the tokens.
+/// Which table row applies to each token.
 pub(super) enum Positions {
-    /// The first ones.
+    /// Row `i` for token `i`.
     AsTokens,
-    /// The last ones.
+    /// The last rows.
     AtEnd,
-    /// Those of `[B, L]` or `[B, H, L, 1]`.
+    /// Explicit positions `[B, L]` or `[B, H, L, 1]`.
     Given(Tensor),
 }
 
-/// Data, and the angles that turn them.
+/// Data and the angles to rotate it by.
 pub(super) struct Rotation {
     /// `[B, H, L, S]`, of f32.
     pub data: Tensor,
-    /// Cosines and sines, `[B, H, P, width]` or half as wide, of f32; axes of 1 serve all.
+    /// Cosines and sines, `[B, H, P, width]` or half as wide, of f32; axes of size 1 broadcast.
     pub tables: [Tensor; 2],
-    /// How many features are turned.
+    /// Number of features to rotate.
     pub width: usize,
-    /// Which of them are a pair.
+    /// Which features form a pair.
     pub pairs: Pairs,
-    /// Which rows of the tables are used.
+    /// Which table row applies to each token.
     pub positions: Positions,
 }
 
-/// Values under four axes; an axis of 1 serves all places.
+/// A tensor of rank 4 in which axes of size 1 broadcast.
 struct Grid {
     dims: [usize; 4],
     values: Vec<f32>,
@@ -49,7 +49,7 @@ impl Grid {
         Ok(Self { dims, values: tensor.to_f32_vec()? })
     }
 
-    /// The last axis at a place.
+    /// The elements of the last axis at this index.
     fn row(&self, place: [usize; 3]) -> Result<&[f32], OpError> {
         let mut at = 0;
         for (&index, &size) in place.iter().zip(&self.dims) {
@@ -66,7 +66,7 @@ impl Grid {
 }
 
 impl Rotation {
-    /// The turned data, `[B, H, L, S]`.
+    /// The rotated data, `[B, H, L, S]`.
     pub fn turned(&self) -> Result<Tensor, OpError> {
         let mut data = Grid::new(&self.data)?;
         let [cos, sin] = [Grid::new(&self.tables[0])?, Grid::new(&self.tables[1])?];
@@ -101,7 +101,8 @@ impl Rotation {
         Ok(Tensor::from_vec(self.data.dims(), data.values)?)
     }
 
-    /// How far behind the angle of the first feature of a pair that of the second is; requires tables that are wide enough.
+    /// The distance in the tables between the angles for the first and the second feature of a pair. Requires
+    /// tables that are wide enough.
     fn second_angle(&self, cos: &Grid, sin: &Grid, features: usize) -> Result<usize, OpError> {
         let half = self.width / 2;
         let width = cos.dims[3];
@@ -134,7 +135,7 @@ impl Rotation {
     }
 }
 
-/// The one number of a row, as an index.
+/// The single element of a row, as an index.
 fn whole(row: &[f32]) -> Result<usize, OpError> {
     let number = row.first().copied().unwrap_or_default();
     match number {

@@ -1,4 +1,4 @@
-//! SelectiveSSM of OpenVINO, the recurrence of Mamba 2, and its form over pages.
+//! OpenVINO's SelectiveSSM, the recurrence of Mamba 2, and its paged variant.
 
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
@@ -7,25 +7,26 @@ use crate::ops::detection::checks::{check_dims, common_dim, dims_of, expect_rank
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// A state space model along sequences. Inputs: decay rates A `[H]`, time steps dt `[N, L, H]`, input projections B
-    /// `[N, L, G, S]`, data x `[N, L, H, D]`, output projections C `[N, L, G, S]`, states `[N, H, D, S]`; a group of
-    /// projections for each `H / G` heads. Each step makes of a state `e^(A dt) state + x dt B` and the output its product
-    /// with C. Outputs: as the data, and the last states.
+    /// State space model over sequences. Inputs: decay rates A `[H]`, time steps dt `[N, L, H]`, input
+    /// projections B `[N, L, G, S]`, data x `[N, L, H, D]`, output projections C `[N, L, G, S]` and states
+    /// `[N, H, D, S]`; `H / G` heads share a projection. Each step updates a state to
+    /// `e^(A dt) state + x dt B` and outputs its product with C. Outputs: the shape of the data, and the
+    /// final states.
     #[op("SelectiveSSM", since = [1], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION], name = internal_extension())]
     pub struct SelectiveSsm;
 }
 
 op! {
-    /// SelectiveSSM over several sequences in one list of tokens. Inputs: A `[H]`, dt `[T, H]`, B `[T, G, S]`, x
-    /// `[T, H, D]`, C `[T, G, S]`, a table of states `[P, H, D, S]`, which is written to; then vectors that say which tokens
-    /// and states belong together. Output as the data. Only inferred.
+    /// SelectiveSSM for several sequences in one list of tokens. Inputs: A `[H]`, dt `[T, H]`, B `[T, G, S]`,
+    /// x `[T, H, D]`, C `[T, G, S]`, a table of states `[P, H, D, S]`, which is updated in place, and vectors
+    /// that assign tokens to sequences and states. The output has the shape of the data. Inference only.
     #[op("PagedSelectiveSSM", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
     pub struct PagedSelectiveSsm;
 }
 
-/// The sizes that several inputs have in common.
+/// Sizes that several inputs share.
 struct Sizes {
-    /// The axes before the heads of the data.
+    /// The axes before the heads.
     outer: Vec<SymExpr>,
     heads: SymExpr,
     head: SymExpr,
@@ -33,7 +34,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Reads them from inputs with this many axes before those of the heads.
+    /// Reads the sizes from inputs with this many axes before the heads.
     fn new(cx: &mut Infer, outer: usize) -> Result<Self, OpError> {
         let axes = |axis: usize| [(3, axis), (1, axis), (2, axis), (4, axis)];
         let outer_dims: Result<_, _> = (0..outer).map(|axis| common_dim(cx, &axes(axis))).collect();
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn states_decay_and_take_in_each_step() {
         let tensor = |dims: &[usize], values: &[f32]| Tensor::from_slice(values, dims).unwrap();
-        // Two steps of two heads in one group, with states of one element.
+        // Two steps with two heads in one group, and states of one element.
         let inputs = [
             tensor(&[2], &[0., -1.]),
             tensor(&[1, 2, 2], &[1., 1., 2., 1.]),

@@ -1,9 +1,9 @@
-//! What is inferred of the ops that plug-ins make, most of which do not run.
+//! Inference tests of fused ops from plug-ins, most of which cannot be run.
 
 use crate::{infer, text};
 
-/// The types and shapes of the first outputs of a layer, or the error, as text. An input is `shape` for f32,
-/// `type:shape`, or `=number`.
+/// The inferred types and shapes of the first outputs of a layer, or the error, as text. An input is `shape`
+/// for f32, `type:shape`, or `=number`.
 fn inferred(inputs: &[&str], layer: &str, outputs: usize) -> String {
     let source = |(at, input): (usize, &&str)| {
         if let Some(number) = input.strip_prefix('=') {
@@ -33,7 +33,7 @@ fn inferred(inputs: &[&str], layer: &str, outputs: usize) -> String {
     facts.collect::<Vec<_>>().join(" ")
 }
 
-/// The layer in the operation set that its plug-in writes.
+/// Puts the layer in the operation set that its plug-in writes.
 fn internal(layer: &str) -> String {
     layer.replacen("(..)", "-ie_internal_opset(..)", 1)
 }
@@ -42,7 +42,7 @@ fn extension(layer: &str) -> String {
     layer.replacen("(..)", "-extension(..)", 1)
 }
 
-/// Checks each layer: its inputs, itself, and what is inferred of its outputs.
+/// Checks the inferred outputs of each layer, given as inputs, layer and expected text.
 fn check(set: fn(&str) -> String, cases: &[(&[&str], &str, &str)]) {
     for (inputs, layer, expected) in cases {
         let outputs = expected.split(' ').count();
@@ -50,7 +50,7 @@ fn check(set: fn(&str) -> String, cases: &[(&[&str], &str, &str)]) {
     }
 }
 
-/// Checks that a part of the message names what is wrong.
+/// Checks that the error of each layer contains the given part.
 fn check_errors(set: fn(&str) -> String, cases: &[(&[&str], &str, &str)]) {
     for (inputs, layer, part) in cases {
         let message = inferred(inputs, &set(layer), 1);
@@ -215,7 +215,7 @@ fn layers_with_states_have_shapes() {
                 "PaKVReorder(..)",
                 "f32[P,2,16,8] u8[P,2,16,4]",
             ),
-            // Another order of the inputs.
+            // Inputs in another order.
             (
                 &["B,L,2,8", "B,L,2,8", "B,L,2,4", "B,L,2", "B,L,2", "B,2,8,4"],
                 "GatedDeltaNet(..)",

@@ -1,4 +1,4 @@
-//! VLSDPA of OpenVINO's plug-ins.
+//! VLSDPA, from OpenVINO's plug-ins.
 
 use smallvec::SmallVec;
 use snick_shape::Shape;
@@ -6,17 +6,18 @@ use snick_shape::Shape;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError, normalize_each_axis};
 
 op! {
-    /// Attention of images that lie one after the other in one sequence, each only to itself. Inputs: queries, keys and
-    /// values, and where each image starts. The output has the shape of the transposed queries, transposed. Only inferred.
+    /// Attention within each of several images concatenated in one sequence. Inputs: queries, keys, values,
+    /// and the start of each image. The output has the shape of the queries, permuted by `order_q` and
+    /// `order_out`. Inference only.
     #[op("VLSDPA", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = internal())]
     pub struct VlSdpa {
-        /// The axes of the transposed queries; the queries are used as they are if empty.
+        /// Permutation of the queries' axes; empty for none.
         pub order_q: SmallVec<[i64; 4]> = SmallVec::new(),
-        /// The axes of the transposed keys.
+        /// Permutation of the keys' axes; empty for none.
         pub order_k: SmallVec<[i64; 4]> = SmallVec::new(),
-        /// The axes of the transposed values.
+        /// Permutation of the values' axes; empty for none.
         pub order_v: SmallVec<[i64; 4]> = SmallVec::new(),
-        /// The axes of the transposed output.
+        /// Permutation of the output's axes; empty for none.
         pub order_out: SmallVec<[i64; 4]> = SmallVec::new(),
     }
 }
