@@ -9,17 +9,18 @@ use crate::ops::nn::window::{AutoPad, Numbers, Rounding, Windows};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
-    /// Images put together from what a window saw: columns `[N, C * kernel.., windows]` or `[C * kernel.., windows]`, the
-    /// size of the image and the size of the kernel to `[N, C, size..]` or `[C, size..]`. Overlapping elements are added.
+    /// Assembles images from sliding windows, adding overlapping elements. Inputs: columns
+    /// `[N, C * kernel.., windows]` or `[C * kernel.., windows]`, the size of the image, and the size of the
+    /// kernel. Output: `[N, C, size..]` or `[C, size..]`.
     #[op("Col2Im", since = [15], inputs = Arity::exactly(3), traits = [PURE], check = Self::check_windows)]
     pub struct Col2Im {
         /// Distance between neighbouring windows, at least 1; 1 if empty.
         pub strides: Numbers = Numbers::new(),
         /// Distance between neighbouring elements of a window, at least 1; 1 if empty.
         pub dilations: Numbers = Numbers::new(),
-        /// Elements added before each axis; 0 if empty.
+        /// Padding before each axis; 0 if empty.
         pub pads_begin: Numbers = Numbers::new(),
-        /// Elements added after each axis; 0 if empty.
+        /// Padding after each axis; 0 if empty.
         pub pads_end: Numbers = Numbers::new(),
     }
 }
@@ -92,7 +93,7 @@ impl Col2Im {
         self.windows().check(2)
     }
 
-    /// How the windows slide.
+    /// The window parameters.
     pub fn windows(&self) -> Windows<'_> {
         let Self { strides, dilations, pads_begin, pads_end } = self;
         let (auto_pad, rounding) = (AutoPad::Explicit, Rounding::Floor);
@@ -100,7 +101,7 @@ impl Col2Im {
     }
 }
 
-/// The two elements of a vector of sizes.
+/// Reads two sizes from a vector.
 fn pair(what: &str, tensor: &Tensor) -> Result<[usize; 2], OpError> {
     let &[rows, columns] = tensor.to_i64_vec()?.as_slice() else {
         return Err(OpError::mismatch(format!("the number of {what}"), tensor.len(), 2));

@@ -1,4 +1,4 @@
-//! What the conversions between RGB and YUV images share.
+//! Shared code of the conversions between RGB and YUV images.
 
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
@@ -6,7 +6,7 @@ use snick_tensor::ElementType;
 use crate::ops::nn::blocks::divided;
 use crate::{Infer, OpError};
 
-/// The order of the channels of an image.
+/// The channel order of an image.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ChannelOrder {
     /// Red, green, blue.
@@ -16,7 +16,7 @@ pub enum ChannelOrder {
 }
 
 impl ChannelOrder {
-    /// Red, green and blue in this order, or the other way round.
+    /// Converts between this order and red, green, blue.
     pub(super) fn arranged(self, [first, g, last]: [f32; 3]) -> [f32; 3] {
         match self {
             Self::Rgb => [first, g, last],
@@ -25,7 +25,7 @@ impl ChannelOrder {
     }
 }
 
-/// The element type of all planes: u8 or a floating-point type.
+/// The element type shared by all planes: u8 or a floating-point type.
 pub(super) fn infer_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     let element_type = cx.common_type(0..cx.len());
     if element_type != ElementType::U8 {
@@ -34,7 +34,7 @@ pub(super) fn infer_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     Ok(element_type)
 }
 
-/// Batch, height and width of input `i`, whose images have `channels`; `None` if its rank is unknown.
+/// Batch, height and width of input `i`, which must have this many channels; `None` if its rank is unknown.
 pub(super) fn infer_plane(cx: &Infer, i: usize, channels: i64) -> Result<Option<[SymExpr; 3]>, OpError> {
     cx.expect_rank(i, "4", |rank| rank == 4)?;
     let Some([batch, height, width, last]) = cx.shape(i).dims() else { return Ok(None) };
@@ -45,12 +45,12 @@ pub(super) fn infer_plane(cx: &Infer, i: usize, channels: i64) -> Result<Option<
     Ok(Some([batch.clone(), height.clone(), width.clone()]))
 }
 
-/// Half of a dim that must be even.
+/// Half of a dim, which must be even.
 pub(super) fn half(cx: &mut Infer, dim: &SymExpr) -> SymExpr {
     divided(cx, dim, 2)
 }
 
-/// A value of a channel: clamped to 0..=255, and for integers rounded.
+/// Clamps a channel value to 0..=255, and rounds it for integers.
 pub(super) fn channel(value: f32, element_type: ElementType, round: fn(f32) -> f32) -> f32 {
     let value = if element_type == ElementType::U8 { round(value) } else { value };
     value.clamp(0.0, 255.0)

@@ -8,9 +8,9 @@ use crate::ops::nn::window::{AutoPad, Numbers, Rounding, Windows, extent};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
-    /// Patches of images, stacked on the channels: `[N, C, H, W]` to
-    /// `[N, rows * columns of a patch * C, patches down, patches along]`. A patch that does not fit is dropped, unless the
-    /// padding makes every element start a stride; elements outside are zero.
+    /// Extracts patches from images and stacks them on the channel axis: `[N, C, H, W]` to
+    /// `[N, rows * columns of a patch * C, patches down, patches along]`. With valid padding, patches that do
+    /// not fit are dropped; otherwise the image is padded with zeros so that patches cover all of it.
     #[op(
         "ExtractImagePatches", since = [3], inputs = Arity::exactly(1), traits = [PURE],
         check = Self::check_patches
@@ -22,7 +22,7 @@ op! {
         pub strides: Numbers,
         /// Distances between neighbouring elements of a patch, at least 1.
         pub rates: Numbers,
-        /// What decides on the padding; never explicit.
+        /// The padding mode; never explicit.
         pub auto_pad: AutoPad,
     }
 }
@@ -62,7 +62,7 @@ impl EvalOp for ExtractImagePatches {
         if dims.contains(&0) {
             return Ok(vec![Tensor::zeros(data.element_type(), &dims)?]);
         }
-        // A view of the size of the result: fails if that is too large, before memory is allocated.
+        // Checks that the result is not too large, by creating a view of its size, before allocating memory.
         Tensor::zeros(data.element_type(), &[1, 1, 1, 1])?.broadcast_to(&dims)?;
         let begin = [0, 0, down.before, along.before];
         let end = [0, 0, down.after, along.after];
@@ -78,7 +78,7 @@ impl EvalOp for ExtractImagePatches {
     }
 }
 
-/// Patches along an axis of concrete size.
+/// The patches on an axis of concrete size.
 #[derive(Copy, Clone)]
 struct PatchAxis {
     size: usize,
@@ -108,8 +108,8 @@ impl ExtractImagePatches {
         Windows { strides, dilations, pads_begin, pads_end, auto_pad: *auto_pad, rounding: Rounding::Floor }
     }
 
-    /// The number of patches along spatial axis `i`, and the elements that one extends over. An image may be too small
-    /// for any.
+    /// The number of patches on spatial axis `i`, which is 0 for images that are too small, and the extent of
+    /// a patch.
     fn patches<D: Integers>(&self, d: &mut D, i: usize, image: &D::Int) -> Result<[D::Int; 2], D::Error> {
         let windows = self.windows();
         let reach = extent(d, &self.sizes[i].into(), self.rates[i], &1.into())?;
@@ -118,7 +118,7 @@ impl ExtractImagePatches {
         Ok([d.compute(IntOp::Max, &count, &0.into())?, reach])
     }
 
-    /// The same for a concrete size, and the padding; `None` if numbers overflow.
+    /// The patches and the padding for a concrete size; `None` on overflow.
     fn axis(&self, i: usize, image: usize) -> Option<PatchAxis> {
         let [size, rate, stride] = [self.sizes[i], self.rates[i], self.strides[i]];
         let image = i128::try_from(image).ok()?;

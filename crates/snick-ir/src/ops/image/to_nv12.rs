@@ -8,16 +8,16 @@ use super::color::{ChannelOrder, channel, half, infer_plane, infer_type};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op_family! {
-    /// Images `[N, H, W, 3]` to NV12: luma Y `[N, H, W, 1]` and chroma `[N, H/2, W/2, 2]`, one U and V for four pixels;
-    /// or both in one output `[N, 3H/2, W, 1]`.
+    /// Converts images `[N, H, W, 3]` to NV12: luma Y `[N, H, W, 1]` and chroma `[N, H/2, W/2, 2]`, with one
+    /// U and V for four pixels, or both in one output `[N, 3H/2, W, 1]`.
     #[family(inputs = Arity::exactly(1), traits = [PURE])]
     pub struct ToNv12(ChannelOrder) {
-        /// Whether there is one output.
+        /// Whether to store both planes in one output.
         pub single_plane: bool = true,
     }
-    /// Images with the channels red, green, blue to NV12: one output `[N, 3H/2, W, 1]`, or luma and chroma.
+    /// Converts RGB images to NV12: one output `[N, 3H/2, W, 1]`, or separate luma and chroma.
     RgbToNv12: "RGBtoNV12", [17] => ChannelOrder::Rgb;
-    /// Images with the channels blue, green, red to NV12: one output `[N, 3H/2, W, 1]`, or luma and chroma.
+    /// Converts BGR images to NV12: one output `[N, 3H/2, W, 1]`, or separate luma and chroma.
     BgrToNv12: "BGRtoNV12", [17] => ChannelOrder::Bgr;
 }
 
@@ -76,7 +76,7 @@ impl EvalOp for ToNv12 {
 }
 
 impl ToNv12 {
-    /// Y, U and V of a pixel (BT.601, limited range).
+    /// The Y, U and V values of a pixel (BT.601, limited range).
     fn pixel(&self, pixel: &[f32]) -> [f32; 3] {
         let &[first, second, last] = pixel else { return [0.0; 3] };
         let [r, g, b] = self.function.arranged([first, second, last]);

@@ -9,37 +9,38 @@ use crate::ops::nn::blocks::divided;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op_family! {
-    /// YUV images to images `[N, H, W, 3]`.
+    /// Converts YUV images to `[N, H, W, 3]`.
     ///
-    /// Luma Y `[N, H, W, 1]` and chroma, one U and V for four pixels: NV12 `[N, H/2, W/2, 2]`, or I420 U and V
-    /// `[N, H/2, W/2, 1]` each; or all of them in one input `[N, 3H/2, W, 1]`, plane after plane.
+    /// Inputs: luma Y `[N, H, W, 1]` and chroma, with one U and V for four pixels. NV12 has one chroma input
+    /// `[N, H/2, W/2, 2]`, I420 has two, U and V, each `[N, H/2, W/2, 1]`. Alternatively, one input
+    /// `[N, 3H/2, W, 1]` holds all planes in this order.
     #[family(inputs = Arity::between(1, 3), traits = [PURE])]
     pub struct YuvToRgb(YuvConversion) {}
-    /// NV12 images, in one plane or two, to `[N, H, W, 3]`: red, green, blue.
+    /// Converts NV12 images, in one plane or two, to RGB `[N, H, W, 3]`.
     Nv12ToRgb: "NV12toRGB", [8] => YuvConversion(Chroma::Interleaved, ChannelOrder::Rgb);
-    /// NV12 images, in one plane or two, to `[N, H, W, 3]`: blue, green, red.
+    /// Converts NV12 images, in one plane or two, to BGR `[N, H, W, 3]`.
     Nv12ToBgr: "NV12toBGR", [8] => YuvConversion(Chroma::Interleaved, ChannelOrder::Bgr);
-    /// I420 images, in one plane or three, to `[N, H, W, 3]`: red, green, blue.
+    /// Converts I420 images, in one plane or three, to RGB `[N, H, W, 3]`.
     I420ToRgb: "I420toRGB", [8] => YuvConversion(Chroma::Planar, ChannelOrder::Rgb);
-    /// I420 images, in one plane or three, to `[N, H, W, 3]`: blue, green, red.
+    /// Converts I420 images, in one plane or three, to BGR `[N, H, W, 3]`.
     I420ToBgr: "I420toBGR", [8] => YuvConversion(Chroma::Planar, ChannelOrder::Bgr);
 }
 
-/// What the images are, and the order of the channels of the result.
+/// The chroma format of the input, and the channel order of the output.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct YuvConversion(pub Chroma, pub ChannelOrder);
 
 /// How U and V are stored.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Chroma {
-    /// NV12: U and V alternate in one plane.
+    /// NV12: one plane with alternating U and V.
     Interleaved,
-    /// I420: U and V have a plane each.
+    /// I420: separate planes for U and V.
     Planar,
 }
 
 impl Chroma {
-    /// Channels of a plane of chroma.
+    /// Number of channels in a chroma plane.
     fn channels(self) -> usize {
         match self {
             Self::Interleaved => 2,
@@ -47,7 +48,7 @@ impl Chroma {
         }
     }
 
-    /// All planes are in one input, or each in its own.
+    /// Requires either one input with all planes, or one input per plane.
     fn check_inputs(self, inputs: usize) -> Result<(), OpError> {
         let planes = 1 + 2 / self.channels();
         match inputs == 1 || inputs == planes {
@@ -118,7 +119,7 @@ impl EvalOp for YuvToRgb {
                 return Err(OpError::dims_conflict(sentence, first.dims(), plane.dims()));
             }
         }
-        // Each image as a row of Y, U and V, or of Y and alternating U and V.
+        // Flatten each image to Y, U and V, or to Y and alternating U and V.
         let flat = |plane: &Tensor| plane.reshape(&[batch, plane.len().checked_div(batch).unwrap_or(0)]);
         let planes = inputs.iter().map(flat).collect::<Result<Vec<_>, _>>()?;
         let together = kernels::concat(&planes.iter().collect::<Vec<_>>(), 1)?;
@@ -141,7 +142,7 @@ impl EvalOp for YuvToRgb {
     }
 }
 
-/// Red, green and blue of a pixel (BT.601, limited range).
+/// The red, green and blue values of a pixel (BT.601, limited range).
 fn to_rgb(y: f32, u: f32, v: f32) -> [f32; 3] {
     let (c, d, e) = (1.164 * (y - 16.0), u - 128.0, v - 128.0);
     [c + 1.596 * e, c - 0.391 * d - 0.813 * e, c + 2.018 * d]

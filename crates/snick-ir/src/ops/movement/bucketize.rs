@@ -9,12 +9,12 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// For each element of input 0 the number of ascending boundaries (input 1) below it.
+    /// The bucket of each element of input 0, given ascending boundaries in input 1.
     #[op("Bucketize", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct Bucketize {
         /// The element type of the output.
         pub output_type: IndexType = IndexType::I64,
-        /// Whether an interval includes its right boundary, and not its left one.
+        /// Whether buckets include their right boundary rather than their left one.
         pub with_right_bound: bool = true,
     }
 }
@@ -47,7 +47,7 @@ impl Bucketize {
     fn buckets<T: PartialOrd>(&self, data: &[T], bounds: &[T]) -> Vec<i64> {
         let place = |v: &T| match self.with_right_bound {
             true => bounds.partition_point(|bound| bound < v),
-            // NaN is behind all, as in the OpenVINO runtime, though not with right bounds.
+            // NaN goes after all boundaries, as in the OpenVINO runtime, except with right bounds.
             false => bounds.partition_point(|bound| v.partial_cmp(bound) != Some(Ordering::Less)),
         };
         data.iter().map(|v| place(v) as i64).collect()

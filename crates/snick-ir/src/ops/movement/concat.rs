@@ -8,10 +8,10 @@ use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// The inputs joined along `axis`. All other axes must agree.
+    /// Concatenates the inputs along `axis`. All other axes must agree.
     #[op("Concat", since = [1], inputs = Arity::at_least(1), traits = [PURE])]
     pub struct Concat {
-        /// The axis; negative ones count from the end.
+        /// The axis; negative axes count from the end.
         pub axis: i64 = 0,
     }
 }

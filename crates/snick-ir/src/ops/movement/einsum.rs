@@ -1,4 +1,4 @@
-//! Einsum-7: sums of products over named axes.
+//! Einsum-7, the Einstein summation.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -15,24 +15,24 @@ use crate::{
     Arity, AttrField, AttrSpec, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode,
 };
 
-/// Sums of products over named axes, as in `a,ab->b`: a letter names an axis of each input, equal letters name equal
-/// axes. Letters that the output lacks are summed over; `...` are axes that broadcast.
+/// Sums of products over named axes, as in `a,ab->b`. Each letter names an axis of an operand; axes with the
+/// same name must agree. Letters missing from the output are summed over; `...` stands for broadcast axes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Einsum {
-    /// As the file writes it.
+    /// The equation, as the file writes it.
     pub equation: String,
     inputs: Vec<Subscript>,
     output: Subscript,
 }
 
-/// The axes of one operand. A letter is its code point; an axis of the ellipsis, counted from the last one, is
-/// `ELLIPSIS` plus its place.
+/// The axis labels of an operand. The label of a letter is its code point; the label of an ellipsis axis is
+/// `ELLIPSIS` plus its distance from the last ellipsis axis.
 pub type Labels = SmallVec<[u32; 6]>;
 
-/// Above every letter.
+/// Greater than every code point.
 const ELLIPSIS: u32 = 0x11_0000;
 
-/// Letters before and after an ellipsis; `None` where there is no ellipsis.
+/// The letters before and after an ellipsis; `after` is `None` without an ellipsis.
 #[derive(Clone, PartialEq, Debug)]
 struct Subscript {
     before: Labels,
@@ -86,7 +86,7 @@ impl InferOp for Einsum {
                 dims.insert(*label, both);
             }
         }
-        // An operand of unknown rank may stretch an axis that is 1 elsewhere.
+        // An operand of unknown rank may broadcast an axis that is 1 elsewhere.
         for (i, subscript) in self.inputs.iter().enumerate() {
             if cx.shape(i).dims().is_some() {
                 continue;
@@ -165,7 +165,7 @@ impl Subscript {
         self.before.len() + self.after.as_ref().map_or(0, SmallVec::len)
     }
 
-    /// A label for each of `rank` axes.
+    /// The labels of an operand with `rank` axes.
     fn labels(&self, operand: usize, rank: usize) -> Result<Labels, OpError> {
         let letters = self.letters();
         if rank < letters || (self.after.is_none() && rank != letters) {
@@ -181,10 +181,11 @@ impl Subscript {
 }
 
 impl Einsum {
-    /// A label for each axis of operands of these ranks, and of the output: equal labels are equal axes.
+    /// The labels of the operands, which have these ranks, and of the output. Axes with equal labels are the
+    /// same.
     ///
     /// # Errors
-    /// Ranks that the equation does not fit.
+    /// The equation does not match the ranks.
     pub fn labels(&self, ranks: &[usize]) -> Result<(Vec<Labels>, Labels), OpError> {
         self.check_count(ranks.len())?;
         let own = self.inputs.iter().zip(ranks).enumerate();
@@ -196,8 +197,7 @@ impl Einsum {
         Ok((inputs, output))
     }
 
-    /// For each operand the axes of one element that it would need for its ellipsis to stand for as many axes as
-    /// that of any other.
+    /// For each operand, where to insert axes of size 1 so that all ellipses cover the same number of axes.
     pub fn absent_axes(&self, ranks: &[usize]) -> impl Iterator<Item = Range<usize>> {
         let hidden = |(subscript, &rank): (&Subscript, &usize)| {
             subscript.after.as_ref().map_or(0, |_| rank.saturating_sub(subscript.letters()))
@@ -210,14 +210,14 @@ impl Einsum {
     }
 }
 
-/// A tensor whose axes have labels.
+/// A tensor with labelled axes.
 struct Operand {
     tensor: Tensor,
     labels: Labels,
 }
 
 impl Operand {
-    /// Axes of the same label to one: the elements where their indices are equal.
+    /// Takes the diagonal over axes that share a label.
     fn diagonals(mut self) -> Result<Self, OpError> {
         while let Some((i, j)) = twice(&self.labels) {
             let (a, b) = (self.tensor.dims()[i], self.tensor.dims()[j]);
@@ -241,7 +241,7 @@ impl Operand {
         Ok(self)
     }
 
-    /// Summed over the axes that are not `kept`.
+    /// Sums over the axes that are not `kept`.
     fn summed(mut self, kept: impl Fn(&u32) -> bool) -> Result<Self, OpError> {
         let axes: Dims = (0..self.labels.len()).filter(|&i| !kept(&self.labels[i])).collect();
         if !axes.is_empty() {
@@ -251,7 +251,7 @@ impl Operand {
         Ok(self)
     }
 
-    /// Without the axes of size 1 whose label `other` has with another size.
+    /// Removes axes of size 1 that have another size in `other`.
     fn without_ones(mut self, other: &[(u32, usize)]) -> Result<Self, OpError> {
         for i in (0..self.labels.len()).rev() {
             let label = self.labels[i];
@@ -267,7 +267,7 @@ impl Operand {
         self.labels.iter().copied().zip(self.tensor.dims().iter().copied()).collect()
     }
 
-    /// Axes in the order of `labels`; those it lacks are 1.
+    /// Permutes the axes to the order of `labels`, inserting axes of size 1.
     fn arranged(&self, labels: &[u32]) -> Result<Tensor, OpError> {
         let order: Dims = labels.iter().filter_map(|l| self.labels.iter().position(|m| m == l)).collect();
         let mut tensor = self.tensor.permute(&order)?;
@@ -279,7 +279,7 @@ impl Operand {
         Ok(tensor)
     }
 
-    /// The product, summed over what is not `kept`: one matrix multiplication.
+    /// The product, summed over the labels that are not `kept`, as one matrix multiplication.
     fn times(self, other: Self, kept: impl Fn(&u32) -> bool) -> Result<Self, OpError> {
         let (mine, theirs) = (self.sizes(), other.sizes());
         let a = self.without_ones(&theirs)?;
@@ -317,22 +317,22 @@ impl Operand {
     }
 }
 
-/// The first two axes of one label.
+/// The first pair of axes with the same label.
 fn twice(labels: &[u32]) -> Option<(usize, usize)> {
     labels.iter().enumerate().find_map(|(j, label)| Some((labels[..j].iter().position(|l| l == label)?, j)))
 }
 
-/// The error for an axis of two sizes.
+/// The error for an axis with two sizes.
 fn sizes_differ(label: u32, left: impl Display, right: impl Display) -> OpError {
     OpError::conflict(format!("axis {} has sizes {{}} and {{}}", name(label)), left, right)
 }
 
-/// A label as a message shows it.
+/// The label as shown in messages.
 fn name(label: u32) -> String {
     char::from_u32(label).map_or_else(|| "...".to_string(), |letter| format!("`{letter}`"))
 }
 
-/// The subscripts of an equation; `None` if it is none.
+/// Parses an equation; `None` if it is invalid.
 fn parse(equation: &str) -> Option<(Vec<Subscript>, Subscript)> {
     let text: String = equation.chars().filter(|c| *c != ' ').collect();
     let (left, right) = match text.split_once("->") {
@@ -346,7 +346,8 @@ fn parse(equation: &str) -> Option<(Vec<Subscript>, Subscript)> {
     let output = match right {
         Some(text) => subscript(text)?,
         None => {
-            // Letters that stand once, in the order of the alphabet, after the ellipsis.
+            // Without `->`, the output has the letters that occur once, in alphabetical order, after the
+            // ellipsis.
             let mut once: Labels = letters.iter().copied().collect();
             once.retain(|l| letters.iter().filter(|m| *m == l).count() == 1);
             once.sort_unstable();

@@ -9,51 +9,51 @@ use super::super::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Sums of rows of a table, a sum a bag. Inputs: the table `[rows, ..]`, indices of rows, the offset of the first
-    /// index of each bag, and optionally the row of empty bags and a weight an index. The output is `[bags, ..]`.
+    /// Sums rows of a table for each bag. Inputs: the table `[rows, ..]`, row indices, the offset of each
+    /// bag's first index, and optionally the row for empty bags and a weight per index. Output: `[bags, ..]`.
     #[op("EmbeddingBagOffsetsSum", since = [3], inputs = Arity::between(3, 5), traits = [PURE])]
     pub struct EmbeddingBagOffsetsSum;
 }
 
 op! {
-    /// As EmbeddingBagOffsetsSum, or means.
+    /// EmbeddingBagOffsetsSum with a choice of sum or mean.
     #[op("EmbeddingBagOffsets", since = [15], inputs = Arity::between(3, 5), traits = [PURE])]
     pub struct EmbeddingBagOffsets {
-        /// What becomes of the rows of a bag.
+        /// How to reduce the rows of a bag.
         pub reduction: BagReduction = BagReduction::Sum,
     }
 }
 
 op! {
-    /// Sums of rows of a table, a sum a bag. Inputs: the table `[rows, ..]`, indices `[bags, indices]`, and optionally a
-    /// weight an index. The output is `[bags, ..]`.
+    /// Sums rows of a table for each bag. Inputs: the table `[rows, ..]`, indices `[bags, indices]`, and
+    /// optionally a weight per index. Output: `[bags, ..]`.
     #[op("EmbeddingBagPackedSum", since = [3], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct EmbeddingBagPackedSum;
 }
 
 op! {
-    /// As EmbeddingBagPackedSum, or means.
+    /// EmbeddingBagPackedSum with a choice of sum or mean.
     #[op("EmbeddingBagPacked", since = [15], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct EmbeddingBagPacked {
-        /// What becomes of the rows of a bag.
+        /// How to reduce the rows of a bag.
         pub reduction: BagReduction = BagReduction::Sum,
     }
 }
 
 op! {
-    /// Sums of rows of a table, a sum a segment. Inputs: the table `[rows, ..]`, indices of rows, the segment of each
-    /// index, the number of segments, and optionally the row of empty segments and a weight an index. The output is
-    /// `[segments, ..]`.
+    /// Sums rows of a table for each segment. Inputs: the table `[rows, ..]`, row indices, the segment of
+    /// each index, the number of segments, and optionally the row for empty segments and a weight per index.
+    /// Output: `[segments, ..]`.
     #[op("EmbeddingSegmentsSum", since = [3], inputs = Arity::between(4, 6), traits = [PURE])]
     pub struct EmbeddingSegmentsSum;
 }
 
-/// What becomes of the rows of a bag.
+/// How to reduce the rows of a bag.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BagReduction {
-    /// Their sum.
+    /// The sum.
     Sum,
-    /// Their mean.
+    /// The mean.
     Mean,
 }
 
@@ -82,28 +82,28 @@ embedding_bag!(EmbeddingBagPackedSum, Bags::Packed, |_op| BagReduction::Sum);
 embedding_bag!(EmbeddingBagPacked, Bags::Packed, |op| op.reduction);
 embedding_bag!(EmbeddingSegmentsSum, Bags::Segments, |_op| BagReduction::Sum);
 
-/// How the bags are given.
+/// How bags are represented.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Bags {
-    /// Input 2: where each begins.
+    /// Input 2 holds the offset of each bag's first index.
     Offsets,
-    /// Input 1 has a row a bag.
+    /// Input 1 has one row per bag.
     Packed,
-    /// Input 2: the bag of each index; input 3: how many.
+    /// Input 2 holds the bag of each index, input 3 the number of bags.
     Segments,
 }
 
-/// Which bag each index goes to.
+/// The assignment of indices to bags.
 struct Filled<'a> {
     owners: Vec<usize>,
-    /// How many bags there are.
+    /// The number of bags.
     count: usize,
-    /// Of the row of a bag without indices.
+    /// The index of the row for empty bags.
     default: Option<&'a Tensor>,
 }
 
 impl Bags {
-    /// The input that has the weights, if any.
+    /// The input that holds the optional weights.
     fn weights(self) -> usize {
         match self {
             Self::Offsets => 4,
@@ -112,7 +112,7 @@ impl Bags {
         }
     }
 
-    /// The bags of a run with so many indices.
+    /// Assigns this many indices to bags.
     fn fill(self, inputs: &[Tensor], indices: usize) -> Result<Filled<'_>, OpError> {
         match self {
             Self::Packed => {
@@ -141,7 +141,7 @@ impl Bags {
     }
 }
 
-/// The OpenVINO runtime reads elsewhere if bags do not follow each other from the first index on.
+/// Rejects offsets that do not start at 0 or decrease, for which the OpenVINO runtime reads out of bounds.
 fn check_offsets(offsets: &[i64]) -> Result<(), OpError> {
     match offsets {
         [first, ..] if *first != 0 => Err(OpError::out_of_range("the first offset", *first, "0")),

@@ -1,4 +1,4 @@
-//! Gather-1, Gather-7 and Gather-8: slices of one axis by index.
+//! Gather-1, Gather-7 and Gather-8: select slices on one axis by index.
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
@@ -11,20 +11,20 @@ use crate::{
     RawNode, normalize_axis,
 };
 
-/// Puts in place of one axis of input 0 the axes of the indices (input 1); input 2 is the axis. The first
-/// `batch_dims` axes are common to both.
+/// Replaces one axis of input 0 with the axes of the indices (input 1); input 2 is the axis. Data and indices
+/// share the first `batch_dims` axes.
 ///
-/// Gather-7 brings `batch_dims`. Negative indices count from the end: Gather-8 says so, and graphs of the older ones
-/// are written in that belief (`x.shape[-1]`), which the OpenVINO runtime shares wherever the elements of a shape are
-/// followed. Indices outside of the axis give zeros, or an error where `checks_indices` says so, as in ONNX, or the axis
-/// has no elements: there the OpenVINO runtime reads what is not initialised.
+/// Gather-7 adds `batch_dims`. Negative indices count from the end: Gather-8 specifies this, models with
+/// older versions rely on it (`x.shape[-1]`), and the OpenVINO runtime agrees wherever it propagates the
+/// elements of a shape. An index out of range yields zeros. It is an error if `checks_indices` is set, as in
+/// ONNX, or if the axis is empty, where the OpenVINO runtime reads uninitialised memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gather {
-    /// Number of leading axes that data and indices share; negative ones count from the rank of the indices.
+    /// Number of leading batch axes; negative values count from the rank of the indices.
     pub batch_dims: i64,
-    /// The operation set that defines it.
+    /// The operation set that defines the op.
     pub since: u8,
-    /// Whether an index outside of the axis is an error. OpenVINO IR does not have this attribute.
+    /// Whether an index out of range is an error. OpenVINO IR does not have this attribute.
     pub checks_indices: bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for Gather {
     }
 }
 
-/// The attribute that OpenVINO IR does not have.
+/// An attribute that OpenVINO IR does not have.
 const CHECKS_INDICES: &str = "checks_indices";
 
 impl OpDef for Gather {
@@ -98,7 +98,7 @@ impl EvalOp for Gather {
         if indices.rank() == 0
             && let Some(at) = position(scalar("index", indices)?, data.dims()[axis])
         {
-            // One index: a view.
+            // A single index produces a view.
             return Ok(vec![data.slice(axis, at, 1, 1)?.squeeze(axis)?]);
         }
         let gather = if self.checks_indices { kernels::gather } else { kernels::gather_or_zeros };
@@ -107,13 +107,13 @@ impl EvalOp for Gather {
 }
 
 impl Gather {
-    /// Whether one index selects an element or is an error, whatever the size of the axis, for these sizes.
+    /// Whether an index never yields zeros, for any axis size in `sizes`: it is either in range or an error.
     pub fn selects_or_fails(&self, index: i64, sizes: Interval) -> bool {
         let least = sizes.lo().max(1);
         self.checks_indices || (-least..least).contains(&index)
     }
 
-    /// `batch_dims` as a number of axes.
+    /// The number of batch axes.
     pub fn batch(&self, indices_rank: usize, axis: usize) -> Result<usize, OpError> {
         let from_end = if self.batch_dims < 0 { indices_rank as i64 } else { 0 };
         let batch = self.batch_dims.checked_add(from_end).and_then(|batch| usize::try_from(batch).ok());
@@ -171,7 +171,7 @@ impl Gather {
     }
 }
 
-/// The batch dims, which data and indices share.
+/// Unifies the batch dims of data and indices.
 fn shared(cx: &mut Infer, data: &[SymExpr], indices: &[SymExpr]) -> Result<SmallVec<[SymExpr; 4]>, OpError> {
     let dims: Option<_> = data.iter().zip(indices).map(|(a, b)| cx.merge(a, b)).collect();
     dims.ok_or_else(|| cx.conflict("batch dims of data {} and indices {} differ", cx.shape(0), cx.shape(1)))

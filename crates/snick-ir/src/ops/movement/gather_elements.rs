@@ -10,11 +10,12 @@ use super::propagate_elements::propagate_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// The output has the shape of the indices (input 1). Each element is the one of input 0 at the same position, but
-    /// for `axis`, where the index says it. Negative indices count from the end.
+    /// Selects elements of input 0 by the indices in input 1, whose shape is that of the output. An element
+    /// of the output comes from the same position in input 0, except on `axis`, where the index determines
+    /// it. Negative indices count from the end.
     #[op("GatherElements", since = [6], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct GatherElements {
-        /// The axis; negative ones count from the end.
+        /// The axis; negative axes count from the end.
         pub axis: i64 = 0,
     }
 }
@@ -69,8 +70,8 @@ impl EvalOp for GatherElements {
     }
 }
 
-/// The row-major position in `dims` of the element each index means. Off the axis no size of the indices may
-/// exceed that of the data.
+/// The row-major position in `dims` that each index refers to. On all other axes, the indices must not be
+/// larger than the data.
 pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<usize>, OpError> {
     let axis = normalize_axis(axis, dims.len())?;
     let at = indices.dims();
@@ -82,7 +83,7 @@ pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<
     let mut place: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
     let mut starts = Vec::with_capacity(values.len());
     let last = dims.len() - 1;
-    // Line by line: what the axes before the last one add is the same for all of a line.
+    // The contribution of the leading axes is the same for a whole line.
     for line in values.chunks(at[last].max(1)) {
         let outer = (0..last).filter(|&i| i != axis).map(|i| place[i] * strides[i]).sum::<usize>();
         for (i, &index) in line.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! GatherND-5 and GatherND-8: slices by tuples of indices.
+//! GatherND-5 and GatherND-8: select slices by index tuples.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Shape, SymExpr};
@@ -9,15 +9,15 @@ use super::indices::{count, expect_position};
 use super::propagate_elements::propagate_elements;
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
-/// The last axis of the indices (input 1) holds tuples: each selects a slice of input 0 by its first axes behind the
-/// `batch_dims` axes that both inputs share.
+/// The last axis of the indices (input 1) holds tuples, each of which selects a slice of input 0 by its
+/// leading axes. Both inputs share `batch_dims` axes, which come first.
 ///
-/// GatherND-5 makes one axis of all batch axes; GatherND-8 keeps them.
+/// GatherND-5 flattens the batch axes in the output; GatherND-8 keeps them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GatherNd {
-    /// Number of leading axes that data and indices share.
+    /// Number of leading batch axes.
     pub batch_dims: usize,
-    /// Whether the batch axes become one: GatherND-5.
+    /// Whether to flatten the batch axes, as GatherND-5 does.
     pub flattens_batch: bool,
 }
 

@@ -6,9 +6,9 @@ use snick_tensor::Tensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Beams traced back from their last step: for each batch and beam the ids (input 0, `[step, batch, beam]`) along the
-    /// path that the parents (input 1) give, up to the number of steps of the batch (input 2). After the first
-    /// `end_token` (input 3) everything is `end_token`.
+    /// Traces beams back from their last step. For each batch and beam, follows the parents (input 1) through
+    /// the ids (input 0, `[step, batch, beam]`), starting from the number of steps of the batch (input 2).
+    /// Everything after the first `end_token` (input 3) becomes `end_token`.
     #[op("GatherTree", since = [1], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct GatherTree;
 }

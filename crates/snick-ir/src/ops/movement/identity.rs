@@ -5,7 +5,7 @@ use snick_tensor::Tensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The input, unchanged.
+    /// Returns the input unchanged.
     #[op("Identity", since = [16], inputs = Arity::exactly(1), traits = [PURE])]
     pub struct Identity;
 }

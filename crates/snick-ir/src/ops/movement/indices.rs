@@ -1,21 +1,21 @@
-//! Indices as the gathering and scattering ops take them.
+//! Indices of gather and scatter ops.
 
 use snick_tensor::{Tensor, TensorError};
 
 use crate::OpError;
 
-/// The index as a position on an axis; a negative one counts from the end.
+/// The index as a position on an axis; negative indices count from the end.
 pub(crate) fn position(index: i64, dim: usize) -> Option<usize> {
     let from_end = if index < 0 { i64::try_from(dim).ok()? } else { 0 };
     usize::try_from(index.checked_add(from_end)?).ok().filter(|&at| at < dim)
 }
 
-/// As [`position`]; an index outside the axis is an error.
+/// Like [`position`], but an index out of range is an error.
 pub(crate) fn expect_position(index: i64, dim: usize) -> Result<usize, OpError> {
     position(index, dim).ok_or(OpError::Tensor(TensorError::IndexOutOfRange { index, dim }))
 }
 
-/// The one element of an input such as an axis.
+/// Reads an input that must have one element, such as an axis.
 pub(crate) fn scalar(what: &str, tensor: &Tensor) -> Result<i64, OpError> {
     match tensor.to_i64_vec()?.as_slice() {
         [value] => Ok(*value),
@@ -23,7 +23,7 @@ pub(crate) fn scalar(what: &str, tensor: &Tensor) -> Result<i64, OpError> {
     }
 }
 
-/// The number of elements of these dims.
+/// The number of elements of a tensor with these dims.
 pub(crate) fn count(dims: &[usize]) -> usize {
     dims.iter().fold(1usize, |n, &dim| n.saturating_mul(dim))
 }

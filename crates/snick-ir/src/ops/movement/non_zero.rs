@@ -8,8 +8,8 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The indices of the elements that are not zero: a row for each axis, a column for each such element, in row-major
-    /// order. A scalar counts as a vector of one element.
+    /// The indices of nonzero elements in row-major order, with one row per axis and one column per element.
+    /// A scalar counts as a vector of one element.
     #[op("NonZero", since = [3], inputs = Arity::exactly(1), traits = [PURE])]
     pub struct NonZero {
         /// The element type of the output.
@@ -54,10 +54,10 @@ impl EvalOp for NonZero {
     }
 }
 
-/// Constants up to this many elements are counted during inference.
+/// Maximum size of a constant whose nonzero elements are counted during inference.
 const MAX_COUNTED: usize = 4096;
 
-/// Row-major positions of the elements that are not zero.
+/// Row-major positions of the nonzero elements.
 fn places(tensor: &Tensor) -> Result<Vec<usize>, OpError> {
     let places = |zeros: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
         zeros.enumerate().filter(|(_, zero)| !zero).map(|(at, _)| at).collect()

@@ -9,24 +9,24 @@ use super::indices::{count, position, scalar};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_axis};
 
 op! {
-    /// A new axis of size `depth` (input 1) that holds `on` (input 2) at the index (input 0) and `off` (input 3)
+    /// Adds an axis of size `depth` (input 1), with `on` (input 2) at the index (input 0) and `off` (input 3)
     /// elsewhere.
     #[op("OneHot", since = [1, 16], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct OneHot {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(16),
-        /// Position of the new axis in the output; negative ones count from the end.
+        /// Position of the new axis in the output; negative axes count from the end.
         pub axis: i64 = 0,
-        /// What negative indices mean.
+        /// How negative indices are interpreted.
         #[since(16)]
         pub negative_indices_mode: NegativeIndices = NegativeIndices::Ignore,
     }
 }
 
-/// What negative indices mean.
+/// How negative indices are interpreted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum NegativeIndices {
-    /// They set nothing.
+    /// They are ignored.
     Ignore,
     /// They count from the end.
     Normalize,

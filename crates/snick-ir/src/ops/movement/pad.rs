@@ -1,4 +1,4 @@
-//! Pad-1 and Pad-12: more elements, or fewer, at both ends of each axis.
+//! Pad-1 and Pad-12: pad or crop both ends of each axis.
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
@@ -17,11 +17,11 @@ const MODES: &[(&str, PadMode)] = &[
     ("symmetric", PadMode::Symmetric),
 ];
 
-/// Adds `pads_begin` elements (input 1) before and `pads_end` elements (input 2) after each axis of input 0. Pads
-/// may be negative, which removes elements: by definition since Pad-12, and Pad-1 takes them, too.
+/// Adds `pads_begin` elements (input 1) before and `pads_end` elements (input 2) after each axis of input 0.
+/// Negative pads remove elements; only Pad-12 specifies them, but Pad-1 also accepts them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pad {
-    /// What the new elements are.
+    /// The values of the new elements.
     pub pad_mode: PadMode,
 }
 
@@ -98,7 +98,7 @@ impl EvalOp for Pad {
 }
 
 impl Pad {
-    /// The pads of input `i`: one an axis.
+    /// The pads in input `i`, one per axis.
     fn pads(&self, cx: &mut Infer, i: usize) -> Result<Option<Vec<SymExpr>>, OpError> {
         let pads = cx.elements_or_unknown(i);
         match (&pads, cx.shape(0).rank()) {
@@ -123,11 +123,11 @@ impl Pad {
         }
         let sum = cx.add(dim, begin);
         let size = cx.add(&sum, end);
-        // Where there is none, every run would be refused.
+        // A size that is not a valid dim makes every run fail.
         cx.as_dim(&size).unwrap_or_else(|| cx.unknown(Interval::DIM))
     }
 
-    /// How many elements the mode finds beyond each end of an axis; `None` for any number.
+    /// The maximum padding at each end that the mode allows; `None` for no limit.
     fn most(&self, dim: i64) -> Option<i64> {
         match self.pad_mode {
             PadMode::Constant => None,

@@ -1,4 +1,4 @@
-//! Known elements through ops that only move elements: whatever the op does to positions, it does to expressions.
+//! Propagates known elements through ops that only move elements, by running the op on positions.
 
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
@@ -6,10 +6,10 @@ use snick_tensor::Tensor;
 use crate::fact::MAX_ELEMENTS;
 use crate::{EvalOp, Infer};
 
-/// The elements of the op's first output, of this shape, where some elements of the inputs `data` are known and the
-/// other inputs are constants: the op moves the positions of the elements, and each position stands for its
-/// expression. Zeros that the op itself makes stand for 0. `None` where nothing is gained: nothing is known, or all
-/// of it is constant and folds anyway.
+/// The elements of the op's first output, which has this shape, if some elements of the inputs in `data` are
+/// known and the other inputs are constant. Evaluates the op on element positions and maps each position back
+/// to its expression. Zeros that the op creates become 0. Returns `None` if nothing is known, or if all
+/// inputs are constant and will be folded.
 pub(crate) fn propagate_elements<O: EvalOp>(
     op: &O,
     cx: &mut Infer,
@@ -21,7 +21,7 @@ pub(crate) fn propagate_elements<O: EvalOp>(
     if !known || constant || !is_small(shape) {
         return None;
     }
-    // Position 0 is that of what comes from no input.
+    // Position 0 is reserved for elements that come from no input.
     let mut elements = vec![SymExpr::from(0)];
     let mut inputs = Vec::with_capacity(cx.len());
     for (i, fact) in cx.inputs().iter().enumerate() {
@@ -40,7 +40,7 @@ pub(crate) fn propagate_elements<O: EvalOp>(
     positions.map(|at| elements.get(usize::try_from(at).ok()?).cloned()).collect()
 }
 
-/// Whether elements of this shape are followed at all.
+/// Whether the shape is small enough to track its elements.
 fn is_small(shape: &Shape) -> bool {
     let count = shape.as_static().and_then(|dims| dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)));
     count.is_some_and(|count| count <= MAX_ELEMENTS)

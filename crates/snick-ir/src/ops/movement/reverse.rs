@@ -1,4 +1,4 @@
-//! Reverse-1: axes in reverse order.
+//! Reverse-1.
 
 use smallvec::SmallVec;
 use snick_tensor::{ElementType, Tensor};
@@ -6,21 +6,21 @@ use snick_tensor::{ElementType, Tensor};
 use super::propagate_elements::propagate_elements;
 use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits, RawNode};
 
-/// How input 1 names the axes.
+/// How input 1 selects axes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// It lists them.
     Index,
-    /// It has a truth value for each.
+    /// It holds a boolean for each axis.
     Mask,
 }
 
 const MODES: &[(&str, Mode)] = &[("index", Mode::Index), ("mask", Mode::Mask)];
 
-/// Reverses the axes of input 0 that input 1 names.
+/// Reverses the axes of input 0 selected by input 1.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reverse {
-    /// How input 1 names the axes.
+    /// How input 1 selects axes.
     pub mode: Mode,
 }
 
@@ -67,7 +67,7 @@ impl EvalOp for Reverse {
 }
 
 impl Reverse {
-    /// The axes that the elements of input 1 name, for data of this rank.
+    /// The axes that the elements of input 1 select, for data of this rank.
     pub fn axes(&self, named: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         let mut axes: SmallVec<[usize; 4]> = SmallVec::new();
         match self.mode {

@@ -1,4 +1,4 @@
-//! ReverseSequence-1: the beginning of each sequence of a batch in reverse order.
+//! ReverseSequence-1.
 
 use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
@@ -11,13 +11,13 @@ use crate::{
     normalize_axis,
 };
 
-/// Reverses, for each index of the batch axis, as many of the first elements along the sequence axis as input 1 says
-/// for that index.
+/// For each index of the batch axis, reverses the first elements on the sequence axis; input 1 holds their
+/// number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReverseSequence {
-    /// Axis of the batch; negative ones count from the end.
+    /// The batch axis; negative axes count from the end.
     pub batch_axis: i64,
-    /// Axis of the sequences; negative ones count from the end.
+    /// The sequence axis; negative axes count from the end.
     pub seq_axis: i64,
 }
 

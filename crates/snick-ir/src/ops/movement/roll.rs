@@ -6,8 +6,8 @@ use snick_tensor::{Tensor, kernels};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// Input 0 shifted by input 1 along the axes of input 2; what leaves at one end comes in at the other. One shift may
-    /// serve all axes, and an axis listed twice is shifted twice.
+    /// Rotates input 0 by the shifts in input 1 along the axes in input 2; elements that leave at one end
+    /// come back at the other. A single shift applies to all axes, and an axis listed twice is shifted twice.
     #[op("Roll", since = [7], inputs = Arity::exactly(3), traits = [PURE])]
     pub struct Roll;
 }

@@ -13,16 +13,16 @@ use crate::ops::elementwise::arithmetic::element;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
 op! {
-    /// Input 0 with each update (input 2) at its own position, but for the axis (input 3), where the index at the same
-    /// position of input 1 says it.
+    /// Writes updates (input 2) into a copy of input 0. Each update goes to its own position, except on the
+    /// axis (input 3), where the index at the same position of input 1 determines it.
     #[op(
         "ScatterElementsUpdate", since = [3, 12], inputs = Arity::exactly(4), traits = [PURE],
         check = Self::check_reduction
     )]
     pub struct ScatterElementsUpdate {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(12),
-        /// How updates are combined with what is at their position.
+        /// How updates are combined with existing elements.
         #[since(12)]
         pub reduction: ScatterReduction = ScatterReduction::None,
         /// Whether the element of input 0 takes part in the reduction.
@@ -79,11 +79,11 @@ impl ScatterElementsUpdate {
         }
     }
 
-    /// The elements with known updates combined into them, each at a known place.
+    /// The known elements after combining known updates at known positions.
     fn combined(&self, cx: &mut Infer, reduction: scatter_reduce::Reduction) -> Option<Vec<SymExpr>> {
         let et = cx.element_type(0);
         if !et.is_integer() || cx.inputs().iter().all(|fact| fact.as_tensor().is_some()) {
-            return None; // folds
+            return None; // constant folding computes it
         }
         let function = match reduction {
             scatter_reduce::Reduction::Sum => Some(BinaryOp::Add),

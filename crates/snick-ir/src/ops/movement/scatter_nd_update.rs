@@ -11,16 +11,16 @@ use super::scatter_reduction::ScatterReduction;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
 op! {
-    /// Input 0 with the slices that the index tuples in the last axis of input 1 name combined with the updates
-    /// (input 2).
+    /// Writes updates (input 2) into slices of a copy of input 0. The last axis of input 1 holds the index
+    /// tuples that select the slices.
     #[op(
         "ScatterNDUpdate", since = [4, 15], inputs = Arity::exactly(3), traits = [PURE],
         check = Self::check_reduction
     )]
     pub struct ScatterNdUpdate {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(15),
-        /// How updates are combined with what is at their position.
+        /// How updates are combined with existing elements.
         #[since(15)]
         pub reduction: ScatterReduction = ScatterReduction::None,
     }
@@ -87,7 +87,7 @@ impl EvalOp for ScatterNdUpdate {
     }
 }
 
-/// Ranks and sizes of the updates, as far as they are known.
+/// Checks the rank and dims of the updates, if they are known.
 fn check_updates(cx: &mut Infer) -> Result<(), OpError> {
     let (Some(data), Some(indices)) = (cx.shape(0).dims(), cx.shape(1).dims()) else { return Ok(()) };
     let Some((tuple, places)) = indices.split_last() else { return Ok(()) };

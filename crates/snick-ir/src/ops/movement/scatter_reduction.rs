@@ -1,11 +1,11 @@
-//! The attribute `reduction` of the scattering ops.
+//! The attribute `reduction` of scatter ops.
 
 use snick_tensor::kernels::scatter_reduce::Reduction;
 
-/// How updates are combined with what is at their position.
+/// How updates are combined with existing elements.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ScatterReduction {
-    /// The last update replaces it.
+    /// The last update replaces the element.
     None,
     /// The sum.
     Sum,
@@ -13,9 +13,9 @@ pub enum ScatterReduction {
     Sub,
     /// The product.
     Prod,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
     /// The mean; ScatterElementsUpdate only.
     Mean,
@@ -26,7 +26,7 @@ attr_words!(ScatterReduction {
 });
 
 impl ScatterReduction {
-    /// What the kernel computes; `None` where updates replace.
+    /// The reduction of the kernel; `None` if updates replace elements.
     pub(super) fn kernel(self) -> Option<Reduction> {
         match self {
             Self::None => None,

@@ -9,8 +9,9 @@ use super::propagate_elements::propagate_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// Input 0 with the slices of the axis (input 3) that the indices (input 1) name replaced by the updates (input 2),
-    /// whose shape has the axes of the indices in place of the axis. Of equal indices the last one wins.
+    /// Replaces slices in a copy of input 0. The indices (input 1) select slices on the axis (input 3), and
+    /// the updates (input 2) replace them; their shape has the axes of the indices in place of the axis. For
+    /// duplicate indices, the last update wins.
     #[op("ScatterUpdate", since = [3], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct ScatterUpdate;
 }
@@ -49,7 +50,7 @@ impl EvalOp for ScatterUpdate {
     }
 }
 
-/// Ranks and sizes of the updates, as far as they are known.
+/// Checks the rank and dims of the updates, if they are known.
 fn check_updates(cx: &mut Infer) -> Result<(), OpError> {
     let (Some(data), Some(indices)) = (cx.shape(0).dims(), cx.shape(1).dims()) else { return Ok(()) };
     let rank = (data.len() + indices.len()).saturating_sub(1);

@@ -7,15 +7,16 @@ use snick_tensor::{ElementType, Tensor};
 use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// The conflict of shapes.
+/// The error for incompatible shapes.
 const CANNOT_SEARCH: &str = "cannot search {} for {}";
 
 op! {
-    /// For each element of input 1 the position in input 0 where it can be inserted: one ascending sequence for all, or
-    /// with equal leading axes one for each row of values. NaN is inserted at the front.
+    /// For each element of input 1, the position at which to insert it into input 0. Input 0 is one ascending
+    /// sequence, or has the same leading axes as the values and one sequence for each row. NaN is inserted at
+    /// the front.
     #[op("SearchSorted", since = [15], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct SearchSorted {
-        /// Whether the position is after elements equal to the value, and not before them.
+        /// Whether to insert after equal elements rather than before them.
         pub right_mode: bool = false,
         /// The element type of the output.
         pub output_type: IndexType = IndexType::I64,
@@ -28,7 +29,7 @@ impl InferOp for SearchSorted {
         cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
         let conflict = |cx: &Infer| cx.conflict(CANNOT_SEARCH, cx.shape(0), cx.shape(1));
         let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
-            // One sequence for all, or not known to be more.
+            // One sequence for all values, or unknown.
             (Some([_]) | None, _) => cx.shape(1).clone(),
             (Some([lead @ .., _]), None) => {
                 let mut dims: SmallVec<[SymExpr; 4]> = lead.into();
@@ -55,7 +56,7 @@ impl EvalOp for SearchSorted {
         let Some((&length, lead)) = sorted.dims().split_last() else {
             return Err(OpError::rank("the sequence", 0, "1 or more"));
         };
-        // Elements in a line of values: all of them where there is one sequence.
+        // The number of values per sequence.
         let line = match values.dims().split_last() {
             _ if lead.is_empty() => values.len(),
             Some((&count, places)) if places == lead => count,
@@ -76,7 +77,7 @@ impl EvalOp for SearchSorted {
 }
 
 impl SearchSorted {
-    /// The places of all values, `line` of them in each sequence of `length` elements.
+    /// The positions of all values, `line` of them in each sequence of `length` elements.
     fn places<T: PartialOrd>(&self, sorted: &[T], length: usize, values: &[T], line: usize) -> Vec<i64> {
         let place = |(at, value): (usize, &T)| {
             let first = at / line.max(1) * length;

@@ -8,20 +8,21 @@ use snick_tensor::{Dims, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Blocks of the spatial axes moved to the batch. Inputs: data, a block size an axis, and the padding at the begin and
-    /// at the end of each axis. Axis 0 is the batch, whose block is 1; what pads it counts, as in OpenVINO's runs.
+    /// Moves blocks of the spatial axes to the batch axis. Inputs: data, a block size per axis, and the
+    /// padding at the begin and end of each axis. The block of axis 0, the batch, is 1; its padding is
+    /// applied, as in the OpenVINO runtime.
     #[op("SpaceToBatch", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct SpaceToBatch;
 }
 
 op! {
-    /// The inverse of SpaceToBatch. Inputs: data, a block size an axis, and what is cropped at the begin and at the end
-    /// of each axis.
+    /// The inverse of SpaceToBatch. Inputs: data, a block size per axis, and the crop at the begin and end of
+    /// each axis.
     #[op("BatchToSpace", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct BatchToSpace;
 }
 
-/// Which way blocks move.
+/// The direction in which blocks move.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Direction {
     ToBatch,
@@ -160,7 +161,7 @@ impl Direction {
     }
 }
 
-/// The `rank` elements of input `i`; an unknown one is `least` or more, as every known one must be.
+/// The `rank` elements of input `i`, each at least `least`.
 fn numbers(cx: &mut Infer, i: usize, rank: usize, least: i64) -> Result<Vec<SymExpr>, OpError> {
     let range = Interval::new(least, i64::MAX).unwrap_or(Interval::DIM);
     let Some(elements) = cx.input(i).elements().filter(|e| e.len() == rank) else {
@@ -181,7 +182,7 @@ fn numbers(cx: &mut Infer, i: usize, rank: usize, least: i64) -> Result<Vec<SymE
     Ok(numbers)
 }
 
-/// A dim that every run divides without rest, reported where none can; the divisor is 1 or more.
+/// Divides a dim without remainder, reporting an error if that is impossible; the divisor is at least 1.
 fn divided(cx: &mut Infer, dim: &SymExpr, divisor: &SymExpr) -> SymExpr {
     let parts = cx.exact_div(dim, divisor).and_then(|parts| cx.as_dim(&parts));
     parts.unwrap_or_else(|| {

@@ -8,9 +8,9 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// A default element in every empty row of a sparse matrix. Input 0: the elements of the matrix, input 1: its two
-    /// sizes, input 2: row and column of each element, input 3: the element to put into column 0 of empty rows. Outputs:
-    /// the indices, ordered by row and column, the elements, and which rows were empty.
+    /// Adds a default element to every empty row of a sparse matrix. Inputs: the elements, the dense shape,
+    /// the row and column of each element, and the default element, which goes to column 0. Outputs: the
+    /// indices, ordered by row and column, the elements, and which rows were empty.
     #[op("SparseFillEmptyRows", since = [16], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct SparseFillEmptyRows;
 }
@@ -67,7 +67,7 @@ impl EvalOp for SparseFillEmptyRows {
             return Err(OpError::dims_conflict(sentence, values.dims(), indices.dims()));
         }
         let places = indices.to_i64_vec()?;
-        // Row, column and where the element comes from: the default stands behind the last one.
+        // Row, column and source index; the default comes after the last element.
         let mut all: Vec<(i64, i64, usize)> =
             places.chunks_exact(2).enumerate().map(|(i, at)| (at[0], at[1], i)).collect();
         check(&all, *rows, *columns)?;
@@ -90,7 +90,7 @@ impl EvalOp for SparseFillEmptyRows {
 }
 
 impl SparseFillEmptyRows {
-    /// How many elements there are once each of `rows` rows has one: exactly, where the places are known.
+    /// The number of elements once every row has one; exact if the positions are known.
     fn filled(&self, cx: &mut Infer, count: &SymExpr, rows: &SymExpr) -> Result<SymExpr, OpError> {
         if let (Some(sizes), Some(places)) = (cx.input(1).ints(), cx.input(2).ints())
             && let [rows, columns] = sizes.as_slice()
@@ -103,14 +103,14 @@ impl SparseFillEmptyRows {
             used.dedup();
             return Ok(cx.add(count, &SymExpr::from(rows - used.len() as i64)));
         }
-        // No row is empty, or all of them are.
+        // Either no row is empty, or all rows are.
         let (elements, rows) = (cx.interval(count), cx.interval(rows));
         let filled = elements.max(rows).hull(elements.add(rows));
         Ok(cx.unknown(filled))
     }
 }
 
-/// Places lie within the matrix.
+/// Checks that positions lie within the matrix.
 fn check(places: &[(i64, i64, usize)], rows: i64, columns: i64) -> Result<(), OpError> {
     for (row, column, _) in places {
         if !(0..rows).contains(row) {

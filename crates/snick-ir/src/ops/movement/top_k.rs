@@ -12,31 +12,31 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, Since, normalize_axis};
 
 op! {
-    /// The `k` (input 1) best elements of each line along `axis` (output 0) and their indices (output 1).
+    /// The `k` (input 1) best elements on `axis` (output 0) and their indices (output 1).
     #[op("TopK", since = [1, 3, 11], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct TopK {
-        /// The definition: the first takes `k` as i8, i32 or i64 only.
+        /// The version; in version 1, `k` must be i8, i32 or i64.
         pub since: Since = Since(11),
-        /// The axis; negative ones count from the end.
+        /// The axis; negative axes count from the end.
         pub axis: i64 = 0,
-        /// Which elements are the best.
+        /// Which elements are best.
         pub mode: TopKMode = TopKMode::Max,
         /// How the selected elements are sorted.
         pub sort: TopKSort = TopKSort::None,
         /// Element type of output 1.
         pub index_element_type: IndexType = IndexType::I32,
-        /// Whether the first of equal elements is selected; otherwise any may be.
+        /// Whether to select the first of equal elements; otherwise any may be selected.
         #[since(11)]
         pub stable: bool = false,
     }
 }
 
-/// Which elements are the best.
+/// Which elements are best.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TopKMode {
-    /// The greatest.
+    /// The largest.
     Max,
-    /// The least.
+    /// The smallest.
     Min,
 }
 
@@ -45,7 +45,7 @@ attr_words!(TopKMode { Max = "max", Min = "min" });
 /// How the selected elements are sorted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TopKSort {
-    /// Not: any order will do; snick gives the order by value.
+    /// In any order; snick sorts them by value.
     None,
     /// By index, ascending.
     Index,
@@ -55,9 +55,9 @@ pub enum TopKSort {
 
 attr_words!(TopKSort { None = "none", Index = "index", Value = "value" });
 
-/// Along the last axis the OpenVINO runtime selects by a heap unless it knows before the run that `k` is below this
-/// number: then the first of equal elements counts. (The runtime also asks for a static shape; here the order does not
-/// depend on how dynamic a shape was declared.)
+/// On the last axis, the OpenVINO runtime selects with a heap unless it knows before the run that `k` is
+/// below this number; without a heap, it selects the first of equal elements. (The runtime also requires a
+/// static shape; snick's result does not depend on how a shape was declared.)
 const HEAP_FROM: i64 = 7;
 
 impl InferOp for TopK {
@@ -83,7 +83,7 @@ impl InferOp for TopK {
                 cx.demand_at_most(&k, &dims[axis]);
                 cx.demand_role(1, || IntegerRole::Count(dims[axis].clone()));
                 let mut out: SmallVec<[SymExpr; 4]> = dims.into();
-                // A k above the size is refused when it is met.
+                // A constant k above the size is an error at run time.
                 out[axis] =
                     match cx.interval(&k).hi() > cx.interval(&dims[axis]).hi() && k.as_const().is_none() {
                         true => cx.min(&k, &dims[axis]),
@@ -107,7 +107,7 @@ impl EvalOp for TopK {
         let k = scalar("k", &inputs[1])?;
         let k = usize::try_from(k).map_err(|_| OpError::out_of_range("k", k, "0 or more"))?;
         let order = if self.sort == TopKSort::Index { Order::Index } else { Order::Value };
-        // Any order of equal elements is correct; this is the order of the OpenVINO runtime.
+        // Any order of equal elements is correct; this one matches the OpenVINO runtime.
         let by_heap = !self.stable && axis + 1 == data.rank();
         let ties = if by_heap { Ties::Heap } else { Ties::Lower };
         let indices = top_k_indices(data, axis, k, self.mode == TopKMode::Max, order, ties)?;

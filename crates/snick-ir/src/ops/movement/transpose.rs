@@ -8,8 +8,8 @@ use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The input with permuted axes: axis `i` of the output is axis `order[i]` (input 1) of the input. An empty order
-    /// reverses the axes.
+    /// Permutes axes: axis `i` of the output is axis `order[i]` of the input, where the order is input 1. An
+    /// empty order reverses the axes.
     #[op("Transpose", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
     pub struct Transpose;
 }
@@ -56,10 +56,10 @@ impl EvalOp for Transpose {
     }
 }
 
-/// Ranks above this are not taken from the length of an order.
+/// Maximum rank to infer from the length of an order.
 const MAX_RANK: usize = 64;
 
-/// The order as axes below `rank`, each once.
+/// Checks that the order is a permutation of the axes below `rank`.
 fn axes(order: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     if order.is_empty() {
         return Ok((0..rank).rev().collect());
@@ -77,7 +77,7 @@ fn axes(order: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     Ok(axes)
 }
 
-/// The dims in an order that is not known.
+/// A shape with these dims in unknown order.
 fn any_order(cx: &mut Infer, dims: &[SymExpr]) -> Shape {
     let Some(first) = dims.first() else { return Shape::from([]) };
     if dims.iter().all(|dim| dim == first) {

@@ -12,11 +12,12 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// The distinct elements of input 0, or with an axis (input 1) its distinct slices there. Outputs: these, the first
-    /// index of each, which of them is at each index, and how often each occurs. NaN differs from everything.
+    /// The distinct elements of input 0, or its distinct slices on an axis (input 1). Outputs: the distinct
+    /// elements, the index where each first occurs, the index of the distinct element for each input element,
+    /// and the number of occurrences. NaN differs from everything.
     #[op("Unique", since = [10], inputs = Arity::between(1, 2), traits = [PURE])]
     pub struct Unique {
-        /// Whether they are sorted, NaN last; otherwise they are in the order in which they first occur.
+        /// Whether to sort the output, with NaN last; otherwise it is in order of first occurrence.
         pub sorted: bool = true,
         /// The element type of the indices.
         pub index_element_type: IndexType = IndexType::I64,
@@ -25,7 +26,7 @@ op! {
     }
 }
 
-/// Constants up to this many elements are looked through during inference.
+/// Maximum size of a constant to search for duplicates during inference.
 const MAX_LOOKED_THROUGH: usize = 4096;
 
 impl InferOp for Unique {
@@ -39,7 +40,7 @@ impl InferOp for Unique {
             return Ok(facts.collect());
         }
         let element_type = cx.element_type(0);
-        // The size of what is looked through, and the shape of what is found there.
+        // The number of candidates, and the shape of a result.
         let (size, shape) = match (cx.shape(0).dims(), axis) {
             (None, _) => (cx.unknown(Interval::DIM), None),
             (Some(dims), None) => (cx.product(dims), Some(SmallVec::<[SymExpr; 4]>::new())),
@@ -51,7 +52,7 @@ impl InferOp for Unique {
         };
         let of = cx.interval(&size);
         let found = match of.hi() {
-            // Nothing, or one of one.
+            // At most one candidate is always distinct.
             0 | 1 => size.clone(),
             hi => cx.unknown(Interval::new(of.lo().min(1), hi).unwrap_or(Interval::DIM)),
         };
@@ -112,7 +113,7 @@ impl EvalOp for Unique {
     }
 }
 
-/// The axis, which must be a constant.
+/// The axis, which must be constant.
 fn known_axis(cx: &Infer, axis: &Fact) -> Result<i64, OpError> {
     cx.expect_index(1)?;
     cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
@@ -123,14 +124,14 @@ fn known_axis(cx: &Infer, axis: &Fact) -> Result<i64, OpError> {
     }
 }
 
-/// All inputs, if they are constants that are quickly looked through.
+/// All inputs, if they are small constants.
 fn constants(cx: &Infer) -> Option<Vec<Tensor>> {
     let tensors = cx.inputs().iter().map(|fact| fact.as_tensor().map(|t| Tensor::clone(t)));
     let tensors: Vec<Tensor> = tensors.collect::<Option<_>>()?;
     (tensors.first()?.len() <= MAX_LOOKED_THROUGH).then_some(tensors)
 }
 
-/// Row-major elements as `size` slices, each `outer` runs of `inner` elements.
+/// Row-major elements as `size` slices, each of `outer` runs of `inner` elements.
 #[derive(Copy, Clone)]
 struct Lines {
     outer: usize,
@@ -139,7 +140,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Equal slices together, each group in ascending order of indices.
+    /// Groups equal slices, each group in ascending order of indices.
     fn groups<T: PartialOrd>(self, values: &[T], sorted: bool) -> Vec<Vec<usize>> {
         let slice = |at: usize| {
             let runs = (0..self.outer).map(move |o| (o * self.size + at) * self.inner);
@@ -167,7 +168,7 @@ impl Lines {
     }
 }
 
-/// What has no order, NaN, comes last.
+/// A total order that puts NaN last.
 fn total<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     let unordered = |x: &T| x.partial_cmp(x).is_none();
     a.partial_cmp(b).unwrap_or_else(|| unordered(a).cmp(&unordered(b)))
