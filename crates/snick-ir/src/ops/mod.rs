@@ -172,7 +172,7 @@ pub mod signal {
     pub mod stft;
 }
 
-/// Color conversion and image patches.
+/// Colour conversion and image patches.
 pub mod image {
     pub mod col2im;
     pub mod color;

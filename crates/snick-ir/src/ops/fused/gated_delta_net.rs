@@ -13,11 +13,11 @@ op! {
     /// declared ports. Inference only.
     #[op("GatedDeltaNet", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal_extension())]
     pub struct GatedDeltaNet {
-        /// Whether to normalize queries and keys by their L2 norm.
+        /// Whether to normalise queries and keys by their L2 norm.
         pub fuse_qk_l2norm: bool = false,
-        /// Avoids division by zero when normalizing queries.
+        /// Avoids division by zero when normalising queries.
         pub q_l2_norm_eps: f64 = 1e-6,
-        /// Avoids division by zero when normalizing keys.
+        /// Avoids division by zero when normalising keys.
         pub k_l2_norm_eps: f64 = 1e-6,
     }
 }
@@ -29,11 +29,11 @@ op! {
     /// values. Inference only.
     #[op("PagedGatedDeltaNet", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
     pub struct PagedGatedDeltaNet {
-        /// Whether to normalize queries and keys by their L2 norm.
+        /// Whether to normalise queries and keys by their L2 norm.
         pub use_qk_l2norm: bool = false,
-        /// Avoids division by zero when normalizing queries.
+        /// Avoids division by zero when normalising queries.
         pub q_l2_norm_eps: f64 = 1e-6,
-        /// Avoids division by zero when normalizing keys.
+        /// Avoids division by zero when normalising keys.
         pub k_l2_norm_eps: f64 = 1e-6,
     }
 }

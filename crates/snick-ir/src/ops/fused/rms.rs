@@ -6,7 +6,7 @@ use super::rms_norm::normalized;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Root mean square normalization along the last axis: `x / sqrt(mean(x^2) + epsilon)`, times an optional
+    /// Root mean square normalisation along the last axis: `x / sqrt(mean(x^2) + epsilon)`, times an optional
     /// scale that broadcasts to the data. Inputs: data, scale.
     #[op("RMS", since = [1], inputs = Arity::between(1, 2), traits = [PURE, FLOAT_FORMULA], name = internal())]
     pub struct Rms {

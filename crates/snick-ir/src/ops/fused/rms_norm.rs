@@ -7,7 +7,7 @@ use crate::ops::nn::compute_tensor::ComputeTensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading, normalize_axes};
 
 op! {
-    /// Root mean square normalization along some axes: `x / sqrt(mean(x^2) + epsilon)`, times an optional
+    /// Root mean square normalisation along some axes: `x / sqrt(mean(x^2) + epsilon)`, times an optional
     /// scale that broadcasts to the data. Inputs: data, axes, scale.
     #[op(
         "RMSNorm", since = [1], inputs = Arity::between(2, 3), traits = [PURE, FLOAT_FORMULA], name = internal_extension()
@@ -41,7 +41,7 @@ impl EvalOp for RmsNorm {
     }
 }
 
-/// Computes the normalization along `axes` and casts the result to `element_type`.
+/// Computes the normalisation along `axes` and casts the result to `element_type`.
 pub(super) fn normalized(
     data: &Tensor,
     axes: &[usize],

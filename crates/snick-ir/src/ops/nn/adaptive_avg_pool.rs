@@ -6,8 +6,8 @@ use super::adaptive_windows::{each_window, infer_shape, output_dims};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The mean of each of as many windows as input 1 says: data `[N, C, spatial..]` to `[N, C, sizes..]`. Means of
-    /// integers are rounded to the nearest, ties to even.
+    /// Average pooling to a given output size: data `[N, C, spatial..]` to `[N, C, sizes..]`, with the sizes
+    /// in input 1. Means of integers are rounded to the nearest integer, ties to even.
     #[op("AdaptiveAvgPool", since = [8], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct AdaptiveAvgPool;
 }
@@ -25,7 +25,7 @@ impl EvalOp for AdaptiveAvgPool {
         let dims = output_dims(data, sizes)?;
         let is_integer = data.element_type().is_integer();
         if !is_integer && dims.iter().skip(2).all(|&size| size == 1) {
-            // Each channel is one window. The kernel's means of integers would truncate.
+            // Each channel is one window. For integers, the kernel would truncate means.
             let spatial: Dims = (2..data.rank()).collect();
             return Ok(vec![ReduceOp::Mean.apply(data, &spatial, true)?]);
         }

@@ -8,8 +8,9 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The greatest element of each of as many windows as input 1 says: data `[N, C, spatial..]` to `[N, C, sizes..]`
-    /// (output 0), and the position of the first such element in its channel (output 1).
+    /// Max pooling to a given output size: data `[N, C, spatial..]` to `[N, C, sizes..]` (output 0), with the
+    /// sizes in input 1. Output 1 holds the position of each maximum in its channel, or the first position if
+    /// there are several.
     #[op("AdaptiveMaxPool", since = [8], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct AdaptiveMaxPool {
         /// Element type of output 1.

@@ -1,5 +1,5 @@
-//! Windows that divide an input of any size evenly: what AdaptiveAvgPool and AdaptiveMaxPool share. Window `i` of `n`
-//! over `size` elements goes from `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
+//! Adaptive windows, which divide an input of any size evenly, shared by AdaptiveAvgPool and AdaptiveMaxPool.
+//! Window `i` of `n` over `size` elements extends from `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
 
 use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
@@ -12,7 +12,7 @@ fn sizes_differ(count: impl ToString, spatial: usize) -> OpError {
     OpError::mismatch("the number of output sizes", count, format!("{spatial}, one a spatial axis"))
 }
 
-/// The shape of the output: input 1 has the spatial sizes.
+/// Infers the shape of the output, whose spatial sizes are in input 1.
 pub(super) fn infer_shape(cx: &mut Infer) -> Result<Shape, OpError> {
     expect_spatial(cx, 0, 2)?;
     cx.expect_rank(1, "0 or 1", |rank| rank <= 1)?;
@@ -28,7 +28,7 @@ pub(super) fn infer_shape(cx: &mut Infer) -> Result<Shape, OpError> {
     Ok(Shape::ranked(pooled))
 }
 
-/// The dims of the output of data with a value.
+/// The concrete dims of the output.
 pub(super) fn output_dims(data: &Tensor, sizes: &Tensor) -> Result<Dims, OpError> {
     let sizes = sizes.to_i64_vec()?;
     let [_, _, spatial @ ..] = data.dims() else {
@@ -41,12 +41,13 @@ pub(super) fn output_dims(data: &Tensor, sizes: &Tensor) -> Result<Dims, OpError
     for &size in &sizes {
         dims.push(usize::try_from(size).map_err(|_| OpError::out_of_range("a size", size, "0 or more"))?);
     }
-    // Fails before memory is allocated if the result is too large.
+    // Checks that the result is not too large before allocating memory.
     Tensor::scalar(0f64).broadcast_to(&dims)?;
     Ok(dims)
 }
 
-/// Calls `visit` with the elements of each window and their positions in the channel; `dims` are those of the output.
+/// Calls `visit` with the elements of each window and their positions in the channel. `dims` are the dims of
+/// the output.
 pub(super) fn each_window(
     data: &Tensor,
     dims: &[usize],
@@ -61,7 +62,7 @@ pub(super) fn each_window(
     Ok(())
 }
 
-/// The windows along three axes and the stride of each axis in a channel; absent axes come first.
+/// The windows on three axes and the stride of each axis in a channel; missing leading axes have size 1.
 struct Windows([(Vec<(usize, usize)>, usize); 3]);
 
 impl Windows {
@@ -83,7 +84,7 @@ impl Windows {
         Self(axes)
     }
 
-    /// Calls `visit` with the positions of each window's elements.
+    /// Calls `visit` with the positions of the elements of each window.
     fn each(&self, mut visit: impl FnMut(&mut dyn Iterator<Item = usize>)) {
         let [z, y, x] = &self.0;
         for &(z0, z1) in &z.0 {

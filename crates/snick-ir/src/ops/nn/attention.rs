@@ -8,14 +8,14 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`, value `[N.., S, V]`,
-    /// optionally a mask that broadcasts to `[N.., L, S]` (boolean: which keys take part; real: what is added to the
-    /// scores), a scale, `1 / sqrt(E)` by default, and a sink that broadcasts to `[N.., L, 1]`: one more score of each query,
-    /// which takes its share and has no value. Output `[N.., L, V]`; a single query has a row of output for every row of the
-    /// mask.
+    /// Attention: `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`,
+    /// value `[N.., S, V]`; optionally a mask that broadcasts to `[N.., L, S]`, either boolean (which keys to
+    /// attend to) or real (added to the scores); a scale, by default `1 / sqrt(E)`; and a sink that
+    /// broadcasts to `[N.., L, 1]`, an additional score for each query that takes part in the softmax but has
+    /// no value. Output: `[N.., L, V]`. With a single query, the output has one row per row of the mask.
     #[op("ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 6), traits = [PURE])]
     pub struct ScaledDotProductAttention {
-        /// Whether query `i` sees keys up to `i` only; the mask is ignored then.
+        /// Whether query `i` attends only to keys up to `i`; the mask is then ignored.
         pub causal: bool = false,
     }
 }
@@ -59,7 +59,7 @@ impl InferOp for ScaledDotProductAttention {
             }
             Some(mask) => {
                 let Some(mask) = split(mask) else {
-                    // The mask may have more axes than the query.
+                    // The mask may have a higher rank than the query.
                     return Ok(Facts::from(Fact::new(element_type, Shape::unranked())));
                 };
                 let mut fitted = |size: &SymExpr, mine: &SymExpr| {
@@ -108,7 +108,7 @@ impl EvalOp for ScaledDotProductAttention {
         };
         let (rows, keys) = (*rows, *keys);
         let mask = if self.causal {
-            // Lower triangle: query i sees key j if j <= i.
+            // Lower triangle: query i attends to key j if j <= i.
             let seen: Vec<bool> = (0..rows).flat_map(|i| (0..keys).map(move |j| j <= i)).collect();
             Some(Tensor::from_bools(&[rows, keys], &seen)?)
         } else {
@@ -125,7 +125,7 @@ impl EvalOp for ScaledDotProductAttention {
                     mask.cast(wide)?
                 };
                 let masked = BinaryOp::Add.apply(&scores, &added)?;
-                // Scores take the most memory; these would live as long as the others.
+                // Free the scores early, because they take the most memory.
                 drop(scores);
                 masked
             }
@@ -138,7 +138,7 @@ impl EvalOp for ScaledDotProductAttention {
     }
 }
 
-/// Requires a sink of the rank of the queries that broadcasts to one column of the scores.
+/// Requires a sink of the same rank as the query that broadcasts to one column of the scores.
 fn check_sink(cx: &mut Infer, sink: &Shape, batch: &[SymExpr], rows: &SymExpr) -> Result<(), OpError> {
     let Some(dims) = sink.dims() else { return Ok(()) };
     if dims.len() != batch.len() + 2 {
@@ -159,7 +159,7 @@ fn check_sink(cx: &mut Infer, sink: &Shape, batch: &[SymExpr], rows: &SymExpr) -
     }
 }
 
-/// The softmax over the scores and the sink, without the share of the sink.
+/// The softmax over scores and sink, without the column of the sink.
 fn softmax_with_sink(scores: &Tensor, sink: &Tensor) -> Result<Tensor, OpError> {
     let axis = scores.rank().saturating_sub(1);
     let mut column = scores.dims().to_vec();
@@ -169,7 +169,8 @@ fn softmax_with_sink(scores: &Tensor, sink: &Tensor) -> Result<Tensor, OpError> 
     Ok(shares.slice(axis, 0, keys, 1)?)
 }
 
-/// Requires a mask whose last axis is that of the scores, or 1; a single query may have a mask of any number of rows.
+/// Requires the last axis of the mask to match the scores or to be 1. With a single query, the mask may have
+/// any number of rows.
 fn check_mask(mask: &Tensor, rows: usize, keys: usize) -> Result<(), OpError> {
     let last = |dim: usize| dim == 1 || dim == keys;
     let fits = match *mask.dims() {
@@ -197,7 +198,7 @@ fn split(shape: &Shape) -> Option<Matrices<'_>> {
     }
 }
 
-/// The common real type of all inputs; a mask may be boolean instead.
+/// The common floating-point type of all inputs, except for a boolean mask.
 fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     let boolean_mask = cx.optional(3).is_some_and(|mask| mask.element_type == ElementType::Boolean);
     let element_type = cx.common_type((0..cx.len()).filter(|&i| i != 3 || !boolean_mask));
@@ -222,7 +223,7 @@ mod tests {
         let sink = Tensor::from_slice(&[0f32, f32::NEG_INFINITY], &[1, 2, 1]).unwrap();
         let inputs = [zeros(&[1, 2, 4]), zeros(&[1, 3, 4]), ones, mask, scale, sink];
         let out = ScaledDotProductAttention { causal: false }.eval(&inputs).unwrap();
-        // Three equal scores and a sink of the same score; a sink that is never chosen.
+        // Three equal scores with a sink of the same score, then a sink too small to matter.
         assert_eq!(out[0].to_f32_vec().unwrap(), [0.75, 0.75, 1., 1.]);
     }
 

@@ -8,20 +8,20 @@ use crate::attrs::missing;
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
 op! {
-    /// The mean of each window: data `[N, C, spatial..]` to `[N, C, windows..]`.
+    /// Average pooling: data `[N, C, spatial..]` to `[N, C, windows..]`.
     #[op(
         "AvgPool", since = [1, 14, 16], inputs = Arity::exactly(1), traits = [PURE],
         check = Self::check_window
     )]
     pub struct AvgPool {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(16),
-        /// The window; its strides must be there.
+        /// The window; strides are required.
         pub window: PoolWindow,
         /// Distance between neighbouring elements of a window, at least 1; 1 if empty.
         #[since(16)]
         pub dilations: Numbers = Numbers::new(),
-        /// Whether the mean is over elements inside the data; otherwise padding counts as zeros.
+        /// Whether the mean excludes padding; otherwise padding counts as zeros.
         #[attr("exclude-pad" | "exclude_pad")]
         pub exclude_pad: bool = true,
     }

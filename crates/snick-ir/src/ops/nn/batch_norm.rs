@@ -8,16 +8,17 @@ use super::compute_tensor::ComputeTensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
 op! {
-    /// Normalisation by given statistics: `(data - mean) / sqrt(variance + epsilon) * gamma + beta`. Inputs: data
-    /// `[N, C, ..]`, and gamma, beta, mean and variance `[C]`; the first definition has data after gamma and beta.
+    /// Batch normalisation with given statistics: `(data - mean) / sqrt(variance + epsilon) * gamma + beta`.
+    /// Inputs: data `[N, C, ..]`, then gamma, beta, mean and variance `[C]`; version 1 has data after gamma
+    /// and beta.
     #[op(
         "BatchNormInference", since = [1, 5], inputs = Arity::exactly(5), traits = [PURE],
         check = Self::check_epsilon
     )]
     pub struct BatchNormInference {
-        /// The definition: it orders the inputs.
+        /// The version, which determines the order of the inputs.
         pub since: Since = Since(5),
-        /// Keeps the divisor from being zero; not negative.
+        /// Avoids division by zero; not negative.
         pub epsilon: f64 = 0.0,
     }
 }
@@ -85,7 +86,7 @@ impl BatchNormInference {
         }
     }
 
-    /// The inputs that are data, gamma, beta, mean and variance.
+    /// The input indices of data, gamma, beta, mean and variance.
     pub fn order(&self) -> [usize; 5] {
         if self.since.at_least(5) { [0, 1, 2, 3, 4] } else { [2, 0, 1, 3, 4] }
     }

@@ -1,7 +1,7 @@
 //! BinaryConvolution-1.
 //!
-//! Files pack the bits of filters from the least significant bit of a byte on, unlike tensors of u1, and the OpenVINO
-//! runtime reads them so.
+//! Files pack the bits of filters starting at the least significant bit of each byte, unlike u1 tensors, and
+//! the OpenVINO runtime reads them in this order.
 
 use snick_tensor::kernels::{self, PadMode};
 use snick_tensor::{ElementType, Tensor};
@@ -11,16 +11,16 @@ use super::window::DilatedSliding;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// A convolution of signs: elements above zero stand for 1, all others for -1, as the bits of the filters do; so
-    /// each output is the number of equal pairs less the number of different ones. Data `[N, C, H, W]` and filters of
-    /// bits `[O, C, H', W']` to `[N, O, rows, columns]`.
+    /// Convolution of signs. Elements above zero count as 1 and all others as -1, and so do set and clear
+    /// bits of the filters, so each output is the number of equal pairs minus the number of different ones.
+    /// Data `[N, C, H, W]` and binary filters `[O, C, H', W']` to `[N, O, rows, columns]`.
     #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct BinaryConvolution {
         /// How the filters slide.
         pub sliding: DilatedSliding = DilatedSliding::default(),
         /// How the sum is computed.
         pub mode: BinaryMode = BinaryMode::XnorPopcount,
-        /// The element around the data; 0 contributes nothing.
+        /// The value of padding; 0 contributes nothing.
         pub pad_value: f64 = 0.0,
     }
 }
@@ -28,7 +28,7 @@ op! {
 /// How a binary convolution computes its sum.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BinaryMode {
-    /// Counting the bits that are equal.
+    /// By counting equal bits.
     XnorPopcount,
 }
 
@@ -84,7 +84,7 @@ fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
     if filters.element_type() != ElementType::U1 {
         return signs(filters);
     }
-    // `to_bytes` drops the bits of the last byte that are no elements; files may store some there.
+    // `to_bytes` drops unused bits of the last byte, but files may store elements there.
     let whole = filters.storage().bytes();
     let as_read = filters.is_contiguous() && whole.len() == filters.len().div_ceil(8);
     let bytes = if as_read { whole.into() } else { filters.to_bytes() };

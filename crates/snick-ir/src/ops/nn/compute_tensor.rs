@@ -1,4 +1,4 @@
-//! Arithmetic on whole tensors in f32 or f64, for the normalisations.
+//! Arithmetic on whole tensors in f32 or f64, used by normalisations.
 
 use snick_tensor::kernels::{BinaryOp, UnaryOp};
 use snick_tensor::{Dims, ElementType, Tensor};
@@ -10,12 +10,13 @@ use crate::OpError;
 pub struct ComputeTensor(Tensor);
 
 impl ComputeTensor {
-    /// The tensor in f32; f64 stays as it is.
+    /// Converts the tensor to f32, unless it is f64.
     pub fn new(tensor: &Tensor) -> Result<Self, OpError> {
         Ok(Self(tensor.cast(wide(tensor.element_type()))?))
     }
 
-    /// A vector with an entry a channel, shaped to broadcast with data of `rank` whose axis 1 has the channels.
+    /// Reshapes a vector with one entry per channel to broadcast with data of `rank`, whose channels are on
+    /// axis 1.
     pub fn per_channel(tensor: &Tensor, rank: usize) -> Result<Self, OpError> {
         let mut dims = Dims::from_elem(1, rank.saturating_sub(1));
         if let Some(first) = dims.first_mut() {
@@ -77,7 +78,7 @@ impl ComputeTensor {
         &self.0
     }
 
-    /// The tensor rounded to a type.
+    /// Converts the tensor to another type.
     pub fn rounded(&self, element_type: ElementType) -> Result<Tensor, OpError> {
         Ok(self.0.cast(element_type)?)
     }

@@ -8,8 +8,8 @@ use super::window::DilatedSliding;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Filters slid over one to three spatial axes, not flipped: data `[N, C, spatial..]` and filters `[O, C, kernel..]`
-    /// to `[N, O, windows..]`.
+    /// Convolution over one to three spatial axes, without flipping the filters: data `[N, C, spatial..]` and
+    /// filters `[O, C, kernel..]` to `[N, O, windows..]`.
     #[op("Convolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION])]
     pub struct Convolution {
         /// How the filters slide.

@@ -6,8 +6,8 @@ use super::transposed_convolution::TransposedSliding;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The transpose of a convolution: data `[N, C, spatial..]` and filters `[C, O, kernel..]` to
-    /// `[N, O, larger spatial..]`. An optional third input has the spatial sizes of the output.
+    /// Transposed convolution: data `[N, C, spatial..]` and filters `[C, O, kernel..]` to
+    /// `[N, O, larger spatial..]`. An optional third input holds the spatial sizes of the output.
     #[op("ConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3), traits = [PURE, CONTRACTION])]
     pub struct ConvolutionBackpropData {
         /// How the filters slide.

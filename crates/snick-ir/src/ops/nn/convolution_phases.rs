@@ -1,18 +1,18 @@
-//! A strided transposed convolution as several convolutions of stride 1.
+//! Computes a strided transposed convolution as several convolutions of stride 1.
 
 use snick_tensor::kernels::{self, Window};
 use snick_tensor::{Dims, Tensor};
 
 use crate::OpError;
 
-/// With more phases, zeros between the elements of data cost less than the phases.
+/// With more phases, inserting zeros into the data is cheaper.
 const MAX_PHASES: usize = 1 << 12;
 
-/// The transposed convolution, computed for each phase: outputs a stride apart read the same elements of the filters,
-/// and neighbouring elements of the data. So each position within a stride is a convolution by part of the filters.
+/// Computes a transposed convolution by phases. Outputs that are a stride apart use the same filter elements
+/// on neighbouring data elements, so each position within a stride is a convolution with part of the filters.
 ///
-/// `window` is the one over data with zeros between its elements. `None` if an output lies before the first element of
-/// data by more than the filters reach, or there are too many phases.
+/// `window` is the equivalent window over data with inserted zeros. Returns `None` if an output lies further
+/// before the data than the filters reach, or if there are too many phases.
 pub(super) fn in_phases(
     data: &Tensor,
     filters: &Tensor,
@@ -28,7 +28,7 @@ pub(super) fn in_phases(
     let spread: Option<Dims> = spatial.iter().zip(strides).map(gaps).collect();
     let Some(spread) = spread else { return Ok(None) };
     let sizes = window.output_dims(&spread, kernel)?;
-    // Elements of the full result that are dropped at the beginning, and elements of each phase.
+    // Elements to drop at the start of the full result, and elements per phase.
     let (mut cut, mut counts) = (Dims::new(), Dims::new());
     for (i, (&stride, &size)) in strides.iter().zip(&sizes).enumerate() {
         let (Some(&reach), Some(&pad)) = (kernel.get(i), window.pads_begin.get(i)) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What convolutions share: the shape of the output, and what data and filters must agree on.
+//! Shape inference shared by convolutions, and checks of data against filters.
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
@@ -7,10 +7,10 @@ use snick_tensor::{ElementType, Tensor};
 use super::window::{DilatedSliding, expect_spatial, spatial_dims};
 use crate::{Infer, OpError};
 
-/// The conflict of shapes.
+/// The error for incompatible shapes.
 pub(super) const CANNOT_CONVOLVE: &str = "cannot convolve {} with filters {}";
 
-/// The spatial sizes of data, and of filters that have `groups` axes in front.
+/// The spatial sizes of data and filters; the filters have `groups` leading axes.
 pub(super) fn spatial_sizes<'a>(
     data: &'a Tensor,
     filters: &'a Tensor,
@@ -23,7 +23,8 @@ pub(super) fn spatial_sizes<'a>(
     }
 }
 
-/// The shape of the output for data (input 0) and filters (input 1); `grouped` filters have an axis of groups in front.
+/// Infers the output shape from data (input 0) and filters (input 1); `grouped` filters have a leading axis
+/// of groups.
 pub(super) fn infer_shape(cx: &mut Infer, sliding: &DilatedSliding, grouped: bool) -> Result<Shape, OpError> {
     let groups = usize::from(grouped);
     let Some(spatial) = spatial_rank(cx, sliding, groups)? else { return Ok(Shape::unranked()) };
@@ -55,13 +56,13 @@ fn ranks_differ(data: usize, filters: usize) -> OpError {
     OpError::conflict("data has rank {}, filters have rank {}", data, filters)
 }
 
-/// The error for data with other channels than the filters expect.
+/// The error for data with a different number of channels than the filters expect.
 pub(super) fn channels_differ(data: Interval, filters: Interval) -> OpError {
     let channels = if data == Interval::exact(1) { "channel" } else { "channels" };
     OpError::conflict(format!("data has {{}} {channels}, filters expect {{}}"), data, filters)
 }
 
-/// The common element type of data and filters, a number.
+/// The common numeric element type of data and filters.
 pub(super) fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     let element_type = cx.common_type([0, 1]);
     if element_type == ElementType::Boolean {
@@ -70,7 +71,7 @@ pub(super) fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     Ok(element_type)
 }
 
-/// The number of spatial axes of data, filters (with `groups` axes in front) and attributes, which must agree.
+/// The number of spatial axes; data, filters (which have `groups` leading axes) and attributes must agree.
 pub(super) fn spatial_rank(
     cx: &Infer,
     sliding: &DilatedSliding,
@@ -86,7 +87,7 @@ pub(super) fn spatial_rank(
     }
 }
 
-/// The number of groups: that of the filters, or the quotient of the channels of data and filters. Requires
+/// The number of groups, from the filters or as the quotient of the channels of data and filters. Requires
 /// `data = groups * filters`.
 fn known_group(
     cx: &mut Infer,

@@ -11,25 +11,26 @@ use super::window::{DilatedSliding, spatial_dims};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, leading};
 
 op! {
-    /// A convolution whose filters read each element at an offset of its own. Inputs: data `[N, C, H, W]`, offsets
-    /// `[N, D * taps * 2, rows, columns]`, filters `[O, C / G, H', W']` and, since operation set 8, optionally a mask
-    /// `[N, D * taps, rows, columns]`, for D deformable groups, G groups and `taps = H' * W'`: `[N, O, rows, columns]`.
-    /// An offset is added to the position (y, x) that a tap reads, between pixels if need be; the mask scales what it
-    /// reads.
+    /// Deformable convolution: each filter tap reads the data at its own offset. Inputs: data `[N, C, H, W]`,
+    /// offsets `[N, D * taps * 2, rows, columns]`, filters `[O, C / G, H', W']` and, since opset 8,
+    /// optionally a mask `[N, D * taps, rows, columns]`, for D deformable groups, G groups and
+    /// `taps = H' * W'`. Output: `[N, O, rows, columns]`. An offset (y, x) shifts the position that a tap
+    /// reads, interpolating between pixels; the mask scales the value.
     #[op(
         "DeformableConvolution", since = [1, 8], inputs = Arity::between(3, 4), traits = [PURE],
         check = Self::check_groups
     )]
     pub struct DeformableConvolution {
-        /// The definition: the first has no mask.
+        /// The version; version 1 has no mask.
         pub since: Since = Since(8),
         /// How the filters slide.
         pub sliding: DilatedSliding = DilatedSliding::default(),
-        /// Number of groups of channels that do not mix, at least 1.
+        /// Number of groups of channels, at least 1.
         pub group: i64 = 1,
-        /// Number of groups of channels with offsets of their own, at least 1.
+        /// Number of groups of channels with their own offsets, at least 1.
         pub deformable_group: i64 = 1,
-        /// Whether positions up to one pixel outside are read, as if zeros were around; otherwise they give 0.
+        /// Whether positions up to one pixel outside are interpolated with surrounding zeros; otherwise they
+        /// yield 0.
         #[since(8)]
         pub bilinear_interpolation_pad: bool = false,
     }
@@ -75,7 +76,7 @@ impl InferOp for DeformableConvolution {
         for (i, (size, kernel)) in sizes.iter().zip(&kernel).enumerate() {
             windows.push(slides.count(cx, i, size, kernel));
         }
-        // Offsets and mask have an entry a window: they may know more of the output sizes.
+        // Offsets and mask have one entry per window, so they may determine output sizes.
         for (i, numbers) in [(1, 2), (3, 1)] {
             let Some([images, channels, places @ ..]) = cx.optional(i).and_then(|fact| fact.shape.dims())
             else {
@@ -165,7 +166,7 @@ impl DeformableConvolution {
             let &[y, x] = list else { return Err(refuse()) };
             Ok([y as f32, x as f32])
         };
-        // The samples are as large as an unrolled convolution: fail before they are allocated.
+        // The samples are as large as an im2col buffer: check their size before allocating them.
         Tensor::zeros(ElementType::F32, &[])?.broadcast_to(&[channels, down, along, rows, columns])?;
         Ok(SamplingPlan {
             channels,

@@ -1,25 +1,25 @@
-//! The samples between pixels that a deformable convolution reads.
+//! Interpolated samples for deformable convolution.
 
-/// How one image is sampled; all sizes agree.
+/// How to sample an image; all sizes are consistent.
 pub(super) struct SamplingPlan {
     pub(super) channels: usize,
     pub(super) groups: usize,
     pub(super) deformable_groups: usize,
-    /// Sizes of the image and of the filters, and the number of windows.
+    /// Sizes of the image and the filters, and the number of windows.
     pub(super) image: [usize; 2],
     pub(super) kernel: [usize; 2],
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// The position of a tap without its offset: `window * stride + tap * dilation - pad`.
+    /// The position of a tap without its offset is `window * stride + tap * dilation - pad`.
     pub(super) strides: [f32; 2],
     pub(super) dilations: [f32; 2],
     pub(super) pads: [f32; 2],
-    /// Whether places up to one pixel outside are read.
+    /// Whether positions up to one pixel outside are sampled.
     pub(super) padded: bool,
 }
 
 impl SamplingPlan {
-    /// The samples `[channels, taps, windows]`.
+    /// The samples `[channels, taps, windows]` of an image.
     pub(super) fn sample(&self, image: &[f32], offsets: &[f32], mask: Option<&[f32]>) -> Vec<f32> {
         let (places, taps) = (self.rows * self.columns, self.kernel[0] * self.kernel[1]);
         let area = self.image[0] * self.image[1];
@@ -28,7 +28,7 @@ impl SamplingPlan {
         if area == 0 {
             return seen;
         }
-        // The positions are the same for all channels of a group.
+        // All channels of a group share the positions.
         let mut mixes: Vec<[(usize, f32); 4]> = Vec::with_capacity(places);
         for number in 0..self.deformable_groups * taps {
             let (group, tap) = (number / taps, number % taps);
@@ -48,7 +48,7 @@ impl SamplingPlan {
                 let plane = &image[channel * area..][..area];
                 let row = &mut seen[(channel * taps + tap) * places..][..places];
                 for (to, mix) in row.iter_mut().zip(&mixes) {
-                    // Pixels of weight 0 are not read: they may be infinite.
+                    // Skip pixels with weight 0, which may be infinite.
                     let mixed = |&(pixel, weight): &(usize, f32)| {
                         if weight == 0.0 { 0.0 } else { plane[pixel] * weight }
                     };
@@ -62,7 +62,7 @@ impl SamplingPlan {
         seen
     }
 
-    /// The pixels that are mixed at a position, with their weights; 0 for pixels outside.
+    /// The pixels to interpolate at a position, with their weights; pixels outside the image have weight 0.
     fn pixels(&self, position: [f32; 2]) -> [(usize, f32); 4] {
         let ends = self.image.map(|size| size as f32);
         let least = if self.padded { -1.0 } else { 0.0 };
@@ -77,7 +77,7 @@ impl SamplingPlan {
         let [y, x] = [0, 1].map(|i| {
             let below = position[i].floor();
             let part = position[i] - below;
-            // Without padding the last pixel is repeated.
+            // Without padding, the last pixel is repeated.
             let above = if self.padded { below + 1.0 } else { (below + 1.0).min(ends[i] - 1.0) };
             [(below, 1.0 - part), (above, part)]
                 .map(|(at, weight)| if at >= 0.0 && at < ends[i] { (at as usize, weight) } else { (0, 0.0) })

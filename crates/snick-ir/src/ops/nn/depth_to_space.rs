@@ -8,7 +8,8 @@ use super::blocks::{Blocks, ChannelOrder, divided, part, times};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Channels moved into blocks of space: `[N, C * block^K, D1, .., DK]` to `[N, C, D1 * block, .., DK * block]`.
+    /// Moves channels into spatial blocks: `[N, C * block^K, D1, .., DK]` to
+    /// `[N, C, D1 * block, .., DK * block]`.
     #[op("DepthToSpace", since = [1], inputs = Arity::exactly(1), traits = [PURE])]
     pub struct DepthToSpace {
         /// The blocks.

@@ -6,19 +6,19 @@ use snick_tensor::{MAX_BYTES, Tensor};
 
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// The conflict of shapes.
+/// The error for incompatible shapes.
 const CANNOT_SAMPLE: &str = "cannot sample {} at grid {}";
 
 op! {
-    /// Data `[N, C, H, W]` sampled at the points (x, y) of a grid `[N, H', W', 2]`, which range from -1 to 1 along each
-    /// axis: `[N, C, H', W']`.
+    /// Samples data `[N, C, H, W]` at the points (x, y) of a grid `[N, H', W', 2]`, with coordinates from -1
+    /// to 1. Output: `[N, C, H', W']`.
     #[op("GridSample", since = [9], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct GridSample {
-        /// Whether -1 and 1 are the centres of the first and last pixel, not their outer edges.
+        /// Whether -1 and 1 are the centres of the first and last pixel, rather than their outer edges.
         pub align_corners: bool = false,
         /// How pixels are interpolated.
         pub mode: Mode = Mode::Bilinear,
-        /// The pixels outside of the data.
+        /// The values outside the data.
         pub padding_mode: Padding = Padding::Zeros,
     }
 }
@@ -26,9 +26,9 @@ op! {
 /// How pixels are interpolated.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Linear, from the four nearest pixels.
+    /// Linear interpolation of the four nearest pixels.
     Bilinear,
-    /// Cubic, from the sixteen nearest pixels.
+    /// Cubic interpolation of the sixteen nearest pixels.
     Bicubic,
     /// The nearest pixel.
     Nearest,
@@ -36,14 +36,14 @@ pub enum Mode {
 
 attr_words!(Mode { Bilinear = "bilinear", Bicubic = "bicubic", Nearest = "nearest" });
 
-/// The pixels outside of the data.
+/// The values outside the data.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Padding {
     /// Zeros.
     Zeros,
-    /// The nearest pixel of the edge.
+    /// The nearest edge pixel.
     Border,
-    /// The mirrored image.
+    /// The reflected data.
     Reflection,
 }
 
@@ -115,11 +115,11 @@ impl EvalOp for GridSample {
     }
 }
 
-/// The pixels along one axis that are mixed at a position, with their weights; `None` is outside.
+/// The pixels to interpolate on one axis, with their weights; `None` is a pixel outside.
 type Taps = SmallVec<[(Option<usize>, f32); 4]>;
 
 impl GridSample {
-    /// A position in pixels, from one in -1..1.
+    /// Converts a position from -1..1 to pixels.
     fn position(&self, at: f32, size: usize) -> f32 {
         let size = size as f32;
         match self.align_corners {
@@ -152,7 +152,7 @@ impl GridSample {
         }
     }
 
-    /// The pixel that stands for an index, which may be outside.
+    /// Maps a pixel index, which may be outside, according to the padding mode.
     fn pixel(&self, at: i64, size: usize) -> Option<usize> {
         let last = size as i64 - 1;
         let at = match self.padding_mode {

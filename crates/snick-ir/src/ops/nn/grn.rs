@@ -7,10 +7,11 @@ use super::compute_tensor::ComputeTensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Data `[N, C, ..]` divided by the length of its channels: `x / sqrt(sum of x^2 over axis 1 + bias)`.
+    /// Global response normalisation over channels: `x / sqrt(sum of x^2 over axis 1 + bias)`, for data
+    /// `[N, C, ..]`.
     #[op("GRN", since = [1], inputs = Arity::exactly(1), traits = [PURE, FLOAT_FORMULA])]
     pub struct Grn {
-        /// Keeps the divisor from being zero.
+        /// Avoids division by zero.
         pub bias: f64 = 1.0,
     }
 }

@@ -8,7 +8,7 @@ use super::window::DilatedSliding;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// A convolution for each group of channels: data `[N, G * C, spatial..]` and filters `[G, O, C, kernel..]` to
+    /// Grouped convolution: data `[N, G * C, spatial..]` and filters `[G, O, C, kernel..]` to
     /// `[N, G * O, windows..]`.
     #[op("GroupConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION])]
     pub struct GroupConvolution {

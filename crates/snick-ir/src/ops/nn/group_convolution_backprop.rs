@@ -6,8 +6,8 @@ use super::transposed_convolution::TransposedSliding;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The transpose of a grouped convolution: data `[N, G * C, spatial..]` and filters `[G, C, O, kernel..]` to
-    /// `[N, G * O, larger spatial..]`. An optional third input has the spatial sizes of the output.
+    /// Grouped transposed convolution: data `[N, G * C, spatial..]` and filters `[G, C, O, kernel..]` to
+    /// `[N, G * O, larger spatial..]`. An optional third input holds the spatial sizes of the output.
     #[op("GroupConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3), traits = [PURE, CONTRACTION])]
     pub struct GroupConvolutionBackpropData {
         /// How the filters slide.

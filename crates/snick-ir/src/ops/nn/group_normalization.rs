@@ -7,11 +7,11 @@ use super::compute_tensor::ComputeTensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Each group of channels normalised to mean 0 and variance 1, then multiplied by a scale and increased by a bias.
-    /// Inputs: data `[N, C, ..]`, scale `[C]` and bias `[C]`.
+    /// Normalises each group of channels to mean 0 and variance 1, then multiplies by a scale and adds a
+    /// bias. Inputs: data `[N, C, ..]`, scale `[C]` and bias `[C]`.
     #[op("GroupNormalization", since = [12], inputs = Arity::exactly(3), traits = [PURE])]
     pub struct GroupNormalization {
-        /// Number of groups; divides the channels.
+        /// Number of groups; must divide the number of channels.
         pub num_groups: i64,
         /// Added to the variance.
         pub epsilon: f64 = 0.0,

@@ -7,8 +7,9 @@ use super::matmul::CANNOT_MULTIPLY;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// A matrix product for each group. Inputs: rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`, the end of each group
-    /// of rows: `[R, N]`, zero in rows after the last group. Or rows `[G, M, K]` and matrices `[G, N, K]`: `[G, M, N]`.
+    /// Matrix product for each group. Inputs: either rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`,
+    /// where each group of rows ends, with output `[R, N]`, which is zero after the last group; or rows
+    /// `[G, M, K]` and matrices `[G, N, K]`, with output `[G, M, N]`.
     #[op("GroupedMatMul", since = [17], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct GroupedMatMul;
 }
@@ -21,7 +22,8 @@ impl InferOp for GroupedMatMul {
     }
 }
 
-/// The shape of the products of rows (input 0) by matrices (input 1), with offsets in input 2 if there are any.
+/// Infers the shape of the product of rows (input 0) and matrices (input 1), with optional offsets in input
+/// 2.
 pub(in crate::ops) fn product(cx: &mut Infer, has_offsets: bool) -> Result<Shape, OpError> {
     if has_offsets {
         cx.expect_index(2)?;
@@ -80,7 +82,7 @@ impl EvalOp for GroupedMatMul {
     }
 }
 
-/// The end of each group of rows; requires ascending offsets within the rows.
+/// The end of each group of rows, checking that offsets are ascending and in range.
 fn ends(offsets: &[i64], groups: usize, rows: usize) -> Result<Vec<usize>, OpError> {
     if offsets.len() < groups {
         return Err(OpError::mismatch("the number of offsets", offsets.len(), format!("{groups} or more")));

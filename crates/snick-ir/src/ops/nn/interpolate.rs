@@ -20,36 +20,36 @@ use crate::{
 };
 
 op! {
-    /// Data resized along some axes, after padding with zeros. The inputs depend on the definition:
+    /// Resizes data on some axes, after padding it with zeros. The inputs depend on the version:
     ///
-    /// - 1: data and sizes; the axes are an attribute;
-    /// - 4: data, sizes, scales and, optionally, axes; `shape_calculation_mode` says whether sizes or scales count;
-    /// - 11: data, sizes or scales and, optionally, axes.
+    /// - Version 1: data and sizes; the axes are an attribute.
+    /// - Version 4: data, sizes, scales and, optionally, axes; `shape_calculation_mode` selects sizes or scales.
+    /// - Version 11: data, sizes or scales and, optionally, axes.
     #[op("Interpolate", since = [1, 4, 11], inputs = Arity::between(2, 4), traits = [PURE])]
     pub struct Interpolate {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(11),
-        /// The interpolation.
+        /// The interpolation mode.
         pub mode: Mode = Mode::Nearest,
-        /// Whether a filter widens when shrinking.
+        /// Whether to widen the filter when shrinking.
         pub antialias: bool = false,
-        /// Zeros before each axis of data; missing entries are 0.
+        /// Zeros to add before each axis; 0 for missing entries.
         pub pads_begin: Numbers = Numbers::new(),
-        /// Zeros after each axis of data; missing entries are 0.
+        /// Zeros to add after each axis; 0 for missing entries.
         pub pads_end: Numbers = Numbers::new(),
-        /// The resized axes; sizes are listed by ascending axis.
+        /// The axes to resize; sizes are listed by ascending axis.
         #[until(4)]
         pub axes: AxisSet = AxisSet::default(),
-        /// Whether the centres of first and last elements coincide.
+        /// Whether the centres of the first and last elements coincide.
         #[until(4)]
         pub align_corners: bool = true,
-        /// Whether sizes or scales count.
+        /// Whether to use sizes or scales.
         #[since(4)]
         pub shape_calculation_mode: ShapeCalculation = ShapeCalculation::Sizes,
-        /// Where in the input an output element lies.
+        /// How output positions map to input positions.
         #[since(4)]
         pub coordinate_transformation_mode: Coordinates = Coordinates::HalfPixel,
-        /// Which element is the nearest.
+        /// How to choose the nearest element.
         #[since(4)]
         pub nearest_mode: Nearest = Nearest::RoundPreferFloor,
         /// The slope of the cubic modes.
@@ -58,22 +58,22 @@ op! {
     }
 }
 
-/// An interpolation.
+/// The interpolation mode.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// The nearest element.
     Nearest,
-    /// A triangle filter over the neighbours.
+    /// A triangle filter.
     Linear,
-    /// Linear between the two neighbours along each axis, as ONNX defines it.
+    /// Linear interpolation of two neighbours on each axis, as in ONNX.
     LinearOnnx,
-    /// Cubic between four neighbours along each axis.
+    /// Cubic interpolation of four neighbours on each axis.
     Cubic,
     /// The triangle filter of the Pillow library.
     BilinearPillow,
     /// The cubic filter of the Pillow library.
     BicubicPillow,
-    /// Means over areas: no implementation to run it.
+    /// The mean over an area; not supported at run time.
     Area,
 }
 
@@ -103,7 +103,7 @@ attr_words!(Nearest {
     Simple = "simple",
 });
 
-/// What the size of the output follows from.
+/// What determines the size of the output.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ShapeCalculation {
     /// The input with sizes.
@@ -114,7 +114,7 @@ pub enum ShapeCalculation {
 
 attr_words!(ShapeCalculation { Sizes = "sizes", Scales = "scales" });
 
-/// Axes in ascending order, each once.
+/// Distinct axes in ascending order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AxisSet(Numbers);
 
@@ -160,12 +160,12 @@ impl Interpolate {
         }
     }
 
-    /// Whether scales count, not sizes.
+    /// Whether scales, rather than sizes, determine the output.
     pub fn by_scales(&self) -> bool {
         self.shape_calculation_mode == ShapeCalculation::Scales && !self.is_first_definition()
     }
 
-    /// The input with sizes or scales, and the optional one with axes.
+    /// The input with sizes or scales, and the optional input with axes.
     pub fn ports(&self) -> (usize, Option<usize>) {
         match self.since.0 {
             0..4 => (1, None),
@@ -174,10 +174,10 @@ impl Interpolate {
         }
     }
 
-    /// The resized axes; `listed` are those that an input gives.
+    /// The axes to resize; `listed` are the axes given by an input.
     ///
     /// # Errors
-    /// An axis that data of this rank do not have.
+    /// An axis is out of range for this rank.
     pub fn resized_axes(&self, listed: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         match listed {
             _ if self.is_first_definition() => normalize_axes(&self.axes.0, rank),
@@ -186,7 +186,7 @@ impl Interpolate {
         }
     }
 
-    /// Whether zeros are put around the data before it is resized.
+    /// Whether the data is padded before resizing.
     pub fn is_padded(&self) -> bool {
         self.pads_begin.iter().chain(&self.pads_end).any(|&pad| pad != 0)
     }
@@ -207,7 +207,7 @@ impl Interpolate {
         Ok(kernels::pad(data, &begin, &end, PadMode::Constant, None)?)
     }
 
-    /// The settings of the kernel for data of this rank. The first definition is a later one with fixed choices.
+    /// The kernel settings for data of this rank. Version 1 is a special case of later versions.
     fn kernel(&self, rank: usize) -> Result<kernels::Interpolate, OpError> {
         let mode = match self.mode {
             Mode::Nearest => InterpolateMode::Nearest,
@@ -226,7 +226,7 @@ impl Interpolate {
         Ok(kernels::Interpolate { mode, nearest, coordinates, antialias, cube_coeff })
     }
 
-    /// The same computed by other layers, for data of this rank; `None` for filters.
+    /// An equivalent description for lowering to other ops, for data of this rank; `None` for filters.
     pub fn resampling(&self, rank: usize) -> Option<Resampling> {
         let kernel = self.kernel(rank).ok()?;
         let transformation = match kernel.coordinates {
@@ -256,7 +256,7 @@ impl Interpolate {
         })
     }
 
-    /// Where an output element of the first definition lies. Without `align_corners` the OpenVINO runtime aligns pixel
+    /// The coordinate transformation of version 1. Without `align_corners`, the OpenVINO runtime aligns pixel
     /// centres in linear mode, except for images and padded data.
     fn first_coordinates(&self, rank: usize) -> Coordinates {
         let is_image = rank == 4 && *self.axes.0 == [2, 3];
@@ -289,7 +289,7 @@ mod tests {
         Interpolate::parse(&raw).unwrap()
     }
 
-    /// The data `[[1, 2]]`, resized.
+    /// Resizes the data `[[1, 2]]`.
     fn resized(by: &[f32], axes: &[i64]) -> Tensor {
         let attrs = Attrs::new()
             .with("mode", "nearest")

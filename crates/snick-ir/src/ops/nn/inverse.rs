@@ -7,12 +7,12 @@ use snick_tensor::{Dims, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The inverses of the square matrices in the last two axes, `[.., N, N]`. A singular matrix gives infinities and
+    /// Inverts the square matrices in the last two axes, `[.., N, N]`. Singular matrices yield infinities and
     /// NaN.
     #[op("Inverse", since = [14], inputs = Arity::exactly(1), traits = [PURE])]
     pub struct Inverse {
-        /// Whether the inverse is transposed. The specification asks for the adjugate; this is what the OpenVINO runtime
-        /// computes.
+        /// Whether to transpose the inverse. The specification asks for the adjugate, but the OpenVINO
+        /// runtime transposes.
         pub adjoint: bool = false,
     }
 }
@@ -51,7 +51,7 @@ impl EvalOp for Inverse {
     }
 }
 
-/// Inverts a row-major matrix in place by Gauss-Jordan elimination; the pivot of a column is its largest element.
+/// Inverts a row-major matrix in place by Gauss-Jordan elimination with partial pivoting.
 fn invert(matrix: &mut [f64], size: usize) {
     let mut swaps = Vec::with_capacity(size);
     for k in 0..size {
@@ -62,7 +62,7 @@ fn invert(matrix: &mut [f64], size: usize) {
         swap_rows(matrix, size, k, pivot_row);
         swaps.push(pivot_row);
         let pivot = matrix[k * size + k];
-        // The inverse is stored in the columns that become those of the identity.
+        // Store the inverse in the columns that would become the identity.
         matrix[k * size + k] = 1.0;
         matrix[k * size..][..size].iter_mut().for_each(|value| *value /= pivot);
         let (above, rest) = matrix.split_at_mut(k * size);
@@ -72,7 +72,7 @@ fn invert(matrix: &mut [f64], size: usize) {
             other.iter_mut().zip(row.iter()).for_each(|(to, value)| *to -= factor * value);
         }
     }
-    // Row swaps become column swaps of the inverse.
+    // Row swaps of the matrix are column swaps of its inverse.
     for (k, &pivot_row) in swaps.iter().enumerate().rev().filter(|(k, row)| k != *row) {
         matrix.chunks_exact_mut(size).for_each(|row| row.swap(k, pivot_row));
     }

@@ -9,7 +9,7 @@ op! {
     /// The logarithm of the softmax along an axis.
     #[op("LogSoftmax", since = [5], inputs = Arity::exactly(1), traits = [PURE, FLOAT_FORMULA])]
     pub struct LogSoftmax {
-        /// The axis; negative ones count from the end.
+        /// The axis; negative axes count from the end.
         pub axis: i64 = 1,
     }
 }

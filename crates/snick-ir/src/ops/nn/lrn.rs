@@ -9,8 +9,8 @@ use super::normalize_l2::positions;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Local response normalisation: `x / (bias + alpha / size^k * sum of x^2)^beta`, where the sum is over the
-    /// neighbours of x within `size` elements along each of the k axes that input 1 lists.
+    /// Local response normalisation: `x / (bias + alpha / size^k * sum of x^2)^beta`. The sum is over
+    /// neighbours within a window of `size` elements on each of the k axes listed in input 1.
     #[op("LRN", since = [1], inputs = Arity::exactly(2), traits = [PURE, FLOAT_FORMULA])]
     pub struct Lrn {
         /// Weight of the squares.
@@ -19,7 +19,7 @@ op! {
         pub beta: f64 = 0.0,
         /// Added to the sum.
         pub bias: f64 = 0.0,
-        /// Elements of a neighbourhood along an axis.
+        /// Size of the window on each axis.
         pub size: i64 = 0,
     }
 }
@@ -57,7 +57,7 @@ impl EvalOp for Lrn {
     }
 }
 
-/// The sums of each element and its neighbours along one axis.
+/// Sums each element with its neighbours on one axis.
 fn sum_neighbours(values: &ComputeTensor, axis: usize, size: i64) -> Result<ComputeTensor, OpError> {
     let tensor = values.tensor();
     let dim = tensor.dims().get(axis).copied().unwrap_or(1);

@@ -7,33 +7,33 @@ use snick_tensor::{Tensor, kernels};
 
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
-/// The conflict of shapes.
+/// The error for incompatible shapes.
 pub(in crate::ops) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
 
 op! {
-    /// The matrix product over the last two axes; the axes before them broadcast. A 1-D first input is a row and a 1-D
-    /// second input a column, whatever the attributes say; the output does not have their axis.
+    /// The matrix product over the last two axes, with broadcasting of the leading axes. A 1-D input 0 is a
+    /// row and a 1-D input 1 is a column, regardless of the attributes; the output omits their axis.
     #[op("MatMul", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION])]
     pub struct MatMul {
-        /// Whether the last two axes of input 0 are swapped.
+        /// Whether to transpose input 0.
         pub transpose_a: bool = false,
-        /// Whether the last two axes of input 1 are swapped.
+        /// Whether to transpose input 1.
         pub transpose_b: bool = false,
     }
 }
 
-/// An operand as batch dims and a matrix.
+/// An operand, split into batch dims and a matrix.
 struct Operand<'a> {
     dims: &'a [SymExpr],
     batch: &'a [SymExpr],
-    /// The axis that is in the output; `None` for a vector.
+    /// The axis that remains in the output; `None` for a vector.
     kept: Option<usize>,
-    /// The axis that is summed over.
+    /// The contracted axis.
     summed: usize,
 }
 
 impl<'a> Operand<'a> {
-    /// `summed_last` says whether the last axis of a matrix is summed over.
+    /// `summed_last` says whether the last axis of a matrix is contracted.
     fn new(dims: &'a [SymExpr], summed_last: bool) -> Option<Self> {
         let last = dims.len().checked_sub(1)?;
         let (kept, summed) = match last.checked_sub(1) {
@@ -46,7 +46,7 @@ impl<'a> Operand<'a> {
 }
 
 impl MatMul {
-    /// The operands of known rank.
+    /// Both operands, if their ranks are known.
     fn operands<'a>(&self, a: &'a Shape, b: &'a Shape) -> Option<[Operand<'a>; 2]> {
         Some([Operand::new(a.dims()?, !self.transpose_a)?, Operand::new(b.dims()?, self.transpose_b)?])
     }
@@ -75,7 +75,7 @@ impl InferOp for MatMul {
         let [a, b] = self.operands(&inputs[0].shape, &inputs[1].shape)?;
         let batches = output.shape.dims()?.get(..a.batch.len().max(b.batch.len()))?;
         let map = AxisMap::broadcast(&[a.batch, b.batch], batches);
-        // The sums of fewer rows may run in another order.
+        // With fewer rows, the order of summation may differ.
         Some(map.product([a.kept, b.kept], [(a.summed, b.summed)]).rounding(true))
     }
 }

@@ -8,15 +8,14 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
 op! {
-    /// The greatest element of each window: data `[N, C, spatial..]` to `[N, C, windows..]` (output 0) and, since
-    /// operation set 8, the positions of these elements in the data flattened from `axis` on (output 1). Padding is
-    /// never the greatest.
+    /// Max pooling: data `[N, C, spatial..]` to `[N, C, windows..]` (output 0). Since opset 8, output 1 holds
+    /// the positions of the maxima in the data flattened from `axis`. Padding is never the maximum.
     #[op(
         "MaxPool", since = [1, 8, 14], inputs = Arity::exactly(1), traits = [PURE],
         check = Self::check_rounding
     )]
     pub struct MaxPool {
-        /// The definition: the first has one output.
+        /// The version; version 1 has only one output.
         pub since: Since = Since(14),
         /// The window.
         pub window: PoolWindow,
@@ -26,7 +25,7 @@ op! {
         /// Element type of output 1.
         #[since(8)]
         pub index_element_type: IndexType = IndexType::I64,
-        /// The first axis that is flattened to count positions; negative ones count from the end.
+        /// The first axis to flatten for positions; negative axes count from the end.
         #[since(8)]
         pub axis: i64 = 0,
     }
@@ -46,7 +45,7 @@ impl InferOp for MaxPool {
     }
 
     fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
-        // Positions are counted in the whole data.
+        // Positions refer to the whole data.
         if self.has_indices() {
             return None;
         }
@@ -78,7 +77,7 @@ impl MaxPool {
         self.window.check_rounding(raw)
     }
 
-    /// Whether there is a second output.
+    /// Whether the op has a second output.
     pub fn has_indices(&self) -> bool {
         self.since.at_least(8)
     }

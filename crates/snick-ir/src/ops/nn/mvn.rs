@@ -10,24 +10,24 @@ use crate::{
 };
 
 op! {
-    /// Mean-variance normalisation: the mean along some axes is subtracted and, if asked, the result divided by the
-    /// standard deviation. The axes are input 1; the first definition has them as attributes and adds epsilon inside
-    /// the root.
+    /// Mean-variance normalisation: subtracts the mean over some axes and optionally divides by the standard
+    /// deviation. The axes are input 1; in version 1 they are attributes, and epsilon is added inside the
+    /// root.
     #[op("MVN", since = [1, 6], inputs = Arity::between(1, 2), traits = [PURE, FLOAT_FORMULA])]
     pub struct Mvn {
-        /// The definition: it says where the axes come from.
+        /// The version, which determines where the axes come from.
         pub since: Since = Since(6),
-        /// Keeps the divisor from being zero.
+        /// Avoids division by zero.
         pub eps: f64 = 0.0,
-        /// Whether the deviation is divided out.
+        /// Whether to divide by the standard deviation.
         pub normalize_variance: bool = false,
-        /// Whether epsilon is added to the variance or to the deviation.
+        /// Whether to add epsilon to the variance or to the standard deviation.
         #[since(6)]
         pub eps_mode: EpsMode = EpsMode::InsideSqrt,
-        /// Whether the axes start at 1, not 2, where `reduction_axes` lists none.
+        /// Whether the axes start at 1 rather than 2, if `reduction_axes` is empty.
         #[until(6)]
         pub across_channels: bool = false,
-        /// The axes; negative ones count from the end.
+        /// The axes; negative axes count from the end.
         #[until(6)]
         pub reduction_axes: Numbers = Numbers::new(),
     }
@@ -66,7 +66,7 @@ impl EvalOp for Mvn {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let data = &inputs[0];
         let axes = match (self.has_axes_input(), inputs.get(1)) {
-            // An axis that is listed twice counts once.
+            // Duplicate axes count once.
             (true, Some(axes)) => {
                 let axes = axes.to_i64_vec()?.into_iter().map(|axis| normalize_axis(axis, data.rank()));
                 axes.collect::<Result<_, _>>()?
@@ -79,15 +79,15 @@ impl EvalOp for Mvn {
 }
 
 impl Mvn {
-    /// Whether the axes are input 1, not attributes.
+    /// Whether the axes are input 1 rather than attributes.
     pub fn has_axes_input(&self) -> bool {
         self.since.at_least(6)
     }
 
-    /// The axes that the attributes of the first definition mean for data of this rank.
+    /// The axes given by the attributes of version 1, for data of this rank.
     ///
     /// # Errors
-    /// An axis out of range.
+    /// An axis is out of range.
     pub fn attribute_axes(&self, rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         match (self.reduction_axes.is_empty(), self.across_channels) {
             (true, true) => Ok((1..rank).collect()),

@@ -7,23 +7,23 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
 op! {
-    /// Input 0 divided by its Euclidean length along the axes that input 1 lists; without axes every element is divided
-    /// by its own magnitude.
+    /// Divides input 0 by its L2 norm over the axes listed in input 1. Without axes, every element is divided
+    /// by its magnitude.
     #[op("NormalizeL2", since = [1], inputs = Arity::exactly(2), traits = [PURE, FLOAT_FORMULA])]
     pub struct NormalizeL2 {
-        /// Keeps the divisor from being zero.
+        /// Avoids division by zero.
         pub eps: f64 = 0.0,
-        /// How `eps` is combined with the sum of squares.
+        /// How to combine `eps` with the sum of squares.
         pub eps_mode: SquaresEps = SquaresEps::Add,
     }
 }
 
-/// How an epsilon is combined with a sum of squares.
+/// How to combine an epsilon with a sum of squares.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SquaresEps {
-    /// It is added.
+    /// Add it.
     Add,
-    /// It is the least sum.
+    /// Use it as the minimum of the sum.
     Max,
 }
 
@@ -61,7 +61,7 @@ impl EvalOp for NormalizeL2 {
     }
 }
 
-/// The axes as positions, each once.
+/// The distinct normalised axes.
 pub(super) fn positions(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     let mut positions: SmallVec<[usize; 4]> = SmallVec::new();
     for &axis in axes {

@@ -1,4 +1,4 @@
-//! What MaxPool and AvgPool share: their window, and how it slides over data `[N, C, spatial..]`.
+//! Pooling windows over data `[N, C, spatial..]`, shared by MaxPool and AvgPool.
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
@@ -9,24 +9,24 @@ use super::window::{Numbers, Rounding, Sliding, Windows, expect_spatial, spatial
 use crate::{Infer, OpError, RawNode};
 
 attrs! {
-    /// The window of a pool.
+    /// A pooling window.
     pub struct PoolWindow {
-        /// Elements of a window along each spatial axis, at least 1.
+        /// Size of a window on each spatial axis, at least 1.
         pub kernel: Numbers,
-        /// Where windows lie.
+        /// The placement of windows.
         pub sliding: Sliding = Sliding::default(),
-        /// What happens to a last window that does not fit; `ceil_torch` since operation set 14.
+        /// What to do with a last window that does not fit; `ceil_torch` requires opset 14.
         pub rounding_type: Rounding = Rounding::Floor,
     }
 }
 
-/// The window for concrete sizes.
+/// A pooling window for concrete sizes.
 pub(super) struct ConcretePool {
-    /// Elements of a window along each axis.
+    /// Size of a window on each axis.
     pub(super) kernel: Dims,
     /// How it slides.
     pub(super) window: Window,
-    /// The number of windows along each axis.
+    /// Number of windows on each axis.
     pub(super) counts: Dims,
     /// Whether the attributes add any padding.
     pub(super) is_padded: bool,
@@ -38,7 +38,7 @@ impl PoolWindow {
         self.sliding.windows(dilations, self.rounding_type)
     }
 
-    /// Fails for a rounding that the definition of the op lacks.
+    /// Rejects a rounding mode that this version of the op lacks.
     pub(super) fn check_rounding(&self, raw: &RawNode) -> Result<(), OpError> {
         match self.rounding_type == Rounding::CeilTorch && raw.since < 14 {
             true => Err(raw.attrs.bad("rounding_type", "floor or ceil")),
@@ -79,7 +79,7 @@ impl PoolWindow {
         Ok(Shape::ranked(dims))
     }
 
-    /// The window over data of concrete sizes.
+    /// The window for data of concrete size.
     pub(super) fn concrete(&self, data: &Tensor, dilations: &[i64]) -> Result<ConcretePool, OpError> {
         let kernel: Dims = self.kernel.iter().filter_map(|&size| size.try_into().ok()).collect();
         let spatial = data.dims().get(2..).unwrap_or_default();
@@ -90,7 +90,7 @@ impl PoolWindow {
         let (mut window, counts) = windows.concrete(spatial, &kernel)?;
         let is_padded = window.pads_begin.iter().chain(&window.pads_end).any(|&pad| pad != 0);
         if self.rounding_type == Rounding::Ceil {
-            // Elements beyond the padding count as zeros, too.
+            // Elements beyond the padding also count as zeros.
             for (i, end) in window.pads_end.iter_mut().enumerate() {
                 let begin = window.pads_begin[i] as i64;
                 let overhang = windows.axis(i).overhang(spatial[i], kernel[i], counts[i], begin);

@@ -1,42 +1,43 @@
-//! The size of an axis times a 32-bit scale, as each format rounds it.
+//! The size of an axis scaled by a 32-bit number, with the rounding of each format.
 
 use snick_shape::{Interval, SymExpr};
 
 use crate::Infer;
 
-/// The factor by which a model scales an axis.
+/// The scale factor of an axis.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Scale(f32);
 
-/// The largest size that proofs about an axis without a bound consider.
+/// Largest size to check for an axis without an upper bound.
 const OPEN: i64 = 1 << 14;
 
 impl Scale {
-    /// What Interpolate adds to a scale, so that a product just below a whole number counts as that number.
+    /// Added to a scale by Interpolate, so that a product just below an integer counts as that integer.
     pub const EPSILON: f32 = 1e-6;
 
-    /// The scale as models hold it; one that is no positive number makes sizes 0.
+    /// Any scale that is not a positive finite number makes sizes 0.
     pub fn new(scale: f32) -> Self {
         Self(if scale.is_finite() && scale > 0.0 { scale } else { 0.0 })
     }
 
-    /// The size of a scaled axis in Interpolate of OpenVINO, in 32 bits as its runtime computes it.
+    /// The scaled size in OpenVINO's Interpolate, computed in 32 bits like its runtime.
     pub fn of_size(self, size: i64) -> i64 {
         match self.0 {
             0.0 => 0,
             1.0 => size,
-            // The conversion saturates; sizes are not negative.
+            // The cast saturates; sizes are not negative.
             scale => (size as f32 * (scale + Self::EPSILON)) as i64,
         }
     }
 
-    /// The size of a scaled axis in Resize of ONNX, which adds nothing.
+    /// The scaled size in ONNX's Resize, which adds no epsilon.
     fn of_size_in_onnx(self, size: i64) -> i64 {
         (size as f32 * self.0) as i64
     }
 
-    /// Whether Interpolate and Resize map every size of the interval to the same size, and both resample the axis or
-    /// neither does: Interpolate leaves an axis alone whose size stays, Resize one whose scale is 1.
+    /// Whether Interpolate and Resize produce the same size for every size in the interval, and either both
+    /// resample the axis or neither does: Interpolate skips an axis whose size does not change, Resize an
+    /// axis with scale 1.
     pub fn agrees_with_onnx(self, sizes: Interval) -> bool {
         let last = if sizes.has_upper() { sizes.hi() } else { OPEN.max(sizes.lo()) };
         let is_same = |size: i64| {
@@ -47,12 +48,13 @@ impl Scale {
         self.0 == 1.0 || (last - sizes.lo() <= 1 << 20 && (sizes.lo().max(0)..=last).all(is_same))
     }
 
-    /// The dim of a scaled axis in Interpolate: an expression if the scale is an integer or the inverse of one.
+    /// The scaled dim in Interpolate: an expression if the scale is an integer or the inverse of one.
     pub fn of_dim(self, cx: &mut Infer, dim: &SymExpr) -> SymExpr {
         let interval = cx.interval(dim);
         let last = if interval.has_upper() { interval.hi() } else { OPEN.max(interval.lo()) };
         let (times, over) = (self.0.round() as i64, (1.0 / self.0).round());
-        // Where the expression falls behind most: at the last size, or the last below a multiple.
+        // Check the expression where its rounding error is largest: at the last size, or just below the last
+        // multiple.
         if times as f32 == self.0 && self.of_size(last) == last.saturating_mul(times) {
             return cx.mul(dim, &times.into());
         }
@@ -63,7 +65,7 @@ impl Scale {
                 return cx.floor_div(dim, &over.into());
             }
         }
-        // Monotonic: the ends of the interval give the ends.
+        // Scaling is monotonic, so the ends of the interval map to the ends of the result.
         let hi = if interval.has_upper() { self.of_size(interval.hi()) } else { i64::MAX };
         let scaled = Interval::new(self.of_size(interval.lo().max(0)), hi);
         cx.unknown(scaled.unwrap_or(Interval::DIM))
@@ -102,7 +104,7 @@ mod tests {
         let scale = Scale::new(224.0 / 706.0);
         assert!(!scale.agrees_with_onnx(Interval::exact(706)));
         assert!(scale.agrees_with_onnx(sizes(1, 100)));
-        // Three elements stay three: only Resize moves them.
+        // Three elements stay three, but only Resize resamples them.
         assert!(!Scale::new(1.3).agrees_with_onnx(sizes(3, 9)));
         assert!(Scale::new(1.3).agrees_with_onnx(sizes(4, 9)));
     }

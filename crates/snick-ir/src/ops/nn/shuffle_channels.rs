@@ -5,15 +5,15 @@ use snick_tensor::{Dims, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly, normalize_axis};
 
 op! {
-    /// The axis reshaped to `[group, rest]`, transposed and flattened: elements taken from each group in turn.
+    /// Interleaves groups of channels: reshapes an axis to `[group, rest]`, transposes it and flattens it.
     #[op(
         "ShuffleChannels", since = [1], inputs = Arity::exactly(1), traits = [PURE],
         name = missing_in(2, 2)
     )]
     pub struct ShuffleChannels {
-        /// The axis; negative ones count from the end.
+        /// The axis; negative axes count from the end.
         pub axis: i64 = 1,
-        /// Number of groups; divides the size of the axis.
+        /// Number of groups; must divide the size of the axis.
         pub group: i64 = 1,
     }
 }

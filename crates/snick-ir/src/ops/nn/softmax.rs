@@ -11,13 +11,13 @@ op! {
         check = Self::check_axis
     )]
     pub struct Softmax {
-        /// The definition: the first has no negative axis.
+        /// The version; version 1 has no negative axis.
         pub since: Since = Since(8),
-        /// The axis of the first definition, not negative.
+        /// The axis in version 1, not negative.
         #[until(8)]
         #[attr("axis")]
         pub first_axis: i64 = 0,
-        /// The axis; negative ones count from the end.
+        /// The axis; negative axes count from the end.
         #[since(8)]
         pub axis: i64 = 1,
     }
@@ -40,7 +40,7 @@ impl EvalOp for Softmax {
 }
 
 impl Softmax {
-    /// The axis, of either definition.
+    /// The axis, for any version.
     pub fn axis(&self) -> i64 {
         if self.since.at_least(8) { self.axis } else { self.first_axis }
     }
@@ -53,7 +53,7 @@ impl Softmax {
     }
 }
 
-/// The fact of a function that normalises along an axis.
+/// Infers a function that normalises along an axis.
 pub(super) fn infer_along(cx: &mut Infer, axis: i64) -> Result<Facts, OpError> {
     if let Some(rank) = cx.shape(0).rank() {
         normalize_axis(axis, rank.max(1))?;
@@ -61,7 +61,7 @@ pub(super) fn infer_along(cx: &mut Infer, axis: i64) -> Result<Facts, OpError> {
     Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
 }
 
-/// A kernel applied along an axis; a scalar is a row of one element.
+/// Applies a kernel along an axis; a scalar is treated as a vector of one element.
 pub(super) fn eval_along(
     data: &Tensor,
     axis: i64,

@@ -8,7 +8,8 @@ use super::blocks::{Blocks, ChannelOrder, divided, part, times};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Blocks of space moved into channels: `[N, C, D1 * block, .., DK * block]` to `[N, C * block^K, D1, .., DK]`.
+    /// Moves spatial blocks into channels: `[N, C, D1 * block, .., DK * block]` to
+    /// `[N, C * block^K, D1, .., DK]`.
     #[op("SpaceToDepth", since = [1], inputs = Arity::exactly(1), traits = [PURE])]
     pub struct SpaceToDepth {
         /// The blocks.

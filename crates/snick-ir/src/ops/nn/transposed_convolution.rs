@@ -1,4 +1,4 @@
-//! Transposed convolutions: what ConvolutionBackpropData and GroupConvolutionBackpropData share.
+//! Transposed convolutions, shared by ConvolutionBackpropData and GroupConvolutionBackpropData.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::{Interval, Shape, SymExpr, Symbols};
@@ -13,18 +13,18 @@ use super::window::{
 use crate::{Fact, Facts, Infer, OpError, leading};
 
 attrs! {
-    /// How a transposed convolution slides. Spatial sizes of the output that no input gives are
+    /// How a transposed convolution slides. If no input gives the spatial sizes of the output, they are
     /// `stride * (size - 1) + reach - pads + output_padding`.
     pub struct TransposedSliding {
-        /// The convolution that is transposed.
+        /// The convolution to transpose.
         pub sliding: DilatedSliding = DilatedSliding::default(),
-        /// Elements added at the end of each axis of the output; 0 if empty.
+        /// Elements to add at the end of each axis of the output; 0 if empty.
         pub output_padding: Numbers = Numbers::new(),
     }
 }
 
 impl TransposedSliding {
-    /// The facts of the output of a layer; `grouped` filters have an axis of groups in front.
+    /// Infers the output; `grouped` filters have a leading axis of groups.
     pub(super) fn infer(&self, cx: &mut Infer, grouped: bool) -> Result<Facts, OpError> {
         let element_type = operand_type(cx)?;
         let groups = usize::from(grouped);
@@ -75,7 +75,7 @@ impl TransposedSliding {
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
     }
 
-    /// The output of a layer; `grouped` filters have an axis of groups in front.
+    /// Computes the output; `grouped` filters have a leading axis of groups.
     pub(super) fn eval(&self, inputs: &[Tensor], grouped: bool) -> Result<Vec<Tensor>, OpError> {
         let ([data, filters], sizes) = leading(inputs)?;
         let filters = if grouped { filters.clone() } else { filters.unsqueeze(0)? };
@@ -110,7 +110,7 @@ impl TransposedSliding {
                 return Ok(vec![result]);
             }
         }
-        // The flipped filters slide over data with zeros between its elements.
+        // Convolve the data, with zeros inserted, with the flipped filters.
         let mut flipped = filters;
         for (i, &size) in kernel.iter().enumerate() {
             if size > 0 {
@@ -129,12 +129,12 @@ impl TransposedSliding {
         check_count("output_padding", &self.output_padding, spatial)
     }
 
-    /// The elements added at the end of spatial axis `i` of the output.
+    /// Elements to add at the end of spatial axis `i` of the output.
     pub fn output_padding(&self, i: usize) -> i64 {
         self.output_padding.get(i).copied().unwrap_or(0)
     }
 
-    /// The size of spatial axis `i` of the output; the axis of data must not be empty.
+    /// The size of spatial axis `i` of the output; the axis of the data must not be empty.
     fn size(&self, cx: &mut Infer, i: usize, size: &SymExpr, kernel: &SymExpr) -> Result<SymExpr, OpError> {
         let axis = self.sliding.windows().axis(i);
         let (size, kernel) = (at_least(cx, size, 1), at_least(cx, kernel, 1));
@@ -147,7 +147,7 @@ impl TransposedSliding {
         })
     }
 
-    /// The elements by which the full result exceeds the wanted size along spatial axis `i`, as an expression.
+    /// By how much the full result exceeds the wanted size on spatial axis `i`, as an expression.
     pub fn excess(
         &self,
         symbols: &Symbols,
@@ -162,10 +162,10 @@ impl TransposedSliding {
         symbols.sub(&symbols.add(&ends, &more.into())?, wanted)
     }
 
-    /// The elements to crop at the beginning and the end of spatial axis `i` of the full result; a negative number of
-    /// zeros to add. `excess` is the number of elements to crop for a given size of the output.
+    /// The elements to crop at the beginning and end of spatial axis `i` of the full result; negative to add
+    /// zeros. `excess` is the total to crop for a given output size.
     ///
-    /// The odd element of padding to the same size is where a forward convolution does not have it.
+    /// With same padding, the odd element is at the opposite end from a forward convolution.
     pub fn crop(&self, i: usize, excess: Option<i128>) -> [i128; 2] {
         let axis = self.sliding.windows().axis(i);
         let extra = i128::from(self.output_padding(i));
@@ -177,11 +177,11 @@ impl TransposedSliding {
         [begin, excess - begin]
     }
 
-    /// The equivalent window of stride 1 over data with zeros between its elements. `excess` has the number of elements
-    /// to crop along each axis if an input lists the sizes of the output.
+    /// The equivalent window of stride 1 over data with inserted zeros. If an input lists the output sizes,
+    /// `excess` holds the number of elements to crop on each axis.
     ///
     /// # Errors
-    /// [`OpError`] if `excess` has fewer numbers than there are axes, or a window is too large.
+    /// `excess` has fewer entries than there are axes, or a window is too large.
     pub fn window(&self, kernel: &[usize], excess: Option<&[i128]>) -> Result<Window, OpError> {
         let too_large = || OpError::unsupported("a window of this size");
         let mut window = Window::dense(kernel.len());
@@ -203,7 +203,7 @@ impl TransposedSliding {
     }
 }
 
-/// Inserts `stride - 1` zeros between neighbouring elements of an axis.
+/// Inserts `stride - 1` zeros between the elements of an axis.
 fn spread_axis(tensor: &Tensor, axis: usize, stride: i64) -> Result<Tensor, OpError> {
     let size = tensor.dims().get(axis).copied().unwrap_or(1);
     let too_large = || OpError::unsupported("a stride of this size");

@@ -1,5 +1,5 @@
-//! How convolutions and pools slide a window: the attributes that they share, the output sizes as expressions, and the
-//! padding for concrete sizes.
+//! Sliding windows of convolutions and pooling: shared attributes, symbolic output sizes, and padding for
+//! concrete sizes.
 
 use std::fmt::Display;
 
@@ -11,19 +11,20 @@ use snick_tensor::kernels::Window;
 
 use crate::{Infer, OpError};
 
-/// An integer a spatial axis.
+/// One integer per spatial axis.
 pub type Numbers = SmallVec<[i64; 4]>;
 
-/// What decides on the padding.
+/// How padding is determined.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum AutoPad {
-    /// `pads_begin` and `pads_end`.
+    /// Uses `pads_begin` and `pads_end`.
     Explicit,
-    /// As many windows as strides fit into the input; the odd element of padding goes to the end.
+    /// Pads so that there are size / stride windows, rounded up; an odd element of padding goes to the end.
     SameUpper,
-    /// As many windows as strides fit into the input; the odd element of padding goes to the beginning.
+    /// Pads so that there are size / stride windows, rounded up; an odd element of padding goes to the
+    /// beginning.
     SameLower,
-    /// There is none.
+    /// No padding.
     Valid,
 }
 
@@ -35,12 +36,13 @@ attr_words!(AutoPad {
 });
 
 impl AutoPad {
-    /// Whether the size of the output follows from the stride alone.
+    /// Whether the stride alone determines the output size.
     pub fn is_same(self) -> bool {
         matches!(self, Self::SameUpper | Self::SameLower)
     }
 
-    /// Splits padding to the same size between the beginning and the end of an axis. A negative total counts as 0.
+    /// Splits a total amount of same padding between the beginning and the end of an axis. A negative total
+    /// counts as 0.
     pub fn split(self, total: i128) -> [i128; 2] {
         let total = total.max(0);
         let less = total / 2;
@@ -48,37 +50,37 @@ impl AutoPad {
     }
 }
 
-/// What happens to a last window that does not fit into the padded input.
+/// What to do with a last window that does not fit into the padded input.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Rounding {
-    /// It is dropped.
+    /// Drop it.
     Floor,
-    /// It is kept.
+    /// Keep it.
     Ceil,
-    /// It is kept if it starts before the padding at the end.
+    /// Keep it if it starts before the padding at the end.
     CeilTorch,
 }
 
 attr_words!(Rounding { Floor = "floor", Ceil = "ceil", CeilTorch = "ceil_torch" });
 
 attrs! {
-    /// Where windows lie. A list is empty or has an entry a spatial axis.
+    /// The placement of windows. Each list is empty or has one entry per spatial axis.
     pub struct Sliding {
         /// Distance between neighbouring windows, at least 1; 1 if empty.
         pub strides: Numbers = Numbers::new(),
-        /// Elements added before each axis; 0 if empty.
+        /// Padding before each axis; 0 if empty.
         pub pads_begin: Numbers = Numbers::new(),
-        /// Elements added after each axis; 0 if empty.
+        /// Padding after each axis; 0 if empty.
         pub pads_end: Numbers = Numbers::new(),
-        /// What decides on the padding.
+        /// How padding is determined.
         pub auto_pad: AutoPad = AutoPad::Explicit,
     }
 }
 
 attrs! {
-    /// Where windows and their elements lie.
+    /// The placement of windows and their elements.
     pub struct DilatedSliding {
-        /// Where windows lie.
+        /// The placement of windows.
         pub sliding: Sliding = Sliding::default(),
         /// Distance between neighbouring elements of a window, at least 1; 1 if empty.
         pub dilations: Numbers = Numbers::new(),
@@ -94,56 +96,57 @@ impl Sliding {
 }
 
 impl DilatedSliding {
-    /// The windows; one that does not fit is dropped.
+    /// The windows, without a last one that does not fit.
     pub fn windows(&self) -> Windows<'_> {
         self.sliding.windows(&self.dilations, Rounding::Floor)
     }
 }
 
-/// The windows of an op. A list is empty (all ones, all zeros) or has an entry a spatial axis.
+/// The windows of an op. Each list is empty (all ones or all zeros) or has one entry per spatial axis.
 #[derive(Copy, Clone, Debug)]
 pub struct Windows<'a> {
     /// Distance between neighbouring windows.
     pub strides: &'a [i64],
     /// Distance between neighbouring elements of a window.
     pub dilations: &'a [i64],
-    /// Elements added before each axis.
+    /// Padding before each axis.
     pub pads_begin: &'a [i64],
-    /// Elements added after each axis.
+    /// Padding after each axis.
     pub pads_end: &'a [i64],
-    /// Whether the pads count.
+    /// How padding is determined.
     pub auto_pad: AutoPad,
-    /// What happens to a last window that does not fit.
+    /// What to do with a last window that does not fit.
     pub rounding: Rounding,
 }
 
-/// The windows along one axis.
+/// The windows on one axis.
 #[derive(Copy, Clone, Debug)]
 pub struct WindowAxis {
     /// Distance between windows, at least 1.
     pub stride: i64,
     /// Distance between elements of a window, at least 1.
     pub dilation: i64,
-    /// Elements added before; 0 unless padding is explicit.
+    /// Padding before the axis; 0 unless padding is explicit.
     pub begin: i64,
-    /// Elements added after; 0 unless padding is explicit.
+    /// Padding after the axis; 0 unless padding is explicit.
     pub end: i64,
 }
 
 impl WindowAxis {
-    /// The extent of a window of `kernel` elements: `dilation * (kernel - 1) + 1`.
+    /// The extent of a dilated window of `kernel` elements: `dilation * (kernel - 1) + 1`.
     pub fn reach(&self, kernel: usize) -> i128 {
         let Ok(reach) = extent(&mut WideIntegers, &(kernel as i128).max(1), self.dilation, &1);
         reach
     }
 
-    /// How far the last of `count` windows extends past the end of an axis of `input` elements with `begin` elements of
-    /// padding before it; negative if the window ends earlier.
+    /// How far the last of `count` windows extends past the end of an axis of `input` elements, with `begin`
+    /// elements of padding before it; negative if the window ends earlier.
     pub fn overhang(&self, input: usize, kernel: usize, count: usize, begin: i64) -> i128 {
         let last = (count as i128 - 1) * i128::from(self.stride);
         last + self.reach(kernel) - i128::from(begin) - input as i128
     }
-    /// The number of elements that the first window of `reach` elements leaves of an explicitly padded axis.
+    /// The number of elements of an explicitly padded axis that remain after the first window, which extends
+    /// over `reach`.
     pub(crate) fn room_of<D: Integers>(&self, d: &mut D, input: &D::Int, reach: &D::Int) -> Computed<D> {
         let before = d.compute(Add, input, &self.begin.into())?;
         let padded = d.compute(Add, &before, &self.end.into())?;
@@ -151,7 +154,7 @@ impl WindowAxis {
     }
 }
 
-/// The extent of `count` parts of `size` elements that begin `step` apart: `step * (count - 1) + size`. `count` is at
+/// The extent of `count` parts of `size` elements, `step` apart: `step * (count - 1) + size`. `count` is at
 /// least 1.
 pub(crate) fn extent<D: Integers>(d: &mut D, count: &D::Int, step: i64, size: &D::Int) -> Computed<D> {
     let gaps = d.compute(Sub, count, &1.into())?;
@@ -160,13 +163,13 @@ pub(crate) fn extent<D: Integers>(d: &mut D, count: &D::Int, step: i64, size: &D
 }
 
 impl Windows<'_> {
-    /// The number of spatial axes, if an attribute tells it.
+    /// The number of spatial axes, if an attribute determines it.
     pub fn spatial_rank(&self) -> Option<usize> {
         let lists = [self.strides, self.dilations, self.pads_begin, self.pads_end];
         lists.iter().map(|list| list.len()).find(|&len| len > 0)
     }
 
-    /// Requires that every list has an entry for each of `rank` spatial axes or none, and that strides and dilations
+    /// Requires that every list is empty or has one entry per spatial axis, and that strides and dilations
     /// are positive.
     pub fn check(&self, rank: usize) -> Result<(), OpError> {
         let lists = [
@@ -184,7 +187,7 @@ impl Windows<'_> {
         Ok(())
     }
 
-    /// The windows along spatial axis `i`.
+    /// The windows on spatial axis `i`.
     pub fn axis(&self, i: usize) -> WindowAxis {
         let explicit = self.auto_pad == AutoPad::Explicit;
         let pad = |list: &[i64]| list.get(i).copied().filter(|_| explicit).unwrap_or(0);
@@ -196,11 +199,11 @@ impl Windows<'_> {
         }
     }
 
-    /// The padding before and after spatial axis `i` of `input` elements under windows of `kernel` elements. The size may
-    /// be unknown if the padding does not depend on it.
+    /// The padding before and after spatial axis `i` of size `input`, for windows of `kernel` elements. The
+    /// size may be unknown if the padding does not depend on it.
     ///
     /// # Errors
-    /// A window larger than the padded input, or beyond all sizes; padding that depends on an unknown size.
+    /// A window is larger than the padded input, a size overflows, or the padding depends on an unknown size.
     pub fn padding(&self, i: usize, input: Option<usize>, kernel: usize) -> Result<[i64; 2], OpError> {
         let axis = self.axis(i);
         let input = match input {
@@ -214,10 +217,10 @@ impl Windows<'_> {
         Ok([pad(begin)?, pad(end)?])
     }
 
-    /// The number of windows of `kernel` elements along spatial axis `i` of size `input`.
+    /// The number of windows of `kernel` elements on spatial axis `i` of size `input`.
     ///
-    /// A model that runs has no window larger than its padded input, so there is at least one window. A larger one is
-    /// reported.
+    /// There is at least one window, since a window larger than the padded input makes a run fail; such
+    /// windows are reported.
     pub fn count(&self, cx: &mut Infer, i: usize, input: &SymExpr, kernel: &SymExpr) -> SymExpr {
         let (axis, is_same) = (self.axis(i), self.auto_pad.is_same());
         let kernel = at_least(cx, kernel, 1);
@@ -235,15 +238,16 @@ impl Windows<'_> {
             return cx.unknown(Interval::DIM);
         }
         let Ok(count) = self.count_of(cx, i, input, &room, reaches.lo().into());
-        // An empty axis may have no window: with torch's rounding, all of them may begin in the padding at the end.
+        // An empty axis may have no windows: with torch's rounding, all of them may start in the padding at
+        // the end.
         let may_be_none = is_same || self.rounding == Rounding::CeilTorch;
         let is_empty = cx.interval(input).lo().saturating_add(axis.begin) <= 0;
         at_least(cx, &count, if may_be_none && is_empty { 0 } else { 1 })
     }
 
-    /// The number of windows along spatial axis `i` of size `input`, for any kind of integers. `room` is the result of
-    /// [`WindowAxis::room_of`]. `least` is a lower bound of the reach, and the reach itself unless windows are rounded
-    /// down.
+    /// The number of windows on spatial axis `i` of size `input`, generic over the kind of integers. `room`
+    /// is the result of [`WindowAxis::room_of`]. `least` is a lower bound of the reach, and must be the reach
+    /// itself unless windows are rounded down.
     pub(crate) fn count_of<D: Integers>(
         &self,
         d: &mut D,
@@ -255,7 +259,7 @@ impl Windows<'_> {
         let axis = self.axis(i);
         let (one, stride) = (D::Int::from(1), D::Int::from(axis.stride));
         let is_gapless = |reach: i128| reach >= axis.stride.into();
-        // The padding is never negative: a stride longer than the window leaves a remainder to round.
+        // Padding is never negative, so with a stride longer than the window, the rounding mode matters.
         if self.auto_pad.is_same() && (self.rounding != Rounding::Ceil || is_gapless(least)) {
             return d.compute(CeilDiv, input, &stride);
         }
@@ -263,7 +267,7 @@ impl Windows<'_> {
         let mut steps = d.compute(divide, room, &stride)?;
         let inside = least - i128::from(axis.end);
         if self.rounding == Rounding::CeilTorch && inside < 0 {
-            // The last window always begins in the padding at the end.
+            // The last window always starts in the padding at the end.
             steps = d.compute(Sub, &steps, &one)?;
         } else if self.rounding == Rounding::CeilTorch && !is_gapless(inside) {
             let before = d.compute(Add, input, &axis.begin.into())?;
@@ -274,7 +278,7 @@ impl Windows<'_> {
         d.compute(Add, &steps, &one)
     }
 
-    /// The padding before and after spatial axis `i` of `size` elements under windows that extend over `reach`.
+    /// The padding before and after spatial axis `i` of size `size`, for windows that extend over `reach`.
     pub(crate) fn pads(&self, i: usize, size: i128, reach: i128) -> [i128; 2] {
         let axis = self.axis(i);
         if !self.auto_pad.is_same() {
@@ -286,7 +290,7 @@ impl Windows<'_> {
         self.auto_pad.split(span - size)
     }
 
-    /// The padding before and after spatial axis `i` and the number of windows, for concrete sizes.
+    /// The padding before and after spatial axis `i`, and the number of windows, for concrete sizes.
     fn along(&self, i: usize, input: usize, kernel: usize) -> Result<(i128, i128, i128), OpError> {
         let (size, reach) = (input as i128, self.axis(i).reach(kernel));
         let [begin, end] = self.pads(i, size, reach);
@@ -299,7 +303,7 @@ impl Windows<'_> {
         Ok((begin, end, count))
     }
 
-    /// The windows for the kernels, and how many there are along each axis, for concrete sizes.
+    /// The windows for the kernels, and the number of windows on each axis, for concrete sizes.
     pub fn concrete(&self, spatial: &[usize], kernel: &[usize]) -> Result<(Window, Dims), OpError> {
         self.check(spatial.len())?;
         let size = |value: i128| usize::try_from(value).map_err(|_| too_large());
@@ -318,7 +322,7 @@ impl Windows<'_> {
     }
 }
 
-/// Requires an entry a spatial axis, or none.
+/// Requires a list to be empty or to have one entry per spatial axis.
 pub(super) fn check_count(name: &str, list: &[i64], spatial: usize) -> Result<(), OpError> {
     if list.is_empty() || list.len() == spatial {
         return Ok(());
@@ -331,12 +335,12 @@ fn too_large() -> OpError {
     OpError::unsupported("a window of this size")
 }
 
-/// An expression known to be at least `least` in every run, with an interval that says so.
+/// The maximum of an expression and `least`, if the expression is not already known to be as large.
 pub fn at_least(cx: &mut Infer, expr: &SymExpr, least: i64) -> SymExpr {
     if cx.interval(expr).lo() >= least { expr.clone() } else { cx.max(expr, &least.into()) }
 }
 
-/// The dims of `shape` from axis `first` on; unknown ones if the rank is unknown.
+/// The dims of `shape` from axis `first`; unknown if the rank is unknown.
 pub fn spatial_dims(cx: &mut Infer, shape: &Shape, first: usize, rank: usize) -> SmallVec<[SymExpr; 4]> {
     match shape.dims() {
         Some(dims) => dims.iter().skip(first).cloned().collect(),
@@ -344,7 +348,7 @@ pub fn spatial_dims(cx: &mut Infer, shape: &Shape, first: usize, rank: usize) ->
     }
 }
 
-/// The spatial dims of the output as input `i` lists them; unknown ones if it is unknown.
+/// The spatial dims of the output, as listed in input `i`; unknown if the input is unknown.
 pub fn given_sizes(cx: &mut Infer, i: usize, spatial: usize) -> Result<SmallVec<[SymExpr; 4]>, OpError> {
     let sizes = cx.elements_or_unknown(i).filter(|sizes| sizes.len() == spatial);
     let Some(sizes) = sizes else { return Ok((0..spatial).map(|_| cx.unknown(Interval::DIM)).collect()) };
@@ -353,7 +357,7 @@ pub fn given_sizes(cx: &mut Infer, i: usize, spatial: usize) -> Result<SmallVec<
     sizes.iter().map(|size| cx.as_dim(size).ok_or_else(|| negative(cx, size))).collect()
 }
 
-/// Requires that input `i` has one to three spatial axes beside `others`.
+/// Requires input `i` to have one to three spatial axes in addition to `others` axes.
 pub fn expect_spatial(cx: &Infer, i: usize, others: usize) -> Result<(), OpError> {
     let expected = format!("{} to {}", others + 1, others + 3);
     cx.expect_rank(i, &expected, |rank| (others + 1..=others + 3).contains(&rank))
@@ -373,12 +377,12 @@ mod tests {
     #[test]
     fn the_last_window_overhangs_the_axis() {
         let axis = WindowAxis { stride: 2, dilation: 2, begin: 1, end: 0 };
-        // Windows of 3 elements extend over 5, and the third of them begins at 4 - 1.
+        // Windows of 3 elements extend over 5, and the third one starts at 4 - 1.
         assert_eq!(axis.overhang(6, 3, 3, 1), 2);
         assert_eq!(axis.overhang(9, 3, 3, 1), -1);
     }
 
-    /// The interval of the only spatial axis of a pool over so many elements; `None` if inference fails.
+    /// The interval of the single spatial axis of a pool over `sizes` elements; `None` if inference fails.
     fn inferred(sizes: &str, attrs: &str) -> Option<(i64, i64)> {
         let source = format!(
             "snick 1\ngraph \"t\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"1,1,{sizes}\"}}\n  \

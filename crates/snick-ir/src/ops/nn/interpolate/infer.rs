@@ -1,4 +1,4 @@
-//! The shape of a resized tensor.
+//! Shape inference of Interpolate.
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
@@ -91,11 +91,11 @@ impl Interpolate {
         }
     }
 
-    /// Reports a number of sizes or scales that is not the number of axes.
+    /// Requires one size or scale per axis.
     fn check_count(&self, cx: &mut Infer, target: usize, axes: usize) {
         let count = cx.shape(target).dims().and_then(|dims| dims.first().map_or(Some(1), SymExpr::as_const));
         match count {
-            // The first definition ignores surplus sizes.
+            // Version 1 ignores extra sizes.
             Some(count) if self.is_first_definition() && count >= axes as i64 => {}
             Some(count) if i64::try_from(axes) != Ok(count) => {
                 let expected = format!("{axes}, one for each axis");

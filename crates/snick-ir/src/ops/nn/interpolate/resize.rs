@@ -1,7 +1,8 @@
-//! Where Resize of ONNX computes the same as Interpolate.
+//! When ONNX's Resize is equivalent to Interpolate.
 //!
-//! Interpolate works in 32 bits. Resize maps coordinates exactly: a tie between two elements is a tie, although a 32-bit
-//! division may miss it. ONNX Runtime works in 32 bits as well, and takes what is nearly a tie for one.
+//! Interpolate computes coordinates in 32 bits. Resize defines them exactly: a tie between two elements is a
+//! tie even if a 32-bit division misses it. ONNX Runtime also computes in 32 bits, but treats near-ties as
+//! ties.
 
 use snick_shape::Interval;
 use snick_tensor::kernels::{Coordinates, Nearest};
@@ -9,20 +10,20 @@ use snick_tensor::kernels::{Coordinates, Nearest};
 use super::{Interpolate, Mode};
 use crate::ops::nn::scale::Scale;
 
-/// How far from a tie ONNX Runtime sees one.
+/// The margin within which ONNX Runtime assumes a tie.
 const TIE: f32 = 1e-6;
 
-/// What is known of the size that an axis gets.
+/// What is known about the new size of an axis.
 #[derive(Copy, Clone, Debug)]
 pub enum OutputSize {
-    /// It follows from this scale.
+    /// It is computed from this scale.
     FromScale(f32),
-    /// It is in this interval.
+    /// It is within this interval.
     Within(Interval),
 }
 
 impl Interpolate {
-    /// Whether Resize computes the same along an axis whose size is in an interval.
+    /// Whether Resize is equivalent on an axis whose size is in `from`.
     pub fn equals_onnx_resize(&self, from: Interval, to: OutputSize) -> bool {
         match to {
             OutputSize::FromScale(1.0) => true,
@@ -35,7 +36,7 @@ impl Interpolate {
         }
     }
 
-    /// Of elements between others, only the mapping of coordinates counts, which is the same but for rounding.
+    /// For interpolating modes, only the coordinates matter, and they are equal up to rounding.
     fn equals_onnx_resize_of(&self, from: Option<i64>, to: Option<i64>, scale: Option<f32>) -> bool {
         let is_aligned = self.coordinate_transformation_mode == Coordinates::AlignCorners;
         if self.mode != Mode::Nearest {
@@ -46,12 +47,12 @@ impl Interpolate {
             (Nearest::Simple, _) => false,
             (Nearest::Floor | Nearest::Ceil, _) if !is_aligned => true,
             (_, Some((from, to))) => self.picks_the_same(from, to, scale),
-            // Halves come from even numerators only, and the division by a power of two is exact.
+            // Ties occur only for even numerators, and division by a power of two is exact.
             _ => !is_aligned && scale.is_some_and(has_exact_ties),
         }
     }
 
-    /// Whether each of `to` outputs is the same of `from` elements.
+    /// Whether every output selects the same input.
     fn picks_the_same(&self, from: usize, to: usize, scale: Option<f32>) -> bool {
         if from == to || from == 0 {
             return true;
@@ -68,7 +69,7 @@ impl Interpolate {
         })
     }
 
-    /// The coordinate of an output; a quotient of integers is exact at a tie.
+    /// The exact coordinate of an output. It is computed as a quotient of integers, which is exact for ties.
     fn exact_source(&self, x: f64, (from, to): (f64, f64), scale: Option<f32>) -> f64 {
         // The scale as a quotient.
         let (over, grown) = match scale {
@@ -87,14 +88,14 @@ impl Interpolate {
     }
 }
 
-/// Whether a quotient by this scale is a tie only where the 32-bit one is: the scale is an integer or the inverse of a
-/// power of two.
+/// Whether 32-bit arithmetic detects exactly the real ties: the scale is an integer or the inverse of a power
+/// of two.
 fn has_exact_ties(scale: f32) -> bool {
     let over = 1.0 / scale;
     scale.fract() == 0.0 || (over.fract() == 0.0 && (over as u64).is_power_of_two())
 }
 
-/// The nearest place; what is within `margin` of a tie is one.
+/// Rounds a coordinate, treating it as a tie within `margin`.
 fn round(nearest: Nearest, at: f64, margin: f64) -> f64 {
     let part = at - at.floor();
     let is_tie = (part - 0.5).abs() <= margin;

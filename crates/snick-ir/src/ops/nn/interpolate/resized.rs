@@ -1,4 +1,4 @@
-//! The sizes of a resized tensor, given its inputs.
+//! Output sizes of Interpolate.
 
 use smallvec::SmallVec;
 use snick_tensor::Tensor;
@@ -7,7 +7,7 @@ use super::Interpolate;
 use crate::OpError;
 use crate::ops::nn::scale::Scale;
 
-/// The resized axes, their new sizes, and the factors by which they grow.
+/// The axes to resize, their new sizes and their scales.
 pub(super) struct Resized {
     pub(super) axes: SmallVec<[usize; 4]>,
     pub(super) sizes: SmallVec<[usize; 4]>,
@@ -15,7 +15,7 @@ pub(super) struct Resized {
 }
 
 impl Interpolate {
-    /// The resized axes of data of these sizes; `target` has sizes or scales.
+    /// Computes the new sizes for data with these dims; `target` holds sizes or scales.
     pub(super) fn resized(
         &self,
         dims: &[usize],
@@ -46,7 +46,7 @@ impl Interpolate {
                 scales.push(to as f32 / size as f32);
             }
         }
-        // Of an axis that is listed twice, the last entry counts.
+        // If an axis is listed twice, the last entry applies.
         for i in (0..axes.len()).rev() {
             if axes[i + 1..].contains(&axes[i]) {
                 axes.remove(i);

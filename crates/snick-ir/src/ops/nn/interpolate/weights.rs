@@ -1,19 +1,19 @@
-//! Interpolation as sums of products, axis by axis.
+//! Interpolation as matrix products, one per axis.
 
 use snick_tensor::{Tensor, kernels};
 
 use super::Interpolate;
 use crate::OpError;
 
-/// The greatest square of the size of an axis whose weights are computed.
+/// Maximum square of an axis size for which weights are computed.
 const MAX_WEIGHTS: usize = 1 << 24;
 
 impl Interpolate {
-    /// For each resized axis of data of these sizes, the weights `[output, input]` of the inputs in each output. `rest`
-    /// are the inputs after the data; `None` if a relevant one is unknown.
+    /// For each resized axis, the weights `[output, input]`. `rest` holds the inputs after the data; returns
+    /// `None` if one that matters is unknown.
     ///
     /// # Errors
-    /// As in evaluation; also padding.
+    /// Same as in evaluation; also if the data is padded.
     pub fn weights(
         &self,
         dims: &[usize],
@@ -32,13 +32,13 @@ impl Interpolate {
         };
         let to = self.resized(dims, target, axes)?;
         let kernel = self.kernel(dims.len())?;
-        // Whether `linear` is a filter depends on the rank.
+        // The rank determines whether `linear` is a filter.
         let mut line = vec![1; dims.len().max(1)];
         let last = line.len() - 1;
         let mut all = Vec::with_capacity(to.axes.len());
         for ((&axis, &size), &scale) in to.axes.iter().zip(&to.sizes).zip(&to.scales) {
             let own = dims.get(axis).copied().unwrap_or(1);
-            // The outputs for each unit vector.
+            // Interpolate each unit vector.
             let count = own.checked_mul(own).filter(|&count| count <= MAX_WEIGHTS);
             let count = count.ok_or_else(|| OpError::unsupported("the weights of an axis of this size"))?;
             let mut single = vec![0.0_f32; count];
