@@ -1,4 +1,4 @@
-//! CombineSegments of openvino_tokenizers.
+//! CombineSegments, from openvino_tokenizers.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,9 @@ use super::rows::{Room, RowWriter, Rows, data_fact, expect_vector, infer_rows, r
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Rows of several ragged tensors, three inputs each, one behind the other (outputs 0 to 2), and for each element the
-    /// number that the last input has for its tensor (outputs 3 to 5). A tensor of one row repeats it.
+    /// Concatenates the rows of several ragged tensors, each given by three inputs. Outputs 0 to 2 are the
+    /// result; outputs 3 to 5 hold, for each element, the number of its source tensor, which the last input
+    /// lists. A tensor with one row is repeated.
     #[op("CombineSegments", since = [1], inputs = Arity::at_least(4), traits = [PURE], name = only_extension())]
     pub struct CombineSegments;
 }
@@ -33,7 +34,7 @@ impl InferOp for CombineSegments {
             if rows.rank() == Some(0) {
                 continue;
             }
-            // A vector of one row repeats it, so a size of 1 says nothing of the others.
+            // A tensor with one row is repeated, so a size of 1 does not constrain the others.
             shape = Some(match shape {
                 Some(shape) => cx.broadcast(&shape, &rows)?,
                 None => rows,
@@ -58,7 +59,7 @@ impl EvalOp for CombineSegments {
         let segments = inputs[..3 * count].chunks_exact(3).map(|s| Rows::new(&s[0], &s[1], s[2].len()));
         let segments = segments.collect::<Result<Vec<_>, _>>()?;
         let most = segments.iter().map(Rows::len).max().unwrap_or(0);
-        // Scalars have no dims of their own.
+        // Skip scalars, which have no dims.
         let shaped = inputs[..3 * count].chunks_exact(3).find(|s| s[0].rank() > 0 && s[0].len() == most);
         let dims: Cow<[usize]> = shaped.map_or(Cow::Borrowed(&[]), |s| s[0].dims().into());
         if let Some(other) = segments.iter().find(|s| s.len() != most && s.len() != 1) {

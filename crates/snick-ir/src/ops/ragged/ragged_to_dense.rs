@@ -1,4 +1,4 @@
-//! RaggedToDense of openvino_tokenizers.
+//! RaggedToDense, from openvino_tokenizers.
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
@@ -8,13 +8,14 @@ use super::rows::{Room, Rows, infer_rows};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// Rows (inputs 0 and 1) of data (input 2), each cut or padded to the length of input 3 with the element of input 4.
-    /// Output 1 is true where the elements come from the data. Input 5, if it is there, replaces `pad_right`.
+    /// Converts ragged rows to a dense tensor. Inputs: begins and ends of the rows, the data, the row length
+    /// to truncate or pad to, the padding element, and optionally a replacement for `pad_right`. Output 1 is
+    /// a mask of the elements that come from the data.
     #[op("RaggedToDense", since = [1], inputs = Arity::between(5, 6), traits = [PURE], name = only_extension())]
     pub struct RaggedToDense {
-        /// Whether padding comes behind the elements, not in front.
+        /// Whether to pad at the end rather than at the start.
         pub pad_right: bool = true,
-        /// Whether a row that is too short goes on with the data behind it.
+        /// Whether to fill a row that is too short with the data that follows it.
         #[attr("m_pad_max_length")]
         pub pad_max_length: bool = false,
     }
@@ -69,11 +70,11 @@ impl EvalOp for RaggedToDense {
             _ => return Err(OpError::mismatch("the length of rows", "no number", "one number")),
         };
         let dims: Dims = begins.dims().iter().copied().chain([len]).chain(inner.iter().copied()).collect();
-        // Both outputs are made first, as large as they will be.
+        // Allocate both outputs first, to fail early if they are too large.
         let mut mask = Tensor::zeros(ElementType::Boolean, &dims)?.to_bools()?;
         let inner: usize = inner.iter().product();
         Room::default().expect(rows.len().saturating_mul(len).saturating_mul(size_of::<i64>()))?;
-        // Each element of the output is one of the data, or the padding, which follows it.
+        // Indices into the data; the padding element follows the last one.
         let mut picks = vec![count as i64; rows.len() * len];
         for (i, row) in rows.iter().enumerate() {
             let kept = if self.pad_max_length { len } else { row.len().min(len) };

@@ -1,4 +1,4 @@
-//! RaggedToRagged of openvino_tokenizers.
+//! RaggedToRagged, from openvino_tokenizers.
 
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Tensor};
@@ -7,8 +7,8 @@ use super::rows::{Room, RowWriter};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Where rows begin and end, from the ascending number of the row of each element (input 0) and the number of rows
-    /// (input 1). Elements of later rows are left out.
+    /// The begins and ends of rows, given the row of each element in ascending order (input 0) and the number
+    /// of rows (input 1). Elements of later rows are dropped.
     #[op("RaggedToRagged", since = [1], inputs = Arity::exactly(2), traits = [PURE], name = only_extension())]
     pub struct RaggedToRagged;
 }

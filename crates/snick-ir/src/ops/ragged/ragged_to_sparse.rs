@@ -1,4 +1,4 @@
-//! RaggedToSparse of openvino_tokenizers.
+//! RaggedToSparse, from openvino_tokenizers.
 
 use snick_shape::{Interval, Shape};
 use snick_tensor::{ElementType, Tensor};
@@ -7,7 +7,7 @@ use super::rows::{Room, Rows, infer_rows, position};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Row and column of each element of the rows that inputs 0 and 1 give.
+    /// The row and column of each element of ragged rows. Inputs: begins and ends of the rows.
     #[op("RaggedToSparse", since = [1], inputs = Arity::exactly(2), traits = [PURE], name = only_extension())]
     pub struct RaggedToSparse;
 }

@@ -1,4 +1,4 @@
-//! Rows of different lengths, given by where each begins and ends in the data of all.
+//! Rows of ragged tensors, given by their begins and ends in shared data.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,16 +8,16 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::{Fact, Infer, OpError};
 
-/// Rows may overlap, but all together may be only so many times as long as the data, and so many elements more: what
-/// costs time for each element of each row ends.
+/// Rows may overlap, but their total length is limited to this multiple of the data's length, plus
+/// `MOST_MORE`. This bounds the time of ops that visit each element of each row.
 const MOST_OVERLAP: usize = 16;
 const MOST_MORE: usize = 1 << 24;
 
-/// The rows of a ragged tensor; all lie within its data.
+/// The rows of a ragged tensor, checked to lie within its data.
 pub(crate) struct Rows<'t> {
     begins: Cow<'t, [i32]>,
     ends: Cow<'t, [i32]>,
-    /// The length of all rows together.
+    /// The total length of all rows.
     pub total: usize,
 }
 
@@ -25,7 +25,7 @@ impl<'t> Rows<'t> {
     /// Rows in data of `len` elements.
     ///
     /// # Errors
-    /// Rows outside the data, or that overlap too often.
+    /// A row lies outside the data, or the rows overlap too much.
     pub fn new(begins: &'t Tensor, ends: &'t Tensor, len: usize) -> Result<Self, OpError> {
         let is_one_row = begins.len() == 1 && ends.len() == 1;
         if begins.dims() != ends.dims() && !is_one_row {
@@ -51,7 +51,7 @@ impl<'t> Rows<'t> {
         self.begins.len()
     }
 
-    /// Row `i`, which must be there.
+    /// Row `i`; panics if it does not exist.
     pub fn row(&self, i: usize) -> Range<usize> {
         range(self.begins[i], self.ends[i]).unwrap_or_default()
     }
@@ -67,7 +67,7 @@ fn range(begin: i32, end: i32) -> Option<Range<usize>> {
     (range.start <= range.end).then_some(range)
 }
 
-/// Rows as an op writes them, one behind the other.
+/// Collects the rows that an op writes.
 #[derive(Default)]
 pub(crate) struct RowWriter {
     begins: Vec<i32>,
@@ -78,36 +78,36 @@ impl RowWriter {
     /// Adds a row.
     ///
     /// # Errors
-    /// One that ends where i32 does not reach.
+    /// The row ends beyond the range of i32.
     pub fn push(&mut self, row: Range<usize>) -> Result<(), OpError> {
         self.begins.push(position(row.start)?);
         self.ends.push(position(row.end)?);
         Ok(())
     }
 
-    /// Where the rows begin, and where they end.
+    /// The begins and ends of the rows.
     pub fn into_tensors(self, dims: &[usize]) -> Result<[Tensor; 2], OpError> {
         Ok([Tensor::from_vec(dims, self.begins)?, Tensor::from_vec(dims, self.ends)?])
     }
 }
 
-/// A position in data.
+/// Converts a position in the data to i32.
 pub(crate) fn position(at: usize) -> Result<i32, OpError> {
     i32::try_from(at).map_err(|_| OpError::unsupported("a ragged tensor of 2^31 elements"))
 }
 
-/// Memory that is checked with every doubling, before it is taken.
+/// Checks the memory limit before memory is allocated, again with each doubling.
 #[derive(Default)]
 pub(crate) struct Room(usize);
 
-/// What is not checked.
+/// Number of bytes that are never checked.
 const SMALL: usize = 1 << 20;
 
 impl Room {
-    /// Checks that `bytes` in all may be taken.
+    /// Checks that `bytes` may be allocated in total.
     ///
     /// # Errors
-    /// More than the memory, or its limit, has.
+    /// The bytes exceed the memory or its limit.
     pub fn expect(&mut self, bytes: usize) -> Result<(), OpError> {
         if bytes > self.0.max(SMALL) {
             self.0 = bytes.saturating_mul(2);
@@ -117,8 +117,8 @@ impl Room {
     }
 }
 
-/// Inputs `at` and `at + 1` say where rows begin and end: their shape. Converters write one row as a scalar, or one of the
-/// two as a scalar and the other as a vector.
+/// The shape of the rows whose begins and ends are inputs `at` and `at + 1`. Converters write a single row as
+/// scalars, or as a scalar and a vector.
 pub(crate) fn infer_rows(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
     for i in [at, at + 1] {
         let got = cx.element_type(i);
@@ -135,19 +135,19 @@ pub(crate) fn infer_rows(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
     }
 }
 
-/// The facts of begins and ends of rows.
+/// The facts of begins and ends.
 pub(crate) fn row_facts(shape: &Shape) -> [Fact; 2] {
     let fact = Fact::new(ElementType::I32, shape.clone());
     [fact.clone(), fact]
 }
 
-/// The fact of data of unknown length.
+/// A vector of unknown length.
 pub(crate) fn data_fact(cx: &mut Infer, element_type: ElementType) -> Fact {
     let len = cx.unknown(Interval::DIM);
     Fact::new(element_type, Shape::ranked([len]))
 }
 
-/// Vectors, such as the data of texts, have one axis.
+/// Requires a vector, such as the data of strings.
 pub(crate) fn expect_vector(cx: &Infer, i: usize) -> Result<(), OpError> {
     cx.expect_rank(i, "1", |rank| rank == 1)
 }

@@ -1,4 +1,4 @@
-//! Truncate of openvino_tokenizers.
+//! Truncate, from openvino_tokenizers.
 
 use snick_tensor::{ElementType, Tensor};
 
@@ -6,14 +6,14 @@ use super::rows::{RowWriter, Rows, expect_vector, infer_rows, row_facts};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Rows of one ragged tensor, or of a pair, three inputs each, cut to the length that follows. Then come the side at
-    /// which they are cut, `left` or `right`, and for a pair which of the two is: `only_first`, `only_second`, or both
-    /// for `longest_first`.
+    /// Truncates the rows of one ragged tensor or of a pair, each given by three inputs. The next inputs are
+    /// the maximum length; the side to cut, `left` or `right`; and, for a pair, which rows to cut:
+    /// `only_first`, `only_second`, or `longest_first` for both.
     #[op(
         "Truncate", since = [1], inputs = Arity::between(6, 9), traits = [PURE], name = only_extension()
     )]
     pub struct Truncate {
-        /// The number of ragged tensors, as files write it; the inputs decide.
+        /// The number of ragged tensors, as files write it; ignored in favour of the number of inputs.
         #[attr("m_num_inputs")]
         pub num_inputs: i64 = 0,
     }
@@ -98,7 +98,7 @@ impl EvalOp for Truncate {
     }
 }
 
-/// The lengths to which the rows of a pair are cut.
+/// The lengths to truncate the rows of a pair to.
 fn pair_lengths(first: usize, second: usize, most: usize, mode: &str) -> Result<[usize; 2], OpError> {
     if !matches!(mode, "only_first" | "only_second" | "longest_first") {
         return Err(OpError::mismatch("the mode", mode, "only_first, only_second or longest_first"));

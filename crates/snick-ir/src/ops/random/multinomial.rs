@@ -8,15 +8,15 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Random classes, each with a probability in proportion to its weight.
+    /// Draws random classes with probabilities proportional to their weights.
     ///
-    /// Weights `[batch, classes]` and the number of samples, to `[batch, samples]`. The random numbers are those of
-    /// RandomUniform with the same seeds, always from the start of the sequence.
+    /// Inputs: weights `[batch, classes]` and the number of samples. Output: `[batch, samples]`. Uses the
+    /// same random numbers as RandomUniform with the same seeds, always from the start of the sequence.
     #[op("Multinomial", since = [13], inputs = Arity::exactly(2), traits = [RANDOM])]
     pub struct Multinomial {
         /// Element type of the output.
         pub convert_type: IndexType = IndexType::I32,
-        /// Whether a class may be drawn more than once per row.
+        /// Whether a row may contain a class more than once.
         pub with_replacement: bool = false,
         /// Whether weights are logarithms.
         pub log_probs: bool = false,
@@ -84,7 +84,8 @@ impl EvalOp for Multinomial {
     }
 }
 
-/// The class at the fraction `u` of the cumulative weights; the last one with a weight if rounding leads beyond it.
+/// The class at fraction `u` of the cumulative weights; the last class with a weight if rounding goes beyond
+/// it.
 fn draw(weights: &[f64], u: f64) -> usize {
     let target = u * weights.iter().sum::<f64>();
     let mut sum = 0.0;

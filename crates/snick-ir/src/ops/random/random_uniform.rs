@@ -8,9 +8,11 @@ use snick_tensor::{Dims, ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, exactly};
 
 op! {
-    /// Uniformly distributed random numbers of a shape (input 0), from a minimum (input 1) up to a maximum (input 2).
+    /// Uniformly distributed random numbers. Inputs: the shape, the minimum and the maximum, which is
+    /// excluded.
     ///
-    /// The numbers always come from the start of the sequence of the seeds: two runs give the same.
+    /// The numbers depend only on the seeds: every run starts the sequence again and produces the same
+    /// numbers.
     #[op("RandomUniform", since = [8], inputs = Arity::exactly(3), traits = [RANDOM])]
     pub struct RandomUniform {
         /// Element type of the numbers.
@@ -19,12 +21,12 @@ op! {
         pub op_seed: i64 = 0,
         /// Seed of the model.
         pub global_seed: i64 = 0,
-        /// Which framework's numbers; written since opset 14. Only those of TensorFlow are evaluated.
+        /// The framework whose generator to use; written since opset 14. Only TensorFlow's can be evaluated.
         pub alignment: Option<RandomAlignment> = None,
     }
 }
 
-/// The framework whose random numbers are drawn.
+/// The framework whose generator to use.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum RandomAlignment {
     /// TensorFlow.

@@ -1,4 +1,4 @@
-//! The activations of recurrent cells.
+//! Activations of recurrent cells.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use snick_tensor::kernels::UnaryOp;
 use crate::op::AttrField;
 use crate::{AttrValue, OpError, RawNode};
 
-/// Names that OpenVINO knows; not all can be evaluated.
+/// Names that OpenVINO accepts; not all can be evaluated.
 const KNOWN: [&str; 11] = [
     "sigmoid",
     "tanh",
@@ -22,7 +22,7 @@ const KNOWN: [&str; 11] = [
     "thresholdedrelu",
 ];
 
-/// Names of activations, in any case; an empty list stands for the default.
+/// Names of activations, ignoring case; empty for the defaults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Activations(pub Vec<String>);
 
@@ -52,13 +52,13 @@ impl AttrField for Activations {
 }
 
 attrs! {
-    /// What modifies the activations of a cell.
+    /// Parameters of a cell's activations.
     pub struct ActivationSettings {
         /// First parameters of the activations.
         pub activations_alpha: Vec<f64> = Vec::new(),
         /// Second parameters of the activations.
         pub activations_beta: Vec<f64> = Vec::new(),
-        /// Inputs of activations are clamped to `-clip..=clip`, if that is positive.
+        /// If positive, inputs of activations are clamped to `-clip..=clip`.
         pub clip: f64 = 0.0,
     }
 }
@@ -67,12 +67,12 @@ attrs! {
 #[derive(Copy, Clone, Debug)]
 pub struct Activation {
     function: UnaryOp,
-    /// The limit of its inputs.
+    /// The limit for inputs.
     clip: Option<f32>,
 }
 
 impl Activation {
-    /// The activation of this name with its parameters alpha and beta.
+    /// Looks up an activation by name, with its parameters alpha and beta.
     pub(super) fn new(name: &str, [alpha, beta]: [f64; 2], clip: f64) -> Result<Self, OpError> {
         let function = match name.to_ascii_lowercase().as_str() {
             "sigmoid" => UnaryOp::Sigmoid,
@@ -84,7 +84,7 @@ impl Activation {
         Ok(Self { function, clip: Some(clip as f32).filter(|&clip| clip > 0.0) })
     }
 
-    /// Applies it to every element in place.
+    /// Applies the activation to every element in place.
     pub fn apply(&self, values: &mut [f32]) {
         if let Some(clip) = self.clip {
             values.iter_mut().for_each(|x| *x = x.clamp(-clip, clip));

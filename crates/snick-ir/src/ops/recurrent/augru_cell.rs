@@ -1,4 +1,4 @@
-//! AUGRUCell of OpenVINO's plug-ins.
+//! AUGRUCell, from OpenVINO's plug-ins.
 
 use snick_shape::Shape;
 
@@ -8,8 +8,8 @@ use crate::ops::detection::checks::{common_dim, expect_ranks, expect_size};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// GRUCell whose update gate is weakened by an attention. Inputs: those of GRUCell, attention `[batch, 1]`. Only
-    /// inferred.
+    /// GRUCell whose update gate is scaled by attention. Inputs: as for GRUCell, then attention `[batch, 1]`.
+    /// Inference only.
     #[op("AUGRUCell", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal())]
     pub struct AugruCell {
         /// The cell.

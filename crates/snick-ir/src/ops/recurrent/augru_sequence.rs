@@ -1,4 +1,4 @@
-//! AUGRUSequence of OpenVINO's plug-ins.
+//! AUGRUSequence, from OpenVINO's plug-ins.
 
 use super::cell::GruAttrs;
 use super::direction::Direction;
@@ -8,15 +8,15 @@ use crate::ops::detection::checks::{common_dim, expect_size};
 use crate::{Arity, Facts, Infer, InferOp, OpError, RawNode};
 
 op! {
-    /// GRUSequence whose update gates are weakened by an attention. Inputs: those of GRUSequence, attention
-    /// `[batch, steps, 1]`. Only inferred.
+    /// GRUSequence whose update gates are scaled by attention. Inputs: as for GRUSequence, then attention
+    /// `[batch, steps, 1]`. Inference only.
     #[op(
         "AUGRUSequence", since = [1], inputs = Arity::exactly(7), traits = [PURE], name = internal(), check = Self::check
     )]
     pub struct AugruSequence {
         /// The cell.
         pub gru: GruAttrs = GruAttrs::default(),
-        /// Where the sequence is read from; only its start is valid.
+        /// The direction; must be `forward`.
         pub direction: Direction = Direction::Forward,
     }
 }

@@ -1,4 +1,4 @@
-//! What the recurrent ops share: the kinds of cells and their attributes.
+//! Kinds of recurrent cells and their attributes.
 
 use super::activation::{Activation, ActivationSettings, Activations};
 use super::direction::Direction;
@@ -11,20 +11,20 @@ pub enum CellKind {
     Lstm,
     /// Gated recurrent unit: gates z, r, h.
     Gru {
-        /// Whether the reset gate is applied after the product with R, whose bias is separate then.
+        /// Whether to apply the reset gate after the product with R, which then has a separate bias.
         linear_before_reset: bool,
     },
-    /// One gate.
+    /// Simple recurrent network with one gate.
     Rnn,
 }
 
 impl CellKind {
-    /// Number of states that each step hands on to the next.
+    /// Number of states.
     pub fn states(self) -> usize {
         if self == Self::Lstm { 2 } else { 1 }
     }
 
-    /// Blocks of rows in W and R.
+    /// Number of gates in W and R.
     pub fn gates(self) -> usize {
         match self {
             Self::Lstm => 4,
@@ -33,7 +33,7 @@ impl CellKind {
         }
     }
 
-    /// Blocks of the bias.
+    /// Number of gates in the bias.
     pub fn biases(self) -> usize {
         match self {
             Self::Gru { linear_before_reset: true } => 4,
@@ -51,45 +51,45 @@ impl CellKind {
 }
 
 attrs! {
-    /// The attributes of long short-term memories.
+    /// Attributes of LSTM ops.
     pub struct LstmAttrs {
-        /// Elements of a state; ignored, as OpenVINO does: the weights say it.
+        /// Size of a state; ignored, as in OpenVINO, because the weights determine it.
         pub hidden_size: i64 = 0,
         /// Activations of gates f, i and o, of gate c, and of C in the output.
         pub activations: Activations = CellKind::Lstm.default_activations().into(),
-        /// What modifies them.
+        /// Parameters of the activations.
         pub settings: ActivationSettings = ActivationSettings::default(),
     }
 }
 
 attrs! {
-    /// The attributes of gated recurrent units.
+    /// Attributes of GRU ops.
     pub struct GruAttrs {
-        /// Elements of a state; ignored, as OpenVINO does: the weights say it.
+        /// Size of a state; ignored, as in OpenVINO, because the weights determine it.
         pub hidden_size: i64 = 0,
         /// Activations of gates z and r, and of gate h.
         pub activations: Activations =
             CellKind::Gru { linear_before_reset: false }.default_activations().into(),
-        /// What modifies them.
+        /// Parameters of the activations.
         pub settings: ActivationSettings = ActivationSettings::default(),
-        /// Whether the reset gate is applied after the product with R, whose bias is separate then.
+        /// Whether to apply the reset gate after the product with R, which then has a separate bias.
         pub linear_before_reset: bool = false,
     }
 }
 
 attrs! {
-    /// The attributes of plain recurrent networks.
+    /// Attributes of simple RNN ops.
     pub struct RnnAttrs {
-        /// Elements of a state; ignored, as OpenVINO does: the weights say it.
+        /// Size of a state; ignored, as in OpenVINO, because the weights determine it.
         pub hidden_size: i64 = 0,
         /// The activation.
         pub activations: Activations = CellKind::Rnn.default_activations().into(),
-        /// What modifies it.
+        /// Parameters of the activation.
         pub settings: ActivationSettings = ActivationSettings::default(),
     }
 }
 
-/// The order of the gates in the weights of an LSTM. OpenVINO reads f, i, c, o whatever it is.
+/// The order of the gates in the weights of an LSTM. OpenVINO ignores it and always reads f, i, c, o.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "each variant lists the gates")]
 pub enum WeightsFormat {
@@ -103,7 +103,7 @@ pub enum WeightsFormat {
 attr_words!(WeightsFormat { Fico = "fico", Icof = "icof", Ifco = "ifco", Ifoc = "ifoc", Iofc = "iofc" });
 
 impl LstmAttrs {
-    /// The cell; `input_forget` says whether its forget gate is `1 - i`.
+    /// The cell; with `input_forget`, its forget gate is `1 - i`.
     pub(super) fn cell(&self, input_forget: bool) -> Cell {
         Cell { input_forget, ..Cell::new(CellKind::Lstm, &self.activations, &self.settings) }
     }
@@ -129,7 +129,7 @@ pub struct Cell {
     pub kind: CellKind,
     /// The names of its activations.
     pub activations: Vec<String>,
-    /// What modifies them.
+    /// Parameters of the activations.
     pub settings: ActivationSettings,
     /// Whether the forget gate of an LSTM is `1 - i`.
     pub input_forget: bool,
@@ -140,7 +140,7 @@ impl Cell {
         Self { kind, activations: activations.0.clone(), settings: settings.clone(), input_forget: false }
     }
 
-    /// The cell of a recurrent op, and the direction of a sequence.
+    /// The cell of a recurrent op; for sequences, also the direction.
     pub fn of(op: &Op) -> Option<(Self, Option<Direction>)> {
         match op {
             Op::LstmCell(op) => Some((op.cell(), None)),
@@ -153,20 +153,20 @@ impl Cell {
         }
     }
 
-    /// The name of activation `i`, or of the default one.
+    /// The name of activation `i`, which may be the default.
     pub fn activation(&self, i: usize) -> &str {
         let named = self.activations.get(i).map(String::as_str);
         named.or_else(|| self.kind.default_activations().get(i).copied()).unwrap_or("tanh")
     }
 
-    /// The parameters of activation `i`. The default is that of HardSigmoid, the only one with parameters that can be
-    /// evaluated.
+    /// The parameters of activation `i`. The defaults are those of HardSigmoid, since no other activation
+    /// with parameters can be evaluated.
     pub fn parameters(&self, i: usize) -> [f64; 2] {
         let parameter = |list: &[f64], default| list.get(i).copied().unwrap_or(default);
         [parameter(&self.settings.activations_alpha, 0.2), parameter(&self.settings.activations_beta, 0.5)]
     }
 
-    /// Activation `i`, with its input clamped if `clipped`.
+    /// Activation `i`; its input is clamped if `clipped`.
     pub fn function(&self, i: usize, clipped: bool) -> Result<Activation, OpError> {
         let clip = if clipped { self.settings.clip } else { 0.0 };
         Activation::new(self.activation(i), self.parameters(i), clip)

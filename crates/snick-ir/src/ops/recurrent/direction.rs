@@ -1,20 +1,20 @@
 //! The direction of a sequence.
 
-/// Where a sequence is read from.
+/// The order in which steps are processed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// First step first.
+    /// From the first step to the last.
     Forward,
-    /// Last step first.
+    /// From the last step to the first.
     Reverse,
-    /// Both, each with its own weights.
+    /// Both, with separate weights.
     Bidirectional,
 }
 
 attr_words!(Direction { Forward = "forward", Reverse = "reverse", Bidirectional = "bidirectional" });
 
 impl Direction {
-    /// Whether each direction is reversed.
+    /// For each direction, whether it is reversed.
     pub fn reversed(self) -> &'static [bool] {
         match self {
             Self::Forward => &[false],

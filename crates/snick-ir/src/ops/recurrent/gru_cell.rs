@@ -7,9 +7,9 @@ use super::step::{eval_step, infer_step};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// One step of a gated recurrent unit. Inputs X `[batch, input]`, state H `[batch, hidden]`, W `[3 * hidden, input]`,
-    /// R `[3 * hidden, hidden]` and B `[3 * hidden]` (`[4 * hidden]` with `linear_before_reset`), their gates in the order
-    /// z, r, h; outputs the next H.
+    /// One step of a gated recurrent unit. Inputs: X `[batch, input]`, state H `[batch, hidden]`, W
+    /// `[3 * hidden, input]`, R `[3 * hidden, hidden]` and B `[3 * hidden]` (`[4 * hidden]` with
+    /// `linear_before_reset`), with gates in the order z, r, h. Output: the next H.
     #[op("GRUCell", since = [3], inputs = Arity::exactly(5), traits = [PURE, CONTRACTION], name = was_extension())]
     pub struct GruCell {
         /// The cell.

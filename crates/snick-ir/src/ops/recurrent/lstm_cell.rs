@@ -7,19 +7,20 @@ use super::step::{eval_step, infer_step};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
 
 op! {
-    /// One step of a long short-term memory. Inputs X `[batch, input]`, states H and C `[batch, hidden]`, W
-    /// `[4 * hidden, input]`, R `[4 * hidden, hidden]` and B `[4 * hidden]`, their gates in the order f, i, c, o; outputs
-    /// the next H and C. The first definition may omit B, which is 0 then, and may have peepholes as a seventh input.
+    /// One step of a long short-term memory. Inputs: X `[batch, input]`, states H and C `[batch, hidden]`, W
+    /// `[4 * hidden, input]`, R `[4 * hidden, hidden]` and B `[4 * hidden]`, with gates in the order f, i, c,
+    /// o. Outputs: the next H and C. In version 1, B is optional and defaults to 0, and a seventh input may
+    /// hold peepholes.
     #[op("LSTMCell", since = [1, 4], inputs = Arity::between(5, 7), traits = [PURE, CONTRACTION])]
     pub struct LstmCell {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(4),
         /// The cell.
         pub lstm: LstmAttrs = LstmAttrs::default(),
-        /// Whether the forget gate is `1 - i`: no implementation to run it.
+        /// Whether the forget gate is `1 - i`; not supported at run time.
         #[until(4)]
         pub input_forget: bool = false,
-        /// The order of the gates in the weights as the file says it; ignored, as OpenVINO does.
+        /// The order of the gates in the weights; ignored, as in OpenVINO.
         #[until(4)]
         pub weights_format: WeightsFormat = WeightsFormat::Ifco,
     }
@@ -40,7 +41,7 @@ impl EvalOp for LstmCell {
 }
 
 impl LstmCell {
-    /// Only the first definition has optional inputs.
+    /// Only version 1 has optional inputs.
     fn check_arity(&self, inputs: usize) -> Result<(), OpError> {
         match self.since.at_least(4) {
             true => Arity::exactly(6).check(inputs),
@@ -66,7 +67,7 @@ mod tests {
         outputs.iter().map(|output| Ok(output.to_f32_vec()?[0])).collect()
     }
 
-    /// The expected values are those of the OpenVINO runtime.
+    /// Checks results of the OpenVINO runtime.
     #[test]
     fn the_first_definition_may_omit_the_bias() {
         let dims: [&[usize]; 6] = [&[2, 3], &[2, 4], &[2, 4], &[16, 3], &[16, 4], &[16]];

@@ -8,23 +8,23 @@ use super::sequence::{eval_sequence, infer_sequence};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
 
 op! {
-    /// A long short-term memory along sequences. Inputs X `[batch, steps, input]`, states H and C `[batch,
-    /// directions, hidden]`, lengths `[batch]`, and W, R and B of the cell with an axis of directions in front;
-    /// outputs H of every step `[batch, directions, steps, hidden]`, 0 after the end of a sequence, and the last H
-    /// and C. The first definition may have peepholes as an eighth input.
+    /// A long short-term memory over sequences. Inputs: X `[batch, steps, input]`, states H and C
+    /// `[batch, directions, hidden]`, lengths `[batch]`, and W, R and B of the cell with a leading axis of
+    /// directions. Outputs: H after every step `[batch, directions, steps, hidden]`, 0 after the end of a
+    /// sequence, and the final H and C. In version 1, an eighth input may hold peepholes.
     #[op("LSTMSequence", since = [1, 5], inputs = Arity::between(7, 8), traits = [PURE, CONTRACTION])]
     pub struct LstmSequence {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(5),
         /// The cell.
         pub lstm: LstmAttrs = LstmAttrs::default(),
-        /// Whether the forget gate is `1 - i`: no implementation to run it.
+        /// Whether the forget gate is `1 - i`; not supported at run time.
         #[until(5)]
         pub input_forget: bool = false,
-        /// The order of the gates in the weights as the file says it; ignored, as OpenVINO does.
+        /// The order of the gates in the weights; ignored, as in OpenVINO.
         #[until(5)]
         pub weights_format: WeightsFormat = WeightsFormat::Ifco,
-        /// Where the sequence is read from.
+        /// The direction.
         pub direction: Direction = Direction::Forward,
     }
 }
@@ -44,7 +44,7 @@ impl EvalOp for LstmSequence {
 }
 
 impl LstmSequence {
-    /// Only the first definition has optional inputs.
+    /// Only version 1 has optional inputs.
     fn check_arity(&self, inputs: usize) -> Result<(), OpError> {
         match self.since.at_least(5) {
             true => Arity::exactly(7).check(inputs),

@@ -1,4 +1,4 @@
-//! Networks with a memory, a step or a whole sequence at a time.
+//! Recurrent neural networks: single steps and whole sequences.
 
 pub mod activation;
 pub mod augru_cell;

@@ -7,8 +7,8 @@ use super::step::{eval_step, infer_step};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// One step of a plain recurrent network: `f(X W^T + H R^T + B)`. Inputs X `[batch, input]`, state H
-    /// `[batch, hidden]`, W `[hidden, input]`, R `[hidden, hidden]` and B `[hidden]`; outputs the next H.
+    /// One step of a simple recurrent network: `f(X W^T + H R^T + B)`. Inputs: X `[batch, input]`, state H
+    /// `[batch, hidden]`, W `[hidden, input]`, R `[hidden, hidden]` and B `[hidden]`. Output: the next H.
     #[op("RNNCell", since = [1], inputs = Arity::exactly(5), traits = [PURE, CONTRACTION], name = missing_in(2, 2).was_extension())]
     pub struct RnnCell {
         /// The cell.

@@ -8,14 +8,15 @@ use super::sequence::{eval_sequence, infer_sequence};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// A plain recurrent network along sequences. Inputs X `[batch, steps, input]`, state H `[batch, directions,
-    /// hidden]`, lengths `[batch]`, and W, R and B of the cell with an axis of directions in front; outputs H of
-    /// every step `[batch, directions, steps, hidden]`, 0 after the end of a sequence, and the last H.
+    /// A simple recurrent network over sequences. Inputs: X `[batch, steps, input]`, state H
+    /// `[batch, directions, hidden]`, lengths `[batch]`, and W, R and B of the cell with a leading axis of
+    /// directions. Outputs: H after every step `[batch, directions, steps, hidden]`, 0 after the end of a
+    /// sequence, and the final H.
     #[op("RNNSequence", since = [5], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION])]
     pub struct RnnSequence {
         /// The cell.
         pub rnn: RnnAttrs = RnnAttrs::default(),
-        /// Where the sequence is read from.
+        /// The direction.
         pub direction: Direction = Direction::Forward,
     }
 }

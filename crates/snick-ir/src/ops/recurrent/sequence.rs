@@ -1,4 +1,4 @@
-//! A recurrent cell along whole sequences.
+//! Recurrent cells over whole sequences.
 
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
@@ -9,14 +9,14 @@ use super::shapes::{Sizes, sizes};
 use super::unroll::{Unroll, unroll};
 use crate::{Fact, Facts, Infer, OpError};
 
-/// H of every step and the last states.
+/// Infers H after every step and the final states.
 pub(super) fn infer_sequence(cx: &mut Infer, kind: CellKind, direction: Direction) -> Result<Facts, OpError> {
     let directions = direction.reversed().len();
     let sizes = sizes(cx, kind, Some(directions), cx.len())?;
     Ok(facts(sizes, directions, kind))
 }
 
-/// H of every step and the last states of these sizes.
+/// The facts of H after every step and of the final states.
 pub(super) fn facts(sizes: Sizes, directions: usize, kind: CellKind) -> Facts {
     let directions = SymExpr::from(directions as i64);
     let all = [sizes.batch.clone(), directions.clone(), sizes.steps, sizes.hidden.clone()];
@@ -25,7 +25,7 @@ pub(super) fn facts(sizes: Sizes, directions: usize, kind: CellKind) -> Facts {
     std::iter::once(all).chain(std::iter::repeat_n(state, kind.states())).collect()
 }
 
-/// H of every step and the last states.
+/// Computes H after every step and the final states.
 pub(super) fn eval_sequence(
     cell: &Cell,
     direction: Direction,

@@ -1,4 +1,4 @@
-//! Sizes of recurrent ops: batch, directions and hidden size, merged from all inputs.
+//! Sizes of recurrent ops, such as batch and hidden size, merged from all inputs.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::ElementType;
@@ -6,27 +6,27 @@ use snick_tensor::ElementType;
 use super::cell::CellKind;
 use crate::{Infer, OpError};
 
-/// The sizes of the outputs.
+/// The sizes that determine the outputs.
 pub struct Sizes {
-    /// The common type of the real inputs.
+    /// The common type of the inputs except the lengths.
     pub element_type: ElementType,
     /// Number of sequences.
     pub batch: SymExpr,
-    /// Steps of a sequence; 1 for a cell.
+    /// Number of steps; 1 for a cell.
     pub steps: SymExpr,
-    /// Elements of a state.
+    /// Size of a state.
     pub hidden: SymExpr,
 }
 
-/// The ports of the inputs and their axes.
+/// The positions of inputs and axes.
 struct Layout {
     kind: CellKind,
-    /// Directions of a sequence; `None` for a cell.
+    /// Number of directions of a sequence; `None` for a cell.
     directions: Option<usize>,
 }
 
 impl Layout {
-    /// The port of W; R, B and the peepholes follow.
+    /// The input index of W; R, B and peepholes follow.
     fn weights(&self) -> usize {
         1 + self.kind.states() + usize::from(self.directions.is_some())
     }
@@ -40,7 +40,8 @@ impl Layout {
     }
 }
 
-/// Checks ranks, types and sizes of the first `inputs` inputs. `directions` is `None` for a cell.
+/// Infers the sizes and checks the ranks and types of the first `inputs` inputs. `directions` is `None` for a
+/// cell.
 pub fn sizes(
     cx: &mut Infer,
     kind: CellKind,
@@ -53,7 +54,7 @@ pub fn sizes(
     if element_type == ElementType::String && directions.is_none() {
         return Err(OpError::element_type("the inputs", element_type, "numbers"));
     }
-    // Lengths are integers, but some converters write them with a real type.
+    // Lengths are integers, but some converters write them as floats.
     let counts = lengths.map(|lengths| cx.element_type(lengths));
     if let Some(counts @ (ElementType::String | ElementType::Boolean)) = counts {
         return Err(OpError::element_type("the sequence lengths", counts, "numbers"));
@@ -117,7 +118,7 @@ fn take(cx: &mut Infer, what: &str, size: &mut Option<SymExpr>, i: usize, axis: 
     }
 }
 
-/// The size of one of `count` equal blocks; reported if the rows do not divide.
+/// The size of each of `count` equal blocks; reports an error if the rows are not divisible.
 fn block_size(cx: &mut Infer, rows: &SymExpr, count: usize) -> Option<SymExpr> {
     let count = count as i64;
     if let Some(rows) = rows.as_const()

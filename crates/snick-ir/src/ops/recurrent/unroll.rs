@@ -1,4 +1,5 @@
-//! Evaluation of recurrent ops in f32: all products with W at once, then step by step.
+//! Evaluation of recurrent ops in f32: computes the products with W for all steps at once, then the steps one
+//! by one.
 
 use snick_tensor::kernels::matmul;
 use snick_tensor::{ElementType, Tensor};
@@ -6,21 +7,22 @@ use snick_tensor::{ElementType, Tensor};
 use super::cell::{Cell, CellKind};
 use crate::OpError;
 
-/// Inputs of a sequence, with the axis of directions.
+/// Inputs of a sequence, each with an axis of directions.
 pub struct Unroll<'a> {
     /// `[batch, steps, input]`
     pub x: &'a Tensor,
     /// H and C, `[batch, directions, hidden]`
     pub states: &'a [Tensor],
-    /// Steps of each sequence; all steps if absent.
+    /// Length of each sequence; all steps if absent.
     pub lengths: Option<&'a Tensor>,
     /// W, R, B and peepholes.
     pub weights: &'a [Tensor],
-    /// Whether each direction is reversed.
+    /// For each direction, whether it is reversed.
     pub reversed: &'a [bool],
 }
 
-/// H of every step `[batch, directions, steps, hidden]` and the last states `[batch, directions, hidden]`.
+/// Computes H after every step `[batch, directions, steps, hidden]` and the final states
+/// `[batch, directions, hidden]`.
 pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
     let element_type = given.x.element_type();
     let (&[batch, steps, input], [w, r, b, peepholes @ ..]) = (given.x.dims(), given.weights) else {
@@ -90,25 +92,26 @@ pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
     Ok(outputs)
 }
 
-/// The steps of one direction.
+/// The steps in one direction.
 struct Walk<'a> {
     /// X W, `[batch, steps, rows]`
     products: &'a [f32],
     rows: usize,
     steps: usize,
-    /// Steps of each sequence.
+    /// Length of each sequence.
     lengths: &'a [usize],
     reversed: bool,
 }
 
 impl Walk<'_> {
-    /// The position of a step of sequence `n`; `None` after its end.
+    /// The position of a step in sequence `n`; `None` after its end.
     fn place(&self, n: usize, step: usize) -> Option<usize> {
         let length = self.lengths.get(n).copied().filter(|&length| step < length)?;
         Some(if self.reversed { length - 1 - step } else { step })
     }
 
-    /// All steps of `states`, `[batch, hidden]` each; `show` gets the sequence, the position, and H after the step.
+    /// Runs all steps on `states`, each `[batch, hidden]`. Calls `show` with the sequence, the position and H
+    /// after each step.
     fn run(
         &self,
         stepper: &mut Stepper,
@@ -167,14 +170,14 @@ fn refuse_unsupported(cell: &Cell, peepholes: &[Tensor]) -> Result<(), OpError> 
     Ok(())
 }
 
-/// One direction of a cell.
+/// A cell in one direction.
 struct Stepper<'a> {
     cell: &'a Cell,
     hidden: usize,
     r: Tensor,
     /// The bias of the products with W, gate by gate.
     bias: Vec<f32>,
-    /// The bias of the product of the last gate with R, with `linear_before_reset`.
+    /// With `linear_before_reset`, the bias of the last gate's product with R.
     inner_bias: Vec<f32>,
     /// Scratch space.
     sums: Vec<f32>,
@@ -186,14 +189,14 @@ impl<'a> Stepper<'a> {
         Ok(Self { cell, hidden, r, bias, inner_bias, sums: Vec::new() })
     }
 
-    /// `state * R^T` for some rows of R.
+    /// `state * R^T` for a range of rows of R.
     fn recurrent(&self, state: &[f32], start: usize, rows: usize) -> Result<Vec<f32>, OpError> {
         let batch = state.len() / self.hidden.max(1);
         let state = Tensor::from_vec(&[batch, self.hidden], state.to_vec())?;
         Ok(matmul(&state, &self.r.slice(0, start, rows, 1)?, false, true)?.to_f32_vec()?)
     }
 
-    /// Updates the states. `product` gives X W of a sequence, `None` for one that has ended.
+    /// Updates the states. `product` returns X W of a sequence, or `None` if it has ended.
     fn step<'p>(
         &mut self,
         product: impl Fn(usize) -> Option<&'p [f32]>,
@@ -207,7 +210,7 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// Sets `self.sums` of one sequence to `X W + B`, plus `H R` as far as `recurrent` goes.
+    /// Sets `self.sums` for one sequence to `X W + B`, plus `H R` for the gates that `recurrent` covers.
     fn sum(&mut self, product: &[f32], recurrent: &[f32]) {
         self.sums.clear();
         self.sums.extend(product.iter().zip(&self.bias).map(|(p, b)| p + b));

@@ -7,12 +7,12 @@ use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// Running sums along the axis that input 1 holds. The element type and the shape stay.
+    /// Cumulative sums on the axis in input 1. The output has the type and shape of input 0.
     #[op("CumSum", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct CumSum {
-        /// Whether an element is left out of its own sum.
+        /// Whether to exclude an element from its own sum.
         pub exclusive: bool = false,
-        /// Whether the sums run from the end.
+        /// Whether to sum from the end.
         pub reverse: bool = false,
     }
 }
@@ -34,7 +34,7 @@ impl InferOp for CumSum {
     }
 
     fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
-        // Integers wrap, whatever the order of the sum.
+        // Integers wrap, so the order of summation does not matter.
         let rounds = !inputs[0].element_type.is_integer();
         Some(AxisMap::rows_but(inputs[0], &inputs[1].ints()?)?.rounding(rounds))
     }
@@ -52,7 +52,7 @@ impl EvalOp for CumSum {
 }
 
 impl CumSum {
-    /// Running sums of a known list.
+    /// Cumulative sums of a vector of known elements.
     fn elements(&self, cx: &mut Infer) -> Option<Vec<SymExpr>> {
         let (input, et) = (cx.input(0), cx.element_type(0));
         if input.as_tensor().is_some() || input.shape.rank() != Some(1) || !et.is_integer() {

@@ -1,7 +1,8 @@
-//! Reductions along axes: a row of the table each.
+//! Reductions along axes.
 //!
-//! ReduceSum-1, ReduceMean-1, ReduceProd-1, ReduceMax-1, ReduceMin-1, ReduceL1-4, ReduceL2-4, ReduceLogicalAnd-1,
-//! ReduceLogicalOr-1. Input 1 names the axes, counted from either end; naming one twice is naming it once.
+//! ReduceSum-1, ReduceMean-1, ReduceProd-1, ReduceMax-1, ReduceMin-1, ReduceL1-4, ReduceL2-4,
+//! ReduceLogicalAnd-1, ReduceLogicalOr-1. Input 1 lists the axes; negative axes count from the end, and
+//! duplicates are ignored.
 
 use smallvec::SmallVec;
 use snick_shape::{Interval, Shape, SymExpr};
@@ -13,29 +14,29 @@ use crate::ops::elementwise::known_elements::{element_interval, unwrapped};
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op_family! {
-    /// A reduction along the axes that input 1 lists.
+    /// A reduction along the axes listed in input 1.
     #[family(inputs = Arity::exactly(2), traits = [PURE])]
     pub struct Reduce(ReduceOp) {
-        /// Whether the reduced axes stay, with size 1.
+        /// Whether to keep the reduced axes with size 1.
         pub keep_dims: bool = false,
     }
-    /// The sum.
+    /// The sum along axes.
     ReduceSum: "ReduceSum", [1] => ReduceOp::Sum;
-    /// The mean.
+    /// The mean along axes.
     ReduceMean: "ReduceMean", [1] => ReduceOp::Mean;
-    /// The product.
+    /// The product along axes.
     ReduceProd: "ReduceProd", [1] => ReduceOp::Prod;
-    /// The greatest element.
+    /// The maximum along axes.
     ReduceMax: "ReduceMax", [1] => ReduceOp::Max;
-    /// The least element.
+    /// The minimum along axes.
     ReduceMin: "ReduceMin", [1] => ReduceOp::Min;
-    /// The sum of absolute values.
+    /// The sum of absolute values along axes.
     ReduceL1: "ReduceL1", [4] => ReduceOp::L1;
-    /// The square root of the sum of squares.
+    /// The square root of the sum of squares along axes.
     ReduceL2: "ReduceL2", [4] => ReduceOp::L2;
-    /// Whether all are true.
+    /// Whether all elements along axes are true.
     ReduceLogicalAnd: "ReduceLogicalAnd", [1] => ReduceOp::LogicalAnd;
-    /// Whether any is true.
+    /// Whether any element along axes is true.
     ReduceLogicalOr: "ReduceLogicalOr", [1] => ReduceOp::LogicalOr;
 }
 
@@ -71,7 +72,7 @@ impl InferOp for Reduce {
     fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
         let rank = inputs[0].shape.rank()?;
         let axes = normalized(&inputs[1].ints()?, rank).ok()?;
-        // Integers wrap, whatever the order of the sum.
+        // Integers wrap, so the order of summation does not matter.
         let selects = matches!(
             self.function,
             ReduceOp::Max | ReduceOp::Min | ReduceOp::LogicalAnd | ReduceOp::LogicalOr
@@ -88,7 +89,7 @@ impl EvalOp for Reduce {
     }
 }
 
-/// Axes as positions. A scalar has the axes 0 and -1, which are nothing to it.
+/// Normalises axes. For a scalar, the axes 0 and -1 are accepted and ignored.
 fn normalized(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     if rank == 0 && axes.iter().all(|axis| matches!(axis, 0 | -1)) {
         return Ok(SmallVec::new());
@@ -97,7 +98,7 @@ fn normalized(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError
 }
 
 impl Reduce {
-    /// The shape where the axes are known at run time only.
+    /// The shape if the axes are not known before the run.
     fn unknown_axes(&self, cx: &mut Infer, dims: &[SymExpr]) -> Shape {
         let one = Interval::exact(1);
         if dims.is_empty() || self.keep_dims {
@@ -114,7 +115,7 @@ impl Reduce {
         };
         match count {
             Some(0) => Shape::ranked(dims.iter().cloned()),
-            // One axis goes: what follows it moves up. Several could be the same one.
+            // Removing one axis moves the following ones up. With several axes, there may be duplicates.
             Some(1) => {
                 let either = |pair: &[SymExpr]| match pair {
                     [here, next] if here != next => {
@@ -130,7 +131,7 @@ impl Reduce {
         }
     }
 
-    /// Known results for known integers.
+    /// The results for known integers.
     fn elements(&self, cx: &mut Infer, axes: &[usize], et: ElementType) -> Option<Vec<SymExpr>> {
         let input = cx.input(0);
         if input.as_tensor().is_some() || !et.is_integer() {
@@ -156,7 +157,7 @@ impl Reduce {
         rows.into_iter().map(|row| self.row(cx, &row, et)).collect()
     }
 
-    /// The result of one row; `None` where it cannot be said.
+    /// The result for one row; `None` if it is not known.
     fn row(&self, cx: &mut Infer, row: &[&SymExpr], et: ElementType) -> Option<SymExpr> {
         let of = |cx: &Infer, e: &SymExpr| element_interval(cx, e, et);
         let mut positive = true;

@@ -8,17 +8,17 @@ use snick_tensor::{Dims, ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Row `i` of the output is the element-wise maximum of those rows of input 0 whose segment, in the ascending numbers
-    /// of input 1, is `i`. Input 2 is the number of rows and drops segments above it; without it there is a row for each
-    /// segment up to the last.
+    /// The element-wise maximum over segments of rows of input 0. Input 1 holds the segment of each row, in
+    /// ascending order; row `i` of the output is the maximum of segment `i`. Input 2 is the number of output
+    /// rows, and further segments are dropped; by default there is a row for each segment up to the last.
     #[op("SegmentMax", since = [16], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct SegmentMax {
-        /// What rows without a segment hold.
+        /// The value of rows for empty segments.
         pub fill_mode: FillMode = FillMode::Zero,
     }
 }
 
-/// What rows without a segment hold.
+/// The value of rows for empty segments.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum FillMode {
     /// Zeros.
@@ -108,7 +108,7 @@ impl EvalOp for SegmentMax {
     }
 }
 
-/// Segment numbers ascend from 0 or above.
+/// Checks that segments are ascending and not negative.
 fn check(segments: &[i64]) -> Result<(), OpError> {
     if let Some(&first) = segments.first().filter(|first| **first < 0) {
         return Err(OpError::out_of_range("a segment", first, "0 or more"));
@@ -125,7 +125,7 @@ fn check(segments: &[i64]) -> Result<(), OpError> {
 fn lowest(et: ElementType) -> Result<Tensor, OpError> {
     let tensor = match et.integer_range() {
         Some((lo, _)) => Tensor::scalar(lo),
-        // Rounded towards zero, so that it stays finite in the narrower type.
+        // Values round towards zero, so that they stay finite in the narrower type.
         None => match et {
             ElementType::F64 => Tensor::scalar(f64::MIN),
             ElementType::F32 => Tensor::scalar(f32::MIN),

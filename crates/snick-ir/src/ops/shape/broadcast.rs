@@ -8,35 +8,35 @@ use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
 
 op! {
-    /// Input 0 repeated to the shape that input 1 lists. Input 2 lists the axes of the target that those of the input
-    /// become, in mode `explicit`.
+    /// Broadcasts input 0 to the shape in input 1. In mode `explicit`, input 2 lists the target axis of each
+    /// axis of the input.
     #[op(
         "Broadcast", since = [1, 3], inputs = Arity::between(2, 3), traits = [PURE, MOVES_ELEMENTS],
         check = Self::check_mode
     )]
     pub struct Broadcast {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(3),
-        /// How axes correspond: if absent `none` in the first definition, `numpy` in later ones.
+        /// How axes correspond; defaults to `none` in version 1 and to `numpy` later.
         pub mode: Option<BroadcastMode> = None,
-        /// With `pdpd`: the first axis; -1 aligns at the last axis.
+        /// With `pdpd`, the first axis; -1 aligns the last axes.
         #[until(3)]
         pub axis: Option<i64> = None,
     }
 }
 
-/// How the axes of the input correspond to those of the target.
+/// How the axes of the input correspond to the target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BroadcastMode {
-    /// Aligned at the last axis; sizes of 1 repeat.
+    /// numpy broadcasting: aligned at the last axis; dims of 1 are repeated.
     Numpy,
-    /// By the mapping in input 2.
+    /// According to input 2.
     Explicit,
-    /// `Explicit` in the first definition: as `Numpy` without input 2.
+    /// The name of `Explicit` in version 1; without input 2, like `Numpy`.
     None,
-    /// As `Numpy`, and sizes of 1 in the target repeat, too. Since the third definition.
+    /// Like `Numpy`, but dims of 1 in the target are also broadcast; since version 3.
     Bidirectional,
-    /// From an axis of the target on. In the first definition only.
+    /// Starting at a given axis of the target; version 1 only.
     Pdpd,
 }
 
@@ -95,7 +95,7 @@ impl EvalOp for Broadcast {
     }
 }
 
-/// The axes of the target that the axes of the input become.
+/// The target axis of each axis of the input.
 type Mapping = SmallVec<[i64; 4]>;
 
 impl Broadcast {
@@ -108,7 +108,7 @@ impl Broadcast {
         }
     }
 
-    /// How axes correspond, the default filled in; `None` counts as `Explicit`.
+    /// The mode, including the default; `None` becomes `Explicit`.
     pub fn mode(&self) -> BroadcastMode {
         match self.mode {
             Some(BroadcastMode::None) => BroadcastMode::Explicit,
@@ -118,7 +118,7 @@ impl Broadcast {
         }
     }
 
-    /// The mapping where no input gives it.
+    /// The mapping if no input specifies it.
     fn implied(&self, rank: usize, target: usize) -> Result<Mapping, OpError> {
         let too_small = || OpError::rank("the target shape", target, format!("{rank} or more, as input 0"));
         let first = match self.mode() {
@@ -142,7 +142,7 @@ impl Broadcast {
             let negative = || OpError::mismatch("the target shape", "a negative size", "sizes");
             match cx.as_dim(size) {
                 Some(dim) => dims.push(dim),
-                // -1 leaves the size open.
+                // -1 leaves the size unspecified.
                 None if size.as_const() == Some(-1) => dims.push(cx.unknown(Interval::DIM)),
                 None => return Err(negative()),
             }
@@ -175,7 +175,7 @@ impl Broadcast {
     }
 }
 
-/// The numpy broadcast of two shapes; where they conflict, the size of the target.
+/// The numpy broadcast of two shapes; if they conflict, the size of the target.
 fn both_ways(data: &[usize], target: &[usize]) -> Dims {
     let rank = data.len().max(target.len());
     let at = |dims: &[usize], axis: usize| {
@@ -194,7 +194,7 @@ fn mapping_mismatch(got: impl ToString, rank: usize) -> OpError {
     OpError::mismatch("the number of mapped axes", got, format!("{rank}, the rank of input 0"))
 }
 
-/// The mapping as axes of the target: one for each axis of the input, ascending.
+/// Checks that a mapping lists ascending target axes, one for each axis of the input.
 fn check_mapping(mapping: &[i64], rank: usize, target: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     if mapping.len() != rank {
         return Err(mapping_mismatch(mapping.len(), rank));

@@ -9,11 +9,12 @@ use crate::ops::movement::indices::scalar;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// A matrix of `rows` (input 0) by `columns` (input 1) of zeros, with ones on the diagonal that input 2 gives:
-    /// positive numbers are above the main one. Input 3, if present, is the shape of a batch of equal matrices.
+    /// A matrix of zeros with ones on a diagonal. Inputs: the number of rows; the number of columns; the
+    /// diagonal, where positive numbers are above the main one; and optionally the shape of a batch of equal
+    /// matrices.
     #[op("Eye", since = [9], inputs = Arity::between(3, 4), traits = [PURE])]
     pub struct Eye {
-        /// The element type of the output; `dynamic` if the file does not say.
+        /// The element type of the output; `dynamic` if the file omits it.
         pub output_type: ElementType = ElementType::Dynamic,
     }
 }
@@ -79,7 +80,7 @@ impl EvalOp for Eye {
     }
 }
 
-/// A number of rows, columns or matrices.
+/// Converts a number of rows, columns or matrices to a dim.
 fn size_of(cx: &mut Infer, what: &str, size: &SymExpr) -> Result<SymExpr, OpError> {
     cx.as_dim(size).ok_or_else(|| OpError::out_of_range(what, cx.interval(size).hi(), "0 or more"))
 }

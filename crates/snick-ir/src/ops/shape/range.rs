@@ -8,13 +8,13 @@ use crate::infer::given_up::{BEYOND_TYPE, EITHER_DIRECTION};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 op! {
-    /// `start`, `start + step`, ... up to but without `stop`. The first definition gives the element type of its inputs;
-    /// later ones convert them to `output_type` first.
+    /// The numbers `start`, `start + step`, ... up to but excluding `stop`. In version 1, the output has the
+    /// type of the inputs; later versions first convert them to `output_type`.
     #[op("Range", since = [1, 4], inputs = Arity::exactly(3), traits = [PURE])]
     pub struct Range {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(4),
-        /// The element type of the output; `dynamic` if the file does not say.
+        /// The element type of the output; `dynamic` if the file omits it.
         #[since(4)]
         pub output_type: ElementType = ElementType::Dynamic,
     }
@@ -104,7 +104,7 @@ impl Endpoint {
         }
     }
 
-    /// As the type of the output holds it.
+    /// Converts to the type of the output.
     fn to(self, element_type: ElementType) -> Self {
         match (self, element_type.is_integer()) {
             (Self::Real(value), true) => Self::Int(value as i64),
@@ -126,7 +126,7 @@ fn number(what: &str, tensor: &Tensor) -> Result<Endpoint, OpError> {
     number.ok_or_else(|| OpError::mismatch(what, "no element", "one element"))
 }
 
-/// Whether the only element is known to be 0.
+/// Whether the step is known to be 0.
 fn is_zero(step: &Fact) -> bool {
     match step.as_tensor() {
         Some(tensor) => number("step", tensor).is_ok_and(|number| number.float() == 0.0),
@@ -134,7 +134,7 @@ fn is_zero(step: &Fact) -> bool {
     }
 }
 
-/// How many numbers there are.
+/// The number of elements.
 fn count(element_type: ElementType, bounds: [Endpoint; 3]) -> Result<i64, OpError> {
     let bad = |what: &str, value: f64| OpError::mismatch(what, value, "a finite number, and the step not 0");
     for (number, what) in bounds.iter().zip(INPUTS) {
@@ -145,7 +145,7 @@ fn count(element_type: ElementType, bounds: [Endpoint; 3]) -> Result<i64, OpErro
     }
     let too_many = || bad("the number of elements", f64::INFINITY);
     match bounds.map(|bound| bound.to(element_type)) {
-        // A step between 0 and 1 that is cut to 0.
+        // A step between 0 and 1, truncated to 0.
         [_, _, Endpoint::Int(0)] => Ok(0),
         [Endpoint::Int(start), Endpoint::Int(stop), Endpoint::Int(step)] => {
             let (span, step) = (i128::from(stop) - i128::from(start), i128::from(step));
@@ -161,13 +161,13 @@ fn count(element_type: ElementType, bounds: [Endpoint; 3]) -> Result<i64, OpErro
 }
 
 impl Range {
-    /// The inputs, if all are constants.
+    /// The inputs, if all are constant.
     fn constants(&self, cx: &Infer) -> Option<[Endpoint; 3]> {
         let at = |i: usize| cx.optional(i)?.as_tensor().and_then(|t| number(INPUTS[i], t).ok());
         Some([at(0)?, at(1)?, at(2)?])
     }
 
-    /// The inputs as expressions, if counting with them is exact in the type of the output.
+    /// The inputs as expressions, if the type of the output represents them exactly.
     fn integers(&self, cx: &mut Infer, element_type: ElementType) -> Option<[SymExpr; 3]> {
         let [start, stop, step] = [self.integer(cx, 0)?, self.integer(cx, 1)?, self.integer(cx, 2)?];
         match element_type.integer_range() {
@@ -176,7 +176,7 @@ impl Range {
                 let holds = |value| range.covers(&cx.interval(value));
                 (holds(&start) && holds(&stop) && holds(&step)).then_some([start, stop, step])
             }
-            // Where reals could miscount, the count is beyond any tensor.
+            // Floats would miscount only beyond the size of any tensor.
             None => {
                 let below =
                     |value: &SymExpr, most: u64| value.as_const().is_some_and(|n| n.unsigned_abs() <= most);
@@ -186,7 +186,7 @@ impl Range {
         }
     }
 
-    /// An input as an expression, if it is a whole number.
+    /// An input as an expression, if it is an integer.
     fn integer(&self, cx: &mut Infer, i: usize) -> Option<SymExpr> {
         let fact = cx.optional(i)?;
         if let Some(tensor) = fact.as_tensor().filter(|t| t.element_type().is_float()) {
@@ -209,11 +209,11 @@ impl Range {
     ) -> Result<SymExpr, OpError> {
         let zero = SymExpr::from(0);
         let by = cx.interval(step);
-        // A step between 0 and 1 that is cut to 0.
+        // A step between 0 and 1, truncated to 0.
         if by.is_exact() == Some(0) {
             return Ok(zero);
         }
-        // Counted downwards where the step is negative.
+        // With a negative step, count downwards.
         let (from, to, step) = if by.hi() < 0 {
             (stop, start, cx.sub(&zero, step))
         } else if by.lo() > 0 {
@@ -224,7 +224,7 @@ impl Range {
         let span = cx.sub(to, from);
         let count = cx.ceil_div(&span, &step);
         let length = cx.max(&count, &zero);
-        // An unbounded difference may have lost its lower end.
+        // The lower end of an unbounded difference may have been lost.
         Ok(cx.as_dim(&length).unwrap_or(zero))
     }
 }

@@ -8,12 +8,12 @@ use crate::infer::given_up::{MAY_COPY, NO_ELEMENTS};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
-    /// The elements of input 0, in row-major order, in the shape that input 1 lists. One dimension may be -1: what the
-    /// others leave. Beside a dimension of 0 that is not copied it is 1, if the data is known to be empty and the target
-    /// is constant. Other runs refuse this ambiguity.
+    /// Reshapes input 0 to the shape in input 1, in row-major order. One dim may be -1 and is then computed
+    /// from the others. If another dim is 0 and not copied, -1 is ambiguous: it becomes 1 if the data is
+    /// known to be empty and the target is constant; otherwise the run fails.
     #[op("Reshape", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
     pub struct Reshape {
-        /// Whether a 0 copies the dimension of the same axis.
+        /// Whether a 0 copies the dim of the same axis.
         pub special_zero: bool = false,
     }
 }
@@ -43,22 +43,22 @@ impl EvalOp for Reshape {
     }
 }
 
-/// One size of the output, before -1 is resolved.
+/// A dim of the output before -1 is resolved.
 enum Size {
-    /// The size of the same axis of the input.
+    /// The dim of the same axis of the input.
     Copied(SymExpr),
-    /// The size the target says.
+    /// The dim given by the target.
     Given(SymExpr),
     /// -1.
     Rest,
 }
 
 impl Reshape {
-    /// The sizes for a concrete shape.
+    /// The output dims for a concrete shape.
     fn resolve(&self, dims: &[usize], target: &[i64]) -> Result<Dims, OpError> {
         let mut sizes = Dims::new();
         let mut rest = None;
-        // Sizes that -1 is worked out from: all but the copied ones.
+        // -1 is computed from all dims except the copied ones.
         let (mut given, mut left): (Option<usize>, Option<usize>) = (Some(1), Some(1));
         let mut copied: SmallVec<[usize; 6]> = SmallVec::new();
         for (axis, &size) in target.iter().enumerate() {
@@ -132,7 +132,7 @@ impl Reshape {
         Ok(shape)
     }
 
-    /// One size of the target; `lone` if no other size is -1.
+    /// One dim of the target; `lone` if no other is -1.
     fn size(&self, cx: &mut Infer, axis: usize, size: &SymExpr, lone: bool) -> Result<Size, OpError> {
         let data = cx.shape(0).dims();
         let interval = cx.interval(size);
@@ -160,10 +160,10 @@ impl Reshape {
             None => Ok(Size::Given(cx.unknown(Interval::DIM))),
             Some(data) => match data.get(axis) {
                 Some(dim) if zero || dim == size => Ok(Size::Copied(dim.clone())),
-                // A 0 here would be refused.
+                // A 0 on this axis would be an error.
                 None if zero => Err(beyond(axis, data.len())),
                 None => Ok(Size::Given(as_dim)),
-                // Where the target is 0 it says 0 even if it copies.
+                // Copied or not, a 0 in the target produces a dim of 0.
                 Some(dim) if is_zero_with(cx, dim, size) => Ok(Size::Given(as_dim)),
                 Some(dim) => {
                     let either = cx.interval(&as_dim).hull(cx.interval(dim));
@@ -173,7 +173,7 @@ impl Reshape {
         }
     }
 
-    /// What -1 stands for: the elements that the other sizes leave.
+    /// Resolves -1 to the number of elements that remain.
     fn rest(&self, cx: &mut Infer, data: &[SymExpr], sizes: &[Size]) -> Result<SymExpr, OpError> {
         let mut left: Vec<SymExpr> = Vec::with_capacity(data.len());
         for (axis, dim) in data.iter().enumerate() {
@@ -184,7 +184,7 @@ impl Reshape {
         let mut given: Vec<SymExpr> = Vec::new();
         for size in sizes {
             let Size::Given(size) = size else { continue };
-            // With `special_zero` a size of 0 would copy and count for nothing: no quotient says that.
+            // With `special_zero`, a dim of 0 would be copied and ignored, which a quotient cannot express.
             let may_copy = self.special_zero && cx.interval(size).contains(0) && !cx.ignores_empty();
             if may_copy {
                 return Ok(cx.born(Interval::DIM, || Birth::GivenUp(MAY_COPY.into())));
@@ -196,7 +196,7 @@ impl Reshape {
         }
         cancel_numbers(&mut left, &mut given);
         let (left, given) = (cx.product(&left), cx.product(&given));
-        // The size of a -1 in empty data is known only if data and target are fixed. Other runs are refused.
+        // In empty data, -1 is defined only if data and target are constant; otherwise the run fails.
         if left.as_const() != Some(0) || given.as_const() != Some(0) {
             cx.demand_at_least(&given, 1);
         }
@@ -211,14 +211,14 @@ impl Reshape {
         };
         match (left.as_const(), given.as_const()) {
             (Some(0), Some(0)) if cx.input(1).ints().is_some() => Ok(1.into()),
-            // Nothing can be told, and a run is refused.
+            // The dim is unknown, and the run fails.
             (_, Some(0)) if from.contains(0) => {
                 Ok(cx.born(Interval::DIM, || Birth::GivenUp(NO_ELEMENTS.into())))
             }
             (_, Some(0)) => Err(conflict(cx)),
             (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(conflict(cx)),
             _ => {
-                // Where the given sizes hold no elements there are none to divide: 0 of them are left, if the run goes on.
+                // If the given dims are empty and the run succeeds, -1 becomes 0.
                 let given = cx.max(&given, &1.into());
                 let quotient = cx.exact_div(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
                 quotient.ok_or_else(|| conflict(cx))
@@ -226,7 +226,7 @@ impl Reshape {
         }
     }
 
-    /// One axis holds all elements, whatever the target says of it.
+    /// A single axis holds all elements, regardless of its size in the target.
     fn vector(&self, cx: &mut Infer, size: &SymExpr, data: &[SymExpr]) -> Result<Shape, OpError> {
         let interval = cx.interval(size);
         if interval.hi() < -1 {
@@ -252,12 +252,12 @@ fn count(cx: &mut Infer, dims: &[SymExpr]) -> Interval {
     dims.iter().fold(Interval::exact(1), |n, dim| n.mul(cx.interval(dim)))
 }
 
-/// Whether `dim` is 0 wherever `size` is.
+/// Whether `dim` is 0 whenever `size` is.
 fn is_zero_with(cx: &mut Infer, dim: &SymExpr, size: &SymExpr) -> bool {
     cx.symbols().interval_given(dim, size, Interval::exact(0)).is_exact() == Some(0)
 }
 
-/// Divides the numbers among the factors of a dividend and a divisor by their common divisor.
+/// Cancels the common divisor of the constant factors of dividend and divisor.
 fn cancel_numbers(dividend: &mut Vec<SymExpr>, divisor: &mut Vec<SymExpr>) {
     let product = |factors: &[SymExpr]| {
         let mut numbers = factors.iter().filter_map(SymExpr::as_const);
@@ -276,7 +276,7 @@ fn cancel_numbers(dividend: &mut Vec<SymExpr>, divisor: &mut Vec<SymExpr>) {
     }
 }
 
-/// Neighbouring factors whose product is `size`.
+/// Adjacent factors whose product is `size`.
 fn find(cx: &mut Infer, factors: &[SymExpr], size: &SymExpr) -> Option<std::ops::Range<usize>> {
     for first in 0..factors.len() {
         let mut product = SymExpr::from(1);
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(of(false, &[1], &[]), Some(vec![]));
     }
 
-    /// The shape of the last layer, with its expressions, and the number of errors.
+    /// The inferred shape of the last layer, and the number of errors.
     fn inferred(layers: &str) -> (String, usize) {
         let text = format!("snick 1\ngraph \"reshape\" {{\n{layers}\n}}\n");
         let mut graph = crate::text::parse(&text, None).unwrap();
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(to("2,0,3", false, "-1, 0, 6"), ("[1,0,6]".into(), 0));
         assert_eq!(to("0,3", true, "0, -1"), ("[0,3]".into(), 0));
         assert_eq!(to("2,3", false, "0, -1").1, 1);
-        // A run decides whether there are elements.
+        // Whether there are elements is only known at run time.
         assert_eq!(to("?,3", false, "0, -1"), ("[0,?]".into(), 0));
         assert_eq!(to("2..3,3", false, "5, 2").1, 1);
     }

@@ -7,10 +7,10 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 op! {
-    /// The dimensions of the input as a vector.
+    /// The dims of the input as a vector.
     #[op("ShapeOf", since = [1, 3], inputs = Arity::exactly(1), traits = [PURE], name = in_newest())]
     pub struct ShapeOf {
-        /// The definition: the first always gives i64.
+        /// The version; version 1 always returns i64.
         pub since: Since = Since(3),
         /// The element type of the output.
         #[since(3)]

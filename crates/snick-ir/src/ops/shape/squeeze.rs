@@ -7,15 +7,15 @@ use snick_tensor::Tensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_each_axis};
 
 op! {
-    /// The input without the axes that input 1 lists, or, without it or where it is empty, without every axis of size 1.
+    /// Removes axes of size 1: the axes listed in input 1 or, if it is absent or empty, all.
     ///
-    /// A listed axis whose size is known not to be 1 stays. One of unknown size is taken to be 1, unless
-    /// `allow_axis_skip` is set: then the rank is unknown.
+    /// Inference keeps a listed axis whose size is known not to be 1, and assumes an unknown size to be 1.
+    /// With `allow_axis_skip`, an unknown size makes the rank unknown.
     #[op("Squeeze", since = [1, 15], inputs = Arity::between(1, 2), traits = [PURE, MOVES_ELEMENTS])]
     pub struct Squeeze {
-        /// The definition.
+        /// The version.
         pub since: Since = Since(15),
-        /// Whether listed axes of other sizes may stay.
+        /// Whether to skip listed axes of other sizes.
         #[since(15)]
         pub allow_axis_skip: bool = false,
     }
@@ -58,7 +58,7 @@ impl Squeeze {
         let axes = cx.optional(1).map(|fact| fact.ints());
         let may_be_one = |dim: &SymExpr| cx.interval(dim).contains(1);
         let listed = match axes {
-            // Whatever axes they are, none of them can go.
+            // No axis can be removed, whichever are listed.
             Some(None) if !dims.iter().any(may_be_one) => return Ok(cx.shape(0).clone()),
             Some(None) => return Ok(Shape::unranked()),
             Some(Some(axes)) => normalize_each_axis(&axes, dims.len())?,

@@ -7,8 +7,8 @@ use snick_tensor::Tensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis};
 
 op! {
-    /// The input with an axis of size 1 inserted at each position that input 1 lists. Positions are those of the output
-    /// and may count from its end; one that is listed twice counts once.
+    /// Inserts axes of size 1 at the positions listed in input 1. Positions refer to the output; negative
+    /// positions count from its end, and duplicates are ignored.
     #[op("Unsqueeze", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
     pub struct Unsqueeze;
 }
@@ -25,7 +25,7 @@ impl InferOp for Unsqueeze {
                 }
                 Shape::ranked(out)
             }
-            // One position cannot be listed twice.
+            // A single position has no duplicates.
             (Some(dims), None) if cx.shape(1).rank() == Some(0) => cx.unknown_dims(dims.len() + 1),
             _ => Shape::unranked(),
         };
@@ -44,7 +44,7 @@ impl EvalOp for Unsqueeze {
     }
 }
 
-/// Positions in the output, ascending, each once.
+/// The distinct positions in the output, in ascending order.
 fn places(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     if axes.is_empty() {
         return Err(OpError::mismatch("the list of axes", "empty", "one axis or more"));
@@ -55,7 +55,7 @@ fn places(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     }
     places.sort_unstable();
     places.dedup();
-    // A position counted twice leaves fewer axes than the others were counted against.
+    // Duplicates reduce the rank, so a position may now be out of range.
     match places.last() {
         Some(&last) if last >= rank + places.len() => {
             Err(OpError::out_of_range("axis", last as i64, format!("below rank {}", rank + places.len())))

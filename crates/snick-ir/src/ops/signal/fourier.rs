@@ -10,22 +10,23 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading, normal
 op_family! {
     /// A discrete Fourier transform.
     ///
-    /// Data, axes, and optionally the size of the signal along each of them, to which the data is cropped or padded
-    /// with zeros; -1 keeps the size. Complex data is `[.., 2]`: real and imaginary parts, an axis that axes do not
-    /// count. The spectrum of a real signal is symmetric, so only the first half of its last axis is kept.
+    /// Inputs: data, axes, and optionally the signal size on each axis, to which the data is cropped or
+    /// zero-padded; -1 keeps the size. Complex data has a trailing axis `[.., 2]` of real and imaginary
+    /// parts, which does not count as an axis. The spectrum of a real signal is symmetric, so only the first
+    /// half of its last axis is kept.
     #[family(inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct FourierTransform(Fourier) {}
-    /// The spectrum of a complex signal.
+    /// The Fourier transform of a complex signal.
     Dft: "DFT", [7] => Fourier::Forward;
-    /// The complex signal of a spectrum.
+    /// The inverse Fourier transform, to a complex signal.
     Idft: "IDFT", [7] => Fourier::Inverse;
-    /// The half spectrum of a real signal.
+    /// The Fourier transform of a real signal, to half a spectrum.
     Rdft: "RDFT", [9] => Fourier::RealForward;
-    /// The real signal of a half spectrum.
+    /// The inverse Fourier transform of half a spectrum, to a real signal.
     Irdft: "IRDFT", [9] => Fourier::RealInverse;
 }
 
-/// Which transform.
+/// The kind of transform.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Fourier {
     /// From a complex signal to its spectrum.
@@ -39,7 +40,7 @@ pub enum Fourier {
 }
 
 impl Fourier {
-    /// Whether signals are real.
+    /// Whether the signal is real.
     fn is_real(self) -> bool {
         matches!(self, Self::RealForward | Self::RealInverse)
     }
@@ -126,7 +127,7 @@ impl FourierTransform {
         self.function != Fourier::RealForward
     }
 
-    /// The dims of the data, without its parts, to those of the result.
+    /// Changes the dims of the data, excluding the axis of parts, to the dims of the result.
     fn infer_signal(&self, cx: &mut Infer, dims: &mut [SymExpr]) -> Result<(), OpError> {
         let Some(axes) = cx.input(1).ints() else {
             let resized = cx.len() > 2;
@@ -134,7 +135,7 @@ impl FourierTransform {
                 if resized {
                     *dim = cx.unknown(Interval::DIM);
                 } else if self.function.is_real() {
-                    // Any axis may be the one that is halved or doubled.
+                    // Any axis may be the last one, which is halved or doubled.
                     let changed = self.real_size(cx, dim);
                     let hull = cx.interval(&changed).hull(cx.interval(dim));
                     *dim = cx.unknown(hull);
@@ -158,7 +159,7 @@ impl FourierTransform {
         Ok(())
     }
 
-    /// The size of the half spectrum of a real signal of `size`, or of the signal of a half spectrum of `size`.
+    /// The size of the half spectrum of a real signal with `size` elements, or the inverse.
     fn real_size(&self, cx: &mut Infer, size: &SymExpr) -> SymExpr {
         if self.function == Fourier::RealInverse {
             let steps = cx.sub(size, &1.into());
@@ -172,7 +173,7 @@ impl FourierTransform {
     }
 }
 
-/// The size of the signal along an axis: `size`, or `own` where it is -1.
+/// The size of the signal on an axis: `size`, or `own` if it is -1.
 fn resized_dim(cx: &mut Infer, own: &SymExpr, size: Option<&SymExpr>) -> Result<SymExpr, OpError> {
     let Some(size) = size else { return Ok(cx.unknown(Interval::DIM)) };
     let interval = cx.interval(size);
@@ -191,7 +192,7 @@ fn resized_dim(cx: &mut Infer, own: &SymExpr, size: Option<&SymExpr>) -> Result<
     }
 }
 
-/// `data` cropped, or padded with zeros at the end, to `sizes` along `axes`.
+/// Crops or zero-pads `data` at the end to `sizes` on `axes`.
 fn resized(data: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpError> {
     let too_large = || OpError::unsupported("a signal of this size");
     let none: SmallVec<[isize; 6]> = SmallVec::from_elem(0, data.rank());
@@ -203,7 +204,7 @@ fn resized(data: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpE
     Ok(kernels::pad(data, &none, &end, PadMode::Constant, None)?)
 }
 
-/// The spectrum of a real signal, the last of `axes` cropped after the middle. There is at least one axis.
+/// The spectrum of a real signal, keeping only the first half of the last of `axes`, which must not be empty.
 pub(super) fn half_spectrum(signal: &Tensor, axes: &[usize]) -> Result<Tensor, OpError> {
     let parts = signal.rank();
     let complex = resized(&signal.unsqueeze(parts)?, &[parts], &[2])?;
@@ -214,14 +215,13 @@ pub(super) fn half_spectrum(signal: &Tensor, axes: &[usize]) -> Result<Tensor, O
     Ok(kernels::fourier(&half, others, false)?)
 }
 
-/// The real signal of `sizes` along `axes` whose spectrum is `half`, the last of `axes` cropped after the middle. There
-/// is at least one axis.
+/// The real signal with `sizes` on `axes` whose half spectrum is `half`. There must be at least one axis.
 pub(super) fn signal_of_half(half: &Tensor, axes: &[usize], sizes: &[usize]) -> Result<Tensor, OpError> {
     let (Some((&last, others)), Some((&size, other_sizes))) = (axes.split_last(), sizes.split_last()) else {
         return Ok(half.clone());
     };
     let outer = kernels::fourier(&resized(half, others, other_sizes)?, others, true)?;
-    // The other half is the mirror image, conjugated: index n - j has the conjugate of index j.
+    // The other half is mirrored and conjugated: index n - j is the conjugate of index j.
     let middle = size.min(size / 2 + 1);
     let kept = resized(&outer, &[last], &[middle])?;
     let spectrum = match size - middle {

@@ -1,4 +1,4 @@
-//! Frames of a signal: what STFT and ISTFT share.
+//! Frames of a signal, shared by STFT and ISTFT.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::Tensor;
@@ -6,8 +6,8 @@ use snick_tensor::kernels::{self, PadMode};
 
 use crate::{Infer, OpError};
 
-/// The size of a frame, input 2, and the step from one to the next, input 3, as far as they are known to be positive.
-/// Checks the signal, input 0, and the window, input 1, too.
+/// The frame size (input 2) and the step (input 3), if they are known to be positive. Also checks the signal
+/// (input 0) and the window (input 1).
 pub(super) fn infer(cx: &mut Infer) -> Result<[Option<SymExpr>; 2], OpError> {
     cx.expect_real(0)?;
     cx.expect_rank(1, "1", |rank| rank == 1)?;
@@ -37,14 +37,14 @@ pub(super) fn positive(cx: &mut Infer) -> SymExpr {
     cx.unknown(Interval::new(1, i64::MAX).unwrap_or(Interval::DIM))
 }
 
-/// The size of a frame or a step: an integer above 0.
+/// Reads a frame size or a step, which must be positive.
 pub(super) fn number(what: &str, tensor: &Tensor) -> Result<usize, OpError> {
     let value = tensor.to_i64_vec()?.first().copied().unwrap_or(0);
     let positive = usize::try_from(value).ok().filter(|&value| value > 0);
     positive.ok_or_else(|| OpError::out_of_range(what, value, "1 or more"))
 }
 
-/// The window padded with zeros on both sides to the size of a frame.
+/// Zero-pads the window on both sides to the size of a frame.
 pub(super) fn window(window: &Tensor, size: usize) -> Result<Tensor, OpError> {
     let &[own] = window.dims() else {
         return Err(OpError::rank("the window", window.rank(), "1"));

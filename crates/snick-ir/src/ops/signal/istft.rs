@@ -10,16 +10,16 @@ use super::{fourier, frames};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// The signal of the Fourier transforms of overlapping frames.
+    /// The inverse of a short-time Fourier transform.
     ///
-    /// Spectra `[batch, frequencies, frames, 2]` or `[frequencies, frames, 2]`, a window, the size of a frame, the step
-    /// from one to the next, and optionally the length of the signal; to `[batch, length]` or `[length]`. Frames,
-    /// multiplied by the window, are added where they overlap, and divided by the sum of the squares of the windows.
+    /// Inputs: spectra `[batch, frequencies, frames, 2]` or `[frequencies, frames, 2]`, a window, the frame
+    /// size, the step, and optionally the length of the signal. Output: `[batch, length]` or `[length]`.
+    /// Overlapping frames are multiplied by the window, added, and divided by the sum of the squared windows.
     #[op("ISTFT", since = [16], inputs = Arity::between(4, 5), traits = [PURE])]
     pub struct Istft {
-        /// Whether half a frame at either end is padding, and cropped.
+        /// Whether each end has half a frame of padding, which is cropped.
         pub center: bool = false,
-        /// Whether the spectra are divided by the square root of the size of a frame.
+        /// Whether the spectra are divided by the square root of the frame size.
         pub normalized: bool = false,
     }
 }
@@ -49,7 +49,7 @@ impl InferOp for Istft {
                 let gaps = cx.max(&gaps, &0.into());
                 let length = cx.mul(&gaps, step);
                 let rest = if self.center {
-                    // Half a frame is cropped at either end; an odd size leaves one element.
+                    // Half a frame is cropped at each end; an odd frame size leaves one element.
                     let half = cx.floor_div(size, &2.into());
                     let halves = cx.mul(&half, &2.into());
                     cx.sub(size, &halves)
@@ -115,14 +115,14 @@ impl EvalOp for Istft {
 /// The maximum number of elements of all signals.
 const MAX_LENGTH: usize = MAX_BYTES / 16;
 
-/// So many zeros, if the memory suffices.
+/// Allocates this many zeros, checking the memory limit.
 fn zeros(len: usize) -> Result<Vec<f32>, OpError> {
     let mut all = reserved(&[len])?;
     all.resize(len, 0.0);
     Ok(all)
 }
 
-/// The sum of frames `step` apart; the last one ends at `length`.
+/// The sum of frames that are `step` apart; the last one ends at `length`.
 fn overlapped<'a>(
     frames: impl Iterator<Item = &'a [f32]>,
     step: usize,

@@ -10,9 +10,9 @@ use crate::ops::nn::window::at_least;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The Fourier transform of overlapping frames of a signal.
+    /// The short-time Fourier transform: the Fourier transform of overlapping frames of a signal.
     ///
-    /// A signal `[batch, length]` or `[length]`, a window, the size of a frame and the step from one to the next; to
+    /// Inputs: a signal `[batch, length]` or `[length]`, a window, the frame size, and the step. Output:
     /// `[batch, frames, frequencies, 2]` or `[frames, frequencies, 2]`.
     #[op("STFT", since = [15], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct Stft {
@@ -47,7 +47,7 @@ impl InferOp for Stft {
                 let room = cx.sub(length, size);
                 let steps = cx.floor_div(&room, step);
                 let count = cx.add(&steps, &1.into());
-                // No run has a signal shorter than a frame.
+                // A run fails if the signal is shorter than a frame.
                 at_least(cx, &count, 1)
             }
             _ => frames::positive(cx),
