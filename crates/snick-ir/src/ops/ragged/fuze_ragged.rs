@@ -6,8 +6,8 @@ use super::rows::{RowWriter, Rows, infer_rows, row_facts};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Joins the strings of each row: from the begin of its first string to the end of its last. Inputs:
-    /// begins and ends of the rows, and begins and ends of the strings. An empty row becomes an empty string.
+    /// Joins the texts of each row: from the begin of its first text to the end of its last. Inputs:
+    /// begins and ends of the rows, and begins and ends of the texts. An empty row becomes an empty text.
     #[op("FuzeRagged", since = [1], inputs = Arity::exactly(4), traits = [PURE], name = only_extension())]
     pub struct FuzeRagged;
 }
@@ -23,7 +23,7 @@ impl InferOp for FuzeRagged {
 impl EvalOp for FuzeRagged {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [row_begins, row_ends, begins, ends] = exactly(inputs)?;
-        // The strings' bytes are not an input, so assume the maximum that i32 can address.
+        // The bytes of the texts are not an input, so assume the maximum that i32 can address.
         let texts = Rows::new(begins, ends, i32::MAX as usize)?;
         let rows = Rows::new(row_begins, row_ends, texts.len())?;
         let mut out = RowWriter::default();

@@ -147,7 +147,7 @@ pub(crate) fn data_fact(cx: &mut Infer, element_type: ElementType) -> Fact {
     Fact::new(element_type, Shape::ranked([len]))
 }
 
-/// Requires a vector, such as the data of strings.
+/// Requires a vector, such as the bytes of texts.
 pub(crate) fn expect_vector(cx: &Infer, i: usize) -> Result<(), OpError> {
     cx.expect_rank(i, "1", |rank| rank == 1)
 }

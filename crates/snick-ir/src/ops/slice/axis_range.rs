@@ -1,7 +1,8 @@
-//! What the slice dialects have in common: `start:stop:step` ranges on axes, before clamping.
+//! `start:stop:step` ranges on axes, before clamping, which all slice dialects share.
 //!
-//! An op decodes its inputs to [`AxisRange`]s; inference, evaluation and legalization are the same for all. Clamping is
-//! [`AxisSlice::resolve`] for integers, [`length`] for expressions and `bounds.rs` for values of a graph.
+//! An op decodes its inputs to [`AxisRange`]s, for which inference, evaluation and legalization are shared.
+//! For clamping, see [`AxisSlice::resolve`] for integers, [`length`] for expressions, and `bounds.rs` for
+//! values of a graph.
 
 use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Origin, SliceBound, SymExpr, Symbols, length};
@@ -16,21 +17,21 @@ use crate::{Fact, Infer, IntOrValue, OpError};
 pub struct AxisRange<V = IndexEntry> {
     /// The axis.
     pub axis: usize,
-    /// Which entry of the index inputs it is; 0 for an op that has none.
+    /// The entry in the index inputs; 0 for ops without them.
     pub entry: usize,
     /// The first element; `None` for the first one in the direction of the step.
     pub start: Option<IntOrValue<V>>,
-    /// The element before which it ends; `None` behind the last one in the direction of the step.
+    /// The end, exclusive; `None` to continue to the last element in the direction of the step.
     pub stop: Option<IntOrValue<V>>,
     /// The distance from one element to the next.
     pub step: IntOrValue<V>,
-    /// Selects the one element at `start`, which must exist; `stop` and `step` are ignored.
+    /// Selects the single element at `start`, which must exist, and ignores `stop` and `step`.
     pub single: bool,
 }
 
 impl IntOrValue<IndexEntry> {
-    /// It as a bound of [`length`]. An unknown entry of a type narrower than i32, or of an unsigned one, is a symbol
-    /// with the range of the type; other types say nothing about an axis.
+    /// Converts to a bound for [`length`]. An unknown entry becomes a symbol if its type is narrower than i32
+    /// or unsigned, since only then does the range of the type help.
     fn slice_bound(&self, symbols: &mut Symbols, origin: Origin) -> SliceBound {
         match (self.as_expr(), self.interval()) {
             (Some(expr), _) => SliceBound::At(expr),
@@ -41,19 +42,19 @@ impl IntOrValue<IndexEntry> {
 }
 
 impl<V> AxisRange<V> {
-    /// The range `start:stop:step` of integers; `None` where nothing is left out.
+    /// A range of integers; `None` for an omitted bound.
     pub fn ints(axis: usize, start: Option<i64>, stop: Option<i64>, step: i64) -> Self {
         let [start, stop] = [start, stop].map(|bound| bound.map(IntOrValue::Int));
         Self { axis, entry: 0, start, stop, step: IntOrValue::Int(step), single: false }
     }
 
-    /// The element at an index.
+    /// A single element.
     pub fn element(axis: usize, index: i64) -> Self {
         Self { single: true, ..Self::ints(axis, Some(index), None, 1) }
     }
 
-    /// What the range selects of an axis of `dim` elements, if it is known in integers. `Some(Err)` is what the range
-    /// can never select.
+    /// The slice of an axis with `dim` elements, if the range is known in integers. `Some(Err)` if the range
+    /// can never select anything valid.
     pub fn resolve(&self, dim: i64) -> Option<Result<AxisSlice, OpError>> {
         let int = |bound: &Option<IntOrValue<V>>| bound.as_ref().map_or(Some(None), |b| b.as_int().map(Some));
         let (start, stop) = (int(&self.start)?, int(&self.stop));
@@ -75,13 +76,13 @@ impl<V> AxisRange<V> {
 }
 
 impl AxisRange {
-    /// Entry `entry` of start, stop and step, inputs 1 to 3, on an axis.
+    /// The range on an axis given by entry `entry` of inputs 1 to 3, which are start, stop and step.
     pub fn of_entry(indices: &IndexInputs, entry: usize, axis: usize) -> Self {
         let [start, stop, step] = [1, 2, 3].map(|input| indices.entry(input, entry));
         Self { axis, entry, start: Some(start), stop: Some(stop), step, single: false }
     }
 
-    /// How many elements the range selects of an axis, as a dim.
+    /// The number of elements that the range selects on an axis.
     pub fn length(
         &self,
         symbols: &mut Symbols,
@@ -100,7 +101,7 @@ impl AxisRange {
         if let Some(step) = self.step.as_int() {
             return length(symbols, dim, &start, &stop, Some(step), origin);
         }
-        // Of the steps in one direction the least selects most, the largest least.
+        // For steps of one sign, the smallest gives the longest slice and the largest the shortest.
         let within = match self.step.as_expr() {
             Some(step) => symbols.interval(&step),
             None => self.step.interval(),
@@ -119,7 +120,7 @@ impl AxisRange {
         }
     }
 
-    /// A known step of 0 is an error, also on an axis of which no run selects an element.
+    /// Rejects a step that is known to be 0, even if no run would select an element.
     pub(super) fn check_step(&self, name: &str) -> Result<(), OpError> {
         match self.step {
             IntOrValue::Int(0) if !self.single => {
@@ -130,7 +131,7 @@ impl AxisRange {
     }
 }
 
-/// The elements that ranges select of concrete data: a view.
+/// The elements of concrete data that the ranges select, as a view.
 pub(super) fn select<'r>(
     data: &Tensor,
     ranges: impl IntoIterator<Item = &'r AxisRange>,
@@ -140,19 +141,21 @@ pub(super) fn select<'r>(
         let dim = view.dims().get(range.axis).copied().unwrap_or(0);
         let unknown = || OpError::NoValue { what: "an index".into(), why: "it is not an integer".into() };
         let slice = range.resolve(dim as i64).ok_or_else(unknown)??;
-        // Resolved within the axis, so the start and the length fit, and so does a step that is taken.
+        // The range was resolved within the axis, so start and length fit, and so does the step if it is
+        // used.
         let step = if slice.len < 2 { 1 } else { slice.step as isize };
         view = view.slice(range.axis, slice.start as usize, slice.len as usize, step)?;
     }
     Ok(view)
 }
 
-/// The known elements of `data` that the ranges select, row-major; `None` if a range is not known in integers.
+/// The known elements of `data` that the ranges select, in row-major order; `None` if a range is not known in
+/// integers.
 pub(super) fn known_elements<'r>(
     data: &Fact,
     ranges: impl IntoIterator<Item = &'r AxisRange>,
 ) -> Option<Vec<SymExpr>> {
-    // Of most data nothing but the shape is known.
+    // For most data, only the shape is known.
     data.known.as_ref()?;
     let dims = data.shape.as_static()?;
     let slice = |range: &AxisRange| Some((range.axis, range.resolve(dims[range.axis] as i64)?.ok()?));
@@ -161,13 +164,13 @@ pub(super) fn known_elements<'r>(
 }
 
 impl Infer<'_> {
-    /// A dim of any size up to this one.
+    /// An unknown dim that is at most `dim`.
     pub(super) fn up_to(&mut self, dim: &SymExpr) -> SymExpr {
         let within = Interval::new(0, self.interval(dim).hi()).unwrap_or(Interval::DIM);
         self.unknown(within)
     }
 
-    /// [`AxisRange::length`], with unknowns born at this node.
+    /// [`AxisRange::length`], with the origin of new symbols at this node.
     pub(super) fn range_length(&mut self, range: &AxisRange, dim: &SymExpr) -> SymExpr {
         let origins = [self.origin(), self.origin(), self.origin()];
         let mut origins = origins.into_iter();
@@ -182,7 +185,8 @@ mod tests {
 
     use crate::{infer, text};
 
-    /// The size of `[1000]` from a start that is known only by its type, and the number of symbols.
+    /// The interval of a slice of `[1000]` from a start of which only the type is known, and the number of
+    /// symbols.
     fn from_unknown_start(element_type: &str) -> (Interval, usize) {
         let layers = format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"1000\"}}\n\
@@ -201,7 +205,7 @@ mod tests {
         let of = |lo, hi| Interval::new(lo, hi).unwrap();
         assert_eq!(from_unknown_start("u8").0, of(745, 1000));
         assert_eq!(from_unknown_start("i8").0, of(1, 1000));
-        // A wide type says nothing of the axis, so there is no symbol for the bound.
+        // The range of a wide type does not help, so the bound gets no symbol.
         assert_eq!(from_unknown_start("i32"), (of(0, 1000), 1));
         assert_eq!(from_unknown_start("i64"), (of(0, 1000), 1));
     }

@@ -1,7 +1,7 @@
-//! The `bounds` primitive: where a slice begins and how long it is, for ranges that depend on the run.
+//! The `bounds` primitive: start and length of a slice whose range is known only at run time.
 //!
-//! It is the one place where a canonical graph still clamps: `start:stop:step` against the size of an axis, by
-//! [`AxisSlice::clamp`]. Formats that have ranges write the range again; for others it becomes arithmetic.
+//! In a canonical graph, only this op clamps: it applies `start:stop:step` to an axis, using
+//! [`AxisSlice::clamp`]. Formats with ranges write it as a range; for others it becomes arithmetic.
 
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
@@ -13,17 +13,18 @@ use crate::{
     OpName, RawNode,
 };
 
-/// The range `start:stop:step` of an axis of `size` elements. Inputs: the operands in the order of the fields, i64
-/// scalars. Outputs, i64 scalars: the index of the first element, clamped, and the number of elements.
+/// The range `start:stop:step` on an axis with `size` elements. Inputs: the operands as i64 scalars, in the
+/// order of the fields. Outputs: the clamped index of the first element, and the number of elements, both i64
+/// scalars.
 ///
-/// A negative start or stop counts from the end, once. A step of 0 is an error when the graph runs.
+/// A negative start or stop counts from the end. A step of 0 is an error at run time.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Bounds {
     /// Number of elements of the axis.
     pub size: IntOrValue<()>,
-    /// Where the range begins; `None` for the first element in the direction of the step.
+    /// Start of the range; `None` for the first element in the direction of the step.
     pub start: Option<IntOrValue<()>>,
-    /// Where the range ends, exclusive; `None` behind the last element in the direction of the step.
+    /// End of the range, exclusive; `None` to continue to the last element in the direction of the step.
     pub stop: Option<IntOrValue<()>>,
     /// Distance from one element to the next.
     pub step: IntOrValue<()>,
@@ -33,7 +34,7 @@ const FIELDS: [&str; 4] = ["size", "start", "stop", "step"];
 const OPERAND: &str = "in";
 const OPEN: &str = "open";
 
-/// An operand, of which the op says nothing.
+/// An operand with no known interval.
 const ANY_OPERAND: IntOrValue<()> = IntOrValue::Value((), Interval::ANY);
 
 impl Bounds {
@@ -42,7 +43,7 @@ impl Bounds {
         [Some(self.size), self.start, self.stop, Some(self.step)]
     }
 
-    /// Size, start, stop and step with their operands; `operands` are the inputs.
+    /// Size, start, stop and step, with operands taken from the inputs.
     pub fn bind<V: Clone>(&self, operands: &[V]) -> Result<[Option<IntOrValue<V>>; 4], OpError> {
         let count = self.fields().into_iter().flatten().filter(|field| field.as_int().is_none()).count();
         Arity::exactly(count).check(operands.len())?;
@@ -50,7 +51,7 @@ impl Bounds {
         Ok(self.fields().map(|field| field?.rename(|()| operands.next())))
     }
 
-    /// The size, if it is known, and the range, as far as facts of the operands say.
+    /// The size, if known, and the range, using the facts of the operands.
     fn range(&self, facts: &[&Fact]) -> Result<(Option<SymExpr>, AxisRange), OpError> {
         let numbered: Vec<(usize, &Fact)> = facts.iter().copied().enumerate().collect();
         let [size, start, stop, step] = self.bind(&numbered)?.map(|field| {
@@ -157,7 +158,7 @@ impl EvalOp for Bounds {
     }
 }
 
-/// The clamped start of a range, as an expression where there is one.
+/// The clamped start of a range, as an expression if possible.
 fn first(cx: &mut Infer, range: &AxisRange, size: &SymExpr) -> SymExpr {
     let zero = SymExpr::from(0);
     let sizes = cx.interval(size);

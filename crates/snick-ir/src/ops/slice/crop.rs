@@ -1,4 +1,4 @@
-//! Crop: a window of a tensor, in the three forms of IRs that are older than operation sets.
+//! Crop: a window of a tensor, in three variants that predate operation sets.
 
 use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Shape, SymExpr};
@@ -9,30 +9,30 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, normal
 type Numbers = SmallVec<[i64; 4]>;
 
 op! {
-    /// A window of input 0 along the listed axes; the others are whole. `offset` alone gives the window the sizes of
-    /// input 1, `offset` with `dim` sizes in numbers; `crop_begin` with `crop_end` removes elements at both ends.
+    /// Crops input 0 on the listed axes. `offset` alone takes the sizes from input 1, `offset` with `dim`
+    /// gives them as numbers, and `crop_begin` with `crop_end` removes elements at both ends.
     #[op("Crop", since = [1], inputs = Arity::between(1, 2), traits = [PURE, SLICE_LIKE], check = Crop::check_lists)]
     pub struct Crop {
         /// The axes.
         pub axis: Numbers,
-        /// Number of elements before the window, for each of the axes.
+        /// Number of elements before the window, for each axis.
         pub offset: Option<Numbers>,
-        /// Size of the window, for each of the axes.
+        /// Size of the window, for each axis.
         pub dim: Option<Numbers>,
-        /// Number of elements before the window, for each of the axes.
+        /// Number of elements before the window, for each axis.
         pub crop_begin: Option<Numbers>,
-        /// Number of elements behind the window, for each of the axes.
+        /// Number of elements after the window, for each axis.
         pub crop_end: Option<Numbers>,
     }
 }
 
-/// The size of a window, for each of the axes.
+/// The size of a window, for each axis.
 enum Extent<'c> {
-    /// That of input 1 along the same axis.
+    /// The size of the same axis of input 1.
     Like,
-    /// In numbers.
+    /// Given as numbers.
     Sizes(&'c Numbers),
-    /// All but a number of elements at the end.
+    /// Up to a number of elements before the end.
     End(&'c Numbers),
 }
 
@@ -75,7 +75,7 @@ impl EvalOp for Crop {
         let mut data = inputs[0].clone();
         let like = inputs.get(1).map(Tensor::dims);
         for (axis, slice) in self.slices(data.dims(), like)? {
-            // Within the axis, so both fit.
+            // The window lies within the axis, so both fit.
             data = data.slice(axis, slice.start as usize, slice.len as usize, 1)?;
         }
         Ok(vec![data])
@@ -83,10 +83,10 @@ impl EvalOp for Crop {
 }
 
 impl Crop {
-    /// The window of a tensor of these dims, by axis, ascending; `like` are the dims of input 1.
+    /// The window as slices by ascending axis, for a tensor with these dims; `like` are the dims of input 1.
     ///
     /// # Errors
-    /// A window that does not lie within the tensor.
+    /// The window does not lie within the tensor.
     pub fn slices(
         &self,
         dims: &[usize],
@@ -110,7 +110,7 @@ impl Crop {
         Ok(slices)
     }
 
-    /// Where the window begins, and its size.
+    /// The start of the window, and its size.
     fn window(&self) -> Result<(&Numbers, Extent<'_>), OpError> {
         let missing = |name| OpError::MissingAttribute { name };
         match &self.crop_begin {

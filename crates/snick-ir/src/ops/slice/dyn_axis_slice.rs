@@ -1,12 +1,12 @@
-//! The slice of one axis in normal form, of which some numbers may be values of the graph.
+//! A normalised slice of one axis; its numbers may be values of the graph.
 
 use smallvec::SmallVec;
 use snick_shape::AxisSlice;
 
 use crate::{IntOrValue, Value};
 
-/// Element `k` of the slice is element `start + k * step` of the axis. In the `slice` primitive `V` is `()`: an operand,
-/// in the order `start`, `len`, `step`.
+/// Element `k` of the slice is element `start + k * step` of the axis. In the `slice` primitive, `V` is `()`,
+/// which stands for the next operand, in the order `start`, `len`, `step`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DynAxisSlice<V = Value> {
     /// Index of the first element.
@@ -17,7 +17,7 @@ pub struct DynAxisSlice<V = Value> {
     pub step: IntOrValue<V>,
 }
 
-/// Slices by axis, ascending.
+/// Slices by ascending axis.
 pub type AxisSlices<V = Value> = SmallVec<[(usize, DynAxisSlice<V>); 2]>;
 
 use IntOrValue::Int;
@@ -36,7 +36,7 @@ impl<V: Copy> DynAxisSlice<V> {
         }
     }
 
-    /// A single element has step 1, and an empty slice starts at 0.
+    /// Normalises: a single element has step 1, and an empty slice starts at 0.
     fn normal(self) -> Self {
         match self.len {
             Int(0) => Self { start: Int(0), step: Int(1), ..self },
@@ -47,7 +47,7 @@ impl<V: Copy> DynAxisSlice<V> {
 }
 
 impl DynAxisSlice<()> {
-    /// The slice with its operands, taken off the front of `operands`; `None` if there are too few.
+    /// Replaces each `()` with the next of `operands`; `None` if there are too few.
     pub fn bind<V>(&self, operands: &mut impl Iterator<Item = V>) -> Option<DynAxisSlice<V>> {
         let mut number = |number: IntOrValue<()>| number.rename(|()| operands.next());
         Some(DynAxisSlice { start: number(self.start)?, len: number(self.len)?, step: number(self.step)? })
@@ -55,7 +55,7 @@ impl DynAxisSlice<()> {
 }
 
 impl DynAxisSlice {
-    /// The slice as part of the primitive, and its operands in order.
+    /// Splits the slice into its form in the primitive and its operands, in order.
     pub fn unbind(&self) -> (DynAxisSlice<()>, SmallVec<[Value; 3]>) {
         let mut operands = SmallVec::new();
         let [start, len, step] = self.normal().numbers().map(|number| match number {
@@ -68,7 +68,7 @@ impl DynAxisSlice {
         (DynAxisSlice { start, len, step }, operands)
     }
 
-    /// The slice that takes what `next` takes of what this takes. `None` if that needs a sum or a product of values.
+    /// The composition of `self` and then `next`; `None` if it needs a sum or product of values.
     pub fn then(&self, next: &Self) -> Option<Self> {
         if let (Some(first), Some(next)) = (self.as_static(), next.as_static()) {
             return Some(first.then(&next).into());

@@ -1,5 +1,5 @@
-//! Slice-8 whose axes, or how many they are, are known only when the graph runs: each axis of the data is sliced by the
-//! entry that names it, and is whole if none does.
+//! Slice-8 whose axes, or their number, are known only at run time. Each axis of the data is sliced by the
+//! entry that names it, if any.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::SymExpr;
@@ -8,7 +8,7 @@ use super::axis_range::AxisRange;
 use super::index_inputs::{IndexEntry, IndexInputs};
 use crate::{Infer, IntOrValue};
 
-/// A Slice-8 of unknown axes.
+/// A Slice-8 with unknown axes.
 #[derive(Clone, Debug)]
 pub struct DynamicAxesSlice {
     /// Rank of the data; at least 1.
@@ -18,7 +18,7 @@ pub struct DynamicAxesSlice {
 }
 
 impl DynamicAxesSlice {
-    /// The sizes of the output: of each axis the hull of what every entry that may name it makes of it.
+    /// The dims of the output. Each is the hull of the results of all entries that may name the axis.
     pub(super) fn infer(&self, cx: &mut Infer, dims: &[SymExpr]) -> SmallVec<[SymExpr; 4]> {
         let mut sliced = SmallVec::new();
         for (axis, dim) in dims.iter().enumerate() {
@@ -43,7 +43,7 @@ impl DynamicAxesSlice {
         sliced
     }
 
-    /// Which entries may name an axis.
+    /// The entries that may name an axis.
     fn entries_naming(&self, cx: &mut Infer, count: usize, axis: usize) -> Naming {
         let names = [axis as i64, axis as i64 - self.rank as i64];
         let mut entries = SmallVec::new();
@@ -62,15 +62,15 @@ impl DynamicAxesSlice {
     }
 }
 
-/// What is known of the entries that slice an axis.
+/// The entries that may slice an axis.
 enum Naming {
     /// This entry does.
     Only(usize),
-    /// One of these does, or none.
+    /// At most one of these does.
     Some(SmallVec<[usize; 4]>),
 }
 
-/// The length that is one of these; `None` if there are none.
+/// A length that is one of these; `None` for an empty list.
 fn one_of(cx: &mut Infer, lengths: &[SymExpr]) -> Option<SymExpr> {
     let (first, rest) = lengths.split_first()?;
     if rest.iter().all(|length| length == first) {
@@ -87,7 +87,7 @@ mod tests {
 
     use crate::{infer, text};
 
-    /// The sizes of `[4, 6]` sliced by these entries on axes that only a run knows.
+    /// The intervals of `[4, 6]` sliced by these entries, on axes known only at run time.
     fn sliced(starts: &[i64], stops: &[i64]) -> Vec<Interval> {
         let count = starts.len();
         let steps = vec![1; count];
@@ -114,9 +114,9 @@ mod tests {
     #[test]
     fn sizes_are_the_hull_of_what_the_entries_may_leave() {
         let of = |lo, hi| Interval::new(lo, hi).unwrap();
-        // Either axis may stay whole.
+        // Either axis may remain unsliced.
         assert_eq!(sliced(&[0], &[2]), [of(2, 4), of(2, 6)]);
-        // Two entries name both axes.
+        // Together, the two entries name both axes.
         assert_eq!(sliced(&[0, 1], &[2, 5]), [of(2, 3), of(2, 4)]);
         assert_eq!(sliced(&[0, 0], &[2, 2]), [of(2, 2), of(2, 2)]);
     }

@@ -1,4 +1,4 @@
-//! The index inputs of a slice dialect: vectors of one length and of any integer type each.
+//! The index inputs of slice dialects: integer vectors of equal length, each of any integer type.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::{Fact, IntOrValue, Known, OpError};
 /// An entry of an index input.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IndexEntry {
-    /// Which input.
+    /// Index of the input.
     pub input: usize,
-    /// Which element of it.
+    /// Index of the element.
     pub at: usize,
-    /// Its value as an expression over sizes, if it is known.
+    /// Its value as an expression over sizes, if known.
     pub expr: Option<SymExpr>,
 }
 
 impl IntOrValue<IndexEntry> {
-    /// Element `at` of input `input`, of which `expr` is known.
+    /// Element `at` of input `input`, whose known value is `expr`.
     pub(super) fn entry(input: usize, at: usize, expr: Option<SymExpr>, element_type: ElementType) -> Self {
         if let Some(int) = expr.as_ref().and_then(SymExpr::as_const) {
             return Self::Int(int);
@@ -31,7 +31,7 @@ impl IntOrValue<IndexEntry> {
         Self::Value(IndexEntry { input, at, expr }, range.unwrap_or(Interval::ANY))
     }
 
-    /// It as an expression, if it is known as one.
+    /// The expression, if known.
     pub fn as_expr(&self) -> Option<SymExpr> {
         match self {
             Self::Int(int) => Some(SymExpr::from(*int)),
@@ -40,22 +40,22 @@ impl IntOrValue<IndexEntry> {
     }
 }
 
-/// The inputs behind the data, as far as they are known.
+/// What is known about the inputs after the data.
 #[derive(Clone, Debug)]
 pub struct IndexInputs {
-    /// Number of entries, if it is known.
+    /// Number of entries, if known.
     pub count: Option<usize>,
     inputs: SmallVec<[IndexInput; 4]>,
 }
 
-/// What is known of one input.
+/// What is known about one input.
 #[derive(Clone, Debug)]
 struct IndexInput {
     element_type: ElementType,
     elements: Elements,
 }
 
-/// What is known of the elements of an input. Nearly all are constants, which need no expressions.
+/// What is known about the elements of an input. Nearly all are constants, which need no expressions.
 #[derive(Clone, Debug)]
 enum Elements {
     Unknown,
@@ -64,10 +64,10 @@ enum Elements {
 }
 
 impl IndexInputs {
-    /// The index inputs among all inputs of an op, the first of which is the data.
+    /// Reads the index inputs from all inputs of an op; the first one is the data.
     ///
     /// # Errors
-    /// An input that is no vector of integers, and inputs of different lengths, by their names.
+    /// An input is not an integer vector, or inputs have different lengths. Messages use `names`.
     pub(super) fn new<F: Borrow<Fact>>(inputs: &[F], names: &[&str]) -> Result<Self, OpError> {
         let mut known: Option<(usize, &str)> = None;
         for (fact, &name) in inputs.iter().skip(1).zip(names) {
@@ -86,12 +86,12 @@ impl IndexInputs {
         Ok(Self { count: known.map(|(count, _)| count), inputs })
     }
 
-    /// Number of inputs, the data included.
+    /// Number of inputs, including the data.
     pub fn input_count(&self) -> usize {
         1 + self.inputs.len()
     }
 
-    /// Element `at` of input `input`, counted with the data.
+    /// Element `at` of input `input`; input 0 is the data.
     pub fn entry(&self, input: usize, at: usize) -> IntOrValue<IndexEntry> {
         let IndexInput { element_type, elements } = &self.inputs[input - 1];
         match elements {
@@ -101,7 +101,7 @@ impl IndexInputs {
         }
     }
 
-    /// The elements of an input as far as they are known; none, if nothing is.
+    /// The known elements of an input; empty if none are known.
     pub(super) fn elements(&self, input: usize) -> impl Iterator<Item = IntOrValue<IndexEntry>> {
         let known = match self.inputs.get(input - 1).map(|input| &input.elements) {
             None | Some(Elements::Unknown) => 0,
@@ -112,7 +112,7 @@ impl IndexInputs {
     }
 }
 
-/// The elements of an index input, as far as they are known. Above what i64 holds an index means the end.
+/// The known elements of an index input. A u64 above the range of i64 means the end.
 fn elements_of(fact: &Fact) -> Elements {
     match &fact.known {
         Some(Known::Tensor(tensor))
@@ -125,7 +125,7 @@ fn elements_of(fact: &Fact) -> Elements {
     }
 }
 
-/// Number of entries of an index input, a vector: its one dim, if it is known.
+/// Number of entries of an index input, which must be a vector, if known.
 pub(super) fn entry_count(fact: &Fact, name: &str) -> Result<Option<usize>, OpError> {
     if fact.element_type != ElementType::Dynamic && !fact.element_type.is_integer() {
         return Err(OpError::element_type(format!("`{name}`"), fact.element_type, "an integer type"));
@@ -137,7 +137,7 @@ pub(super) fn entry_count(fact: &Fact, name: &str) -> Result<Option<usize>, OpEr
     }
 }
 
-/// Facts of concrete inputs, so that evaluation decodes them the way inference does.
+/// Facts of concrete inputs, so that evaluation can decode them like inference.
 pub(super) fn facts_of(inputs: &[Tensor]) -> SmallVec<[Fact; 5]> {
     let data = inputs.iter().take(1).map(|t| Fact::new(t.element_type(), t.dims().into()));
     let indices = inputs.iter().skip(1).map(|t| Fact::constant(Arc::new(t.clone())));

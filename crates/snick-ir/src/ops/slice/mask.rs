@@ -1,4 +1,4 @@
-//! Masks of StridedSlice: an attribute type.
+//! The attribute type for masks of StridedSlice.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// More bits than there can be axes.
+    /// Maximum length, which exceeds any rank.
     pub const MAX_LEN: usize = 64;
 
     /// Bit `i`.
@@ -20,7 +20,7 @@ impl Mask {
         i < Self::MAX_LEN && self.bits >> i & 1 == 1
     }
 
-    /// Number of bits, those that are 0 included.
+    /// Number of bits, including zeros.
     pub fn len(self) -> usize {
         self.len.into()
     }
@@ -36,7 +36,7 @@ impl Mask {
     }
 }
 
-/// From its bits; those behind the 64th, which no entry has, are left out.
+/// Ignores bits after the 64th, since no entry has them.
 impl FromIterator<u8> for Mask {
     fn from_iter<I: IntoIterator<Item = u8>>(bits: I) -> Self {
         let set = |mask: Self, bit: u8| Self {

@@ -1,4 +1,4 @@
-//! Slice-like layers in numpy notation: what people can read.
+//! Slice-like layers in numpy notation.
 
 use smallvec::SmallVec;
 use snick_shape::{SymExpr, Symbols};
@@ -11,8 +11,8 @@ use super::split::known_axis;
 use super::strided_slice::EntryPlan;
 use crate::{Fact, Graph, IntOrValue, NodeId, Op};
 
-/// How each output of a slice-like layer would be written in numpy: `[:, ::-1, None]`. `None` for other layers, and
-/// where ranks or axes are unknown. Unknown numbers are `?`.
+/// Writes each output of a slice-like layer in numpy notation, such as `[:, ::-1, None]`. Returns `None` for
+/// other layers, and if a rank or an axis is unknown. Unknown numbers are `?`.
 pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let inputs = graph.inputs(id);
     let facts: SmallVec<[&Fact; 5]> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;
@@ -52,7 +52,7 @@ fn of_primitive(slice: &Slice, rank: usize) -> String {
         let sliced = match slice.as_static() {
             Some(s) => {
                 let stop = s.len.checked_mul(s.step).and_then(|span| span.checked_add(s.start));
-                // Behind the first element going backwards numpy has no number for the end.
+                // Going backwards, numpy cannot express an end before the first element.
                 let stop = stop.filter(|&stop| stop >= 0).map(|stop| stop.to_string()).unwrap_or_default();
                 let step = if s.step == 1 { String::new() } else { format!(":{}", s.step) };
                 format!("{}:{stop}{step}", s.start)
@@ -74,7 +74,7 @@ fn of_ranges(ranges: &[AxisRange], rank: usize, symbols: &Symbols) -> String {
     brackets(entries)
 }
 
-/// The parts of a split, from the sizes that inference found.
+/// The parts of a split, using the inferred sizes.
 fn of_parts(graph: &Graph, id: NodeId, axis: usize) -> Option<Vec<String>> {
     let mut start = SymExpr::from(0);
     let mut parts = Vec::new();
@@ -89,7 +89,7 @@ fn of_parts(graph: &Graph, id: NodeId, axis: usize) -> Option<Vec<String>> {
     Some(parts)
 }
 
-/// `start:stop:step` as numpy writes it.
+/// Writes `start:stop:step` in numpy notation.
 fn range_text(range: &AxisRange, symbols: &Symbols) -> String {
     let known = |expr: SymExpr| symbols.display(&expr).to_string();
     let text = |bound: &IntOrValue<IndexEntry>| bound.as_expr().map_or("?".to_string(), known);
@@ -112,7 +112,7 @@ fn range_text(range: &AxisRange, symbols: &Symbols) -> String {
     }
 }
 
-/// In brackets, whole axes at the end left out.
+/// Joins entries in brackets, omitting trailing whole axes.
 fn brackets(mut entries: Vec<String>) -> String {
     while entries.last().is_some_and(|entry| entry == ":") {
         entries.pop();
@@ -125,7 +125,7 @@ mod tests {
     use super::notation;
     use crate::{infer, text};
 
-    /// The notation of the last of these layers.
+    /// The notation of the last layer.
     fn of_last(layers: &str) -> Option<Vec<String>> {
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
         assert_eq!(infer(&mut graph), []);

@@ -1,7 +1,8 @@
-//! The `slice` primitive: what every slice-like op becomes.
+//! The `slice` primitive, to which all slice-like ops are lowered.
 //!
-//! Element k of a sliced axis is element `start + k * step` of the input; axes not listed are whole. No masks,
-//! negatives or clamping are left in it, so two static slices select the same elements if and only if they are equal.
+//! Element k of a sliced axis is element `start + k * step` of the input; other axes are unchanged. The
+//! primitive has no masks, negative indices or clamping, so two static slices select the same elements if and
+//! only if they are equal.
 
 use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
@@ -16,13 +17,14 @@ use crate::{
     OpName, OpTraits, RawNode,
 };
 
-/// Slices of one tensor along some axes. Inputs: the data, then the operands in order of axes, of one axis `start`,
-/// `len`, `step`: integer scalars, each in its interval whenever the graph runs.
+/// Slices a tensor on some axes. Inputs: the data, then the operands by axis, in the order `start`, `len`,
+/// `step`. They are integer scalars, and each must lie in its interval in every run.
 ///
-/// Axes ascend and none is known to be whole. Integers are normal: `len <= 1` has step 1, `len = 0` start 0.
+/// Axes are ascending, and none is known to be selected completely. Integers are normalised: step is 1 if
+/// `len <= 1`, and start is 0 if `len = 0`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Slice {
-    /// The sliced axes, ascending, each with its slice.
+    /// The slices by ascending axis.
     pub axes: AxisSlices<()>,
 }
 
@@ -32,10 +34,10 @@ impl Slice {
         Self { axes: axes.into_iter().map(|(axis, slice)| (axis, slice.into())).collect() }
     }
 
-    /// The slices by axis with their operands, which are all inputs but the data.
+    /// The slices by axis, with operands taken from the inputs after the data.
     ///
     /// # Errors
-    /// If there are not as many operands.
+    /// The number of operands is wrong.
     pub fn bind<V: Clone>(&self, operands: &[V]) -> Result<AxisSlices<V>, OpError> {
         let numbers = self.axes.iter().flat_map(|(_, slice)| slice.numbers());
         let count = numbers.filter(|number| number.as_int().is_none()).count();
@@ -149,7 +151,7 @@ impl InferOp for Slice {
             dims[axis] = cx.as_dim(&len).ok_or_else(|| OpError::out_of_range("len", -1, "0 or more"))?;
         }
         let fact = Fact::new(cx.element_type(0), Shape::ranked(dims));
-        // Known elements of a small integer tensor, those that the slice keeps.
+        // Select from the known elements of a small integer tensor.
         let elements = self.as_static().and_then(|slices| select_elements(cx.input(0), &slices));
         Ok(Facts::from(fact.with_elements(elements)))
     }
@@ -165,10 +167,11 @@ impl EvalOp for Slice {
 }
 
 impl Slice {
-    /// The elements that it selects of concrete data, its operands being these: a view.
+    /// Selects elements of concrete data, with these operands, as a view.
     ///
     /// # Errors
-    /// If there are not as many operands, one lies outside its interval, or an index outside its axis.
+    /// The number of operands is wrong, an operand lies outside its interval, or an index lies outside its
+    /// axis.
     pub fn select(&self, data: &Tensor, operands: &[i64]) -> Result<Tensor, OpError> {
         let mut view = data.clone();
         for (axis, slice) in self.bind(operands)? {
@@ -188,7 +191,7 @@ impl Slice {
                 continue;
             }
             check_range(axis, AxisSlice { start, len, step }, dim as i64)?;
-            // In range, so all three fit.
+            // The slice is in range, so all three fit.
             let (start, len) = (start as usize, len as usize);
             view.narrow(axis, start, len, if len == 1 { 1 } else { step as isize })?;
         }
@@ -200,7 +203,7 @@ fn no_axis(axis: usize, rank: usize) -> OpError {
     OpError::out_of_range("axis", axis as i64, format!("below rank {rank}"))
 }
 
-/// The known elements of `data` that static slices keep, row-major.
+/// The known elements of `data` that static slices select, in row-major order.
 pub(super) fn select_elements(data: &Fact, slices: &[(usize, AxisSlice)]) -> Option<Vec<SymExpr>> {
     let elements = data.elements()?;
     let dims = data.shape.as_static()?;
@@ -213,8 +216,8 @@ pub(super) fn select_elements(data: &Fact, slices: &[(usize, AxisSlice)]) -> Opt
     places.into_iter().map(|i| elements.get(usize::try_from(i).ok()?).cloned()).collect()
 }
 
-/// An operand's value: what is known of the input, within what the slice says of it. That a length lies in its interval
-/// follows from sizes; a start outside its interval fails when the slice runs, of which nothing may follow for others.
+/// The value of an operand, refined by its interval. That a length lies in its interval follows from sizes,
+/// but a start outside its interval merely fails when the slice runs, so it must not affect other ops.
 fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool) -> Result<SymExpr, OpError> {
     cx.expect_integer(input);
     cx.expect_rank(input, "0", |rank| rank == 0)?;
@@ -228,7 +231,7 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         return Ok(known);
     }
     let Some(both) = range.meet(interval) else {
-        // Such a start fails when the slice runs, which it may never do.
+        // Such a start fails when the slice runs, but it may never run.
         if !is_len {
             return Ok(cx.unknown(interval));
         }
@@ -239,14 +242,14 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         ));
     };
     if !is_len || known.as_symbol().is_some() {
-        // A symbol stands for itself elsewhere too: what this slice says must not leak there.
+        // A symbol is also used elsewhere, where refinements by this slice must not apply.
         return Ok(cx.unknown(both));
     }
     cx.symbols().refine(&known, both);
     Ok(known)
 }
 
-/// Every index lies in an axis of at most `dim` elements.
+/// Checks that every index lies within an axis of at most `dim` elements.
 fn check_range(axis: usize, slice: AxisSlice, dim: i64) -> Result<(), OpError> {
     if slice.len <= 0 {
         return Ok(());
@@ -280,7 +283,7 @@ fn print_number(number: IntOrValue<()>) -> String {
 fn parse_number(text: &str) -> Option<IntOrValue<()>> {
     match text.strip_prefix("in ") {
         Some(interval) => {
-            // In a shape -1 stands for any size; here it is a number.
+            // -1 would mean any size in a shape, but here it is a number.
             let exact = interval.parse().ok().map(Interval::exact);
             exact.or_else(|| interval.parse().ok()).map(|interval| IntOrValue::Value((), interval))
         }

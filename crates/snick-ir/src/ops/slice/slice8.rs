@@ -13,28 +13,28 @@ use crate::infer::axes_of;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, IntegerRole, OpError, normalize_axis};
 
 op! {
-    /// `data[start:stop:step]` on listed axes. Inputs: data, start, stop, step and, optionally, axes; without axes the
-    /// first ones are sliced. The indices are vectors of one length and of any integer type each.
+    /// Slices `data[start:stop:step]` on the listed axes. Inputs: data, start, stop, step and, optionally,
+    /// axes, by default the first ones. The indices are integer vectors of equal length.
     #[op("Slice", since = [8], inputs = Arity::between(4, 5), traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE])]
     pub struct Slice8;
 }
 
-/// Which axes a Slice-8 slices, and how.
+/// The axes and ranges of a Slice-8.
 #[derive(Clone, Debug)]
 pub enum SliceRanges {
-    /// These ranges.
+    /// Known axes with these ranges.
     Known(Vec<AxisRange>),
-    /// Which axes is known only when the graph runs.
+    /// The axes are known only at run time.
     DynamicAxes(Box<DynamicAxesSlice>),
     /// The rank of the data is unknown.
     Unranked,
 }
 
 impl SliceRanges {
-    /// Decodes data, start, stop, step and, optionally, axes.
+    /// Decodes the inputs: data, start, stop, step and, optionally, axes.
     ///
     /// # Errors
-    /// Entries that do not fit each other or the data, and a step of 0.
+    /// The entries are inconsistent with each other or with the data, or a step is 0.
     pub fn of<F: Borrow<Fact>>(inputs: &[F]) -> Result<Self, OpError> {
         let indices = IndexInputs::new(inputs, &["start", "stop", "step", "axes"])?;
         let count = indices.count;
@@ -46,7 +46,7 @@ impl SliceRanges {
             let expected = format!("at most {rank}");
             return Err(OpError::out_of_range("the number of sliced axes", count as i64, expected));
         }
-        // Whichever axis it slices, a step of 0 is an error.
+        // A step of 0 is an error on any axis.
         for (at, step) in indices.elements(3).enumerate() {
             if step.as_int() == Some(0) {
                 return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));
@@ -95,7 +95,7 @@ impl EvalOp for Slice8 {
     }
 }
 
-/// The `count` axes, counted from the first; `None` where one is unknown.
+/// The `count` axes, normalised; `None` if any is unknown.
 fn named_axes(
     axes: impl Iterator<Item = IntOrValue<IndexEntry>>,
     count: usize,

@@ -1,4 +1,4 @@
-//! SliceScatter-15: a slice of the data replaced.
+//! SliceScatter-15: replaces a slice of the data.
 
 use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
@@ -12,8 +12,8 @@ use crate::ops::movement::propagate_elements::propagate_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Input 0 with the elements that Slice-8 would select (start, stop, step and, optionally, axes: inputs 2 to 5)
-    /// replaced by those of input 1, which has the shape of the slice.
+    /// Replaces a slice of input 0 with input 1, which has the shape of the slice. Inputs 2 to 5 are start,
+    /// stop, step and, optionally, axes, as in Slice-8.
     #[op("SliceScatter", since = [15], inputs = Arity::between(5, 6), traits = [PURE])]
     pub struct SliceScatter;
 }
@@ -52,7 +52,7 @@ impl EvalOp for SliceScatter {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let [data, updates, indices @ ..] = inputs else { return Err(OpError::NotConnected { port: 1 }) };
         let count = i64::try_from(data.len()).unwrap_or(i64::MAX);
-        // A slice of the positions is where the updates go.
+        // Slice a tensor of positions to find where the updates go.
         let mut sliced = vec![Tensor::from_vec(data.dims(), (0..count).collect())?];
         sliced.extend(indices.iter().cloned());
         let SliceRanges::Known(ranges) = SliceRanges::of(&facts_of(&sliced))? else {
@@ -74,13 +74,13 @@ impl EvalOp for SliceScatter {
     }
 }
 
-/// The inputs of the Slice-8 that selects what this op replaces.
+/// The inputs of the equivalent Slice-8.
 fn without_updates<'f>(inputs: &[&'f Fact]) -> SmallVec<[&'f Fact; 5]> {
     inputs.iter().enumerate().filter(|(i, _)| *i != 1).map(|(_, fact)| *fact).collect()
 }
 
 impl SliceScatter {
-    /// The shape of the data, made more precise by the updates: an axis that is not sliced has one size in both.
+    /// The shape of the data, refined by the updates: axes that are not sliced have the same size in both.
     fn check_updates(
         &self,
         cx: &mut Infer,

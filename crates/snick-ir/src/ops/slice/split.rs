@@ -1,4 +1,4 @@
-//! Split-1: equal parts along an axis.
+//! Split-1: equal parts of an axis.
 
 use smallvec::SmallVec;
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
@@ -8,7 +8,7 @@ use super::primitive::select_elements;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly, normalize_axis};
 
 op! {
-    /// Equal parts along an axis. Inputs: data and axis, a scalar.
+    /// Splits an axis into equal parts. Inputs: data and axis, a scalar.
     #[op(
         "Split", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE],
         check = Split::check_count
@@ -19,12 +19,12 @@ op! {
     }
 }
 
-/// More outputs than any model has.
+/// Maximum number of outputs, more than any model has.
 const MAX_SPLITS: i64 = 1 << 16;
 
 const COUNTS: &str = "1 to 65536";
 
-/// The axis input of Split and VariadicSplit, if it is known.
+/// The axis input of Split and VariadicSplit, if known.
 pub fn known_axis(axis: &Fact, rank: usize) -> Result<Option<usize>, OpError> {
     if axis.shape.as_static().is_some() && axis.shape.element_count() != Some(1) {
         return Err(OpError::mismatch("`axis`", "a tensor", "one number"));
@@ -36,10 +36,10 @@ pub fn known_axis(axis: &Fact, rank: usize) -> Result<Option<usize>, OpError> {
 }
 
 impl Split {
-    /// Size of each part of an axis; reports an axis without equal parts.
+    /// Size of each part of an axis; reports an error if the axis is not divisible.
     fn part(&self, cx: &mut Infer, dim: &SymExpr) -> SymExpr {
         let count = self.num_splits;
-        // No part of an axis of fewer elements than parts but 0, which a run gives of an empty axis.
+        // An axis with fewer elements than parts must be empty, and then its parts are empty as well.
         cx.exact_div(dim, &SymExpr::from(count)).unwrap_or_else(|| {
             let expected = format!("a multiple of {count}");
             cx.report(OpError::mismatch("the axis to split", cx.interval(dim), expected));
@@ -57,7 +57,7 @@ impl Split {
 
 impl InferOp for Split {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        // Code can make a Split of any count.
+        // The API can create a Split with any count.
         if !(1..=MAX_SPLITS).contains(&self.num_splits) {
             return Err(OpError::out_of_range("num_splits", self.num_splits, COUNTS));
         }
@@ -69,7 +69,7 @@ impl InferOp for Split {
             return Ok((0..self.num_splits).map(|_| Fact::new(element_type, Shape::unranked())).collect());
         };
         let Some(axis) = known_axis(cx.input(1), dims.len())? else {
-            // Any one axis may shrink.
+            // Any axis may shrink.
             let shape = cx.any_smaller(dims);
             return Ok((0..self.num_splits).map(|_| Fact::new(element_type, shape.clone())).collect());
         };
@@ -100,7 +100,7 @@ impl EvalOp for Split {
     }
 }
 
-/// The axis input when the graph runs.
+/// Reads the axis input in evaluation.
 pub(super) fn eval_axis(axis: &Tensor, rank: usize) -> Result<usize, OpError> {
     match axis.to_i64_vec()?.as_slice() {
         &[axis] => normalize_axis(axis, rank),
@@ -109,7 +109,7 @@ pub(super) fn eval_axis(axis: &Tensor, rank: usize) -> Result<usize, OpError> {
 }
 
 impl Infer<'_> {
-    /// Dims each of which may be anything up to what it is: for splits along an unknown axis.
+    /// A shape whose dims are at most these, for splits on an unknown axis.
     pub(super) fn any_smaller(&mut self, dims: &[SymExpr]) -> Shape {
         Shape::ranked(dims.iter().map(|dim| self.up_to(dim)).collect::<SmallVec<[SymExpr; 4]>>())
     }

@@ -1,6 +1,6 @@
-//! StridedSlice-1: `data[begin:end:stride]`, with masks for what numpy writes as `:`, `...`, `None` and `i`.
+//! StridedSlice-1: `data[begin:end:stride]`, with masks for numpy's `:`, `...`, `None` and single indices.
 //!
-//! [`StridedSlice::plan`] decodes the masks, once for all: inference and evaluation below, legalization
+//! [`StridedSlice::plan`] decodes the masks for all users: inference and evaluation below, legalization
 //! (`snick-pass/src/legalize/to_slice/strided_slice.rs`), numpy notation (`notation.rs`) and the ONNX writer.
 
 use std::borrow::Borrow;
@@ -15,48 +15,50 @@ use super::mask::Mask;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, IntegerRole, OpError, RawNode};
 
 op! {
-    /// `data[begin:end:stride]`. Inputs: data, begin, end and, optionally, stride (1 everywhere if absent).
+    /// Slices `data[begin:end:stride]`. Inputs: data, begin, end and, optionally, stride, which defaults to
+    /// 1.
     ///
-    /// Bit `i` of a mask concerns entry `i` of begin, end and stride. On one entry the masks take precedence in the
-    /// order ellipsis, new axis, shrink, begin and end. Axes behind the last entry are whole.
+    /// Bit `i` of a mask applies to entry `i` of begin, end and stride. If several masks apply to an entry,
+    /// the precedence is ellipsis, new axis, shrink, begin and end. Axes after the last entry are unchanged.
     #[op(
         "StridedSlice", since = [1], inputs = Arity::between(3, 4),
         traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE], check = StridedSlice::check_masks
     )]
     pub struct StridedSlice {
-        /// The entry's begin is ignored: the slice starts at the first element in the stride's direction.
+        /// Ignores the entry's begin: the slice starts at the first element in the direction of the stride.
         pub begin_mask: Mask = Mask::default(),
-        /// The entry's end is ignored: the slice ends behind the last element in the stride's direction.
+        /// Ignores the entry's end: the slice continues to the last element in the direction of the stride.
         pub end_mask: Mask = Mask::default(),
-        /// The entry inserts an axis of size 1 and takes none of the input.
+        /// The entry inserts an axis of size 1 and consumes no axis of the input.
         pub new_axis_mask: Mask = Mask::default(),
-        /// The entry selects the one element at begin and drops the axis.
+        /// The entry selects the single element at begin and drops the axis.
         pub shrink_axis_mask: Mask = Mask::default(),
-        /// The entry stands for all axes that no other entry takes.
+        /// The entry covers all axes that no other entry consumes.
         pub ellipsis_mask: Mask = Mask::default(),
     }
 }
 
-/// What one entry of begin, end and stride does.
+/// The effect of one entry of begin, end and stride.
 #[derive(Clone, PartialEq, Debug)]
 pub enum EntryPlan {
-    /// Takes this many axes whole.
+    /// Keeps this many axes unchanged.
     Whole(usize),
     /// Inserts an axis of size 1.
     NewAxis,
-    /// Takes a range of one axis; drops the axis if the range is a single element.
+    /// Slices one axis, and drops it if the range is a single element.
     Range(AxisRange),
 }
 
-/// What the masks make of the entries, in order. Axes behind the last entry are whole.
+/// The decoded entries, in order. Axes after the last entry are unchanged.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StridedSlicePlan(pub SmallVec<[EntryPlan; 4]>);
 
 impl StridedSlice {
-    /// Decodes the masks. `None` if the number of entries is unknown, or the rank, which an ellipsis needs.
+    /// Decodes the masks. Returns `None` if the number of entries is unknown, or if an ellipsis needs an
+    /// unknown rank.
     ///
     /// # Errors
-    /// Entries that do not fit each other or the data, and a stride of 0 that is used.
+    /// The entries are inconsistent with each other or with the data, or a stride in use is 0.
     pub fn plan<F: Borrow<Fact>>(&self, inputs: &[F]) -> Result<Option<StridedSlicePlan>, OpError> {
         let indices = IndexInputs::new(inputs, &["begin", "end", "stride"])?;
         let Some(count) = indices.count else { return Ok(None) };
@@ -129,12 +131,12 @@ impl StridedSlicePlan {
         })
     }
 
-    /// The axes of the input that the output does not have, ascending.
+    /// The axes of the input that are dropped, ascending.
     pub fn dropped_axes(&self) -> Vec<i64> {
         self.ranges().filter(|range| range.single).map(|range| range.axis as i64).collect()
     }
 
-    /// The axes of the output that the input does not have, ascending.
+    /// The new axes of the output, ascending.
     pub fn new_axes(&self) -> Vec<i64> {
         let mut next = 0;
         let mut axes = Vec::new();

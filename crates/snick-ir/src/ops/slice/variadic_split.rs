@@ -1,4 +1,4 @@
-//! VariadicSplit-1: parts of given lengths along an axis.
+//! VariadicSplit-1: parts of given lengths.
 
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::{Listed, Tensor};
@@ -9,21 +9,22 @@ use super::split::{eval_axis, known_axis};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, exactly};
 
 op! {
-    /// Parts of given lengths along an axis. Inputs: data, axis, and the lengths, of which one may be -1: the rest.
+    /// Splits an axis into parts of given lengths. Inputs: data, axis, and the lengths, one of which may be
+    /// -1 for the rest.
     #[op("VariadicSplit", since = [1], inputs = Arity::exactly(3), traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE])]
     pub struct VariadicSplit;
 }
 
-/// More parts than any model has: the dims of an input alone could claim any number.
+/// Maximum number of parts, more than any model has. The dims of an input could claim any number.
 const MAX_PARTS: usize = 1 << 16;
 
-/// The lengths of a constant. Known elements of other facts are fewer than a layer may have parts.
+/// The lengths, if constant. Other facts have fewer known elements than this limit.
 pub fn constant_lengths(fact: &Fact) -> Option<Vec<i64>> {
     let tensor = fact.as_tensor().filter(|tensor| tensor.len() <= MAX_PARTS)?;
     tensor.element_type().is_integer().then(|| tensor.to_i64_vec().ok())?
 }
 
-/// The parts as expressions, -1 resolved.
+/// The parts as expressions, with -1 resolved.
 struct Parting {
     lens: Vec<SymExpr>,
     starts: Vec<SymExpr>,
@@ -49,7 +50,7 @@ impl VariadicSplit {
         let sums = cx.interval(&sum);
         let conflict = || OpError::conflict("the split lengths add up to {}, the axis has {}", sums, sizes);
         let mut lens = lengths.to_vec();
-        // A length that may be -1 when the graph runs says nothing of itself.
+        // If another length may be -1 at run time, the rest cannot be computed.
         let open = lengths.iter().enumerate().any(|(i, len)| Some(i) != rest && cx.interval(len).lo() < 0);
         for (i, len) in lens.iter_mut().enumerate() {
             if Some(i) == rest && !open {
@@ -190,7 +191,7 @@ mod tests {
     fn the_open_part_is_what_the_others_leave() {
         let rest = parts("%lengths = Const-1 i64[2] <3, -1>");
         assert_eq!(rest, ([3, 7].map(Interval::exact), 0));
-        // Only one part is open in a run, but it need not be the first.
+        // Only one length is -1 in a run, but not necessarily the first.
         let any = parts(
             "%open = Const-1 i64[1] <-1>\n%n = Parameter-1 {element_type: i64, shape: \"1\"}\n\
              %lengths = Concat-1(%open, %n) {axis: 0}",

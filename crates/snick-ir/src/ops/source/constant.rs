@@ -1,4 +1,4 @@
-//! Const-1: a tensor that belongs to the model.
+//! Const-1.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::{
     OpName, RawNode,
 };
 
-/// A constant. Its bytes are shared with the file they came from, or absent where that file is.
+/// A constant. It shares its bytes with the file they came from, unless the weights are absent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Constant {
-    /// The tensor.
+    /// The value.
     Here(Arc<Tensor>),
-    /// Weights that were not read; all else is known.
+    /// The weights were not read, but everything else is known.
     Absent(Box<Absent>),
 }
 
@@ -28,9 +28,9 @@ pub struct Absent {
     pub element_type: ElementType,
     /// Shape.
     pub dims: SmallVec<[usize; 4]>,
-    /// Digest of the bytes, where a text form gave it.
+    /// Digest of the bytes, if the text form contains one.
     pub digest: Option<u64>,
-    /// Whether the file of the weights ends before the last byte.
+    /// Whether the weights file ends before the last byte.
     pub is_truncated: bool,
 }
 
@@ -45,12 +45,12 @@ impl Absent {
 }
 
 impl Constant {
-    /// A constant of this value.
+    /// A constant with this value.
     pub fn new(tensor: Arc<Tensor>) -> Self {
         Self::Here(tensor)
     }
 
-    /// A constant whose weights are not there.
+    /// A constant whose weights are absent.
     pub fn absent(element_type: ElementType, dims: SmallVec<[usize; 4]>, digest: Option<u64>) -> Self {
         Self::Absent(Box::new(Absent { element_type, dims, digest, is_truncated: false }))
     }
@@ -79,7 +79,7 @@ impl OpDef for Constant {
     ];
     const ARITY: Arity = Arity::exactly(0);
 
-    /// `value`; or, for absent weights, `element_type`, `shape` and maybe `digest`.
+    /// Reads `value` or, for absent weights, `element_type`, `shape` and optionally `digest`.
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let attrs = &raw.attrs;
         if let Some(AttrValue::Tensor(tensor)) = attrs.get("value") {

@@ -9,9 +9,9 @@ op! {
     /// An input of the model.
     #[op("Parameter", since = [1], inputs = Arity::exactly(0), traits = [ROOT], name = in_newest())]
     pub struct Parameter {
-        /// The element type of what is given.
+        /// The element type of the input.
         pub element_type: ElementType,
-        /// The shapes that may be given: dims, intervals, symbols.
+        /// The allowed shapes: dims, intervals or symbols.
         pub shape: ShapeSpec,
     }
 }

@@ -5,7 +5,7 @@ use snick_tensor::Tensor;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// An output of the model: its input, unchanged.
+    /// An output of the model, which returns its input unchanged.
     #[op("Result", since = [1], inputs = Arity::exactly(1), traits = [PURE, ROOT, BOUNDARY])]
     pub struct GraphResult;
 }

@@ -5,10 +5,10 @@ use snick_tensor::Tensor;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Stores its input in a variable, for the next run, and returns it.
+    /// Stores its input in a variable for the next run, and returns it.
     #[op("Assign", since = [3, 6], inputs = Arity::exactly(1), traits = [STATEFUL, ROOT, BOUNDARY])]
     pub struct Assign {
-        /// The variable.
+        /// The name of the variable.
         pub variable_id: String,
     }
 }

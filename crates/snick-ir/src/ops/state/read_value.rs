@@ -8,17 +8,17 @@ use crate::infer::{Assumed, VariableValues};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since};
 
 op! {
-    /// The value last assigned to a variable; before that the input, if there is one.
+    /// The value last assigned to a variable; before any assignment, the input, if there is one.
     #[op("ReadValue", since = [3, 6], inputs = Arity::between(0, 1), traits = [STATEFUL, ROOT, BOUNDARY])]
     pub struct ReadValue {
-        /// The definition: with the first the variable has element type and shape of the input.
+        /// The version; in version 3, the variable has the type and shape of the input.
         pub since: Since = Since(6),
-        /// The variable.
+        /// The name of the variable.
         pub variable_id: String,
-        /// Element type of all values of the variable.
+        /// Element type of the variable.
         #[since(6)]
         pub variable_type: Option<ElementType> = None,
-        /// Shapes of the values of the variable.
+        /// Shape of the variable.
         #[since(6)]
         pub variable_shape: Option<ShapeSpec> = None,
     }
@@ -31,8 +31,8 @@ impl InferOp for ReadValue {
 }
 
 impl ReadValue {
-    /// The fact of all values of the variable. What it does not declare follows from the initial value and from what is
-    /// assumed to be assigned; without assumptions it is unknown.
+    /// The fact of every value of the variable. Without a declared type or shape, it is inferred from the
+    /// initial value and the assumed assignments, or unknown without assumptions.
     pub(crate) fn infer_values(&self, cx: &mut Infer, assumed: Option<&Assumed>) -> Result<Facts, OpError> {
         let init = cx.optional(0);
         if let Some(init) = init.filter(|_| cx.is_of_first_run()) {
@@ -53,7 +53,7 @@ impl ReadValue {
                     _ => declared,
                 }
             }
-            // Assigned values may have other sizes than the input, within its ranges.
+            // Assigned values may have other sizes than the input, within its intervals.
             (None, Some(init)) => match init.shape.dims() {
                 Some(dims) => {
                     let intervals: Vec<_> = dims.iter().map(|dim| cx.interval(dim)).collect();
@@ -81,7 +81,7 @@ impl ReadValue {
         Ok(Facts::from(Fact::new(element_type, shape)))
     }
 
-    /// Of these values what the variable does not declare.
+    /// The type and dims that the variable does not declare.
     pub(crate) fn undeclared(&self, values: VariableValues) -> VariableValues {
         let declares_type = self.variable_type != Some(ElementType::Dynamic);
         let declares_rank = self.variable_shape != Some(ShapeSpec::Unranked);
@@ -92,7 +92,8 @@ impl ReadValue {
     }
 }
 
-/// The declared shape. A name says nothing but its interval: the value is from another run than what else has this name.
+/// The declared shape. A named dim contributes only its interval: the value comes from another run, where the
+/// name may have another size.
 fn declared(cx: &mut Infer, shape: &ShapeSpec) -> Result<Shape, OpError> {
     let origin = cx.origin();
     let named = shape.instantiate(cx.symbols(), origin)?;
@@ -104,7 +105,7 @@ fn declared(cx: &mut Infer, shape: &ShapeSpec) -> Result<Shape, OpError> {
     Ok(Shape::ranked(specs.iter().zip(dims).map(own).collect::<Vec<_>>()))
 }
 
-/// A shape of which only the intervals are known.
+/// A shape with only these intervals known.
 fn unknown(cx: &mut Infer, dims: &[Interval]) -> Shape {
     Shape::ranked(dims.iter().map(|&dim| unknown_size(cx, dim)).collect::<Vec<_>>())
 }
@@ -114,7 +115,7 @@ fn unknown_size(cx: &mut Infer, interval: Interval) -> SymExpr {
 }
 
 impl EvalOp for ReadValue {
-    /// The value in the first run.
+    /// Computes the value in the first run.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match inputs.first() {
             Some(init) => Ok(vec![init.clone()]),
@@ -130,7 +131,7 @@ impl EvalOp for ReadValue {
 mod tests {
     use crate::{infer, text};
 
-    /// The type and shape that is read from a variable that declares neither; `value` is assigned to it.
+    /// The type and shape read from a variable that declares neither, if `value` is assigned to it.
     fn read(value: &str) -> String {
         let layers = format!(
             "%init = Parameter-1 {{element_type: f32, shape: \"B,0,4\"}}\n\

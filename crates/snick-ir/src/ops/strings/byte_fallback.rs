@@ -1,4 +1,4 @@
-//! ByteFallback of openvino_tokenizers.
+//! ByteFallback, from openvino_tokenizers.
 
 use snick_tensor::Tensor;
 
@@ -6,7 +6,7 @@ use super::texts::{infer_texts, map_texts, text_facts};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Texts, of which `<0xNN>` becomes the byte of that number.
+    /// Replaces texts of the form `<0xNN>` with the byte of that value.
     #[op("ByteFallback", since = [1], inputs = Arity::exactly(3), traits = [PURE], name = only_extension())]
     pub struct ByteFallback;
 }
@@ -24,7 +24,7 @@ impl EvalOp for ByteFallback {
     }
 }
 
-/// The byte that a text names.
+/// The byte that a text represents.
 fn byte(text: &[u8]) -> Option<u8> {
     let [b'<', b'0', b'x', high, low, b'>'] = text else { return None };
     let digit = |c: u8| char::from(c).to_digit(16).filter(|_| !c.is_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! BytesToChars of openvino_tokenizers.
+//! BytesToChars, from openvino_tokenizers.
 
 use snick_tensor::{ElementType, Tensor};
 
@@ -7,8 +7,8 @@ use crate::ops::ragged::rows::row_facts;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Texts with a printable character for each byte, as GPT-2 has them. Input 5, if it is there, says which texts stay as
-    /// they are.
+    /// Encodes each byte of ragged texts as a printable character, like GPT-2. The optional input 5 marks
+    /// texts to leave unchanged.
     #[op(
         "BytesToChars", since = [1], inputs = Arity::between(5, 6), traits = [PURE], name = only_extension()
     )]
@@ -45,12 +45,12 @@ impl EvalOp for BytesToChars {
     }
 }
 
-/// Bytes that are their own characters.
+/// Whether the byte encodes as itself.
 fn is_printable(byte: u8) -> bool {
     matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff)
 }
 
-/// The character of a byte: itself, or the next from U+0100.
+/// The character for a byte: itself or, if it is not printable, the next free one from U+0100.
 fn char_of(byte: u8) -> char {
     match is_printable(byte) {
         true => char::from(byte),
@@ -61,7 +61,7 @@ fn char_of(byte: u8) -> char {
     }
 }
 
-/// The byte of a character.
+/// The byte for a character.
 pub(super) fn byte_of(c: char) -> Option<u8> {
     (0..=u8::MAX).find(|&byte| char_of(byte) == c)
 }

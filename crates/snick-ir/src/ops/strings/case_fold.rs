@@ -1,19 +1,19 @@
-//! CaseFold of openvino_tokenizers.
+//! CaseFold, from openvino_tokenizers.
 
 use super::texts::{infer_texts, skips_fact, text_facts};
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Letters of texts in one case. Input 3, if it is there, says which texts stay as they are; without an encoding they
-    /// do not.
+    /// Converts texts to lower or upper case. The optional input 3 marks texts to leave unchanged; it has no
+    /// effect if `encoding` is empty.
     #[op(
         "CaseFold", since = [1], inputs = Arity::between(3, 4), traits = [PURE],
         name = only_extension(), check = Self::check
     )]
     pub struct CaseFold {
-        /// `utf-8` for all letters, empty for those of ASCII.
+        /// `utf-8` to convert all letters, empty to convert only ASCII.
         pub encoding: String = "utf-8".to_string(),
-        /// Whether capitals become small letters, not the other way around.
+        /// Whether to convert to lower case rather than upper case.
         pub lower: bool = true,
     }
 }

@@ -1,4 +1,4 @@
-//! CharsMapNormalization of openvino_tokenizers.
+//! CharsMapNormalization, from openvino_tokenizers.
 
 use snick_tensor::ElementType;
 
@@ -6,30 +6,30 @@ use super::texts::{expect_bytes, infer_texts, skips_fact, text_facts};
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Normalises texts as SentencePiece does: to a normal form, or by a compiled map of characters, which is then the
-    /// last input. A boolean input 3 says which texts stay as they are.
+    /// Normalises texts like SentencePiece: to a Unicode normal form, or with a precompiled character map in
+    /// the last input. A boolean input 3 marks texts to leave unchanged.
     #[op(
         "CharsMapNormalization", since = [1], inputs = Arity::between(3, 5), traits = [PURE],
         name = only_extension()
     )]
     pub struct CharsMapNormalization {
-        /// Whether a space is added in front.
+        /// Whether to add a leading space.
         pub add_dummy_prefix: bool = false,
-        /// Whether spaces at both ends, and all but one in a row, are left out.
+        /// Whether to trim spaces and collapse repeated ones.
         pub remove_extra_whitespaces: bool = true,
-        /// Whether a space becomes U+2581.
+        /// Whether to replace spaces with U+2581.
         pub escape_whitespaces: bool = false,
-        /// `identity`, `nfc`, `nfd`, `nfkc` or `nfkd`; empty where a map is given.
+        /// `identity`, `nfc`, `nfd`, `nfkc` or `nfkd`; empty to use a map.
         pub normalization_form: String = String::new(),
-        /// Whether letters of a normal form are in one case.
+        /// Whether to fold case after Unicode normalisation.
         pub case_fold: bool = false,
-        /// Written by converters; it changes nothing.
+        /// Written by converters; ignored.
         pub nmt: bool = false,
     }
 }
 
 impl CharsMapNormalization {
-    /// Whether the last input is a map.
+    /// Whether the last input is a character map.
     fn has_map(&self) -> bool {
         self.normalization_form.is_empty()
     }
@@ -50,7 +50,7 @@ impl InferOp for CharsMapNormalization {
         if has_skips && let Some(skips) = skips_fact(cx, 3, &shape)? {
             facts.push(skips);
         }
-        // A fifth input beside a normal form is not read.
+        // With a normal form, a fifth input is ignored.
         if last == 4 && !matches!(cx.element_type(4), ElementType::U8 | ElementType::Dynamic) {
             return Err(OpError::element_type("input 4", cx.element_type(4), "u8"));
         }

@@ -1,4 +1,4 @@
-//! CharsToBytes of openvino_tokenizers.
+//! CharsToBytes, from openvino_tokenizers.
 
 use snick_tensor::Tensor;
 
@@ -7,7 +7,7 @@ use super::texts::{RaggedTexts, TextWriter, infer_ragged_texts, text_facts};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Each row of texts as one, with the bytes that characters stand for: the inverse of BytesToChars.
+    /// Joins each row of texts and decodes its characters to bytes: the inverse of BytesToChars.
     #[op("CharsToBytes", since = [1], inputs = Arity::exactly(5), traits = [PURE], name = only_extension())]
     pub struct CharsToBytes;
 }

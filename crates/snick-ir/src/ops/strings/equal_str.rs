@@ -1,4 +1,4 @@
-//! EqualStr of openvino_tokenizers.
+//! EqualStr, from openvino_tokenizers.
 
 use snick_shape::Shape;
 use snick_tensor::{ElementType, Tensor};
@@ -8,8 +8,8 @@ use crate::ops::ragged::rows::data_fact;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// A vector of 1 where texts (inputs 0 to 2) equal others (inputs 3 to 5), 0 elsewhere. The shorter of the two lists
-    /// goes on with its first text; if one is empty, so is the output.
+    /// Compares texts (inputs 0 to 2) with others (inputs 3 to 5): 1 if equal, 0 otherwise. The shorter list
+    /// is padded with its first text; if either is empty, so is the output.
     #[op("EqualStr", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = only_extension())]
     pub struct EqualStr;
 }

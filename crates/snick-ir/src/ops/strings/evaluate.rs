@@ -1,6 +1,6 @@
-//! Evaluation by the crate snick-text, which is there with the feature `tokenizers`.
+//! Evaluation by the crate snick-text, which requires the feature `tokenizers`.
 
-/// Implements [`EvalOp`](crate::EvalOp) by the function `eval` of the module `kernel`, which only this feature compiles.
+/// Implements [`EvalOp`](crate::EvalOp) with `kernel::eval`, which is only compiled with that feature.
 macro_rules! eval_of_text {
     ($op:ty) => {
         impl $crate::EvalOp for $op {

@@ -1,10 +1,10 @@
-//! NormalizeUnicode of openvino_tokenizers.
+//! NormalizeUnicode, from openvino_tokenizers.
 
 use super::texts::{infer_texts, skips_fact, text_facts};
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Texts in a normal form of Unicode. Input 3, if it is there, says which texts stay as they are.
+    /// Converts texts to a Unicode normal form. The optional input 3 marks texts to leave unchanged.
     #[op(
         "NormalizeUnicode", since = [1], inputs = Arity::between(3, 4), traits = [PURE],
         name = only_extension()
@@ -15,16 +15,16 @@ op! {
     }
 }
 
-/// A normal form of Unicode.
+/// A Unicode normal form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum NormalForm {
-    /// Composed.
+    /// Canonical composition.
     Nfc,
-    /// Decomposed.
+    /// Canonical decomposition.
     Nfd,
-    /// Composed, without compatibility characters.
+    /// Compatibility composition.
     Nfkc,
-    /// Decomposed, without compatibility characters.
+    /// Compatibility decomposition.
     Nfkd,
 }
 

@@ -1,4 +1,4 @@
-//! Pieces of texts as an op writes them: rows of parts of the same bytes.
+//! Rows of pieces, which are parts of input texts that share their bytes.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use super::texts::Texts;
 use crate::OpError;
 use crate::ops::ragged::rows::{Room, RowWriter, position};
 
-/// The size of a piece.
+/// Size of a piece in the outputs.
 const PIECE_BYTES: usize = 9;
 
-/// Rows of pieces.
+/// Collects the rows of pieces that an op writes.
 pub(crate) struct PieceWriter<'t> {
     texts: &'t Texts<'t>,
     rows: RowWriter,
@@ -23,7 +23,7 @@ pub(crate) struct PieceWriter<'t> {
 }
 
 impl<'t> PieceWriter<'t> {
-    /// No rows yet of pieces of these texts.
+    /// An empty writer for pieces of these texts.
     pub fn new(texts: &'t Texts<'t>) -> Self {
         Self {
             texts,
@@ -41,16 +41,16 @@ impl<'t> PieceWriter<'t> {
         self.row_start = self.begins.len();
     }
 
-    /// Adds a part of text `i`, and whether later ops leave it as it is.
+    /// Adds a part of text `i`; `skip` says whether later ops leave it unchanged.
     pub fn push(&mut self, i: usize, part: Range<usize>, skip: bool) {
-        // The texts lie within bytes that i32 counts.
+        // Texts lie within bytes that i32 can address.
         let place = |at: usize| position(self.texts.begin(i) + at).unwrap_or(i32::MAX);
         self.begins.push(place(part.start));
         self.ends.push(place(part.end));
         self.skips.push(skip);
     }
 
-    /// Checks the memory of what was added so far; an op calls it after each text.
+    /// Checks the memory limit; ops call this after each text.
     pub fn check(&mut self) -> Result<(), OpError> {
         self.room.expect(self.begins.len().saturating_mul(PIECE_BYTES))
     }

@@ -1,17 +1,18 @@
-//! RegexNormalization of openvino_tokenizers.
+//! RegexNormalization, from openvino_tokenizers.
 
 use super::texts::{expect_bytes, infer_texts, skips_fact, text_facts};
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Replaces what a pattern, the bytes of the last input but one, finds in texts by the bytes of the last input, in
-    /// which `$1` and `\1` are groups. With 6 inputs, input 3 says which texts stay as they are.
+    /// Replaces matches of a regular expression in texts. The last two inputs are the bytes of the pattern
+    /// and of the replacement, in which `$1` and `\1` refer to groups. With 6 inputs, input 3 marks texts to
+    /// leave unchanged.
     #[op(
         "RegexNormalization", since = [1], inputs = Arity::between(5, 6), traits = [PURE],
         name = only_extension()
     )]
     pub struct RegexNormalization {
-        /// Whether all matches are replaced, not only the first.
+        /// Whether to replace all matches rather than only the first.
         pub global_replace: bool = true,
     }
 }
@@ -43,7 +44,7 @@ mod kernel {
     use crate::OpError;
     use crate::ops::strings::texts::map_texts;
 
-    /// Patterns that older models have, and what the runtime reads in their place.
+    /// Patterns of older models, and their replacements in the runtime.
     const REWRITTEN: [(&str, &str); 3] = [
         (
             r" ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't)",
@@ -62,7 +63,8 @@ mod kernel {
         })
     }
 
-    /// The pattern as this op reads it: of a type of its own, so that no other op takes it from the cache.
+    /// The pattern as this op interprets it. It has its own type so that other ops do not use the cached
+    /// value.
     struct Rewritten(Pattern);
 
     fn compile(pattern: &Tensor) -> Result<Rewritten, OpError> {
@@ -73,7 +75,7 @@ mod kernel {
         Ok(Rewritten(Pattern::new(rewritten)?))
     }
 
-    /// `\1` to `\9` as `$1` to `$9`.
+    /// Converts `\1` to `\9` to `$1` to `$9`.
     fn replacement(bytes: &[u8]) -> Vec<u8> {
         let mut out = bytes.to_vec();
         for i in 1..out.len() {

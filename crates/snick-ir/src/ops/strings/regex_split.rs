@@ -1,4 +1,4 @@
-//! RegexSplit of openvino_tokenizers.
+//! RegexSplit, from openvino_tokenizers.
 
 use snick_tensor::ElementType;
 
@@ -7,34 +7,35 @@ use crate::ops::ragged::rows::{data_fact, row_facts};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Splits texts, rows of which are inputs 0 to 4, by the pattern in the bytes before the end of the inputs. With 7
-    /// inputs, input 5 says which texts stay whole; with 9, inputs 6 to 8 are texts that do.
+    /// Splits ragged texts (inputs 0 to 4) by a regular expression. The pattern is the last input, or input 5
+    /// if there are 9. With 7 inputs, input 5 marks texts to keep whole; with 9, inputs 6 to 8 list texts to
+    /// keep whole.
     #[op(
         "RegexSplit", since = [1], inputs = Arity::between(6, 9), traits = [PURE],
         name = only_extension(), check = Self::check
     )]
     pub struct RegexSplit {
-        /// What becomes of the parts that match.
+        /// What to do with matches.
         pub behaviour: SplitBehaviour = SplitBehaviour::Remove,
-        /// Whether the parts between matches take the place of the matches.
+        /// Whether to swap matches with the parts between them.
         pub invert: bool = false,
-        /// After so many pieces the rest is one piece; -1 for no limit.
+        /// Maximum number of pieces before the rest becomes one piece; -1 for no limit.
         pub max_splits: i64 = -1,
     }
 }
 
-/// What becomes of the parts of a text that match.
+/// What to do with matches.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SplitBehaviour {
-    /// They are left out.
+    /// Drop them.
     Remove,
-    /// Each is a piece.
+    /// Make each match a piece.
     Isolate,
-    /// Those in a row are a piece.
+    /// Make each run of adjacent matches a piece.
     Contiguous,
-    /// Each joins the piece before it.
+    /// Append each match to the piece before it.
     MergedWithPrevious,
-    /// Each joins the piece after it.
+    /// Prepend each match to the piece after it.
     MergedWithNext,
 }
 
@@ -55,7 +56,7 @@ impl RegexSplit {
     }
 }
 
-/// Which of the inputs is the pattern.
+/// The input that holds the pattern.
 fn pattern_input(inputs: usize) -> Result<usize, OpError> {
     match inputs {
         6 => Ok(5),
@@ -100,7 +101,7 @@ mod kernel {
     use crate::ops::strings::texts::{RaggedTexts, Texts, skips};
 
     impl RegexSplit {
-        /// The pattern that is searched for.
+        /// The pattern to search for.
         fn pattern(&self, pattern: &str) -> String {
             match self.behaviour == SplitBehaviour::Contiguous && !pattern.ends_with('+') {
                 true => format!("({pattern})+"),

@@ -1,4 +1,4 @@
-//! SpecialTokensSplit of openvino_tokenizers.
+//! SpecialTokensSplit, from openvino_tokenizers.
 
 use snick_tensor::ElementType;
 
@@ -7,9 +7,9 @@ use crate::ops::ragged::rows::{data_fact, row_facts};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Splits texts, rows of which are inputs 0 to 4, into special tokens, which the pattern in the bytes of the last
-    /// input finds, and the parts between. Output 5 says which pieces are special tokens, or stayed whole as input 5, if
-    /// there are 7, says.
+    /// Splits ragged texts (inputs 0 to 4) into special tokens and the parts between them. The last input is
+    /// a pattern that matches special tokens. With 7 inputs, input 5 marks texts to keep whole. Output 5
+    /// marks special tokens and texts that were kept whole.
     #[op(
         "SpecialTokensSplit", since = [1], inputs = Arity::between(6, 7), traits = [PURE],
         name = only_extension()

@@ -1,4 +1,4 @@
-//! Texts, given by where each begins and ends in the bytes of all.
+//! Texts, given by their begins and ends in shared bytes.
 
 use std::borrow::Cow;
 
@@ -8,23 +8,23 @@ use snick_tensor::{ElementType, Tensor};
 use crate::ops::ragged::rows::{Room, RowWriter, Rows, data_fact, expect_vector, infer_rows, row_facts};
 use crate::{Fact, Infer, OpError, leading};
 
-/// Texts as an op reads them.
+/// The texts that an op reads.
 pub(crate) struct Texts<'t> {
     rows: Rows<'t>,
     bytes: Cow<'t, [u8]>,
 }
 
 impl<'t> Texts<'t> {
-    /// Texts in bytes.
+    /// Texts in shared bytes.
     ///
     /// # Errors
-    /// Texts outside the bytes.
+    /// A text lies outside the bytes.
     pub fn new(begins: &'t Tensor, ends: &'t Tensor, bytes: &'t Tensor) -> Result<Self, OpError> {
         let bytes = bytes.values::<u8>()?;
         Ok(Self { rows: Rows::new(begins, ends, bytes.len())?, bytes })
     }
 
-    /// Three tensors from `at`.
+    /// Reads three inputs, starting at `at`.
     pub fn at(inputs: &'t [Tensor], at: usize) -> Result<Self, OpError> {
         let ([begins, ends, bytes], _) = leading(inputs.get(at..).unwrap_or_default())?;
         Self::new(begins, ends, bytes)
@@ -35,12 +35,12 @@ impl<'t> Texts<'t> {
         self.rows.len()
     }
 
-    /// Text `i`, which must be there.
+    /// Text `i`; panics if it does not exist.
     pub fn get(&self, i: usize) -> &[u8] {
         &self.bytes[self.rows.row(i)]
     }
 
-    /// Where text `i` begins.
+    /// The start of text `i`.
     #[cfg(feature = "tokenizers")]
     pub fn begin(&self, i: usize) -> usize {
         self.rows.row(i).start
@@ -52,14 +52,14 @@ impl<'t> Texts<'t> {
     }
 }
 
-/// Rows of texts: five tensors.
+/// Rows of texts, from five tensors.
 pub(crate) struct RaggedTexts<'t> {
     pub rows: Rows<'t>,
     pub texts: Texts<'t>,
 }
 
 impl<'t> RaggedTexts<'t> {
-    /// The first five inputs.
+    /// Reads the first five inputs.
     pub fn new(inputs: &'t [Tensor]) -> Result<Self, OpError> {
         let ([begins, ends], rest) = leading(inputs)?;
         let texts = Texts::at(rest, 0)?;
@@ -67,7 +67,7 @@ impl<'t> RaggedTexts<'t> {
     }
 }
 
-/// Whether each of `count` texts stays as it is; none does without such an input.
+/// Whether to leave each of `count` texts unchanged; always false without the input.
 pub(crate) fn skips(input: Option<&Tensor>, count: usize) -> Result<Vec<bool>, OpError> {
     let Some(input) = input else { return Ok(vec![false; count]) };
     let skips = input.to_bools()?;
@@ -77,7 +77,7 @@ pub(crate) fn skips(input: Option<&Tensor>, count: usize) -> Result<Vec<bool>, O
     }
 }
 
-/// Texts as an op writes them, one behind the other.
+/// Collects the texts that an op writes.
 #[derive(Default)]
 pub(crate) struct TextWriter {
     rows: RowWriter,
@@ -89,7 +89,7 @@ impl TextWriter {
     /// Adds a text.
     ///
     /// # Errors
-    /// More bytes than memory, or i32, has.
+    /// The bytes exceed the memory limit or the range of i32.
     pub fn push(&mut self, text: &[u8]) -> Result<(), OpError> {
         let (start, end) = (self.bytes.len(), self.bytes.len().saturating_add(text.len()));
         self.rows.push(start..end)?;
@@ -98,14 +98,14 @@ impl TextWriter {
         Ok(())
     }
 
-    /// Where the texts begin and end, and their bytes.
+    /// The begins, ends and bytes of the texts.
     pub fn into_tensors(self, dims: &[usize]) -> Result<[Tensor; 3], OpError> {
         let [begins, ends] = self.rows.into_tensors(dims)?;
         Ok([begins, ends, Tensor::from_vec(&[self.bytes.len()], self.bytes)?])
     }
 }
 
-/// The texts of three inputs, changed one by one; those that `skips` names stay.
+/// Maps the texts of three inputs, except those that `skips_input` marks.
 pub(crate) fn map_texts(
     inputs: &[Tensor],
     skips_input: Option<&Tensor>,
@@ -125,14 +125,14 @@ pub(crate) fn map_texts(
     Ok(outputs)
 }
 
-/// Inputs `at` to `at + 2` are texts: their shape.
+/// The shape of the texts in inputs `at` to `at + 2`.
 pub(crate) fn infer_texts(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
     let shape = infer_rows(cx, at)?;
     expect_bytes(cx, at + 2)?;
     Ok(shape)
 }
 
-/// Input `i` is a vector of bytes.
+/// Requires input `i` to be a vector of bytes.
 pub(crate) fn expect_bytes(cx: &Infer, i: usize) -> Result<(), OpError> {
     let got = cx.element_type(i);
     if !matches!(got, ElementType::U8 | ElementType::Dynamic) {
@@ -141,18 +141,18 @@ pub(crate) fn expect_bytes(cx: &Infer, i: usize) -> Result<(), OpError> {
     expect_vector(cx, i)
 }
 
-/// The first five inputs are rows of texts: the shapes of the rows and of the texts.
+/// The shapes of the rows and of the texts in the first five inputs.
 pub(crate) fn infer_ragged_texts(cx: &mut Infer) -> Result<[Shape; 2], OpError> {
     Ok([infer_rows(cx, 0)?, infer_texts(cx, 2)?])
 }
 
-/// The facts of texts of this shape.
+/// The facts of texts with this shape.
 pub(crate) fn text_facts(cx: &mut Infer, shape: &Shape) -> [Fact; 3] {
     let [begins, ends] = row_facts(shape);
     [begins, ends, data_fact(cx, ElementType::U8)]
 }
 
-/// The fact of the input that says which texts stay as they are, if there is one, for the output that repeats it.
+/// The fact of the optional input that marks texts to leave unchanged, for the output that repeats it.
 pub(crate) fn skips_fact(cx: &mut Infer, i: usize, texts: &Shape) -> Result<Option<Fact>, OpError> {
     if cx.optional(i).is_none() {
         return Ok(None);
@@ -165,7 +165,7 @@ pub(crate) fn skips_fact(cx: &mut Infer, i: usize, texts: &Shape) -> Result<Opti
     Ok(Some(Fact::new(ElementType::Boolean, cx.shape(i).clone())))
 }
 
-/// The pattern in a vector of bytes, compiled once for a constant.
+/// The pattern in a vector of bytes; cached for constants.
 #[cfg(feature = "tokenizers")]
 pub(crate) fn pattern(bytes: &Tensor) -> Result<std::sync::Arc<snick_text::Pattern>, OpError> {
     bytes.derived(|| {

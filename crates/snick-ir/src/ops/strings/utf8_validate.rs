@@ -1,4 +1,4 @@
-//! UTF8Validate of openvino_tokenizers.
+//! UTF8Validate, from openvino_tokenizers.
 
 use snick_tensor::Tensor;
 
@@ -6,10 +6,10 @@ use super::texts::{infer_texts, map_texts, text_facts};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Texts without the bytes that are not UTF-8.
+    /// Removes bytes that are not valid UTF-8.
     #[op("UTF8Validate", since = [1], inputs = Arity::exactly(3), traits = [PURE], name = only_extension())]
     pub struct Utf8Validate {
-        /// Whether U+FFFD takes their place.
+        /// Whether to replace them with U+FFFD instead.
         pub replace_mode: bool = false,
     }
 }
@@ -28,7 +28,7 @@ impl EvalOp for Utf8Validate {
     }
 }
 
-/// The number of bytes that the first byte of a character announces.
+/// The length of a character, according to its first byte.
 fn announced(byte: u8) -> Option<usize> {
     match byte {
         0..0x80 => Some(1),
@@ -39,8 +39,8 @@ fn announced(byte: u8) -> Option<usize> {
     }
 }
 
-/// The text with `mark` for each byte that starts nothing, each character that is cut off, and each byte of one that is
-/// written in more bytes than it needs, or is none.
+/// Replaces invalid UTF-8 with `mark`: once for each invalid first byte and each truncated character, and
+/// once for each byte of an overlong or invalid character.
 fn validated(text: &[u8], mark: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,33 +1,33 @@
-//! BPETokenizer of openvino_tokenizers.
+//! BPETokenizer, from openvino_tokenizers.
 
 use super::vocabulary::infer_tokens;
 use crate::ops::strings::texts::infer_texts;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Byte pair encoding of texts, rows of which are inputs 0 to 4, with the vocabulary of inputs 5 to 7 and the merges of
-    /// 8 to 10: two tokens with a space between, or the left ones where 11 to 13 are the right ones. Four more inputs are
-    /// tokens to add, and their numbers.
+    /// Byte pair encoding of ragged texts (inputs 0 to 4). The vocabulary is inputs 5 to 7. The merges are
+    /// inputs 8 to 10: either pairs separated by a space, or left sides whose right sides are inputs 11 to
+    /// 13. Four more inputs may hold added tokens and their ids.
     #[op(
         "BPETokenizer", since = [1], inputs = Arity::between(11, 18), traits = [PURE], name = only_extension()
     )]
     pub struct BpeTokenizer {
-        /// The token for what no token matches.
+        /// The token for unknown parts of a text.
         pub unk_token: String = String::new(),
-        /// Whether such tokens in a row are one; the runtime writes each.
+        /// Whether to merge adjacent unknown tokens; the runtime does not.
         pub fuse_unk: bool = false,
-        /// Written by converters; it changes nothing.
+        /// Written by converters; ignored.
         pub suffix_indicator: String = String::new(),
-        /// Added to each text.
+        /// Suffix to add to each text.
         pub end_suffix: String = String::new(),
-        /// Whether a byte that no token matches becomes the token `<0xNN>`.
+        /// Whether an unknown byte becomes the token `<0xNN>`.
         pub byte_fallback: bool = false,
-        /// How many texts the runtime remembers.
+        /// Number of texts that the runtime caches.
         pub cache_capacity: i64 = 20000,
     }
 }
 
-/// Whether right sides of merges, and tokens to add, are inputs.
+/// Whether the inputs include right sides of merges, and added tokens.
 fn parts(inputs: usize) -> Result<(bool, bool), OpError> {
     match inputs {
         11 => Ok((false, false)),
@@ -107,7 +107,7 @@ mod kernel {
         Ok(Bpe::new(vocabulary.iter().zip(0..), added, merges, &options)?)
     }
 
-    /// The numbers of `count` tokens.
+    /// Reads the ids of `count` tokens.
     pub(in super::super) fn numbers(tensor: &Tensor, count: usize) -> Result<Vec<i32>, OpError> {
         let numbers = tensor.values::<i32>()?.into_owned();
         match numbers.len() == count {

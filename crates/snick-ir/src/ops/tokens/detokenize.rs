@@ -1,11 +1,11 @@
-//! Rows of tokens to texts by a SentencePiece model: what two ops share.
+//! SentencePiece detokenization, shared by two ops.
 
 use snick_shape::Shape;
 
 use crate::ops::strings::texts::{expect_bytes, text_facts};
 use crate::{Facts, Infer, OpError};
 
-/// The facts of the texts of the rows of input 1, by the model that input 0 is the file of.
+/// The facts of the texts for the rows of input 1. Input 0 is the model file.
 pub(super) fn infer_detokenized(cx: &mut Infer) -> Result<Facts, OpError> {
     expect_bytes(cx, 0)?;
     cx.expect_index(1)?;
@@ -29,7 +29,7 @@ mod kernel {
     use crate::ops::tokens::vocabulary::of_inputs;
     use crate::{OpDef, OpError, exactly};
 
-    /// The texts of the rows of input 1; `decode` makes that of a row.
+    /// Detokenizes the rows of input 1, each with `decode`.
     pub(in super::super) fn detokenize<O: OpDef + Send + Sync + 'static>(
         op: &O,
         inputs: &[Tensor],

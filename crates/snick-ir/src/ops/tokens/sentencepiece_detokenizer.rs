@@ -1,11 +1,11 @@
-//! SentencepieceDetokenizer of openvino_tokenizers.
+//! SentencepieceDetokenizer, from openvino_tokenizers.
 
 use super::detokenize::infer_detokenized;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The texts of rows of tokens (input 1) by a SentencePiece model, whose file is input 0. Tokens above those of the model
-    /// are left out.
+    /// Detokenizes rows of tokens (input 1) with a SentencePiece model, whose file is input 0. Tokens beyond
+    /// the vocabulary are skipped.
     #[op(
         "SentencepieceDetokenizer", since = [1], inputs = Arity::exactly(2), traits = [PURE],
         name = only_extension()

@@ -1,11 +1,11 @@
-//! SentencepieceStreamDetokenizer of openvino_tokenizers.
+//! SentencepieceStreamDetokenizer, from openvino_tokenizers.
 
 use super::detokenize::infer_detokenized;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The tokens of rows (input 1) one behind the other, as they are in the vocabulary of a SentencePiece model, whose file
-    /// is input 0: the marks of spaces stay, bytes are decoded.
+    /// Concatenates the vocabulary entries for rows of tokens (input 1) of a SentencePiece model, whose file
+    /// is input 0. Byte tokens are decoded, but the marks for spaces are kept.
     #[op(
         "SentencepieceStreamDetokenizer", since = [1], inputs = Arity::exactly(2), traits = [PURE],
         name = only_extension()

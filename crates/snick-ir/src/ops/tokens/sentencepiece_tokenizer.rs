@@ -1,4 +1,4 @@
-//! SentencepieceTokenizer of openvino_tokenizers.
+//! SentencepieceTokenizer, from openvino_tokenizers.
 
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::ElementType;
@@ -7,28 +7,28 @@ use crate::ops::strings::texts::{expect_bytes, infer_texts};
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The tokens of texts by a SentencePiece model, whose file is input 0. The texts are input 1, or begins, ends and bytes.
-    /// Four more inputs are special tokens and their numbers. The outputs are row and column of each token, the tokens, and
-    /// the numbers of rows and columns.
+    /// Tokenizes texts with a SentencePiece model, whose file is input 0. The texts are input 1, or three
+    /// inputs with begins, ends and bytes. Four more inputs may hold special tokens and their ids. Outputs:
+    /// the row and column of each token, the tokens, and the number of rows and columns.
     #[op(
         "SentencepieceTokenizer", since = [1], inputs = Arity::between(2, 8), traits = [PURE],
         name = only_extension()
     )]
     pub struct SentencepieceTokenizer {
-        /// 0 and 1 for the best tokens; others, which draw among so many ways to cut a text, do not run.
+        /// 0 or 1 for the best tokenization; sampling from several is not supported at run time.
         pub nbest_size: i64 = 0,
-        /// The temperature of drawing.
+        /// The temperature for sampling.
         pub alpha: f64 = 1.0,
-        /// Whether the token for the start of a text comes first.
+        /// Whether to add the start token.
         pub add_bos: bool = false,
-        /// Whether the token for the end of a text comes last.
+        /// Whether to add the end token.
         pub add_eos: bool = false,
-        /// Whether the tokens of a text are reversed.
+        /// Whether to reverse the tokens of a text.
         pub reverse: bool = false,
     }
 }
 
-/// How many inputs the texts are, and whether there are special tokens.
+/// The number of inputs for texts, and whether there are special tokens.
 fn parts(inputs: usize) -> Result<(usize, bool), OpError> {
     match inputs {
         2 => Ok((1, false)),
@@ -83,7 +83,7 @@ mod kernel {
     use crate::ops::tokens::bpe_tokenizer::numbers;
     use crate::ops::tokens::vocabulary::of_inputs;
 
-    /// What the outputs have for each token.
+    /// Size of a token in the outputs.
     const TOKEN_BYTES: usize = 2 * size_of::<i64>() + size_of::<i32>();
 
     /// The model and its special tokens.
@@ -133,8 +133,8 @@ mod kernel {
         Ok((model, special))
     }
 
-    /// Adds the tokens of a text. As the runtime has it, special tokens part the text, and the start token comes before
-    /// each part.
+    /// Appends the tokens of a text. Like the runtime, splits the text at special tokens and adds the start
+    /// token before each part.
     fn encode(
         op: &SentencepieceTokenizer,
         (model, special): &Model,

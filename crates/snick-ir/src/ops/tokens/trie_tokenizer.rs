@@ -1,11 +1,11 @@
-//! TrieTokenizer of openvino_tokenizers.
+//! TrieTokenizer, from openvino_tokenizers.
 
 use super::vocabulary::infer_tokens;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Texts, rows of which are inputs 0 to 4, as the longest tokens of the vocabulary of inputs 5 to 7, whose numbers are
-    /// input 8.
+    /// Tokenizes ragged texts (inputs 0 to 4) by the longest match in the vocabulary (inputs 5 to 7), whose
+    /// ids are input 8.
     #[op(
         "TrieTokenizer", since = [1], inputs = Arity::exactly(9), traits = [PURE], name = only_extension()
     )]

@@ -1,22 +1,22 @@
-//! UnigramTokenizer of openvino_tokenizers.
+//! UnigramTokenizer, from openvino_tokenizers.
 
 use super::vocabulary::infer_tokens;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The most probable tokens of texts, rows of which are inputs 0 to 4, from the vocabulary of inputs 5 to 7, whose scores
-    /// are input 8.
+    /// Finds the most probable tokens of ragged texts (inputs 0 to 4), using a vocabulary (inputs 5 to 7)
+    /// with scores in input 8.
     #[op(
         "UnigramTokenizer", since = [1], inputs = Arity::exactly(9), traits = [PURE], name = only_extension()
     )]
     pub struct UnigramTokenizer {
-        /// Written by converters; the vocabulary has the tokens of bytes.
+        /// Written by converters; ignored, since the vocabulary contains the byte tokens.
         pub byte_fallback: bool = false,
-        /// The token of characters that no token has.
+        /// The token for unknown characters.
         pub unk_token_id: i64 = 0,
-        /// Written by converters: such tokens in a row are always one.
+        /// Written by converters; ignored, since adjacent unknown tokens are always merged.
         pub fuse_unk: bool = false,
-        /// Written by converters; it changes nothing.
+        /// Written by converters; ignored.
         pub min_score: f64 = f64::INFINITY,
     }
 }

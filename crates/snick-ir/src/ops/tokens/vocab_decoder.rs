@@ -1,4 +1,4 @@
-//! VocabDecoder of openvino_tokenizers.
+//! VocabDecoder, from openvino_tokenizers.
 
 use smallvec::SmallVec;
 use snick_shape::Shape;
@@ -9,12 +9,12 @@ use crate::ops::strings::texts::{TextWriter, Texts, infer_texts, text_facts};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The texts of the tokens in the rows of input 0, from the vocabulary of inputs 1 to 3: a row has an empty text for
-    /// each token that is out of range, or that input 4, or else the attribute, lists. A row without tokens has one empty
-    /// text.
+    /// Looks up the texts of tokens (rows of input 0) in the vocabulary of inputs 1 to 3. A token that is out
+    /// of range or skipped becomes an empty text; input 4 lists the tokens to skip, or else the attribute
+    /// does. A row without tokens has one empty text.
     #[op("VocabDecoder", since = [1], inputs = Arity::between(4, 5), traits = [PURE], name = only_extension())]
     pub struct VocabDecoder {
-        /// Tokens that become nothing.
+        /// Tokens to skip.
         pub skip_tokens: SmallVec<[i64; 4]> = SmallVec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! VocabEncoder of openvino_tokenizers.
+//! VocabEncoder, from openvino_tokenizers.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use crate::ops::strings::texts::{Texts, infer_texts};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// The number of each text (inputs 0 to 2): that of input 6 where the text is in the vocabulary of inputs 3 to 5, that
-    /// of input 7 where it is not. Of equal tokens the first counts.
+    /// Looks up the ids of texts (inputs 0 to 2) in the vocabulary of inputs 3 to 5. Input 6 holds the ids,
+    /// and input 7 the default for texts that are not in the vocabulary. The first of equal entries applies.
     #[op("VocabEncoder", since = [1], inputs = Arity::exactly(8), traits = [PURE], name = only_extension())]
     pub struct VocabEncoder;
 }

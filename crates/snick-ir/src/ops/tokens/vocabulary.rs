@@ -1,4 +1,4 @@
-//! Vocabularies: what ops make of constant inputs, once.
+//! Vocabularies and other values that ops compute from constant inputs and cache.
 
 use snick_shape::Shape;
 
@@ -6,7 +6,7 @@ use crate::ops::ragged::rows::{data_fact, row_facts};
 use crate::ops::strings::texts::{infer_ragged_texts, infer_texts};
 use crate::{Facts, Infer, OpError};
 
-/// The facts of rows of tokens from rows of texts, whose vocabulary is inputs 5 to 7.
+/// The facts of rows of tokens for rows of texts, and the shape of the vocabulary in inputs 5 to 7.
 pub(super) fn infer_tokens(cx: &mut Infer) -> Result<(Facts, Shape), OpError> {
     let [rows, _] = infer_ragged_texts(cx)?;
     let vocabulary = infer_texts(cx, 5)?;
@@ -28,14 +28,14 @@ mod kernel {
     use crate::ops::strings::texts::RaggedTexts;
     use crate::{OpDef, OpError};
 
-    /// What an op made of inputs.
+    /// A value that an op computed from its inputs.
     struct Made<O, T> {
         op: O,
         inputs: Vec<Tensor>,
         value: T,
     }
 
-    /// What `make` makes of `inputs`: once for constants, with whose first it is kept.
+    /// Computes a value from `inputs`. For constants, caches it with the first of them.
     pub(in super::super) fn of_inputs<O, T>(
         op: &O,
         inputs: &[Tensor],
@@ -54,7 +54,7 @@ mod kernel {
         }
     }
 
-    /// What an op made, shared with the cache.
+    /// A value, shared with the cache.
     pub(in super::super) struct Value<O, T>(Arc<Made<O, T>>);
 
     impl<O, T> std::ops::Deref for Value<O, T> {
@@ -65,7 +65,7 @@ mod kernel {
         }
     }
 
-    /// Rows of tokens as an op writes them.
+    /// Collects the rows of tokens that an op writes.
     #[derive(Default)]
     pub(in super::super) struct TokenWriter {
         rows: RowWriter,
@@ -75,7 +75,7 @@ mod kernel {
     }
 
     impl TokenWriter {
-        /// Where tokens are added, once memory for `more` of them is checked.
+        /// The tokens to append to, after checking the memory limit for `more` of them.
         pub fn tokens(&mut self, more: usize) -> Result<&mut Vec<i32>, OpError> {
             let count = self.tokens.len().saturating_add(more);
             self.room.expect(count.saturating_mul(size_of::<i32>()))?;
@@ -89,7 +89,7 @@ mod kernel {
             Ok(())
         }
 
-        /// Where the rows begin and end, and their tokens.
+        /// The begins and ends of the rows, and their tokens.
         pub fn into_tensors(self, dims: &[usize]) -> Result<Vec<Tensor>, OpError> {
             let mut outputs = self.rows.into_tensors(dims)?.to_vec();
             outputs.push(Tensor::from_vec(&[self.tokens.len()], self.tokens)?);
@@ -97,7 +97,7 @@ mod kernel {
         }
     }
 
-    /// The tokens of rows of texts; `encode` adds those of a text, at most one for each byte and one more.
+    /// Tokenizes rows of texts; `encode` appends the tokens of a text, at most one for each byte plus one.
     pub(in super::super) fn tokenize(
         inputs: &[Tensor],
         mut encode: impl FnMut(&[u8], &mut Vec<i32>),

@@ -1,16 +1,16 @@
-//! WordpieceTokenizer of openvino_tokenizers.
+//! WordpieceTokenizer, from openvino_tokenizers.
 
 use super::vocabulary::infer_tokens;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Words, rows of which are inputs 0 to 4, as the longest tokens of the vocabulary of inputs 5 to 7; the number of input 8
-    /// for a word that they do not make up.
+    /// Tokenizes ragged words (inputs 0 to 4) by the longest matches in the vocabulary (inputs 5 to 7); input
+    /// 8 is the id of unknown words.
     #[op(
         "WordpieceTokenizer", since = [1], inputs = Arity::exactly(9), traits = [PURE], name = only_extension()
     )]
     pub struct WordpieceTokenizer {
-        /// What tokens that continue a word start with.
+        /// Prefix of tokens that continue a word.
         pub suffix_indicator: String = "##".to_string(),
         /// Longer words are unknown.
         pub max_bytes_per_word: i64 = 100,
