@@ -11,8 +11,8 @@ use crate::infer::InferSession;
 use crate::{Fact, Facts, Graph, Infer, Located, Op, OpError};
 
 /// Infers the outputs, and the facts inside both bodies. Ignores errors in a branch that is never taken. If
-/// either branch may be taken and one has an error, every run that takes it fails, so the outputs are those
-/// of the other branch.
+/// either branch may be taken but one of them always fails, successful runs take the other, which then
+/// determines the outputs.
 pub(super) fn infer(
     maps: [&PortMap; 2],
     bodies: [&mut Graph; 2],

@@ -240,8 +240,8 @@ fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
     })
 }
 
-/// Requires a scalar, or a vector that is not known to have another size than 1, of booleans or integers.
-/// Floats are rejected because OpenVINO would read only their first byte.
+/// Requires a boolean or an integer, as a scalar or a vector; a known vector must have one element. Floats
+/// are rejected because OpenVINO would read only their first byte.
 pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
     is_whole(what, fact.element_type)?;
     match fact.shape.dims() {

@@ -1,7 +1,7 @@
 //! Outputs of a Loop with zero iterations, in runs and in inference.
 //!
-//! An output that is concatenated from parts has size 0 on its axis. Each other dim is the constant of the
-//! body if it has one, or the size of the input that determines it, or else 0, as in the OpenVINO runtime.
+//! An output that is concatenated from parts has size 0 on its axis. Every other dim has the size that is
+//! constant in the body or determined by an input, or else is 0, as in the OpenVINO runtime.
 
 use std::collections::HashMap;
 

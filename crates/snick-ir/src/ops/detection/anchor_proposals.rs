@@ -13,7 +13,7 @@ attrs! {
     pub struct ProposalLimits {
         /// The minimum width and height of a box.
         pub min_size: f64 = 0.0,
-        /// IoU with a better box above which a box is suppressed.
+        /// A box is suppressed if its IoU with a better one exceeds this.
         pub nms_threshold: f64 = 0.0,
         /// The maximum number of boxes per image after suppression.
         pub post_nms_count: usize = 0,
@@ -31,7 +31,7 @@ pub struct Selection<'a> {
     pub limits: &'a ProposalLimits,
     /// Added to lengths: 1 if corners are inclusive pixels, else 0.
     pub unit: f32,
-    /// The same for computing IoU.
+    /// Added to lengths when computing IoU.
     pub iou_unit: f32,
     /// Whether `min_size` is multiplied by the scale of the image.
     pub is_scaled: bool,

@@ -9,9 +9,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 op! {
     /// Connectionist temporal classification loss.
     ///
-    /// The negative log probability of a label sequence, summed over all alignments with the time steps.
-    /// Inputs: class scores `[N, T, C]`, number of time steps `[N]`, labels `[N, T]`, number of labels `[N]`,
-    /// and optionally the blank class, by default the last. Output: `[N]`.
+    /// The negative log of the probability of a label sequence, which is summed over all alignments with the
+    /// time steps. Inputs: class scores `[N, T, C]`, number of time steps `[N]`, labels `[N, T]`, number of
+    /// labels `[N]`, and optionally the blank class, by default the last. Output: `[N]`.
     #[op("CTCLoss", since = [4], inputs = Arity::between(4, 5), traits = [PURE])]
     pub struct CtcLoss {
         /// Whether to merge repeated labels before alignment.

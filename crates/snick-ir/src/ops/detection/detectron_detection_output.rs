@@ -23,7 +23,7 @@ op! {
     pub struct DetectronDetectionOutput {
         /// Boxes whose score is not higher are dropped.
         pub score_threshold: f64 = 0.0,
-        /// IoU with a better box above which a box is suppressed.
+        /// A box is suppressed if its IoU with a better one exceeds this.
         pub nms_threshold: f64 = 0.0,
         /// Upper limit for the width and height deltas, which are exponents.
         pub max_delta_log_wh: f64 = 0.0,

@@ -16,7 +16,7 @@ op! {
     pub struct MulticlassNmsInternal {
         /// Attributes shared with MatrixNms.
         pub rows: ClassNms = ClassNms::default(),
-        /// IoU with a better box from which a box is suppressed.
+        /// A box is suppressed if its IoU with a better one is at least this.
         pub iou_threshold: f64 = 0.0,
         /// Multiplier from 0 to 1 that lowers the threshold after each kept box, while the threshold is above
         /// 0.5.

@@ -39,7 +39,7 @@ pub fn infer(cx: &mut Infer, numbers: i64, index: ElementType) -> Result<Facts, 
 pub struct NmsLimits {
     /// The maximum number of boxes per class.
     pub max_per_class: usize,
-    /// IoU with a better box above which a box is suppressed.
+    /// A box is suppressed if its IoU with a better one exceeds this.
     pub iou_threshold: f32,
     /// Whether to suppress a box at exactly this IoU.
     pub drop_equal: bool,

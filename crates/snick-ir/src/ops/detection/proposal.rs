@@ -29,7 +29,7 @@ op! {
         pub pre_nms_topn: usize = 0,
         /// The number of output rows per image.
         pub post_nms_topn: usize = 0,
-        /// IoU with a better box above which a box is suppressed.
+        /// A box is suppressed if its IoU with a better one exceeds this.
         pub nms_thresh: f64 = 0.0,
         /// Pixels per cell.
         pub feat_stride: i64 = 1,

@@ -20,7 +20,7 @@ attrs! {
         pub code_type: BoxCode = BoxCode::Corner,
         /// Whether all classes share the same boxes.
         pub share_location: bool = true,
-        /// IoU with a better box above which a box is suppressed.
+        /// A box is suppressed if its IoU with a better one exceeds this.
         pub nms_threshold: f64 = 0.0,
         /// Boxes whose score is not higher are dropped.
         pub confidence_threshold: f64 = 0.0,

@@ -35,8 +35,8 @@ impl InferOp for PagedAttention {
     }
 }
 
-/// The width of the output. Queries have width heads times key size; keys and values have width KV heads
-/// times their own size.
+/// The width of the output. Queries are as wide as all heads times the size of a key; keys and values are as
+/// wide as the KV heads times their own size.
 fn features(cx: &mut Infer, queries: &SymExpr) -> Option<SymExpr> {
     let (Some([_, keys]), Some([_, values])) = (cx.shape(1).dims(), cx.shape(2).dims()) else { return None };
     if keys == values {

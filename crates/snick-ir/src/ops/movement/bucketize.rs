@@ -9,7 +9,8 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The bucket of each element of input 0, given ascending boundaries in input 1.
+    /// The bucket of each element of input 0: the number of boundaries below it. Input 1 holds the
+    /// boundaries, ascending.
     #[op("Bucketize", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct Bucketize {
         /// The element type of the output.

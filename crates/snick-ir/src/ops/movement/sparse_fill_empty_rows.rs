@@ -103,7 +103,7 @@ impl SparseFillEmptyRows {
             used.dedup();
             return Ok(cx.add(count, &SymExpr::from(rows - used.len() as i64)));
         }
-        // Either no row is empty, or all rows are.
+        // Between the extremes that no row or every row is empty.
         let (elements, rows) = (cx.interval(count), cx.interval(rows));
         let filled = elements.max(rows).hull(elements.add(rows));
         Ok(cx.unknown(filled))

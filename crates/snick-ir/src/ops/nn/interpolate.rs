@@ -52,7 +52,7 @@ op! {
         /// How to choose the nearest element.
         #[since(4)]
         pub nearest_mode: Nearest = Nearest::RoundPreferFloor,
-        /// The slope of the cubic modes.
+        /// The coefficient of the cubic modes.
         #[since(4)]
         pub cube_coeff: f64 = -0.75,
     }

@@ -11,8 +11,8 @@ op! {
     /// NaN.
     #[op("Inverse", since = [14], inputs = Arity::exactly(1), traits = [PURE])]
     pub struct Inverse {
-        /// Whether to transpose the inverse. The specification asks for the adjugate, but the OpenVINO
-        /// runtime transposes.
+        /// Whether to transpose the inverse. The specification asks for the adjugate; this follows the
+        /// OpenVINO runtime.
         pub adjoint: bool = false,
     }
 }

@@ -96,7 +96,7 @@ impl Sliding {
 }
 
 impl DilatedSliding {
-    /// The windows, without a last one that does not fit.
+    /// The windows, dropping a last one that does not fit.
     pub fn windows(&self) -> Windows<'_> {
         self.sliding.windows(&self.dilations, Rounding::Floor)
     }
@@ -335,7 +335,7 @@ fn too_large() -> OpError {
     OpError::unsupported("a window of this size")
 }
 
-/// The maximum of an expression and `least`, if the expression is not already known to be as large.
+/// An expression that is at least `least` in every run, with an interval that reflects it.
 pub fn at_least(cx: &mut Infer, expr: &SymExpr, least: i64) -> SymExpr {
     if cx.interval(expr).lo() >= least { expr.clone() } else { cx.max(expr, &least.into()) }
 }

@@ -21,12 +21,13 @@ op! {
         pub op_seed: i64 = 0,
         /// Seed of the model.
         pub global_seed: i64 = 0,
-        /// The framework whose generator to use; written since opset 14. Only TensorFlow's can be evaluated.
+        /// The framework whose random number generator is used; written since opset 14. Only TensorFlow's can
+        /// be evaluated.
         pub alignment: Option<RandomAlignment> = None,
     }
 }
 
-/// The framework whose generator to use.
+/// The framework whose random number generator is used.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum RandomAlignment {
     /// TensorFlow.

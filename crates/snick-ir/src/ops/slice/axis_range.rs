@@ -185,8 +185,7 @@ mod tests {
 
     use crate::{infer, text};
 
-    /// The interval of a slice of `[1000]` from a start of which only the type is known, and the number of
-    /// symbols.
+    /// The interval of a slice of `[1000]` whose start is known only by its type, and the number of symbols.
     fn from_unknown_start(element_type: &str) -> (Interval, usize) {
         let layers = format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"1000\"}}\n\

@@ -12,7 +12,7 @@ op! {
     pub struct WordpieceTokenizer {
         /// Prefix of tokens that continue a word.
         pub suffix_indicator: String = "##".to_string(),
-        /// Longer words are unknown.
+        /// Maximum size of a word in bytes; longer words are unknown.
         pub max_bytes_per_word: i64 = 100,
     }
 }
