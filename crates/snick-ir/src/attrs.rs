@@ -10,8 +10,8 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::OpError;
 
-/// One attribute value. XML gives only [`AttrValue::Text`], which the typed getters of [`Attrs`] parse on demand;
-/// other formats and [`crate::OpDef::attrs`] give the typed variants.
+/// An attribute value. Values from XML are always [`AttrValue::Text`], which the typed getters of [`Attrs`]
+/// parse on demand; other formats and [`crate::OpDef::attrs`] use the typed variants.
 ///
 /// ```
 /// use snick_ir::{AttrValue, Attrs};
@@ -20,34 +20,34 @@ use crate::OpError;
 /// assert_eq!(attrs.get("axis"), Some(&AttrValue::Int(-1)));
 /// assert_eq!(attrs.get("mode"), Some(&AttrValue::from("nearest")));
 /// ```
-// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
+// Exhaustive, so that a new variant breaks every match in the sibling crates.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AttrValue<'a> {
-    /// Text, not yet parsed, or a name.
+    /// A name, or text that is not parsed yet.
     Text(Cow<'a, str>),
     /// An integer.
     Int(i64),
-    /// A real number.
+    /// A floating-point number.
     Float(f64),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// Integers.
     Ints(SmallVec<[i64; 4]>),
-    /// Real numbers.
+    /// Floating-point numbers.
     Floats(Vec<f64>),
-    /// Texts.
+    /// Strings.
     Texts(Vec<String>),
     /// A constant tensor.
     Tensor(Arc<Tensor>),
 }
 
 impl AttrValue<'_> {
-    /// A list without items: it is one of integers whatever was meant, as the text form has one kind of it.
+    /// The empty list. Always of integers, because the text form has only one kind of empty list.
     fn empty_list() -> Self {
         Self::Ints(SmallVec::new())
     }
 
-    /// The same value, borrowing nothing.
+    /// Converts borrowed text to owned text.
     pub fn into_owned(self) -> AttrValue<'static> {
         match self {
             Self::Text(t) => AttrValue::Text(Cow::Owned(t.into_owned())),
@@ -134,8 +134,8 @@ impl From<&[usize]> for AttrValue<'_> {
     }
 }
 
-/// Attributes in order. Every getter notes which attribute it was asked for, so that what an op does not know can
-/// be kept beside it ([`Attrs::unread`]).
+/// Attributes in order. Every getter records which attribute it read, so that attributes unknown to an op can
+/// be kept ([`Attrs::unread`]).
 ///
 /// ```
 /// use snick_ir::Attrs;
@@ -149,13 +149,13 @@ impl From<&[usize]> for AttrValue<'_> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Attrs<'a> {
-    // A Vec and not a SmallVec, which would be invariant in 'a: owned and borrowed attributes must mix.
+    // Not a SmallVec: it is invariant in 'a, and owned and borrowed attributes must mix.
     items: Vec<(Cow<'a, str>, AttrValue<'a>)>,
     read: ReadMarks,
 }
 
-/// One bit an attribute, of the first 64: whether it was asked for. Getters only look, so it is atomic: graphs are
-/// shared between threads. One thread parses a layer, so no mark is lost.
+/// Which of the first 64 attributes were read, one bit each. Atomic because getters take `&self` and graphs
+/// are shared between threads. A layer is parsed by one thread, so load and store lose no bit.
 #[derive(Debug, Default)]
 struct ReadMarks(AtomicU64);
 
@@ -194,13 +194,13 @@ impl<'a> Attrs<'a> {
         Self::default()
     }
 
-    /// These attributes and one more.
+    /// Adds an attribute.
     pub fn with(mut self, name: &'static str, value: impl Into<AttrValue<'a>>) -> Self {
         self.push(Cow::Borrowed(name), value.into());
         self
     }
 
-    /// Adds an attribute at the end.
+    /// Appends an attribute.
     #[inline]
     pub fn push(&mut self, name: Cow<'a, str>, value: AttrValue<'a>) {
         if self.items.is_empty() {
@@ -209,7 +209,7 @@ impl<'a> Attrs<'a> {
         self.items.push((name, value));
     }
 
-    /// Adds attributes at the end.
+    /// Appends attributes.
     pub fn extend(&mut self, more: Attrs<'a>) {
         self.items.extend(more.items);
     }
@@ -219,30 +219,30 @@ impl<'a> Attrs<'a> {
         self.items.iter().map(|(name, value)| (name.as_ref(), value))
     }
 
-    /// Whether there are none.
+    /// Whether there are no attributes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Whether an attribute of this name was already added.
+    /// Whether an attribute has this name.
     pub fn contains(&self, name: &str) -> bool {
         self.items.iter().any(|(n, _)| n == name)
     }
 
-    /// The attributes that no getter was asked for.
+    /// The attributes that no getter has read.
     pub fn unread(&self) -> Attrs<'static> {
         let read = self.read.get();
         let unread = self.items.iter().enumerate().filter(|(i, _)| *i >= 64 || read & (1 << i) == 0);
         unread.map(|(_, item)| item.clone()).collect::<Attrs>().into_owned()
     }
 
-    /// Notes that all attributes were asked for.
+    /// Marks all attributes as read.
     pub(crate) fn mark_all_read(&self) {
         (0..self.items.len().min(64)).for_each(|i| self.read.set(i));
     }
 
-    /// The same attributes, borrowing nothing.
+    /// Converts borrowed names and values to owned ones.
     pub fn into_owned(self) -> Attrs<'static> {
         let owned =
             |(name, value): (Cow<str>, AttrValue)| (Cow::Owned(name.into_owned()), value.into_owned());
@@ -255,7 +255,7 @@ impl<'a> Attrs<'a> {
         self.items.len() < 64 && self.read.get() == (1u64 << self.items.len()) - 1
     }
 
-    /// The attribute as it is.
+    /// The attribute, unparsed.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&AttrValue<'a>> {
         let i = self.items.iter().position(|(n, _)| n == name)?;
@@ -280,7 +280,7 @@ impl<'a> Attrs<'a> {
         usize::try_from(int).map(Some).map_err(|_| self.bad(name, "0 or more"))
     }
 
-    /// A real number.
+    /// A floating-point number.
     pub fn float(&self, name: &'static str) -> Result<Option<f64>, OpError> {
         self.parsed(name, "a number", |value| match value {
             AttrValue::Float(v) => Some(*v),
@@ -290,7 +290,7 @@ impl<'a> Attrs<'a> {
         })
     }
 
-    /// A truth value: `true`, `True`, `1`, `false`, ...
+    /// A boolean: `true`, `True`, `1`, `false`, ...
     pub fn bool(&self, name: &'static str) -> Result<Option<bool>, OpError> {
         self.parsed(name, "true or false", |value| match value {
             AttrValue::Bool(v) => Some(*v),
@@ -314,7 +314,7 @@ impl<'a> Attrs<'a> {
         })
     }
 
-    /// Real numbers, in XML separated by commas; `""` is the empty list.
+    /// Floating-point numbers, in XML separated by commas; `""` is the empty list.
     pub fn floats(&self, name: &'static str) -> Result<Option<Vec<f64>>, OpError> {
         self.parsed(name, "numbers separated by commas", |value| match value {
             AttrValue::Floats(v) => Some(v.clone()),
@@ -342,7 +342,7 @@ impl<'a> Attrs<'a> {
         }
     }
 
-    /// Texts.
+    /// Strings.
     pub fn texts(&self, name: &'static str) -> Result<Option<Vec<String>>, OpError> {
         self.parsed(name, "texts", |value| match value {
             AttrValue::Texts(v) => Some(v.clone()),
@@ -372,7 +372,7 @@ impl<'a> Attrs<'a> {
         })
     }
 
-    /// A name out of a closed list; the comparison ignores case, as OpenVINO's reader does.
+    /// A name from a closed list, compared without case as OpenVINO's reader does.
     pub fn choice<T: Copy>(
         &self,
         name: &'static str,
@@ -400,7 +400,7 @@ impl<'a> Attrs<'a> {
         }
     }
 
-    /// The error for an attribute that is there and cannot be read.
+    /// The error for an attribute whose value cannot be read.
     pub fn bad(&self, name: &'static str, expected: &str) -> OpError {
         let value = match self.get(name) {
             Some(AttrValue::Text(t)) => t.to_string(),
@@ -412,12 +412,12 @@ impl<'a> Attrs<'a> {
     }
 }
 
-/// The error for an attribute that must be there: `attrs.int("axis")?.ok_or(missing("axis"))`.
+/// The error for a required attribute: `attrs.int("axis")?.ok_or(missing("axis"))`.
 pub(crate) fn missing(name: &'static str) -> OpError {
     OpError::MissingAttribute { name }
 }
 
-/// An integer, also where a converter wrote it as `1.0`.
+/// An integer. Some converters write it as `1.0`.
 fn whole_number(text: &str) -> Option<i64> {
     let integer = text.parse().ok();
     integer

@@ -4,11 +4,12 @@ use std::fmt;
 
 use crate::Severity;
 
-/// Declares the codes: text, variant, usual severity, name, and what an error or a finding of the code is about.
+/// Declares the codes: text, variant, default severity, name, and a description.
 macro_rules! codes {
     ($($text:ident $variant:ident $severity:ident $name:literal: $meaning:literal,)+) => {
-        /// The code of an error or a finding. Its text stays the same whatever the message says, and is never used for
-        /// anything else. Codes below S048 and from S060 on are findings about a model, which `snick explain` explains.
+        /// The code of an error or a finding. Its text never changes, whatever the message says, and is never
+        /// reused. Codes below S048 and from S060 on are findings about a model; `snick explain` explains
+        /// them.
         ///
         /// ```
         /// use snick_ir::{Code, OpError, Severity};
@@ -27,17 +28,17 @@ macro_rules! codes {
             /// All codes, ascending.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The code as users read it: `S015`.
+            /// The code in messages: `S015`.
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($text),)+ }
             }
 
-            /// The name that may stand for the code: `unused-layer`.
+            /// The name that can be used in place of the code: `unused-layer`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// The severity, unless something makes a finding worse.
+            /// The default severity; a finding can be worse.
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)+ }
             }

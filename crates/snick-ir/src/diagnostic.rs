@@ -23,7 +23,7 @@ use crate::{InputOrigin, Loc, Located, OpError};
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Severity {
-    /// For information.
+    /// Informational.
     Note,
     /// Probably not intended.
     Warning,
@@ -31,7 +31,7 @@ pub enum Severity {
     Error,
 }
 
-/// What is wrong with a layer, as data. Its text is ``file:line:column: layer `name` (Op): message``.
+/// An error of a layer, as data. Displayed as ``file:line:column: layer `name` (Op): message``.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
@@ -63,13 +63,13 @@ pub struct Diagnostic {
     pub loc: Loc,
     /// What is wrong.
     pub message: String,
-    /// The inputs that the message is about, each with the layer where its shape was made.
+    /// The inputs that the message is about, each with the layer where its shape originates.
     pub origins: Vec<InputOrigin>,
     #[cfg_attr(feature = "serde", serde(skip))]
     error: Cause,
 }
 
-/// The source of a diagnostic. Errors have no `Eq`, so comparisons of diagnostics ignore it and use the other fields.
+/// The source of a diagnostic. `OpError` is not `Eq`, so comparisons ignore it and use the other fields.
 #[derive(Clone, Debug)]
 struct Cause(Arc<OpError>);
 
@@ -120,7 +120,8 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostic {
-    /// What is wrong, to be matched. It is no source of the diagnostic: a chain would print the message twice.
+    /// The error, for matching. Not returned by `Error::source`, because an error chain would print the
+    /// message twice.
     ///
     /// ```
     /// use snick_ir::{Diagnostic, Located, OpError};
@@ -133,13 +134,13 @@ impl Diagnostic {
         &self.error.0
     }
 
-    /// The same without the inputs that it is about, for those who show them apart.
+    /// A copy without the inputs, for callers that show them separately.
     #[must_use]
     pub fn without_origins(&self) -> Self {
         Self { origins: Vec::new(), ..self.clone() }
     }
 
-    /// The message, and the inputs that it is about.
+    /// The message and the inputs that it is about.
     pub fn message_with_inputs(&self) -> String {
         match self.origins.is_empty() {
             true => self.message.clone(),
@@ -155,7 +156,7 @@ impl Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// `file:line:column: `, as far as it is known.
+/// `file:line:column: `; unknown parts are omitted.
 pub(crate) fn place(file: &str, loc: Loc) -> String {
     match (file, loc.line) {
         ("", 0) => String::new(),

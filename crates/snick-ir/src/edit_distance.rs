@@ -1,6 +1,7 @@
-//! The likeness of names, for suggestions in messages.
+//! Similarity of names, for suggestions in messages.
 
-/// The Levenshtein distance of two names, ignoring case: the fewest characters to insert, remove or replace.
+/// The case-insensitive Levenshtein distance of two names: the fewest characters to insert, remove or
+/// replace.
 ///
 /// ```
 /// use snick_ir::edit_distance;

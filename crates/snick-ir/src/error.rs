@@ -1,4 +1,4 @@
-//! Errors of ops, and how they are located.
+//! Errors of ops, with and without locations.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -9,10 +9,10 @@ use crate::diagnostic::place;
 use crate::text::Escaped;
 use crate::{Code, InputOrigin, Loc};
 
-/// The [`OpError::Conflict`] of shapes that do not broadcast.
+/// The [`OpError::Conflict`] of shapes that cannot be broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 
-/// What is wrong with one layer. It knows no place: the driver that gets it wraps it in a [`Located`].
+/// An error of a layer, without a location: the driver adds that with a [`Located`].
 ///
 /// ```
 /// use snick_ir::OpError;
@@ -25,22 +25,22 @@ pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 #[non_exhaustive]
 pub enum OpError {
-    /// An attribute that must be there is not.
+    /// A required attribute is missing.
     #[error("attribute `{name}` is missing")]
     MissingAttribute { name: &'static str },
-    /// An attribute has a value that the op cannot have.
+    /// An attribute has an invalid value.
     #[error("attribute `{name}` is \"{value}\", expected {expected}")]
     BadAttribute { name: &'static str, value: String, expected: String },
-    /// The op has another number of inputs.
+    /// The op has the wrong number of inputs.
     #[error("has {got} {}, expected {expected}", if *got == 1 { "input" } else { "inputs" })]
     Arity { expected: String, got: usize },
-    /// Nothing is connected to an input.
+    /// A required input is not connected.
     #[error("input {port} is not connected")]
     NotConnected { port: usize },
     /// A value of another graph, or of a node that was removed.
     #[error("a value of another graph, or of a node that was removed")]
     ForeignValue,
-    /// An inferred fact over symbols of another graph.
+    /// An inferred fact contains symbols of another graph.
     #[error("{what} has symbols of another graph")]
     ForeignSymbol { what: String },
     /// No op has this name.
@@ -49,19 +49,19 @@ pub enum OpError {
     /// An attribute that the op does not declare.
     #[error("unknown attribute `{name}` of `{op_type}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     UnknownAttribute { op_type: &'static str, name: String, nearest: Option<&'static str> },
-    /// An element type that the op does not take.
+    /// An element type that the op does not support.
     #[error("{what} has element type {got}, expected {expected}")]
     ElementType { what: String, got: ElementType, expected: String },
-    /// A rank that the op does not take.
+    /// A rank that the op does not support.
     #[error("{what} has rank {got}, expected {expected}")]
     Rank { what: String, got: usize, expected: String },
-    /// Two values that contradict each other; `sentence` has `{}` where they stand.
+    /// Two values that contradict each other; `sentence` has a `{}` for each.
     #[error("{}", filled(sentence, [left, right]))]
     Conflict { sentence: Cow<'static, str>, left: String, right: String },
     /// A window that does not fit into the padded input.
     #[error("window of {window} exceeds the padded input of {padded} on spatial axis {axis}")]
     WindowTooLarge { axis: usize, window: String, padded: String },
-    /// An integer outside the values that it can have.
+    /// An integer outside its allowed range.
     #[error("{what} = {value} is out of range, expected {expected}")]
     OutOfRange { what: String, value: i64, expected: String },
     /// An index beyond the end of its axis.
@@ -70,67 +70,67 @@ pub enum OpError {
     /// Any other wrong property.
     #[error("{what} is {got}, expected {expected}")]
     Mismatch { what: String, got: String, expected: String },
-    /// A computed value that is not what inference said of it: a fault of snick, or of a custom op.
+    /// A computed value that contradicts inference: a bug in snick or in a custom op.
     #[error("{what} is {got}, expected {expected}")]
     ContradictsFact { what: String, got: String, expected: String },
     /// Something valid that is not implemented.
     #[error("{what} is not supported")]
     Unsupported { what: String },
-    /// The layer reads what it computes.
+    /// The layer reads its own output.
     #[error("is part of a cycle")]
     Cycle,
-    /// A rule whose replacement depends on what it replaces.
+    /// A rule whose replacement depends on the layer that it replaces.
     #[error("the replacement reads the layer that it replaces")]
     ReadsReplaced,
-    /// Rules that apply to their own replacements, without an end.
+    /// A rule that keeps applying to its own replacements.
     #[error("rule `{rule}` does not end after {rewrites} rewrites; it must not match its own replacement")]
     EndlessRule { rule: String, rewrites: usize },
     /// The op has no implementation to run.
     #[error("no implementation to run `{op_type}`")]
     NoImplementation { op_type: String },
-    /// Running the op needs a part of snick that was left out when it was built.
+    /// Running the op needs a feature that snick was built without.
     #[error("running it needs the feature `{feature}` of the crate snick")]
     FeatureOff { feature: &'static str },
-    /// A text, or a vocabulary, that cannot be processed.
+    /// A text or a vocabulary that cannot be processed.
     #[error("{0}")]
     Text(String),
-    /// A format has no way to say this.
+    /// The format cannot express this.
     #[error("cannot write {what} to {format}")]
     CannotWrite { what: String, format: &'static str },
     /// A run lacks an input.
     #[error("input not provided")]
     InputNotProvided,
-    /// A value that is needed is not there.
+    /// A required value is missing.
     #[error("no value for {what}: {why}")]
     NoValue { what: String, why: String },
-    /// A constant whose weights are not there.
+    /// A constant whose weights are missing.
     #[error("no value for the constant: {why}")]
     WeightsMissing { why: String },
-    /// A constant that lies beyond the end of the weights.
+    /// A constant beyond the end of the weights.
     #[error("no value for the constant: {why}")]
     WeightsTruncated { why: String },
-    /// An edge that leads to a layer that is not there.
+    /// An edge to a layer that does not exist.
     #[error("an edge leads from output port {port} of layer {from} to layer {to}, which is not there")]
     DanglingEdge { from: u64, port: u32, to: u64 },
-    /// An edge from a layer, from a port or to a port that is not there.
+    /// An edge whose source layer or one of whose ports does not exist.
     #[error("{fault}")]
     BrokenEdge { fault: String },
-    /// Two layers with one id.
+    /// Two layers with the same id.
     #[error("duplicate layer id {id}, also used by `{first}`")]
     DuplicateId { id: u64, first: String },
-    /// Two attributes with one name.
+    /// Two attributes with the same name.
     #[error("attribute `{name}` is given twice")]
     DuplicateAttribute { name: String },
-    /// Two edges to one input.
+    /// Two edges to the same input.
     #[error("input {port} is connected to `{first}` and to `{second}`, expected one of them")]
     SecondProducer { port: usize, first: String, second: String },
     /// External data outside the folder of the model.
     #[error("the location of external data is `{location}`, expected a file beside the model")]
     UnsafePath { location: String },
-    /// A dim of a declared op that cannot be read.
+    /// A dim of a declared op that cannot be parsed.
     #[error("{dim}: {fault}")]
     DeclaredDim { dim: String, fault: String },
-    /// A layer of a run that would compute more elements than the limit leaves.
+    /// A layer that would compute more elements than the remaining fuel allows.
     #[error("computes {elements} elements, more than the {left} of fuel that are left")]
     OutOfFuel { elements: usize, left: usize },
     /// Another error, with the facts of the inputs that it is about.
@@ -139,7 +139,7 @@ pub enum OpError {
     /// An error in a body.
     #[error("in the body: {0}")]
     Inside(Box<Located>),
-    /// An error of what an op decomposes to.
+    /// An error in the decomposition of an op.
     #[error("in its decomposition: {0}")]
     InDecomposition(Box<Located>),
     /// An error of a tensor.
@@ -153,7 +153,7 @@ pub enum OpError {
     Slice(#[from] snick_shape::SliceError),
 }
 
-/// The sentence with the values in place of its `{}`, in order.
+/// Fills in the placeholders `{}` of a sentence, in order.
 fn filled(sentence: &str, values: [&String; 2]) -> String {
     let mut values = values.into_iter();
     let mut parts = sentence.split("{}");
@@ -192,12 +192,12 @@ impl From<&OpError> for Code {
 }
 
 impl OpError {
-    /// The text of the [`Code`] of the error, which stays the same whatever the message says.
+    /// The text of the [`Code`] of the error. It stays the same whatever the message says.
     pub fn code(&self) -> &'static str {
         Code::from(self).text()
     }
 
-    /// The innermost error: without the inputs, and without the layers whose bodies contain it.
+    /// The innermost error, without its inputs and the layers around it.
     pub fn root(&self) -> &Self {
         match self {
             Self::WithInputs { error, .. } => error.root(),
@@ -206,12 +206,12 @@ impl OpError {
         }
     }
 
-    /// Whether a run has too little fuel for a layer.
+    /// Whether the fuel of a run is too little for a layer.
     pub fn is_out_of_fuel(&self) -> bool {
         matches!(self.root(), Self::OutOfFuel { .. })
     }
 
-    /// Whether a value, here or in a body, contradicts what was inferred of it.
+    /// Whether a value, here or in a body, contradicts inference.
     ///
     /// ```
     /// use snick_ir::OpError;
@@ -224,13 +224,13 @@ impl OpError {
         matches!(self.root(), Self::ContradictsFact { .. })
     }
 
-    /// Whether a limit is reached: a tensor needs more memory than one allows, or than the machine has, or a layer more
-    /// fuel than is left.
+    /// Whether a limit is exceeded: a tensor needs more memory than allowed or available, or a layer needs
+    /// more fuel than is left.
     pub fn is_limit(&self) -> bool {
         Code::from(self) == Code::Limit
     }
 
-    /// Whether the facts of the inputs help to understand the error.
+    /// Whether the facts of the inputs help the user understand the error.
     pub(crate) fn is_about_inputs(&self) -> bool {
         match self {
             Self::ElementType { .. }
@@ -308,7 +308,7 @@ impl OpError {
         Self::Mismatch { what: what.into(), got: got.to_string(), expected: expected.to_string() }
     }
 
-    /// A computed value that is not what inference said of it.
+    /// A computed value that contradicts inference.
     pub fn contradicts_fact(what: impl Into<String>, got: impl ToString, expected: impl ToString) -> Self {
         Self::ContradictsFact { what: what.into(), got: got.to_string(), expected: expected.to_string() }
     }
@@ -319,7 +319,7 @@ impl OpError {
     }
 }
 
-/// An [`OpError`] with its place: ``file:line:col: layer `name` (Op): what``.
+/// An [`OpError`] with its location: ``file:line:col: layer `name` (Op): what``.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
@@ -333,7 +333,7 @@ impl OpError {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Located {
-    /// File as the user named it.
+    /// The file as the user named it.
     pub source: String,
     /// Line and column of the layer, if the source has them.
     pub loc: Loc,
@@ -360,7 +360,7 @@ impl Display for Located {
     }
 }
 
-/// The message has the cause of the error: only what lies behind that is a source.
+/// The message already includes the [`OpError`], so the source is the one below it.
 impl std::error::Error for Located {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()

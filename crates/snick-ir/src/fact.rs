@@ -1,4 +1,4 @@
-//! Facts: what is known of a value before the graph runs.
+//! Facts: what is known about a value before the graph runs.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -10,10 +10,10 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::FloatBounds;
 
-/// Shape arithmetic does not track the elements of larger tensors.
+/// Elements of larger tensors are not tracked.
 pub const MAX_ELEMENTS: usize = 256;
 
-/// Facts of the outputs of one node, by port.
+/// The facts of a node's outputs, by port.
 ///
 /// ```
 /// use snick_ir::{Fact, Facts};
@@ -30,7 +30,7 @@ pub const MAX_ELEMENTS: usize = 256;
 pub struct Facts(SmallVec<[Fact; 1]>);
 
 impl Facts {
-    /// Of no output.
+    /// No facts.
     pub fn new() -> Self {
         Self::default()
     }
@@ -97,7 +97,8 @@ impl<'f> IntoIterator for &'f Facts {
     }
 }
 
-/// Element type, shape and known elements of a value. Sound: a fact may be less precise than the value, never wrong.
+/// Element type, shape and known elements of a value. Facts are sound: they can be imprecise, but are never
+/// wrong.
 ///
 /// ```
 /// use snick_ir::Fact;
@@ -127,18 +128,18 @@ pub struct Fact {
 /// use snick_shape::{Shape, SymExpr};
 /// use snick_tensor::ElementType;
 ///
-/// // The shape [2, 3] as a vector: its elements are known before anything runs.
+/// // The shape [2, 3] as a vector.
 /// let sizes = Fact::new(ElementType::I64, Shape::from([2]));
 /// let sizes = sizes.with_elements(Some(vec![SymExpr::from(2), SymExpr::from(3)]));
 /// assert!(matches!(sizes.known(), Some(Known::Elements(elements)) if elements.len() == 2));
 /// ```
-// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
+// Exhaustive, so that a new variant breaks every match in the sibling crates.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Known {
-    /// All elements as numbers: of a constant, or of a value that folds to one.
+    /// All elements as numbers: the value is a constant or folds to one.
     Tensor(Arc<Tensor>),
-    /// The elements of a small integer tensor of static shape in row-major order, as expressions. An unknown element is
-    /// a symbol of its own.
+    /// The elements of a small integer tensor of static shape in row-major order, as expressions. Each
+    /// unknown element has its own symbol.
     Elements(Arc<[SymExpr]>),
     /// Bounds of the elements of a small floating-point tensor of static shape, in row-major order.
     Reals(Arc<[FloatBounds]>),
@@ -150,7 +151,7 @@ impl Fact {
         Self { element_type: ElementType::Dynamic, shape: Shape::unranked(), known: None }
     }
 
-    /// A fact of a type and a shape.
+    /// A fact with a type and a shape.
     pub fn new(element_type: ElementType, shape: Shape) -> Self {
         Self { element_type, shape, known: None }
     }
@@ -176,7 +177,7 @@ impl Fact {
         Self { element_type: tensor.element_type(), shape, known: Some(Known::Tensor(tensor)) }
     }
 
-    /// This fact with known elements, which are ignored if their number does not match the shape.
+    /// Adds known elements, unless their number does not match the shape.
     pub fn with_elements(mut self, elements: Option<impl Into<Arc<[SymExpr]>>>) -> Self {
         if let (Some(elements), Some(count)) = (elements, self.shape.element_count()) {
             let elements = elements.into();
@@ -187,7 +188,7 @@ impl Fact {
         self
     }
 
-    /// The constant, if all elements are known as numbers of a constant.
+    /// The constant, if all elements are known as numbers.
     pub fn as_tensor(&self) -> Option<&Arc<Tensor>> {
         match &self.known {
             Some(Known::Tensor(tensor)) => Some(tensor),
@@ -204,7 +205,7 @@ impl Fact {
         }
     }
 
-    /// The elements as integers, if every one is a known number.
+    /// The elements as integers, if all of them are known numbers.
     pub fn ints(&self) -> Option<SmallVec<[i64; 4]>> {
         match self.known.as_ref()? {
             Known::Elements(elements) => elements.iter().map(SymExpr::as_const).collect(),
@@ -213,7 +214,7 @@ impl Fact {
         }
     }
 
-    /// The expressions of the shape and of the elements.
+    /// The expressions in the shape and the elements.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &SymExpr> {
         let (elements, reals): (&[SymExpr], &[FloatBounds]) = match &self.known {
             Some(Known::Elements(elements)) => (elements, &[]),
@@ -224,7 +225,7 @@ impl Fact {
         self.shape.dims().unwrap_or_default().iter().chain(elements).chain(numerators)
     }
 
-    /// Whether a value may have both facts, judged by types and intervals of dims.
+    /// Whether a value can satisfy both facts, judging by types and intervals of dims.
     pub fn agrees(&self, other: &Fact, symbols: &Symbols) -> bool {
         let types = [self.element_type, other.element_type];
         if types[0] != types[1] && !types.contains(&ElementType::Dynamic) {
@@ -235,8 +236,8 @@ impl Fact {
         mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(m, t)| meet(m, t))
     }
 
-    /// Whether this fact is at least as precise as `other`: the same type, unless `other` has none, and the interval of
-    /// each dim within that of `other`.
+    /// Whether this fact is at least as precise as `other`: the same type, unless the type of `other` is
+    /// unknown, and each dim in an interval within the other's.
     pub fn refines(&self, other: &Fact, symbols: &Symbols) -> bool {
         if other.element_type != ElementType::Dynamic && self.element_type != other.element_type {
             return false;
@@ -255,18 +256,18 @@ impl Fact {
     }
 }
 
-/// The elements of a small integer or boolean tensor, if all of them are within `i64`.
+/// The elements of a small integer or boolean tensor, if all of them fit into `i64`.
 fn integers(tensor: &Tensor) -> Option<Cow<'_, [i64]>> {
     let et = tensor.element_type();
     if !(et.is_integer() || et == ElementType::Boolean) || tensor.len() > MAX_ELEMENTS {
         return None;
     }
     if et == ElementType::I64 {
-        // Most index constants are i64 and aligned: nothing is copied.
+        // Most index constants are i64 and aligned, so nothing is copied.
         return tensor.values().ok();
     }
     let values = tensor.to_i64_vec().ok()?;
-    // The conversion saturates.
+    // The conversion saturates, so i64::MAX may be a larger value.
     (et != ElementType::U64 || !values.contains(&i64::MAX)).then_some(Cow::Owned(values))
 }
 

@@ -1,23 +1,23 @@
-//! What is known of one element of a floating-point tensor.
+//! What is known about one element of a floating-point tensor.
 
 use snick_shape::{Interval, SymExpr};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::Infer;
 
-/// Bounds of an element and, where rounding loses nothing that matters, the quotient that it is.
+/// Bounds of an element and, if known, the quotient that it rounds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FloatBounds {
-    /// The element is not below; minus infinity where no bound is known, and then it may be NaN as well.
+    /// Lower bound; minus infinity if unknown, in which case the element may also be NaN.
     pub lo: f64,
-    /// The element is not above; infinity likewise.
+    /// Upper bound; infinity if unknown, in which case the element may also be NaN.
     pub hi: f64,
-    /// The element is the number of its type nearest to this.
+    /// The element is this quotient, rounded to its type.
     pub ratio: Option<Ratio>,
 }
 
-/// An expression divided by a positive number. The expression is small enough for the element type to hold each of its
-/// values, so that no rounding of the quotient reaches the next integer: floor and ceiling of both are the same.
+/// An expression divided by a positive integer. All values of the expression are exact in the element type,
+/// so rounding the quotient never reaches the next integer: its floor and ceiling stay the same.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ratio {
     /// Dividend.
@@ -26,7 +26,7 @@ pub struct Ratio {
     pub den: i64,
 }
 
-/// The integers around 0 that a floating-point type holds, all of them.
+/// The range in which a floating-point type represents all integers.
 fn exact_integers(et: ElementType) -> Option<Interval> {
     let bits = match et {
         ElementType::F64 => 53,
@@ -38,7 +38,7 @@ fn exact_integers(et: ElementType) -> Option<Interval> {
     Interval::new(-(1 << bits), 1 << bits)
 }
 
-/// The nearest number of a floating-point type.
+/// Rounds to the nearest number of a floating-point type.
 pub fn round(et: ElementType, x: f64) -> f64 {
     match et {
         ElementType::F64 => x,
@@ -51,12 +51,12 @@ pub fn round(et: ElementType, x: f64) -> f64 {
 }
 
 impl Ratio {
-    /// Whether the quotient needs no rounding: its divisor is a power of two.
+    /// Whether the quotient needs no rounding, because its divisor is a power of two.
     pub fn is_exact(&self) -> bool {
         self.den.count_ones() == 1
     }
 
-    /// The quotient in lowest terms, as far as that is seen; `None` if its dividend may be too large for the type.
+    /// The quotient, reduced if possible; `None` if its dividend may be too large for the type.
     pub fn new(cx: &mut Infer, et: ElementType, num: Option<SymExpr>, den: Option<i64>) -> Option<Self> {
         let (num, den) = (num?, den.filter(|den| *den >= 1)?);
         let whole = cx.floor_div(&num, &den.into());
@@ -65,7 +65,7 @@ impl Ratio {
         exact_integers(et)?.covers(&cx.interval(&ratio.num)).then_some(ratio)
     }
 
-    /// A number, if few bits say it.
+    /// A constant as a quotient, if it has few fractional bits.
     fn of(et: ElementType, x: f64) -> Option<Self> {
         const MAX_SHIFT: u32 = 20;
         let shift = (0..=MAX_SHIFT).find(|shift| (x * f64::from(1u32 << shift)).fract() == 0.0)?;
@@ -81,7 +81,7 @@ impl FloatBounds {
         Self { lo: f64::NEG_INFINITY, hi: f64::INFINITY, ratio: None }
     }
 
-    /// A number of the type.
+    /// The bounds of a constant.
     pub fn constant(et: ElementType, x: f64) -> Self {
         if x.is_nan() {
             return Self::unknown();
@@ -89,7 +89,7 @@ impl FloatBounds {
         Self { lo: x, hi: x, ratio: Ratio::of(et, x) }
     }
 
-    /// An integer, within `interval`, as a number of the type.
+    /// An integer within `interval`, converted to a floating-point type.
     pub fn integer(cx: &mut Infer, et: ElementType, element: &SymExpr, interval: Interval) -> Self {
         let end = |end: i64| match end {
             i64::MIN => f64::NEG_INFINITY,
@@ -101,7 +101,7 @@ impl FloatBounds {
         Self { lo: end(interval.lo()), hi: end(interval.hi()), ratio }
     }
 
-    /// The integer that the element is, if it is one in every run.
+    /// The expression of an element that is an integer in every run.
     pub fn as_integer(&self) -> Option<&SymExpr> {
         self.ratio.as_ref().filter(|ratio| ratio.den == 1).map(|ratio| &ratio.num)
     }
@@ -111,20 +111,19 @@ impl FloatBounds {
         self.lo > f64::NEG_INFINITY || self.hi < f64::INFINITY
     }
 
-    /// What lies within bounds that are computed, and NaN where that went wrong.
+    /// Bounds from computed ends; unknown if one of them is NaN.
     pub fn within(lo: f64, hi: f64) -> Self {
         if lo <= hi { Self { lo, hi, ratio: None } } else { Self::unknown() }
     }
 
-    /// The same bounds with a quotient.
+    /// The same bounds with this quotient.
     pub fn with(self, ratio: Option<Ratio>) -> Self {
         Self { ratio, ..self }
     }
 
-    /// The integers that are left where the fraction is cut off. An end that no bound is known of, or that no
-    /// integer can be, is `None`.
+    /// The bounds after truncation to an integer; `None` for an end that is unknown or outside `i64`.
     pub fn cut(&self) -> (Option<i64>, Option<i64>) {
-        // The limits of i64 as reals: the upper one is just outside.
+        // 2^63, just above `i64::MAX`.
         const LIMIT: f64 = 9_223_372_036_854_775_808.0;
         let end = |x: f64| (x.abs() < LIMIT).then(|| x.trunc() as i64);
         (end(self.lo), end(self.hi))

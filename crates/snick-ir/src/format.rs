@@ -1,13 +1,13 @@
-//! The file formats of models: one list for readers, writers, and the texts that name them.
+//! The file formats of models: a single list for readers, writers and messages.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-/// The versions of OpenVINO IR that are read and written.
+/// The supported versions of OpenVINO IR.
 pub const IR_VERSIONS: RangeInclusive<u32> = 10..=11;
 
-/// Declares the formats, one after the other: what is known of each, in a row. Of formats whose extensions end alike, the
-/// longer one comes first.
+/// Declares the formats with their properties. Where one extension is the end of another, the longer one must
+/// come first.
 macro_rules! formats {
     ($($(#[$doc:meta])+ $format:ident $properties:tt,)+) => {
         /// A file format of models.
@@ -28,7 +28,7 @@ macro_rules! formats {
         }
 
         impl Format {
-            /// All formats, in the order in which texts list them.
+            /// All formats, in the order in which messages list them.
             pub const ALL: [Self; [$(Self::$format),+].len()] = [$(Self::$format),+];
 
             const fn properties(self) -> Properties {
@@ -38,13 +38,13 @@ macro_rules! formats {
     };
 }
 
-/// What is known of a format.
+/// Properties of a format.
 struct Properties {
     name: &'static str,
     extension: &'static str,
     reads: bool,
     writes: bool,
-    /// Possible extensions of the file that holds the large constants.
+    /// Possible extensions of the file with the large constants.
     weights: &'static [&'static str],
 }
 
@@ -70,29 +70,29 @@ formats! {
 }
 
 impl Format {
-    /// Its name, as messages write it.
+    /// The name used in messages.
     pub const fn name(self) -> &'static str {
         self.properties().name
     }
 
-    /// The extension of its files. Formats of JSON share one.
+    /// The extension of its files. The JSON formats share one.
     pub const fn extension(self) -> &'static str {
         self.properties().extension
     }
 
-    /// Whether snick reads it.
+    /// Whether snick can read it.
     pub const fn can_read(self) -> bool {
         self.properties().reads
     }
 
-    /// Whether snick writes it.
+    /// Whether snick can write it.
     pub const fn can_write(self) -> bool {
         self.properties().writes
     }
 
-    /// The file beside a model that holds its large constants, if the format has one; small models need none. Of those that
-    /// it may be, the first that is there and is not the `.bin` of an IR, `m.snick.xml` or `m.xml`; otherwise the first that
-    /// is there; otherwise the last.
+    /// The file with a model's large constants, if the format has one; small models do without it. Prefers an
+    /// existing candidate that is not the `.bin` of an IR (`m.snick.xml`, `m.xml`), then any existing one,
+    /// then the last.
     ///
     /// ```
     /// use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ impl Format {
             .or_else(|| self.weights_files(path).last())
     }
 
-    /// The models of this format whose names differ from that of a file in the extension alone, which may be in capitals.
+    /// The models of this format whose names differ from the file's only in the extension, ignoring its case.
     ///
     /// ```
     /// use std::path::Path;
@@ -127,7 +127,7 @@ impl Format {
         models
     }
 
-    /// The files beside a model that may hold its large constants, those first that no other format has.
+    /// The files that may hold a model's large constants. Names that no other format uses come first.
     ///
     /// ```
     /// use std::path::Path;
@@ -140,7 +140,7 @@ impl Format {
         self.properties().weights.iter().map(|extension| path.with_extension(extension))
     }
 
-    /// The format to read a file as, by its extension: of those that share it, the first.
+    /// The format to read a file as, by its extension; the first if several share it.
     pub fn to_read(path: &Path) -> Option<Self> {
         Self::by_extension(path, Self::can_read)
     }

@@ -1,7 +1,7 @@
 //! The graph: nodes, connections, and the only methods that change them.
 //!
-//! It wraps a petgraph whose edges carry (output port, input port); the interface uses [`Value`]s. Nodes are never
-//! renumbered while passes run; the text form uses names only.
+//! Wraps a petgraph whose edges carry an output port and an input port; the interface uses [`Value`]s. Passes
+//! never renumber nodes, and the text form uses only names.
 
 mod edit;
 mod execution;
@@ -21,7 +21,7 @@ use crate::{Fact, Info, Op, OpError, OpTraits};
 use self::node::GraphId;
 pub use self::node::{Declared, Details, Loc, Node, NodeId, NodeRef, Output, PortIds, Value};
 
-/// Output port of the source, input port of the target.
+/// An edge: output port of the source, input port of the target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Wire {
     from: u32,
@@ -29,8 +29,8 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// A connection that is no more. petgraph takes time in proportion to the connections of both nodes to remove one, so
-    /// moved ones are only marked, and removed together.
+    /// A removed connection. Removing an edge from a petgraph takes time proportional to the edges of both
+    /// nodes, so moved edges are only marked, and removed in bulk.
     const DETACHED: Self = Self { from: u32::MAX, to: u32::MAX };
 
     fn is_attached(self) -> bool {
@@ -38,7 +38,7 @@ impl Wire {
     }
 }
 
-/// A model or a sub-graph body.
+/// A model, or the body of an op.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -56,9 +56,9 @@ impl Wire {
 pub struct Graph {
     /// Name of the model.
     pub name: String,
-    /// The path of the file as given, for messages.
+    /// The file path as the user gave it, for messages.
     pub source: String,
-    /// IR version of the file it was read from, one of [`IR_VERSIONS`](crate::IR_VERSIONS).
+    /// The IR version of its file, one of [`IR_VERSIONS`](crate::IR_VERSIONS).
     pub ir_version: Option<u32>,
     /// `rt_info`, `meta_data` and other metadata of the model.
     pub info: Vec<Info>,
@@ -69,14 +69,14 @@ pub struct Graph {
     pub(crate) symbols: Symbols,
 }
 
-/// A copy: sessions share their graph.
+/// Copies the graph; sessions share it.
 impl From<&Graph> for Arc<Graph> {
     fn from(graph: &Graph) -> Self {
         Self::new(graph.clone())
     }
 }
 
-/// Ports are below this: the inputs and the outputs of a node are lists as long as its largest port.
+/// The limit on port numbers. A node stores its inputs and outputs as lists up to the largest port.
 const MAX_PORTS: u32 = 1 << 24;
 
 /// Inputs of a node by port; `None` if not connected.
@@ -94,7 +94,7 @@ impl Graph {
         self.nodes.reserve_edges(connections);
     }
 
-    /// Sets the path for messages, bodies included.
+    /// Sets the path for messages, in bodies too.
     pub fn set_source(&mut self, source: &str) {
         self.source = source.into();
         self.for_each_body(|body| body.set_source(source));
@@ -112,7 +112,7 @@ impl Graph {
         self.nodes.node_count()
     }
 
-    /// Number of nodes, those of bodies included.
+    /// Number of nodes, including nodes in bodies.
     pub fn layers(&self) -> usize {
         let inside = |node: &Node| node.op.bodies().map(|(_, body)| body.layers()).sum::<usize>();
         self.len() + self.nodes.node_weights().map(inside).sum::<usize>()
@@ -141,11 +141,11 @@ impl Graph {
         self.id_of(index)
     }
 
-    /// Connects `value` to input `port` of `node`, replacing what was connected.
+    /// Connects `value` to input `port` of `node`, replacing an existing connection.
     ///
     /// # Errors
-    /// [`OpError::ForeignValue`] if the graph does not have one of the two nodes; a port beyond every real layer's; a Result
-    /// to read from: it ends the graph, and is visited and run behind all layers.
+    /// [`OpError::ForeignValue`] if either node is not in the graph. An error if the port number is too
+    /// large, or if `value` is a Result, which nothing may read: Results end the graph and run last.
     #[inline]
     pub fn connect(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
         let old = self.nodes.edges_directed(self.place(node), Incoming).find(|e| e.weight().to == port);
@@ -157,11 +157,11 @@ impl Graph {
         Ok(())
     }
 
-    /// [`Graph::connect`] for an input that is not connected yet, which is not checked: checking takes time in proportion
-    /// to the inputs that the node has.
+    /// [`Graph::connect`] for an input that is not connected yet. This is not checked, because that takes
+    /// time proportional to the inputs of the node.
     ///
     /// # Errors
-    /// As [`Graph::connect`].
+    /// Same as [`Graph::connect`].
     #[inline]
     pub fn connect_new(&mut self, value: Value, node: NodeId, port: u32) -> Result<(), OpError> {
         if ![value.node, node].iter().all(|&id| self.contains(id)) {
@@ -178,7 +178,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds a node that reads `inputs`. Values of other graphs stay unconnected, which inference reports.
+    /// Adds a node that reads `inputs`. Values of other graphs stay unconnected; inference reports them.
     pub fn add_wired(&mut self, node: Node, inputs: &[Value]) -> NodeId {
         let id = self.add(node);
         for (port, &value) in (0..).zip(inputs) {
@@ -190,18 +190,18 @@ impl Graph {
         id
     }
 
-    /// Removes a node; its readers lose that input. Returns the node, or `None` if the graph has none of this id.
+    /// Removes and returns a node; `None` if the graph does not have it. Its readers lose that input.
     pub fn remove(&mut self, id: NodeId) -> Option<Node> {
         self.nodes.remove_node(self.place(id))
     }
 
-    /// Whether this graph gave out the id and still has the node.
+    /// Whether the id belongs to this graph and its node still exists.
     #[inline]
     pub fn contains(&self, id: NodeId) -> bool {
         self.nodes.contains_node(self.place(id))
     }
 
-    /// The place of a node in the petgraph; that of no node if the id is of another graph.
+    /// The petgraph index of a node; an invalid index if the id belongs to another graph.
     #[inline]
     pub(crate) fn place(&self, id: NodeId) -> NodeIndex {
         if id.graph == self.id { id.index } else { NodeIndex::end() }
@@ -218,11 +218,11 @@ impl Graph {
         self.nodes.node_weight(self.place(id)).map(|data| NodeRef { graph: self, id, data })
     }
 
-    /// The node.
+    /// The node of this id.
     ///
     /// # Panics
-    /// If the graph has no node of this id; [`Graph::get`] does not. Ids that this graph gave out are valid until their
-    /// nodes are removed.
+    /// If the node does not exist; see [`Graph::get`]. Ids of a graph are valid until their nodes are
+    /// removed.
     #[inline]
     pub fn node(&self, id: NodeId) -> NodeRef<'_> {
         NodeRef { graph: self, id, data: &self.nodes[self.place(id)] }
@@ -233,7 +233,7 @@ impl Graph {
         self.ids().find(|&id| self.node(id).name() == layer)
     }
 
-    /// The first value that has this tensor name.
+    /// The first value with this tensor name.
     pub fn find_tensor(&self, name: &str) -> Option<Value> {
         self.ids().find_map(|node| {
             let outs = self.node(node).outs();
@@ -274,44 +274,45 @@ impl Graph {
         inputs
     }
 
-    /// The connections of the inputs of a node.
+    /// The input edges of a node.
     #[inline]
     fn reads(&self, id: NodeId) -> impl Iterator<Item = EdgeReference<'_, Wire>> {
         self.nodes.edges_directed(self.place(id), Incoming).filter(|e| e.weight().is_attached())
     }
 
-    /// The connections of the outputs of a node.
+    /// The output edges of a node.
     #[inline]
     fn read_by(&self, id: NodeId) -> impl Iterator<Item = EdgeReference<'_, Wire>> {
         self.nodes.edges_directed(self.place(id), Outgoing).filter(|e| e.weight().is_attached())
     }
 
-    /// The nodes that a node reads, once for each input.
+    /// The nodes that a node reads, one entry per input.
     #[inline]
     pub(crate) fn sources(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.reads(id).map(|edge| self.id_of(edge.source()))
     }
 
-    /// The nodes that read a node, once for each input.
+    /// The nodes that read a node, one entry per input.
     #[inline]
     pub(crate) fn readers(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.read_by(id).map(|edge| self.id_of(edge.target()))
     }
 
-    /// All connections: the node that is read, and its reader.
+    /// All connections as pairs of producer and reader.
     #[inline]
     pub(crate) fn connections(&self) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
         let attached = self.nodes.edge_references().filter(|e| e.weight().is_attached());
         attached.map(|e| (self.id_of(e.source()), self.id_of(e.target())))
     }
 
-    /// The node, to change; `None` if the graph has none of this id.
+    /// The node of this id, mutable; `None` if the graph does not have it.
     #[inline]
     pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
         self.nodes.node_weight_mut(self.place(id))
     }
 
-    /// The readers of a value: (node, input port), in order. Takes time in proportion to the readers of all outputs.
+    /// The readers of a value as (node, input port), in order. Takes time proportional to the readers of all
+    /// outputs of its node.
     pub fn uses(&self, value: Value) -> SmallVec<[(NodeId, u32); 4]> {
         let mut uses: SmallVec<[(NodeId, u32); 4]> = self
             .read_by(value.node)
@@ -322,7 +323,7 @@ impl Graph {
         uses
     }
 
-    /// Which outputs of a node are read, by port, up to the last that is.
+    /// Whether each output of a node is read, by port, up to the last one that is.
     pub fn used_outputs(&self, id: NodeId) -> Vec<bool> {
         let mut used = Vec::new();
         for edge in self.read_by(id) {
@@ -335,8 +336,9 @@ impl Graph {
         used
     }
 
-    /// Makes every reader of an output of a node read the value given for its port, if there is one and the graph has it.
-    /// The values get the tensor names of the outputs. Returns each moved use: the reader, and the node that it reads now.
+    /// Redirects the readers of each output of a node to the value given for its port, if the graph has that
+    /// value. The values inherit the tensor names of the outputs. Returns each redirected reader and the node
+    /// it now reads.
     pub fn replace_outputs(
         &mut self,
         node: NodeId,
@@ -352,8 +354,8 @@ impl Graph {
         self.move_uses(node, |port| values.get(port as usize).copied().flatten())
     }
 
-    /// Makes the readers of a node read what `new` gives for the port. Returns each moved use: the reader, and the node
-    /// that it reads now.
+    /// Redirects the readers of a node to the values that `new` returns for its ports. Returns each
+    /// redirected reader and the node it now reads.
     fn move_uses(
         &mut self,
         node: NodeId,
@@ -377,17 +379,17 @@ impl Graph {
         moved.into_iter().map(|(_, _, reader, _, value)| (self.id_of(reader), value)).collect()
     }
 
-    /// Parameters in order of their ids: the model's inputs in file order.
+    /// The Parameters by id, which is the file order of the model's inputs.
     pub fn parameters(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ids().filter(|&id| matches!(self.node(id).op(), Op::Parameter(_)))
     }
 
-    /// Results in order of their ids: the model's outputs in file order.
+    /// The Results by id, which is the file order of the model's outputs.
     pub fn results(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ids().filter(|&id| matches!(self.node(id).op(), Op::Result(_)))
     }
 
-    /// The first node of a strongly connected component of several nodes, or that reads itself.
+    /// A node on a cycle: in a strongly connected component of several nodes, or reading itself.
     fn on_cycle(&self) -> NodeId {
         let attached = EdgeFiltered::from_fn(&self.nodes, |e| e.weight().is_attached());
         let components = petgraph::algo::tarjan_scc(&attached);
@@ -399,8 +401,8 @@ impl Graph {
         self.id_of(cyclic.min().copied().unwrap_or_default())
     }
 
-    /// Removes the nodes that no Result and no other root depends on. Parameters are kept: they are the signature of
-    /// the model.
+    /// Removes the nodes that neither a Result nor another root depends on. Keeps Parameters, because they
+    /// are part of the model's signature.
     pub fn remove_dead_nodes(&mut self) {
         self.remove_all_but(|graph, id| graph.node(id).op().has(OpTraits::ROOT));
     }
@@ -420,14 +422,14 @@ impl Graph {
         }
     }
 
-    /// Removes nodes, and what connects them; faster than one by one.
+    /// Removes nodes and their connections. Faster than removing them one by one.
     pub fn remove_all(&mut self, ids: &HashSet<NodeId>) {
         let removed: HashSet<NodeIndex> = ids.iter().map(|&id| self.place(id)).collect();
         self.keep(|n| !removed.contains(&n));
     }
 
-    /// Keeps the nodes that `is_kept` names, with the same ids, and what connects them. All at once: removing nodes singly
-    /// walks the edges of hub nodes repeatedly.
+    /// Keeps the nodes selected by `is_kept`, with their ids and connections. Done in bulk, because removing
+    /// single nodes walks the edges of hub nodes repeatedly.
     fn keep(&mut self, is_kept: impl Fn(NodeIndex) -> bool) {
         let nodes = std::mem::take(&mut self.nodes);
         self.nodes = nodes.filter_map_owned(
@@ -444,8 +446,8 @@ impl AsRef<Graph> for Graph {
     }
 }
 
-/// Equal as models: the same nodes in the same order, with equal names, ops, versions, connections and metadata.
-/// Locations, declared ports of known ops, and facts (which follow from the rest) are ignored.
+/// Equal as models: the same nodes in the same order, with equal names, ops, versions, connections and
+/// metadata. Ignores locations, declared ports of known ops, and facts, which follow from the rest.
 impl PartialEq for Graph {
     fn eq(&self, other: &Self) -> bool {
         let (Ok(mine), Ok(theirs)) = (self.order(), other.order()) else { return false };

@@ -1,5 +1,6 @@
-//! Inference: facts for every output, in one walk over the graph in topological order (`infer/walk.rs`). An op sees
-//! [`Infer`]: the facts of its inputs, checks of them, and the arithmetic of dims (`infer/dims.rs`).
+//! Inference: computes facts for every output in one topological walk over the graph (`infer/walk.rs`). Ops
+//! use [`Infer`], which provides the facts of their inputs, checks, and the arithmetic of dims
+//! (`infer/dims.rs`).
 
 mod condition;
 mod dependencies;
@@ -29,7 +30,7 @@ fn saturating_product(dims: &[usize]) -> usize {
     dims.iter().fold(1, |n: usize, &d| n.saturating_mul(d))
 }
 
-/// The context of an op that infers: the facts of its inputs and the symbols of the graph.
+/// The context in which an op infers its outputs: the facts of its inputs and the symbols of the graph.
 ///
 /// ```
 /// use snick_ir::{Fact, Facts, Infer, OpError};
@@ -52,20 +53,20 @@ pub struct Infer<'a> {
     outs: &'a [Output],
     symbols: &'a mut Symbols,
     errors: &'a mut Vec<OpError>,
-    /// What this layer demands of a run, if that is recorded.
+    /// What this layer demands of a run, if recorded.
     demands: Option<&'a mut Demands>,
     node: u32,
     fresh: u32,
 }
 
 impl<'a> Infer<'a> {
-    /// Reports a recoverable error; inference continues with the facts that the op returns. Since every run fails at
-    /// this op, any facts are sound.
+    /// Reports a recoverable error; inference continues with the facts that the op returns. Any facts are
+    /// sound, because every run fails at this op.
     pub fn report(&mut self, error: OpError) {
         self.errors.push(error);
     }
 
-    /// The number of inputs, which is valid for the op.
+    /// The number of inputs; the arity of the op is already checked.
     pub fn len(&self) -> usize {
         self.inputs.len()
     }
@@ -75,11 +76,11 @@ impl<'a> Infer<'a> {
         self.inputs.is_empty()
     }
 
-    /// The fact of input `i`, which is a required input.
+    /// The fact of a required input.
     ///
     /// # Panics
-    /// If the op has fewer inputs, which its [`Arity`](crate::Arity) rules out for a required one; see
-    /// [`Infer::optional`].
+    /// If the op has fewer inputs. Its [`Arity`](crate::Arity) prevents that for required inputs; use
+    /// [`Infer::optional`] for others.
     pub fn input(&self, i: usize) -> &'a Fact {
         self.inputs[i]
     }
@@ -104,7 +105,7 @@ impl<'a> Infer<'a> {
         self.inputs[i].element_type
     }
 
-    /// The declared outputs in the file, for ops without an inference rule.
+    /// The outputs declared in the file, for ops without an inference rule.
     pub fn declared(&self) -> impl Iterator<Item = Option<&'a Declared>> {
         self.outs.iter().map(|o| o.declared.as_ref())
     }
@@ -124,25 +125,26 @@ impl<'a> Infer<'a> {
         self.symbols.interval(expr)
     }
 
-    /// A new symbol that originates here, of which only the interval is known: it depends on data that exist only when
-    /// the graph runs. See [`Infer::born`] for other births.
+    /// A new symbol that originates here and is known only by its interval, because it depends on run-time
+    /// data. See [`Infer::born`] for other reasons.
     pub fn unknown(&mut self, interval: Interval) -> SymExpr {
         let origin = self.origin();
         self.symbols.fresh(interval, origin)
     }
 
-    /// [`Infer::unknown`], and why it is not known more closely.
+    /// [`Infer::unknown`] with the reason why no expression is known.
     pub fn born(&mut self, interval: Interval, birth: impl FnOnce() -> Birth) -> SymExpr {
         let origin = self.origin();
         self.symbols.fresh_born(interval, origin, birth)
     }
 
-    /// [`Infer::unknown`], and in words which data it depends on: `one for each element that is not 0`.
+    /// [`Infer::unknown`] with a description of the data that it depends on: `one for each element that is
+    /// not 0`.
     pub fn unknown_data(&mut self, interval: Interval, words: &'static str) -> SymExpr {
         self.born(interval, || Birth::Data(Some(words.into())))
     }
 
-    /// The origin of the next symbol: this node, with a running number.
+    /// The origin of the next symbol: this node and a running number.
     pub fn origin(&mut self) -> Origin {
         let axis = self.fresh;
         self.fresh += 1;
@@ -160,7 +162,8 @@ impl<'a> Infer<'a> {
         Shape::ranked((0..rank).map(|_| self.unknown(Interval::DIM)).collect::<SmallVec<[SymExpr; 4]>>())
     }
 
-    /// The element type that inputs share, ignoring `Dynamic`. Differences are reported, and the first type is kept.
+    /// The common element type of some inputs, ignoring `Dynamic`. Reports differences and keeps the first
+    /// type.
     pub fn common_type(&mut self, inputs: impl IntoIterator<Item = usize>) -> ElementType {
         let mut common = ElementType::Dynamic;
         for i in inputs {
@@ -175,7 +178,7 @@ impl<'a> Infer<'a> {
         common
     }
 
-    /// Checks that the rank of input `i`, if known, `fits`.
+    /// Checks that the rank of input `i` `fits`, if known.
     pub fn expect_rank(&self, i: usize, expected: &str, fits: impl Fn(usize) -> bool) -> Result<(), OpError> {
         match self.shape(i).rank() {
             Some(rank) if !fits(rank) => Err(OpError::rank(format!("input {i}"), rank, expected)),
@@ -183,7 +186,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks that input `i` is a scalar or a vector of one element, if its shape is known.
+    /// Checks that input `i` has one element and rank 0 or 1, if its shape is known.
     pub fn expect_one(&self, i: usize) -> Result<(), OpError> {
         self.expect_rank(i, "0 or 1", |rank| rank <= 1)?;
         match self.shape(i).dims() {
@@ -194,7 +197,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks that input `i` has an integer type, if it is known; another type is reported.
+    /// Reports an error unless the type of input `i` is an integer type or unknown.
     pub fn expect_integer(&mut self, i: usize) {
         let got = self.element_type(i);
         if got != ElementType::Dynamic && !got.is_integer() {
@@ -202,7 +205,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks that input `i` has the type i32 or i64, if it is known.
+    /// Checks that input `i` is i32 or i64, if its type is known.
     pub fn expect_index(&self, i: usize) -> Result<(), OpError> {
         match self.element_type(i) {
             ElementType::Dynamic | ElementType::I32 | ElementType::I64 => Ok(()),
@@ -210,7 +213,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks that input `i` has a floating-point type, if it is known.
+    /// Checks that input `i` has a floating-point type, if its type is known.
     pub fn expect_real(&self, i: usize) -> Result<(), OpError> {
         match self.element_type(i) {
             ElementType::Dynamic => Ok(()),
@@ -219,8 +222,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The elements of input `i` as expressions: known ones, or a new symbol for each if their number is known and
-    /// small.
+    /// The elements of input `i` as expressions: the known ones, or a new symbol for each if their number is
+    /// known and small.
     pub fn elements_or_unknown(&mut self, i: usize) -> Option<Vec<SymExpr>> {
         let fact = self.inputs[i];
         if let Some(elements) = fact.elements() {
@@ -237,7 +240,7 @@ impl<'a> Infer<'a> {
     }
 }
 
-/// An axis counted from either end, as a position below `rank`.
+/// Resolves an axis that may be negative to a position below `rank`.
 pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
     let r = rank as i64;
     let at = if axis < 0 { axis.checked_add(r) } else { Some(axis) };
@@ -247,7 +250,7 @@ pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize, OpError> {
     }
 }
 
-/// The axes that a tensor of this rank has, in words.
+/// The valid axes of this rank, for messages.
 pub(crate) fn axes_of(rank: usize) -> String {
     match rank {
         0 => "none: a scalar has no axes".into(),
@@ -255,7 +258,7 @@ pub(crate) fn axes_of(rank: usize) -> String {
     }
 }
 
-/// Axes as [`normalize_axis`], each at most once.
+/// [`normalize_axis`] for a list without duplicates.
 pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     let mut seen: SmallVec<[usize; 4]> = SmallVec::new();
     for &axis in axes {
@@ -268,7 +271,7 @@ pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>,
     Ok(seen)
 }
 
-/// Axes as [`normalize_axis`], which may repeat.
+/// [`normalize_axis`] for a list that may have duplicates.
 pub fn normalize_each_axis(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()
 }
@@ -313,7 +316,7 @@ mod tests {
     fn a_sum_keeps_the_bounds_of_its_parts() {
         let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
         let mut cx = context(&[], &mut symbols, &mut errors);
-        // The windows of an axis of any size, made even.
+        // An axis of any size that is split into even windows.
         let size = cx.unknown(Interval::DIM);
         let padded = cx.add(&size, &3.into());
         let whole = cx.floor_div(&padded, &4.into());

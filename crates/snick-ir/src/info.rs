@@ -1,6 +1,6 @@
-//! Metadata preserved as written: the element trees of `rt_info` and `meta_data`.
+//! Metadata that is kept as written: the element trees of `rt_info` and `meta_data`.
 
-/// An XML-like element, which snick preserves without interpreting it.
+/// An XML-like element that snick keeps without interpreting it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Info {
     /// Element name.
@@ -9,6 +9,6 @@ pub struct Info {
     pub attrs: Vec<(String, String)>,
     /// Child elements in file order.
     pub children: Vec<Info>,
-    /// Character data directly below the element, white space at both ends removed.
+    /// Text directly below the element, trimmed.
     pub text: String,
 }

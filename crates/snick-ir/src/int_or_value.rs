@@ -1,16 +1,16 @@
-//! [`IntOrValue`]: an integer that is known now, or a value that the graph computes. MLIR calls it `OpFoldResult`.
+//! [`IntOrValue`]: a known integer, or a value that the graph computes. MLIR calls it `OpFoldResult`.
 //!
-//! Arithmetic folds integers and adds a node only where it has to.
+//! Arithmetic folds integers and adds nodes only where needed.
 
 use snick_shape::{IntOp, Integers, Interval, SymExpr, WideIntegers};
 use snick_tensor::ElementType;
 
 use crate::{GraphBuilder, OpError, Value};
 
-/// An integer known now, or a scalar value of the graph with the interval in which it lies.
+/// A known integer, or a scalar value of the graph with its interval.
 ///
-/// `V` names the value: a [`Value`] of a graph under construction, `()` in an op whose operands follow in order, an
-/// [`IndexEntry`](crate::ops::slice::index_inputs::IndexEntry) of an index input.
+/// `V` identifies the value: a [`Value`] of a graph under construction, `()` in an op whose operands follow
+/// in order, or an [`IndexEntry`](crate::ops::slice::index_inputs::IndexEntry) of an index input.
 ///
 /// ```
 /// use snick_ir::{GraphBuilder, IntOrValue};
@@ -29,7 +29,7 @@ use crate::{GraphBuilder, OpError, Value};
 pub enum IntOrValue<V = Value> {
     /// The integer.
     Int(i64),
-    /// A value, and the interval in which it lies whenever the graph runs.
+    /// A value and its interval in every run.
     Value(V, Interval),
 }
 
@@ -42,7 +42,7 @@ impl<V> From<i64> for IntOrValue<V> {
 }
 
 impl<V> IntOrValue<V> {
-    /// The integer, if it is known.
+    /// The integer, if known.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Int(int) => Some(*int),
@@ -50,7 +50,7 @@ impl<V> IntOrValue<V> {
         }
     }
 
-    /// What it can be.
+    /// The interval of possible values.
     pub fn interval(&self) -> Interval {
         match self {
             Int(int) => Interval::exact(*int),
@@ -58,7 +58,7 @@ impl<V> IntOrValue<V> {
         }
     }
 
-    /// The same value with this interval.
+    /// The same value with another interval.
     #[must_use]
     pub fn within(self, interval: Interval) -> Self {
         match self {
@@ -67,7 +67,7 @@ impl<V> IntOrValue<V> {
         }
     }
 
-    /// The same with another name for the value; `None` if `rename` finds none.
+    /// Changes how the value is identified; `None` if `rename` returns none.
     pub fn rename<W>(self, rename: impl FnOnce(V) -> Option<W>) -> Option<IntOrValue<W>> {
         match self {
             Int(int) => Some(Int(int)),
@@ -76,7 +76,7 @@ impl<V> IntOrValue<V> {
     }
 }
 
-/// Scalars of i64 in the graph under construction. Division rounds as declared only if the dividend is not negative.
+/// i64 scalars in the graph under construction. Division rounds as declared only for non-negative dividends.
 impl Integers for GraphBuilder<'_> {
     type Int = IntOrValue;
     type Error = OpError;
@@ -106,7 +106,7 @@ impl Integers for GraphBuilder<'_> {
         };
         let (x, y) = (a.materialize(self)?, b.materialize(self)?);
         let built = build(self, x, y)?;
-        // What inference knows to be an integer, or one of the two, needs no node.
+        // If inference knows the result as an integer or as one of the operands, no node is needed.
         let Some(known) = known_scalar(self, built)? else {
             return Ok(IntOrValue::Value(built, Interval::ANY));
         };
@@ -122,21 +122,21 @@ impl Integers for GraphBuilder<'_> {
     }
 }
 
-/// What is known of a scalar.
+/// The known expression of a scalar.
 fn known_scalar(b: &GraphBuilder, value: Value) -> Result<Option<SymExpr>, OpError> {
     Ok(b.fact(value)?.elements().and_then(|elements| elements.into_iter().next()))
 }
 
 /// i64 scalars.
 impl IntOrValue {
-    /// A scalar value with what inference knows of it; never an integer.
+    /// A scalar value with its inferred interval; never an integer.
     pub fn value(b: &GraphBuilder, value: Value) -> Result<Self, OpError> {
         let known = known_scalar(b, value)?;
         let interval = known.map_or(Interval::ANY, |known| b.graph().symbols().interval(&known));
         Ok(Self::Value(value, interval))
     }
 
-    /// A scalar value; the integer, if inference knows it.
+    /// A scalar value, or its integer if inference knows it.
     pub fn fold(b: &GraphBuilder, value: Value) -> Result<Self, OpError> {
         let known = Self::value(b, value)?;
         Ok(known.interval().is_exact().map_or(known, Int))
@@ -159,7 +159,7 @@ impl IntOrValue {
         Self::value(b, element)
     }
 
-    /// It as a value: a constant, if it is an integer.
+    /// Converts an integer to a constant.
     pub fn materialize(self, b: &mut GraphBuilder) -> Result<Value, OpError> {
         match self {
             Int(int) => b.int(int),
@@ -167,7 +167,7 @@ impl IntOrValue {
         }
     }
 
-    /// All of them in a vector.
+    /// Concatenates them into a vector.
     pub fn vector(b: &mut GraphBuilder, elements: &[Self]) -> Result<Value, OpError> {
         if let Some(ints) = elements.iter().map(Self::as_int).collect::<Option<Vec<i64>>>() {
             return b.ints(&ints);
@@ -185,42 +185,42 @@ impl IntOrValue {
         b.concat(0, &parts)
     }
 
-    /// The sum.
+    /// `self + other`.
     pub fn add(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
         b.compute(IntOp::Add, &self, &other)
     }
 
-    /// The difference.
+    /// `self - other`.
     pub fn sub(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
         b.compute(IntOp::Sub, &self, &other)
     }
 
-    /// The product.
+    /// `self * other`.
     pub fn mul(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
         b.compute(IntOp::Mul, &self, &other)
     }
 
-    /// The quotient of what is not negative.
+    /// `self / other`, rounded down, for non-negative operands.
     pub fn div(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
         b.compute(IntOp::FloorDiv, &self, &other)
     }
 
-    /// The lesser of the two.
+    /// `min(self, other)`.
     pub fn min(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
         b.compute(IntOp::Min, &self, &other)
     }
 
-    /// The greater of the two.
+    /// `max(self, other)`.
     pub fn max(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
         b.compute(IntOp::Max, &self, &other)
     }
 
-    /// Whether this is below the other: a condition for [`IntOrValue::select`].
+    /// `self < other`, as a condition for [`IntOrValue::select`].
     pub fn less(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
         self.compare(b, other, |x, y| x < y, GraphBuilder::less)
     }
 
-    /// Whether this is the other: a condition for [`IntOrValue::select`].
+    /// `self == other`, as a condition for [`IntOrValue::select`].
     pub fn equal(self, b: &mut GraphBuilder, other: Self) -> Result<Self, OpError> {
         self.compare(b, other, |x, y| x == y, GraphBuilder::equal)
     }

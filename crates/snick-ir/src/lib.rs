@@ -1,8 +1,8 @@
 //! The graph IR of snick. Start reading here.
 //!
-//! A [`Graph`] holds [`Node`]s. A node applies an [`Op`] to the [`Value`]s connected to its inputs and has one
-//! [`Output`] per port. What is known about an output is its [`Fact`]: element type, shape and, for constants and small
-//! integer tensors, the elements, as expressions over the sizes of the inputs.
+//! A [`Graph`] holds [`Node`]s. A node applies an [`Op`] to the [`Value`]s connected to its inputs and has
+//! one [`Output`] per port. Inference gives each output a [`Fact`]: element type, shape and, for constants
+//! and small integer tensors, the elements, as expressions over the sizes of the inputs.
 //!
 //! ```
 //! let text = r#"snick 1
@@ -22,13 +22,13 @@
 //!
 //! The path of the data, file by file:
 //!
-//! 1. A reader fills one [`RawNode`] per layer, and [`Op::parse`] makes the operation of it (`op.rs`, `attrs.rs`).
-//! 2. [`infer()`] visits the nodes in topological order and asks each operation for its facts (`infer.rs`, `fact.rs`).
-//! 3. Rules replace nodes by better ones through a [`rewrite::Patch`]; each replacement is checked (`rewrite.rs`).
-//! 4. The text form prints a graph and reads it back (`text/`).
+//! 1. A reader fills one [`RawNode`] per layer, and [`Op::parse`] turns it into an op (`op.rs`, `attrs.rs`).
+//! 2. [`infer()`] visits the nodes in topological order and asks each op for its facts (`infer.rs`, `fact.rs`).
+//! 3. Rules replace nodes through a [`rewrite::Patch`], and each replacement is checked (`rewrite.rs`).
+//! 4. The text form prints a graph and parses it back (`text/`).
 //!
-//! One operation is one file below `ops/`; `ops/mod.rs` is the list. An operation knows no file, line or layer name: the
-//! drivers add these to an [`OpError`], once.
+//! Each operation is one file below `ops/`; `ops/mod.rs` lists them. Operations do not know files, lines or
+//! layer names: the drivers add these to an [`OpError`], once.
 
 mod attrs;
 mod builder;

@@ -1,4 +1,4 @@
-//! Long work is watched: limits end it, and its progress is reported.
+//! Limits and progress reports for long-running work.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::Graph;
 
-/// Limits of long work: reading, inference, passes and runs. What a limit is not set for is bounded by memory and by the
-/// constants that the fields name.
+/// Limits of long-running work: reading, inference, passes and runs. Without a limit, only memory and the
+/// constants that the fields mention bound the work.
 ///
 /// ```
 /// use std::time::Duration;
@@ -20,27 +20,28 @@ use crate::Graph;
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Layers of a model, those of bodies included.
+    /// Layers of a model, including bodies.
     pub layers: Option<usize>,
-    /// Dims of an inferred value; inference ends at the first layer with more.
+    /// Rank of an inferred value. Inference stops at the first layer that exceeds it.
     pub rank: Option<usize>,
-    /// Bytes of the text of a model: XML, JSON or text form. Weights and ONNX files, which are mapped, are no text.
+    /// Bytes of the text of a model: XML, JSON or text form. Mapped files, such as weights and ONNX models,
+    /// do not count.
     pub text_bytes: Option<usize>,
-    /// How deep bodies are nested; 0 allows none. Readers refuse what is nested deeper than some 100 bodies anyhow, for
-    /// they call themselves.
+    /// Nesting depth of bodies; 0 allows none. Readers always reject models with more than about 100 levels,
+    /// because they recurse.
     pub nesting: Option<usize>,
-    /// Time, which is looked at after each layer.
+    /// Time, checked after each layer.
     pub time: Option<Duration>,
     /// Bytes of the tensors of a run.
     pub memory: Option<usize>,
-    /// Elements of the outputs that are computed; an output of none counts as one. A run ends where it needs more;
-    /// inference and passes fold no more constants then, [`Limits::FOLDING_FUEL`] if this is not set.
+    /// Elements of computed outputs; an empty output counts as one. A run that needs more fails. Inference
+    /// and passes stop folding constants; their default is [`Limits::FOLDING_FUEL`].
     pub fuel: Option<usize>,
 }
 
 impl Limits {
-    /// The elements that inference and passes compute by folding constants, if no other fuel is set: far more than
-    /// models need, and less than a second of work.
+    /// The default fuel for folding constants in inference and passes: far more than models need, and less
+    /// than a second of work.
     pub const FOLDING_FUEL: usize = 1 << 26;
 
     /// No limits.
@@ -48,51 +49,51 @@ impl Limits {
         Self::default()
     }
 
-    /// Limits the layers of a model, those of bodies included.
+    /// Limits the layers of a model, including bodies.
     #[must_use]
     pub fn layers(self, layers: usize) -> Self {
         Self { layers: Some(layers), ..self }
     }
 
-    /// Limits the dims of inferred values.
+    /// Limits the rank of inferred values.
     #[must_use]
     pub fn rank(self, rank: usize) -> Self {
         Self { rank: Some(rank), ..self }
     }
 
-    /// Limits the text of a model, in bytes. A longer file is refused before it is read.
+    /// Limits the text of a model, in bytes. Longer files are rejected without reading them.
     #[must_use]
     pub fn text_bytes(self, bytes: usize) -> Self {
         Self { text_bytes: Some(bytes), ..self }
     }
 
-    /// Limits how deep bodies are nested.
+    /// Limits the nesting depth of bodies.
     #[must_use]
     pub fn nesting(self, depth: usize) -> Self {
         Self { nesting: Some(depth), ..self }
     }
 
-    /// Limits the memory of the tensors of a run, in bytes. What is known to exceed it is refused before memory is taken.
+    /// Limits the memory of the tensors of a run, in bytes. A tensor known to exceed it is rejected before it
+    /// is allocated.
     #[must_use]
     pub fn memory(self, bytes: usize) -> Self {
         Self { memory: Some(bytes), ..self }
     }
 
-    /// Limits the time; it is looked at after each layer.
+    /// Limits the time, checked after each layer.
     #[must_use]
     pub fn time(self, time: Duration) -> Self {
         Self { time: Some(time), ..self }
     }
 
-    /// Limits the elements that are computed. A layer of a run that is known to need more is refused before it is
-    /// computed.
+    /// Limits the computed elements. A layer of a run that is known to need more is rejected before it runs.
     #[must_use]
     pub fn fuel(self, elements: usize) -> Self {
         Self { fuel: Some(elements), ..self }
     }
 }
 
-/// How far work has come: a layer is done.
+/// Progress report after a layer.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -110,19 +111,19 @@ impl Limits {
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub struct Progress<'a> {
-    /// Finished layers, this one included.
+    /// Finished layers, including this one.
     pub done: usize,
-    /// All layers that are known of. Reading and rewriting may find more.
+    /// All known layers. Reading and rewriting may find more.
     pub layers: usize,
     /// The name of the layer.
     pub layer: &'a str,
 }
 
-/// A function that progress is reported to; `Break` ends the work.
+/// Receives progress; `Break` stops the work.
 type ProgressFn = dyn Fn(&Progress) -> ControlFlow<()> + Send + Sync;
 
-/// What watches long work: limits, and a function that progress is reported to. It is a part of the options of reading,
-/// inference, passes and runs; [`Watch::start`] begins one piece of work.
+/// Limits and a progress callback for long-running work. Part of the options for reading, inference, passes
+/// and runs; [`Watch::start`] starts one task.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -146,24 +147,24 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// No limits, and no report.
+    /// No limits and no callback.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends the work at these limits.
+    /// Stops the work at these limits.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Calls `progress` after each layer; `Break` ends the work.
+    /// Calls `progress` after each layer; `Break` stops the work.
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { progress: Some(Arc::new(progress)), ..self }
     }
 
-    /// Starts the clock of one piece of work.
+    /// Starts a task and its clock.
     pub fn start(&self) -> Monitor {
         let deadline = self.limits.time.and_then(|time| Instant::now().checked_add(time));
         Monitor { watch: self.clone(), deadline, folded: 0, stopped: None }
@@ -177,29 +178,29 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// Why work ended early.
+/// Why work stopped early.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// The limit that was reached: `1000 layers`, `30s`. `None` if the progress function ended the work.
+    /// The exceeded limit: `1000 layers`, `30s`. `None` if the callback stopped the work.
     pub limit: Option<String>,
-    /// The layer that was finished last; empty if there is none.
+    /// The last finished layer; empty if there is none.
     pub layer: String,
 }
 
-/// Watches one piece of work; made by [`Watch::start`]. The default watches for nothing.
+/// Monitors one task; created by [`Watch::start`]. The default has no limits.
 #[derive(Debug, Default)]
 pub struct Monitor {
     watch: Watch,
     deadline: Option<Instant>,
-    /// Elements that folding has computed.
+    /// Elements computed by folding.
     folded: usize,
     stopped: Option<Stopped>,
 }
 
 impl Monitor {
-    /// Reports that a layer is done, `done` of `layers` so far. Ends the work if its time is over or the progress
-    /// function says so.
+    /// Reports that a layer is finished, the `done`th of `layers`. Stops the work if time is up or the
+    /// callback says so.
     pub fn report(&mut self, done: usize, layers: usize, layer: &str) {
         if self.is_stopped() {
             return;
@@ -220,8 +221,8 @@ impl Monitor {
         &self.watch.limits
     }
 
-    /// Ends the work if a model has more layers than the limit. `layer` is the last one that was read; empty if the
-    /// model is not being read.
+    /// Stops the work if a model has more layers than the limit. `layer` is the last one read; empty if
+    /// nothing is being read.
     pub fn count_layers(&mut self, layers: usize, layer: &str) {
         if let Some(limit) = self.watch.limits.layers
             && layers > limit
@@ -232,7 +233,7 @@ impl Monitor {
         }
     }
 
-    /// Ends the work if a graph has more layers than the limit, or bodies that are nested deeper.
+    /// Stops the work if a graph exceeds the limit on layers or on nested bodies.
     pub fn check_graph(&mut self, graph: &Graph) {
         if self.watch.limits.layers.is_some() {
             self.count_layers(graph.layers(), "");
@@ -245,7 +246,7 @@ impl Monitor {
         }
     }
 
-    /// Ends the work if a value of a layer has more dims than the limit.
+    /// Stops the work if the rank of a value exceeds the limit.
     pub fn check_rank(&mut self, rank: usize, layer: &str) {
         if let Some(limit) = self.watch.limits.rank
             && rank > limit
@@ -255,7 +256,7 @@ impl Monitor {
         }
     }
 
-    /// Ends the work if a text is longer than the limit. Returns whether to read it.
+    /// Stops the work if a text is longer than the limit. Returns whether to read it.
     pub fn check_text(&mut self, bytes: u64) -> bool {
         if let Some(limit) = self.watch.limits.text_bytes
             && bytes > limit as u64
@@ -266,7 +267,8 @@ impl Monitor {
         !self.is_stopped()
     }
 
-    /// Takes fuel to fold so many elements, if there is enough. Otherwise a value stays unknown, or a layer as it is.
+    /// Takes fuel to compute this many elements by folding. Returns `false`, and takes none, if too little is
+    /// left.
     pub fn take_fuel(&mut self, elements: usize) -> bool {
         let limit = self.watch.limits.fuel.unwrap_or(Limits::FOLDING_FUEL);
         let folded = self.folded.saturating_add(elements.max(1));
@@ -277,7 +279,7 @@ impl Monitor {
         is_enough
     }
 
-    /// Reports a layer that was read, the last of `layers` so far. Returns whether to read on.
+    /// Reports a layer that was read, the last of `layers` so far. Returns whether to continue.
     pub fn read_layer(&mut self, layers: usize, layer: &str) -> bool {
         self.count_layers(layers, layer);
         self.report(layers, layers, layer);
@@ -288,12 +290,12 @@ impl Monitor {
         self.stopped = Some(Stopped { limit, layer: layer.into() });
     }
 
-    /// Whether the work is to end. Once it is, it always is.
+    /// Whether to stop. Never returns to `false`.
     pub fn is_stopped(&self) -> bool {
         self.stopped.is_some()
     }
 
-    /// Why the work is to end, if it is.
+    /// Why to stop, if so.
     pub fn stopped(&self) -> Option<&Stopped> {
         self.stopped.as_ref()
     }
@@ -304,7 +306,7 @@ impl Monitor {
     }
 }
 
-/// The first layer with bodies that are nested deeper than `depth`.
+/// The first layer whose bodies are nested deeper than `depth`.
 fn nested_deeper(graph: &Graph, depth: usize) -> Option<&str> {
     graph.ids().map(|id| graph.node(id)).find_map(|node| {
         let mut bodies = node.op().bodies().map(|(_, body)| body);

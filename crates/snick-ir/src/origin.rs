@@ -1,4 +1,4 @@
-//! The origins of facts: an error names the inputs of the layer, and the layers where their shapes were made.
+//! Origins of shapes: errors list the inputs of a layer with the layers where their shapes originate.
 
 use std::fmt;
 
@@ -10,29 +10,29 @@ use crate::{Fact, Graph, Loc, NodeId, NodeRef, Op, OpError, Value};
 /// The maximum number of layers to trace a shape back through.
 const MAX_STEPS: usize = 64;
 
-/// The maximum number of known elements that are shown.
+/// The maximum number of known elements to show.
 const MAX_SHOWN: usize = 8;
 
-/// An input that an error is about, and the layer where its shape was made: layers that pass a shape on are left out. Its
-/// text is ``f32[2,3] of `a` (Parameter, 3:3)``.
+/// An input that an error is about, and the layer where its shape originates, found by skipping layers that
+/// pass it on. Displayed as ``f32[2,3] of `a` (Parameter, 3:3)``.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct InputOrigin {
-    /// Its element type, its shape as formulas, and its elements if they are known and few: `i64[2] <1, 2>`.
+    /// Its element type, its shape as formulas, and its elements if known and few: `i64[2] <1, 2>`.
     pub value: String,
-    /// The name of the layer; empty for a value that a run computed.
+    /// The name of the layer; empty for a value computed by a run.
     pub layer: String,
     /// The operation type of the layer.
     pub op: String,
     /// Line and column of the layer, if the file has them.
     pub loc: Loc,
-    /// Where the elements are in the file of the weights, in bytes, if they are known and come from there.
+    /// The byte offset of the elements in the weights file, if they are known and come from it.
     pub weights_offset: Option<usize>,
 }
 
 impl InputOrigin {
-    /// A value that a run computed.
+    /// A value computed by a run.
     pub fn of_value(value: String) -> Self {
         Self { value, ..Self::default() }
     }
@@ -56,7 +56,7 @@ impl fmt::Display for InputOrigin {
 }
 
 impl Graph {
-    /// Adds the facts of the inputs of a node, with the origin of each shape, if the error is about inputs.
+    /// Adds the facts of the inputs of a node with their origins if the error is about inputs.
     pub(crate) fn with_origins(&self, id: NodeId, error: OpError) -> OpError {
         if !error.is_about_inputs() {
             return error;
@@ -86,7 +86,7 @@ impl Graph {
         })
     }
 
-    /// Traces the shape of `value` back through layers that pass it on from one input.
+    /// Follows the shape of `value` back through layers with exactly one input of that shape.
     fn origin_of(&self, mut value: Value) -> Value {
         let shape = |value: Value| -> Option<&Shape> { self.fact(value).map(|fact: &Fact| &fact.shape) };
         for _ in 0..MAX_STEPS {
@@ -103,7 +103,7 @@ impl Graph {
     }
 }
 
-/// Where the value of a constant is in the file of the weights, if it comes from there: the file may be of another model.
+/// The byte offset of a constant in the weights file, if read from one: the file may belong to another model.
 fn weights_offset(node: NodeRef) -> Option<usize> {
     match node.op() {
         Op::Const(Constant::Here(tensor)) => tensor.storage().file_offset(),

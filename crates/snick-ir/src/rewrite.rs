@@ -1,6 +1,7 @@
-//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks and commits it.
+//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks and commits
+//! it.
 //!
-//! A rule is a function in about 12 lines, or a closure ([`Rule::new`]):
+//! A rule is a function of about 12 lines, or a closure ([`Rule::new`]):
 //!
 //! ```
 //! use snick_ir::rewrite::{self, DriverOptions, Patch, RewriteResult, Rule};
@@ -29,9 +30,9 @@
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 //!
-//! A replacement is committed only if its inferred facts refine those of the replaced outputs. It inherits the layer's
-//! name, tensor names and location. What is replaced is gone when [`apply`] returns: an opaque layer, too, although
-//! [`Graph::remove_dead_nodes`] keeps those.
+//! A replacement is committed only if its inferred facts refine the facts of the replaced outputs. It
+//! inherits the layer's name, tensor names and location. [`apply`] removes replaced layers, even opaque ones,
+//! which [`Graph::remove_dead_nodes`] would keep.
 
 mod custom;
 mod driver;
@@ -65,36 +66,36 @@ pub use self::trace::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace};
 /// let declined = RewriteResult::declined(format!("{} groups", 3));
 /// assert_eq!(declined, RewriteResult::Declined("3 groups".into()));
 /// ```
-// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
+// Exhaustive, so that a new variant breaks every match in the sibling crates.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RewriteResult {
     /// The rule does not match the node.
     NoMatch,
-    /// Matched, but declined; carries the reason.
+    /// The rule matches but declines, for this reason.
     Declined(String),
-    /// The values that replace the outputs, by port; `None` for an output that nothing reads.
+    /// Values that replace the outputs, by port; `None` for an output without readers.
     Replaced(Vec<Option<Value>>),
 }
 
 impl RewriteResult {
-    /// One value replaces the only output.
+    /// Replaces the only output.
     pub fn one(value: Value) -> Self {
         Self::Replaced(vec![Some(value)])
     }
 
-    /// These values replace the outputs, by port.
+    /// Replaces the outputs, by port.
     pub fn many(values: impl IntoIterator<Item = Value>) -> Self {
         Self::Replaced(values.into_iter().map(Some).collect())
     }
 
-    /// Matched, but declined for this reason.
+    /// Declines for this reason.
     pub fn declined(reason: impl Into<String>) -> Self {
         Self::Declined(reason.into())
     }
 }
 
-/// A rewrite of one node. It reads the graph and adds nodes, and changes nothing else. It is a [`GraphBuilder`] that
-/// knows the node to rewrite.
+/// A rewrite of one node: a [`GraphBuilder`] that knows the node. It can read the graph and add nodes, but
+/// not change existing ones.
 ///
 /// ```
 /// use snick_ir::rewrite::{Patch, RewriteResult};
@@ -151,13 +152,13 @@ impl<'g> Patch<'g> {
         Self { builder: GraphBuilder::on(graph).scope_of(root).loc(loc), root, liveness, monitor }
     }
 
-    /// Takes [fuel](crate::Limits::fuel) to compute so many elements now, if there is enough. Otherwise the layer is to
-    /// stay: a run computes it within its own limits.
+    /// Takes [fuel](crate::Limits::fuel) to compute this many elements now. If too little is left, the rule
+    /// should keep the layer: a run computes it within its own limits.
     pub fn take_fuel(&mut self, elements: usize) -> bool {
         self.monitor.as_deref_mut().is_none_or(|monitor| monitor.take_fuel(elements))
     }
 
-    /// The origin of a symbol that the rule makes.
+    /// The origin for symbols that the rule creates.
     pub fn origin(&self) -> Origin {
         Origin { node: u32::try_from(self.root.index()).unwrap_or(u32::MAX), port: 0, axis: 0 }
     }
@@ -172,7 +173,7 @@ impl<'g> Patch<'g> {
         self.optional(i).ok_or(OpError::NotConnected { port: i })
     }
 
-    /// The value at input `i`, if there is one.
+    /// The value at input `i`, if connected.
     pub fn optional(&self, i: usize) -> Option<Value> {
         self.graph().inputs(self.root).get(i).copied().flatten()
     }
@@ -187,7 +188,7 @@ impl<'g> Patch<'g> {
         !self.graph().uses(self.output(port)).is_empty()
     }
 
-    /// Which outputs are read, by port, up to the last that is.
+    /// Whether each output is read, by port, up to the last one that is.
     pub fn used_outputs(&self) -> Vec<bool> {
         self.graph().used_outputs(self.root)
     }
@@ -209,21 +210,21 @@ impl<'g> Patch<'g> {
         inputs.iter().enumerate().map(connected).collect()
     }
 
-    /// Whether the outputs of the node that computes `value` have a single reader, so that nothing is computed twice if
-    /// that reader needs only a part.
+    /// Whether the node that computes `value` has a single reader. Then nothing is computed twice if that
+    /// reader needs only a part.
     pub fn is_read_once(&self, value: Value) -> bool {
         self.liveness.readers(value.node) == 1
     }
 
-    /// Whether an op of this kind reads an output of the node that computes `value`; `false` if there are more than
-    /// `most` readers.
+    /// Whether an op of this kind reads an output of the node that computes `value`; `false` if it has more
+    /// than `most` readers.
     pub fn is_read_by(&self, value: Value, most: u32, kind: impl Fn(&Op) -> bool) -> bool {
         let graph = self.graph();
         self.liveness.readers(value.node) <= most
             && graph.readers(value.node).any(|id| !self.liveness.is_dead(id) && kind(graph.node(id).op()))
     }
 
-    /// Facts of all inputs of the node.
+    /// The facts of all inputs of the node.
     pub fn input_facts(&self) -> Result<Vec<&Fact>, OpError> {
         let inputs = self.graph().inputs(self.root);
         let fact = |(port, value): (usize, &Option<Value>)| {
@@ -232,7 +233,7 @@ impl<'g> Patch<'g> {
         inputs.iter().enumerate().map(fact).collect()
     }
 
-    /// A dim of an output of the node, as inferred.
+    /// The inferred dim of an output of the node.
     pub fn output_dim(&self, port: u32, axis: usize) -> Result<SymExpr, OpError> {
         let dims = self.fact(self.output(port))?.shape.dims();
         let dim = dims.and_then(|dims| dims.get(axis)).cloned();
@@ -244,14 +245,14 @@ impl<'g> Patch<'g> {
         Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
     }
 
-    /// Whether inference refuses the node, as it may do without an error in a branch that is never taken.
+    /// Whether inference fails for the node. This is not reported as an error if its branch is never taken.
     fn is_refused_by_inference(&mut self) -> bool {
         let root = self.root;
         let is_unknown = self.graph().node(root).outs().iter().all(|out| out.fact == Fact::unknown());
         is_unknown && self.graph_mut().infer_node(root).is_err()
     }
 
-    /// Removes the added nodes, so that the next rule finds the graph as it was.
+    /// Removes the added nodes, so that the next rule sees the original graph.
     fn undo(&mut self) {
         if self.added().is_empty() {
             return;
@@ -261,7 +262,8 @@ impl<'g> Patch<'g> {
         }
     }
 
-    /// Replaces the outputs of the node by `values`, which inherit its name, and its facts if they shall stay.
+    /// Replaces the outputs of the node by `values`, which inherit its name and, with `keeps_facts`, its
+    /// facts.
     fn commit(mut self, values: &[Option<Value>], keeps_facts: bool) -> Committed {
         let (root, added) = (self.root, SmallVec::from_slice(self.added()));
         let graph = self.graph_mut();
@@ -278,7 +280,7 @@ impl<'g> Patch<'g> {
             node.name = name;
             if let (true, Some(fact)) = (keeps_facts, fact) {
                 node.outs[new.port as usize].fact = fact;
-                // Port numbers and undeclared attributes are those of the replaced op.
+                // Port numbers and undeclared attributes belong to the replaced op.
                 node.details =
                     details.map(|details| Box::new(Details { info: details.info, ..Details::default() }));
             }
@@ -291,6 +293,6 @@ impl<'g> Patch<'g> {
 struct Committed {
     /// The added nodes.
     added: SmallVec<[NodeId; 8]>,
-    /// The moved uses: the reader, and the node that it reads now.
+    /// The redirected readers, each with the node it now reads.
     moved: SmallVec<[(NodeId, NodeId); 8]>,
 }

@@ -2,8 +2,8 @@
 
 use crate::{Graph, Located, OpError};
 
-/// Checks that the graph has no cycle, and that every op has a valid number of inputs, all connected to outputs that
-/// exist. Returns all errors.
+/// Checks that the graph has no cycle, and that the inputs of every op are valid in number and connected to
+/// existing outputs. Returns all errors.
 pub fn verify(graph: &Graph) -> Vec<Located> {
     let mut errors = Vec::new();
     errors.extend(graph.order().err());

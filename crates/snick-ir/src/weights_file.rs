@@ -1,4 +1,4 @@
-//! A file of constants, whose bytes are not copied to be written.
+//! A weights file that is written without copying its constants.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
@@ -8,12 +8,12 @@ use std::ops::Range;
 use foldhash::quality::RandomState;
 use snick_tensor::Tensor;
 
-/// Constants begin at multiples of this many bytes.
+/// The alignment of constants, in bytes.
 const ALIGNMENT: usize = 64;
 
-/// A file of weights: constants one behind the other, equal ones once. It keeps the tensors, and writes one at a time.
-/// With any constant the file has at least one byte, because OpenVINO finds no constant in an empty file, not even an
-/// empty one.
+/// A weights file: constants in sequence, without duplicates. It holds the tensors and writes one at a time.
+/// With any constant the file has at least one byte, because OpenVINO finds no constants in an empty file,
+/// not even empty ones.
 ///
 /// ```
 /// use snick_ir::WeightsFile;
@@ -28,12 +28,12 @@ const ALIGNMENT: usize = 64;
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct WeightsFile {
-    /// The constants in the order of their places, and where they begin.
+    /// The constants in file order with their offsets.
     constants: Vec<(usize, Tensor)>,
     len: usize,
-    /// The constants by a hash of their bytes: only a hint, the bytes decide.
+    /// Constants by hash of their bytes. Only a hint, because hashes can collide.
     by_hash: HashMap<u64, Vec<usize>>,
-    /// Differs from run to run, so that nobody can make constants of one hash.
+    /// Randomised for each run, so that collisions cannot be constructed.
     hash: RandomState,
 }
 
@@ -43,7 +43,7 @@ impl WeightsFile {
         Self::default()
     }
 
-    /// Where the bytes of a constant lie; the file has them from now on.
+    /// Adds a constant if it is new, and returns the range of its bytes.
     pub fn place(&mut self, constant: &Tensor) -> Range<usize> {
         let bytes = constant.to_bytes();
         let mut hasher = self.hash.build_hasher();
@@ -66,7 +66,7 @@ impl WeightsFile {
         self.len.max(usize::from(!self.constants.is_empty()))
     }
 
-    /// Whether there is nothing in the file.
+    /// Whether the file has no constants.
     pub fn is_empty(&self) -> bool {
         self.constants.is_empty()
     }
@@ -74,7 +74,7 @@ impl WeightsFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn write(&self, mut to: impl io::Write) -> io::Result<()> {
         let mut end = 0;
         for (start, constant) in &self.constants {
@@ -89,7 +89,7 @@ impl WeightsFile {
     /// The whole file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
-        // There is always room in memory.
+        // Writing to memory cannot fail.
         let _ = self.write(&mut bytes);
         bytes
     }
@@ -105,7 +105,7 @@ mod tests {
         let small = |values: &[u8]| Tensor::from_vec(&[values.len()], values.to_vec()).unwrap();
         let places = [&[1, 2][..], &[3], &[1, 2]].map(|values| file.place(&small(values)));
         assert_eq!(places, [0..2, 64..65, 0..2]);
-        // The type does not count, nor do strides.
+        // Element type and strides are ignored.
         let other = Tensor::from_vec(&[2], vec![2i8, 1]).unwrap().slice(0, 1, 2, -1).unwrap();
         assert_eq!(file.place(&other), 0..2);
         let mut written = Vec::new();

@@ -1,9 +1,9 @@
-//! Ops by the names that files give them.
+//! Ops by their names in files.
 
 use crate::{Attrs, Dialect, Op, OpError, RawNode, Version, edit_distance, ops};
 
 impl Op {
-    /// The newest definition of the op that OpenVINO IR names so.
+    /// The newest definition of the op with this name in OpenVINO IR.
     ///
     /// ```
     /// use snick_ir::{Attrs, Op};
@@ -13,7 +13,7 @@ impl Op {
     /// ```
     ///
     /// # Errors
-    /// [`OpError::UnknownOp`], [`OpError::UnknownAttribute`], and what the op says of its attributes.
+    /// [`OpError::UnknownOp`], [`OpError::UnknownAttribute`], or an error about an attribute of the op.
     pub fn by_name(name: &str, attrs: Attrs) -> Result<Self, OpError> {
         let mut raw = RawNode::openvino(name, Version::Unversioned, attrs, 1);
         let op = Self::parse(&mut raw)?;
@@ -33,12 +33,12 @@ impl Op {
     }
 }
 
-/// The known name with the fewest edits from `name`, if they are few.
+/// The closest known name, if it differs in few characters.
 fn nearest(name: &str) -> Option<&'static str> {
     nearest_of(ops::reference().into_iter().map(|entry| entry.name.name), name, 0)
 }
 
-/// The known name with the fewest edits from `name`, if they are at most `few` or a third of its length.
+/// The closest known name, if its edit distance is at most `few` or a third of its length.
 fn nearest_of(known: impl Iterator<Item = &'static str>, name: &str, few: usize) -> Option<&'static str> {
     let nearest = known.map(|known| (edit_distance(name, known), known)).min();
     nearest.filter(|(edits, known)| *edits <= few.max(known.len() / 3)).map(|(_, known)| known)

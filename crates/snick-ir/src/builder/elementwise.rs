@@ -42,9 +42,9 @@ binary! {
     multiply => Multiply,
     /// `x / y`; integers round down.
     divide => Divide,
-    /// The greater one.
+    /// `max(x, y)`.
     maximum => Maximum,
-    /// The lesser one.
+    /// `min(x, y)`.
     minimum => Minimum,
     /// `x` to the power of `y`.
     power => Power,
@@ -66,17 +66,17 @@ binary! {
     less => Less,
     /// `x <= y`.
     less_equal => LessEqual,
-    /// Both.
+    /// `x and y`.
     logical_and => LogicalAnd,
-    /// Either.
+    /// `x or y`.
     logical_or => LogicalOr,
-    /// One of both.
+    /// `x xor y`.
     logical_xor => LogicalXor,
-    /// The bits of both.
+    /// `x & y`.
     bitwise_and => BitwiseAnd,
-    /// The bits of either.
+    /// `x | y`.
     bitwise_or => BitwiseOr,
-    /// The bits of one of both.
+    /// `x ^ y`.
     bitwise_xor => BitwiseXor,
 }
 
@@ -89,7 +89,7 @@ unary! {
     asin => Asin,
     /// The arc tangent.
     atan => Atan,
-    /// The least integer that is not less.
+    /// `ceil(x)`.
     ceiling => Ceiling,
     /// The cosine.
     cos => Cos,
@@ -97,7 +97,7 @@ unary! {
     erf => Erf,
     /// `e` to the power of `x`.
     exp => Exp,
-    /// The greatest integer that is not greater.
+    /// `floor(x)`.
     floor => Floor,
     /// The natural logarithm.
     log => Log,
@@ -122,7 +122,7 @@ unary! {
 }
 
 impl GraphBuilder<'_> {
-    /// `x` converted to an element type; `x` itself if it has it.
+    /// `x` converted to an element type, or `x` itself if it already has that type.
     pub fn convert(&mut self, x: Value, to: ElementType) -> Result<Value, OpError> {
         match self.fact(x)?.element_type == to {
             true => Ok(x),
@@ -130,7 +130,7 @@ impl GraphBuilder<'_> {
         }
     }
 
-    /// `x` between two bounds.
+    /// `min(max(x, min), max)`.
     pub fn clamp(&mut self, x: Value, min: f64, max: f64) -> Result<Value, OpError> {
         self.add_op(Clamp { min, max }, &[x])
     }

@@ -3,13 +3,13 @@
 use crate::ops::slice::mask::Mask;
 use crate::ops::slice::strided_slice::StridedSlice;
 
-/// The masks of a StridedSlice, one bit an entry; missing bits are 0.
+/// The masks of a StridedSlice, one bit per entry; missing bits are 0.
 ///
 /// ```
 /// use snick_ir::{GraphBuilder, StridedSliceMasks};
 /// use snick_tensor::ElementType;
 ///
-/// // x[:, 0, 1:]: all rows, and of the other axes one index and one bound.
+/// // x[:, 0, 1:]
 /// let mut b = GraphBuilder::new("crop");
 /// let x = b.parameter("x", ElementType::F32, "N,3,8")?;
 /// let masks = StridedSliceMasks::new().begin([1]).end([1, 0, 1]).shrink_axis([0, 1]);
@@ -22,7 +22,7 @@ use crate::ops::slice::strided_slice::StridedSlice;
 pub struct StridedSliceMasks(StridedSlice);
 
 impl StridedSliceMasks {
-    /// No bit is set.
+    /// All bits are 0.
     pub fn new() -> Self {
         Self::default()
     }
@@ -34,7 +34,7 @@ impl StridedSliceMasks {
         self
     }
 
-    /// Entries whose end is ignored: the slice ends behind the last element in the stride's direction.
+    /// Entries whose end is ignored: the slice ends after the last element in the stride's direction.
     #[must_use]
     pub fn end(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.end_mask = Mask::from_iter(bits);
@@ -55,7 +55,7 @@ impl StridedSliceMasks {
         self
     }
 
-    /// The entry that stands for all axes that no other entry takes.
+    /// The entry that expands to all axes without an entry of their own.
     #[must_use]
     pub fn ellipsis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.ellipsis_mask = Mask::from_iter(bits);

@@ -1,7 +1,7 @@
 //! The graph builder: adds nodes, infers them, and returns their values.
 //!
-//! Users, rewrites ([`Patch`](crate::rewrite::Patch)) and readers build with it alike. Ops are typed: a typo is a
-//! compile error. Frequent ops have short forms, grouped by file; [`GraphBuilder::op`] takes any op by its struct.
+//! Users, rewrites ([`Patch`](crate::rewrite::Patch)) and readers all build graphs with it. Ops are typed, so
+//! a typo is a compile error. Frequent ops have short forms; [`GraphBuilder::op`] adds any op.
 
 mod by_name;
 mod elementwise;
@@ -28,13 +28,13 @@ use crate::{Fact, Graph, Loc, Located, Node, NodeId, Op, OpError, Output, Value}
 pub use self::masks::StridedSliceMasks;
 pub use self::resample::{CoordinateTransformation, Resampling, ResizeKernel, ResizeRules, ResizeTarget};
 
-/// What the builder does about the inference of a new node.
+/// What the builder does when a new node fails inference.
 ///
 /// ```
 /// use snick_ir::GraphBuilder;
 /// use snick_tensor::ElementType;
 ///
-/// // The default, `Checked`: a layer that cannot be inferred is not added.
+/// // The default, `Checked`: does not add a layer that fails inference.
 /// let mut b = GraphBuilder::new("g");
 /// let x = b.parameter("x", ElementType::F32, "2,3")?;
 /// let y = b.parameter("y", ElementType::F32, "2,4")?;
@@ -44,18 +44,18 @@ pub use self::resample::{CoordinateTransformation, Resampling, ResizeKernel, Res
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum BuildMode {
-    /// Infers it; an error is returned, and the node is removed.
+    /// Removes the node and returns the error.
     #[default]
     Checked,
-    /// Infers it; after an error its outputs are unknown. For readers: the inference of the whole graph reports the
-    /// error, with its place.
+    /// Keeps the node with unknown outputs. For readers: inference of the whole graph reports the error with
+    /// its location.
     Lenient,
 }
 
 /// More outputs than any layer has.
 const MAX_OUTPUTS: usize = 1 << 16;
 
-/// Builds a graph of its own, or adds to one that it borrows.
+/// Builds a new graph or adds to a borrowed one.
 ///
 /// ```
 /// use snick_ir::{GraphBuilder, StridedSliceMasks, ops};
@@ -85,18 +85,18 @@ pub struct GraphBuilder<'g> {
     added: SmallVec<[NodeId; 8]>,
 }
 
-/// What the names of new nodes begin with.
+/// The prefix for names of new nodes.
 #[derive(Debug)]
 enum Scope {
-    /// Nothing.
+    /// No prefix.
     Global,
-    /// This name.
+    /// This prefix.
     Named(Arc<str>),
     /// The name of this node, looked up only when a node is added: most patches add none.
     Node(NodeId),
 }
 
-/// A graph of one's own, or another's.
+/// The graph being built.
 #[derive(Debug)]
 enum GraphRef<'g> {
     Owned(Box<Graph>),
@@ -111,7 +111,7 @@ impl GraphBuilder<'static> {
 }
 
 impl<'g> GraphBuilder<'g> {
-    /// Adds to a graph.
+    /// Adds to an existing graph.
     pub fn on(graph: &'g mut Graph) -> Self {
         Self::with_graph(GraphRef::Borrowed(graph))
     }
@@ -126,19 +126,19 @@ impl<'g> GraphBuilder<'g> {
         }
     }
 
-    /// Sets what happens about inference.
+    /// Sets what happens when inference fails.
     #[must_use]
     pub fn mode(self, mode: BuildMode) -> Self {
         Self { mode, ..self }
     }
 
-    /// Names of new nodes begin with `scope` and a slash.
+    /// Prefixes names of new nodes with `scope` and a slash.
     #[must_use]
     pub fn scope(self, scope: impl Into<Arc<str>>) -> Self {
         Self { scope: Scope::Named(scope.into()), ..self }
     }
 
-    /// Names of new nodes begin with the name of `node` and a slash.
+    /// Prefixes names of new nodes with the name of `node` and a slash.
     pub(crate) fn scope_of(self, node: NodeId) -> Self {
         Self { scope: Scope::Node(node), ..self }
     }
@@ -151,13 +151,13 @@ impl<'g> GraphBuilder<'g> {
         }
     }
 
-    /// Sets the place in the source of new nodes.
+    /// Sets the source location of new nodes.
     #[must_use]
     pub fn loc(self, loc: Loc) -> Self {
         Self { loc, ..self }
     }
 
-    /// The graph as it stands.
+    /// The graph built so far.
     pub fn graph(&self) -> &Graph {
         match &self.graph {
             GraphRef::Owned(graph) => graph,
@@ -177,7 +177,7 @@ impl<'g> GraphBuilder<'g> {
         &self.added
     }
 
-    /// Takes the list of the added nodes, which is empty then.
+    /// Takes the list of added nodes and leaves it empty.
     pub(crate) fn take_added(&mut self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
         std::mem::take(&mut self.added).into_iter()
     }
@@ -187,10 +187,10 @@ impl<'g> GraphBuilder<'g> {
         &mut self.graph_mut().symbols
     }
 
-    /// The graph, inferred as a whole. Of a borrowed graph nothing is left where it was.
+    /// Infers the whole graph and returns it. A borrowed graph is left empty.
     ///
     /// # Errors
-    /// The first error of inference; only [`BuildMode::Lenient`] and variables leave any.
+    /// The first inference error. In [`BuildMode::Checked`], only variables can still cause one.
     pub fn finish(mut self) -> Result<Graph, Located> {
         let mut graph = std::mem::take(self.graph_mut());
         match crate::infer(&mut graph).into_iter().next() {
@@ -199,10 +199,10 @@ impl<'g> GraphBuilder<'g> {
         }
     }
 
-    /// What is known of a value.
+    /// The fact of a value.
     ///
     /// # Errors
-    /// [`OpError::ForeignValue`] if the graph has no such value; so have all methods that take values.
+    /// [`OpError::ForeignValue`] if the graph has no such value, as in all methods that take values.
     pub fn fact(&self, value: Value) -> Result<&Fact, OpError> {
         let out = self.graph().get(value.node).and_then(|node| node.outs().get(value.port as usize));
         out.map(|out| &out.fact).ok_or(OpError::ForeignValue)
@@ -253,12 +253,12 @@ impl<'g> GraphBuilder<'g> {
         self.constant(Tensor::scalar(value))
     }
 
-    /// Adds a scalar of an element type.
+    /// Adds a scalar.
     pub fn scalar(&mut self, element_type: ElementType, value: f64) -> Result<Value, OpError> {
         self.constant(Tensor::scalar(value).cast(element_type)?)
     }
 
-    /// Adds a scalar of the element type of `like`, which must be known.
+    /// Adds a scalar with the element type of `like`, which must be known.
     pub fn scalar_like(&mut self, like: Value, value: f64) -> Result<Value, OpError> {
         let element_type = self.element_type(like)?;
         self.scalar(element_type, value)
@@ -310,7 +310,8 @@ impl<'g> GraphBuilder<'g> {
         Node::new(name, op)
     }
 
-    /// Adds a node of which `outputs` outputs will be read. Its place is that of the builder unless it has one.
+    /// Adds a node and checks that it has at least `outputs` outputs. A node without a location gets the
+    /// builder's.
     pub fn add_node(&mut self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
         inputs.iter().try_for_each(|&input| self.fact(input).map(|_| ()))?;
         if self.mode == BuildMode::Lenient && outputs > MAX_OUTPUTS {
@@ -345,7 +346,8 @@ impl<'g> GraphBuilder<'g> {
     }
 }
 
-/// An operand of a short form: a value, or a number, which becomes a scalar of the other operand's element type.
+/// An operand of a short form: a value, or a number that becomes a scalar of the other operand's element
+/// type.
 ///
 /// ```
 /// use snick_ir::GraphBuilder;
@@ -388,7 +390,7 @@ impl From<i64> for Operand {
 }
 
 impl Operand {
-    /// The value, or a scalar of the element type of `like`.
+    /// The value; a number becomes a scalar with the element type of `like`.
     fn value(self, b: &mut GraphBuilder<'_>, like: Value) -> Result<Value, OpError> {
         match self {
             Self::Value(value) => Ok(value),
@@ -402,7 +404,7 @@ impl Operand {
 }
 
 impl GraphBuilder<'_> {
-    /// The values of two operands, at least one of which is a value.
+    /// The values of two operands. At least one of them must be a value.
     pub fn operands(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result<[Value; 2], OpError> {
         match (x.into(), y.into()) {
             (Operand::Value(x), y) => Ok([x, y.value(self, x)?]),

@@ -7,7 +7,7 @@ use crate::ops::{Concat, Gather, GatherElements, NonZero, Pad, ScatterElementsUp
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
-    /// Values one after the other along an axis; a single one as it is.
+    /// Concatenates values along an axis; returns a single one unchanged.
     pub fn concat(&mut self, axis: i64, values: &[Value]) -> Result<Value, OpError> {
         match values {
             [single] => Ok(*single),
@@ -15,18 +15,18 @@ impl GraphBuilder<'_> {
         }
     }
 
-    /// The elements of `x` along an axis at the indices.
+    /// Gathers elements of `x` along an axis.
     pub fn gather(&mut self, x: Value, indices: Value, axis: i64) -> Result<Value, OpError> {
         let axis = self.int(axis)?;
         self.add_op(Gather::default(), &[x, indices, axis])
     }
 
-    /// The elements of `x` along an axis, each at its own index.
+    /// Gathers elements of `x` along an axis, with an index for each output element.
     pub fn gather_elements(&mut self, x: Value, indices: Value, axis: i64) -> Result<Value, OpError> {
         self.add_op(GatherElements { axis }, &[x, indices])
     }
 
-    /// `x` with updates in place of the elements along an axis at the indices.
+    /// Replaces the elements of `x` at the indices along an axis by updates.
     pub fn scatter_elements(
         &mut self,
         x: Value,
@@ -39,30 +39,30 @@ impl GraphBuilder<'_> {
         self.add_op(op, &[x, indices, updates, axis])
     }
 
-    /// The axes of `x` in another order.
+    /// Permutes the axes of `x`.
     pub fn transpose(&mut self, x: Value, order: &[i64]) -> Result<Value, OpError> {
         let order = self.ints(order)?;
         self.add_op(Transpose, &[x, order])
     }
 
-    /// `x` repeated so many times along each axis.
+    /// Repeats `x` along each axis.
     pub fn tile(&mut self, x: Value, repeats: &[i64]) -> Result<Value, OpError> {
         let repeats = self.ints(repeats)?;
         self.add_op(Tile, &[x, repeats])
     }
 
-    /// `x` with so many elements more at both ends of each axis, all equal to a scalar.
+    /// Adds `begin` and `end` elements at the two ends of each axis, all equal to a scalar.
     pub fn pad(&mut self, x: Value, begin: &[i64], end: &[i64], fill: Value) -> Result<Value, OpError> {
         let (begin, end) = (self.ints(begin)?, self.ints(end)?);
         self.pad_by(x, begin, end, fill)
     }
 
-    /// [`GraphBuilder::pad`] by numbers that other values hold.
+    /// [`GraphBuilder::pad`] with counts computed by the graph.
     pub fn pad_by(&mut self, x: Value, begin: Value, end: Value, fill: Value) -> Result<Value, OpError> {
         self.add_op(Pad { pad_mode: PadMode::Constant }, &[x, begin, end, fill])
     }
 
-    /// The indices of the elements that are not 0, a column each.
+    /// The indices of the non-zero elements, one column for each.
     pub fn non_zero(&mut self, x: Value) -> Result<Value, OpError> {
         self.add_op(NonZero::default(), &[x])
     }

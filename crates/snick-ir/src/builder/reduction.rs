@@ -1,4 +1,4 @@
-//! Short forms of ops that compute with many elements.
+//! Short forms of reductions, matrix products and the like.
 
 use snick_tensor::kernels::ReduceOp;
 
@@ -26,17 +26,17 @@ reductions! {
     reduce_mean => Mean,
     /// The product over axes.
     reduce_prod => Prod,
-    /// The greatest element over axes.
+    /// The maximum over axes.
     reduce_max => Max,
-    /// The least element over axes.
+    /// The minimum over axes.
     reduce_min => Min,
     /// The sum of absolute values over axes.
     reduce_l1 => L1,
     /// The square root of the sum of squares over axes.
     reduce_l2 => L2,
-    /// Whether all elements hold, over axes.
+    /// Whether all elements are true, over axes.
     reduce_logical_and => LogicalAnd,
-    /// Whether any element holds, over axes.
+    /// Whether any element is true, over axes.
     reduce_logical_or => LogicalOr,
 }
 
@@ -53,7 +53,7 @@ impl GraphBuilder<'_> {
         self.add_op(Reduce { function, keep_dims }, &[x, axes])
     }
 
-    /// The matrix product over the last two axes.
+    /// The matrix product of the last two axes.
     pub fn matmul(&mut self, x: Value, y: Value) -> Result<Value, OpError> {
         self.add_op(MatMul { transpose_a: false, transpose_b: false }, &[x, y])
     }
@@ -73,13 +73,13 @@ impl GraphBuilder<'_> {
         self.add_op(LogSoftmax { axis }, &[x])
     }
 
-    /// The running sum along an axis.
+    /// The cumulative sum along an axis.
     pub fn cum_sum(&mut self, x: Value, axis: i64) -> Result<Value, OpError> {
         let axis = self.int(axis)?;
         self.add_op(CumSum { exclusive: false, reverse: false }, &[x, axis])
     }
 
-    /// The `k` best elements along an axis, sorted, and their indices as i64.
+    /// The `k` largest or smallest elements along an axis, sorted, and their indices as i64.
     pub fn top_k(&mut self, x: Value, k: Value, axis: i64, mode: TopKMode) -> Result<[Value; 2], OpError> {
         let (sort, index_element_type) = (TopKSort::Value, IndexType::I64);
         let op = TopK { axis, mode, sort, index_element_type, stable: true, ..TopK::default() };

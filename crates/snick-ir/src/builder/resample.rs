@@ -1,5 +1,5 @@
-//! Resizing as other ops: along each axis, a product with a matrix of weights computed from the sizes, or a gather of the
-//! nearest elements.
+//! Resizing in terms of other ops. Each axis is either multiplied with a weight matrix computed from the
+//! sizes, or gathered at the nearest elements.
 
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, Nearest, PadMode};
@@ -8,65 +8,66 @@ use super::GraphBuilder;
 use crate::ops::nn::scale::Scale;
 use crate::{OpError, Value, ops};
 
-/// How axes are resampled.
+/// How to resample an axis.
 #[derive(Copy, Clone, Debug)]
 pub struct Resampling {
-    /// Whose rules decide where formats differ.
+    /// The format whose rules apply where formats differ.
     pub rules: ResizeRules,
-    /// Where in the input an output element lies.
+    /// How output coordinates map to input coordinates.
     pub transformation: CoordinateTransformation,
-    /// How an output element follows from those around it.
+    /// How an output element is computed from the input elements around it.
     pub kernel: ResizeKernel,
-    /// Whether the kernel grows as the output shrinks.
+    /// Whether the kernel widens when shrinking.
     pub antialias: bool,
-    /// Whether elements outside get no weight; else the edges are repeated.
+    /// Whether elements outside the data get no weight. Otherwise the edges are repeated.
     pub exclude_outside: bool,
     /// The value outside the data, for [`CoordinateTransformation::Crop`].
     pub extrapolation: f64,
-    /// A scalar condition under which all axes are left alone.
+    /// A scalar condition under which no axis is resized.
     pub unless: Option<Value>,
 }
 
-/// The format whose rules count.
+/// Which format's resizing rules apply.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ResizeRules {
-    /// Resize: only a scale of 1 leaves an axis alone, and ties between elements are exact.
+    /// Resize: an axis is unchanged only if its scale is 1, and ties between elements are exact.
     Onnx,
-    /// Interpolate: an axis whose size stays is left alone, and everything is computed in 32 bits.
+    /// Interpolate: an axis is unchanged if its size is, and all arithmetic is in 32 bits.
     OpenVino,
 }
 
 /// The mapping from output to input coordinates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum CoordinateTransformation {
-    /// First and last elements coincide.
+    /// Aligns the first and last elements of input and output.
     AlignCorners,
     /// `x / scale`.
     Asymmetric,
     /// `(x + 0.5) / scale - 0.5`.
     HalfPixel,
-    /// By half pixels, symmetric around the centre.
+    /// `HalfPixel`, symmetric around the centre.
     HalfPixelSymmetric,
-    /// By half pixels, but 0 if the output has one element.
+    /// `HalfPixel`, but 0 if the output has one element.
     PytorchHalfPixel,
     /// `(x + 0.5) / scale`.
     TfHalfPixelForNn,
-    /// In a region of the data, from 0 to 1; the extrapolation value outside the data.
+    /// Samples a region of the data given as fractions of its size, and uses the extrapolation value outside
+    /// the data.
     Crop,
 }
 
-/// The kernel of an output element.
+/// The interpolation kernel.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum ResizeKernel {
-    /// The nearest element, by this rounding.
+    /// The nearest element, with this rounding.
     Nearest(Nearest),
     /// The two neighbours.
     Linear,
-    /// The four neighbours, by cubic polynomials of this coefficient.
+    /// The four neighbours, with cubic polynomials of this coefficient.
     Cubic(f64),
 }
 
-/// What determines the size of the output along an axis; scalars.
+/// What determines the output size of an axis, as a scalar.
 #[derive(Copy, Clone, Debug)]
 pub enum ResizeTarget {
     /// The size times a scale in f32, rounded down.
@@ -96,10 +97,10 @@ const REAL: ElementType = ElementType::F32;
 type Result<T = Value, E = OpError> = std::result::Result<T, E>;
 
 impl Resampling {
-    /// Resizes `x` along an axis. `region` holds the start and the end for [`CoordinateTransformation::Crop`].
+    /// Resizes `x` along an axis. `region` holds start and end for [`CoordinateTransformation::Crop`].
     ///
     /// # Errors
-    /// Unless the axis and all values exist, and elements are numbers where weights are needed.
+    /// If the axis or a value does not exist, or if elements that need weights are not numbers.
     pub fn resize(
         &self,
         b: &mut GraphBuilder,
@@ -155,8 +156,8 @@ impl Resampling {
         if axis + 1 == rank { Ok(y) } else { b.transpose(y, &order) }
     }
 
-    /// Puts the extrapolation value where coordinates are outside the data. `beside` is the shape that lets the coordinates
-    /// broadcast with `y`.
+    /// Puts the extrapolation value where coordinates are outside the data. `beside` is the shape in which
+    /// the coordinates broadcast with `y`.
     fn cropped(
         &self,
         b: &mut GraphBuilder,
@@ -187,7 +188,7 @@ impl Resampling {
             (ResizeRules::Onnx, _) if self.transformation == CoordinateTransformation::TfHalfPixelForNn => {
                 b.equal(of.scale, 1.0)?
             }
-            // A scale of 1 maps each index to itself, but for rounding.
+            // A scale of 1 maps each index to itself, apart from rounding.
             (ResizeRules::Onnx, _) => return Ok(coordinates),
         };
         b.select(stays, indices, coordinates)
@@ -202,7 +203,7 @@ impl Resampling {
             let coordinates = middles(b)?;
             b.subtract(coordinates, 0.5)
         };
-        // The distance from the first to the last element, at least one.
+        // Distances from the first to the last element, in the input and in the output.
         let last = |b: &mut GraphBuilder| b.subtract(of.size, 1.0);
         let steps = |b: &mut GraphBuilder| {
             let steps = b.subtract(of.count, 1.0)?;
@@ -256,7 +257,7 @@ impl Resampling {
         }
     }
 
-    /// The nearest elements in integers, where the quotient of sizes in 32 bits misses ties.
+    /// The nearest elements in integer arithmetic: in 32-bit floats the quotient of sizes misses ties.
     fn exact_picks(
         &self,
         b: &mut GraphBuilder,
@@ -304,7 +305,7 @@ impl Resampling {
         b.select(single, indices, picks).map(Some)
     }
 
-    /// The last axis times a matrix with a row of weights for each coordinate.
+    /// Multiplies the last axis with a matrix that has a row of weights for each coordinate.
     fn weighted(&self, b: &mut GraphBuilder, x: Value, coordinates: Value, of: &ResampledAxis) -> Result {
         let unit = b.scalar(REAL, 1.0)?;
         // When shrinking, an antialiasing kernel covers more of the data.
@@ -313,7 +314,7 @@ impl Resampling {
         let margin = b.divide(reach, shrink)?;
         let margin = b.ceiling(margin)?;
         let margin = b.add(margin, 1.0)?;
-        // The coordinates of the data with repeated edges.
+        // Coordinates of the data after padding both edges.
         let twice = b.add(margin, margin)?;
         let width = b.add(of.size, twice)?;
         let width = b.convert(width, ElementType::I64)?;
@@ -345,12 +346,12 @@ impl Resampling {
 }
 
 impl ResizeKernel {
-    /// Its radius, in elements of the data.
+    /// Radius in input elements.
     fn reach(self) -> f64 {
         if matches!(self, Self::Cubic(_)) { 2.0 } else { 1.0 }
     }
 
-    /// The weights at distances.
+    /// The weights at these distances.
     fn weights_at(self, b: &mut GraphBuilder, distance: Value) -> Result {
         let Self::Cubic(a) = self else {
             let weight = b.subtract(1.0, distance)?;
@@ -372,18 +373,18 @@ impl ResizeKernel {
     }
 }
 
-/// The elements at coordinates along an axis; outside of the data those at the edges.
+/// Gathers along an axis; coordinates outside the data are clamped to its edges.
 fn picked(b: &mut GraphBuilder, x: Value, axis: usize, picks: Value, of: &ResampledAxis) -> Result {
     let end = b.subtract(of.size, 1.0)?;
     let end = b.convert(end, ElementType::I64)?;
     let picks = b.convert(picks, ElementType::I64)?;
-    // In the other order the OpenVINO runtime folds a pick whose bounds are equal to a scalar.
+    // The OpenVINO runtime folds the reverse order to a scalar if both bounds are equal.
     let picks = b.maximum(picks, 0.0)?;
     let picks = b.minimum(picks, end)?;
     b.gather(x, picks, axis as i64)
 }
 
-/// The elements nearest to coordinates; they may lie outside. The part after the point is exact in 32 bits.
+/// Rounds coordinates to elements, which may be outside the data. The fractional part is exact in 32 bits.
 fn rounded(b: &mut GraphBuilder, coordinates: Value, of: &ResampledAxis, rounding: Nearest) -> Result {
     let below = b.floor(coordinates)?;
     let part = b.subtract(coordinates, below)?;

@@ -8,7 +8,7 @@ use crate::ops::{Slice, Slice8, Split, StridedSlice, VariadicSplit};
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
-    /// The `slice` primitive on distinct axes; `x` itself if there are none.
+    /// The `slice` primitive on distinct axes; returns `x` itself if there are none.
     pub fn slice(
         &mut self,
         x: Value,
@@ -18,7 +18,7 @@ impl GraphBuilder<'_> {
         self.slice_axes(x, slices.collect())
     }
 
-    /// The same of slices in any order. Compiled once, not for every kind of list.
+    /// [`GraphBuilder::slice`] for slices in any order. Not generic, so that it is compiled only once.
     fn slice_axes(&mut self, x: Value, mut slices: AxisSlices) -> Result<Value, OpError> {
         slices.sort_by_key(|&(axis, _)| axis);
         let mut op = Slice { axes: SmallVec::new() };
@@ -62,13 +62,13 @@ impl GraphBuilder<'_> {
         self.add_op(StridedSlice::from(masks), &inputs)
     }
 
-    /// Equal parts of `x` along an axis.
+    /// Splits `x` into equal parts along an axis.
     pub fn split(&mut self, x: Value, axis: i64, parts: usize) -> Result<Vec<Value>, OpError> {
         let axis = self.int(axis)?;
         self.add_op_with_outputs(Split { num_splits: parts as i64 }, &[x, axis], parts)
     }
 
-    /// Parts of `x` of these sizes along an axis.
+    /// Splits `x` into parts of these sizes along an axis.
     pub fn variadic_split(&mut self, x: Value, axis: i64, sizes: &[i64]) -> Result<Vec<Value>, OpError> {
         let inputs = [x, self.int(axis)?, self.ints(sizes)?];
         self.add_op_with_outputs(VariadicSplit, &inputs, sizes.len())

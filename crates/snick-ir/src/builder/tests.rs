@@ -1,4 +1,4 @@
-//! Graphs built with the typed methods, and what the builder refuses.
+//! Graphs built with the typed methods, and errors of the builder.
 
 use snick_tensor::ElementType;
 
@@ -46,7 +46,7 @@ fn values_of_other_graphs_are_errors() {
     }
     let mut b = GraphBuilder::new("g");
     assert_eq!(b.relu(x), Err(OpError::ForeignValue));
-    // Also where this graph has a node of the same index.
+    // Even if this graph has a node with the same index.
     b.parameter("own", ElementType::I64, "7").unwrap();
     assert_eq!(b.relu(x), Err(OpError::ForeignValue));
     assert_eq!(b.fact(x).err(), Some(OpError::ForeignValue));

@@ -8,12 +8,12 @@ use super::{Declared, Graph, MAX_PORTS, NodeId, Output, Value};
 use crate::{Op, OpError};
 
 impl Graph {
-    /// Makes every reader of `old` read `new`. Nothing happens if the graph does not have both.
+    /// Redirects the readers of `old` to `new`. Does nothing unless the graph has both.
     pub fn replace_uses(&mut self, old: Value, new: Value) {
         self.move_uses(old.node, |port| (port == old.port).then_some(new));
     }
 
-    /// Renames a layer. Nothing happens if there is none of this id; so with all methods that change one.
+    /// Renames a layer. Like all methods that change a layer, does nothing if the id does not exist.
     pub fn rename(&mut self, id: NodeId, name: impl Into<Arc<str>>) {
         if let Some(node) = self.nodes.node_weight_mut(self.place(id)) {
             node.name = name.into();
@@ -27,29 +27,29 @@ impl Graph {
         }
     }
 
-    /// Gives a value one more tensor name.
+    /// Adds a tensor name to a value.
     pub fn add_tensor_name(&mut self, value: Value, name: String) {
         if let Some(out) = self.output_mut(value) {
             out.names.push(name);
         }
     }
 
-    /// Replaces what a file declares of a value; unknown ops have no other facts.
+    /// Sets the type and shape that a file declares for a value. For unknown ops nothing else is known.
     pub fn declare(&mut self, value: Value, declared: Declared) {
         if let Some(out) = self.output_mut(value) {
             out.declared = Some(declared);
         }
     }
 
-    /// Forgets what a file declares of the outputs of all layers but the unknown ones, of which nothing else is known.
+    /// Drops declared types and shapes, except for unknown ops, which have no other source of them.
     pub fn forget_declared(&mut self) {
         for node in self.nodes.node_weights_mut().filter(|node| !node.op.is_opaque()) {
             node.outs.iter_mut().for_each(|out| out.declared = None);
         }
     }
 
-    /// Gives a node at least this many outputs. Nothing happens for more than a node can have, which is 2^24: whoever
-    /// reads one finds that it is not there.
+    /// Grows the outputs of a node to at least `count`. Does nothing beyond the limit of 2^24; reading a
+    /// missing output is an error later.
     pub fn ensure_outputs(&mut self, id: NodeId, count: usize) {
         if let Some(node) = self.nodes.node_weight_mut(self.place(id))
             && count <= MAX_PORTS as usize
@@ -61,7 +61,7 @@ impl Graph {
     /// Sets the declared shape of a Parameter. Infer afterwards.
     ///
     /// # Errors
-    /// [`OpError::ForeignValue`] if there is no such node; an error if it is no Parameter.
+    /// [`OpError::ForeignValue`] if the node does not exist; another error if it is not a Parameter.
     pub fn set_parameter_shape(&mut self, id: NodeId, shape: ShapeSpec) -> Result<(), OpError> {
         match self.nodes.node_weight_mut(self.place(id)).map(|node| &mut node.op) {
             Some(Op::Parameter(parameter)) => parameter.shape = shape,

@@ -1,4 +1,4 @@
-//! What a run does with a graph: the order of its nodes, and their ops.
+//! What a run needs from a graph: the order of its nodes, and their ops.
 
 use std::collections::BinaryHeap;
 
@@ -8,8 +8,8 @@ use super::{Graph, NodeId};
 use crate::{Fact, Located, Op, OpError};
 
 impl Graph {
-    /// Topological order, as close to the order of ids as possible, so that output follows the file; Results that
-    /// cannot keep their place come last, in their order. An error names a layer on a cycle.
+    /// Topological order, as close to the order of ids as possible so that output follows the file. Results
+    /// that must move come last, in their own order. An error names a layer on a cycle.
     pub fn order(&self) -> Result<Vec<NodeId>, Located> {
         if self.connections().all(|(source, reader)| source < reader) {
             return Ok(self.ids().collect());
@@ -41,7 +41,7 @@ impl Graph {
         Ok(order)
     }
 
-    /// The op that a run evaluates in place of that of a node, given what is known of its inputs.
+    /// The more specific op that a run evaluates for a node, chosen by the facts of its inputs.
     pub fn specialized(&self, id: NodeId) -> Option<Op> {
         self.node(id).op().specialize(&self.input_facts(id)?)
     }

@@ -1,4 +1,4 @@
-//! Nodes: what a graph holds, and how one looks at them.
+//! Nodes and their parts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use snick_tensor::ElementType;
 use super::Graph;
 use crate::{Attrs, Fact, Info, Op, Version};
 
-/// The id of a node. It says nothing about the order of execution, which is [`Graph::order`].
+/// The id of a node. Ids do not imply an order of execution; see [`Graph::order`].
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -42,19 +42,19 @@ impl fmt::Debug for NodeId {
     }
 }
 
-/// Tells graphs apart, so that an id is not taken for one of another graph. A copy of a graph has the same ids.
+/// Distinguishes graphs, so that an id cannot be used with the wrong graph. Copies of a graph keep its ids.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct GraphId(u32);
 
 impl Default for GraphId {
-    /// One that no other graph has.
+    /// A unique id.
     fn default() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// An output of a node, which inputs of others read.
+/// An output of a node.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -94,7 +94,7 @@ pub struct Loc {
 }
 
 impl Loc {
-    /// `12:3`, if the place is known.
+    /// The location as `12:3`, if known.
     ///
     /// ```
     /// use snick_ir::Loc;
@@ -116,14 +116,14 @@ impl fmt::Display for Loc {
 /// Port numbers in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PortIds {
-    /// Consecutive from this number.
+    /// Consecutive numbers from this one on.
     From(u32),
-    /// Other numbers.
+    /// Arbitrary numbers.
     Listed(Box<[u32]>),
 }
 
 impl PortIds {
-    /// Makes port numbers from those of all ports, in order.
+    /// Port numbers from the list of all ports, in order.
     pub fn new(ids: &[u32]) -> Self {
         match ids.first() {
             None => Self::From(0),
@@ -153,7 +153,7 @@ impl PortIds {
 /// The declaration of an output port in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declared {
-    /// The element type; `Dynamic` if there is none.
+    /// The element type; `Dynamic` if not declared.
     pub element_type: ElementType,
     /// The dims, -1 if dynamic; `None` for a dynamic rank.
     pub dims: Option<SmallVec<[i64; 4]>>,
@@ -186,9 +186,9 @@ impl Output {
 /// Rare details of a node.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Details {
-    /// Input port numbers in the file, if they do not count from 0.
+    /// Input port numbers in the file, unless they count from 0.
     pub input_ids: Option<PortIds>,
-    /// Output port numbers in the file; `None` if they continue those of the inputs.
+    /// Output port numbers in the file; `None` if they continue the input port numbers.
     pub output_ids: Option<PortIds>,
     /// Attributes that the op does not declare.
     pub extra: Attrs<'static>,
@@ -207,7 +207,7 @@ pub struct Details {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Layer name; need not be unique.
+    /// Layer name; not necessarily unique.
     pub name: Arc<str>,
     /// The op.
     pub op: Op,
@@ -228,13 +228,13 @@ impl Node {
         Self { name: name.into(), op, version, outs: SmallVec::new(), loc: Loc::default(), details: None }
     }
 
-    /// The details, created if there are none.
+    /// The details, created on demand.
     pub fn details_mut(&mut self) -> &mut Details {
         self.details.get_or_insert_with(Box::default)
     }
 }
 
-/// A node of a graph, to look at.
+/// A reference to a node of a graph.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -262,7 +262,7 @@ impl<'g> NodeRef<'g> {
         self.id
     }
 
-    /// The layer name; need not be unique.
+    /// The layer name; not necessarily unique.
     #[inline]
     pub fn name(self) -> &'g str {
         &self.data.name
@@ -291,7 +291,7 @@ impl<'g> NodeRef<'g> {
         self.data.loc
     }
 
-    /// The values that it reads, by port; ports that are not connected are left out.
+    /// The values that it reads, by port, without unconnected ports.
     pub fn inputs(self) -> impl ExactSizeIterator<Item = Value> + use<> {
         let inputs: SmallVec<[Value; 5]> = self.graph.inputs(self.id).into_iter().flatten().collect();
         inputs.into_iter()
@@ -302,7 +302,7 @@ impl<'g> NodeRef<'g> {
         self.graph.inputs(self.id).get(port).copied().flatten()
     }
 
-    /// What is known of its outputs, by port: nothing before inference.
+    /// The facts of its outputs, by port: unknown before inference.
     #[inline]
     pub fn outputs(self) -> impl ExactSizeIterator<Item = &'g Fact> {
         self.data.outs.iter().map(|out| &out.fact)
@@ -314,7 +314,7 @@ impl<'g> NodeRef<'g> {
         port.map(|port| Value { node: self.id, port })
     }
 
-    /// Its outputs, by port, with what the file says of them.
+    /// Its outputs, by port, with their declarations in the file.
     #[inline]
     pub fn outs(self) -> &'g [Output] {
         &self.data.outs
@@ -326,13 +326,13 @@ impl<'g> NodeRef<'g> {
         self.data.details.as_deref()
     }
 
-    /// The numbers of the output ports in the file; `None` if they continue those of the inputs.
+    /// The output port numbers in the file; `None` if they continue the input port numbers.
     pub fn output_ids(self) -> Option<&'g PortIds> {
         self.data.details.as_ref()?.output_ids.as_ref()
     }
 
-    /// The number of output port `i` in the file, or in an OpenVINO IR that would be written, where those of the
-    /// `inputs` come first.
+    /// The number of output port `i` in the file. Without one, the number in an OpenVINO IR, which counts the
+    /// `inputs` first.
     pub fn output_id(self, i: usize, inputs: usize) -> u32 {
         match self.output_ids() {
             Some(ids) => ids.id(i),
@@ -340,7 +340,7 @@ impl<'g> NodeRef<'g> {
         }
     }
 
-    /// A copy, to add to another graph.
+    /// A copy that can be added to another graph.
     pub fn to_node(self) -> Node {
         self.data.clone()
     }

@@ -1,15 +1,16 @@
-//! What layers ask of the inputs of a model, beyond what holds in every run that succeeds.
+//! Conditions on the inputs of a model that every successful run meets.
 //!
-//! Inference is sound for runs that fail, too: it leaves open whether two dims that must be equal are. What it leaves
-//! open is recorded here for whoever chooses sizes and integers that a model runs with. The arithmetic of dims records
-//! most of it (`infer/dims.rs`), so an op states only what is particular to it.
+//! Inference must be sound for failing runs too, so it does not conclude that two dims are equal just because
+//! a layer demands it. Such demands are recorded here, for callers that choose sizes and integers to run a
+//! model with. The arithmetic of dims records most of them (`infer/dims.rs`), so an op only adds those
+//! specific to it.
 
 use snick_shape::{DimSpec, Interval, Origin, Shape, ShapeSpec, SymExpr};
 
 use super::{Infer, saturating_product};
 use crate::{Fact, Graph, NodeId, Op};
 
-/// What a run demands, or else fails.
+/// A condition without which a run fails.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Condition {
@@ -19,7 +20,7 @@ pub enum Condition {
     Broadcast(SymExpr, SymExpr),
     /// The first is a multiple of the second.
     Multiple(SymExpr, SymExpr),
-    /// It is at least a number.
+    /// It is at least this number.
     AtLeast(SymExpr, i64),
 }
 
@@ -29,44 +30,44 @@ pub enum Condition {
 pub enum IntegerRole {
     /// Positions on an axis of this size.
     Index(SymExpr),
-    /// Axes of a tensor of this rank, each once.
+    /// Axes of a tensor of this rank, without duplicates.
     Axes(usize),
-    /// Numbers other than 0: steps, repetitions, sizes of what is made.
+    /// Positive numbers: steps, repetitions, sizes of new axes.
     Positive,
-    /// A number of elements of an axis of this size.
+    /// A number of elements on an axis of this size.
     Count(SymExpr),
     /// Lengths of the parts of an axis.
     Lengths,
-    /// The shape of as many elements as there are.
+    /// A shape with the number of elements of the data.
     Shape,
 }
 
-/// The conditions and roles of a graph, bodies aside, in the order of its layers.
+/// The conditions and roles of a graph without its bodies, in the order of its layers.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Conditions {
-    /// The runs that they are for.
+    /// Which runs they apply to.
     pub empty_axes: EmptyAxes,
-    /// What the layers demand of sizes and of known elements.
+    /// Conditions on sizes and known elements.
     pub conditions: Vec<Condition>,
-    /// The layer that demands each of the conditions.
+    /// The layer that imposes each condition.
     pub layers: Vec<NodeId>,
-    /// What a layer uses the elements at an input port for.
+    /// The role of the elements at an input port of a layer.
     pub roles: Vec<(NodeId, u32, IntegerRole)>,
 }
 
-/// The runs that conditions are for, all of them first runs: variables have their initial values.
+/// Which runs conditions apply to. Always first runs, in which variables have their initial values.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum EmptyAxes {
-    /// Those in which no axis of an input is empty that need not be.
+    /// Runs in which no input axis is empty, unless it has to be.
     #[default]
     Ignored,
-    /// All.
+    /// All first runs.
     Allowed,
 }
 
-/// What one layer demands.
+/// The demands of one layer.
 #[derive(Default)]
 pub(crate) struct Demands {
     pub(crate) empty_axes: EmptyAxes,
@@ -84,7 +85,7 @@ impl Conditions {
 }
 
 impl Condition {
-    /// The expressions that it is about.
+    /// The expressions in the condition.
     pub fn exprs(&self) -> impl Iterator<Item = &SymExpr> {
         let (first, second) = match self {
             Self::Equal(a, b) | Self::Broadcast(a, b) | Self::Multiple(a, b) => (a, Some(b)),
@@ -93,7 +94,7 @@ impl Condition {
         std::iter::once(first).chain(second)
     }
 
-    /// Whether it holds where expressions have these values; `None` while one has none.
+    /// Whether the condition holds for these values; `None` if a value is missing.
     pub fn holds(&self, value: impl Fn(&SymExpr) -> Option<i64>) -> Option<bool> {
         Some(match self {
             Self::Equal(a, b) => value(a)? == value(b)?,
@@ -101,7 +102,7 @@ impl Condition {
                 let (a, b) = (value(a)?, value(b)?);
                 a == b || a == 1 || b == 1
             }
-            // All that is left of 0 elements is 0.
+            // Only 0 elements can be divided into parts of 0.
             Self::Multiple(a, b) => match (value(a)?, value(b)?) {
                 (a, 0) => a == 0,
                 (a, b) => a.checked_rem(b) == Some(0),
@@ -110,22 +111,22 @@ impl Condition {
         })
     }
 
-    /// Whether it depends on nothing that could be chosen.
+    /// Whether it contains only constants.
     fn is_settled(&self) -> bool {
         self.exprs().all(|expr| expr.as_const().is_some())
     }
 }
 
-/// The elements of integer inputs with at most this many are expressions of the conditions.
+/// Integer inputs of at most this many elements get a symbol for each element.
 const MAX_INPUT_ELEMENTS: usize = 8;
 
-/// The facts of all Parameters; the elements of small integer ones are symbols.
+/// The facts of all Parameters, with symbols for the elements of small integer inputs.
 pub(super) fn elements_as_symbols(graph: &mut Graph) -> Vec<Option<Fact>> {
     let parameters: Vec<NodeId> = graph.parameters().collect();
     parameters.into_iter().map(|id| with_symbols(graph, id)).collect()
 }
 
-/// The fact of a small integer Parameter of static shape, with elements that are symbols.
+/// The fact of a small integer Parameter of static shape, with a symbol for each element.
 fn with_symbols(graph: &mut Graph, id: NodeId) -> Option<Fact> {
     let Op::Parameter(parameter) = graph.node(id).op() else { return None };
     let element_type = parameter.element_type;
@@ -142,7 +143,7 @@ fn with_symbols(graph: &mut Graph, id: NodeId) -> Option<Fact> {
     Some(Fact::new(element_type, shape).with_elements(Some(elements)))
 }
 
-/// The sizes of a declared shape without dynamic dims.
+/// The sizes of a declared shape if all are static.
 fn static_dims(shape: &ShapeSpec) -> Option<Vec<usize>> {
     let ShapeSpec::Dims(dims) = shape else { return None };
     let size = |dim: &DimSpec| match dim {
@@ -153,48 +154,49 @@ fn static_dims(shape: &ShapeSpec) -> Option<Vec<usize>> {
 }
 
 impl Infer<'_> {
-    /// Records what every run demands that gets past this layer.
+    /// Records a condition of every run that gets past this layer.
     fn demand(&mut self, condition: impl FnOnce() -> Condition) {
         if let Some(demands) = &mut self.demands {
             demands.conditions.push(condition());
         }
     }
 
-    /// Whether only runs count in which no axis is empty: an op may then say more than holds in every run.
+    /// Whether only runs without empty axes matter. Ops may then infer more than holds in every run.
     pub(crate) fn ignores_empty(&self) -> bool {
         self.demands.as_ref().is_some_and(|demands| demands.empty_axes == EmptyAxes::Ignored)
     }
 
-    /// Whether only first runs count: variables have their initial values.
+    /// Whether only first runs matter, in which variables have their initial values.
     pub(crate) fn is_of_first_run(&self) -> bool {
         self.demands.is_some()
     }
 
-    /// Two dims are equal in every run.
+    /// Demands that two dims are equal.
     pub(crate) fn demand_equal(&mut self, a: &SymExpr, b: &SymExpr) {
         if a != b {
             self.demand(|| Condition::Equal(a.clone(), b.clone()));
         }
     }
 
-    /// Two dims are equal in every run, or one of them is 1.
+    /// Demands that two dims are equal or one of them is 1.
     pub(super) fn demand_broadcast(&mut self, a: &SymExpr, b: &SymExpr) {
         self.demand(|| Condition::Broadcast(a.clone(), b.clone()));
     }
 
-    /// The first is a multiple of the second in every run.
+    /// Demands that the first is a multiple of the second.
     pub(crate) fn demand_multiple(&mut self, a: &SymExpr, b: &SymExpr) {
         self.demand(|| Condition::Multiple(a.clone(), b.clone()));
     }
 
-    /// An expression is at least `least` in every run.
+    /// Demands that an expression is at least `least`.
     pub(crate) fn demand_at_least(&mut self, expr: &SymExpr, least: i64) {
         if self.demands.is_some() && self.interval(expr).lo() < least {
             self.demand(|| Condition::AtLeast(expr.clone(), least));
         }
     }
 
-    /// The elements of input `i` are positions on an axis of `size` elements; negative ones count from its end.
+    /// Demands that the elements of input `i` are positions on an axis of this size; negative ones count from
+    /// the end.
     pub(crate) fn demand_index(&mut self, i: usize, size: &SymExpr) {
         if self.demands.is_none() {
             return;
@@ -212,23 +214,23 @@ impl Infer<'_> {
         self.demand_role(i, || IntegerRole::Index(size.clone()));
     }
 
-    /// The rows of input `i` are positions, one on each axis of these sizes.
+    /// Demands that the rows of input `i` are positions, with one index for each of these axes.
     pub(crate) fn demand_tuples(&mut self, i: usize, sizes: &[SymExpr]) {
         if self.demands.is_some() {
-            // An index into the smallest axis lies in all.
+            // An index valid for the smallest axis is valid for all.
             let smallest = sizes.iter().cloned().reduce(|a, b| self.min(&a, &b));
             smallest.iter().for_each(|size| self.demand_role(i, || IntegerRole::Index(size.clone())));
         }
     }
 
-    /// The elements of input `i` are axes of input 0.
+    /// Demands that the elements of input `i` are axes of input 0.
     pub(crate) fn demand_axes(&mut self, i: usize) {
         if let Some(rank) = self.optional(0).and_then(|fact| fact.shape.rank()) {
             self.demand_role(i, || IntegerRole::Axes(rank));
         }
     }
 
-    /// One number is at most another in every run.
+    /// Demands that one number is at most another.
     pub(crate) fn demand_at_most(&mut self, number: &SymExpr, most: &SymExpr) {
         if self.demands.is_some() {
             let room = self.sub(most, number);
@@ -236,7 +238,7 @@ impl Infer<'_> {
         }
     }
 
-    /// What the elements of input `i` are used for.
+    /// Records what the elements of input `i` are used for.
     pub(crate) fn demand_role(&mut self, i: usize, role: impl FnOnce() -> IntegerRole) {
         if let (Some(demands), Ok(port)) = (&mut self.demands, u32::try_from(i)) {
             demands.roles.push((port, role()));
@@ -275,7 +277,7 @@ mod tests {
         }
     }
 
-    /// What a Gather on the axis of `N` elements demands of the indices.
+    /// The conditions of a Gather on an axis of `N` elements.
     fn gathered(indices: &str) -> (Graph, Conditions) {
         let layers = format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n%at = {indices}\n\
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn indices_lie_on_their_axis() {
-        // Both name an element only of axes of 4 elements or more.
+        // Both are valid only on an axis of 4 or more elements.
         for indices in ["Const-1 i64[1] <3>", "Const-1 i64[1] <-4>"] {
             let (graph, found) = gathered(indices);
             let holds = |size: i64| {

@@ -1,7 +1,7 @@
-//! Which sizes and elements of its inputs a layer computes a size or an element from.
+//! Which sizes and elements of its inputs a layer uses to compute an output size or element.
 //!
-//! It is found by inferring the layer again, each time with another size or element of its inputs replaced by a new
-//! symbol: what then mentions the symbol is computed from it.
+//! Found by inferring the layer repeatedly, each time with one size or element of its inputs replaced by a
+//! new symbol. Whatever then contains the symbol depends on that part.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use snick_shape::{Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use super::Infer;
 use crate::{Fact, Facts, Graph, Known, NodeId, Op, OpError, Value};
 
-/// A part of an input, with the index of the input.
+/// An input index and a part of that input.
 type InputPart = (usize, Part);
 
 /// A size or an element of a value.
@@ -32,17 +32,17 @@ type InputPart = (usize, Part);
 pub enum Part {
     /// The size of an axis.
     Dim(usize),
-    /// An element of a small integer value, counted in row-major order.
+    /// An element of a small integer value, by its row-major index.
     Element(usize),
 }
 
 impl Part {
-    /// The sizes of a value; none if its rank is not known.
+    /// The sizes of a value; none if its rank is unknown.
     pub fn dims(fact: &Fact) -> impl Iterator<Item = Self> + use<> {
         (0..fact.shape.rank().unwrap_or(0)).map(Self::Dim)
     }
 
-    /// The sizes of a value, and its elements if they are known.
+    /// The sizes of a value, and its elements if known.
     pub fn all(fact: &Fact) -> impl Iterator<Item = Self> + use<> {
         let elements = fact.elements().map_or(0, |elements| elements.len());
         Self::dims(fact).chain((0..elements).map(Self::Element))
@@ -52,7 +52,7 @@ impl Part {
         matches!(self, Self::Element(_))
     }
 
-    /// What is known of it.
+    /// The expression of this part, if known.
     pub fn of(self, fact: &Fact) -> Option<SymExpr> {
         match self {
             Self::Dim(axis) => fact.shape.dims()?.get(axis).cloned(),
@@ -67,7 +67,7 @@ impl Part {
             Self::Dim(axis) => {
                 let mut dims = fact.shape.dims()?.to_vec();
                 *dims.get_mut(axis)? = by;
-                // Elements of a value of another size are others.
+                // The known elements belong to the old size.
                 fact.known = None;
                 fact.shape = Shape::ranked(dims);
             }
@@ -96,7 +96,7 @@ impl Part {
 pub struct ValuePart {
     /// The value.
     pub value: Value,
-    /// Its part.
+    /// The part of the value.
     pub part: Part,
 }
 
@@ -106,7 +106,7 @@ impl Value {
         ValuePart { value: self, part: Part::Dim(axis) }
     }
 
-    /// An element, counted in row-major order.
+    /// An element, by its row-major index.
     pub fn element(self, index: usize) -> ValuePart {
         ValuePart { value: self, part: Part::Element(index) }
     }
@@ -119,13 +119,13 @@ impl ValuePart {
     }
 }
 
-/// More parts than this are not tried one by one.
+/// Layers with more input parts than this are skipped.
 const MAX_PARTS: usize = 96;
 
-/// The same of a layer with an error: there are few of them.
+/// [`MAX_PARTS`] for layers with an error, which are few.
 const MAX_CLASHING_PARTS: usize = 1024;
 
-/// The parts of the inputs of a layer that one part of its output is computed from.
+/// Computes which input parts of a layer an output part depends on.
 ///
 /// ```
 /// use snick_ir::{Dependencies, Part};
@@ -143,18 +143,19 @@ const MAX_CLASHING_PARTS: usize = 1024;
 #[derive(Debug)]
 pub struct Dependencies<'g> {
     graph: &'g Graph,
-    /// The symbols of the graph, and those of the trials.
+    /// The symbols of the graph and of the trials.
     symbols: Symbols,
 }
 
 impl<'g> Dependencies<'g> {
-    /// Of the layers of an inferred graph.
+    /// Dependencies in an inferred graph.
     pub fn new(graph: &'g Graph) -> Self {
         Self { graph, symbols: graph.symbols().clone() }
     }
 
-    /// The inputs and parts of them. Nothing is found of layers with bodies, of layers with very many parts, and of parts
-    /// that have to equal others: `[2,3]` and `[2,3]` give `[2,3]` whatever one of them is.
+    /// The input parts that an output part depends on, with their input indices. Empty for layers with
+    /// bodies, for layers with very many parts, and for parts that must equal others: `[2,3]` and `[2,3]`
+    /// give `[2,3]` whatever one of them is.
     pub fn of(&mut self, of: ValuePart) -> Vec<InputPart> {
         let ValuePart { value, part } = of;
         let is_made_of = |trial: Trial| {
@@ -164,8 +165,8 @@ impl<'g> Dependencies<'g> {
         self.parts_of(value.node, is_made_of)
     }
 
-    /// The input parts that cause a layer's error: parts where another size or element would fix it, and the parts that
-    /// they contradict.
+    /// The input parts that cause a layer's error: parts that would fix it with another size or element, and
+    /// the parts that they contradict.
     ///
     /// ```
     /// use snick_ir::{Dependencies, Part};
@@ -192,7 +193,7 @@ impl<'g> Dependencies<'g> {
             .copied()
             .filter(|&part| mends(&[part], Probe::Large) || mends(&[part], Probe::Open))
             .collect();
-        // Another length of a vector hides any error, because its elements are then unknown.
+        // Changing the length of a vector hides any error, because its elements are then unknown.
         let with_elements: Vec<usize> =
             clash.iter().filter(|(_, part)| part.is_element()).map(|(i, _)| *i).collect();
         clash.retain(|(i, part)| part.is_element() || !with_elements.contains(i));
@@ -211,7 +212,7 @@ impl<'g> Dependencies<'g> {
         clash
     }
 
-    /// The parts of the inputs of a layer that are as wanted when replaced by a new symbol.
+    /// The input parts of a layer for which `wanted` holds after replacing them by a new symbol.
     fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<InputPart> {
         let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_PARTS) else { return Vec::new() };
         let mut is_wanted = |part: &InputPart| {
@@ -221,7 +222,7 @@ impl<'g> Dependencies<'g> {
         parts.into_iter().filter(|part| is_wanted(part).unwrap_or(false)).collect()
     }
 
-    /// The facts of a layer's inputs with all their parts; `None` if there are more than `most` parts.
+    /// The facts of a layer's inputs and all their parts; `None` if there are more than `most` parts.
     fn inputs_and_parts(&self, node: NodeId, most: usize) -> Option<(Vec<&'g Fact>, Vec<InputPart>)> {
         let graph = self.graph;
         let inputs: Option<Vec<&Fact>> =
@@ -254,7 +255,7 @@ impl<'g> Dependencies<'g> {
         Some(inferred.map(|(facts, errors)| Trial { facts, errors, probe: symbol }))
     }
 
-    /// The facts of the outputs of a layer with these inputs, and the number of errors.
+    /// Infers a layer with these inputs: the facts of its outputs and the number of errors.
     fn infer(&mut self, id: NodeId, inputs: &[&Fact]) -> Option<Result<(Facts, usize), OpError>> {
         let mut errors = Vec::new();
         let node = self.graph.node(id);
@@ -275,8 +276,8 @@ impl<'g> Dependencies<'g> {
     }
 }
 
-/// A minimal subset of `parts` that fixes an error: drops each part that is not needed. Empty if even all of them do not
-/// fix it.
+/// A minimal subset of `parts` that fixes an error, found by dropping every part that is not needed. Empty if
+/// all of them together do not fix it.
 fn least(parts: &[InputPart], mut mends: impl FnMut(&[InputPart]) -> bool) -> Vec<InputPart> {
     let mut left = parts.to_vec();
     if left.is_empty() || !mends(&left) {
@@ -291,13 +292,13 @@ fn least(parts: &[InputPart], mut mends: impl FnMut(&[InputPart]) -> bool) -> Ve
     left
 }
 
-/// What a part is replaced by.
+/// The range of a symbol that replaces a part.
 #[derive(Copy, Clone)]
 enum Probe {
-    /// Of sizes, and of elements that may be sizes, at least 2: one that may be 1 or 0 broadcasts as others do not, and -1
-    /// stands for what is left.
+    /// 2 or more for sizes and for elements that may be sizes: 0 and 1 behave differently in broadcasts, and
+    /// -1 means the remaining size.
     Large,
-    /// Any size, and of an element that may be one, any size.
+    /// 0 or more for sizes and for elements that may be sizes.
     Open,
 }
 
@@ -316,11 +317,11 @@ impl Probe {
     }
 }
 
-/// What a layer infers with parts of its inputs replaced.
+/// The result of inferring a layer with some input parts replaced.
 struct Trial {
     facts: Facts,
     errors: usize,
-    /// What the last of them was replaced by.
+    /// The symbol that replaced the last part.
     probe: Option<SymbolId>,
 }
 
@@ -329,7 +330,7 @@ mod tests {
     use super::{Dependencies, Part};
     use crate::{infer, text};
 
-    /// Another length of the shape would hide the error, but its elements are at fault.
+    /// Changing the length of the shape would hide the error, but the cause is its elements.
     #[test]
     fn the_error_of_a_wrong_element_is_not_that_of_the_length() {
         let layers = "%x = Parameter-1 {element_type: f32, shape: \"5,4\"}\n%to = Const-1 i64[2] <6, 5>\n\

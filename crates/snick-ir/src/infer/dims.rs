@@ -1,4 +1,4 @@
-//! The arithmetic of dims: expressions, and shapes that broadcast or unify.
+//! The arithmetic of dims: expressions, broadcasting and unification.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use super::given_up::TOO_LARGE;
 use crate::OpError;
 use crate::error::CANNOT_BROADCAST;
 
-/// Expressions over the sizes of the model. One that is too large becomes a symbol.
+/// Arithmetic on expressions. A result that is too large becomes a symbol.
 impl Integers for Infer<'_> {
     type Int = SymExpr;
     type Error = Infallible;
@@ -27,7 +27,7 @@ impl Integers for Infer<'_> {
             IntOp::FloorDiv => (symbols.floor_div(a, b), x.floor_div(y)),
             IntOp::CeilDiv => (symbols.ceil_div(a, b), x.neg().floor_div(y).neg()),
         };
-        // Normalising a sum or a product may have lost what its parts know.
+        // Normalising a sum or a product can lose the bounds known for its terms.
         if matches!(op, IntOp::Add | IntOp::Sub | IntOp::Mul)
             && let Some(expr) = &expr
             && a.as_const().is_none()
@@ -65,7 +65,8 @@ impl Infer<'_> {
         expr
     }
 
-    /// `a / b` where every run divides without remainder and `b` is at least 1. `None` if no quotient is an integer.
+    /// `a / b` where every successful run divides without remainder and `b` is at least 1; `None` if no
+    /// quotient can be an integer.
     pub fn exact_div(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         self.demand_multiple(a, b);
         let (from, by) = (self.interval(a), self.interval(b));
@@ -107,17 +108,18 @@ impl Infer<'_> {
         dims.into_iter().fold(SymExpr::from(1), |product, dim| self.mul(&product, dim))
     }
 
-    /// An expression as a dim: `max(expr, 0)` if it may be negative, since no run with a negative size gets this far;
-    /// `None` if it is always negative. Not for numbers of which -1 has a meaning.
+    /// An expression as a dim: `max(expr, 0)` if it may be negative, since no run with a negative size gets
+    /// this far; `None` if it is always negative. Not for numbers whose value may be -1 with a special
+    /// meaning.
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
         interval.meet(Interval::DIM)?;
         self.demand_at_least(expr, 0);
-        // Not refined: that would constrain its symbols, which occur elsewhere too.
+        // Not refined, because that would constrain its symbols wherever else they occur.
         Some(if interval.lo() >= 0 { expr.clone() } else { self.max(expr, &SymExpr::from(0)) })
     }
 
-    /// Unifies two dims that are equal in every run. `None` if they cannot be.
+    /// Unifies two dims that are equal in every successful run; `None` if they cannot be equal.
     pub fn merge(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         if a == b {
             return Some(a.clone());
@@ -132,8 +134,8 @@ impl Infer<'_> {
         })
     }
 
-    /// Unifies two dims, reporting `what` (a plural) as different where they cannot be equal; the first dim is then
-    /// kept.
+    /// Unifies two dims. If they cannot be equal, reports that `what` (a plural) differ and keeps the first
+    /// dim.
     pub fn merge_or_report(&mut self, what: &str, a: &SymExpr, b: &SymExpr) -> SymExpr {
         self.merge(a, b).unwrap_or_else(|| {
             let sentence = format!("{what} differ: {{}} and {{}}");
@@ -142,7 +144,7 @@ impl Infer<'_> {
         })
     }
 
-    /// The numpy broadcast of two dims. `None` if they conflict.
+    /// The numpy broadcast of two dims; `None` if they conflict.
     pub fn broadcast_dim(&mut self, a: &SymExpr, b: &SymExpr) -> Option<SymExpr> {
         if a == b || b.as_const() == Some(1) {
             return Some(a.clone());
@@ -172,8 +174,8 @@ impl Infer<'_> {
         self.symbols.interval_given(a, b, one) == one
     }
 
-    /// The numpy broadcast of two shapes, aligned at the last axis. Sizes that conflict are reported, and the axis
-    /// becomes dynamic.
+    /// The numpy broadcast of two shapes, aligned at the last axis. Reports conflicting sizes and makes their
+    /// axes dynamic.
     pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
         if da == db {
@@ -196,14 +198,14 @@ impl Infer<'_> {
         Ok(Shape::ranked(dims))
     }
 
-    /// `dim`, or an unknown that may be `a` as well as `b` where these conflict.
+    /// `dim`, or where `a` and `b` conflict, an unknown that may be either.
     fn or_either(&mut self, dim: Option<SymExpr>, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let either = self.interval(a).hull(self.interval(b));
         dim.unwrap_or_else(|| self.born(either, || Birth::either(a, b)))
     }
 
-    /// Unifies two shapes that are equal in every run. Sizes that conflict are reported as `sentence` (see
-    /// [`OpError::Conflict`]), and the axis becomes dynamic; ranks that conflict are an error.
+    /// Unifies two shapes that are equal in every successful run. Reports conflicting sizes with `sentence`
+    /// (see [`OpError::Conflict`]) and makes their axes dynamic; conflicting ranks are an error.
     pub fn merge_shapes(&mut self, sentence: &'static str, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else {
             return Ok(if a.dims().is_some() { a.clone() } else { b.clone() });

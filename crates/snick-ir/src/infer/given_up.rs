@@ -1,6 +1,6 @@
-//! Why inference gives a size up that follows from others: the reasons of [`Birth::GivenUp`](snick_shape::Birth).
+//! Reasons why inference drops a size that follows from others, for [`Birth::GivenUp`](snick_shape::Birth).
 
-/// All reasons; `docs/src/shapes.md` explains each.
+/// All reasons; `docs/src/shapes.md` explains them.
 pub const GIVEN_UP: [&str; 9] = [
     TOO_LARGE,
     TOO_LARGE_OUTSIDE,
@@ -21,7 +21,7 @@ pub(crate) const EITHER_DIRECTION: &str = "the step may be negative or positive"
 pub(crate) const MAY_COPY: &str = "a size in the target shape may be 0, which copies a size of the input";
 pub(crate) const NO_ELEMENTS: &str = "the target shape has -1 and 0: no number of elements is left";
 pub(crate) const NO_RULE: &str = "the operation is unknown, and the file declares no size";
-/// Of a value whose rank the file does not declare either.
+/// For values whose rank is not declared in the file either.
 pub const NO_RULE_FOR_RANK: &str = "the operation is unknown, and the file declares no rank";
-/// Of a layer whose inputs are known as well as they can be.
+/// For layers with fully known inputs.
 pub const NO_EXPRESSION: &str = "the shapes of the inputs do not give it as an expression in every run";

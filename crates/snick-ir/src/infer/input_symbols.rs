@@ -1,11 +1,11 @@
-//! The symbols that inputs declare.
+//! Symbols that inputs declare.
 
 use snick_shape::{DimSpec, Origin, ShapeSpec};
 
 use crate::{Graph, Op};
 
-/// Declares the symbols of all inputs, if a dim of one is an expression: the bounds of a symbol hold in it wherever they
-/// are written. Bounds that exclude each other are an error of the Parameter that has the later ones.
+/// Declares the symbols of all inputs before inference if a dim is an expression, so that the bounds of a
+/// symbol apply in it wherever they are written. Contradictory bounds are an error of the later Parameter.
 pub(super) fn declare(graph: &mut Graph) {
     let mut declared = graph.symbols.clone();
     let mut has_expr = false;
@@ -25,7 +25,7 @@ pub(super) fn declare(graph: &mut Graph) {
     }
 }
 
-/// Whether two inputs have a symbol in common.
+/// Whether two inputs share a symbol.
 pub(super) fn are_shared(graph: &Graph) -> bool {
     let mut seen: Vec<(&str, u32)> = Vec::new();
     for (id, input) in graph.parameters().zip(0..) {
@@ -44,7 +44,7 @@ pub(super) fn are_shared(graph: &Graph) -> bool {
     false
 }
 
-/// How many names are compared.
+/// Limit on the names compared.
 const MOST_NAMES: usize = 64;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Sizes that several variables share in every run, as the caches of a language model share their length.
 //!
-//! The first round of inference assumes that sizes which begin equal stay equal: they get one symbol. If different sizes are
-//! assigned to them, the next round gives them different symbols. This is done only where inputs have symbols in common;
-//! elsewhere the second round would cost time and find nothing. What is left at the end is proved by induction over the runs
-//! of a model whose variables are reset, read and set together.
+//! The first round of inference assumes that sizes which start equal stay equal, and gives them one symbol.
+//! If different sizes are assigned to them, the next round uses different symbols. What remains holds by
+//! induction over the runs of a model, provided its variables are reset, read and set together. Skipped
+//! unless inputs share symbols: the second round would cost time and find nothing.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,32 +11,32 @@ use snick_shape::{Interval, Shape, SymExpr, SymbolId, Symbols};
 
 use crate::{Fact, Graph, NodeId, Op, Value};
 
-/// A size of the value of a ReadValue.
+/// An axis of the value of a ReadValue.
 type Size = (NodeId, usize);
 
 /// What sizes with the same symbol have in common.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Beginning {
-    /// What earlier rounds found.
+    /// The class from the previous round.
     class: usize,
     interval: Interval,
-    /// The initial size; without an initial value it is the least possible.
+    /// The initial size. Without an initial value (`None`) it is the smallest possible one.
     initial: Option<SymExpr>,
 }
 
 /// The sizes that are assumed to be equal in a round.
 #[derive(Default, Debug)]
 pub(crate) struct SharedSizes {
-    /// By size: its class; 0 if it is not there.
+    /// The class of each size; 0 if missing.
     classes: HashMap<Size, usize>,
     /// The symbols of this round.
     symbols: HashMap<Beginning, SymExpr>,
-    /// The sizes of this round with what they have in common, in order.
+    /// The sizes of this round and what they share with others, in order.
     sizes: Vec<(Size, Beginning)>,
 }
 
 impl SharedSizes {
-    /// Gives the sizes of a ReadValue that are new symbols, those from `first_new` on, the symbols that they share.
+    /// Replaces new symbols in the sizes of a ReadValue, from `first_new` on, by shared ones.
     pub(super) fn share(
         &mut self,
         node: NodeId,
@@ -64,14 +64,15 @@ impl SharedSizes {
         fact.shape = Shape::ranked(dims);
     }
 
-    /// The classes of the next round, and whether they are others: sizes with one symbol are assigned different ones.
+    /// The classes of the next round, and whether they are finer: sizes with the same symbol are assigned
+    /// different ones.
     pub(super) fn refined(self, graph: &Graph) -> (Self, bool) {
         let assigned = Assigned::of(graph);
         let mut classes: HashMap<(&Beginning, Option<SymExpr>), usize> = HashMap::new();
         let mut next: HashMap<Size, usize> = HashMap::new();
         let mut alone = self.sizes.len();
         for (size, beginning) in &self.sizes {
-            // A size of which nothing is known is like no other.
+            // An unknown size gets its own class.
             let value = assigned.size(*size);
             let count = classes.len();
             let class = match value {
@@ -88,14 +89,14 @@ impl SharedSizes {
         (Self { classes: next, ..Self::default() }, is_finer)
     }
 
-    /// Without any assumption.
+    /// Classes that share nothing.
     pub(super) fn apart(&self) -> Self {
         let classes = self.sizes.iter().enumerate().map(|(at, (size, _))| (*size, at)).collect();
         Self { classes, ..Self::default() }
     }
 }
 
-/// What is assigned to each variable, if exactly one layer reads it and one assigns it.
+/// The value assigned to each variable that exactly one layer reads and one assigns.
 struct Assigned<'g> {
     graph: &'g Graph,
     values: BTreeMap<NodeId, Value>,
@@ -135,7 +136,7 @@ mod tests {
     use super::{Beginning, SharedSizes};
     use crate::{infer, text};
 
-    /// The shapes that are read from variables `a` and `b`, to which these values are assigned.
+    /// The shapes read from variables `a` and `b` after these values are assigned.
     fn read(initial: [&str; 2], assigned: [&str; 2]) -> [String; 2] {
         let variable = |name: &str, initial: &str| {
             format!(

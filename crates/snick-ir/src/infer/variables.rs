@@ -1,5 +1,5 @@
-//! Variables: their values, as far as they follow from what is assigned, and checks that what is assigned matches what is
-//! read.
+//! Infers the values of variables from the values assigned to them, and checks that these match the
+//! ReadValues.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use snick_tensor::ElementType;
 
 use crate::{Fact, Graph, Located, NodeId, Op, OpError};
 
-/// What holds for all values of a variable.
+/// What all values of a variable have in common.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct VariableValues {
-    /// The type, if all have the same.
+    /// The type, if it is the same for all.
     pub(crate) element_type: ElementType,
-    /// The intervals of the sizes, if all have the same rank.
+    /// The intervals of the sizes, if the rank is the same for all.
     pub(crate) dims: Option<Vec<Interval>>,
 }
 
 impl VariableValues {
-    /// The values of a fact.
+    /// What a fact says about a value.
     pub(crate) fn of(fact: &Fact, symbols: &Symbols) -> Self {
         Self { element_type: fact.element_type, dims: intervals(&fact.shape, symbols) }
     }
 
-    /// What holds for the values of both.
+    /// What holds for the values of either.
     pub(crate) fn join(&self, other: &Self) -> Self {
         let is_same = self.element_type == other.element_type;
         let dims =
@@ -34,7 +34,7 @@ impl VariableValues {
         }
     }
 
-    /// As [`VariableValues::join`], with every size open that `other` changes: joins of joins may never end.
+    /// [`VariableValues::join`], but dims that `other` changes become unbounded, so that repeated joins end.
     fn widen(&self, other: &Self) -> Self {
         let mut joined = self.join(other);
         for (dim, mine) in joined.dims.iter_mut().flatten().zip(self.dims.iter().flatten()) {
@@ -46,18 +46,18 @@ impl VariableValues {
     }
 }
 
-/// Values by variable that inference assumes to be assigned, to variables whose type or rank is not declared. An
-/// assumption is right once the values that follow from it lie within it.
+/// Values that inference assumes for variables without a declared type or rank. An assumption holds if the
+/// values inferred from it are within it.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Assumed(BTreeMap<String, VariableValues>);
 
 impl Assumed {
-    /// The values that are assumed to be assigned to a variable; `None` if none but the initial one.
+    /// The values assumed to be assigned to a variable; `None` if it only has its initial value.
     pub(crate) fn values(&self, variable_id: &str) -> Option<&VariableValues> {
         self.0.get(variable_id)
     }
 
-    /// What is to be assumed in the next round; `None` if the assumptions held in this one.
+    /// The assumptions for the next round; `None` if those of this round held.
     pub(super) fn next(&self, graph: &Graph) -> Option<Self> {
         let mut reads: BTreeMap<&str, Vec<VariableValues>> = BTreeMap::new();
         let mut assigned: BTreeMap<&str, VariableValues> = BTreeMap::new();
@@ -94,7 +94,7 @@ impl Assumed {
     }
 }
 
-/// Calls `visit` with the graph and every graph inside.
+/// Visits the graph and, recursively, its bodies.
 fn each_graph<'g>(graph: &'g Graph, visit: &mut impl FnMut(&'g Graph)) {
     visit(graph);
     for id in graph.ids() {
@@ -109,8 +109,8 @@ struct Read {
     dims: Option<Vec<Interval>>,
 }
 
-/// Checks every Assign in the inferred graph and its bodies against the ReadValues of its variable; there must be at
-/// least one. Returns all errors.
+/// Checks every Assign in an inferred graph and its bodies against the ReadValues of its variable, of which
+/// there must be at least one. Returns all errors.
 pub(super) fn check(graph: &Graph) -> Vec<Located> {
     let (mut reads, mut errors) = (BTreeMap::new(), Vec::new());
     collect(graph, &mut reads);
@@ -150,12 +150,12 @@ fn compare(graph: &Graph, reads: &BTreeMap<&str, Vec<Read>>, errors: &mut Vec<Lo
     }
 }
 
-/// The fact of the value that a node assigns.
+/// The fact of the value that an Assign reads.
 fn assigned(graph: &Graph, id: NodeId) -> Option<&Fact> {
     graph.fact(graph.inputs(id).first().copied().flatten()?)
 }
 
-/// The error if a value can never match a ReadValue.
+/// An error if a value can never match a ReadValue.
 fn conflict(variable_id: &str, fact: &Fact, reads: &[Read], symbols: &Symbols) -> Option<OpError> {
     let what = format!("the value assigned to variable `{variable_id}`");
     for read in reads {

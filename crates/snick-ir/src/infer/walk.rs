@@ -1,7 +1,8 @@
-//! The inference walk: gathers the facts of a node's inputs, lets the op infer, folds constants and stores the facts.
+//! The inference walk: collects the facts of a node's inputs, calls the op, folds constants and stores the
+//! facts.
 //!
-//! An op that fails leaves its outputs unknown; one that reports an error has facts nevertheless. The walk continues,
-//! and all root causes are returned. Bodies are inferred by the ops that own them, with the facts of their inputs.
+//! A failing op leaves its outputs unknown; an op that only reports an error still returns facts. The walk
+//! continues, and all root causes are returned. Ops infer their own bodies from the facts of their inputs.
 
 use std::sync::Arc;
 
@@ -17,23 +18,24 @@ use crate::{
     Fact, Facts, Graph, Known, Loc, Located, Monitor, NodeId, NodeRef, Op, OpError, OpTraits, Output,
 };
 
-/// Ops on constants are evaluated during inference up to this many elements, inputs and outputs together.
+/// Limit for evaluating ops on constants during inference, in elements of inputs and outputs together.
 const MAX_FOLDED: usize = 4096;
 
-/// Infers the whole graph from scratch, bodies included: element types, shapes, known values and symbols. Returns all
-/// errors, located; the outputs of a layer with an error are unknown, unless the op can infer them nevertheless.
+/// Infers the whole graph from scratch, including bodies: element types, shapes, known values and symbols.
+/// Returns all errors with locations. The outputs of a layer with an error are unknown unless the op infers
+/// them anyway.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
     infer_with(graph, &mut Monitor::default())
 }
 
-/// [`infer`], watched: nothing is known of the layers that are left when the monitor ends it.
+/// [`infer`] with a monitor. If the monitor stops it, the remaining layers are unknown.
 pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
     infer_rounds(graph, monitor, None).0
 }
 
-/// Infers the graph from scratch, and records what its layers demand of the runs of interest. The elements of small integer
-/// inputs are symbols, 0 or more, and variables have their initial values. So the facts do not hold in every run: use a copy
-/// of the graph.
+/// Infers the graph from scratch and records the conditions that its layers impose on runs. The elements of
+/// small integer inputs become symbols that are 0 or more, and variables have their initial values. The facts
+/// therefore do not hold in every run: use a copy of the graph.
 ///
 /// ```
 /// use snick_ir::{Condition, EmptyAxes};
@@ -50,8 +52,8 @@ pub fn conditions(graph: &mut Graph, empty_axes: EmptyAxes) -> Conditions {
     infer_rounds(graph, &mut Monitor::default(), Some(recorded)).1.unwrap_or_default()
 }
 
-/// [`infer_with`]; with `conditions`, the elements of small integer inputs are symbols, and what the layers demand in the
-/// last round is recorded.
+/// [`infer_with`]; with `conditions`, the elements of small integer inputs are symbols, and the demands of
+/// the layers in the last round are recorded.
 fn infer_rounds(
     graph: &mut Graph,
     monitor: &mut Monitor,
@@ -76,7 +78,7 @@ fn infer_rounds(
             return (errors, conditions);
         }
         let next = old.as_ref().and_then(|old| old.next(graph));
-        // After the last round nothing is assumed.
+        // The last round assumes nothing.
         let apart = equal.as_ref().filter(|_| rounds >= MAX_ROUNDS).map(SharedSizes::apart);
         let (refined, is_finer) = equal.map(|equal| equal.refined(graph)).unzip();
         let is_finer = is_finer.unwrap_or(false);
@@ -92,7 +94,7 @@ fn infer_rounds(
     }
 }
 
-/// Numbers the tables of symbols of all bodies from 1: the label of each symbol is unlike those of all others.
+/// Numbers the symbol tables of all bodies from 1, which makes the label of each symbol unique.
 fn number_bodies(graph: &mut Graph, last: &mut u32) {
     for node in graph.nodes.node_weights_mut() {
         for body in node.op.bodies_mut() {
@@ -103,32 +105,32 @@ fn number_bodies(graph: &mut Graph, last: &mut u32) {
     }
 }
 
-/// After so many rounds of inference nothing is assumed of the values of variables. Each round opens the sizes that the last
-/// one changed, so few are enough.
+/// Limit on rounds of inference with assumptions about variables. Each round opens the sizes that the
+/// previous one changed, so a few suffice.
 const MAX_ROUNDS: usize = 6;
 
-/// The state that inference of a model and its bodies shares.
+/// State shared by the inference of a model and its bodies.
 pub(crate) struct InferSession<'m> {
-    /// The errors so far.
+    /// Errors so far.
     pub(crate) errors: Vec<Located>,
-    /// What the layers demand, if that is recorded; those of bodies need not run.
+    /// The demands of the layers, if recorded. Not for bodies, which may not run.
     conditions: Option<Conditions>,
-    /// How many nodes may still be visited in further rounds over bodies.
+    /// How many more nodes may be visited in further rounds over bodies.
     visits: usize,
     /// Whether a node that reads or assigns a variable was visited.
     has_variables: bool,
-    /// What is assumed of the values of variables; nothing where a single node is inferred.
+    /// Assumptions about the values of variables; `None` when inferring a single node.
     assumed: Option<Assumed>,
-    /// The sizes that variables are assumed to share; nothing in bodies, and where a single node is inferred.
+    /// Sizes that variables are assumed to share; `None` in bodies and when inferring a single node.
     shared: Option<SharedSizes>,
-    /// Ends the inference early.
+    /// Can stop inference early.
     monitor: &'m mut Monitor,
-    /// Visited layers, those of bodies in each round, and all layers that there are.
+    /// Visited layers, counting bodies in every round, and the total number of layers.
     visited: usize,
     layers: usize,
 }
 
-/// The limit of visits in further rounds: rounds of nested bodies multiply.
+/// Limit on visits in further rounds, because the rounds of nested bodies multiply.
 const MAX_VISITS: usize = 1 << 17;
 
 impl<'m> InferSession<'m> {
@@ -146,13 +148,13 @@ impl<'m> InferSession<'m> {
         }
     }
 
-    /// Reports that a node, of the model itself or of a body, is inferred.
+    /// Reports that a node, in the model or in a body, is inferred.
     fn report(&mut self, node: NodeRef) {
         self.visited += 1;
         self.monitor.report(self.visited.min(self.layers), self.layers, node.name());
     }
 
-    /// Ends the inference at a value with more dims than the limit.
+    /// Stops inference at a value whose rank exceeds the limit.
     fn check_ranks(&mut self, node: NodeRef) {
         if self.monitor.limits().rank.is_some() {
             let ranks = node.outs().iter().filter_map(|out| out.fact.shape.rank());
@@ -160,7 +162,7 @@ impl<'m> InferSession<'m> {
         }
     }
 
-    /// Whether the body may be visited in this round; the first one is always allowed.
+    /// Whether the body may be visited in this round; the first round is always allowed.
     pub(crate) fn affords(&mut self, round: usize, body: &Graph) -> bool {
         if round == 0 {
             return self.visits > 0;
@@ -172,8 +174,8 @@ impl<'m> InferSession<'m> {
 }
 
 impl Graph {
-    /// Infers all nodes; Parameters have the facts `given`, in their order, or what they declare. Returns the facts of
-    /// the Results.
+    /// Infers all nodes. Parameters get the `given` facts in order, or the declared ones. Returns the facts
+    /// of the Results.
     pub(crate) fn infer_body(&mut self, given: &[Option<Fact>], session: &mut InferSession) -> Facts {
         let order = match self.order() {
             Ok(order) => order,
@@ -208,7 +210,7 @@ impl Graph {
     /// Infers one node from the facts of its inputs.
     ///
     /// # Errors
-    /// What is wrong with it; [`OpError::ForeignValue`] if the graph has no such node.
+    /// The first error of the node; [`OpError::ForeignValue`] if the graph does not have it.
     pub fn infer_node(&mut self, id: NodeId) -> Result<(), Located> {
         if !self.contains(id) {
             return Err(self.located(id, OpError::ForeignValue));
@@ -238,7 +240,7 @@ impl Graph {
         }
     }
 
-    /// Nothing is known of the outputs.
+    /// Makes the outputs of a node unknown.
     fn forget(&mut self, id: NodeId) {
         let place = self.place(id);
         for out in &mut self.nodes[place].outs {
@@ -246,8 +248,8 @@ impl Graph {
         }
     }
 
-    /// Nothing is known of the layers of this body, whose table of symbols gets this number: old facts would name symbols
-    /// that the new table does not have.
+    /// Makes all values of this body unknown and gives its symbol table this number. Old facts would refer to
+    /// symbols missing from the reset table.
     pub(crate) fn forget_all(&mut self, number: u32) {
         self.symbols.reset(number);
         for out in self.nodes.node_weights_mut().flat_map(|node| &mut node.outs) {
@@ -322,7 +324,7 @@ impl Graph {
         Ok(facts)
     }
 
-    /// A file may declare more outputs than the op has, but nothing may read them.
+    /// Files may declare extra outputs of an op, but nothing may read them.
     fn expect_outputs(&self, id: NodeId, count: usize) -> Result<(), OpError> {
         if self.node(id).outs().len() <= count {
             return Ok(());
@@ -337,7 +339,7 @@ impl Graph {
         }
     }
 
-    /// An error with the place of a node; without one if the graph has no such node.
+    /// Adds the location of a node to an error; no location if the graph does not have the node.
     pub fn located(&self, id: NodeId, error: OpError) -> Located {
         let node = self.get(id);
         Located {
@@ -350,7 +352,8 @@ impl Graph {
     }
 }
 
-/// Folds facts to constants: elements that are all known numbers, and small ops on constants while there is fuel.
+/// Folds facts to constants: elements that are all known numbers, and small ops on constants while fuel
+/// lasts.
 fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     for fact in facts.iter_mut() {
         if let Some(Known::Elements(elements)) = &fact.known
@@ -384,7 +387,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     }
     let computes_half = !op.has(OpTraits::MOVES_ELEMENTS) && !matches!(op, Op::Convert(_));
     let wide = if computes_half { widened(&tensors) } else { None };
-    // As a run evaluates it, so that both choose the same of equal elements.
+    // Evaluates the same op as a run, so that both choose the same among equal elements.
     let specialized = op.specialize(inputs);
     let op = specialized.as_ref().unwrap_or(op);
     // If evaluation fails, the value stays unknown; running the graph reports why.
@@ -401,7 +404,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     }
 }
 
-/// The tensors with f16 and bf16 converted to f32, as a run computes them; `None` if there are none.
+/// The tensors with f16 and bf16 converted to f32, as in a run; `None` if there are none.
 fn widened(tensors: &[Tensor]) -> Option<Vec<Tensor>> {
     let wide = |tensor: &Tensor| match tensor.element_type().is_half() {
         true => tensor.cast(ElementType::F32),
@@ -411,8 +414,8 @@ fn widened(tensors: &[Tensor]) -> Option<Vec<Tensor>> {
     any.then(|| tensors.iter().map(wide).collect::<Result<_, _>>().ok())?
 }
 
-/// The known value of f16 or bf16 elements computed in f32: the elements if they need no rounding, otherwise bounds
-/// between the rounded and the unrounded ones.
+/// The known value of f16 or bf16 elements that were computed in f32: the elements if they need no rounding,
+/// otherwise bounds from the rounded and unrounded values.
 fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
     let rounded = value.cast(half).ok()?;
     let (exact, near) = (value.to_f64_vec().ok()?, rounded.to_f64_vec().ok()?);
@@ -428,7 +431,7 @@ fn known_half(value: &Tensor, half: ElementType) -> Option<Known> {
 mod tests {
     use crate::{Graph, Limits, Watch, infer, infer_with, text};
 
-    /// The inferred graph of these layers, and its errors.
+    /// The inferred graph with these layers, and its errors.
     fn inferred(layers: &str) -> (Graph, Vec<String>) {
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
         let errors = infer(&mut graph).iter().map(|error| error.error.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Which axes of the output of an op follow which axes of its inputs.
+//! Which output axes of an op follow which input axes.
 
 use smallvec::SmallVec;
 use snick_shape::SymExpr;
@@ -7,31 +7,31 @@ use super::OpTraits;
 use crate::ops::AutoBroadcast;
 use crate::{AttrValue, Fact, Graph, NodeId, Op, normalize_each_axis};
 
-/// How elements along corresponding axes depend on one another. Shardy's factors have the same kinds.
+/// How elements along corresponding axes depend on each other. The same kinds as Shardy's factors.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum FactorKind {
-    /// Each index of the output is computed from the same index of the inputs.
+    /// Each output index depends only on the same index of the inputs.
     PassThrough,
-    /// The elements along the axis are combined; the output lacks it.
+    /// Elements along the axis are combined; the output does not have it.
     Reduction,
-    /// Elements are looked up along the axis by index; the output lacks it.
+    /// Elements are looked up along the axis by index; the output does not have it.
     Lookup,
-    /// Elements move along the axis or depend on other indices, or the dependence is unknown.
+    /// Elements move along the axis or depend on other indices, or their dependence is unknown.
     Permutation,
 }
 
-/// Axes that correspond to one another.
+/// Axes that correspond to each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AxisFactor {
-    /// The dependence along them.
+    /// How elements along them depend on each other.
     pub kind: FactorKind,
-    /// Pairs of an input and its axis. Inputs that are broadcast along the axis are not listed.
+    /// Pairs of an input and its axis, without inputs that are broadcast along the axis.
     pub inputs: SmallVec<[(usize, usize); 2]>,
-    /// The axis of the output; `None` if the output lacks it.
+    /// The axis of the output, if it has it.
     pub output: Option<usize>,
 }
 
-/// How the axes of the first output of an op follow those of its inputs.
+/// How the axes of the first output of an op correspond to the axes of its inputs.
 ///
 /// ```
 /// # use snick_ir::text;
@@ -40,17 +40,17 @@ pub struct AxisFactor {
 /// let mut graph = text::parse(text, None)?;
 /// snick_ir::infer(&mut graph);
 /// let map = graph.axis_map(graph.find("p").unwrap()).unwrap();
-/// // The columns of the product are those of input 1.
+/// // The columns of the product are the columns of input 1.
 /// assert_eq!(map.source(1).unwrap().inputs.as_slice(), [(1, 1)]);
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AxisMap {
-    /// The correspondences. Each axis of each tensor has at most one.
+    /// The correspondences. Each axis of a tensor has at most one.
     pub factors: Vec<AxisFactor>,
-    /// Whether computing fewer indices may change the rounding, because sums run in another order.
+    /// Whether computing fewer indices may change rounding, because sums are computed in another order.
     pub rounds: bool,
-    /// The input that lists the sizes of the output.
+    /// The input that contains the sizes of the output.
     pub sizes: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ impl AxisMap {
         self.factors.push(AxisFactor { kind, inputs: inputs.into_iter().collect(), output });
     }
 
-    /// The axes of the output are those of input 0. Along `mixed` axes elements depend on other indices.
+    /// Output axes equal the axes of input 0. Along `mixed` axes elements depend on other indices.
     pub fn rows(rank: usize, mixed: impl Fn(usize) -> bool) -> Self {
         let mut map = Self::default();
         for axis in 0..rank {
@@ -75,15 +75,15 @@ impl AxisMap {
         map
     }
 
-    /// [`AxisMap::rows`] with these `mixed` axes; negative ones count from the end.
+    /// [`AxisMap::rows`] with a list of `mixed` axes; negative ones count from the end.
     pub(crate) fn rows_but(data: &Fact, mixed: &[i64]) -> Option<Self> {
         let rank = data.shape.rank()?;
         let mixed = normalize_each_axis(mixed, rank).ok()?;
         Some(Self::rows(rank, |axis| mixed.contains(&axis)))
     }
 
-    /// Aligns the inputs at the last axis of the output. An axis whose size differs from that of the output is broadcast
-    /// if `repeats` accepts its size; otherwise its dependence is unknown.
+    /// Aligns the inputs at the last axis of the output. An input axis whose size differs is broadcast if
+    /// `repeats` accepts its size; otherwise its dependence is unknown.
     pub fn aligned<D: PartialEq>(inputs: &[&[D]], output: &[D], repeats: impl Fn(&D) -> bool) -> Self {
         let mut map = Self::default();
         for (axis, size) in output.iter().enumerate() {
@@ -104,7 +104,7 @@ impl AxisMap {
         map
     }
 
-    /// Numpy's broadcast of inputs of these shapes to the shape of the output.
+    /// Numpy broadcasting of inputs to the output shape.
     pub fn broadcast(inputs: &[&[SymExpr]], output: &[SymExpr]) -> Self {
         Self::aligned(inputs, output, |dim| dim.as_const() == Some(1))
     }
@@ -118,7 +118,8 @@ impl AxisMap {
         map
     }
 
-    /// Combines the axes of input 0 that `reduced` accepts. With `keeps_axes` the output keeps them with size 1.
+    /// Combines the axes of input 0 that `reduced` accepts. With `keeps_axes` they remain in the output with
+    /// size 1.
     pub fn reduction(rank: usize, reduced: impl Fn(usize) -> bool, keeps_axes: bool) -> Self {
         let mut map = Self::default();
         let mut outputs = 0..;
@@ -134,8 +135,8 @@ impl AxisMap {
         map
     }
 
-    /// Extends the map of the batch axes to a product of inputs 0 and 1: the axes that only one input has come next, and
-    /// `summed` pairs of axes are combined.
+    /// Extends the map of the batch axes to a product of inputs 0 and 1: the axes of only one input follow,
+    /// and `summed` pairs of axes are combined.
     #[must_use]
     pub fn product(
         mut self,
@@ -160,15 +161,14 @@ impl AxisMap {
         Self { rounds, ..self }
     }
 
-    /// The input axes from which an axis of the output is computed index by index; `None` if it depends on other
-    /// indices.
+    /// The input axes that an output axis depends on index by index; `None` if it depends on other indices.
     pub fn source(&self, axis: usize) -> Option<&AxisFactor> {
         self.factors.iter().find(|own| own.output == Some(axis) && own.kind == FactorKind::PassThrough)
     }
 }
 
 impl Op {
-    /// The axes of an element-wise op with numpy's broadcast.
+    /// The axis map of an element-wise op with numpy broadcasting.
     fn elementwise_axes(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
         let is_numpy = |broadcast: &AttrValue| *broadcast == AutoBroadcast::Numpy.word().into();
         if !self.has(OpTraits::ELEMENTWISE) || !self.attrs().get(AutoBroadcast::NAME).is_none_or(is_numpy) {
@@ -181,7 +181,7 @@ impl Op {
 }
 
 impl Graph {
-    /// How the axes of the first output of a node follow those of its inputs, if that is known.
+    /// How the axes of the first output of a node correspond to the axes of its inputs, if known.
     pub fn axis_map(&self, id: NodeId) -> Option<AxisMap> {
         let (inputs, op) = (self.input_facts(id)?, self.node(id).op());
         let output = &self.node(id).outs().first()?.fact;

@@ -1,4 +1,4 @@
-//! Custom ops: ops of users and vendors, which snick infers, prints, rewrites and runs like its own.
+//! Custom ops of users and vendors, which snick infers, prints, rewrites and runs like its own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::{RawNode, Version};
 use crate::rewrite::{Patch, RewriteResult};
 use crate::{Arity, Attrs, Facts, Infer, Op, OpError, OpTraits};
 
-/// An op that a user defines. [`Registry::register`] makes readers and the text parser create it.
+/// An op defined by a user. After [`Registry::register`], readers and the text parser create it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -64,49 +64,50 @@ use crate::{Arity, Attrs, Facts, Infer, Op, OpError, OpTraits};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
-    /// How many inputs it takes. Checked before any other method is called.
+    /// The number of inputs. Checked before any other method is called.
     fn arity(&self) -> Arity;
 
-    /// The attributes as files have them. Two ops of one type with equal attributes are equal. By default there are
-    /// none of its own: then an op that [`Registry`] makes has the attributes of its layer, as the file has them.
+    /// The attributes as written to files. Ops of the same type with equal attributes are equal. By default
+    /// none; an op made by a [`Registry`] then keeps the attributes of its layer as they are in the file.
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new()
     }
 
-    /// What drivers may assume of it: by default that the outputs depend on the inputs alone.
+    /// What drivers may assume. By default, that the outputs depend only on the inputs.
     fn traits(&self) -> OpTraits {
         OpTraits::PURE
     }
 
-    /// Element types, shapes and known elements of the outputs. They must hold in every run: values of another type or
-    /// shape are an error of the run.
+    /// Element types, shapes and known elements of the outputs. They must hold in every run: a value with
+    /// another type or shape is an error.
     ///
     /// # Errors
-    /// What is wrong with the inputs.
+    /// If the inputs are invalid.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError>;
 
-    /// The outputs for concrete inputs, as many as [`CustomOp::arity`] allows. There must be one value for each fact
-    /// of [`CustomOp::infer`].
+    /// The outputs for concrete inputs, whose number matches [`CustomOp::arity`]. Returns one value for each
+    /// fact of [`CustomOp::infer`].
     ///
     /// # Errors
-    /// What is wrong with the inputs; by default [`OpError::NoImplementation`]: then the op runs if it decomposes.
+    /// If the inputs are invalid. By default [`OpError::NoImplementation`]; the op then runs through its
+    /// decomposition, if any.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let _ = inputs;
         Err(OpError::NoImplementation { op_type: String::new() })
     }
 
-    /// The same in ops that snick has: writers, and runs if there is no [`CustomOp::eval`], use it. By default there is
-    /// no such way.
+    /// Expresses the op in ops of snick. Used by writers, and by runs without [`CustomOp::eval`]. By default
+    /// not supported.
     ///
     /// # Errors
-    /// What the builder says.
+    /// Errors of the builder.
     fn decompose(&self, b: &mut Patch<'_>) -> Result<RewriteResult, OpError> {
         let _ = b;
         Ok(RewriteResult::NoMatch)
     }
 }
 
-/// A custom op in a graph: what files call it, and its definition.
+/// A custom op in a graph: its names in files, and its definition.
 ///
 /// ```
 /// use snick_ir::{Arity, Custom, CustomOp, Facts, Infer, OpError};
@@ -130,16 +131,16 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Custom {
-    /// The operation set: the `version` of a layer of an OpenVINO IR, the domain of an ONNX node.
+    /// The operation set: the `version` of an OpenVINO layer, or the domain of an ONNX node.
     opset: Arc<str>,
     op_type: Arc<str>,
     op: Arc<dyn CustomOp>,
-    /// The attributes of the layer that the op was made of; `None` if it was made in code.
+    /// The attributes of its layer; `None` if it was made in code.
     raw: Option<Arc<Attrs<'static>>>,
 }
 
 impl Custom {
-    /// The op of a type in an operation set.
+    /// An op of this type and operation set.
     pub fn new(opset: impl Into<Arc<str>>, op_type: impl Into<Arc<str>>, op: Arc<dyn CustomOp>) -> Self {
         Self { opset: opset.into(), op_type: op_type.into(), op, raw: None }
     }
@@ -159,7 +160,7 @@ impl Custom {
         &*self.op
     }
 
-    /// The attributes: [`CustomOp::attrs`], or those of the layer if the definition has none.
+    /// The attributes: [`CustomOp::attrs`], or the attributes of the layer if that is empty.
     pub fn attrs(&self) -> Attrs<'static> {
         let own = self.op.attrs();
         match &self.raw {
@@ -173,7 +174,7 @@ impl Custom {
         Version::from_ir(&self.opset)
     }
 
-    /// [`CustomOp::infer`]; dims that are negative, and symbols of another table, are errors.
+    /// [`CustomOp::infer`]; negative dims and symbols of another table are errors.
     pub(crate) fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
         let facts = self.op.infer(cx)?;
         for (port, fact) in facts.iter().enumerate() {
@@ -194,7 +195,7 @@ impl Custom {
     /// [`CustomOp::eval`].
     ///
     /// # Errors
-    /// What the definition says; [`OpError::NoImplementation`] with the operation type if it has no implementation.
+    /// Errors of the definition. [`OpError::NoImplementation`] names the operation type.
     pub fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.op.eval(inputs).map_err(|error| match error {
             OpError::NoImplementation { op_type } if op_type.is_empty() => {
@@ -211,7 +212,7 @@ impl PartialEq for Custom {
             return false;
         }
         let (attrs, others) = (self.attrs(), other.attrs());
-        // Ops made in code may leave out their attributes: then only one and the same definition is known to be equal.
+        // Ops made in code may omit their attributes. Then only the same definition is known to be equal.
         let known = !attrs.is_empty() || (self.raw.is_some() && other.raw.is_some());
         Arc::ptr_eq(&self.op, &other.op) || (known && attrs == others)
     }
@@ -225,7 +226,7 @@ impl From<Custom> for Op {
 
 type Factory = dyn Fn(&RawNode<'_>) -> Result<Arc<dyn CustomOp>, OpError> + Send + Sync;
 
-/// The ops that readers and the text parser know: those of snick, and registered ones. Cloning it is cheap.
+/// The ops that readers and the text parser know: snick's own and registered ones. Cheap to clone.
 ///
 /// ```
 /// use snick_ir::{Arity, CustomOp, Facts, Infer, OpError, Registry};
@@ -250,7 +251,7 @@ type Factory = dyn Fn(&RawNode<'_>) -> Result<Arc<dyn CustomOp>, OpError> + Send
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    /// By operation set and operation type.
+    /// By operation set and type.
     custom: Arc<BTreeMap<(String, String), Arc<Factory>>>,
 }
 
@@ -261,14 +262,14 @@ impl fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// The ops of snick.
+    /// Only snick's own ops.
     pub fn builtin() -> Self {
         Self::default()
     }
 
-    /// Adds an op: `opset` is the `version` of its layers in OpenVINO IR and the domain of its nodes in ONNX. A later
-    /// definition replaces an earlier one, and one of snick's own if it names an operation set of OpenVINO. `define`
-    /// makes the op of a layer, from its attributes.
+    /// Adds an op: `opset` is the `version` of its layers in OpenVINO IR and the domain of its nodes in ONNX.
+    /// Replaces an earlier definition, and snick's own op if `opset` is an operation set of OpenVINO.
+    /// `define` makes the op from the attributes of a layer.
     pub fn register(
         &mut self,
         opset: impl Into<String>,
@@ -284,10 +285,10 @@ impl Registry {
         self.custom.is_empty()
     }
 
-    /// The registered op of a layer, if there is one.
+    /// The registered op of a layer, if any.
     ///
     /// # Errors
-    /// What its definition says of the attributes.
+    /// If its definition rejects the attributes.
     pub fn custom(&self, opset: &str, raw: &RawNode<'_>) -> Result<Option<Op>, OpError> {
         if self.is_builtin() {
             return Ok(None);
@@ -303,10 +304,10 @@ impl Registry {
         Ok(Some(Custom { raw: Some(Arc::new(attrs)), ..Custom::new(opset, op_type, op) }.into()))
     }
 
-    /// Makes the op of a layer: a registered one, or as [`Op::parse`].
+    /// Makes the op of a layer: a registered one, or the result of [`Op::parse`].
     ///
     /// # Errors
-    /// As [`Op::parse`], and what the definition of a registered op says of the attributes.
+    /// Same as [`Op::parse`], or if the definition of a registered op rejects the attributes.
     pub fn parse(&self, raw: &mut RawNode<'_>) -> Result<Op, OpError> {
         match self.is_builtin() {
             true => Op::parse(raw),

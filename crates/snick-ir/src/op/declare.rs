@@ -1,7 +1,8 @@
-//! How an op declares itself.
+//! Declarations of ops.
 //!
-//! `op!` makes of one declaration the struct, reading and writing of its attributes, its properties, and its entry in
-//! the op reference. An attribute is declared once: name, type, default, the operation sets that have it, and meaning.
+//! From one declaration, `op!` generates the struct, parsing and printing of its attributes, its properties,
+//! and its entry in the op reference. An attribute is declared once, with its name, type, default, operation
+//! sets and meaning.
 //!
 //! ```ignore
 //! op! {
@@ -21,10 +22,12 @@
 //! }
 //! ```
 //!
-//! After `traits` may follow `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`, and
-//! `check = FUNCTION`, which looks at all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
-//! `#[until(8)]` is for attributes of earlier definitions only, `#[attr("exclude-pad" | "exclude_pad")]` for a name
-//! that is no Rust name and for further spellings, which are read and never written. An op whose fields all have defaults is `Default`. Attributes that several ops share are a struct made by `attrs!`, and one field of each op.
+//! `traits` may be followed by `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`, and
+//! by `check = FUNCTION` to validate all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
+//! `#[until(8)]` marks attributes of earlier definitions only. `#[attr("exclude-pad" | "exclude_pad")]` gives
+//! a name that is not a Rust name, and further spellings, which are parsed but never written. An op whose
+//! fields all have defaults implements `Default`. Attributes that several ops share are a struct declared by
+//! `attrs!`, used as one field of each op.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -36,73 +39,73 @@ use snick_tensor::{ElementType, Tensor};
 use super::RawNode;
 use crate::{AttrValue, Attrs, OpError};
 
-/// An attribute as an op declares it.
+/// A declared attribute of an op.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AttrSpec {
     /// Its name in files.
     pub name: &'static str,
-    /// What it holds: `integer`, `one of max, min`.
+    /// Its type: `integer`, `one of max, min`.
     pub kind: Cow<'static, str>,
-    /// The value of an absent attribute as files write it; `None` for one that must be there or has no default.
+    /// The default as written in files; `None` if it is required or has no default.
     pub default: Option<String>,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub required: bool,
-    /// The first definition of the op that has it; 0 for all.
+    /// The first definition of the op with this attribute; 0 for all.
     pub since: u8,
-    /// The first definition that does not have it any more.
+    /// The first definition without it again.
     pub until: Option<u8>,
     /// What it means.
     pub doc: &'static str,
 }
 
 impl AttrSpec {
-    /// An attribute that must be there.
+    /// A required attribute.
     pub fn required(name: &'static str, kind: Cow<'static, str>, doc: &'static str) -> Self {
         Self { name, kind, default: None, required: true, since: 0, until: None, doc }
     }
 
-    /// An attribute that may be absent.
+    /// An optional attribute.
     pub fn optional(name: &'static str, kind: Cow<'static, str>, doc: &'static str) -> Self {
         Self { required: false, ..Self::required(name, kind, doc) }
     }
 }
 
-/// The operation set whose definition of the op a layer means.
+/// The operation set whose definition of the op a layer uses.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Since(pub u8);
 
 impl Since {
-    /// Whether the definition is that of `opset` or a later one.
+    /// Whether the definition comes from `opset` or a later one.
     pub fn at_least(self, opset: u8) -> bool {
         self.0 >= opset
     }
 }
 
-/// A type that a declared field can have: an attribute, a group of attributes, or [`Since`].
+/// A type for declared fields: an attribute, a group of attributes, or [`Since`].
 pub trait AttrField: Sized {
-    /// What the attribute holds, for the op reference.
+    /// The type of the attribute, for the op reference.
     fn kind() -> Cow<'static, str>;
 
-    /// Reads it; `None` where it is absent.
+    /// Parses it; `None` if it is absent.
     fn parse(raw: &RawNode, name: &'static str) -> Result<Option<Self>, OpError>;
 
-    /// The value as an attribute; `None` for one that stays absent.
+    /// The value as an attribute; `None` if it should be absent.
     fn value(&self) -> Option<AttrValue<'static>>;
 
-    /// Adds it to `attrs`.
+    /// Appends it to `attrs`.
     fn write(&self, name: &'static str, attrs: &mut Attrs<'static>) {
         if let Some(value) = self.value() {
             attrs.push(Cow::Borrowed(name), value);
         }
     }
 
-    /// Adds what it declares to `specs`.
+    /// Appends its declarations to `specs`.
     fn describe(spec: AttrSpec, specs: &mut Vec<AttrSpec>) {
         specs.push(AttrSpec { kind: Self::kind(), ..spec });
     }
 }
 
-/// The default of an attribute as files write it.
+/// The default of an attribute as written in files.
 pub(crate) fn default_text(default: &impl AttrField) -> Option<String> {
     default.value().map(|value| match value {
         AttrValue::Text(text) => text.into_owned(),
@@ -126,7 +129,7 @@ impl AttrField for Since {
     fn describe(_: AttrSpec, _: &mut Vec<AttrSpec>) {}
 }
 
-/// An attribute that may be absent and has no default.
+/// An optional attribute without a default.
 impl<T: AttrField> AttrField for Option<T> {
     fn kind() -> Cow<'static, str> {
         T::kind()
@@ -209,12 +212,12 @@ impl AttrField for Arc<Tensor> {
     }
 }
 
-/// An enum whose variants files write as words. `attr_words!` implements it.
+/// An enum whose variants are words in files. Implemented by `attr_words!`.
 pub trait AttrWords: Copy + PartialEq + 'static {
-    /// Each word with its variant; of several words for a variant the first is written.
+    /// Each word with its variant. The first word for a variant is the one written.
     const WORDS: &'static [(&'static str, Self)];
 
-    /// The word that files use.
+    /// The word written to files.
     fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, variant)| *variant == self).map_or("", |(word, _)| word)
     }
@@ -235,7 +238,7 @@ impl<T: AttrWords> AttrField for T {
     }
 }
 
-/// The words that files have for the variants of an enum; `|` separates further spellings.
+/// The words in files for the variants of an enum; `|` separates alternative spellings.
 macro_rules! attr_words {
     ($type:ty { $($variant:ident = $word:literal $(| $alias:literal)*),* $(,)? }) => {
         impl $crate::op::AttrWords for $type {
@@ -245,7 +248,7 @@ macro_rules! attr_words {
     };
 }
 
-/// The parts of a declaration that `op!` and `attrs!` share.
+/// Parts that `op!` and `attrs!` share.
 macro_rules! declared {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $attr:literal) => { $attr };
@@ -277,7 +280,7 @@ macro_rules! declared {
         $vis struct $op { $($(#[doc = $meaning])* $fvis $field: $type,)+ }
     };
 
-    // `Default`, where every field has one.
+    // `Default`, if every field has a default.
     (@default $op:ident { }) => {
         impl Default for $op {
             fn default() -> Self {
@@ -297,7 +300,7 @@ macro_rules! declared {
     };
     (@default $op:ident $fields:tt) => {};
 
-    // The fields of the struct, read from `raw`.
+    // Parses the fields of the struct from `raw`.
     (@parse $raw:ident { }) => {{
         let _ = $raw;
         Self
@@ -321,7 +324,7 @@ macro_rules! declared {
         },)+ }
     };
 
-    // The attributes of `this`.
+    // Writes the attributes of `this`.
     (@attrs $this:ident { }) => { $crate::Attrs::new() };
     (@attrs $this:ident { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
@@ -334,7 +337,7 @@ macro_rules! declared {
         attrs
     }};
 
-    // What is declared.
+    // The declared attributes.
     (@specs { }) => { Vec::new() };
     (@specs { $(
         $(#[doc = $meaning:literal])* $(#[since($since:literal)])? $(#[until($until:literal)])?
@@ -358,7 +361,7 @@ macro_rules! declared {
     }};
 }
 
-/// Declares an op: see the head of this file.
+/// Declares an op; see the top of this file.
 macro_rules! op {
     (
         $(#[doc = $doc:literal])*
@@ -405,7 +408,7 @@ macro_rules! op {
     };
 }
 
-/// Declares a group of attributes that several ops share: one field of each of them.
+/// Declares a group of attributes that several ops share, each as one field.
 macro_rules! attrs {
     ($(#[doc = $doc:literal])* $vis:vis struct $group:ident { $($fields:tt)* }) => {
         declared!(@struct $(#[doc = $doc])* $vis $group { $($fields)* });

@@ -1,4 +1,4 @@
-//! What files call an op, and which operation sets contain it.
+//! Names of ops in files, and the operation sets that contain them.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::OpError;
 
-/// The formats that name ops.
+/// Formats that name ops.
 ///
 /// ```
 /// use snick_ir::{Attrs, Dialect, Op};
@@ -19,45 +19,45 @@ use crate::OpError;
 pub enum Dialect {
     /// OpenVINO IR, opset1 and up.
     OpenVino,
-    /// snick's own primitives; no version.
+    /// snick's own primitives, without versions.
     Snick,
 }
 
-/// The last operation set that repeats what earlier ones define. The newest one repeats only a few.
+/// The last operation set that includes all earlier ops. The newest includes only a few.
 const LAST_REPEATING: u8 = 16;
 
 /// The newest operation set.
 const NEWEST: u8 = 17;
 
-/// The last operation set whose ops files may also name as `experimental` or `extension`.
+/// The last operation set whose ops may also be named `experimental` or `extension` in files.
 const LAST_OF_EXTENSIONS: u8 = 6;
 
-/// What files have in place of an operation set for ops of no set.
+/// The `version` of ops outside all operation sets.
 const EXTENSION: &str = "extension";
 
-/// What files have in place of an operation set for ops that plug-ins make of others.
+/// The `version` of ops created by plug-ins.
 const INTERNAL: &str = "ie_internal_opset";
 
-/// A name of an op in one dialect, with the operation sets that define it, ascending: a layer declared for opset N
-/// means the last definition that is not above N.
+/// A name of an op in one dialect, with the operation sets that define it, ascending. A layer of opset N uses
+/// the last definition up to N.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct OpName {
-    /// Whose name.
+    /// The format of the name.
     pub dialect: Dialect,
-    /// The operation type as files write it.
+    /// The operation type in files.
     pub name: &'static str,
     /// The operation sets that define or redefine it.
     pub since: &'static [u8],
     /// What the op computes.
     pub doc: &'static str,
-    /// Operation sets after the first definition that leave the op out: first and last.
+    /// The first and last of the later operation sets without the op.
     missing: Option<(u8, u8)>,
-    /// Whether the newest operation set repeats it.
+    /// Whether the newest operation set includes it.
     in_newest: bool,
-    /// Whether files had it as `experimental` or `extension` before an operation set took it in.
+    /// Whether older files name it `experimental` or `extension`, before an operation set included it.
     was_extension: bool,
-    /// What files have in place of a number for an op that no operation set has, the first being what is written;
-    /// empty for an op of operation sets.
+    /// The `version` values of an op outside all operation sets, of which the first is written; empty
+    /// otherwise.
     named_sets: &'static [&'static str],
 }
 
@@ -82,48 +82,48 @@ impl OpName {
         Self { dialect: Dialect::Snick, ..Self::openvino(name, &[]) }
     }
 
-    /// The same, with what the op computes.
+    /// Adds a description of the op.
     pub const fn doc(self, doc: &'static str) -> Self {
         Self { doc, ..self }
     }
 
-    /// The same, but operation sets `first` to `last` leave the op out.
+    /// Marks operation sets `first` to `last` as lacking the op.
     pub const fn missing_in(self, first: u8, last: u8) -> Self {
         Self { missing: Some((first, last)), ..self }
     }
 
-    /// The same, and the newest operation set repeats it.
+    /// Marks the newest operation set as including it.
     pub const fn in_newest(self) -> Self {
         Self { in_newest: true, ..self }
     }
 
-    /// The same, and older files name it as `experimental` or `extension`.
+    /// Also allows `experimental` or `extension`, as in older files.
     pub const fn was_extension(self) -> Self {
         Self { was_extension: true, ..self }
     }
 
-    /// The same, but no operation set contains it: files name it as `extension`.
+    /// Marks it as outside all operation sets, named `extension` in files.
     pub const fn only_extension(self) -> Self {
         Self { named_sets: &[EXTENSION], ..self }
     }
 
-    /// The same, but no operation set contains it: plug-ins make it, and files name it as `ie_internal_opset` or as
-    /// `extension`.
+    /// Marks it as created by plug-ins, outside all operation sets; named `ie_internal_opset` or `extension`
+    /// in files.
     pub const fn internal(self) -> Self {
         Self { named_sets: &[INTERNAL, EXTENSION], ..self }
     }
 
-    /// The same, but the name to write is `extension`.
+    /// Same as [`OpName::internal`], but written as `extension`.
     pub const fn internal_extension(self) -> Self {
         Self { named_sets: &[EXTENSION, INTERNAL], ..self }
     }
 
-    /// Whether plug-ins make the op, and no operation set contains it.
+    /// Whether plug-ins create the op and no operation set contains it.
     pub fn is_internal(&self) -> bool {
         self.named_sets.contains(&INTERNAL)
     }
 
-    /// The newest version: what nodes that no file declares have.
+    /// The version of nodes not read from a file.
     pub(crate) fn newest(&self) -> Version {
         match (self.named_sets.first(), self.since.last()) {
             (Some(&set), _) => Version::Custom(set.into()),
@@ -132,7 +132,7 @@ impl OpName {
         }
     }
 
-    /// The operation sets that contain the op, and those among them that do not; `None` for a primitive of snick.
+    /// The range of operation sets with the op, and the gap in it; `None` for primitives of snick.
     fn sets(&self) -> Option<(RangeInclusive<u8>, Option<RangeInclusive<u8>>)> {
         if !self.named_sets.is_empty() {
             return None;
@@ -142,7 +142,7 @@ impl OpName {
         Some((first..=last, self.missing.map(|(first, last)| first..=last)))
     }
 
-    /// An operation set that a layer declares must contain the op.
+    /// Checks that the operation set of a layer contains the op.
     pub(crate) fn check(&self, declared: &Version) -> Result<(), OpError> {
         let (Version::Opset(set), Some((sets, missing))) = (declared, self.sets()) else { return Ok(()) };
         if sets.contains(set) && !missing.as_ref().is_some_and(|missing| missing.contains(set)) {
@@ -154,7 +154,7 @@ impl OpName {
         Err(OpError::mismatch("the operation set", declared, expected))
     }
 
-    /// The operation set whose definition a declared version means; `None` if no definition is meant.
+    /// The operation set with the definition that a declared version refers to; `None` if there is none.
     pub fn defining_opset(&self, declared: &Version) -> Option<u8> {
         let up_to = |limit: u8| self.since.iter().rev().copied().find(|&since| since <= limit);
         match declared {
@@ -180,14 +180,14 @@ impl OpName {
 /// assert_eq!(Version::from_ir("opset8"), Version::Opset(8));
 /// assert_eq!(Version::from_ir("my.ops"), Version::Custom("my.ops".into()));
 /// ```
-// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
+// Exhaustive, so that a new variant breaks every match in the sibling crates.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Version {
     /// `opsetN` of OpenVINO.
     Opset(u8),
     /// `experimental`, `extension`, or anything else.
     Custom(Arc<str>),
-    /// None: a primitive of snick, or a layer whose file names none.
+    /// A primitive of snick, or a layer without a declared version.
     #[default]
     Unversioned,
 }
@@ -202,13 +202,13 @@ impl Version {
         }
     }
 
-    /// Whether this is an operation set of OpenVINO whose operations are all known.
+    /// Whether this is an operation set of OpenVINO that snick knows completely.
     pub fn is_known_set(&self) -> bool {
         matches!(self, Self::Opset(1..=NEWEST))
     }
 }
 
-/// As the `version` attribute of a layer writes it.
+/// The `version` attribute of a layer.
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! Ops of which only shapes are declared: for people who have no Rust.
+//! Custom ops defined by their shapes only, which needs no Rust.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use snick_tensor::ElementType;
 use super::{CustomOp, RawNode, Registry};
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpError};
 
-/// The shapes of an op: dims of inputs get names, dims of outputs are expressions of these and of integer attributes.
+/// The shapes of an op. Dims of inputs get names; dims of outputs are expressions of these names and of
+/// integer attributes.
 ///
 /// ```
 /// use snick_ir::{Registry, ShapeRule, infer, text};
@@ -37,7 +38,7 @@ pub struct ShapeRule {
     outputs: Vec<(DimPattern<String>, Option<ElementType>)>,
 }
 
-/// A list of dims; after `...` it is the end of a longer one.
+/// A list of dims; `...` at its start stands for any leading dims.
 #[derive(Clone, Debug)]
 struct DimPattern<T> {
     has_more: bool,
@@ -45,7 +46,7 @@ struct DimPattern<T> {
 }
 
 impl DimPattern<String> {
-    /// The items between commas outside parentheses.
+    /// Splits at commas outside parentheses.
     fn parse(text: &str) -> Self {
         let mut depth = 0usize;
         let items = text.split(|c: char| {
@@ -74,33 +75,33 @@ impl DimPattern<String> {
 }
 
 impl ShapeRule {
-    /// An op without inputs, outputs and attributes.
+    /// An op without inputs, outputs or attributes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds an integer attribute and its value where a layer does not have it. Attributes come first.
+    /// Adds an integer attribute and its default. Attributes must be added first.
     #[must_use]
     pub fn attribute(mut self, name: &str, default: i64) -> Self {
         self.attributes.insert(name.to_string(), default);
         self
     }
 
-    /// Adds an input by its dims: names as in `N,C,H,W`, numbers, and `_` or `?` for any size; `...,W` is at least one
-    /// dim. Dims of one name are equal.
+    /// Adds an input by its dims: names as in `N,C,H,W`, numbers, and `_` or `?` for any size. `...,W`
+    /// matches one or more dims. Dims with the same name are equal.
     ///
     /// # Errors
-    /// A dim that is none of these, or has the name of an attribute.
+    /// If a dim is none of these, or has the name of an attribute.
     pub fn input(mut self, dims: &str) -> Result<Self, OpError> {
         self.inputs.push(DimPattern::parse(dims));
         Equations::of(&self, &self.attributes).map(|_| self)
     }
 
-    /// Adds an output: its dims as expressions of the names of dims and attributes, `...` for the leading dims of the
-    /// first input that has them, and its element type, which is that of the first input if there is none.
+    /// Adds an output. Its dims are expressions of dim names and attributes, and `...` stands for the leading
+    /// dims of the first input with `...`. The default element type is that of the first input.
     ///
     /// # Errors
-    /// An expression that cannot be read, with the place where it goes wrong.
+    /// If an expression cannot be parsed, with the position of the error.
     pub fn output(mut self, dims: &str, element_type: Option<ElementType>) -> Result<Self, OpError> {
         let dims = DimPattern::parse(dims);
         if dims.has_more && !self.inputs.iter().any(|input| input.has_more) {
@@ -111,7 +112,7 @@ impl ShapeRule {
     }
 }
 
-/// What a dim of an input must be.
+/// A declared dim of an input.
 #[derive(Copy, Clone, Debug)]
 enum InputDim {
     Any,
@@ -119,10 +120,10 @@ enum InputDim {
     Named(SymbolId),
 }
 
-/// The longest text of a dim that messages quote whole, in characters.
+/// The maximum length of a dim quoted in full in messages, in characters.
 const QUOTED: usize = 40;
 
-/// The error of a dim of an `end` of the op: of an input or an output.
+/// The error for a dim of an input or an output (`end`).
 fn bad_dim(end: &str, dim: &str, fault: impl Into<String>) -> OpError {
     let mut quoted: String = dim.chars().take(QUOTED).collect();
     if quoted.len() < dim.len() {
@@ -131,7 +132,7 @@ fn bad_dim(end: &str, dim: &str, fault: impl Into<String>) -> OpError {
     OpError::DeclaredDim { dim: format!("{end} dim `{quoted}`"), fault: fault.into() }
 }
 
-/// The expressions of a rule for certain values of the attributes.
+/// The expressions of a rule for given attribute values.
 #[derive(Clone, Debug)]
 struct Equations {
     /// The names of dims and attributes.
@@ -178,7 +179,7 @@ impl Equations {
         Ok(Self { symbols, inputs, outputs })
     }
 
-    /// What the names stand for in a layer, and the leading dims of the first input that has some.
+    /// Binds names to the dims of a layer, and `...` to the leading dims of the first input that has it.
     fn bind(&self, values: &BTreeMap<String, i64>, cx: &mut Infer) -> Result<Option<Bound>, OpError> {
         let mut bound = Bound::default();
         for (name, value) in values {
@@ -217,20 +218,20 @@ impl Equations {
     }
 }
 
-/// What the names of a rule stand for in one layer.
+/// The names of a rule bound to dims of one layer.
 #[derive(Default)]
 struct Bound {
     names: BTreeMap<SymbolId, SymExpr>,
     leading: Option<Vec<SymExpr>>,
 }
 
-/// A layer of an op of which only shapes are declared.
+/// A layer of an op that is defined only by its shapes.
 #[derive(Clone, Debug)]
 struct ShapesOnly {
     equations: Equations,
-    /// As the layer has them.
+    /// The attributes of the layer.
     attrs: Attrs<'static>,
-    /// The declared attributes.
+    /// The values of the declared attributes.
     values: BTreeMap<String, i64>,
 }
 
@@ -250,7 +251,7 @@ impl ShapesOnly {
             };
             *value = given.ok_or_else(wrong)?;
         }
-        // The op keeps the attributes that the rule does not declare, too: they count as read.
+        // The op also keeps attributes that the rule does not declare, so mark them as read.
         for (name, _) in raw.attrs.iter() {
             raw.attrs.get(name);
         }
@@ -295,7 +296,7 @@ impl CustomOp for ShapesOnly {
 }
 
 impl Registry {
-    /// Adds an op of which only shapes are known: it is inferred and kept, and has no implementation to run.
+    /// Adds an op that is defined only by its shapes. It is inferred and kept, but cannot run.
     pub fn register_shapes(
         &mut self,
         opset: impl Into<String>,

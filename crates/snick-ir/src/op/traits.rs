@@ -1,4 +1,4 @@
-//! Properties that an op declares, so that no driver keeps a list of op names.
+//! Properties declared by ops, so that drivers need no lists of op names.
 
 bitflags::bitflags! {
     /// What drivers may assume of an op.
@@ -11,35 +11,36 @@ bitflags::bitflags! {
     /// ```
     #[derive(Copy, Clone, PartialEq, Eq, Debug)]
     pub struct OpTraits: u16 {
-        /// Equal inputs give equal outputs, and nothing else happens: equal nodes merge, constants fold.
+        /// Equal inputs give equal outputs, without side effects. Equal nodes are merged and constants
+        /// folded.
         const PURE = 1;
-        /// Draws random numbers: never folded, never merged.
+        /// Generates random numbers. Never folded or merged.
         const RANDOM = 1 << 1;
-        /// Reads or writes a variable that outlives the run.
+        /// Reads or writes a variable that persists across runs.
         const STATEFUL = 1 << 2;
-        /// Kept though nothing reads it.
+        /// Kept even if nothing reads it.
         const ROOT = 1 << 3;
-        /// Owns bodies; only a session executes it.
+        /// Owns bodies; only a session can execute it.
         const HAS_BODIES = 1 << 4;
         /// Each output element depends on the input elements at the same position, after broadcasting.
         const ELEMENTWISE = 1 << 5;
-        /// Moves or copies the elements of its first input and computes nothing from them.
+        /// Only moves or copies the elements of its first input.
         const MOVES_ELEMENTS = 1 << 6;
-        /// Selects elements by position along axes: the canonical form has `slice` in its place.
+        /// Selects elements by position along axes. Becomes `slice` in the canonical form.
         const SLICE_LIKE = 1 << 7;
         /// A slice for some constant inputs, such as Gather with arithmetic indices.
         const MAYBE_SLICE = 1 << 8;
-        /// Sums of products. Factors that are subnormal count as zero.
+        /// Sums of products. Subnormal factors count as zero.
         const CONTRACTION = 1 << 9;
-        /// A floating-point formula; of integers the result is rounded.
+        /// A floating-point formula; for integer inputs the result is rounded.
         const FLOAT_FORMULA = 1 << 10;
-        /// Its values cross into or out of a body, a variable or the model, so they keep their declared type.
+        /// Its values cross a boundary of a body, a variable or the model, so they keep their declared type.
         const BOUNDARY = 1 << 11;
     }
 }
 
 impl OpTraits {
-    /// Whether a node whose inputs are constants may be evaluated ahead of the run.
+    /// Whether a node with constant inputs may be evaluated before the run.
     pub fn is_foldable(self) -> bool {
         self.contains(Self::PURE) && !self.intersects(Self::HAS_BODIES)
     }

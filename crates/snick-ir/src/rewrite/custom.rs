@@ -1,4 +1,4 @@
-//! Custom ops become what they decompose to.
+//! Replaces custom ops by their decompositions.
 
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::Tensor;
@@ -8,8 +8,8 @@ use crate::ops::source::parameter::Parameter;
 use crate::ops::source::result::GraphResult;
 use crate::{Custom, Graph, Located, Node, Op, OpError, Value, infer};
 
-/// Replaces every custom op that has [`CustomOp::decompose`](crate::CustomOp::decompose): for targets, which know no
-/// custom ops, and for runs without an implementation.
+/// Replaces every custom op with a [`CustomOp::decompose`](crate::CustomOp::decompose). For targets, which do
+/// not know custom ops, and for running ops without an implementation.
 pub const CUSTOM_OPS: Rule = Rule::for_target("custom-ops", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -17,8 +17,8 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     op.clone().definition().decompose(patch)
 }
 
-/// The graph that a custom op decomposes to for inputs of these types and sizes: it has a Parameter for each input and a
-/// Result for each of the `outputs`.
+/// The decomposition of a custom op for inputs of these types and sizes, as a graph with a Parameter for each
+/// input and a Result for each of the `outputs`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -52,8 +52,8 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
 /// ```
 ///
 /// # Errors
-/// [`OpError::NoImplementation`] if it does not decompose, [`OpError::NoValue`] if it declines for these inputs, and what
-/// is wrong with it or its decomposition.
+/// [`OpError::NoImplementation`] if it has no decomposition, [`OpError::NoValue`] if it declines these
+/// inputs, and errors of the op or its decomposition.
 pub fn decomposed(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Graph, OpError> {
     let mut graph = Graph::new(op.op_type());
     let parameters: Vec<Value> = inputs.iter().map(|input| parameter(&mut graph, input)).collect();
@@ -63,7 +63,7 @@ pub fn decomposed(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Grap
         let value = graph.node(node).output(port).ok_or(OpError::ForeignValue)?;
         graph.add_wired(Node::new(format!("output{port}"), GraphResult.into()), &[value]);
     }
-    // An error of the op itself needs no place of its own.
+    // Errors of the op itself are returned without a location.
     let inside = |located: Located| match located.layer == op.op_type() && located.op == op.op_type() {
         true => located.error,
         false => OpError::InDecomposition(Box::new(located)),

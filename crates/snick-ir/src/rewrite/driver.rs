@@ -7,7 +7,7 @@ use super::trace::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace, now};
 use super::{Committed, Liveness, Patch, RewriteResult, Rule};
 use crate::{Fact, Graph, Located, Monitor, NodeId, OpError, OpTraits, Value};
 
-/// A replacement before it is committed: the graph has the old and the new layers.
+/// A replacement before it is committed; the graph contains both old and new layers.
 #[derive(Copy, Clone, Debug)]
 pub struct Proposal<'a> {
     /// The graph, in which nothing reads the new values yet.
@@ -16,19 +16,19 @@ pub struct Proposal<'a> {
     pub rule: &'a Rule,
     /// The node to replace.
     pub root: NodeId,
-    /// The values that replace its outputs, by port.
+    /// The values that would replace its outputs, by port.
     pub values: &'a [Option<Value>],
-    /// The nodes that the rule added for it.
+    /// The nodes that the rule added.
     pub added: &'a [NodeId],
 }
 
 /// Checks replacements before they are committed.
 pub trait Check {
-    /// Accepts the replacement, or reports what is wrong with it.
+    /// Accepts the replacement, or describes what is wrong with it.
     fn check(&mut self, proposal: &Proposal) -> Result<(), String>;
 }
 
-/// Chooses nodes of a graph.
+/// Selects nodes of a graph.
 pub type NodeFilter<'f> = dyn Fn(&Graph, NodeId) -> bool + 'f;
 
 /// How the driver applies rules.
@@ -38,20 +38,20 @@ pub struct DriverOptions<'c> {
     pub stop_after: Option<usize>,
     /// Checks every replacement.
     pub check: Option<&'c mut dyn Check>,
-    /// The nodes that rules may replace; all if `None`.
+    /// The nodes that rules may replace; `None` for all.
     pub only: Option<&'c NodeFilter<'c>>,
     /// Measures the [time](RuleWork::time) of each rule: reading the clock for each rule at each layer costs up to a tenth
     /// of the whole.
     pub timed: bool,
-    /// Ends the work early; the graph is then rewritten in part.
+    /// Can stop the work early; the graph is then partly rewritten.
     pub monitor: Option<&'c mut Monitor>,
 }
 
-/// Applies `rules` to every node, new ones included, until nothing changes. Dead nodes are removed before and after,
-/// and so are replaced opaque layers.
+/// Applies `rules` to every node, including new ones, until nothing changes. Removes dead nodes before and
+/// after, and replaced opaque layers.
 ///
-/// Parameters and Results stay, for they are the signature of the model, and so do layers with a state, whose effect is
-/// not among their outputs.
+/// Parameters and Results stay, because they are the signature of the model. Stateful layers stay too,
+/// because their effect is not visible in their outputs.
 pub fn apply(graph: &mut Graph, rules: &[Rule], options: DriverOptions) -> Trace {
     graph.remove_dead_nodes();
     let Ok(order) = graph.order() else { return Trace::default() };
@@ -64,7 +64,7 @@ pub fn apply(graph: &mut Graph, rules: &[Rule], options: DriverOptions) -> Trace
     driver.finish()
 }
 
-/// Rules at work on a graph.
+/// State of applying rules to a graph.
 struct Driver<'g, 'c> {
     graph: &'g mut Graph,
     rules: &'g [Rule],
@@ -74,15 +74,17 @@ struct Driver<'g, 'c> {
     limit: usize,
     visited: usize,
     trace: Trace,
-    /// Declined nodes. A node is visited again when its surroundings change; reasons of before are then dropped.
+    /// Declined nodes. When the surroundings of a node change it is visited again, and its earlier reason is
+    /// dropped.
     missed: BTreeMap<NodeId, MissedRewrite>,
-    /// Nodes and rules, by number, that failed: these are not tried again.
+    /// Pairs of a node and a rule, by number, that failed and are not retried.
     failed: BTreeSet<(NodeId, usize)>,
 }
 
 impl<'g, 'c> Driver<'g, 'c> {
     fn new(graph: &'g mut Graph, rules: &'g [Rule], order: Vec<NodeId>, options: DriverOptions<'c>) -> Self {
-        // Rules that apply to their own replacements must end: no sound set needs more than a few replacements a layer.
+        // Stops rules that keep applying to their own replacements: no sound set needs more than a few per
+        // layer.
         let limit = options.stop_after.unwrap_or(64 + 16 * order.len());
         let work = rules.iter().map(|rule| RuleWork::new(rule.shared_name())).collect();
         Self {
@@ -98,13 +100,13 @@ impl<'g, 'c> Driver<'g, 'c> {
         }
     }
 
-    /// Applies the first rule that replaces the node. `Break` at the limit of replacements.
+    /// Applies the first rule that replaces the node. Returns `Break` at the limit of replacements.
     fn visit(&mut self, id: NodeId) -> ControlFlow<()> {
         self.missed.remove(&id);
         if self.options.only.is_some_and(|only| !only(self.graph, id)) {
             return ControlFlow::Continue(());
         }
-        // Rules rely on the number of inputs. A layer that has another one has an error.
+        // Rules rely on the number of inputs. A layer with a wrong number is an error anyway.
         let arity = self.graph.node(id).op().arity();
         if arity.check(self.graph.inputs(id).len()).is_err() {
             return ControlFlow::Continue(());
@@ -157,7 +159,7 @@ impl<'g, 'c> Driver<'g, 'c> {
                 }
                 Verdict::Fail(error) => {
                     self.failed.insert((id, number));
-                    // What is wrong with the layer itself is for inference to say.
+                    // Inference already reports errors of the layer itself.
                     if patch.is_refused_by_inference() {
                         let reason = error.to_string();
                         self.missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
@@ -176,7 +178,7 @@ impl<'g, 'c> Driver<'g, 'c> {
         ControlFlow::Continue(())
     }
 
-    /// Reports that a node was visited. `Break` if the monitor ends the work.
+    /// Reports that a node was visited. Returns `Break` if the monitor stops the work.
     fn report(&mut self, id: NodeId) -> ControlFlow<()> {
         self.visited += 1;
         let Some(monitor) = &mut self.options.monitor else { return ControlFlow::Continue(()) };
@@ -185,7 +187,7 @@ impl<'g, 'c> Driver<'g, 'c> {
         if monitor.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Removes what is dead.
+    /// Removes dead nodes and returns the log.
     fn finish(mut self) -> Trace {
         let liveness = self.worklist.liveness;
         self.missed.retain(|&id, _| !liveness.is_dead(id));
@@ -196,7 +198,7 @@ impl<'g, 'c> Driver<'g, 'c> {
     }
 }
 
-/// The error of rules that apply to their own replacements, without an end.
+/// The error for rules that keep applying to their own replacements.
 fn endless(patch: &Patch, trace: &Trace) -> Located {
     let rule = trace.applied.last().map_or_else(String::new, |applied| applied.rule.to_string());
     patch.graph().located(patch.root, OpError::EndlessRule { rule, rewrites: trace.applied.len() })
@@ -205,7 +207,7 @@ fn endless(patch: &Patch, trace: &Trace) -> Located {
 /// Applies `rules` to the graph and its bodies.
 ///
 /// # Errors
-/// As [`Trace::complete`].
+/// See [`Trace::complete`].
 pub fn apply_throughout(graph: &mut Graph, rules: &[Rule]) -> Result<(), Box<Located>> {
     let mut result = apply(graph, rules, DriverOptions::default()).complete();
     graph.for_each_body(|body| {
@@ -257,7 +259,7 @@ impl Worklist {
         }
     }
 
-    /// Visits what a replacement of `root` added, and then what has other surroundings now.
+    /// Queues the nodes added by a replacement of `root` first, and nodes with changed surroundings last.
     fn update(&mut self, graph: &Graph, root: NodeId, committed: &Committed) {
         let alone = self.liveness.update(graph, root, committed);
         committed.moved.iter().for_each(|&(reader, _)| self.push_back(reader));
@@ -266,7 +268,7 @@ impl Worklist {
     }
 }
 
-/// The decision on the result of a rule.
+/// The decision about a rule's result.
 enum Verdict {
     Commit { values: Vec<Option<Value>>, keeps_facts: bool },
     Declined(String),
@@ -274,7 +276,7 @@ enum Verdict {
     Refute(String),
 }
 
-/// Whether a replacement by these values is made.
+/// Decides whether to replace the node by these values.
 fn judge(
     patch: &Patch,
     rule: &Rule,
@@ -286,7 +288,7 @@ fn judge(
     }
     let keeps_facts = match refused(patch, &values) {
         Some((error, true)) => return Verdict::Fail(error),
-        // What is known of an opaque layer was declared in the file; its lowering need not infer it.
+        // The facts of an opaque layer come from the file, and inference of its lowering may find less.
         Some((error, false)) if !rule.keeps_facts() && !patch.node().op().is_opaque() => {
             return Verdict::Declined(error.to_string());
         }
@@ -300,8 +302,8 @@ fn judge(
     }
 }
 
-/// Checks the values of a replacement: every output that is read has one, no other port has, all of them exist, and none
-/// is computed from the replaced node.
+/// Checks the values of a replacement: no value for a missing output, all values exist, and none is computed
+/// from the replaced node.
 fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
     let (graph, root) = (patch.graph(), patch.root);
     for (port, value) in values.iter().enumerate() {
@@ -320,13 +322,13 @@ fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
     if patch.added().iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
 }
 
-/// Why a replacement is refused: a new fact does not refine the old one; and whether they contradict each other, which
-/// is an error of the rule. A fact that is only less precise is not.
+/// The error if a new fact does not refine the old one, and whether the facts contradict each other. A
+/// contradiction is an error of the rule; a less precise fact is not.
 fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
     let symbols = patch.graph().symbols();
     for (port, &value) in (0..).zip(values) {
         let Some(value) = value else { continue };
-        // An opaque layer may not say how many outputs it has.
+        // An opaque layer may have more outputs than it declares.
         let Some(old) = patch.graph().fact(patch.output(port)) else { continue };
         let new = patch.graph().fact(value);
         if !new.is_some_and(|new| new.refines(old, symbols)) {

@@ -1,4 +1,4 @@
-//! Rules: a name, and a function that rewrites one node.
+//! Rules: named functions that rewrite a node.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,13 +7,14 @@ use std::sync::Arc;
 use super::{Patch, RewriteResult};
 use crate::OpError;
 
-/// A plain function that rewrites one node.
+/// A plain function that rewrites a node.
 type RuleFn = fn(&mut Patch<'_>) -> Result<RewriteResult, OpError>;
 
-/// A closure that rewrites one node; shared by the clones of its rule.
+/// A closure that rewrites a node, shared by clones of its rule.
 type RuleClosure = dyn Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Send + Sync;
 
-/// How far an element of a replacement may be from the element `x` that it replaces: `absolute + relative * |x|`.
+/// The allowed difference between an element of a replacement and the element `x` it replaces: `absolute +
+/// relative * |x|`.
 ///
 /// ```
 /// use snick_ir::rewrite::{RewriteResult, Rule, Tolerance};
@@ -23,20 +24,20 @@ type RuleClosure = dyn Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Se
 /// ```
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Tolerance {
-    /// Of the element itself.
+    /// Relative to the element.
     pub relative: f64,
-    /// Of any element.
+    /// Independent of the element.
     pub absolute: f64,
 }
 
 impl Tolerance {
-    /// Of a rule that says that it rounds, and not how far: a few hundred units in the last place of f32.
+    /// The default for a rule that rounds: a few hundred units in the last place of f32.
     pub const UNDECLARED: Self = Self { relative: 1e-5, absolute: 0.0 };
 }
 
 /// A named rewrite. Cheap to clone.
 ///
-/// [`Rule::new`] takes a closure, which may capture what it likes:
+/// [`Rule::new`] takes a closure, which may capture its environment:
 ///
 /// ```
 /// use std::collections::HashSet;
@@ -63,7 +64,7 @@ impl Tolerance {
 pub struct Rule {
     name: Cow<'static, str>,
     action: Action,
-    /// `None` if the replacement computes the same bytes.
+    /// `None` if replacements are bit-exact.
     tolerance: Option<Tolerance>,
     keeps_facts: bool,
 }
@@ -75,8 +76,8 @@ enum Action {
 }
 
 impl Rule {
-    /// A rule whose replacements compute the same bytes. It looks at [`Patch::node`] and builds the replacement; it may
-    /// capture values, which the threads that rewrite share.
+    /// A rule whose replacements are bit-exact. `apply` inspects [`Patch::node`] and builds the replacement.
+    /// Its captured values are shared between threads.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         apply: impl Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Send + Sync + 'static,
@@ -89,19 +90,19 @@ impl Rule {
         }
     }
 
-    /// [`Rule::new`] for a plain function, as a constant.
+    /// [`Rule::new`] for a plain function; `const`.
     pub const fn exact(name: &'static str, apply: RuleFn) -> Self {
         Self::of_function(name, apply, None, false)
     }
 
-    /// A plain function whose replacements may round differently, as a constant: [`Rule::exact`] with
-    /// [`Tolerance::UNDECLARED`], which [`Rule::may_round_within`] replaces.
+    /// [`Rule::exact`] for replacements that may round differently, within [`Tolerance::UNDECLARED`] unless
+    /// [`Rule::may_round_within`] overrides it.
     pub const fn rounding(name: &'static str, apply: RuleFn) -> Self {
         Self::of_function(name, apply, Some(Tolerance::UNDECLARED), false)
     }
 
-    /// A rule that says an op in ops of a target, which compute the same bytes. What is known of the outputs, and the
-    /// notes of the layer, stay with the replacement: ops of a target may say less than those that they stand for.
+    /// A rule that expresses an op in bit-exact ops of a target. Facts and metadata of the layer stay with
+    /// the replacement, because inference may know less about the ops of a target.
     pub const fn for_target(name: &'static str, apply: RuleFn) -> Self {
         Self::of_function(name, apply, None, true)
     }
@@ -115,7 +116,7 @@ impl Rule {
         Self { name: Cow::Borrowed(name), action: Action::Function(apply), tolerance, keeps_facts }
     }
 
-    /// The same rule, declared to round differently, within [`Tolerance::UNDECLARED`].
+    /// Declares that replacements may round differently, within [`Tolerance::UNDECLARED`].
     ///
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -129,9 +130,9 @@ impl Rule {
         self.may_round_within(relative, absolute)
     }
 
-    /// The same rule, declared to round differently: `relative` to each element, and `absolute`. A check compares within
-    /// this instead of bit by bit. Where old and new layers only round the same sum in another order, terms of it may
-    /// cancel; what rounding can change there is allowed as well.
+    /// Declares that replacements may round differently, and makes checks compare within this tolerance
+    /// instead of bit by bit. If both sides only round the same sum in a different order, its terms may
+    /// cancel; checks also allow for the rounding error of that.
     ///
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -146,7 +147,7 @@ impl Rule {
         self
     }
 
-    /// Its name in traces, and after `--passes` on the command line.
+    /// Its name in traces and for `--passes` on the command line.
     pub const fn name(&self) -> &str {
         match &self.name {
             Cow::Borrowed(name) => name,
@@ -154,25 +155,25 @@ impl Rule {
         }
     }
 
-    /// Whether replacements compute the same bytes; otherwise they may round differently.
+    /// Whether replacements are bit-exact; otherwise they may round differently.
     pub const fn is_exact(&self) -> bool {
         self.tolerance.is_none()
     }
 
-    /// How far replacements may differ; `None` if they compute the same bytes.
+    /// The allowed difference; `None` if replacements are bit-exact.
     pub const fn tolerance(&self) -> Option<Tolerance> {
         self.tolerance
     }
 
-    /// Whether what is known of the outputs stays with their replacements, where inference knows less of these.
+    /// Whether replacements keep the facts of the outputs if inference knows less about them.
     pub const fn keeps_facts(&self) -> bool {
         self.keeps_facts
     }
 
-    /// Looks at the node of a patch and builds its replacement.
+    /// Inspects the node of a patch and builds its replacement.
     ///
     /// # Errors
-    /// The error of the rule. The driver undoes what the rule added.
+    /// The error of the rule. The driver removes the nodes that it added.
     pub fn apply(&self, patch: &mut Patch<'_>) -> Result<RewriteResult, OpError> {
         match &self.action {
             Action::Function(apply) => apply(patch),
@@ -180,7 +181,7 @@ impl Rule {
         }
     }
 
-    /// The name, to be kept.
+    /// The name as a shared value.
     pub(super) fn shared_name(&self) -> Cow<'static, str> {
         self.name.clone()
     }

@@ -1,10 +1,10 @@
-//! What is computed in place of layers.
+//! Values computed in place of others.
 
 use super::Tolerance;
 use crate::Value;
 
-/// A value of a graph, and another one that somebody computes in its place: the claim, to be checked, that both are equal
-/// whatever the values that they read are.
+/// A value of a graph and a value that replaces it. Claims that both are equal for all values that they read;
+/// a checker can verify this.
 ///
 /// ```
 /// use snick_ir::GraphBuilder;
@@ -21,16 +21,16 @@ use crate::Value;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Substitution {
-    /// Who claims it: a rule, or a step of a session.
+    /// What made the claim: a rule, or a step of a session.
     pub by: &'static str,
-    /// The value of the model.
+    /// The value in the model.
     pub old: Value,
-    /// What is computed in its place.
+    /// The value computed in its place.
     pub new: Value,
-    /// The values that both are computed from, besides constants.
+    /// The values that both are computed from, apart from constants.
     pub reads: Vec<Value>,
-    /// How far elements may differ; `None` if all bits are equal.
+    /// The allowed difference; `None` if they are bit-exact.
     pub tolerance: Option<Tolerance>,
-    /// Whether values of f16 and bf16 are computed in f32, on both sides.
+    /// Whether both sides compute f16 and bf16 values in f32.
     pub widens: bool,
 }

@@ -1,4 +1,4 @@
-//! Rules that capture, and what a rewrite leaves of the layers that it replaces.
+//! Rules that capture values, and what replacements inherit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn inputs_outputs_and_states_stay() {
     assert_eq!((trace.applied.len(), graph.len()), (1, 5), "{}", text(&graph));
 }
 
-/// What an opaque layer declares may be more than its lowering lets infer.
+/// The declaration of an opaque layer may be more precise than inference of its lowering.
 #[test]
 fn declared_facts_of_an_opaque_layer_stay() {
     let mut graph = graph(
@@ -96,7 +96,7 @@ fn declared_facts_of_an_opaque_layer_stay() {
     assert!(text(&graph).contains("%a = ReLU-1(%x) : f32[4]"), "{}", text(&graph));
 }
 
-/// A replacement inherits the metadata of the layer, and nothing that belongs to the replaced op.
+/// A replacement inherits the layer's metadata, but nothing specific to the replaced op.
 #[test]
 fn metadata_is_inherited_and_port_numbers_are_not() {
     fn abs_of_relu(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -215,7 +215,7 @@ fn works_of_a_rule_add_up() {
     assert!(begun.is_some() && total.time >= Duration::from_secs(9));
 }
 
-/// What a custom op itself reports is no error of its decomposition.
+/// Errors of the custom op itself do not come from its decomposition.
 #[test]
 fn an_error_of_a_custom_op_is_not_one_of_its_decomposition() {
     #[derive(Debug)]
@@ -272,7 +272,7 @@ fn constructors_of_rules_say_what_stays() {
     assert_eq!(rules.each_ref().map(Rule::keeps_facts), [false, false, false, true]);
 }
 
-/// Inference reports the error of the layer, so the rule does not report it again.
+/// Inference reports the error of the layer, so the rule does not repeat it.
 #[test]
 fn a_rule_that_fails_at_a_layer_that_inference_refuses_misses_it() {
     let layers = |axis: i64| {

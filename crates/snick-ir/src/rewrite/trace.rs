@@ -32,11 +32,11 @@ pub struct Applied {
     pub layer: Arc<str>,
     /// The layer's operation type.
     pub op: String,
-    /// Whether the replacement computes the same bytes; otherwise it may round differently.
+    /// Whether the replacement is bit-exact; otherwise it may round differently.
     pub exact: bool,
 }
 
-/// A layer that a rule matched but declined.
+/// A layer that a rule matched and declined.
 ///
 /// ```
 /// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
@@ -66,7 +66,7 @@ pub struct MissedRewrite {
     pub reason: String,
 }
 
-/// A replacement that a [`Check`](super::Check) refused.
+/// A replacement rejected by a [`Check`](super::Check).
 ///
 /// ```
 /// use snick_ir::rewrite::{self, Check, DriverOptions, Proposal, RewriteResult, Rule};
@@ -103,7 +103,7 @@ pub struct CheckFailure {
     pub report: String,
 }
 
-/// The work of one rule.
+/// Statistics of one rule.
 ///
 /// ```
 /// use snick_ir::rewrite::{self, DriverOptions, RewriteResult, Rule};
@@ -128,11 +128,11 @@ pub struct CheckFailure {
 pub struct RuleWork {
     /// The rule.
     pub rule: Cow<'static, str>,
-    /// How often it looked at a layer.
+    /// How many layers it was tried on.
     pub tried: usize,
-    /// How often it replaced one.
+    /// How many layers it replaced.
     pub applied: usize,
-    /// How often it matched one and declined.
+    /// How many layers it matched and declined.
     pub declined: usize,
     /// How long it took, including the checks of its replacements; zero unless
     /// [`DriverOptions::timed`](super::DriverOptions::timed), and where there is no clock.
@@ -140,7 +140,7 @@ pub struct RuleWork {
 }
 
 impl RuleWork {
-    /// A rule that has done nothing yet.
+    /// Statistics of a rule that has not run.
     pub fn new(rule: Cow<'static, str>) -> Self {
         Self { rule, tried: 0, applied: 0, declined: 0, time: Duration::ZERO }
     }
@@ -154,7 +154,7 @@ impl RuleWork {
         }
     }
 
-    /// Adds later work of the same rule.
+    /// Adds later statistics of the same rule.
     pub fn add(&mut self, later: &Self) {
         self.tried += later.tried;
         self.applied += later.applied;
@@ -163,7 +163,7 @@ impl RuleWork {
     }
 }
 
-/// The time; `None` where there is no clock.
+/// The time; `None` without a clock.
 pub(super) fn now() -> Option<Instant> {
     (!cfg!(target_family = "wasm")).then(Instant::now)
 }
@@ -173,18 +173,18 @@ pub(super) fn now() -> Option<Instant> {
 pub struct Trace {
     /// Applied rules, in order.
     pub applied: Vec<Applied>,
-    /// Declined layers, with reasons.
+    /// Declined layers with reasons.
     pub missed: Vec<MissedRewrite>,
-    /// Rules that failed or whose replacement was refused.
+    /// Errors of rules and of invalid replacements.
     pub errors: Vec<Located>,
-    /// Replacements that did not pass the check.
+    /// Replacements that failed the check.
     pub check_failures: Vec<CheckFailure>,
-    /// The work of each rule, in the order of the rules.
+    /// Statistics of each rule, in the order of the rules.
     pub work: Vec<RuleWork>,
 }
 
 impl CheckFailure {
-    /// A replacement, and what is wrong with it.
+    /// A rejected replacement and what is wrong with it.
     pub fn new(applied: Applied, report: String) -> Self {
         Self { applied, report }
     }

@@ -1,4 +1,4 @@
-//! Values of attributes as texts of bounded length, for people.
+//! Attribute values as text of bounded length, for display.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use snick_tensor::Tensor;
 
 use crate::AttrValue;
 
-/// The most items of a list, or elements of a tensor, that are all shown.
+/// The maximum number of items of a list or a tensor to show in full.
 pub const MOST_SHOWN: usize = 64;
 
-/// How many are shown of those with more.
+/// How many items to show of longer ones.
 const FIRST: usize = 16;
 
-/// The most characters of a text.
+/// The maximum length of text, in characters.
 const LONGEST: usize = 4096;
 
-/// The beginning of a text that is too long to show.
+/// Truncates text that is too long to show.
 ///
 /// ```
 /// use snick_ir::text::shortened;
@@ -33,8 +33,8 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 impl AttrValue<'_> {
-    /// The value in at most some thousand characters: of a list or a tensor of more than [`MOST_SHOWN`] items, the first
-    /// ones and their number. Texts have no quotes.
+    /// The value in at most a few thousand characters, with strings unquoted. Of a list or tensor with more
+    /// than [`MOST_SHOWN`] items, shows the first few and the number of items.
     ///
     /// ```
     /// use snick_ir::AttrValue;
@@ -54,7 +54,7 @@ impl AttrValue<'_> {
         shortened(&text).into_owned()
     }
 
-    /// The first items of a list or a tensor, and how many there are, if they are not all shown.
+    /// The first items of a list or a tensor, and their total number; `None` if all of them are shown.
     fn first_items(&self) -> Option<(AttrValue<'_>, usize)> {
         let (first, count) = match self {
             Self::Ints(items) => (AttrValue::from(items.get(..FIRST)?), items.len()),

@@ -1,9 +1,9 @@
-//! Characters that a terminal or an editor would act on instead of showing them.
+//! Characters that terminals and editors interpret instead of displaying.
 
 use std::fmt;
 
-/// A text from a model on one line: line breaks, control characters, and marks that change the direction of what follows
-/// are shown as `\u{..}`.
+/// Text from a model on one line: line breaks, control characters and bidirectional marks are displayed as
+/// `\u{..}`.
 ///
 /// ```
 /// use snick_ir::text::Escaped;
@@ -31,7 +31,7 @@ pub(super) fn write_code(out: &mut impl fmt::Write, c: char) -> fmt::Result {
     write!(out, "\\u{{{:x}}}", u32::from(c))
 }
 
-/// Whether a character is a control character, a line or paragraph separator, or a mark of the direction of writing.
+/// Whether a character is a control character, a line or paragraph separator, or a bidirectional mark.
 pub fn is_invisible(c: char) -> bool {
     let is_mark =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

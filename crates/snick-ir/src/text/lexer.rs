@@ -3,7 +3,7 @@
 use super::syntax::is_name_byte;
 use crate::Loc;
 
-/// Why a text is not a graph.
+/// A syntax error in the text form.
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 #[error("{loc}: {message}")]
 pub struct ParseError {
@@ -16,7 +16,7 @@ pub struct ParseError {
 /// One token.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Token {
-    /// `%name`, `%"name"~2:1`: the name, its occurrence, and the output port.
+    /// `%name`, `%"name"~2:1`: name, occurrence and output port.
     Value { name: String, nth: usize, port: u32 },
     /// A word of letters, digits and `_`.
     Word(String),
@@ -44,7 +44,7 @@ impl<'t> Lexer<'t> {
         Self { text, at: 0, line: 1, line_start: 0 }
     }
 
-    /// The place of the next token.
+    /// The location of the next token.
     pub(super) fn loc(&mut self) -> Loc {
         self.skip_blanks();
         Loc { line: self.line, column: u32::try_from(self.at - self.line_start + 1).unwrap_or(u32::MAX) }
@@ -193,7 +193,7 @@ impl<'t> Lexer<'t> {
         Err(self.fault("missing closing quote"))
     }
 
-    /// An error inside a token. What follows is not looked at: it may be the same again, without an end.
+    /// An error inside a token. Does not look at the next token, which could recurse without end.
     fn fault(&mut self, message: &str) -> ParseError {
         ParseError { loc: self.loc(), message: message.into() }
     }
@@ -202,7 +202,7 @@ impl<'t> Lexer<'t> {
         self.skip_comments(|_, _| {});
     }
 
-    /// Skips white space and comments, which start with `//`, or with a `#` that starts no digest.
+    /// Skips white space and comments. Comments start with `//`, or with a `#` that is not a digest.
     fn skip_comments(&mut self, mut found: impl FnMut(u32, &'t str)) {
         loop {
             let rest = self.rest();
@@ -228,8 +228,8 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// The comments of a text form, those at the ends of lines included, each with its line from 1 and with its `//` or `#`.
-/// Stops at the first token that cannot be read.
+/// The comments of a text form with their line numbers (from 1), each including its `//` or `#`. Stops at the
+/// first invalid token.
 ///
 /// ```
 /// let text = "snick 1 // one\ngraph \"// none\" { # two\n}\n";

@@ -7,8 +7,8 @@ use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
 
 use super::syntax::quoted;
 
-/// The 64-bit FNV-1a hash of the bytes, which names weights in text. Collisions are possible; the printer compares
-/// bytes.
+/// The 64-bit FNV-1a hash of the bytes, which identifies weights in text. The printer compares bytes, because
+/// hashes can collide.
 pub fn digest(bytes: &[u8]) -> u64 {
     bytes
         .iter()
@@ -18,7 +18,7 @@ pub fn digest(bytes: &[u8]) -> u64 {
 /// The elements as text, without `<...>`: numbers if they parse back exactly, otherwise the packed bytes in hex.
 pub fn print(tensor: &Tensor) -> String {
     fn exact<T: PartialOrd + std::fmt::Debug>(values: Vec<T>) -> Option<String> {
-        // A NaN is not comparable to itself; its bits would be lost.
+        // A NaN would lose its bits; it is the only value not comparable to itself.
         let join_all = |values: &[T]| join(values.iter().map(|x| format!("{x:?}")));
         values.iter().all(|x| x.partial_cmp(x).is_some()).then(|| join_all(&values))
     }
@@ -45,7 +45,7 @@ fn join(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }
 
-/// Parses the elements that [`print`] wrote; strings are already unquoted. `None` if an item is not an element.
+/// Parses elements written by [`print`]; strings are already unquoted. `None` if an item is invalid.
 pub fn parse(
     element_type: ElementType,
     dims: &[usize],
@@ -74,7 +74,7 @@ pub fn parse(
     }
 }
 
-/// Parses each item as `T`; `None` if one is not.
+/// Parses each item as `T`; `None` if one is invalid.
 fn numbers<T: FromStr, E: Element>(
     dims: &[usize],
     items: &[String],

@@ -11,11 +11,11 @@
 //! }
 //! ```
 //!
-//! A line has the form `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the second
-//! output. `opaque Type-opset` is a layer of the name of an op that is not that op: what a reader could not read as one.
-//! Other names than plain words are quoted; the second node of a name is `%name~2`. Constants of up to
-//! [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their offset in the
-//! `.bin` beside the text. The types are the inferred ones; the parser reads them as declared ports.
+//! A line has the form `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the
+//! second output. `opaque Type-opset` marks a layer that has the name of a known op but could not be read as
+//! that op. Names other than plain words are quoted; the second node of a name is `%name~2`. Constants of up
+//! to [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their
+//! offset in the `.bin` next to the text. Types are inferred; the parser reads them as declared ports.
 
 mod abbreviated;
 mod escape;
@@ -33,20 +33,20 @@ pub use parse::{parse, parse_watched, parse_with};
 pub use print::{PrintOptions, Weights, packed_weights, print};
 pub use syntax::has_packed_weights;
 
-/// The maximum number of elements of constants that are written out.
+/// The maximum number of elements of constants to write out.
 pub const INLINE: usize = 16;
 
-/// The word before the type of a layer that is not the op of that name.
+/// Marks a layer that has the name of an op but is not that op.
 const OPAQUE: &str = "opaque";
 
-/// The word before the elements of an attribute that is a tensor.
+/// Precedes the elements of a tensor attribute.
 const TENSOR: &str = "tensor";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The text of these lines inside a graph, printed and printed again.
+    /// Prints these lines as a graph, parses the text and prints it again.
     fn again(lines: &str) -> [String; 2] {
         let graph = parse(&format!("snick 1\ngraph \"g\" {{\n{lines}\n}}\n"), None).unwrap();
         let text = print(&graph, PrintOptions::new());
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(graph.info[0].children.len(), 2);
     }
 
-    /// The lexer once called itself for each of them.
+    /// The lexer once recursed for each comment.
     #[test]
     fn many_comments_are_skipped() {
         let text = format!("{}snick 1\ngraph \"g\" {{\n}}\n", "# c\n// d\n".repeat(200_000));

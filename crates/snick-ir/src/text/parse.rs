@@ -1,4 +1,4 @@
-//! Parses the text form: recursive descent, one function for each rule of the grammar.
+//! A recursive descent parser for the text form, with a function for each rule of the grammar.
 
 mod constant;
 
@@ -16,16 +16,17 @@ use crate::{
     Output, PortIds, RawNode, Registry, Value, Version,
 };
 
-/// The maximum nesting of bodies: more than an XML can have, whose elements nest up to 256 levels.
+/// The maximum nesting of bodies: more than an XML file can have, whose elements nest up to 256 levels.
 const MAX_BODIES: usize = 128;
 
-/// The maximum nesting of anything. Both are constants, for they protect the stack; `Limits::nesting` is what a caller sets.
+/// The maximum nesting of anything. Both protect the stack, so they are constants; callers set
+/// `Limits::nesting`.
 const MAX_DEPTH: usize = 300;
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// Parses the text form. `weights` is the `.bin` beside it, without which its constants are absent. Facts are not
-/// inferred.
+/// Parses the text form. `weights` is the `.bin` next to it; without it, constants stored there are absent.
+/// Does not infer facts.
 pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
     parse_with(text, weights, &Registry::builtin())
 }
@@ -33,15 +34,15 @@ pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
 /// [`parse`] with registered ops.
 ///
 /// # Errors
-/// As [`parse`].
+/// Same as [`parse`].
 pub fn parse_with(text: &str, weights: Option<&Storage>, ops: &Registry) -> Parsed<Graph> {
     parse_watched(text, weights, ops, &mut Monitor::default())
 }
 
-/// [`parse_with`], watched: an error if the monitor ends it.
+/// [`parse_with`] with a monitor; an error if the monitor stops it.
 ///
 /// # Errors
-/// As [`parse`].
+/// Same as [`parse`].
 pub fn parse_watched(
     text: &str,
     weights: Option<&Storage>,
@@ -70,7 +71,7 @@ struct Parser<'t> {
     monitor: &'t mut Monitor,
 }
 
-/// Nodes by name and count.
+/// Nodes by name and occurrence.
 type Scope = HashMap<(String, usize), NodeId>;
 
 impl<'t> Parser<'t> {
@@ -169,7 +170,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The rare details after the outputs of a layer, each introduced by a keyword.
+    /// Rare details after the outputs of a layer, each introduced by a keyword.
     fn details(&mut self) -> Parsed<Details> {
         let mut details = Details::default();
         loop {
@@ -195,7 +196,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The operation type with its operation set, and whether `opaque` before it says that it is not the op of that name.
+    /// The operation type and set, and whether `opaque` marks it as not being the op of that name.
     fn op_type(&mut self) -> Parsed<(String, Dialect, Version, bool)> {
         let word = |parser: &mut Self| {
             parser.lexer.expect("an operation type", |token| match token {
@@ -229,8 +230,8 @@ impl<'t> Parser<'t> {
         Ok((name, Dialect::OpenVino, version, is_opaque))
     }
 
-    /// `: f32[1,2] "a" "b"`, or all of them in parentheses, where `_` is a port without a declared type; `None` if they
-    /// are left out.
+    /// `: f32[1,2] "a" "b"`, or several of these in parentheses, where `_` is a port without a declared type;
+    /// `None` if omitted.
     fn outputs(&mut self) -> Parsed<Option<Vec<Output>>> {
         if !self.eat(':')? {
             return Ok(None);
@@ -379,7 +380,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Items separated by commas, up to `close`.
+    /// Comma-separated items up to `close`.
     fn list<T>(&mut self, close: char, item: impl Fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
         self.nested(MAX_DEPTH, |parser| {

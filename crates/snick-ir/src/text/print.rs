@@ -1,4 +1,4 @@
-//! A graph as text.
+//! Prints a graph as text.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -17,10 +17,10 @@ use crate::{
 /// How large constants are written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Weights {
-    /// A digest: for reading and snapshots.
+    /// As a digest, for reading and snapshots.
     #[default]
     Digests,
-    /// A digest and the place in the `.bin` that [`packed_weights`] makes.
+    /// As a digest and the offset in the `.bin` made by [`packed_weights`].
     Packed,
 }
 
@@ -58,33 +58,33 @@ impl PrintOptions {
         Self::default()
     }
 
-    /// How large constants are written.
+    /// Sets how large constants are written.
     #[must_use]
     pub fn weights(self, weights: Weights) -> Self {
         Self { weights, ..self }
     }
 
-    /// Whether inferred types are shown.
+    /// Sets whether inferred types are shown.
     #[must_use]
     pub fn types(self, types: bool) -> Self {
         Self { types, ..self }
     }
 
-    /// Whether dims are shown as expressions.
+    /// Sets whether dims are shown as expressions.
     #[must_use]
     pub fn symbolic(self, symbolic: bool) -> Self {
         Self { symbolic, ..self }
     }
 }
 
-/// The graph as text: same graph, same bytes.
+/// Prints a graph. Equal graphs give equal bytes.
 pub fn print(graph: &Graph, options: PrintOptions) -> String {
     let mut printer = Printer { out: String::from("snick 1\n"), options, packed: WeightsFile::new() };
     printer.graph(graph, 0);
     printer.out
 }
 
-/// The constants that [`print()`] writes with a place, in that order, each distinct one once.
+/// The constants that [`print()`] writes with an offset, in that order and without duplicates.
 pub fn packed_weights(graph: &Graph) -> WeightsFile {
     let options = PrintOptions::new().weights(Weights::Packed);
     let mut printer = Printer { out: String::new(), options, packed: WeightsFile::new() };
@@ -111,7 +111,7 @@ impl Printer {
             self.info(info, depth + 1);
             self.out.push('\n');
         }
-        // A graph with a cycle is printed in the order of its ids, so that it can be looked at.
+        // Prints a cyclic graph in the order of ids, so that users can inspect it.
         let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
         let names = Names::new(graph, &order);
         for id in order {
@@ -127,7 +127,7 @@ impl Printer {
         let opaque = if is_misnamed(node) { format!("{OPAQUE} ") } else { String::new() };
         let _ = write!(self.out, "{} = {opaque}{}", names.node(id), op_text(node));
         let inputs = graph.inputs(id);
-        // A constant may have inputs, too: an error, which the form keeps.
+        // A constant may have inputs. That is an error, but the text form keeps it.
         if !inputs.is_empty() {
             let inputs: Vec<String> =
                 inputs.iter().map(|v| v.map_or("_".into(), |v| names.value(v))).collect();
@@ -159,13 +159,13 @@ impl Printer {
         }
     }
 
-    /// ` : f32[1,2] "name"`, or all of them in parentheses.
+    /// ` : f32[1,2] "name"`, or several of these in parentheses.
     fn outputs(&mut self, graph: &Graph, node: NodeRef) {
         let is_const = matches!(node.op(), Op::Const(_));
         let shown = (self.options.types || !node.op().is_builtin()) && !is_const;
         let named = node.outs().iter().any(|o| !o.names().is_empty());
         if node.outs().is_empty() {
-            // Left out, they are one, as those of most layers.
+            // If omitted, the parser assumes one output, as most layers have.
             if !node.op().is_opaque() {
                 self.out.push_str(" : ()");
             }
@@ -248,7 +248,7 @@ impl Printer {
             for (i, child) in info.children.iter().enumerate() {
                 self.out.push_str(&"  ".repeat(depth + 1));
                 self.info(child, depth + 1);
-                // A quoted name behind an entry without content would be read as its text.
+                // A quoted name after an empty entry would be parsed as the text of that entry.
                 let is_bare = child.text.is_empty() && child.children.is_empty();
                 if is_bare && info.children.get(i + 1).is_some_and(|next| word(&next.name).starts_with('"')) {
                     self.out.push_str(" \"\"");
@@ -260,7 +260,7 @@ impl Printer {
     }
 }
 
-/// How each node is called in the text.
+/// The name of each node in the text.
 struct Names {
     by_node: Vec<String>,
 }
@@ -295,7 +295,7 @@ impl Names {
     }
 }
 
-/// Whether the parser would take an opaque layer for the op of its name, or refuse it.
+/// Whether the parser would read an opaque layer as the op of its name, or reject it.
 fn is_misnamed(node: NodeRef) -> bool {
     let name = || Some(crate::ops::find(Dialect::OpenVino, node.op().type_name())?.name);
     node.op().is_opaque()
@@ -338,12 +338,12 @@ fn type_text(out: &Output, symbols: &Symbols, symbolic: bool) -> String {
 
 fn ids_text(ids: &PortIds, count: usize) -> String {
     let count = if let PortIds::Listed(ids) = ids { ids.len() } else { count };
-    // The first number of no ports is kept, too: ports that a file declares may be unconnected.
+    // Even without ports the first number is kept, because a file may declare unconnected ports.
     let ids: Vec<String> = (0..count.max(1)).map(|i| ids.id(i).to_string()).collect();
     format!("[{}]", ids.join(","))
 }
 
-/// The value as the text form prints it.
+/// Prints the value as in the text form.
 impl fmt::Display for AttrValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -354,7 +354,7 @@ impl fmt::Display for AttrValue<'_> {
             AttrValue::Ints(v) => Listed(v).fmt(f),
             AttrValue::Floats(v) => Listed(&v.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>()).fmt(f),
             AttrValue::Texts(v) => Listed(&v.iter().map(|text| quoted(text)).collect::<Vec<_>>()).fmt(f),
-            // Text forms have more to say, and know where to put many elements.
+            // The text form prints tensors itself, with their type, and large ones as digests.
             AttrValue::Tensor(tensor) => write!(f, "<{}>", literal::print(tensor)),
         }
     }

@@ -1,8 +1,8 @@
-//! Spelling of names and texts, shared by printer and lexer.
+//! Spelling of names and quoted text, shared by printer and lexer.
 
 use super::escape::{is_invisible, write_code};
 
-/// Whether a text form has constants in a file of weights, without parsing it.
+/// Whether a text form refers to a weights file; does not parse it.
 ///
 /// ```
 /// use snick_ir::text::has_packed_weights;
@@ -17,12 +17,12 @@ pub fn has_packed_weights(text: &str) -> bool {
     })
 }
 
-/// Whether a name with this byte needs no quotes.
+/// Whether this byte can be part of an unquoted name.
 pub(super) fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'/' | b'-')
 }
 
-/// The text itself if it is a plain word; otherwise quoted.
+/// Quotes the text unless it is a plain word.
 pub(super) fn word(text: &str) -> String {
     let mut bytes = text.bytes();
     let starts = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
@@ -34,8 +34,8 @@ pub(super) fn word(text: &str) -> String {
     }
 }
 
-/// The text in double quotes, with `\"`, `\\`, `\n`, `\t`, `\r` and `\u{..}` for other characters
-/// that would not be shown.
+/// The text in double quotes. Escapes are `\"`, `\\`, `\n`, `\t`, `\r`, and `\u{..}` for other characters
+/// that would be invisible.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,4 +1,4 @@
-//! Constants: elements that are written out, or lie in the `.bin` beside the text.
+//! Constants: their elements are written out or stored in the `.bin` next to the text.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The constant at `offset` of the `.bin`, whose digest must match.
+    /// The constant at `offset` in the `.bin`, whose digest must match.
     fn weights_at(
         &self,
         element_type: ElementType,
