@@ -1,4 +1,4 @@
-//! Slicing one axis: the arithmetic every slice dialect shares.
+//! Slicing along one axis: the arithmetic shared by all slice dialects.
 
 pub(crate) mod bound;
 mod enumerated;
@@ -27,8 +27,9 @@ pub enum SliceError {
 
 /// One axis of the slice primitive: element `k` of the result is element `start + k * step` of the input.
 ///
-/// Invariants of resolved slices: every index lies in `0..dim`; `step != 0`; `len <= 1` implies `step == 1`; `len == 0`
-/// implies `start == 0`. So two slices of an axis select the same elements if and only if they are equal.
+/// Invariants of resolved slices: every index is in `0..dim`; `step != 0`; `len <= 1` implies `step == 1`;
+/// `len == 0` implies `start == 0`. So two slices of an axis select the same elements if and only if they are
+/// equal.
 ///
 /// ```
 /// use snick_shape::AxisSlice;
@@ -45,7 +46,7 @@ pub struct AxisSlice {
     pub start: i64,
     /// Number of elements.
     pub len: i64,
-    /// Distance from one element to the next; negative if backward.
+    /// Distance between consecutive elements; negative for backward slices.
     pub step: i64,
 }
 
@@ -63,12 +64,13 @@ impl AxisSlice {
         Self { start: 0, len: dim, step: 1 }
     }
 
-    /// The elements that `start:stop:step` selects of an axis of `dim` elements, by the rule OpenVINO Slice-8, OpenVINO
-    /// StridedSlice-1 and ONNX Slice share. `None` is a masked bound: the first or last element in the step's direction
-    /// is included.
+    /// The elements that `start:stop:step` selects from an axis of `dim` elements, by the rule that OpenVINO
+    /// Slice-8, OpenVINO StridedSlice-1 and ONNX Slice share. `None` is a masked bound: the first or last
+    /// element in the direction of the step is included.
     ///
-    /// A negative bound counts from the end, once. The start is then clamped into the axis **at both ends for either
-    /// direction**, so that a negative step from below the axis selects its first element (Python would select none).
+    /// A negative bound counts from the end, once. The start is then clamped into the axis **at both ends for
+    /// either direction**, so a negative step that starts before the axis selects its first element, where
+    /// Python would select nothing.
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
@@ -84,8 +86,8 @@ impl AxisSlice {
         Ok(Self { start, len, step }.normalised())
     }
 
-    /// The clamped start of `start:stop:step` and the number of elements, as in [`Self::resolve`]. The start of an
-    /// empty slice is where it was clamped to, in `-1..=dim`.
+    /// The clamped start of `start:stop:step` and the number of elements, as in [`Self::resolve`]. For an
+    /// empty slice the start is in `-1..=dim`.
     ///
     /// # Errors
     /// [`SliceError::ZeroStep`]; [`SliceError::NegativeDim`].
@@ -110,7 +112,7 @@ impl AxisSlice {
         }
         let wide = |bound: Option<i64>| bound.map(i128::from);
         let (first, len) = select(i128::from(dim), wide(start), wide(stop), i128::from(step));
-        // Both lie within -1..=dim, so the conversions cannot fail.
+        // Both are within -1..=dim, so the conversions cannot fail.
         let narrow = |value: i128| i64::try_from(value).unwrap_or(dim);
         Ok((narrow(first), narrow(len)))
     }
@@ -148,7 +150,7 @@ impl AxisSlice {
         (0..len).map(move |k| start.saturating_add(k.saturating_mul(step)))
     }
 
-    /// The slice that equals this slice followed by `inner`, a slice of its result.
+    /// Composes two slices: this one, then `inner` on its result.
     ///
     /// ```
     /// # use snick_shape::AxisSlice;
@@ -166,7 +168,8 @@ impl AxisSlice {
     }
 }
 
-/// First index and length of a slice, in integers wide enough for every bound. `dim >= 0`, `step != 0`.
+/// First index and length of a slice, in integers wide enough for any bound. Requires `dim >= 0` and `step !=
+/// 0`.
 pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i128) -> (i128, i128) {
     let from_start = |bound: i128| if bound < 0 { bound.saturating_add(dim) } else { bound };
     let bounds = [start, stop].map(|bound| bound.map(from_start));
@@ -174,9 +177,9 @@ pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i
     clamped
 }
 
-/// First index and length of `start:stop:step` on an axis of `size` elements, by the rule of [`AxisSlice::resolve`], for
-/// any kind of integers. `None` is a masked bound. Bounds are already counted from the start. `is_forward` is the sign
-/// of the step.
+/// First index and length of `start:stop:step` on an axis of `size` elements, by the rule of
+/// [`AxisSlice::resolve`], for any kind of integers. `None` is a masked bound; the bounds already count from
+/// the start. `is_forward` is the sign of the step.
 ///
 /// ```
 /// use snick_shape::{WideIntegers, clamp_range};
@@ -185,7 +188,7 @@ pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i
 /// ```
 ///
 /// # Errors
-/// Those of the integers.
+/// If the integers cannot express a result.
 pub fn clamp_range<D: Integers>(
     d: &mut D,
     size: &D::Int,
@@ -198,7 +201,7 @@ pub fn clamp_range<D: Integers>(
     let highest = if is_forward { size.clone() } else { d.compute(Sub, size, &1.into())? };
     let mut clamped = |bound: &D::Int, low: &D::Int, high: &D::Int| {
         let bound = d.compute(Max, bound, low)?;
-        // The upper clamp comes last: it is what leaves an empty axis empty.
+        // The upper clamp must come last, so that an empty axis stays empty.
         d.compute(Min, &bound, high)
     };
     let (first, last) = if is_forward { (&zero, size) } else { (&highest, &lowest) };

@@ -1,4 +1,4 @@
-//! Integers of any kind, for arithmetic that is written once.
+//! An abstraction over kinds of integers, so that arithmetic is written once.
 
 use std::convert::Infallible;
 
@@ -21,10 +21,10 @@ pub enum IntOp {
     CeilDiv,
 }
 
-/// An integer of a kind, or why there is none.
+/// The result of an operation, or why it cannot be expressed.
 pub type Computed<D> = Result<<D as Integers>::Int, <D as Integers>::Error>;
 
-/// A kind of integers: numbers, expressions, or values that a graph computes.
+/// A kind of integers: numbers, expressions, or values computed by a graph.
 ///
 /// ```
 /// use snick_shape::{Computed, IntOp, Integers, WideIntegers};
@@ -45,7 +45,7 @@ pub trait Integers {
     /// The result of an operation.
     ///
     /// # Errors
-    /// This kind of integers cannot express it.
+    /// If this kind of integers cannot express it.
     fn compute(&mut self, op: IntOp, a: &Self::Int, b: &Self::Int) -> Computed<Self>;
 }
 

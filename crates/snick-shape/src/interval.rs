@@ -1,4 +1,4 @@
-//! Closed integer intervals: what is known of one dimension or index.
+//! Closed integer intervals: the possible values of a dimension or an index.
 
 mod arithmetic;
 mod text;
@@ -7,9 +7,9 @@ pub use text::IntervalError;
 
 /// A closed interval of integers, never empty.
 ///
-/// The two extreme values of `i64` double as infinities: `lo == i64::MIN` says "no lower bound" and `hi == i64::MAX`
-/// says "no upper bound". Arithmetic is done on the mathematical integers and saturates into these infinities, so a
-/// result always contains every possible value and never wraps.
+/// The extreme values of `i64` double as infinities: `lo == i64::MIN` means no lower bound and `hi ==
+/// i64::MAX` no upper bound. Arithmetic works on mathematical integers and saturates to these infinities, so
+/// a result always contains every possible value and never wraps.
 ///
 /// ```
 /// use snick_shape::Interval;
@@ -33,7 +33,7 @@ impl Interval {
     /// Every possible dimension: `0..`, printed `?`.
     pub const DIM: Self = Self { lo: 0, hi: i64::MAX };
 
-    /// The interval that holds one value.
+    /// The interval of a single value.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -43,7 +43,7 @@ impl Interval {
         Self { lo: value, hi: value }
     }
 
-    /// The interval from `lo` to `hi`, both included; `None` when `lo > hi`.
+    /// The interval from `lo` to `hi`, inclusive; `None` if `lo > hi`.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -54,12 +54,12 @@ impl Interval {
         if lo <= hi { Some(Self { lo, hi }) } else { None }
     }
 
-    /// The interval between two values given in either order.
+    /// The interval between two values in either order.
     pub(crate) fn between(a: i64, b: i64) -> Self {
         Self { lo: a.min(b), hi: a.max(b) }
     }
 
-    /// The least value; `i64::MIN` when there is no lower bound.
+    /// The smallest value; `i64::MIN` if there is no lower bound.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -70,7 +70,7 @@ impl Interval {
         self.lo
     }
 
-    /// The greatest value; `i64::MAX` when there is no upper bound.
+    /// The largest value; `i64::MAX` if there is no upper bound.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -81,7 +81,7 @@ impl Interval {
         self.hi
     }
 
-    /// The single value, when there is only one.
+    /// The value, if there is only one.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -112,7 +112,7 @@ impl Interval {
         self.lo != i64::MIN
     }
 
-    /// Whether `value` lies in the interval.
+    /// Whether the interval contains `value`.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -123,7 +123,7 @@ impl Interval {
         self.lo <= value && value <= self.hi
     }
 
-    /// Whether every value of `other` lies in this interval.
+    /// Whether the interval contains all of `other`.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -134,7 +134,7 @@ impl Interval {
         self.lo <= other.lo && other.hi <= self.hi
     }
 
-    /// The values both intervals hold; `None` when there are none.
+    /// The intersection; `None` if it is empty.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -146,7 +146,7 @@ impl Interval {
         Self::new(self.lo.max(other.lo), self.hi.min(other.hi))
     }
 
-    /// The least interval that covers both.
+    /// The smallest interval that contains both.
     ///
     /// ```
     /// # use snick_shape::Interval;

@@ -1,21 +1,21 @@
 //! Symbolic shapes: what is known about the dimensions of a tensor before it exists.
 //!
-//! This crate knows no graphs, operations or files. It has two dependencies.
+//! This crate does not depend on graphs, operations or files. It has two dependencies.
 //!
-//! # The way through
-//! 1. An [`Interval`] is a range of integers that may be unbounded: `?`, `3`, `2..4`, `5..`. Its arithmetic is sound and
+//! # Overview
+//! 1. An [`Interval`] is a possibly unbounded range of integers: `?`, `3`, `2..4`, `5..`. Its arithmetic is sound and
 //!    never wraps.
-//! 2. [`Symbols`] is the table of the unknown sizes. [`Symbols::named`] makes the `N` that every input shares,
-//!    [`Symbols::fresh`] one that nobody named; both have an interval and an [`Origin`].
-//! 3. A [`SymExpr`] is an integer expression over them, made by the table: [`Symbols::add`], [`Symbols::floor_div`],
-//!    [`Symbols::max`], … or [`Symbols::parse`]. It is in normal form: `W-1+1` and `W` are the same value.
-//! 4. The table answers questions: [`Symbols::interval`], [`Symbols::le`], [`Symbols::always_eq`], [`Symbols::eval`],
-//!    [`Symbols::substitute`]. It prints expressions by [`Symbols::display`], and parses what it prints.
-//! 5. A [`Shape`] is unranked, or one expression for each dimension. [`ShapeSpec`] and [`DimSpec`] are the text of a
-//!    shape before its names become symbols, as in a file or an option.
-//! 6. [`AxisSlice`] is the arithmetic of slicing one axis, which all slice operations share: in numbers
-//!    ([`AxisSlice::resolve`]), over intervals ([`length_interval`]) and over expressions ([`length`]).
-//! 7. [`SymExpr::translate`] writes an expression in another language, by an [`ExprFolder`].
+//! 2. [`Symbols`] is the table of unknown sizes. [`Symbols::named`] makes an `N` that all inputs share,
+//!    [`Symbols::fresh`] a symbol without a name; both have an interval and an [`Origin`].
+//! 3. A [`SymExpr`] is an integer expression over symbols, made by the table: [`Symbols::add`],
+//!    [`Symbols::floor_div`], [`Symbols::max`], … or [`Symbols::parse`]. It is in normal form: `W-1+1` equals `W`.
+//! 4. The table answers questions: [`Symbols::interval`], [`Symbols::le`], [`Symbols::always_eq`],
+//!    [`Symbols::eval`], [`Symbols::substitute`]. [`Symbols::display`] prints expressions that parse back.
+//! 5. A [`Shape`] is unranked, or has one expression per dimension. [`ShapeSpec`] and [`DimSpec`] are a shape as
+//!    written in a file or an option, before its names become symbols.
+//! 6. [`AxisSlice`] is the arithmetic of slicing one axis, shared by all slice operations: on numbers
+//!    ([`AxisSlice::resolve`]), intervals ([`length_interval`]) and expressions ([`length`]).
+//! 7. [`SymExpr::translate`] translates an expression to another language with an [`ExprFolder`].
 //!
 //! # Shapes
 //! ```
@@ -25,14 +25,14 @@
 //! let image = Shape::parse("[N,3,H=32..1024,W=32..1024]", &mut symbols, Origin::default())?;
 //! let [n, _, h, w] = image.dims().unwrap() else { unreachable!() };
 //!
-//! // A stride of 32 that keeps the last rows and columns, flattened: as the head of a detector does.
+//! // A stride of 32 that keeps the last rows and columns, flattened, as in the head of a detector.
 //! let tiles = |size| symbols.ceil_div(size, &32.into());
 //! let cells = symbols.mul(&tiles(h).unwrap(), &tiles(w).unwrap()).unwrap();
 //! let boxes = Shape::ranked([n.clone(), cells.clone(), 4.into()]);
 //! assert_eq!(boxes.display(&symbols).to_string(), "[N,((H+31)/32)*((W+31)/32),4]");
 //! assert_eq!(boxes.display_intervals(&symbols).to_string(), "[?,1..1024,4]");
 //!
-//! // There are never more cells than pixels, and 300 for an image of 640 to 480.
+//! // There are never more cells than pixels, and 300 for an image of 640 by 480.
 //! assert!(symbols.le(&cells, &symbols.parse("H*W")?));
 //! let size = |symbol| Some(if symbols.name(symbol) == Some("H") { 480 } else { 640 });
 //! assert_eq!(symbols.eval(&cells, &size), Some(300));
@@ -52,22 +52,23 @@
 //! let bounds = [1, -1].map(|bound| Some(Interval::exact(bound)));
 //! assert_eq!(length_interval(axis, bounds[0], bounds[1], 2).to_string(), "1..4");
 //!
-//! // And of an axis of `W` elements it has this many.
+//! // For an axis of `W` elements, its length is an expression.
 //! let mut symbols = Symbols::default();
 //! let w = symbols.named("W", axis, Origin::default())?;
 //! let bounds = [1, -1].map(|bound| SliceBound::At(bound.into()));
 //! let len = length(&mut symbols, &w, &bounds[0], &bounds[1], Some(2), Origin::default());
 //! assert_eq!(symbols.display(&len).to_string(), "(W+1)/2-1");
 //!
-//! // Whatever a run will ask for, it gets at most the axis.
+//! // A slice with unknown bounds is at most as long as the axis.
 //! let len = length(&mut symbols, &w, &SliceBound::Unknown, &SliceBound::Unknown, Some(1), Origin::default());
 //! assert!(symbols.le(&len, &w));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Features
-//! `serde`: `Serialize` and `Deserialize` for [`Interval`], [`Origin`], [`SymbolId`], [`SymExpr`], [`Symbols`], [`Shape`],
-//! [`ShapeSpec`], [`DimSpec`], [`AxisSlice`] and [`SliceBound`]. What is read is checked.
+//! `serde`: `Serialize` and `Deserialize` for [`Interval`], [`Origin`], [`SymbolId`], [`SymExpr`],
+//! [`Symbols`], [`Shape`], [`ShapeSpec`], [`DimSpec`], [`AxisSlice`] and [`SliceBound`]. Deserialisation
+//! validates its input.
 
 mod axis_slice;
 mod integers;

@@ -1,9 +1,10 @@
 //! `Serialize` and `Deserialize`, behind the feature `serde`.
 //!
-//! An expression is written as its structure. A symbol is the number of its table and its index, so an expression is read
-//! without a table, which need not exist, and belongs to the table that is read with it. Reading checks that terms are
-//! sorted, divisors are at least 1, all symbols belong to one table, and sizes are within the limits. Shapes and
-//! dimensions as written ([`ShapeSpec`], [`DimSpec`]) are their text; an unbounded end of an interval is `null`.
+//! An expression is serialised by its structure, and a symbol as the number of its table and its index. So
+//! expressions can be deserialised without their table, and belong to the table that is deserialised along
+//! with them. Deserialisation checks that terms are sorted, divisors are at least 1, all symbols belong to
+//! one table, and sizes are within the limits. [`ShapeSpec`] and [`DimSpec`] are serialised as their text,
+//! and unbounded ends of an interval as `null`.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -20,7 +21,7 @@ use crate::sym_expr::bounds::Fact;
 use crate::sym_expr::{Atom, Monomial, Quotient, Sum, SymExpr, SymbolId, TableId, Term};
 use crate::symbols::{Birth, Origin, Symbol, Symbols};
 
-/// Implements both traits by a type that derives them.
+/// Implements both traits through a type that derives them.
 macro_rules! serde_as {
     ($type:ty, $data:ty) => {
         impl Serialize for $type {
@@ -37,7 +38,7 @@ macro_rules! serde_as {
     };
 }
 
-/// Implements both traits by `Display` and `FromStr`.
+/// Implements both traits through `Display` and `FromStr`.
 macro_rules! serde_as_text {
     ($type:ty) => {
         impl Serialize for $type {
@@ -69,7 +70,7 @@ serde_as!(Symbols, SymbolsData);
 serde_as_text!(DimSpec);
 serde_as_text!(ShapeSpec);
 
-/// Ends that are absent are unbounded.
+/// `None` is an unbounded end.
 #[derive(Serialize, Deserialize)]
 struct IntervalData {
     lo: Option<i64>,
@@ -308,7 +309,7 @@ impl From<SymbolIdData> for SymbolId {
     }
 }
 
-/// The number of tables that were written without one, which all are one table.
+/// Stands for all tables serialised without a number, which count as one table.
 const UNNUMBERED: u32 = 0;
 
 #[derive(Serialize, Deserialize)]
@@ -330,7 +331,7 @@ struct SymbolData {
     origin: Origin,
     /// An expression that the symbol never exceeds.
     upper: Option<SymExpr>,
-    /// Data without it say nothing of a birth.
+    /// Missing in data without births.
     birth: Option<Birth>,
     /// The display name of an unnamed symbol, if it is not its number.
     label: Option<Box<str>>,
@@ -347,7 +348,7 @@ impl From<&Symbols> for SymbolsData {
             birth: Some(birth),
             label,
         });
-        // A direction came from an expression and is no larger.
+        // Packing cannot fail: a direction comes from an expression and is not larger.
         let refinements = table.refinements.iter().filter_map(|(direction, interval)| {
             Some((Sum { terms: direction.clone(), constant: 0 }.pack()?, *interval))
         });
@@ -381,7 +382,7 @@ impl TryFrom<SymbolsData> for Symbols {
             return Err("an expression mentions a symbol that the table does not have");
         }
         for (expr, interval) in data.refinements {
-            // It was recorded before, so it is not compared with what is known by now.
+            // It was accepted before, so it is not checked against the other facts again.
             let fact = Fact::new(&expr, interval).ok_or("a constant is refined")?;
             table.refinements.insert(fact.direction, fact.interval);
         }
@@ -397,7 +398,7 @@ mod tests {
         serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
     }
 
-    /// A table with a symbol of each birth.
+    /// A table with a symbol for each kind of birth.
     fn table() -> Symbols {
         let mut symbols = Symbols::of_body(3);
         let [a, b] = ["A", "not a word"]

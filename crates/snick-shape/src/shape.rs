@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use crate::sym_expr::SymExpr;
 use crate::symbols::Symbols;
 
-/// The shape of a tensor, as far as known. The interval of every dimension is within `0..`.
+/// The shape of a tensor, as far as known. The interval of each dimension is within `0..`.
 ///
 /// ```
 /// use snick_shape::{Origin, Shape, Symbols};
@@ -40,7 +40,7 @@ impl Shape {
         Self(None)
     }
 
-    /// A shape with these dimensions; none of them make a scalar.
+    /// A shape with these dimensions; a scalar if there are none.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -51,7 +51,7 @@ impl Shape {
         Self(Some(dims.into_iter().collect()))
     }
 
-    /// The number of dimensions, when it is known.
+    /// The number of dimensions, if known.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -62,7 +62,7 @@ impl Shape {
         self.dims().map(<[SymExpr]>::len)
     }
 
-    /// The dimensions, when their number is known.
+    /// The dimensions, if their number is known.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -72,7 +72,7 @@ impl Shape {
         self.0.as_deref()
     }
 
-    /// The dimensions as numbers, when all are known (and not negative).
+    /// The dimensions as numbers, if all are known and not negative.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -83,7 +83,7 @@ impl Shape {
         self.dims()?.iter().map(|dim| usize::try_from(dim.as_const()?).ok()).collect()
     }
 
-    /// The number of elements, when all dimensions are known and it fits its type.
+    /// The number of elements, if all dimensions are known and it fits into `usize`.
     ///
     /// ```
     /// # use snick_shape::Shape;
@@ -96,7 +96,7 @@ impl Shape {
         self.dims()?.iter().try_fold(1usize, |count, dim| count.checked_mul(size(dim)?))
     }
 
-    /// Whether rank and dimensions are all known numbers.
+    /// Whether the rank and all dimensions are known numbers.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -106,7 +106,7 @@ impl Shape {
         self.dims().is_some_and(|dims| dims.iter().all(|dim| dim.as_const().is_some()))
     }
 
-    /// OpenVINO's text of a PartialShape: `[?,3,1..10]`, `[]`, `[...]`.
+    /// The shape in the notation of OpenVINO's PartialShape: `[?,3,1..10]`, `[]`, `[...]`.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -121,8 +121,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Intervals }
     }
 
-    /// The shape with its expressions: `[N,3,W-1]`. A bare symbol without a name prints as its interval; inside
-    /// expressions it prints as `s3`.
+    /// The shape with its expressions: `[N,3,W-1]`. A bare unnamed symbol prints as its interval, but as `s3`
+    /// inside expressions.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -137,8 +137,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Names }
     }
 
-    /// The shape with its expressions, where a bare symbol without a name prints as its label, too: `[s0,3,s0+s1]`. So two
-    /// dims of unknown size can be told apart.
+    /// The shape with its expressions, where bare unnamed symbols print as their labels too: `[s0,3,s0+s1]`.
+    /// This distinguishes dims of unknown size.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, Symbols};
@@ -153,7 +153,7 @@ impl Shape {
     }
 }
 
-/// The dimensions of a static shape: a list of numbers, on the stack for up to 6 of them.
+/// The dimensions of a static shape. Up to 6 are stored inline.
 ///
 /// ```
 /// # use snick_shape::Shape;
@@ -201,7 +201,7 @@ impl From<&[i64]> for Shape {
 }
 
 impl From<&[usize]> for Shape {
-    /// Dimensions beyond `i64` saturate; no tensor can have them.
+    /// Dimensions beyond `i64` saturate, but no tensor can have them.
     fn from(dims: &[usize]) -> Self {
         Self::ranked(dims.iter().map(|dim| SymExpr::Const(i64::try_from(*dim).unwrap_or(i64::MAX))))
     }
@@ -225,12 +225,12 @@ struct Printed<'a> {
     notation: Notation,
 }
 
-/// How dims that are not numbers are written.
+/// How to print dims that are not numbers.
 #[derive(Copy, Clone, PartialEq)]
 enum Notation {
     /// As intervals.
     Intervals,
-    /// As expressions; a bare symbol without a name as its interval.
+    /// As expressions, but bare unnamed symbols as intervals.
     Names,
     /// As expressions.
     Labels,

@@ -1,4 +1,4 @@
-//! The table of symbols.
+//! The symbol table.
 
 mod arithmetic;
 mod birth;
@@ -11,11 +11,11 @@ pub use birth::Birth;
 use crate::interval::Interval;
 use crate::sym_expr::{SymExpr, SymbolId, TableId, Term};
 
-/// Where a symbol was born. Opaque to this crate: the numbering is the caller's.
+/// Where a symbol originates. This crate does not interpret the numbers.
 ///
 /// ```
 /// # use snick_shape::{Interval, Origin, Symbols};
-/// // Where it was born: layer 7, its output 0, axis 2.
+/// // Layer 7, its output 0, axis 2.
 /// let origin = Origin { node: 7, port: 0, axis: 2 };
 /// let mut symbols = Symbols::default();
 /// let size = symbols.fresh(Interval::DIM, origin);
@@ -27,7 +27,7 @@ pub struct Origin {
     pub node: u32,
     /// Its output port.
     pub port: u32,
-    /// The axis of the port's shape, or the element of its value.
+    /// The axis of the output's shape, or the index of an element of its value.
     pub axis: u32,
 }
 
@@ -44,7 +44,7 @@ pub struct Origin {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SymbolError {
-    /// The name is used with intervals that have no value in common.
+    /// The name is used with disjoint intervals.
     #[error("symbol `{name}` is declared as `{known}` and as `{wanted}`, which exclude each other")]
     Disjoint {
         /// The name of the symbol.
@@ -56,10 +56,11 @@ pub enum SymbolError {
     },
 }
 
-/// All symbols of a graph and what is known of them and of expressions over them.
+/// All symbols of a graph, and what is known about them and expressions over them.
 ///
-/// The constructors return `None` when a coefficient would overflow `i64`, when the expression would exceed a size limit,
-/// and for symbols of another table; the caller then makes a fresh unknown. Equality of their results is structural.
+/// Constructors return `None` if a coefficient would overflow `i64`, if the expression would exceed a size
+/// limit, and for symbols of another table. Callers then use a fresh unknown. Results are compared
+/// structurally.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, Symbols};
@@ -74,7 +75,7 @@ pub enum SymbolError {
 /// # Ok::<(), snick_shape::SymbolError>(())
 /// ```
 ///
-/// A symbol belongs to its table, and to copies of it. Other tables know nothing of it:
+/// A symbol belongs to its table and to copies of that table. Other tables do not know it:
 ///
 /// ```
 /// # use snick_shape::{Interval, Origin, Symbols};
@@ -93,7 +94,7 @@ pub struct Symbols {
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) names: BTreeMap<String, SymbolId>,
     pub(crate) refinements: BTreeMap<Vec<Term>, Interval>,
-    /// Which graph inside another it is of; 0 for the graph itself.
+    /// The number of the body whose symbols these are; 0 for the graph itself.
     pub(crate) body: u32,
 }
 
@@ -105,7 +106,7 @@ pub(crate) struct Symbol {
     /// An expression that the symbol never exceeds.
     pub upper: Option<SymExpr>,
     pub birth: Birth,
-    /// What it is called without a name, if that is not its number.
+    /// The label of an unnamed symbol, if it is not its number.
     pub label: Option<Box<str>>,
 }
 
@@ -116,7 +117,7 @@ impl Symbol {
 }
 
 impl Symbols {
-    /// A new unknown in `interval`; an exact interval is a constant and makes no symbol.
+    /// A new unknown in `interval`. If the interval has one value, returns that constant instead.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -132,7 +133,7 @@ impl Symbols {
         }
     }
 
-    /// [`Symbols::fresh`] for a value that never exceeds `upper`: [`Symbols::le`] knows.
+    /// [`Symbols::fresh`] for a value that never exceeds `upper`, which [`Symbols::le`] takes into account.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -155,8 +156,8 @@ impl Symbols {
         }
     }
 
-    /// The symbol called `name`, created on first use. Later uses narrow it to the intersection of all intervals; once
-    /// one value is left, the result is that constant.
+    /// The symbol with this name, created on first use. Later uses narrow it to the intersection of all
+    /// intervals; if that is a single value, returns the constant.
     ///
     /// # Errors
     /// [`SymbolError::Disjoint`] if the intersection is empty.
@@ -190,7 +191,7 @@ impl Symbols {
     }
 
     pub(crate) fn push(&mut self, symbol: Symbol) -> SymbolId {
-        // 2^32 symbols would need some 200 GB first.
+        // Memory runs out first: 2^32 symbols would take about 200 GB.
         let id = self.id_at(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
         self.symbols.push(symbol);
         id
@@ -200,7 +201,7 @@ impl Symbols {
         SymbolId { index, table: self.id }
     }
 
-    /// The symbol; `None` for one of another table.
+    /// The symbol; `None` if it belongs to another table.
     pub(crate) fn get(&self, id: SymbolId) -> Option<&Symbol> {
         self.symbols.get(id.index()).filter(|_| id.table == self.id)
     }
@@ -209,13 +210,13 @@ impl Symbols {
         self.symbols.get_mut(id.index()).filter(|_| id.table == self.id)
     }
 
-    /// Whether an expression is over symbols of this table. Constants are expressions of every table.
+    /// Whether all symbols of an expression belong to this table. Constants belong to every table.
     pub fn owns(&self, expr: &SymExpr) -> bool {
         expr.table().is_none_or(|table| table == self.id)
     }
 
-    /// Removes all symbols, for a new start in the same graph: it is the same table to old expressions, which mean the new
-    /// symbols of the same numbers. `body` is the number for [`Symbols::of_body`], or 0.
+    /// Removes all symbols, to infer the same graph again. The table keeps its identity, so old expressions
+    /// refer to new symbols with the same numbers. `body` is the number for [`Symbols::of_body`], or 0.
     pub fn reset(&mut self, body: u32) {
         *self = Self { id: self.id, ..Self::of_body(body) };
     }
@@ -226,7 +227,7 @@ impl Symbols {
         }
     }
 
-    /// The symbol of this name.
+    /// The symbol with this name.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -254,7 +255,7 @@ impl Symbols {
         (0_u32..).take(self.symbols.len()).map(move |index| SymbolId { index, table })
     }
 
-    /// The name of a symbol that has one.
+    /// The name of a symbol, if it has one.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};

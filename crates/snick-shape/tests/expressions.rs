@@ -1,4 +1,4 @@
-//! Random expressions: they parse back from their text, and what is claimed of them holds for random values.
+//! Random expressions parse back from their text, and claims about them hold for random values.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -13,7 +13,7 @@ enum Recipe {
     Binary(usize, Box<[Recipe; 2]>),
 }
 
-/// Recipes with these constants, besides small ones.
+/// Recipes with small constants and these large ones.
 fn recipe(large: [i64; 2]) -> impl Strategy<Value = Recipe> {
     let leaf = prop_oneof![
         1 => prop_oneof![4 => -40_i64..40, 1 => prop::sample::select(large.to_vec())].prop_map(Recipe::Const),
@@ -28,7 +28,7 @@ const INTERVALS: [(i64, i64); 4] = [(0, i64::MAX), (1, i64::MAX), (2, 9), (-3, 5
 
 const EXTREMES: [i64; 2] = [i64::MIN, i64::MAX];
 
-/// Two symbols with a name that is a word, one with another name, one without.
+/// Two symbols whose names are words, one with another name, and one without a name.
 fn table() -> (Symbols, [SymExpr; 4]) {
     let mut symbols = Symbols::default();
     let names = [Some("N"), Some("past + 1"), Some("W.0"), None];
@@ -42,7 +42,7 @@ fn table() -> (Symbols, [SymExpr; 4]) {
     (symbols, exprs)
 }
 
-/// `None` where an operation refuses.
+/// `None` if an operation fails.
 fn build(symbols: &Symbols, leaves: &[SymExpr], recipe: &Recipe) -> Option<SymExpr> {
     let Recipe::Binary(op, operands) = recipe else {
         return Some(match recipe {
@@ -65,7 +65,7 @@ fn build(symbols: &Symbols, leaves: &[SymExpr], recipe: &Recipe) -> Option<SymEx
     }
 }
 
-/// Values that the symbols can have, small and large.
+/// Possible values of the symbols, small and large.
 fn values() -> impl Strategy<Value = [i64; 4]> {
     INTERVALS.map(|(lo, hi)| {
         let near = lo..=hi.min(lo + 12);
@@ -101,7 +101,8 @@ proptest! {
                 prop_assert!(!eq || x == y, "{} at {:?}", text, point);
             }
         }
-        // Near the end of the numbers, simplification is not complete; the text is still that of the same function.
+        // Near the limits of i64, simplification is incomplete, but the text must still denote the same
+        // function.
         let shown = symbols.display(&a).to_string();
         let parsed = symbols.parse(&shown);
         prop_assert!(parsed.is_ok(), "{}", shown);
@@ -157,7 +158,7 @@ fn products_are_printed_as_products() {
     assert_eq!(shown("A*(B%2)"), "A*(B%2)");
     assert_eq!(shown("2*min(2*max(A,1)*max(B,1),25)"), "2*min(2*max(A,1)*max(B,1),25)");
     assert_eq!(shown("(2*A+2)/3"), "(2*A+2)/3");
-    // Not longer than term by term.
+    // A product must be shorter than term by term.
     assert_eq!(shown("2*(A+B)"), "2*A+2*B");
     assert_eq!(shown("(A+1)*(A+2)-3*A"), "A*A+2");
 }

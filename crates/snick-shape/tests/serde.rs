@@ -1,4 +1,4 @@
-//! Everything that can be written is read back, and what is wrong is refused.
+//! Everything serialised can be deserialised, and invalid data is rejected.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

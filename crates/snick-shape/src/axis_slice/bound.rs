@@ -7,14 +7,14 @@ use crate::sym_expr::SymExpr;
 /// ```
 /// use snick_shape::{Interval, Origin, SliceBound, Symbols, length};
 ///
-/// // `x[:k]` of an axis of `W` elements, with a `k` that is not negative.
+/// // `x[:k]` of an axis of `W` elements, where `k` is not negative.
 /// let mut symbols = Symbols::default();
 /// let [w, k] = ["W", "k"].map(|name| symbols.named(name, Interval::DIM, Origin::default()).unwrap());
 /// let stop = SliceBound::At(k);
 /// let len = length(&mut symbols, &w, &SliceBound::Masked, &stop, Some(1), Origin::default());
 /// assert_eq!(symbols.display(&len).to_string(), "min(W,k)");
 ///
-/// // Of an unknown stop, only the limits are known.
+/// // With an unknown stop, only the limits are known.
 /// let len = length(&mut symbols, &w, &SliceBound::Masked, &SliceBound::Unknown, Some(1), Origin::default());
 /// assert!(symbols.le(&len, &w));
 /// ```

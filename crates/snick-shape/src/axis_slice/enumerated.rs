@@ -1,4 +1,5 @@
-//! The length of a slice whose axis and bounds depend on the same few symbols: evaluated for all their values.
+//! The length of a slice whose axis and bounds depend on the same few symbols, evaluated for all their
+//! values.
 
 use smallvec::SmallVec;
 
@@ -11,8 +12,8 @@ use crate::symbols::Symbols;
 /// The maximum number of combinations of values.
 const MAX_POINTS: usize = 1024;
 
-/// The smallest interval that contains the length for every value of the symbols in `dim` and the bounds. `None` if no
-/// bound is an expression of a symbol, or there are too many values.
+/// The smallest interval that contains the length for all values of the symbols in `dim` and the bounds.
+/// `None` if no bound depends on a symbol in a way that matters, or if there are too many values.
 pub(super) fn enumerated(
     symbols: &Symbols,
     dim: &SymExpr,
@@ -23,7 +24,7 @@ pub(super) fn enumerated(
         SliceBound::At(expr) => Some(expr),
         SliceBound::Masked | SliceBound::Unknown => None,
     });
-    // A bare symbol that occurs once is covered by its interval.
+    // The interval of a bare symbol suffices if it occurs nowhere else.
     let is_alone = |i: usize, expr: &SymExpr| {
         let elsewhere = |id| dim.mentions(id) || exprs[1 - i].is_some_and(|other| other.mentions(id));
         expr.as_symbol().is_some_and(|id| !elsewhere(id))

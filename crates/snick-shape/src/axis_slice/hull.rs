@@ -1,24 +1,24 @@
 //! The length of a slice whose axis and bounds are known as intervals.
 //!
-//! For fixed bounds the length is piecewise monotone in the axis size, with breakpoints only around `|start|`, `|stop|`
-//! and their sum; for a fixed axis it is monotone in each bound on the negative and on the other values. So the
-//! extremes are found at a handful of candidates, and the hull is exact.
+//! For fixed bounds, the length is piecewise monotone in the axis size, with breakpoints only around
+//! `|start|`, `|stop|` and their sum. For a fixed axis, it is monotone in each bound, separately for negative
+//! and for other values. So a handful of candidates includes the extremes, and the hull is exact.
 
 use super::select;
 use crate::interval::Interval;
 
 /// Larger than every axis in this module's arithmetic.
 const INFINITY: i128 = 1 << 100;
-/// An axis beyond all breakpoints of finite bounds.
+/// An axis size beyond all breakpoints of finite bounds.
 const FAR: i128 = 1 << 80;
-/// The bounds that exporters write for "to the end".
+/// Bounds that exporters write for "to the end".
 const SENTINELS: [i64; 2] = [i32::MAX as i64, i32::MIN as i64];
 /// Bounds of at least this size are beyond every axis.
 const BEYOND: u64 = 1 << 62;
 
-/// The axis sizes to consider for these bounds. An unbounded axis with a bound of 2^31-1 (or -2^31) is assumed to be no
-/// longer than that bound reaches, since exporters write it for "to the end". If both bounds are such, they are taken
-/// as plain numbers.
+/// The axis sizes to consider for these bounds. Exporters write 2^31-1 (or -2^31) for "to the end", so an
+/// unbounded axis is assumed not to extend beyond such a bound. If both bounds have such values, they are
+/// treated as ordinary numbers.
 pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) -> Interval {
     let is_sentinel = |bound: &Interval| bound.is_exact().is_some_and(|value| SENTINELS.contains(&value));
     let mut sentinels = bounds.into_iter().flatten().filter(is_sentinel);
@@ -27,11 +27,11 @@ pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) ->
     if dim.has_upper() || dim.lo() > cap { dim } else { Interval::between(dim.lo(), cap) }
 }
 
-/// The smallest interval that contains the length of `start:stop:step` for every axis size in `dim` and every bound in
-/// its interval, all independent. `None` is a masked bound. A `step` of 0 selects nothing.
+/// The smallest interval that contains the length of `start:stop:step` for every axis size in `dim` and every
+/// bound in its interval, all independent. `None` is a masked bound. A `step` of 0 selects nothing.
 ///
-/// The exact form of what OpenVINO's shape inference of Slice-8 and StridedSlice-1 approximates. For an unbounded axis
-/// under a bound of 2^31-1 see `capped`; bounds of 2^62 or more are beyond every axis.
+/// OpenVINO's shape inference of Slice-8 and StridedSlice-1 approximates this hull; here it is exact. See
+/// `capped` for an unbounded axis with a bound of 2^31-1. Bounds of 2^62 or more are beyond every axis.
 ///
 /// ```
 /// use snick_shape::{Interval, length_interval};
@@ -60,7 +60,7 @@ pub fn length_interval(
     hull.unwrap_or(Interval::exact(0))
 }
 
-/// The values of a bound at which the length may be extreme.
+/// The values of a bound at which the length can be extreme.
 fn candidates(bound: Option<Interval>, dim: Interval) -> Vec<Option<i128>> {
     let Some(bound) = bound else { return vec![None] };
     let mut values = vec![bound.lo(), bound.hi()];
@@ -74,11 +74,11 @@ fn candidates(bound: Option<Interval>, dim: Interval) -> Vec<Option<i128>> {
     values.into_iter().map(|value| Some(widen(value))).collect()
 }
 
-/// The hull over the axis size alone.
+/// The hull over all axis sizes for fixed bounds.
 fn with_exact_bounds(dim: Interval, start: Option<i128>, stop: Option<i128>, step: i128) -> Interval {
     let length = |dim: i128| select(dim, start, stop, step).1;
     let lo = i128::from(dim.lo());
-    // An unbounded axis is examined up to the size beyond which no bound has an effect.
+    // For an unbounded axis, a size beyond which the bounds have no effect.
     let hi = if dim.has_upper() { i128::from(dim.hi()) } else { FAR };
     let size = |bound: Option<i128>| bound.unwrap_or(0).abs();
     let (a, b) = (size(start), size(stop));

@@ -10,10 +10,13 @@ use crate::symbols::{Origin, Symbols};
 
 /// The length of `start:stop:step` on an axis of `dim` elements, as a dimension.
 ///
-/// A constant if possible; `dim` itself if and only if the slice provably keeps the size for every value; otherwise an
-/// expression that is exact for every value of its symbols, refined in `symbols` by [`length_interval`]; otherwise a
-/// new symbol with that interval and this `origin`. `symbols.le(&length, dim)` holds for all of them. `step` is `None` if it is unknown; 0 counts as
-/// unknown, and the run that has it fails. The rule is that of [`AxisSlice::resolve`]; for a bound of 2^31-1 on an unbounded axis see `capped`.
+/// The result is a constant if possible, and `dim` itself if and only if the slice provably keeps the size
+/// for every value. Otherwise it is an expression that is exact for every value of its symbols, with
+/// [`length_interval`] recorded in `symbols`; or, failing that, a new symbol with that interval and this
+/// `origin`. `symbols.le(&length, dim)` holds for all of them.
+///
+/// `step` is `None` if it is unknown; 0 counts as unknown, because such a run fails. Follows the rule of
+/// [`AxisSlice::resolve`]; see `capped` for a bound of 2^31-1 on an unbounded axis.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, SliceBound, Symbols, length};
@@ -47,7 +50,7 @@ pub fn length(
     if let Some(constant) = constant_length(dim, start, stop, step) {
         return SymExpr::Const(constant);
     }
-    // An empty axis has nothing to select, whatever the bounds: they matter only if there is an element.
+    // Nothing can be selected from an empty axis, so the bounds matter only for a non-empty one.
     let Some(some) = sizes.meet(Interval::new(1, i64::MAX).unwrap_or(Interval::DIM)) else {
         return SymExpr::Const(0);
     };
@@ -75,7 +78,7 @@ pub fn length(
         return exact;
     }
     if reach != some {
-        // The cap holds for this slice only, so it is part of the expression and no refinement.
+        // The cap holds only for this slice, so it must be part of the expression instead of a refinement.
         let most = SymExpr::Const(hull.hi());
         let capped = symbols.min(&exact, &most);
         return capped.unwrap_or_else(|| unknown_length(symbols, dim, hull, origin));
@@ -84,7 +87,7 @@ pub fn length(
     exact
 }
 
-/// A new symbol that is at most the size of the axis.
+/// A new symbol that never exceeds the size of the axis.
 fn unknown_length(symbols: &mut Symbols, dim: &SymExpr, interval: Interval, origin: Origin) -> SymExpr {
     let is_size = symbols.interval(dim).lo() >= 0;
     let most = if is_size { Some(dim.clone()) } else { symbols.max(dim, &SymExpr::Const(0)) };
@@ -105,11 +108,11 @@ fn constant_length(dim: &SymExpr, start: &SliceBound, stop: &SliceBound, step: i
     slice.ok().map(|slice| slice.len)
 }
 
-/// The case of a bound on an axis of at least 1 element.
+/// The position of a bound on a non-empty axis.
 enum Place {
     /// At or beyond the end of the axis.
     AfterAll,
-    /// Before the beginning, however it is counted.
+    /// Before the beginning.
     BeforeAll,
     /// Counted from the beginning: at least 0.
     FromStart(SymExpr),
@@ -117,7 +120,7 @@ enum Place {
     FromEnd(SymExpr),
 }
 
-/// One axis and what is known of its size.
+/// An axis and what is known about its size.
 struct SymbolicAxis<'a> {
     symbols: &'a Symbols,
     dim: &'a SymExpr,
@@ -127,7 +130,7 @@ struct SymbolicAxis<'a> {
 }
 
 impl SymbolicAxis<'_> {
-    /// The case of a bound if the axis is not empty.
+    /// The interval of a bound if the axis is not empty.
     fn bound_interval(&self, expr: &SymExpr) -> Interval {
         self.symbols.interval_given(expr, self.dim, self.some)
     }
@@ -171,12 +174,12 @@ impl SymbolicAxis<'_> {
         } else {
             self.backward(self.place(start, last)?, self.place(stop, first)?)?
         };
-        // On an empty axis the cases above do not apply: the cap makes the length 0.
+        // These cases assume a non-empty axis; the cap makes the length of an empty axis 0.
         let span = if self.may_be_empty { self.symbols.min(&self.positive(&span)?, self.dim)? } else { span };
         self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
     }
 
-    /// Elements from start to stop, walking forwards: both bounds are clamped to `0..=d`.
+    /// Elements from start to stop, stepping forward: both bounds are clamped to `0..=d`.
     fn forward_length(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;
@@ -204,8 +207,8 @@ impl SymbolicAxis<'_> {
         }
     }
 
-    /// Elements from start down to stop: the start is clamped to `0..=d-1`, the stop to `-1..=d`, on an axis of at
-    /// least 1 element.
+    /// Elements from start down to stop on a non-empty axis: the start is clamped to `0..=d-1`, the stop to
+    /// `-1..=d`.
     fn backward(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;

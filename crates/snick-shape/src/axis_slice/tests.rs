@@ -1,4 +1,4 @@
-//! Slices of one axis against loops over their indices.
+//! Compares slices of one axis with loops over their indices.
 
 use super::bound::SliceBound;
 use super::hull::length_interval;
@@ -23,7 +23,7 @@ fn bounds() -> Vec<Option<i64>> {
     (-9..=9).chain(EXTREMES).map(Some).chain([None]).collect()
 }
 
-/// The rule, walked index by index.
+/// Walks the rule index by index.
 fn naive(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
     let d = i128::from(dim);
     let from_end = |v: i64| if v < 0 { i128::from(v) + d } else { i128::from(v) };
@@ -157,7 +157,7 @@ fn length_interval_is_the_exact_hull() {
     }
 }
 
-/// Every interval within 0..7, every bound from -9 to 9 or masked, every step from -4 to 4.
+/// All intervals within 0..7, all bounds from -9 to 9 or masked, and all steps from -4 to 4.
 #[test]
 fn length_interval_is_the_exact_hull_of_the_whole_space() {
     let starts: Vec<Option<i64>> = (-9..=9).map(Some).chain([None]).collect();
@@ -181,7 +181,7 @@ fn length_interval_is_the_exact_hull_of_the_whole_space() {
     }
 }
 
-/// Where bounds follow the axis, the interval is the hull of what there can be.
+/// If bounds depend on the axis, the interval is the hull of the possible lengths.
 #[test]
 fn bounds_that_follow_the_axis_give_the_exact_hull() {
     let make: [fn(&Symbols, &SymExpr) -> Option<SymExpr>; 5] = [
@@ -214,7 +214,8 @@ fn bounds_that_follow_the_axis_give_the_exact_hull() {
     }
 }
 
-/// Exporters write 2^31-1 for the end: the axis is no longer than that. Other large numbers are what they are.
+/// Exporters write 2^31-1 for the end, so the axis ends there at the latest. Other large numbers have no
+/// special meaning.
 #[test]
 fn length_interval_on_unbounded_axes() {
     let at = |v: i64| Some(Interval::exact(v));
@@ -241,7 +242,7 @@ fn length_interval_on_unbounded_axes() {
         (from(0), at(0), at(i64::MAX), i64::MAX, from(0)),
         (from(0), Some(Interval::ANY), None, 1, from(0)),
         (of(0, 8), Some(Interval::ANY), Some(Interval::ANY), 2, of(0, 4)),
-        // 2^31-1 caps no axis that has a limit, or that is longer in any case.
+        // 2^31-1 does not cap an axis that is bounded or always longer.
         (of(2, 8), at(0), at(end), 1, of(2, 8)),
         (of(2, 1 << 40), at(end), None, 1, of(0, (1 << 40) - end)),
         (from(1 << 40), at(end), None, 1, of((1 << 40) - end, i64::MAX)),
@@ -276,7 +277,7 @@ fn affine(symbols: &mut Symbols, interval: Interval, scale: i64, shift: i64) -> 
     symbols.add(&scaled, &SymExpr::Const(shift)).unwrap()
 }
 
-/// Right at every size, as tight as can be, and the symbol stays exactly if the size does.
+/// Correct for every size and as tight as possible; returns the symbol itself exactly if the size stays.
 #[test]
 fn symbolic_length_is_right_everywhere_for_constant_bounds() {
     let axes = [(of(0, 9), 1, 0), (of(2, 5), 1, 0), (of(4, 7), 1, 0), (of(1, 7), 1, -1), (of(0, 5), 2, 1)];

@@ -1,10 +1,10 @@
-//! Interval arithmetic: each result is the hull of all values the operation can take on independent operands, saturated
-//! into unboundedness.
+//! Interval arithmetic. Each result is the hull of all values of the operation on independent operands; ends
+//! that overflow become unbounded.
 
 use super::Interval;
 
-/// Infinity inside a computation. Its quotient by any `i64` still exceeds every `i64`, and saturating `i128` arithmetic
-/// keeps it infinite.
+/// Infinity in intermediate results. Its quotient by any `i64` still exceeds every `i64`, and saturating
+/// `i128` arithmetic keeps it infinite.
 const INFINITY: i128 = 1 << 126;
 
 /// The lower end as a mathematical integer.
@@ -17,12 +17,13 @@ fn high(interval: Interval) -> i128 {
     if interval.hi == i64::MAX { INFINITY } else { i128::from(interval.hi) }
 }
 
-/// The nearest `i64`; the extremes mean infinity.
+/// The nearest `i64`, whose extremes mean infinity.
 fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// The hull of two ends. Both beyond the same extreme are not that one number: the other end is one less extreme.
+/// The interval between two ends. If both saturate to the same extreme, the other end moves one step inwards,
+/// because the result is not a single number.
 fn span(lo: i128, hi: i128) -> Interval {
     let (lo, hi) = (saturate(lo), saturate(hi));
     match (lo, hi) {
@@ -32,13 +33,13 @@ fn span(lo: i128, hi: i128) -> Interval {
     }
 }
 
-/// Floor division in `i128`; `b` is not 0 and the operands are far from the extremes of `i128`.
+/// Floor division in `i128`. `b` is not 0, and both operands are far from the extremes of `i128`.
 fn floor(a: i128, b: i128) -> i128 {
     let quotient = a / b;
     if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient }
 }
 
-/// The hull of an operation that is monotone in each operand: its values at the four corners.
+/// The hull of an operation that is monotone in each operand, from its values at the four corners.
 fn corners(a: Interval, b: Interval, op: impl Fn(i128, i128) -> i128) -> Interval {
     let ends = [(low(a), low(b)), (low(a), high(b)), (high(a), low(b)), (high(a), high(b))];
     let values = ends.map(|(x, y)| op(x, y));
@@ -47,7 +48,7 @@ fn corners(a: Interval, b: Interval, op: impl Fn(i128, i128) -> i128) -> Interva
     span(lo, hi)
 }
 
-/// The hull of an operation over the parts of the divisor that are not 0.
+/// The hull of an operation over the nonzero parts of the divisor.
 fn over_nonzero(divisor: Interval, op: impl Fn(Interval) -> Interval) -> Interval {
     let negative = Interval::new(divisor.lo, divisor.hi.min(-1)).map(&op);
     let positive = Interval::new(divisor.lo.max(1), divisor.hi).map(&op);
@@ -58,8 +59,7 @@ fn over_nonzero(divisor: Interval, op: impl Fn(Interval) -> Interval) -> Interva
     }
 }
 
-// The operators are named methods and not `std::ops` traits: saturating into unboundedness is not what a reader expects
-// of `+`.
+// Named methods instead of `std::ops` traits, because readers do not expect `+` to saturate to infinity.
 #[allow(clippy::should_implement_trait)]
 impl Interval {
     /// `-self`.
@@ -106,7 +106,7 @@ impl Interval {
         corners(self, other, i128::saturating_mul)
     }
 
-    /// `self / other` rounded down. A divisor of 0 yields no value; when that is the only divisor, the result is
+    /// `self / other` rounded down, ignoring divisors of 0. If 0 is the only divisor, the result is
     /// [`Interval::ANY`].
     ///
     /// ```
@@ -118,7 +118,7 @@ impl Interval {
         over_nonzero(other, |divisor| corners(self, divisor, floor))
     }
 
-    /// `self / other` rounded up; divisors of 0 as in [`Interval::floor_div`].
+    /// `self / other` rounded up; for divisors of 0 see [`Interval::floor_div`].
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -129,7 +129,7 @@ impl Interval {
         self.neg().floor_div(other).neg()
     }
 
-    /// `self / other` rounded towards 0; divisors of 0 as in [`Interval::floor_div`].
+    /// `self / other` rounded towards 0; for divisors of 0 see [`Interval::floor_div`].
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -140,7 +140,7 @@ impl Interval {
         over_nonzero(other, |divisor| corners(self, divisor, |a, b| a / b))
     }
 
-    /// The lesser of the two values.
+    /// The smaller of the two values.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -151,7 +151,7 @@ impl Interval {
         Self { lo: self.lo.min(other.lo), hi: self.hi.min(other.hi) }
     }
 
-    /// The greater of the two values.
+    /// The larger of the two values.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -179,8 +179,8 @@ impl Interval {
         }
     }
 
-    /// The remainder of floor division, which has the sign of the divisor (OpenVINO FloorMod-1); divisors of 0 as in
-    /// [`Interval::floor_div`].
+    /// The remainder of floor division, which has the sign of the divisor (OpenVINO FloorMod-1). For divisors
+    /// of 0 see [`Interval::floor_div`].
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -192,7 +192,7 @@ impl Interval {
             if divisor.lo > 0 {
                 positive_modulo(self, divisor)
             } else if self.lo == i64::MIN || divisor.lo == i64::MIN {
-                // Neither has an opposite.
+                // Unbounded intervals cannot be negated here.
                 Self { lo: divisor.lo.saturating_add(1), hi: 0 }
             } else {
                 // a mod -b == -(-a mod b)
@@ -201,8 +201,8 @@ impl Interval {
         })
     }
 
-    /// The remainder of truncating division, which has the sign of the dividend (OpenVINO Mod-1); divisors of 0 as in
-    /// [`Interval::floor_div`].
+    /// The remainder of truncating division, which has the sign of the dividend (OpenVINO Mod-1). For
+    /// divisors of 0 see [`Interval::floor_div`].
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -212,7 +212,7 @@ impl Interval {
     pub fn trunc_mod(self, other: Self) -> Self {
         over_nonzero(other, |divisor| {
             if self.lo == i64::MIN || divisor.lo == i64::MIN {
-                // Neither has an opposite.
+                // Unbounded intervals cannot be negated here.
                 return Self { lo: self.lo.min(0), hi: self.hi.max(0) };
             }
             let size = divisor.abs();
@@ -230,7 +230,7 @@ impl Interval {
 
 /// `a mod b` for divisors of at least 1.
 fn positive_modulo(a: Interval, b: Interval) -> Interval {
-    // Within one block of an exact divisor the remainder is a plain shift.
+    // Within one block of a constant divisor, the remainder is a shift.
     if let Some(divisor) = b.is_exact().filter(|_| a.has_lower() && a.has_upper()) {
         let (first, last) = (a.lo.div_euclid(divisor), a.hi.div_euclid(divisor));
         if first == last {

@@ -1,4 +1,4 @@
-//! Interval arithmetic against the numbers in the intervals.
+//! Compares interval arithmetic with arithmetic on the numbers in the intervals.
 
 use super::*;
 
@@ -71,7 +71,7 @@ fn arithmetic_saturates_into_unboundedness() {
     let extremes = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
     for a in extremes.map(Interval::exact) {
         for b in extremes.map(Interval::exact) {
-            // No operation may overflow, whatever the ends.
+            // No operation may overflow for any ends.
             let _ = (a.add(b), a.sub(b), a.mul(b), a.floor_div(b), a.ceil_div(b));
             let _ = (a.trunc_div(b), a.modulo(b), a.trunc_mod(b), a.abs(), a.neg());
         }

@@ -1,11 +1,11 @@
-//! Intervals as text: the spelling of one dimension in OpenVINO's PartialShape.
+//! Parses and prints intervals in the notation of OpenVINO's PartialShape.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::Interval;
 
-/// Why a text is not an interval.
+/// Why parsing an interval failed.
 ///
 /// ```
 /// # use snick_shape::Interval;
@@ -15,7 +15,7 @@ use super::Interval;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IntervalError {
-    /// An end is neither a number nor absent, or exceeds 64 bits.
+    /// An end is present but not a number, or exceeds 64 bits.
     #[error("`{0}` is not a 64-bit integer")]
     NotANumber(String),
     /// The lower end exceeds the upper one.
@@ -24,9 +24,9 @@ pub enum IntervalError {
 }
 
 impl fmt::Display for Interval {
-    /// OpenVINO's text of a dimension: `?` for [`Interval::DIM`], `3`, `2..4`, `5..` and, for an interval that starts
-    /// at 0, `..7`. Intervals that reach below 0 are no dimensions; they print both their ends (`-3..4`, `-3..`) and an
-    /// absent lower end as `-inf`.
+    /// OpenVINO's notation of a dimension: `?` for [`Interval::DIM`], `3`, `2..4`, `5..` and, for an interval
+    /// that starts at 0, `..7`. Intervals with negative values are not dimensions; they print both ends
+    /// (`-3..4`, `-3..`), with `-inf` for a missing lower end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.lo, self.hi) {
             (0, i64::MAX) => f.write_str("?"),
@@ -43,8 +43,8 @@ impl fmt::Display for Interval {
 impl FromStr for Interval {
     type Err = IntervalError;
 
-    /// Parses the text of `Display`. `-1` and `..` also mean `?`, a missing lower end means 0, and spaces are allowed
-    /// around every part.
+    /// Parses the output of `Display`. `-1` and `..` also mean `?`, a missing lower end means 0, and spaces
+    /// are allowed around each part.
     fn from_str(text: &str) -> Result<Self, IntervalError> {
         let text = text.trim();
         let number = |part: &str| part.parse::<i64>().map_err(|_| IntervalError::NotANumber(part.to_owned()));

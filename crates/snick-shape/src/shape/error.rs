@@ -1,10 +1,10 @@
-//! Why a text is not a shape.
+//! Errors of parsing shapes.
 
 use crate::interval::{Interval, IntervalError};
 use crate::sym_expr::parse::ExprError;
 use crate::symbols::SymbolError;
 
-/// Why a text is not a shape.
+/// Why parsing a shape failed.
 ///
 /// ```
 /// # use snick_shape::{ShapeError, ShapeSpec};
@@ -21,10 +21,10 @@ pub enum ShapeError {
     /// Nothing between two commas.
     #[error("dimension {0} is empty")]
     EmptyDim(usize),
-    /// `...` beside dimensions.
+    /// `...` combined with dimensions.
     #[error("`...` stands for the whole shape; remove the other dimensions")]
     Ellipsis,
-    /// A dimension below 0; only `-1`, which means `?`, is allowed.
+    /// A negative dimension; only `-1`, which means `?`, is allowed.
     #[error("dimension `{0}` is negative; only -1 is allowed, which means `?`")]
     Negative(String),
     /// Dimensions separated by `x`.
@@ -32,7 +32,7 @@ pub enum ShapeError {
     Separator {
         /// The text of the dimension.
         dim: String,
-        /// The dimensions that it probably means.
+        /// The dimensions that were probably meant.
         instead: String,
     },
     /// A dimension that is neither an interval nor a symbol.
@@ -43,7 +43,7 @@ pub enum ShapeError {
         /// What is wrong with it.
         cause: IntervalError,
     },
-    /// A name with an expression in place of its interval.
+    /// A name with an expression instead of an interval.
     #[error(
         "bad dimension `{dim}`: a name takes an interval, such as `N=1..8`; write the expression alone, `{expr}`"
     )]
@@ -53,7 +53,7 @@ pub enum ShapeError {
         /// The text of the expression.
         expr: String,
     },
-    /// A dimension that looks like an expression and is none.
+    /// A dimension that looks like an expression but is invalid.
     #[error("bad dimension `{dim}`: {cause}")]
     Expr {
         /// The text of the dimension.
@@ -61,10 +61,10 @@ pub enum ShapeError {
         /// What is wrong with it.
         cause: ExprError,
     },
-    /// An expression with a divisor that is 0 for some values of its symbols.
+    /// An expression whose divisor can be 0.
     #[error("dimension `{0}` divides by what may be 0; bound the symbols of the divisor, such as `N=1..`")]
     ZeroDivisor(String),
-    /// An expression that is below 0 for some values of its symbols.
+    /// An expression that can be negative.
     #[error(
         "dimension `{dim}` may be negative: its values are {interval}; bound its symbols, such as `N=1..`, or \
          write `max({dim},0)`"
@@ -80,7 +80,7 @@ pub enum ShapeError {
     Symbol(#[from] SymbolError),
 }
 
-/// The message does not repeat a dimension of which no part is right.
+/// If the whole dimension is wrong, the message does not repeat it.
 fn bad_dim(dim: &str, cause: &IntervalError) -> String {
     match cause {
         IntervalError::NotANumber(part) if part == dim => {

@@ -11,8 +11,8 @@ use crate::symbols::{Origin, Symbols};
 
 /// A dimension written as an expression: `P+T`, `H/2`, `max(W-4,0)`.
 ///
-/// Its grammar is that of [`Symbols::parse`], but every word is the name of a symbol, whatever the table prints so.
-/// Bounds of the symbols are declared where one stands alone: `P=1..8`.
+/// Has the grammar of [`Symbols::parse`], except that every word is the name of a symbol, even if the table
+/// would print an unnamed symbol like that. Bounds of a symbol are declared where it stands alone: `P=1..8`.
 ///
 /// ```
 /// # use snick_shape::{ExprSpec, Origin, Symbols};
@@ -30,7 +30,7 @@ pub struct ExprSpec {
 }
 
 impl ExprSpec {
-    /// The names in the order of their first use, each once.
+    /// The names in order of first use, without duplicates.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -40,10 +40,10 @@ impl ExprSpec {
         Symbols::default().parse(&self.text).ok()?.as_const()
     }
 
-    /// The expression over the symbols of these names; those that the table lacks are declared as `0..`.
+    /// The expression over the symbols with these names. Missing symbols are declared as `0..`.
     ///
     /// # Errors
-    /// [`ShapeError`] if a value may be negative or a divisor 0.
+    /// [`ShapeError`] if the value can be negative or a divisor 0.
     pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<SymExpr, ShapeError> {
         for name in &self.names {
             symbols.named(name, Interval::DIM, origin)?;
@@ -52,7 +52,7 @@ impl ExprSpec {
     }
 }
 
-/// The dimension over symbols that the table has.
+/// The dimension over existing symbols of the table.
 pub(super) fn dimension(text: &str, symbols: &Symbols) -> Result<SymExpr, ShapeError> {
     let dim = || text.to_owned();
     let expr = symbols.parse(text).map_err(|cause| match cause.kind {
@@ -75,8 +75,8 @@ impl fmt::Display for ExprSpec {
 impl FromStr for ExprSpec {
     type Err = ShapeError;
 
-    /// Checks the grammar. Whether a divisor may be 0 or the value negative depends on the bounds of the symbols, which
-    /// are known when they exist.
+    /// Checks only the grammar. Whether a divisor can be 0 or the value negative depends on the bounds of the
+    /// symbols, which do not exist yet.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         let text = text.trim();
         let fault = |cause| ShapeError::Expr { dim: text.to_owned(), cause };
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::shape::spec::{DimSpec, ShapeSpec};
 
-    /// The shapes of one table, as expressions and as intervals.
+    /// Instantiates shapes in one table, and prints them as expressions and as intervals.
     fn instantiated(specs: &[&str]) -> Result<Vec<String>, String> {
         let mut symbols = Symbols::default();
         let shapes = specs.iter().map(|spec| {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn words_are_names_of_symbols() {
-        // `s0` is what the table prints for the first dim; in a shape it is a name like any other.
+        // The table prints the first unnamed dim as `s0`; in a shape `s0` is an ordinary name.
         assert_eq!(instantiated(&["?,s0+1"]), Ok(vec!["[?,s0+1] [?,1..]".to_owned()]));
     }
 

@@ -1,4 +1,4 @@
-//! Shapes from the text that [`Shape::display`] prints.
+//! Parses shapes printed by [`Shape::display`].
 
 use super::error::ShapeError;
 use super::spec::{DimSpec, outer_brackets, split_dims};
@@ -7,15 +7,15 @@ use crate::sym_expr::SymExpr;
 use crate::symbols::{Origin, Symbols};
 
 impl Shape {
-    /// Parses a shape with expressions: what [`ShapeSpec`](crate::ShapeSpec) parses, and dimensions like `2*H+1` over
-    /// symbols that the table or a dimension before has. A name on its own is declared if the table does not have it;
-    /// `origin.axis` counts up from the given one.
+    /// Parses a shape with expressions. Accepts the notation of [`ShapeSpec`](crate::ShapeSpec), and
+    /// dimensions like `2*H+1` over symbols of the table or of earlier dimensions. A bare name is declared if
+    /// the table does not have it; `origin.axis` counts up from the given one.
     ///
-    /// It parses what [`Shape::display`] prints, where a symbol without a name stands as its interval: that one becomes a
-    /// new symbol.
+    /// Also parses the output of [`Shape::display`]. It prints unnamed symbols as intervals, which become new
+    /// symbols.
     ///
     /// # Errors
-    /// [`ShapeError`] with the dimension. Names that were declared before it stay.
+    /// [`ShapeError`] with the dimension. Names declared before it remain in the table.
     ///
     /// ```
     /// use snick_shape::{Origin, Shape, Symbols};

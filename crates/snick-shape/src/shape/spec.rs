@@ -1,4 +1,4 @@
-//! The text of a shape: OpenVINO's PartialShape, extended by named symbols.
+//! Shapes as written: OpenVINO's PartialShape, extended by named symbols.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,16 +24,16 @@ use crate::symbols::{Birth, Origin, Symbols};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DimSpec {
-    /// `3`, `?`, `2..4`: an interval; a new unknown unless exact.
+    /// `3`, `?`, `2..4`: an interval; a new unknown if it has several values.
     Interval(Interval),
-    /// `N`, `N=1..8`: the same value wherever the name occurs.
+    /// `N`, `N=1..8`: the same value for every use of the name.
     Symbol {
         /// The name of the symbol.
         name: String,
-        /// The possible values; `0..` if not written.
+        /// Its possible values; `0..` if not written.
         interval: Interval,
     },
-    /// `P+T`, `H/2`: an expression of symbols.
+    /// `P+T`, `H/2`: an expression over symbols.
     Expr(ExprSpec),
 }
 
@@ -57,12 +57,11 @@ pub enum ShapeSpec {
 }
 
 impl ShapeSpec {
-    /// Makes the shape: named dimensions share the symbols of `symbols`, other unknown ones get new symbols.
-    /// `origin.axis` counts up from the given one.
+    /// Creates the shape. Named dimensions share the symbols of `symbols`; other unknown dimensions get new
+    /// symbols. `origin.axis` counts up from the given one.
     ///
-    /// # Errors
-    /// [`ShapeError`] if a name is used with intervals that exclude each other, or if an expression may be negative or
-    /// divides by what may be 0.
+    /// [`ShapeError`] if a name has contradictory intervals, if an expression can be negative, or if it can
+    /// divide by 0.
     ///
     /// ```
     /// # use snick_shape::{Origin, ShapeSpec, Symbols};
@@ -81,10 +80,10 @@ impl ShapeSpec {
 }
 
 impl DimSpec {
-    /// The dimension: the symbol of that name, the expression, or a new unknown.
+    /// The dimension: the symbol with this name, the expression, or a new unknown.
     ///
     /// # Errors
-    /// As [`ShapeSpec::instantiate`].
+    /// Same as [`ShapeSpec::instantiate`].
     pub fn instantiate(&self, symbols: &mut Symbols, origin: Origin) -> Result<SymExpr, ShapeError> {
         match self {
             Self::Interval(interval) => Ok(symbols.fresh_born(*interval, origin, || Birth::Declared)),
@@ -94,7 +93,7 @@ impl DimSpec {
     }
 }
 
-/// The text that [`FromStr`] parses, without brackets; a scalar is the empty text.
+/// Prints what [`FromStr`] parses, without brackets; a scalar prints as an empty string.
 impl fmt::Display for ShapeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Dims(dims) = self else { return f.write_str("...") };
@@ -105,7 +104,7 @@ impl fmt::Display for ShapeSpec {
     }
 }
 
-/// The text that [`FromStr`] parses. A name that is no word stands between backticks.
+/// Prints what [`FromStr`] parses. A name that is not a word is put in backticks.
 impl fmt::Display for DimSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -113,7 +112,7 @@ impl fmt::Display for DimSpec {
             Self::Symbol { name, interval } if *interval == Interval::DIM => {
                 f.write_str(&word_or_quoted(name))
             }
-            // `Display` of an interval leaves out a lower bound of 0; `H=..7` reads back just the same.
+            // An interval omits a lower bound of 0, but `H=..7` parses back to the same interval.
             Self::Symbol { name, interval } => write!(f, "{}={interval}", word_or_quoted(name)),
             Self::Expr(expr) => expr.fmt(f),
         }
@@ -133,7 +132,7 @@ impl FromStr for ShapeSpec {
     }
 }
 
-/// The text inside of the brackets, which may be absent.
+/// The text inside the optional brackets.
 pub(super) fn outer_brackets(text: &str) -> Result<&str, ShapeError> {
     let text = text.trim();
     match (text.strip_prefix('['), text.ends_with(']')) {
@@ -143,7 +142,7 @@ pub(super) fn outer_brackets(text: &str) -> Result<&str, ShapeError> {
     }
 }
 
-/// The dimensions between the commas that are outside of parentheses and backticks.
+/// Splits at commas outside parentheses and backticks.
 pub(super) fn split_dims(text: &str) -> Result<Vec<&str>, ShapeError> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -169,7 +168,7 @@ pub(super) fn split_dims(text: &str) -> Result<Vec<&str>, ShapeError> {
 impl FromStr for DimSpec {
     type Err = ShapeError;
 
-    /// Parses one dimension: `3`, `?`, `2..4`, `N`, `N=2..4` or an expression such as `2*N+1`.
+    /// Parses a dimension: `3`, `?`, `2..4`, `N`, `N=2..4` or an expression such as `2*N+1`.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         let text = text.trim();
         match Self::interval_or_symbol(text) {
@@ -185,20 +184,20 @@ impl FromStr for DimSpec {
     }
 }
 
-/// Whether a text that is neither an interval nor a symbol is meant as an expression: the others have none of these,
-/// except for the minus of a number.
+/// Whether text that is neither an interval nor a symbol is meant as an expression: only expressions contain
+/// these characters, except for the sign of a number.
 fn is_expr(text: &str) -> bool {
     text.contains(['+', '*', '/', '%', '(', '`']) || text.trim_start_matches('-').contains('-')
 }
 
 impl DimSpec {
-    /// An expression; a number if it has no symbols.
+    /// Parses an expression; a number if it has no symbols.
     fn expression(text: &str) -> Result<Self, ShapeError> {
         let spec: ExprSpec = text.parse()?;
         Ok(spec.constant().map_or(Self::Expr(spec), |value| Self::Interval(Interval::exact(value))))
     }
 
-    /// `3`, `?`, `2..4`, `N` or `N=2..4`.
+    /// Parses `3`, `?`, `2..4`, `N` or `N=2..4`.
     fn interval_or_symbol(text: &str) -> Result<Self, ShapeError> {
         let fault = |cause| ShapeError::Dim { dim: text.to_owned(), cause };
         if let Some((name, length)) = text.starts_with('`').then(|| quoted(text)).flatten() {
@@ -228,7 +227,7 @@ impl DimSpec {
     }
 }
 
-/// The interval of a dimension.
+/// Parses the interval of a dimension.
 fn size(dim: &str, text: &str) -> Result<Interval, ShapeError> {
     let interval: Interval = text.parse().map_err(|cause| ShapeError::Dim { dim: dim.to_owned(), cause })?;
     if interval.lo() < 0 { Err(ShapeError::Negative(dim.to_owned())) } else { Ok(interval) }
@@ -294,7 +293,7 @@ mod tests {
         assert_eq!(split_dims("`a,b`,3"), Ok(vec!["`a,b`", "3"]));
         assert_eq!(split_dims("max(N,2),3"), Ok(vec!["max(N,2)", "3"]));
         assert_eq!(split_dims("max((N),2),3"), Ok(vec!["max((N),2)", "3"]));
-        // Parentheses in a name are part of it.
+        // Parentheses within a name are part of it.
         assert_eq!(split_dims("`a(`,3"), Ok(vec!["`a(`", "3"]));
         assert_eq!(split_dims("max(`a)`,2),3"), Ok(vec!["max(`a)`,2)", "3"]));
     }

@@ -1,8 +1,9 @@
 //! Sound intervals of expressions.
 //!
-//! Term-wise interval arithmetic ignores that terms share symbols. Two methods recover most of that: a minimum or
-//! maximum inside a sum is replaced by each of its operands in turn (its value is always one of them), and a floor
-//! division by its linear bounds. Both feed sums that cancel. A budget of replacements bounds the cost.
+//! Term-wise interval arithmetic ignores that terms share symbols. Two methods recover most of the precision.
+//! A minimum or maximum inside a sum is replaced by each of its operands in turn, because its value is always
+//! one of them; a floor division is replaced by its linear bounds. In both cases terms can then cancel. A
+//! budget of replacements bounds the cost.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -21,8 +22,9 @@ pub(crate) struct Bounds<'a> {
     budget: Cell<u32>,
 }
 
-/// A combination of terms and its interval. The combination is the *direction* of an expression: without constant,
-/// coefficients coprime, the first one positive; so one fact covers all its multiples and shifts.
+/// A combination of terms and its interval. The combination is the *direction* of an expression: without
+/// constant, with coprime coefficients, and with a positive first one. So one fact covers all multiples and
+/// shifts of an expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Fact {
     pub direction: Vec<Term>,
@@ -30,7 +32,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// The fact of the direction of `expr` if `expr` is within `interval`; `None` for constants.
+    /// The fact that `expr` is within `interval`, about its direction; `None` for constants.
     pub(crate) fn new(expr: &SymExpr, interval: Interval) -> Option<Self> {
         let sum = expr.sum();
         let (scale, direction) = direction(&sum.terms)?;
@@ -39,7 +41,7 @@ impl Fact {
     }
 }
 
-/// The direction of a sum of terms and the factor that leads back to the terms.
+/// The direction of a sum of terms, and the factor from it to the terms.
 fn direction(terms: &[Term]) -> Option<(i64, Cow<'_, [Term]>)> {
     let content = terms.iter().fold(0, |g, term| super::normal_form::gcd(g, term.coefficient.unsigned_abs()));
     let sign = terms.first()?.coefficient.signum();
@@ -54,7 +56,7 @@ fn direction(terms: &[Term]) -> Option<(i64, Cow<'_, [Term]>)> {
     Some((scale, Cow::Owned(reduced.collect::<Option<_>>()?)))
 }
 
-/// The integers whose product with `scale` is within `product`; `None` if none.
+/// The integers whose product with `scale` is within `product`; `None` if there are none.
 fn shrink(product: Interval, scale: i64) -> Option<Interval> {
     if scale < 0 {
         return shrink(product.neg(), scale.checked_neg()?);
@@ -65,8 +67,8 @@ fn shrink(product: Interval, scale: i64) -> Option<Interval> {
     Interval::new(lo, hi)
 }
 
-/// The intersection of two facts. If they contradict each other, there is no value at all, any result is sound, and the
-/// first is kept.
+/// The intersection of two facts. If they contradict each other, no value exists and any result is sound, so
+/// the first is kept.
 fn both(known: Interval, more: Interval) -> Interval {
     known.meet(more).unwrap_or(known)
 }
@@ -92,7 +94,7 @@ impl<'a> Bounds<'a> {
             let scale = Interval::exact(term.coefficient);
             known = known.add(self.of_monomial(&term.monomial).mul(scale));
         }
-        // The recorded fact of a single monomial is already applied.
+        // The fact recorded for a single monomial is already applied.
         if sum.terms.len() < 2 {
             return known;
         }
@@ -109,7 +111,7 @@ impl<'a> Bounds<'a> {
             .map(|atom| self.of_atom(atom))
             .reduce(Interval::mul)
             .unwrap_or(Interval::exact(1));
-        // The recorded fact of a bare symbol is its own interval.
+        // The fact recorded for a bare symbol is its own interval.
         if self.assumed.is_none() && matches!(monomial.as_atom(), Some(Atom::Symbol(_))) {
             return product;
         }
@@ -171,8 +173,9 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// `rest + coefficient * extremum(operands)`. The value is that of some operand, and where the extremum is `least`
-    /// in effect (a positive multiple of a minimum, a negative one of a maximum) it exceeds none of the others.
+    /// `rest + coefficient * extremum(operands)`. The value equals the case of one operand. If `least`, that
+    /// is a positive multiple of a minimum or a negative multiple of a maximum, it also never exceeds the
+    /// case of another.
     fn each_operand(
         &self,
         rest: &Sum,

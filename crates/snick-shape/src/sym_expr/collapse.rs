@@ -1,17 +1,17 @@
-//! Sums in which minima and maxima complement each other.
+//! Simplifies sums in which minima and maxima complement each other.
 //!
-//! `min(a,b) + max(a,b) == a + b` and `min(a,b) == -max(-a,-b)`, so each has several spellings. Choosing the one that
-//! leaves the shortest sum makes the pieces of an axis add up: `min(W,2) + max(W-2,0)` is `W`, and `W - min(W,2)` is
-//! `max(W-2,0)`.
+//! Because `min(a,b) + max(a,b) == a + b` and `min(a,b) == -max(-a,-b)`, each can be written in several ways.
+//! Choosing the way that gives the shortest sum makes the pieces of an axis add up: `min(W,2) + max(W-2,0)`
+//! is `W`, and `W - min(W,2)` is `max(W-2,0)`.
 
 use super::min_max::{Extremum, structural};
 use super::{Atom, Monomial, Sum, SymExpr, Term};
 
 impl Sum {
-    /// The sum with minima and maxima respelled as long as that shortens it, and whether it was.
+    /// Rewrites minima and maxima as long as that shortens the sum. Returns the sum and whether it changed.
     pub(super) fn collapsed(mut self) -> (Self, bool) {
         let mut is_changed = false;
-        // A lone term stays: other spellings of it have more terms.
+        // A single term stays: its other forms have more terms.
         while self.terms.len() > 1 {
             let shorter = (0..self.terms.len())
                 .flat_map(|index| self.respelled(index))
@@ -25,14 +25,14 @@ impl Sum {
         (self, is_changed)
     }
 
-    /// What collapsing reduces: first the terms with a minimum or maximum, then all terms. It strictly decreases, so
-    /// collapsing ends.
+    /// The measure that collapsing reduces: first the number of terms with a minimum or maximum, then the
+    /// number of all terms. It strictly decreases, so collapsing terminates.
     fn length(&self) -> (usize, usize) {
         let extrema = self.terms.iter().filter(|term| pair(&term.monomial).is_some()).count();
         (extrema, self.terms.len())
     }
 
-    /// The sum with each other spelling of the minimum or maximum in the term at `index`.
+    /// The sum with each alternative form of the minimum or maximum in the term at `index`.
     fn respelled(&self, index: usize) -> Vec<Self> {
         let spellings = self.terms.get(index).and_then(|term| {
             let (position, kind, [a, b]) = pair(&term.monomial)?;
@@ -53,7 +53,7 @@ impl Sum {
     }
 }
 
-/// The monomial of `term` with `spelling` for its factor at `position`.
+/// The monomial of `term` with its factor at `position` replaced by `spelling`.
 fn with_factor(term: &Term, position: usize, spelling: Sum) -> Option<Sum> {
     let mut cofactor = term.monomial.0.clone();
     cofactor.remove(position);

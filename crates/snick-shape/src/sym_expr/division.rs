@@ -1,4 +1,4 @@
-//! Normal form of floor divisions.
+//! The normal form of floor divisions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Atom, Monomial, Quotient, Sum, SymExpr, Term};
 use crate::interval::Interval;
 use crate::symbols::Symbols;
 
-/// `floor(dividend / divisor)`; `None` when the divisor may be 0, on overflow or when too large.
+/// `floor(dividend / divisor)`; `None` if the divisor can be 0, on overflow, or if too large.
 pub(crate) fn floor_div(symbols: &Symbols, dividend: &Sum, divisor: &Sum) -> Option<SymExpr> {
     let by = symbols.sum_interval(divisor);
     if by.hi() < 0 {
@@ -23,7 +23,7 @@ pub(crate) fn floor_div(symbols: &Symbols, dividend: &Sum, divisor: &Sum) -> Opt
     }
 }
 
-/// The quotient if the intervals allow only one.
+/// The quotient if the intervals allow only one value.
 fn single_value(dividend: Interval, divisor: Interval) -> Option<i64> {
     let finite = dividend.has_lower() && dividend.has_upper();
     dividend.floor_div(divisor).is_exact().filter(|_| finite)
@@ -31,8 +31,8 @@ fn single_value(dividend: Interval, divisor: Interval) -> Option<i64> {
 
 /// Division by a constant of at least 1.
 fn by_constant(symbols: &Symbols, dividend: &Sum, divisor: i64) -> Option<SymExpr> {
-    // Whole multiples of the divisor leave the division. Quotients truncate, so what stays keeps its sign and monotone
-    // expressions stay monotone.
+    // Moves whole multiples of the divisor out of the division. Quotients truncate, so the remaining
+    // coefficients keep their signs and monotone expressions stay monotone.
     let mut outside = Sum::default();
     let mut inside = Sum::constant(dividend.constant);
     for Term { monomial, coefficient } in &dividend.terms {
@@ -54,8 +54,8 @@ fn by_constant(symbols: &Symbols, dividend: &Sum, divisor: i64) -> Option<SymExp
     outside.plus_scaled(&fraction.sum(), sign)?.finish()
 }
 
-/// Division where every coefficient is below the divisor in size, the first one is positive, and the constant lies in
-/// `0..divisor`.
+/// Division where all coefficients are smaller than the divisor in absolute value, the first one is positive,
+/// and the constant is in `0..divisor`.
 fn proper_fraction(symbols: &Symbols, mut inside: Sum, mut divisor: i64) -> Option<SymExpr> {
     if inside.terms.is_empty() {
         return Some(SymExpr::Const(0));
@@ -82,7 +82,7 @@ fn proper_fraction(symbols: &Symbols, mut inside: Sum, mut divisor: i64) -> Opti
                     return by_constant(symbols, &flat, divisor.checked_mul(a)?);
                 }
             }
-            // Floor division is monotone: it passes through a minimum or maximum.
+            // Floor division is monotone, so it distributes over a minimum or maximum.
             Some(Atom::Min(operands)) => {
                 return through(symbols, Extremum::Min, operands, &inside, *coefficient, divisor);
             }
@@ -93,13 +93,13 @@ fn proper_fraction(symbols: &Symbols, mut inside: Sum, mut divisor: i64) -> Opti
         }
     }
     match inside.collapsed() {
-        // Other coefficients, which may be whole multiples again.
+        // Coefficients have changed and may be whole multiples again.
         (collapsed, true) => by_constant(symbols, &collapsed, divisor),
         (inside, false) => quotient(inside, Sum::constant(divisor)),
     }
 }
 
-/// `floor((coefficient * extremum + constant) / divisor)`, coefficient positive.
+/// `floor((coefficient * extremum + constant) / divisor)` with a positive coefficient.
 fn through(
     symbols: &Symbols,
     kind: Extremum,
@@ -126,7 +126,7 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
     if let Some(value) = single_value(symbols.sum_interval(dividend), by) {
         return Some(SymExpr::Const(value));
     }
-    // A remainder longer than the dividend explains nothing.
+    // A remainder longer than the dividend is no simplification.
     if inside.terms.len() < dividend.terms.len() {
         outside.plus_scaled(&quotient(inside, divisor.clone())?.sum(), 1)?.finish()
     } else {
@@ -134,9 +134,9 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
     }
 }
 
-/// Quotient and remainder of polynomial division by the divisor's leading term, the greatest of highest degree: each
-/// step then leaves only lesser terms. The remainder need not be small, but `dividend == quotient * divisor +
-/// remainder`.
+/// Quotient and remainder of polynomial division by the leading term of the divisor, which is the greatest
+/// one of highest degree; each step then leaves only smaller terms. The remainder need not be small, but
+/// `dividend == quotient * divisor + remainder`.
 pub(super) fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
     const MAX_STEPS: usize = 16;
     let lead = divisor.terms.iter().max_by_key(|term| (term.monomial.0.len(), &term.monomial))?;
@@ -151,7 +151,7 @@ pub(super) fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)>
     Some((quotient, rest))
 }
 
-/// `a / b` when it is exact.
+/// `a / b` if it is exact.
 fn term_quotient(a: &Term, b: &Term) -> Option<Sum> {
     if a.coefficient.checked_rem(b.coefficient)? != 0 {
         return None;
@@ -169,7 +169,7 @@ fn term_quotient(a: &Term, b: &Term) -> Option<Sum> {
     })
 }
 
-/// The division as an atom of its own.
+/// The division as an atom.
 fn quotient(dividend: Sum, divisor: Sum) -> Option<SymExpr> {
     let quotient = Quotient { dividend: dividend.finish()?, divisor: divisor.finish()? };
     Sum::atom(Atom::FloorDiv(Arc::new(quotient))).finish()

@@ -1,15 +1,15 @@
-//! The value of an expression at given values of its symbols.
+//! Evaluates an expression for given values of its symbols.
 
 use super::{Atom, SymExpr, SymbolId};
 
-/// The value of `expr`; `None` when a symbol has no value or a step overflows.
+/// The value of `expr`; `None` if a symbol has no value or a step overflows.
 pub(crate) fn eval(expr: &SymExpr, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
     let linear = match expr {
         SymExpr::Const(constant) => return Some(*constant),
         SymExpr::Symbol(id) => return value(*id),
         SymExpr::Linear(linear) => linear,
     };
-    // Wide accumulation: a partial sum may leave i64 though the total does not.
+    // Accumulates in i128: a partial sum can exceed i64 even if the total does not.
     let mut total = i128::from(linear.sum.constant);
     for term in &linear.sum.terms {
         let mut product = i128::from(term.coefficient);
@@ -27,7 +27,7 @@ pub(crate) fn atom(atom: &Atom, value: &dyn Fn(SymbolId) -> Option<i64>) -> Opti
         Atom::FloorDiv(quotient) => {
             let divisor = eval(&quotient.divisor, value)?;
             let dividend = eval(&quotient.dividend, value)?;
-            // Divisors are at least 1, where Euclid's division is the floor.
+            // Divisors are at least 1, for which Euclidean division rounds down.
             (divisor >= 1).then(|| dividend.div_euclid(divisor))
         }
         Atom::Min(operands) => fold(operands, value, i64::min),

@@ -1,13 +1,14 @@
-//! Sums as products: `A*B+A+B+1` is `(A+1)*(B+1)`.
+//! Factorises sums: `A*B+A+B+1` is `(A+1)*(B+1)`.
 //!
-//! Used to print sums and to prove that they are never negative; the normal form stays distributed. A factor is looked for among the derivatives by one atom,
-//! which have every factor without that atom. That finds products whose factors share no atoms, and powers.
+//! Used to print sums and to prove that they are never negative; the normal form stays distributed.
+//! Candidates for factors are the derivatives by one atom, which contain every factor without that atom. This
+//! finds powers, and products whose factors share no atoms.
 
 use super::division::long_division;
 use super::normal_form::gcd;
 use super::{Atom, Monomial, Sum, Term};
 
-/// Most atoms that are tried.
+/// The maximum number of atoms to try.
 const MAX_ATOMS: usize = 8;
 
 /// `coefficient * factors[0] * factors[1] * … + constant`.
@@ -18,7 +19,7 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// A sum of two or more terms as a product; `None` if no factor was found.
+    /// Factorises a sum of two or more terms; `None` if no factor was found.
     pub(super) fn of(sum: &Sum) -> Option<Self> {
         if sum.terms.len() < 2 {
             return None;
@@ -31,7 +32,7 @@ impl Product {
                 product.push(right)?;
             }
             None => {
-                // The constant is no multiple of the common factors: it stays outside.
+                // The constant is not a multiple of the common factors, so it stays outside.
                 let terms = Sum { terms: sum.terms.clone(), constant: 0 };
                 let is_apart = common_atoms(&terms).is_some() || shared_content(sum) == 1;
                 let factor = if is_apart { terms } else { sum.clone() };
@@ -46,7 +47,7 @@ impl Product {
         (product.multiplied_out().as_ref() == Some(sum)).then_some(product)
     }
 
-    /// Adds a factor, split further where it has factors itself.
+    /// Adds a factor, factorised further if possible.
     fn push(&mut self, factor: Sum) -> Option<()> {
         let content = i64::try_from(shared_content(&factor)).ok()?;
         let content = if factor.leads_negative() { content.checked_neg()? } else { content };
@@ -78,7 +79,7 @@ impl Product {
     }
 }
 
-/// Two factors and a constant that make up the sum: `left * right + constant`.
+/// Two factors and a constant that give the sum: `left * right + constant`.
 fn split(sum: &Sum) -> Option<(Sum, Sum, i64)> {
     if sum.terms.len() < 2 {
         return None;
@@ -114,7 +115,7 @@ fn derivative(sum: &Sum, by: &Atom) -> Option<Sum> {
     Some(derivative)
 }
 
-/// The monomial of a term without one `atom`, as a sum.
+/// The monomial of a term without one occurrence of `atom`, as a sum.
 fn divided(term: &Term, atom: &Atom) -> Sum {
     let mut rest = term.monomial.0.clone();
     if let Some(index) = rest.iter().position(|candidate| candidate == atom) {
@@ -123,7 +124,7 @@ fn divided(term: &Term, atom: &Atom) -> Sum {
     if rest.is_empty() { Sum::constant(1) } else { Sum::monomial(Monomial(rest), 1) }
 }
 
-/// The sum without common factors; `None` if nothing is left but a product.
+/// The sum without common factors; `None` if only a product is left.
 fn primitive(sum: Sum) -> Option<Sum> {
     let content = i64::try_from(shared_content(&sum)).ok().filter(|content| *content > 0)?;
     let mut rest = sum.divided_exactly(content)?;
@@ -138,7 +139,7 @@ fn shared_content(sum: &Sum) -> u64 {
     gcd(sum.content(), sum.constant.unsigned_abs())
 }
 
-/// The atoms that all terms have; `None` if there are none, or a constant.
+/// The atoms common to all terms; `None` if there are none, or if the sum has a constant.
 fn common_atoms(sum: &Sum) -> Option<Monomial> {
     if sum.constant != 0 {
         return None;
@@ -158,7 +159,7 @@ fn common_atoms(sum: &Sum) -> Option<Monomial> {
     (!common.is_empty()).then_some(Monomial(common))
 }
 
-/// The sum divided by an atom that all terms have.
+/// Divides the sum by an atom common to all terms.
 fn without_atom(sum: &Sum, atom: &Atom) -> Sum {
     let mut rest = Sum::default();
     for term in &sum.terms {

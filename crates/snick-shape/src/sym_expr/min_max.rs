@@ -1,4 +1,4 @@
-//! Normal form of minima and maxima.
+//! The normal form of minima and maxima.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use super::{Atom, Sum, SymExpr, Term};
 use crate::interval::Interval;
 use crate::symbols::Symbols;
 
-/// Most operands one minimum or maximum may have.
+/// The maximum number of operands of one minimum or maximum.
 const MAX_OPERANDS: usize = 8;
 
-/// Which end of the operands is taken.
+/// Minimum or maximum.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Extremum {
     Min,
@@ -32,8 +32,8 @@ impl Extremum {
         }
     }
 
-    /// The operands of a sum `k * extremum + c` that equals this extremum of them (shifted and scaled); `None` when it
-    /// has another form.
+    /// If a sum `k * extremum + c` equals this extremum of scaled and shifted operands, returns these
+    /// operands.
     fn operands_of(self, sum: &Sum) -> Option<Vec<Sum>> {
         let [Term { monomial, coefficient }] = sum.terms.as_slice() else { return None };
         let (kind, operands) = match monomial.as_atom()? {
@@ -51,16 +51,16 @@ impl Extremum {
     }
 }
 
-/// The minimum or maximum of `operands`, normalised; `None` on overflow or when too large.
+/// The normalised minimum or maximum of `operands`; `None` on overflow or if too large.
 pub(crate) fn extremum_sum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<Sum> {
-    // All numbers are i64: bounds "to the end" bound nothing.
+    // All numbers are i64, so the extreme ones ("to the end") are no bounds.
     let end = Sum::constant(if kind == Extremum::Min { i64::MAX } else { i64::MIN });
     let bounding: Vec<Sum> = operands.iter().filter(|operand| **operand != end).cloned().collect();
     let operands = if bounding.is_empty() { operands } else { &bounding };
     normalised(&|difference| symbols.sum_interval(difference), kind, operands)
 }
 
-/// [`extremum_sum`] where only constant differences are understood, as a sum.
+/// [`extremum_sum`] as a sum, which only compares operands with constant differences.
 pub(crate) fn structural(kind: Extremum, operands: &[Sum]) -> Option<Sum> {
     let interval = |difference: &Sum| match difference.terms.as_slice() {
         [] => Interval::exact(difference.constant),
@@ -69,7 +69,7 @@ pub(crate) fn structural(kind: Extremum, operands: &[Sum]) -> Option<Sum> {
     normalised(&interval, kind, operands)
 }
 
-/// What is known of the difference of two operands.
+/// Computes the interval of the difference of two operands.
 type Differences<'a> = &'a dyn Fn(&Sum) -> Interval;
 
 fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) -> Option<Sum> {
@@ -96,7 +96,7 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     let rest = subtract(&rest, &shift)?;
     let outside = common.plus_scaled(&shift, 1)?;
 
-    // -min(a,b) rather than max(-a,-b), and -max(a,5) rather than min(-a,-5); but max(5-W,0) reads better than
+    // Prefers -min(a,b) to max(-a,-b), and -max(a,5) to min(-a,-5); but max(5-W,0) reads better than
     // 5-min(W,5).
     let mut varying = rest.iter().filter(|sum| !sum.terms.is_empty());
     let has_constant = rest.iter().any(|sum| sum.terms.is_empty());
@@ -109,7 +109,7 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     let common_factor =
         rest.iter().fold(0, |common, sum| gcd(common, gcd(sum.content(), sum.constant.unsigned_abs())));
     if let Ok(factor @ 2..) = i64::try_from(common_factor) {
-        // Smaller numbers have tighter bounds: an operand may turn out to be beaten only now.
+        // Smaller numbers have tighter bounds, so more operands may turn out to be redundant now.
         let divided: Vec<Sum> =
             rest.into_iter().map(|sum| sum.divided_exactly(factor)).collect::<Option<_>>()?;
         return outside.plus_scaled(&normalised(differences, kind, &divided)?, factor);
@@ -118,7 +118,7 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     outside.plus_scaled(&Sum::atom(kind.atom(operands)), 1)
 }
 
-/// Drops each operand that another one always beats or equals.
+/// Drops operands that another one always beats or equals.
 fn undominated(differences: Differences<'_>, kind: Extremum, operands: Vec<Sum>) -> Vec<Sum> {
     let beats = |a: &Sum, b: &Sum| {
         let Some(difference) = a.plus_scaled(b, -1) else { return false };
@@ -139,7 +139,7 @@ fn undominated(differences: Differences<'_>, kind: Extremum, operands: Vec<Sum>)
     kept
 }
 
-/// The terms all operands share, coefficient included.
+/// The terms, including coefficients, common to all operands.
 fn common_terms(operands: &[Sum]) -> Sum {
     let mut common = operands.first().cloned().unwrap_or_default();
     common.constant = 0;
@@ -153,15 +153,15 @@ fn subtract(operands: &[Sum], shift: &Sum) -> Option<Vec<Sum>> {
     operands.iter().map(|operand| operand.plus_scaled(shift, -1)).collect()
 }
 
-/// The constant to take out so that equal shapes meet in one form: a maximum is taken against 0 (`max(W-1,0)`),
-/// anything else has an operand without constant (`min(W,5)`).
+/// The constant to move outside, so that equal functions get the same form. A maximum with a constant is
+/// taken against 0 (`max(W-1,0)`); otherwise one operand has no constant (`min(W,5)`).
 fn anchor(kind: Extremum, operands: &[Sum]) -> i64 {
     let constant = operands.iter().find(|sum| sum.terms.is_empty());
     let mut varying = operands.iter().filter(|sum| !sum.terms.is_empty());
     let first = varying.clone().next();
     match (kind, constant) {
         (Extremum::Max, Some(sum)) => sum.constant,
-        // The choice looks at terms alone: it must not depend on the shift.
+        // The choice considers only terms, because it must not depend on the shift.
         _ => varying.find(|sum| !sum.leads_negative()).or(first).map_or(0, |sum| sum.constant),
     }
 }

@@ -1,12 +1,12 @@
 //! Symbolic integer expressions in normal form.
 //!
-//! An expression is a constant plus a sum of coefficient times *monomial*; a monomial is a product of *atoms*; an atom
-//! is a symbol, a floor division, a minimum or a maximum. Expressions are built only by the normalising constructors of
-//! [`Symbols`](crate::Symbols), so structural equality is a sound (and mostly complete) test for "the same function of
-//! the symbols".
+//! An expression is a constant plus a sum of coefficient times *monomial*; a monomial is a product of
+//! *atoms*; an atom is a symbol, a floor division, a minimum or a maximum. Only the normalising constructors
+//! of [`Symbols`](crate::Symbols) build expressions, so structural equality is a sound (and mostly complete)
+//! test for "the same function of the symbols".
 //!
-//! The types here know no table; [`Symbols`](crate::Symbols) records intervals by expression, and the functions in the
-//! modules here normalise expressions with these intervals.
+//! These types do not depend on a table. [`Symbols`](crate::Symbols) records intervals of expressions, and
+//! the functions in these modules use them to normalise expressions.
 
 pub(crate) mod bounds;
 mod collapse;
@@ -33,7 +33,7 @@ use smallvec::{SmallVec, smallvec};
 pub(crate) use normal_form::Sum;
 pub(crate) use table_id::TableId;
 
-/// A symbol of one [`Symbols`](crate::Symbols) table.
+/// A symbol of a [`Symbols`](crate::Symbols) table.
 ///
 /// ```
 /// # use snick_shape::{Interval, Origin, Symbols};
@@ -72,7 +72,7 @@ impl SymbolId {
 
 /// An integer expression over symbols, in normal form.
 ///
-/// 16 bytes; constants and bare symbols hold no allocation and clones of larger expressions share theirs.
+/// 16 bytes. Constants and bare symbols do not allocate; clones of larger expressions share memory.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, SymExpr, Symbols};
@@ -96,7 +96,7 @@ pub enum SymExpr {
     Linear(Arc<Linear>),
 }
 
-/// A sum of terms that is neither a constant nor a bare symbol. Opaque: it is built and taken apart by the methods of
+/// A sum of terms that is neither a constant nor a bare symbol. Opaque; use the methods of
 /// [`Symbols`](crate::Symbols).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Linear {
@@ -105,7 +105,7 @@ pub struct Linear {
     pub(crate) weight: u32,
     /// Nesting of divisions, minima and maxima.
     pub(crate) depth: u32,
-    /// The table of the symbols, which is the same for all.
+    /// The table that all its symbols belong to.
     pub(crate) table: Option<TableId>,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct Term {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Monomial(pub SmallVec<[Atom; 1]>);
 
-/// An expression that is no sum or product.
+/// An expression that is not a sum or a product.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Atom {
     Symbol(SymbolId),
@@ -141,7 +141,7 @@ impl Monomial {
         Self(smallvec![atom])
     }
 
-    /// The atom, when there is only one.
+    /// The atom, if there is only one.
     pub(crate) fn as_atom(&self) -> Option<&Atom> {
         match self.0.as_slice() {
             [atom] => Some(atom),
@@ -164,7 +164,7 @@ impl SymExpr {
         }
     }
 
-    /// The symbol of an expression that is one bare symbol.
+    /// The symbol of an expression that consists of a bare symbol.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -195,7 +195,7 @@ impl SymExpr {
         self.symbols().binary_search(&symbol).is_ok()
     }
 
-    /// The symbols the expression depends on, ascending, each once.
+    /// The symbols that the expression depends on, ascending and without duplicates.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -234,7 +234,7 @@ impl SymExpr {
         }
     }
 
-    /// The expression as a sum, borrowed where it is stored as one.
+    /// The expression as a sum, borrowed if it is stored as one.
     pub(crate) fn sum(&self) -> Cow<'_, Sum> {
         match self {
             Self::Const(value) => Cow::Owned(Sum::constant(*value)),
@@ -250,7 +250,7 @@ impl SymExpr {
         }
     }
 
-    /// The table of the symbols; `None` for a constant.
+    /// The table of its symbols; `None` for a constant.
     pub(crate) fn table(&self) -> Option<TableId> {
         match self {
             Self::Const(_) => None,

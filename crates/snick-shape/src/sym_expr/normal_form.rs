@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use super::{Atom, Linear, Monomial, SymExpr, TableId, Term};
 
-// These ceilings are constants, not limits that a caller sets: every operation on expressions relies on them to take
-// bounded time, and equal expressions have equal normal forms only where the same ceilings made them. An expression
-// above them becomes a new symbol with its bounds, so a fact says less, nothing else.
+// These limits are constants and not configurable. They bound the time of every operation on expressions, and
+// equal expressions only have equal normal forms if both were made with the same limits. An expression above
+// a limit becomes a new symbol with its bounds, which only makes facts less precise.
 
-/// Most terms a sum may have.
+/// The maximum number of terms of a sum.
 const MAX_TERMS: usize = 32;
-/// Most nodes an expression may have, written out as a tree.
+/// The maximum number of nodes of an expression, counted as a tree.
 const MAX_WEIGHT: u32 = 256;
-/// Deepest nesting of divisions, minima and maxima.
+/// The maximum nesting of divisions, minima and maxima.
 const MAX_DEPTH: u32 = 12;
-/// Most atoms in one product.
+/// The maximum number of atoms in a product.
 const MAX_DEGREE: usize = 8;
 
-/// A constant plus terms in ascending order of their monomials. Terms compare before constants, so sorting expressions
-/// ignores how they are shifted.
+/// A constant plus terms in ascending order of their monomials. Terms compare before constants, so shifts do
+/// not affect the order of expressions, unless they are otherwise equal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct Sum {
     pub terms: Vec<Term>,
@@ -78,7 +78,7 @@ impl Sum {
         Self::default().plus_scaled(self, factor)
     }
 
-    /// `self * other`, distributed; `None` on overflow or when too large.
+    /// `self * other`, distributed; `None` on overflow or if too large.
     pub(crate) fn times(&self, other: &Self) -> Option<Self> {
         if self.terms.len().saturating_mul(other.terms.len()) > MAX_TERMS * 4 {
             return None;
@@ -102,7 +102,7 @@ impl Sum {
         Some(product)
     }
 
-    /// Divides constant and coefficients by a number that divides them all.
+    /// Divides the constant and all coefficients by a common divisor.
     pub(crate) fn divided_exactly(mut self, by: i64) -> Option<Self> {
         self.constant = self.constant.checked_div(by)?;
         for term in &mut self.terms {
@@ -111,7 +111,7 @@ impl Sum {
         Some(self)
     }
 
-    /// The sum without the term at `index`, and that term's coefficient.
+    /// The sum without the term at `index`.
     pub(crate) fn without(&self, index: usize) -> Self {
         let mut rest = self.clone();
         if index < rest.terms.len() {
@@ -120,7 +120,7 @@ impl Sum {
         rest
     }
 
-    /// The greatest common divisor of the coefficients, 0 without terms.
+    /// The greatest common divisor of the coefficients; 0 without terms.
     pub(crate) fn content(&self) -> u64 {
         self.terms.iter().fold(0, |common, term| gcd(common, term.coefficient.unsigned_abs()))
     }
@@ -130,7 +130,7 @@ impl Sum {
         self.terms.first().is_some_and(|term| term.coefficient < 0)
     }
 
-    /// The expression of this sum; `None` when it exceeds the size limits.
+    /// The expression of this sum; `None` if it exceeds the size limits.
     pub(crate) fn finish(self) -> Option<SymExpr> {
         self.collapsed().0.pack()
     }

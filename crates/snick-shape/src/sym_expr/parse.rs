@@ -6,8 +6,8 @@
 //! factor = "-" factor | number | name | "(" sum ")" | ("min" | "max") "(" sum ("," sum)* ")"
 //! ```
 //!
-//! The result is in normal form like that of the constructors. Sums and products are distributed before they are
-//! normalised, so that a printed expression becomes what it was.
+//! The result is in the same normal form as the constructors produce. Sums and products are distributed
+//! before they are normalised, so that printed expressions parse back to themselves.
 
 mod token;
 
@@ -20,14 +20,14 @@ use token::{Token, tokens};
 
 pub(crate) use token::{is_word, quoted, word_or_quoted};
 
-/// Deepest nesting of parentheses, calls and signs.
+/// The maximum nesting of parentheses, calls and signs.
 const MAX_DEPTH: u32 = 64;
-/// Most words, numbers and signs of one text.
+/// The maximum number of tokens.
 const MAX_TOKENS: usize = 4096;
-/// Most terms of a sum before it is normalised.
+/// The maximum number of terms of a sum before normalisation.
 const MAX_TERMS: usize = 128;
 
-/// Why a text is not an expression, and where.
+/// Why and where parsing an expression failed.
 ///
 /// ```
 /// # use snick_shape::Symbols;
@@ -41,7 +41,7 @@ const MAX_TERMS: usize = 128;
 pub struct ExprError {
     /// The text.
     pub text: String,
-    /// The byte of the text at which it goes wrong.
+    /// The byte offset of the error.
     pub offset: usize,
     /// What is wrong.
     pub kind: ExprErrorKind,
@@ -53,7 +53,7 @@ impl ExprError {
     }
 }
 
-/// What is wrong with the text of an expression.
+/// The kind of syntax error in an expression.
 ///
 /// ```
 /// # use snick_shape::{ExprErrorKind, Symbols};
@@ -63,24 +63,24 @@ impl ExprError {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExprErrorKind {
-    /// Another part should stand here.
+    /// An unexpected token.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What can stand here.
+        /// What was expected here.
         expected: &'static str,
-        /// What stands here.
+        /// What was found here.
         found: String,
     },
-    /// A name that the table of symbols does not have.
+    /// A name that is not in the symbol table.
     #[error("unknown symbol `{0}`")]
     UnknownSymbol(String),
-    /// A number or coefficient does not fit 64 bits, or the expression exceeds a size limit.
+    /// A number or coefficient does not fit into 64 bits, or the expression exceeds a size limit.
     #[error("the expression is too large")]
     TooLarge,
-    /// Too many parentheses inside each other.
+    /// Parentheses are nested too deeply.
     #[error("parentheses are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// Division by an expression that is 0 for some values of its symbols.
+    /// Division by an expression that can be 0.
     #[error("the divisor may be 0; its values are {0}")]
     ZeroDivisor(Interval),
 }
@@ -88,15 +88,15 @@ pub enum ExprErrorKind {
 type Result<T> = std::result::Result<T, ExprError>;
 
 impl Symbols {
-    /// Parses an expression of symbols that this table has: `+`, `-`, `*`, `/` (rounded down), `%`, `min`, `max` and
-    /// parentheses. It parses what [`Symbols::display`] prints: `s3` is the symbol 3 if that has no name, and a name that
-    /// is no word stands between backticks.
+    /// Parses an expression over symbols of this table: `+`, `-`, `*`, `/` (rounded down), `%`, `min`, `max`
+    /// and parentheses. Also parses the output of [`Symbols::display`]: `s3` is symbol 3 if it has no name,
+    /// and names that are not words are in backticks.
     ///
-    /// A sign binds tighter than a division, as in Python: `-7/2` is -4.
+    /// A sign binds tighter than division, as in Python: `-7/2` is -4.
     ///
     /// # Errors
-    /// [`ExprError`] says where the text goes wrong; an unknown name is an error. Use [`Symbols::parse_or_declare`] to
-    /// declare names.
+    /// [`ExprError`] with the position. Unknown names are errors; use [`Symbols::parse_or_declare`] to
+    /// declare them.
     ///
     /// ```
     /// use snick_shape::{Interval, Origin, Symbols};
@@ -117,10 +117,10 @@ impl Symbols {
         in_normal_form(self, sum).ok_or_else(|| error(text, 0, ExprErrorKind::TooLarge))
     }
 
-    /// [`Symbols::parse`] where unknown names become symbols in `interval`. On an error no symbols are made.
+    /// [`Symbols::parse`], but declares unknown names as symbols in `interval`. Declares nothing on error.
     ///
     /// # Errors
-    /// As [`Symbols::parse`], except for unknown names.
+    /// Same as [`Symbols::parse`], except for unknown names.
     ///
     /// ```
     /// use snick_shape::{Interval, Origin, Symbols};
@@ -138,7 +138,7 @@ impl Symbols {
             if declared.as_ref().unwrap_or(self).labelled(name).is_some() {
                 continue;
             }
-            // The interval of a symbol that is new meets every other.
+            // A new symbol cannot have contradictory intervals.
             let table = declared.get_or_insert_with(|| self.clone());
             let _ = table.named(name, interval, origin);
         }
@@ -149,7 +149,7 @@ impl Symbols {
     }
 }
 
-/// The names of symbols in the order of their first use, each once.
+/// The names of symbols in order of first use, without duplicates.
 pub(crate) fn names(text: &str) -> Result<Vec<String>> {
     let tokens = tokens(text, MAX_TOKENS)?;
     let mut names: Vec<String> = Vec::new();
@@ -161,7 +161,7 @@ pub(crate) fn names(text: &str) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The words that are not called.
+/// Words that are not function calls.
 fn names_of(tokens: &[(usize, Token)]) -> impl Iterator<Item = &str> {
     let is_call = |index: usize| tokens.get(index + 1).is_some_and(|(_, next)| *next == Token::Sign('('));
     tokens.iter().enumerate().filter_map(move |(index, (_, token))| match token {
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.next).map_or(self.text.len(), |(offset, _)| *offset)
     }
 
-    /// Moves on if the next token is one of these signs.
+    /// Consumes the next token if it is one of these signs.
     fn sign(&mut self, signs: &[char]) -> Option<char> {
         let Token::Sign(sign) = self.peek() else { return None };
         signs.contains(sign).then(|| {
@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
         error(self.text, self.offset(), ExprErrorKind::Unexpected { expected, found })
     }
 
-    /// A result within the limits.
+    /// Checks the size limits.
     fn checked(&self, offset: usize, sum: Option<Sum>) -> Result<Sum> {
         sum.filter(|sum| sum.terms.len() <= MAX_TERMS)
             .ok_or_else(|| error(self.text, offset, ExprErrorKind::TooLarge))
@@ -242,10 +242,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A term, or the negative one.
+    /// A term, negated if `is_negative`.
     fn term(&mut self, is_negative: bool) -> Result<Sum> {
         let start = self.offset();
-        // The least number has no opposite.
+        // i64::MIN has no positive counterpart, so its sign is part of the number.
         let least = is_negative && self.least_number();
         let mut product = if least { Sum::constant(i64::MIN) } else { self.factor()? };
         loop {
@@ -311,7 +311,7 @@ impl<'a> Parser<'a> {
                 }
                 let unknown = || error(self.text, offset, ExprErrorKind::UnknownSymbol(name.clone()));
                 let id = self.symbols.labelled(name).ok_or_else(unknown)?;
-                // As `Symbols::named`: a symbol with one value is that value.
+                // A symbol with a single value is that value, as in `Symbols::named`.
                 let exact = self.symbols.symbol_interval(id).is_exact();
                 Ok(exact.map_or(SymExpr::Symbol(id), SymExpr::Const).sum().into_owned())
             }
@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Moves on if the next token is 2^63.
+    /// Consumes the next token if it is 2^63.
     fn least_number(&mut self) -> bool {
         let found = *self.peek() == Token::Number(i64::MIN.unsigned_abs());
         self.next += usize::from(found);

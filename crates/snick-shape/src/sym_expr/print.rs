@@ -1,7 +1,8 @@
 //! Prints expressions in conventional notation: `max(W-1,0)`, `(H+1)/2`, `2*N*H`.
 //!
-//! A sum is written term by term, unless it is shorter as a product (`(A+1)*(B+1)`) or with its constant inside a
-//! minimum or maximum (`max(W,4)` for `max(W-4,0)+4`). Every text parses back to the expression.
+//! A sum is printed term by term, unless it is shorter as a product (`(A+1)*(B+1)`) or with its constant
+//! inside a minimum or maximum (`max(W,4)` for `max(W-4,0)+4`). The output always parses back to the
+//! expression.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use super::factor::Product;
 use super::{Atom, Monomial, Sum, SymExpr, Term};
 use crate::symbols::Symbols;
 
-/// The most other forms of sums that one text tries; their parts count as well.
+/// The maximum number of alternative forms to try while printing an expression, including its parts.
 const MAX_TRIES: u32 = 64;
 
 /// An expression together with the table that names its symbols.
@@ -31,14 +32,14 @@ impl fmt::Display for Printed<'_> {
     }
 }
 
-/// What an expression looks like from outside, which decides on parentheses.
+/// The kind of printed expression, which determines where parentheses are needed.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum TextKind {
-    /// A name, a call or a number of at least 0.
+    /// A name, a call or a non-negative number.
     Primary,
     /// A division.
     Quotient,
-    /// Any other.
+    /// Anything else.
     Sum,
 }
 
@@ -52,7 +53,7 @@ impl Text {
         Self { text, kind: TextKind::Primary }
     }
 
-    /// In parentheses unless it is a single word or call.
+    /// Adds parentheses unless it is a single word or call.
     fn operand(self) -> String {
         match self.kind {
             TextKind::Primary => self.text,
@@ -81,7 +82,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Remainders lead (`W%2+H`), then come the other terms. Unless the sum is `first`, it begins with a sign.
+    /// Prints remainders first (`W%2+H`), then the other terms. Starts with a sign unless the sum is `first`.
     fn sum(&mut self, sum: &Sum, first: bool) -> Text {
         let Some((index, shorter)) = remainder(sum) else { return self.shortest(sum, first) };
         let mut text = String::from(if first { "" } else { "+" });
@@ -143,7 +144,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Constants come last: `max(W-1,0)`.
+    /// Prints constants last: `max(W-1,0)`.
     fn call(&mut self, name: &str, operands: &[SymExpr]) -> Text {
         let varying = operands.iter().filter(|operand| operand.as_const().is_none());
         let constant = operands.iter().filter(|operand| operand.as_const().is_some());
@@ -152,7 +153,8 @@ impl Printer<'_> {
     }
 }
 
-/// Finds a remainder by its normal kind, `x - c*(x/c)`: the place of the division and the sum without the remainder.
+/// Finds a remainder by its normal form, `x - c*(x/c)`: the index of the division and the sum without the
+/// remainder.
 fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
     sum.terms.iter().enumerate().find_map(|(index, term)| {
         let Some(Atom::FloorDiv(quotient)) = term.monomial.as_atom() else { return None };
@@ -163,8 +165,8 @@ fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
     })
 }
 
-/// The sum with its constant added to the operands of the minimum or maximum in the term at `index`, for printing only:
-/// it is not in normal kind.
+/// Adds the constant of the sum to the operands of the minimum or maximum in the term at `index`. Only for
+/// printing, because the result is not in normal form.
 fn constant_inside(sum: &Sum, index: usize) -> Option<Sum> {
     let Term { monomial, coefficient } = sum.terms.get(index)?;
     if sum.constant == 0 || sum.constant.checked_rem(*coefficient)? != 0 {
@@ -173,7 +175,7 @@ fn constant_inside(sum: &Sum, index: usize) -> Option<Sum> {
     let shift = sum.constant.checked_div(*coefficient)?;
     let shifted = |operand: &SymExpr| {
         let operand = operand.sum().into_owned().shifted(shift)?;
-        // The extreme numbers bound nothing, and differences of numbers near them overflow.
+        // Extreme numbers bound nothing, and differences of numbers near them overflow.
         (operand.constant.unsigned_abs() < 1 << 62).then(|| operand.finish())?
     };
     let atom = match monomial.as_atom()? {
@@ -186,8 +188,8 @@ fn constant_inside(sum: &Sum, index: usize) -> Option<Sum> {
     Some(inside)
 }
 
-/// Positive pieces, then negative ones, the constant last; a positive constant leads when it would otherwise follow a
-/// minus (`5-W`).
+/// Prints positive pieces, then negative ones, then the constant. A positive constant comes first if
+/// all pieces are negative (`5-W`).
 fn written(pieces: Vec<Piece>, constant: i64, mut first: bool) -> Text {
     if pieces.is_empty() && first && constant >= 0 {
         return Text::primary(constant.to_string());
@@ -225,7 +227,7 @@ impl Piece {
             (false, true) => "",
         };
         let size = self.coefficient.unsigned_abs();
-        // `-(H/2)`: without the parentheses it reads as floor(-H / 2).
+        // `-(H/2)`: without parentheses it would parse as floor(-H / 2).
         let is_bare = size == 1 && self.factors.len() == 1 && !(is_negative && first);
         let mut factors: Vec<String> = Vec::with_capacity(self.factors.len() + 1);
         if size != 1 {

@@ -1,8 +1,8 @@
 //! Proofs that a sum is never negative.
 //!
-//! A sum whose interval begins at 0 is proved. Otherwise one term is replaced by what bounds it from below: a minimum or
-//! maximum by its operands, a division by its dividend, a symbol by the expression that it is at most. Every step is
-//! sound for all values of the symbols; what is not proved may still hold.
+//! A sum whose interval starts at 0 is proved. Otherwise a term is replaced by a lower bound: a minimum or
+//! maximum by its operands, a division by its dividend, a symbol by an expression that it never exceeds.
+//! Every step is sound for all values of the symbols, but the proof is not complete.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::factor::Product;
 use super::{Atom, Monomial, Quotient, Sum, SymExpr, Term};
 use crate::symbols::Symbols;
 
-/// The most sums that one proof looks at.
+/// The maximum number of sums per proof.
 const MAX_STEPS: u32 = 32;
 
-/// Whether `sum` is at least 0 for all values of the symbols, as far as provable.
+/// Whether `sum` is provably at least 0 for all values of the symbols.
 pub(crate) fn is_nonnegative(symbols: &Symbols, sum: &Sum) -> bool {
     Proof { symbols, steps_left: MAX_STEPS, failed: Vec::new() }.nonnegative(sum)
 }
@@ -21,7 +21,7 @@ pub(crate) fn is_nonnegative(symbols: &Symbols, sum: &Sum) -> bool {
 struct Proof<'a> {
     symbols: &'a Symbols,
     steps_left: u32,
-    /// The sums that were not proved: the same replacements in another order lead to them again.
+    /// Sums that could not be proved. The same replacements in another order lead to them again.
     failed: Vec<Sum>,
 }
 
@@ -43,21 +43,21 @@ impl Proof<'_> {
         is_proved
     }
 
-    /// `c * a * b * …` with no factor below 0.
+    /// Proves `c * a * b * …` if no factor is negative.
     fn by_factors(&mut self, sum: &Sum) -> bool {
         let Some(product) = Product::of(sum) else { return false };
         let negative = product.coefficient < 0;
         product.constant >= 0
             && product.factors.iter().any(|factor| factor.terms.len() > 1)
             && product.factors.iter().enumerate().all(|(index, factor)| {
-                // A minus sign is that of the last factor.
+                // A minus sign is moved into the last factor.
                 let is_last = negative && index + 1 == product.factors.len();
                 let factor = if is_last { factor.scaled(-1) } else { Some(factor.clone()) };
                 factor.is_some_and(|factor| self.nonnegative(&factor))
             })
     }
 
-    /// One term replaced by a bound from below: whichever can be, extrema first, for they end in fewer atoms.
+    /// Replaces a term by a lower bound, extrema first because they lead to fewer atoms.
     fn by_bounds(&mut self, sum: &Sum) -> bool {
         let atoms = || {
             let places = sum.terms.iter().enumerate();
@@ -74,7 +74,8 @@ impl Proof<'_> {
         places.into_iter().any(|(term, factor)| self.by_atom(sum, term, factor).unwrap_or(false))
     }
 
-    /// The bound that replaces one factor of a term, if the other factors are at least 0; `None` if there is none.
+    /// Replaces one factor of a term by its bound if the other factors are at least 0; `None` if it has no
+    /// bound.
     fn by_atom(&mut self, sum: &Sum, index: usize, factor: usize) -> Option<bool> {
         let Term { monomial, coefficient } = sum.terms.get(index)?;
         let atom = monomial.0.get(factor)?;
@@ -94,7 +95,7 @@ impl Proof<'_> {
         let case = |proof: &mut Self, value: &SymExpr| with(value).is_some_and(|sum| proof.nonnegative(&sum));
         match atom {
             Atom::Symbol(_) => Some(case(self, upper?)),
-            // The value is that of each operand at most, or of some operand.
+            // A minimum is at most each operand and a maximum at least each; both equal one of them.
             Atom::Min(operands) if *coefficient < 0 => Some(operands.iter().any(|value| case(self, value))),
             Atom::Max(operands) if *coefficient > 0 => Some(operands.iter().any(|value| case(self, value))),
             Atom::Min(operands) | Atom::Max(operands) => Some(operands.iter().all(|value| case(self, value))),
@@ -102,8 +103,8 @@ impl Proof<'_> {
         }
     }
 
-    /// `rest + scale * (x / d)` is an integer, so it is at least 0 where `d` times it exceeds `-d`; and `d * (x / d)` is
-    /// between `x - d + 1` and `x`.
+    /// `rest + scale * (x / d)` is an integer, so it is at least 0 if `d` times it exceeds `-d`. `d * (x /
+    /// d)` is between `x - d + 1` and `x`.
     fn by_quotient(
         &mut self,
         rest: &Sum,

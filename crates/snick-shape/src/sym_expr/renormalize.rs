@@ -1,17 +1,17 @@
-//! Sums whose atoms are in normal form once more.
+//! Normalises the atoms of collapsed sums again.
 //!
-//! Collapsing a sum makes minima and maxima that know no intervals. They are normalised again, and so on until nothing
-//! changes, so that an expression is the same however it is put together.
+//! Collapsing a sum creates minima and maxima without regard to intervals. Normalising them again until
+//! nothing changes makes an expression independent of how it was built.
 
 use super::division::floor_div;
 use super::min_max::{Extremum, extremum_sum};
 use super::{Atom, Sum, SymExpr};
 use crate::symbols::Symbols;
 
-/// The most rounds; two suffice but for contrived sums.
+/// The maximum number of rounds; two suffice except for contrived sums.
 const MAX_ROUNDS: u32 = 4;
 
-/// The expression of a sum; `None` when it exceeds the size limits.
+/// The expression of a sum; `None` if it exceeds the size limits.
 pub(crate) fn in_normal_form(symbols: &Symbols, sum: Sum) -> Option<SymExpr> {
     let (mut sum, mut is_changed) = sum.collapsed();
     for _ in 0..MAX_ROUNDS {

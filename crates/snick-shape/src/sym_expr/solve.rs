@@ -1,25 +1,25 @@
-//! Solves equations for symbols that are not known.
+//! Solves equations for unknown symbols.
 
 use std::collections::HashMap;
 
 use super::{Atom, SymExpr, SymbolId, eval};
 use crate::symbols::Symbols;
 
-/// What an equation says of the symbols that are not known.
+/// What an equation implies about its unknown symbols.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Solution {
     /// The equation holds.
     Holds,
-    /// The equation holds if this symbol has this value, and only then.
+    /// The equation holds if and only if this symbol has this value.
     Value(SymbolId, i64),
-    /// The equation does not hold, whatever the other symbols are.
+    /// The equation cannot hold.
     Impossible,
-    /// Several symbols are not known, or one of them is in a product, a quotient, a minimum or a maximum.
+    /// Several symbols are unknown, or one of them is in a product, a quotient, a minimum or a maximum.
     Unknown,
 }
 
-/// Adds the values that the equations determine and removes the equations that hold then. An error is an equation that
-/// does not hold.
+/// Adds values determined by the equations and removes the equations that then hold. Returns an equation that
+/// cannot hold as an error.
 pub(crate) fn solve_all(
     symbols: &Symbols,
     equations: &mut Vec<(SymExpr, i64)>,
@@ -42,7 +42,7 @@ pub(crate) fn solve_all(
     Ok(())
 }
 
-/// Solves `expr == value`, where `known` gives values of symbols.
+/// Solves `expr == value`, where `known` returns the values of known symbols.
 fn solve(symbols: &Symbols, expr: &SymExpr, value: i64, known: &dyn Fn(SymbolId) -> Option<i64>) -> Solution {
     let mut unknown = expr.symbols().into_iter().filter(|&symbol| known(symbol).is_none());
     let (Some(symbol), None) = (unknown.next(), unknown.next()) else {
@@ -62,7 +62,7 @@ fn solve(symbols: &Symbols, expr: &SymExpr, value: i64, known: &dyn Fn(SymbolId)
     })
 }
 
-/// `factor` and `constant` of `factor * symbol + constant`, if the expression is that and `factor` is not 0.
+/// Returns `(factor, constant)` if the expression is `factor * symbol + constant` and `factor` is not 0.
 fn affine(expr: &SymExpr, symbol: SymbolId, known: &dyn Fn(SymbolId) -> Option<i64>) -> Option<(i128, i128)> {
     let sum = expr.sum();
     let (mut factor, mut constant) = (0_i128, i128::from(sum.constant));
@@ -78,7 +78,7 @@ fn affine(expr: &SymExpr, symbol: SymbolId, known: &dyn Fn(SymbolId) -> Option<i
         let total = if is_multiple { &mut factor } else { &mut constant };
         *total = total.checked_add(product)?;
     }
-    // Numbers of this size leave room for the difference.
+    // Larger numbers could overflow in a difference.
     let fits = |number: i128| number.unsigned_abs() <= 1 << 126;
     (factor != 0 && fits(factor) && fits(constant)).then_some((factor, constant))
 }

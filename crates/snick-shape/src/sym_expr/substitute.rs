@@ -1,9 +1,9 @@
-//! Replacing symbols by expressions.
+//! Replaces symbols by expressions.
 
 use super::{Atom, SymExpr, SymbolId};
 use crate::symbols::Symbols;
 
-/// `expr` with each symbol replaced by its `replacement`, if there is one, normalised by the facts of `symbols`.
+/// Replaces each symbol that has a `replacement`, and normalises the result with the facts of `symbols`.
 pub(crate) fn substitute(
     symbols: &Symbols,
     expr: &SymExpr,
@@ -25,7 +25,7 @@ pub(crate) fn substitute(
     Some(total)
 }
 
-/// The expression in place of a symbol. One of another table needs a replacement.
+/// The replacement of a symbol, or the symbol itself if it belongs to this table.
 fn replaced(
     symbols: &Symbols,
     id: SymbolId,

@@ -1,4 +1,4 @@
-//! Simplification never changes a function: enumerated and random expressions against their values.
+//! Simplification never changes a function: compares enumerated and random expressions with their values.
 
 use super::*;
 use crate::interval::Interval;
@@ -171,7 +171,7 @@ fn refinements_reach_shifts_and_multiples() {
     let opposite = s.sub(&s.mul(&n, &c(2)).unwrap(), &s.mul(&h, &c(2)).unwrap()).unwrap();
     assert_eq!(s.interval(&s.add(&opposite, &c(1)).unwrap()), of(-17, 1));
     assert_eq!(s.min(&n, &h), Some(n.clone()));
-    // A symbol stands for itself elsewhere: it does not learn.
+    // A bare symbol is not refined, because it occurs elsewhere too.
     s.refine(&s.add(&w, &c(1)).unwrap(), of(3, 5));
     s.refine(&w, of(9, 9));
     assert_eq!(s.interval(&w), Interval::DIM);
@@ -271,7 +271,7 @@ fn extremes_never_panic() {
     }
 }
 
-/// A small pseudo-random sequence; tests stay deterministic.
+/// A pseudo-random sequence with a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -310,7 +310,7 @@ fn simplification_never_changes_the_function() {
                 let other = &pool[random.below(pool.len())];
                 proved += check_order(&s, &sample, other) + check_order(&s, other, &sample);
             }
-            // True facts must never mislead later simplifications.
+            // Recording true facts must not break later simplifications.
             if random.below(4) == 0 {
                 let (lo, hi) = (sample.1.iter().min().unwrap(), sample.1.iter().max().unwrap());
                 s.refine(&sample.0, of(*lo, *hi));
@@ -322,7 +322,7 @@ fn simplification_never_changes_the_function() {
     assert!(proved > 1_000, "{proved}");
 }
 
-/// What is claimed of two expressions holds everywhere: 1 if they are claimed to be in order.
+/// Checks claims about two expressions at every point. Returns 1 if they are claimed to be ordered.
 fn check_order(s: &Symbols, a: &Sample, b: &Sample) -> usize {
     let all = |holds: fn(&i64, &i64) -> bool| a.1.iter().zip(&b.1).all(|(a, b)| holds(a, b));
     let shown = || format!("{} and {}", s.display(&a.0), s.display(&b.0));
@@ -360,13 +360,13 @@ fn check(s: &Symbols, (expr, values): &Sample, points: &[[i64; 3]]) {
         assert_eq!(got, Some(*value), "{shown} at {point:?}");
         assert!(interval.contains(*value), "{shown} at {point:?} in {interval}");
     }
-    // What is printed parses back; a fact that was recorded since may have simplified it.
+    // The output parses back, unless a fact recorded since then simplifies it.
     let parsed = s.parse(&s.display(expr).to_string()).unwrap();
     assert!(s.has_refinements() || parsed == *expr, "{}", s.display(expr));
     for (point, value) in points.iter().zip(values) {
         let got = s.eval(&parsed, &|id| point.get(id.index()).copied());
         assert_eq!(got, Some(*value), "{} at {point:?}", s.display(expr));
     }
-    // Adding 0 re-normalises: the form is a fixed point.
+    // Adding 0 normalises again, which must not change the expression.
     assert_eq!(s.add(expr, &c(0)).as_ref(), Some(expr));
 }

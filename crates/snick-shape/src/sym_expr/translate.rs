@@ -2,7 +2,7 @@
 
 use super::{Atom, SymExpr, SymbolId};
 
-/// The operations that an expression is folded into.
+/// The target operations of a translation.
 ///
 /// ```
 /// use snick_shape::{BinaryOp, ExprFolder, Interval, Origin, SymbolId, Symbols};
@@ -43,18 +43,18 @@ pub trait ExprFolder {
     /// A constant.
     ///
     /// # Errors
-    /// The target cannot express it.
+    /// If the target cannot express it.
     fn constant(&mut self, value: i64) -> Result<Self::Output, Self::Error>;
 
     /// The value of a symbol.
     ///
     /// # Errors
-    /// The target does not know it.
+    /// If the target does not know it.
     fn symbol(&mut self, symbol: SymbolId) -> Result<Self::Output, Self::Error>;
 
     /// A binary operation.
     ///
-    /// # Errors
+    /// If the target cannot express it.
     /// The target cannot express it.
     fn combine(
         &mut self,
@@ -80,7 +80,7 @@ pub enum BinaryOp {
 }
 
 impl SymExpr {
-    /// Folds an expression. Its size is limited, and so is the recursion.
+    /// Folds an expression. Recursion is bounded because the size of expressions is.
     ///
     /// # Errors
     /// The first error of the target.
@@ -132,7 +132,7 @@ fn translate_atom<L: ExprFolder>(atom: &Atom, language: &mut L) -> Result<L::Out
     }
     match extreme {
         Some(extreme) => Ok(extreme),
-        // A minimum or maximum has operands by construction.
+        // Minima and maxima always have operands.
         None => language.constant(0),
     }
 }

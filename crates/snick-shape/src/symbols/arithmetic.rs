@@ -1,4 +1,4 @@
-//! The normalising constructors of expressions, and what is asked of them.
+//! Normalising constructors of expressions, and queries about them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,12 +10,12 @@ use crate::sym_expr::renormalize::in_normal_form;
 use crate::sym_expr::{SymExpr, SymbolId, division, eval, proof, solve, substitute};
 
 impl Symbols {
-    /// Nothing if an expression has symbols of another table.
+    /// `None` if an expression has symbols of another table.
     fn own<const N: usize>(&self, exprs: [&SymExpr; N]) -> Option<()> {
         exprs.into_iter().all(|expr| self.owns(expr)).then_some(())
     }
 
-    /// Whether `a <= b` is provable for all values that the symbols can have. `false` says nothing.
+    /// Whether `a <= b` is provable for all possible values of the symbols. `false` means unknown.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -42,7 +42,7 @@ impl Symbols {
         a.has_upper() && b.has_lower() && a.hi() <= b.lo()
     }
 
-    /// Whether `a == b` is provable for all values that the symbols can have. `false` says nothing.
+    /// Whether `a == b` is provable for all possible values of the symbols. `false` means unknown.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -119,7 +119,7 @@ impl Symbols {
         in_normal_form(self, a.sum().scaled(-1)?)
     }
 
-    /// `a / b` rounded down; `None` also when `b` may be 0.
+    /// `a / b` rounded down; also `None` if `b` can be 0.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -135,7 +135,7 @@ impl Symbols {
         division::floor_div(self, &a.sum(), &b.sum())
     }
 
-    /// `a / b` rounded up; `None` also when `b` may be 0.
+    /// `a / b` rounded up; also `None` if `b` can be 0.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -154,7 +154,7 @@ impl Symbols {
         division::floor_div(self, &numerator, &b.sum())
     }
 
-    /// `a - b * floor(a / b)`, which has the sign of `b` (OpenVINO FloorMod-1); `None` also when `b` may be 0.
+    /// `a - b * floor(a / b)`, which has the sign of `b` (OpenVINO FloorMod-1); also `None` if `b` can be 0.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -203,7 +203,7 @@ impl Symbols {
         in_normal_form(self, extremum_sum(self, kind, &operands)?)
     }
 
-    /// The value of the expression if `value` gives those of the symbols. `None` if a symbol has no value, a result
+    /// Evaluates an expression for given values of its symbols. `None` if a symbol has no value, a result
     /// exceeds `i64`, or a divisor is below 1.
     ///
     /// ```
@@ -219,14 +219,14 @@ impl Symbols {
         eval::eval(expr, value)
     }
 
-    /// Adds the values that equations `expression == value` determine to those that are known, and removes the equations
-    /// that hold then. Equations with a product of unknown symbols, or an unknown symbol in a division, a minimum or a
-    /// maximum, stay.
+    /// Solves equations `expression == value`: adds the values that they determine, and removes the equations
+    /// that then hold. Equations stay if they have a product of unknown symbols, or an unknown symbol in a
+    /// division, a minimum or a maximum.
     ///
     /// ```
     /// # use std::collections::HashMap;
     /// # use snick_shape::{Interval, Origin, Symbols};
-    /// // A mask of 10 covers the past `P` and the present `T`, of 7.
+    /// // A mask of length 10 covers the past `P` and the present `T`, which is 7.
     /// let mut symbols = Symbols::default();
     /// let total = symbols.parse_or_declare("P+T", Interval::DIM, Origin::default())?;
     /// let (p, t) = (symbols.find("P").unwrap(), symbols.find("T").unwrap());
@@ -238,7 +238,7 @@ impl Symbols {
     /// ```
     ///
     /// # Errors
-    /// An equation that does not hold, whatever the unknown symbols are.
+    /// An equation that cannot hold for any values of the unknown symbols.
     pub fn solve(
         &self,
         equations: &mut Vec<(SymExpr, i64)>,
@@ -247,9 +247,9 @@ impl Symbols {
         solve::solve_all(self, equations, values)
     }
 
-    /// The expression with each symbol replaced by its `replacement`, if there is one, and normalised again. It may be one
-    /// of another table if all its symbols are replaced; the replacements and the result are expressions over this table.
-    /// `None` as for the constructors, and if a divisor may now be 0.
+    /// Replaces each symbol that has a `replacement`, and normalises the result. An expression of another
+    /// table needs replacements for all its symbols; replacements and result belong to this table. `None` as
+    /// for the constructors, and if a divisor can now be 0.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -268,9 +268,9 @@ impl Symbols {
         substitute::substitute(self, expr, replacement)
     }
 
-    /// The expression in conventional notation: `W-1`, `max(W-1,0)`, `(H+1)/2` (a floor division), `W%2`, `2*N*H`. A
-    /// product stays one where that is shorter: `21*((H+31)/32)*((W+31)/32)`. Symbols without a name print as `s3`, names
-    /// that are no words between backticks. [`Symbols::parse`] reads it back.
+    /// The expression in conventional notation: `W-1`, `max(W-1,0)`, `(H+1)/2` (a floor division), `W%2`,
+    /// `2*N*H`. Products are kept if that is shorter: `21*((H+31)/32)*((W+31)/32)`. Unnamed symbols print as
+    /// `s3`, names that are not words in backticks. [`Symbols::parse`] parses it back.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};

@@ -1,4 +1,4 @@
-//! Why symbols exist, and what they are called.
+//! Why symbols exist, and their labels.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::{Origin, Symbols};
 use crate::interval::Interval;
 use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 
-/// Why a symbol exists: what keeps its value from being a number or an expression of other symbols.
+/// Why a symbol exists: the reason why its value is neither a number nor an expression over other symbols.
 ///
 /// ```
 /// # use snick_shape::{Birth, Interval, Origin, Symbols};
@@ -22,19 +22,19 @@ use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Birth {
-    /// An input declares it as open.
+    /// An input leaves it open.
     Declared,
-    /// It depends on data that exist only when the graph runs; in words where the caller knows more.
+    /// It depends on run-time data, with a description if the caller has one.
     Data(Option<Cow<'static, str>>),
-    /// It is the value of two expressions, which are equal in every run.
+    /// It equals both expressions, which are equal in every successful run.
     Equal(Box<[SymExpr; 2]>),
-    /// It is the size of two dims that broadcast: of the one that is not 1.
+    /// The broadcast size of two dims: the one that is not 1.
     Broadcast(Box<[SymExpr; 2]>),
-    /// It is one of two: of different branches, or before and after an iteration.
+    /// It is one of two expressions, from different branches or from before and after an iteration.
     Either(Box<[SymExpr; 2]>),
-    /// It is one of several values, in words.
+    /// It is one of several values, with a description.
     Merged(Cow<'static, str>),
-    /// Its value follows from other symbols, but no expression was made of it, for this reason.
+    /// It follows from other symbols, but has no expression, for this reason.
     GivenUp(Cow<'static, str>),
 }
 
@@ -49,7 +49,7 @@ impl Birth {
         Self::Broadcast(Box::new([a.clone(), b.clone()]))
     }
 
-    /// The expressions that it is made of.
+    /// The expressions in it.
     #[cfg(feature = "serde")]
     pub(crate) fn parts(&self) -> &[SymExpr] {
         match self {
@@ -65,8 +65,8 @@ impl Birth {
 }
 
 impl Symbols {
-    /// An empty table for a graph inside another. Its symbols without a name have a label that is unlike those of tables
-    /// with another number: `b2_s0` for the second body.
+    /// An empty table for a body. The labels of its unnamed symbols include the number of the body, as in
+    /// `b2_s0` for the second one, so that they differ from the labels of other tables.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -84,7 +84,7 @@ impl Symbols {
         self.body
     }
 
-    /// [`Symbols::fresh`], and why the symbol exists.
+    /// [`Symbols::fresh`] with a reason why the symbol exists.
     ///
     /// ```
     /// # use snick_shape::{Birth, Interval, Origin, Symbols};
@@ -110,7 +110,7 @@ impl Symbols {
         self.get(symbol).map_or(&Birth::Data(None), |symbol| &symbol.birth)
     }
 
-    /// Why a symbol exists, in words, where its birth says more than its kind.
+    /// A description of why a symbol exists, if there is more to say than the kind of its birth.
     ///
     /// ```
     /// # use snick_shape::{Birth, Interval, Origin, Symbols};
@@ -145,7 +145,7 @@ impl Symbols {
         })
     }
 
-    /// `W<=64` for `min(W,64)` and `W`: when the minimum is the other expression.
+    /// `W<=64` for `min(W,64)` and `W`: the condition under which they are equal.
     fn while_equal(&self, minimum: &SymExpr, other: &SymExpr) -> Option<String> {
         let sum = minimum.sum();
         let [Term { monomial, coefficient: 1 }] = sum.terms.as_slice() else { return None };
@@ -162,14 +162,14 @@ impl Symbols {
         (!others.is_empty() && !bounds.is_empty()).then(|| bounds.join(" and "))
     }
 
-    /// Says why a symbol exists.
+    /// Sets why a symbol exists.
     pub fn set_birth(&mut self, symbol: SymbolId, birth: Birth) {
         if let Some(symbol) = self.get_mut(symbol) {
             symbol.birth = birth;
         }
     }
 
-    /// Calls a symbol without a name as the table of the outer graph does, where it is the same symbol.
+    /// Gives an unnamed symbol the label that it has in the table of the outer graph.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -187,13 +187,13 @@ impl Symbols {
         }
     }
 
-    /// Whether a symbol has the label of a symbol of the outer graph ([`Symbols::set_label`]).
+    /// Whether a symbol has a label of the outer graph ([`Symbols::set_label`]).
     pub fn is_outer(&self, symbol: SymbolId) -> bool {
         self.get(symbol).is_some_and(|symbol| symbol.label.is_some())
     }
 
-    /// The text of a symbol: its name, in backticks unless it is a word; `s3` without a name, or `s_3` where that is the
-    /// name of another symbol; `?` for a symbol of another table.
+    /// The text of a symbol: its name, in backticks unless it is a word; `s3` without a name, or `s_3` if
+    /// another symbol is named `s3`; `?` for a symbol of another table.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -222,7 +222,7 @@ impl Symbols {
         Cow::Owned(label)
     }
 
-    /// The symbol that is printed like this.
+    /// The symbol with this label.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};

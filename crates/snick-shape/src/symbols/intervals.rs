@@ -1,4 +1,4 @@
-//! Intervals of expressions: what the table implies, and what is recorded beyond that.
+//! Intervals of expressions: those implied by the table, and further ones recorded in it.
 
 use super::Symbols;
 use crate::interval::Interval;
@@ -10,8 +10,8 @@ impl Symbols {
         Bounds::new(self, None).of_sum(sum)
     }
 
-    /// An interval that contains every value of the expression: always sound, tight for most forms of expressions, of
-    /// bounded cost.
+    /// An interval that contains every value of the expression. Always sound, tight for most forms of
+    /// expressions, and of bounded cost.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -25,7 +25,7 @@ impl Symbols {
         Bounds::new(self, None).of(expr)
     }
 
-    /// [`Symbols::interval`] if `given` is within `within`.
+    /// [`Symbols::interval`] under the assumption that `given` is within `within`.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -41,9 +41,9 @@ impl Symbols {
         Bounds::new(self, fact.as_ref()).of(expr)
     }
 
-    /// Records that the expression is within `interval`, which its parts do not imply. Shifts and multiples of the
-    /// expression benefit too. Ignored for constants, for contradictions, for symbols of another table, and for a bare symbol (or a shift
-    /// or multiple of one): it occurs elsewhere too, where the refinement need not hold.
+    /// Records that the expression is within `interval`, beyond what its parts imply. Also applies to shifts
+    /// and multiples of it. Ignored for constants, contradictions, symbols of another table, and bare symbols
+    /// (or shifts and multiples of one): a symbol occurs elsewhere too, where the refinement may not hold.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};

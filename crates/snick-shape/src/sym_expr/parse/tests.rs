@@ -1,4 +1,4 @@
-//! Expressions from text.
+//! Tests of parsing expressions.
 
 use super::*;
 

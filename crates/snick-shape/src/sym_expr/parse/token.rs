@@ -1,11 +1,11 @@
-//! The words, numbers and signs of an expression.
+//! Tokens of expressions.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::{ExprError, ExprErrorKind, error};
 
-/// A word, number or sign.
+/// A token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Token {
     Name(String),
@@ -26,7 +26,8 @@ impl fmt::Display for Token {
     }
 }
 
-/// Whether a text is a name that needs no backticks: a letter or `_`, followed by those, digits and `.`.
+/// Whether a name needs no backticks: it consists of letters, digits, `_` and `.`, and starts with a letter
+/// or `_`.
 pub(crate) fn is_word(text: &str) -> bool {
     text.starts_with(starts_word) && text.chars().all(continues_word)
 }
@@ -39,7 +40,7 @@ fn continues_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
 }
 
-/// The tokens of a text with their offsets; the end is not among them.
+/// The tokens with their offsets, without the end.
 pub(super) fn tokens(text: &str, most: usize) -> Result<Vec<(usize, Token)>, ExprError> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -89,12 +90,13 @@ fn prefix(text: &str, belongs: impl Fn(char) -> bool) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// A name as it is written: between backticks unless it is a word.
+/// Prints a name, in backticks unless it is a word.
 pub(crate) fn word_or_quoted(name: &str) -> Cow<'_, str> {
     if is_word(name) { Cow::Borrowed(name) } else { Cow::Owned(format!("`{}`", name.replace('`', "``"))) }
 }
 
-/// The name that a text begins with between backticks, where two stand for one, and the length with them.
+/// Parses a name in backticks, where two stand for one, at the start of the text. Returns the name and the
+/// length including backticks.
 pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut chars = text.char_indices().skip(1).peekable();
