@@ -1,4 +1,5 @@
-//! What DirectML's slice operators allow at each feature level: what reader and writer of its descriptions share.
+//! What DirectML's slice operators support at each feature level, for the reader and the writer of its
+//! descriptions.
 //!
 //! ```
 //! use snick_directml::{FeatureLevel, data_type};
@@ -16,7 +17,7 @@ use std::str::FromStr;
 
 use snick_tensor::ElementType;
 
-/// A feature level of DirectML: what a device can do.
+/// A DirectML feature level, which describes what a device supports.
 ///
 /// ```
 /// use snick_directml::FeatureLevel;
@@ -31,7 +32,7 @@ pub struct FeatureLevel {
     minor: u8,
 }
 
-/// A text that is no [`FeatureLevel`].
+/// Text that is not a [`FeatureLevel`].
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("unknown feature level `{0}`; known: {levels}", levels = levels())]
 pub struct UnknownLevel(pub String);
@@ -61,19 +62,19 @@ fn levels() -> String {
 }
 
 impl FeatureLevel {
-    /// The first level that has `DML_OPERATOR_SLICE1` and slices of 8-bit integers.
+    /// The first level with `DML_OPERATOR_SLICE1` and slices of 8-bit integers.
     pub const V2_1: Self = Self { major: 2, minor: 1 };
-    /// The first level with any number of dimensions from 1 to 8.
+    /// The first level with 1 to 8 dimensions.
     pub const V3_0: Self = Self { major: 3, minor: 0 };
     /// The first level that slices 64-bit types.
     pub const V4_1: Self = Self { major: 4, minor: 1 };
 
-    /// How many dimensions tensors of a slice may have.
+    /// The possible ranks of tensors of a slice.
     pub fn dimension_counts(self) -> RangeInclusive<usize> {
         if self < Self::V3_0 { 4..=5 } else { 1..=8 }
     }
 
-    /// Whether there is `DML_OPERATOR_SLICE1`.
+    /// Whether `DML_OPERATOR_SLICE1` exists.
     pub fn has_slice1(self) -> bool {
         self >= Self::V2_1
     }
@@ -105,7 +106,7 @@ impl fmt::Display for FeatureLevel {
     }
 }
 
-/// The types that tensors of slices can have, and their names behind `DML_TENSOR_DATA_TYPE_`.
+/// Element types that can be sliced, with their names after `DML_TENSOR_DATA_TYPE_`.
 const DATA_TYPES: &[(ElementType, &str)] = &[
     (ElementType::F32, "FLOAT32"),
     (ElementType::F16, "FLOAT16"),
@@ -120,12 +121,12 @@ const DATA_TYPES: &[(ElementType, &str)] = &[
     (ElementType::U64, "UINT64"),
 ];
 
-/// DirectML's name of an element type; `None` for types that it does not have.
+/// DirectML's name of an element type; `None` if it has none.
 pub fn data_type(element_type: ElementType) -> Option<&'static str> {
     DATA_TYPES.iter().find(|(et, _)| *et == element_type).map(|(_, name)| *name)
 }
 
-/// The element type of this name, with or without `DML_TENSOR_DATA_TYPE_`.
+/// The element type with this name, with or without `DML_TENSOR_DATA_TYPE_`.
 pub fn element_type(data_type: &str) -> Option<ElementType> {
     let name = data_type.strip_prefix("DML_TENSOR_DATA_TYPE_").unwrap_or(data_type);
     DATA_TYPES.iter().find(|(_, known)| *known == name).map(|(et, _)| *et)

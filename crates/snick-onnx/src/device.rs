@@ -1,4 +1,4 @@
-//! The messages that say how nodes are spread over devices; of version 11 of the file format.
+//! Messages that distribute nodes over devices, from version 11 of the file format.
 
 use prost::{Message, Oneof};
 
@@ -8,7 +8,7 @@ pub struct DeviceConfiguration {
     /// Name.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// How many devices it has.
+    /// The number of devices.
     #[prost(int32, tag = "2")]
     pub num_devices: i32,
     /// Names of the devices; may be empty.
@@ -16,38 +16,38 @@ pub struct DeviceConfiguration {
     pub device: Vec<String>,
 }
 
-/// How a node is spread over a group of devices.
+/// How a node is distributed over a group of devices.
 #[derive(Clone, PartialEq, Message)]
 pub struct NodeDeviceConfiguration {
     /// The name of the group.
     #[prost(string, tag = "1")]
     pub configuration_id: String,
-    /// How its inputs and outputs are spread.
+    /// How its inputs and outputs are sharded.
     #[prost(message, repeated, tag = "2")]
     pub sharding_spec: Vec<ShardingSpec>,
-    /// The stage of a pipeline that it belongs to.
+    /// The pipeline stage of the node.
     #[prost(int32, optional, tag = "3")]
     pub pipeline_stage: Option<i32>,
 }
 
-/// How an input or output of a node is spread.
+/// How an input or output of a node is sharded.
 #[derive(Clone, PartialEq, Message)]
 pub struct ShardingSpec {
     /// The name of the value.
     #[prost(string, tag = "1")]
     pub tensor_name: String,
-    /// The devices, or groups of them below 0, that hold its parts.
+    /// The devices that hold its shards; negative numbers are groups of devices.
     #[prost(int64, repeated, tag = "2")]
     pub device: Vec<i64>,
-    /// Groups of devices by their number.
+    /// Groups of devices by number.
     #[prost(message, repeated, tag = "3")]
     pub index_to_device_group_map: Vec<DeviceGroup>,
-    /// The axes that are cut.
+    /// The sharded axes.
     #[prost(message, repeated, tag = "4")]
     pub sharded_dim: Vec<ShardedDim>,
 }
 
-/// Devices that hold the same part.
+/// Devices that hold the same shard.
 #[derive(Clone, PartialEq, Message)]
 pub struct DeviceGroup {
     /// The number of the group.
@@ -58,29 +58,29 @@ pub struct DeviceGroup {
     pub value: Vec<i64>,
 }
 
-/// How an axis is cut.
+/// How an axis is sharded.
 #[derive(Clone, PartialEq, Message)]
 pub struct ShardedDim {
-    /// The axis; below 0 counted from the end.
+    /// The axis; negative ones count from the end.
     #[prost(int64, tag = "1")]
     pub axis: i64,
-    /// Its parts.
+    /// Its shards.
     #[prost(message, repeated, tag = "2")]
     pub simple_sharding: Vec<SimpleShardedDim>,
 }
 
-/// A size of an axis, cut into equal parts.
+/// A size that is split into equal shards.
 #[derive(Clone, PartialEq, Message)]
 pub struct SimpleShardedDim {
     /// The size.
     #[prost(oneof = "ShardedSize", tags = "1, 2")]
     pub dim: Option<ShardedSize>,
-    /// How many parts.
+    /// The number of shards.
     #[prost(int64, tag = "3")]
     pub num_shards: i64,
 }
 
-/// A size by number or name.
+/// A size as a number or a name.
 #[derive(Clone, PartialEq, Oneof)]
 pub enum ShardedSize {
     /// A number.

@@ -1,4 +1,4 @@
-//! Element types by their ONNX numbers.
+//! ONNX's numbers of element types.
 
 use snick_tensor::ElementType;
 
@@ -30,17 +30,17 @@ const TYPES: &[(i32, ElementType)] = &[
 /// The largest number of an element type in ONNX 1.23.
 const LAST: i64 = 28;
 
-/// Whether ONNX has an element type of this number; snick may lack it.
+/// Whether ONNX has an element type with this number, even if snick does not.
 pub fn is_type_number(number: i64) -> bool {
     (1..=LAST).contains(&number)
 }
 
-/// The element type of a number; `None` for one that snick does not have.
+/// The element type with this number; `None` if snick does not support it.
 pub fn from_number(number: i32) -> Option<ElementType> {
     TYPES.iter().find(|(n, _)| *n == number).map(|&(_, et)| et)
 }
 
-/// The number of an element type; `None` for one that ONNX does not have.
+/// The number of an element type; `None` if ONNX does not have it.
 pub fn to_number(element_type: ElementType) -> Option<i32> {
     TYPES.iter().find(|(_, et)| *et == element_type).map(|&(n, _)| n)
 }

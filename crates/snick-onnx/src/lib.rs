@@ -1,6 +1,6 @@
 //! The ONNX wire format: the messages of a model file and the numbers of its element types.
 //!
-//! The reader and the writer share this crate. It does not know what an operator means.
+//! Shared by the reader and the writer. It does not know the semantics of operators.
 //!
 //! ```
 //! use snick_onnx::{Model, decode, encode};
@@ -25,7 +25,7 @@ pub use device::*;
 pub use element_type::{from_number, is_type_number, to_number};
 pub use message::*;
 
-/// Why bytes are not an ONNX model.
+/// Why decoding an ONNX model failed.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("byte {offset}: {message}")]
 pub struct WireError {
@@ -35,7 +35,7 @@ pub struct WireError {
     pub message: String,
 }
 
-/// Reads a model. Raw tensor data are views of `bytes`.
+/// Decodes a model. Raw tensor data are views of `bytes`.
 ///
 /// # Errors
 /// [`WireError`] with the offset of the malformed byte.
@@ -45,14 +45,14 @@ pub fn decode(bytes: Bytes) -> Result<Model, WireError> {
     model.map_err(|error| WireError { offset: total - rest.remaining(), message: error.to_string() })
 }
 
-/// Writes a model; equal models give equal bytes.
+/// Encodes a model. Equal models give equal bytes.
 pub fn encode(model: &Model) -> Vec<u8> {
     model.encode_to_vec()
 }
 
-/// As [`encode`], in parts between which the raw data of constants of the main graph belong, so that these need not be
-/// copied: `raw` has the numbers of these constants, each once, and the lengths of their data, which belong between the
-/// parts in the order of the constants. There is one part more than such constants.
+/// [`encode`] in parts, so that the raw data of constants of the main graph need not be copied. `raw` holds
+/// the index of each of these constants and the length of its data. Their data belong between the parts, in
+/// the order of the constants, so there is one more part than entries in `raw`.
 ///
 /// ```
 /// use snick_onnx::{Graph, Model, Tensor, decode, encode_around};
@@ -88,20 +88,20 @@ pub fn encode_around(mut model: Model, raw: &[(usize, usize)]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// The numbers of fields that [`encode_around`] writes by itself, as their messages declare them.
+/// Numbers of the fields that [`encode_around`] writes itself, as declared in their messages.
 mod tag {
     pub(super) const GRAPH: u32 = 7;
     pub(super) const INITIALIZER: u32 = 5;
     pub(super) const RAW_DATA: u32 = 9;
 }
 
-/// Writes what comes before the bytes of a field.
+/// Writes the header of a length-delimited field.
 fn field(tag: u32, len: usize, to: &mut Vec<u8>) {
     encode_key(tag, WireType::LengthDelimited, to);
     encode_varint(len as u64, to);
 }
 
-/// The length of a field of so many bytes.
+/// The encoded length of a field with `len` bytes of content.
 fn field_len(tag: u32, len: usize) -> usize {
     key_len(tag) + encoded_len_varint(len as u64) + len
 }
@@ -127,7 +127,7 @@ mod tests {
             raw_data: raw.map(|len| vec![i as u8; len].into()),
             ..Tensor::default()
         };
-        // Lengths of one to three bytes.
+        // Lengths that take one to three bytes.
         let lens = [Some(3), None, Some(300), Some(0), Some(70_000)];
         let graph = |with_raw: bool| Graph {
             name: "g".into(),

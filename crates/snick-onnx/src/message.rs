@@ -1,6 +1,6 @@
 //! The messages of a model file, with the fields that snick reads or writes.
 //!
-//! A field is optional if its default value differs from its absence.
+//! A field is optional if its default value differs from being absent.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};
@@ -25,7 +25,7 @@ pub struct Model {
     /// Functions that nodes may call.
     #[prost(message, repeated, tag = "25")]
     pub functions: Vec<Function>,
-    /// Groups of devices that nodes may be spread over.
+    /// Device groups that nodes can be distributed over.
     #[prost(message, repeated, tag = "26")]
     pub configuration: Vec<DeviceConfiguration>,
 }
@@ -44,7 +44,7 @@ pub struct OperatorSet {
 /// A graph.
 #[derive(Clone, PartialEq, Message)]
 pub struct Graph {
-    /// Nodes; inputs before their readers.
+    /// Nodes in topological order.
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<Node>,
     /// Name.
@@ -53,7 +53,7 @@ pub struct Graph {
     /// Constants.
     #[prost(message, repeated, tag = "5")]
     pub initializer: Vec<Tensor>,
-    /// Inputs; with the name of a constant: one that may be overridden.
+    /// Inputs. An input with the name of a constant can override it.
     #[prost(message, repeated, tag = "11")]
     pub input: Vec<ValueInfo>,
     /// Outputs.
@@ -62,7 +62,7 @@ pub struct Graph {
     /// Types of values between nodes.
     #[prost(message, repeated, tag = "13")]
     pub value_info: Vec<ValueInfo>,
-    /// Constants most of whose elements are zero.
+    /// Constants with mostly zero elements.
     #[prost(message, repeated, tag = "15")]
     pub sparse_initializer: Vec<SparseTensor>,
 }
@@ -70,16 +70,16 @@ pub struct Graph {
 /// A node: an operator on named values.
 #[derive(Clone, PartialEq, Message)]
 pub struct Node {
-    /// Names of inputs; empty for an omitted one.
+    /// Names of inputs; empty if omitted.
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
-    /// Names of outputs; empty for an unused one.
+    /// Names of outputs; empty if unused.
     #[prost(string, repeated, tag = "2")]
     pub output: Vec<String>,
-    /// Name, often empty.
+    /// Name; often empty.
     #[prost(string, tag = "3")]
     pub name: String,
-    /// Operator.
+    /// Operator type.
     #[prost(string, tag = "4")]
     pub op_type: String,
     /// Attributes.
@@ -91,18 +91,18 @@ pub struct Node {
     /// The overload of the function.
     #[prost(string, tag = "8")]
     pub overload: String,
-    /// How it is spread over devices.
+    /// How it is distributed over devices.
     #[prost(message, repeated, tag = "10")]
     pub device_configurations: Vec<NodeDeviceConfiguration>,
 }
 
-/// An attribute: one of its value fields is set.
+/// An attribute. Exactly one of its value fields is set.
 #[derive(Clone, PartialEq, Message)]
 pub struct Attribute {
     /// Name.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// A real number.
+    /// A floating-point number.
     #[prost(float, optional, tag = "2")]
     pub f: Option<f32>,
     /// An integer.
@@ -117,29 +117,29 @@ pub struct Attribute {
     /// A graph.
     #[prost(message, optional, boxed, tag = "6")]
     pub g: Option<Box<Graph>>,
-    /// Real numbers.
+    /// Floating-point numbers.
     #[prost(float, repeated, tag = "7")]
     pub floats: Vec<f32>,
     /// Integers.
     #[prost(int64, repeated, tag = "8")]
     pub ints: Vec<i64>,
-    /// Texts.
+    /// Strings.
     #[prost(bytes = "bytes", repeated, tag = "9")]
     pub strings: Vec<Bytes>,
     /// Graphs.
     #[prost(message, repeated, tag = "11")]
     pub graphs: Vec<Graph>,
-    /// Which field is set: see [`kind`].
+    /// Which field is set; see [`kind`].
     #[prost(int32, optional, tag = "20")]
     pub kind: Option<i32>,
-    /// Inside of functions: the attribute of the call that gives the value.
+    /// In a function, the attribute of the call that provides the value.
     #[prost(string, tag = "21")]
     pub ref_attr_name: String,
 }
 
 /// Numbers of [`Attribute::kind`].
 pub mod kind {
-    /// A real number.
+    /// A floating-point number.
     pub const FLOAT: i32 = 1;
     /// An integer.
     pub const INT: i32 = 2;
@@ -149,11 +149,11 @@ pub mod kind {
     pub const TENSOR: i32 = 4;
     /// A graph.
     pub const GRAPH: i32 = 5;
-    /// Real numbers.
+    /// Floating-point numbers.
     pub const FLOATS: i32 = 6;
     /// Integers.
     pub const INTS: i32 = 7;
-    /// Texts.
+    /// Strings.
     pub const STRINGS: i32 = 8;
 }
 
@@ -169,10 +169,10 @@ pub struct Tensor {
     /// Elements of f32.
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
-    /// Elements, or bits, of types up to 32 bits that have no field of their own.
+    /// Elements or bit patterns of types up to 32 bits without their own field.
     #[prost(int32, repeated, tag = "5")]
     pub int32_data: Vec<i32>,
-    /// Texts.
+    /// Strings.
     #[prost(bytes = "bytes", repeated, tag = "6")]
     pub string_data: Vec<Bytes>,
     /// Elements of i64.
@@ -201,7 +201,7 @@ pub struct Tensor {
 /// A sparse constant: its nonzero elements.
 #[derive(Clone, PartialEq, Message)]
 pub struct SparseTensor {
-    /// The elements; their name is the constant's.
+    /// The nonzero elements. Their name is the name of the constant.
     #[prost(message, optional, tag = "1")]
     pub values: Option<Tensor>,
 }
@@ -228,7 +228,7 @@ pub struct ValueInfo {
     pub ty: Option<Type>,
 }
 
-/// The type of a value; other kinds than tensors are not decoded.
+/// The type of a value. Only tensors are decoded.
 #[derive(Clone, PartialEq, Message)]
 pub struct Type {
     /// A tensor.
@@ -280,10 +280,10 @@ pub struct Function {
     /// Name.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// Names of the values it takes.
+    /// Names of its parameters.
     #[prost(string, repeated, tag = "4")]
     pub input: Vec<String>,
-    /// Names of the values it returns.
+    /// Names of its results.
     #[prost(string, repeated, tag = "5")]
     pub output: Vec<String>,
     /// Attributes without a default.

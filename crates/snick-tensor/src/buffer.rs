@@ -1,7 +1,7 @@
-//! Memory for computed elements, and the pool that recycles it.
+//! Memory for computed elements, and a pool that recycles it.
 //!
-//! Fresh memory is expensive: the system clears each page on first access, which costs more than many kernels. Repeated
-//! runs of a model therefore share a [`Pool`]: memory that one layer drops, another reuses.
+//! Fresh memory is expensive: the system clears each page on first access, which costs more than many
+//! kernels. So repeated runs of a model share a [`Pool`], in which layers reuse the memory that others drop.
 
 mod memory;
 
@@ -18,43 +18,44 @@ use crate::TensorError;
 /// Smaller buffers are left to the allocator.
 const SMALL: usize = 1 << 15;
 
-/// A buffer serves requests of at least this fraction of its size: a small tensor must not occupy the memory of a large
-/// one.
+/// A buffer is reused only for requests of at least this fraction of its size, so that a small tensor does
+/// not occupy the memory of a large one.
 const LEAST_SHARE: usize = 4;
 
-/// Larger buffers than asked for may bring the memory that is occupied up to this fraction of the limit.
+/// Oversized buffers are reused only while the occupied memory stays below this fraction of the limit.
 const SPARE_SHARE: usize = 2;
 
-/// Unused buffers.
+/// A pool of unused buffers.
 ///
-/// Memory taken while [`Pool::scope`] runs returns to the pool when its last owner drops it, on any thread. Every run
-/// of a model asks for the same sizes, at different times: the pool keeps three times the peak, so that most runs need no
-/// fresh memory.
+/// Memory taken inside [`Pool::scope`] returns to the pool when its last owner drops it, on any thread. Every
+/// run of a model requests the same sizes, but at different times. The pool keeps up to three times the peak,
+/// so that most runs need no fresh memory.
 #[derive(Default, Debug)]
 pub struct Pool {
     stock: Mutex<Stock>,
 }
 
-/// The limit of the pool, occupied buffers included, as a multiple of the peak.
+/// The maximum size of the pool, including occupied buffers, as a multiple of the peak.
 const KEPT: usize = 3;
 
-/// The state of a pool; sizes are in words.
+/// The state of a pool, with sizes in words.
 #[derive(Default, Debug)]
 struct Stock {
-    /// The oldest first.
+    /// Unused buffers, oldest first.
     free: Vec<Memory>,
-    /// What was asked for; the limit is one of this, so that it does not depend on which buffers were free.
+    /// Requested words. The limit applies to this number, so that it does not depend on which buffers were
+    /// free.
     in_use: usize,
-    /// What was asked for as scratch: the more threads compute a layer, the more it is.
+    /// Words requested as scratch memory, which grow with the number of threads that compute a layer.
     scratch: usize,
-    /// The buffers that hold both, some larger than asked for.
+    /// The size of the buffers for both, some of which are larger than requested.
     occupied: usize,
-    /// The peak of both.
+    /// The peak of both together.
     peak: usize,
 }
 
 impl Stock {
-    /// The smallest buffer of at least `words`, unless it is far larger, or memory is short.
+    /// The smallest buffer of at least `words`, unless it is much larger or memory is short.
     fn recycled(&mut self, words: usize, limit: usize) -> Option<Memory> {
         let most = words.max((limit / SPARE_SHARE).saturating_sub(self.occupied));
         let fits = |(_, buffer): &(usize, &Memory)| {
@@ -65,7 +66,7 @@ impl Stock {
         Some(self.free.remove(best))
     }
 
-    /// Frees what exceeds the limits of the pool and of the thread after `words` of fresh memory are taken, oldest first.
+    /// Frees the oldest buffers until `words` of fresh memory fit into the limits of the pool and the thread.
     fn make_room(&mut self, words: usize, limit: usize) {
         let most = self.peak.max(self.total().saturating_add(words)).saturating_mul(KEPT).min(limit);
         let taken = self.occupied.saturating_add(words);
@@ -79,12 +80,12 @@ impl Stock {
         self.free.drain(..too_much);
     }
 
-    /// What was asked for, with scratch.
+    /// All requested words, including scratch.
     fn total(&self) -> usize {
         self.in_use.saturating_add(self.scratch)
     }
 
-    /// A buffer of `len` holds what was asked for.
+    /// Records that a buffer of `len` words serves a request.
     fn taken(&mut self, asked: Asked, len: usize) {
         let counter = self.counter(asked);
         *counter = counter.saturating_add(asked.words);
@@ -103,11 +104,11 @@ impl Stock {
     }
 }
 
-/// What a buffer was asked for.
+/// A request for memory.
 #[derive(Copy, Clone, Default)]
 struct Asked {
     words: usize,
-    /// It does not count as memory of the run.
+    /// Whether it is excluded from the memory of the run.
     is_scratch: bool,
 }
 
@@ -115,7 +116,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
 }
 
-/// The pool of a thread, and what may be in use of it.
+/// The current pool of a thread, and its limit.
 #[derive(Clone)]
 struct Current {
     pool: Arc<Pool>,
@@ -123,20 +124,20 @@ struct Current {
     limit: usize,
 }
 
-/// The pool of a thread, for those that share its work.
+/// The pool of a thread, passed on to threads that share its work.
 #[cfg(feature = "threads")]
 pub(crate) struct InheritedPool(Option<Current>);
 
 #[cfg(feature = "threads")]
 impl InheritedPool {
-    /// Runs `work` as the thread would.
+    /// Runs `work` with this pool as the current one.
     pub fn scope<R>(&self, work: impl FnOnce() -> R) -> R {
         let _restore = Restore(CURRENT.replace(self.0.clone()));
         work()
     }
 }
 
-/// Restores the previous current pool, even if a kernel panics.
+/// Restores the previous pool, even if a kernel panics.
 struct Restore(Option<Current>);
 
 impl Drop for Restore {
@@ -146,12 +147,12 @@ impl Drop for Restore {
 }
 
 impl Pool {
-    /// Runs `work`; its tensors take their memory from this pool.
+    /// Runs `work`, whose tensors take memory from this pool.
     pub fn scope<R>(self: &Arc<Self>, work: impl FnOnce() -> R) -> R {
         self.scope_within(usize::MAX, work)
     }
 
-    /// [`Pool::scope`]; a tensor that would bring the memory in use above `bytes` is refused.
+    /// [`Pool::scope`] with a limit: a tensor that would bring the memory in use above `bytes` is an error.
     pub fn scope_within<R>(self: &Arc<Self>, bytes: usize, work: impl FnOnce() -> R) -> R {
         let current = Current { pool: self.clone(), limit: bytes / size_of::<u64>() };
         let before = CURRENT.with_borrow_mut(|before| before.replace(current));
@@ -159,25 +160,25 @@ impl Pool {
         work()
     }
 
-    /// The pool of this thread, and its limit.
+    /// The pool of this thread with its limit.
     #[cfg(feature = "threads")]
     pub(crate) fn of_this_thread() -> InheritedPool {
         InheritedPool(CURRENT.with_borrow(Option::clone))
     }
 
-    /// Runs `work`, without a pool if what it makes stays when the run ends, and so is no memory of it.
+    /// Runs `work`, without a pool if its result outlives the run and so does not count as its memory.
     pub(crate) fn outside_if<R>(stays: bool, work: impl FnOnce() -> R) -> R {
         let _restore = stays.then(|| Restore(CURRENT.take()));
         work()
     }
 
-    /// The most bytes that a tensor of this thread may take.
+    /// The maximum size of a tensor on this thread, in bytes.
     pub(crate) fn limit() -> usize {
         let limit = CURRENT.with_borrow(|current| current.as_ref().map(|current| current.limit));
         limit.map_or(usize::MAX, |words| words.saturating_mul(size_of::<u64>()))
     }
 
-    /// Whether a vector of so many bytes may be taken on this thread.
+    /// Whether the limit allows a vector of this many bytes on this thread.
     fn has_room(bytes: usize) -> bool {
         let fits = |current: &Current| {
             let in_use = current.pool.stock().in_use;
@@ -186,7 +187,8 @@ impl Pool {
         bytes < SMALL || CURRENT.with_borrow(|current| current.as_ref().is_none_or(fits))
     }
 
-    /// Memory of at least so many words, of unspecified content; refused if more than `limit` are in use then.
+    /// Takes memory of at least the requested size, with unspecified contents. An error if more than `limit`
+    /// words would be in use.
     fn take(&self, asked: Asked, limit: usize) -> Result<Memory, TensorError> {
         let bytes = asked.words.saturating_mul(size_of::<u64>());
         let mut stock = self.stock();
@@ -210,8 +212,8 @@ impl Pool {
     }
 }
 
-/// A vector of `len` equal elements; memory that the allocator or the limit of the pool refuses is an error, not an
-/// abort.
+/// A vector of `len` equal elements. Returns an error instead of aborting if the allocator or the limit of
+/// the pool refuses the memory.
 pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorError> {
     let bytes = len.saturating_mul(size_of::<T>());
     let mut all = Vec::new();
@@ -223,14 +225,14 @@ pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, TensorErr
     Ok(all)
 }
 
-/// Memory that a vector takes: it is in use of the pool of the thread, though the pool does not keep it.
+/// Accounts for the memory of a vector, which counts as in use but does not come from the pool.
 pub(crate) struct Charge {
     home: Option<Weak<Pool>>,
     asked: Asked,
 }
 
 impl Charge {
-    /// Counts so many bytes until it is dropped.
+    /// Counts this many bytes until dropped.
     pub fn new(bytes: usize) -> Self {
         let asked = Asked { words: bytes / size_of::<u64>(), is_scratch: false };
         let current = if bytes < SMALL { None } else { CURRENT.with_borrow(Option::clone) };
@@ -250,7 +252,7 @@ impl Drop for Charge {
     }
 }
 
-/// Memory for elements: initialised, but a recycled buffer holds old values.
+/// Memory for elements. It is initialised, but recycled memory holds old values.
 pub(crate) struct Buffer<T> {
     words: Memory,
     len: usize,
@@ -260,7 +262,7 @@ pub(crate) struct Buffer<T> {
 }
 
 impl<T: Pod> Buffer<T> {
-    /// Memory for `len` elements of unspecified value: the caller must write all of them.
+    /// Memory for `len` elements with unspecified values. The caller must write all of them.
     ///
     /// # Errors
     /// [`TensorError::OutOfMemory`] if the allocator refuses, [`TensorError::LimitReached`] at the limit of the pool.
@@ -268,8 +270,8 @@ impl<T: Pod> Buffer<T> {
         Self::taken(len, false)
     }
 
-    /// As [`Buffer::any`], for what a kernel needs while it computes: it does not count as memory of the run. Aborts if
-    /// memory runs out, as a vector does.
+    /// [`Buffer::any`] for temporary memory of a kernel, which does not count as memory of the run. Aborts if
+    /// memory runs out, like a vector.
     pub fn scratch(len: usize) -> Self {
         Self::taken(len, true).unwrap_or_else(|_| Self::of_heap(len))
     }
@@ -292,7 +294,7 @@ impl<T: Pod> Buffer<T> {
         })
     }
 
-    /// As [`Buffer::any`], for results that cannot fail: aborts if memory runs out, as a vector does.
+    /// [`Buffer::any`] for results that cannot fail. Aborts if memory runs out, like a vector.
     pub fn any_or_abort(len: usize) -> Self {
         Self::any(len).unwrap_or_else(|_| Self::of_heap(len))
     }
@@ -342,7 +344,7 @@ mod tests {
         pool.stock().free.iter().map(|memory| memory.len()).sum()
     }
 
-    /// What was asked for, and what holds it.
+    /// Requested and occupied words.
     fn taken(pool: &Pool) -> [usize; 2] {
         let stock = pool.stock();
         [stock.in_use, stock.occupied]
@@ -467,7 +469,7 @@ mod tests {
         assert_eq!(taken(&pool), [1 << 15, 1 << 16]);
         drop(half);
         assert_eq!(taken(&pool), [0, 0]);
-        // Memory is short, or the buffer is far larger.
+        // Memory is short, or the free buffer is much larger.
         assert_eq!(take(1 << 15, 1 << 19).words.len(), 1 << 15);
         assert_eq!(take(1 << 12, 1 << 30).words.len(), 1 << 12);
     }

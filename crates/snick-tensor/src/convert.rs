@@ -1,6 +1,6 @@
-//! Conversion from any numeric type to any other: OpenVINO's `Convert-1`.
+//! Conversions between all numeric types: OpenVINO's `Convert-1`.
 //!
-//! Elements go through one of three wide forms, each of which holds its types exactly.
+//! Elements are converted through one of three wide types, each of which represents its source types exactly.
 
 mod direct;
 
@@ -14,7 +14,7 @@ use crate::small_float;
 use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError, packing};
 
-/// Elements in a form wide enough to hold them exactly.
+/// Elements in a type wide enough to represent them exactly.
 pub(crate) enum Wide {
     Signed(Vec<i64>),
     Unsigned(Vec<u64>),
@@ -22,7 +22,7 @@ pub(crate) enum Wide {
 }
 
 impl Wide {
-    /// The form for a type; `None` for strings.
+    /// The wide type for an element type; `None` for strings.
     pub fn for_type(et: ElementType) -> Option<Wide> {
         match et {
             Dynamic | String => None,
@@ -41,7 +41,7 @@ impl Wide {
     }
 }
 
-/// The elements `range` of packed `bytes`, appended to the form that [`Wide::for_type`] chose.
+/// Decodes the elements `range` of packed `bytes`, and appends them to the type chosen by [`Wide::for_type`].
 pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &mut Wide) {
     macro_rules! each {
         ($out:expr, $rust:ty, $size:literal, $x:ident => $value:expr) => {{
@@ -87,16 +87,16 @@ pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &
     }
 }
 
-/// The least float above all of `i32`.
+/// The smallest float above every `i32`.
 const TOO_LARGE: f64 = 2_147_483_648.0;
 
-/// A wide value that is converted to a narrow type.
+/// A wide value to be converted to a narrow type.
 trait Source: Copy {
     fn is_zero(self) -> bool;
     fn float(self) -> f64;
-    /// Rounded once.
+    /// Rounds only once.
     fn float32(self) -> f32;
-    /// The low 64 bits of an integer; a float truncates, see [`Tensor::cast`] for one that is too large.
+    /// The low 64 bits of an integer. Floats truncate; see [`Tensor::cast`] for out-of-range values.
     fn bits(self, et: ElementType) -> u64;
 }
 
@@ -150,7 +150,7 @@ impl Source for f64 {
     }
 }
 
-/// Stores `values` as the elements from `first` on of packed `bytes`.
+/// Encodes `values` as elements of packed `bytes`, starting at element `first`.
 fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u8]) {
     macro_rules! each {
         ($size:literal, $x:ident => $value:expr) => {{
@@ -185,13 +185,17 @@ fn encode<S: Source>(et: ElementType, values: &[S], first: usize, bytes: &mut [u
 }
 
 impl Tensor {
-    /// `Convert-1`: integers narrow by wrapping; floats truncate to integers, by way of an `i64` to `i64`, `u64` and
-    /// `u32` (which saturates, `NaN` is 0), by way of an `i32` to the others (values out of its range become
-    /// `i32::MIN`, as on most processors and in the OpenVINO runtime), and then wrap; to `boolean` is "not zero"; to a
-    /// float rounds to nearest even, once.
+    /// Converts elements by the rules of `Convert-1`:
+    ///
+    /// - Integers to narrower integers wrap.
+    /// - Floats to `i64`, `u64` and `u32` truncate to an `i64`, which saturates and maps `NaN` to 0, and then wrap.
+    /// - Floats to other integers truncate to an `i32`, where out-of-range values become `i32::MIN`, as on most
+    ///   processors and in the OpenVINO runtime, and then wrap.
+    /// - Conversion to `boolean` means "not zero".
+    /// - Conversion to a float rounds once, to nearest even.
     ///
     /// # Errors
-    /// [`TensorError::UnsupportedType`] to or from strings and `dynamic`.
+    /// [`TensorError::UnsupportedType`] for strings and `dynamic`.
     pub fn cast(&self, et: ElementType) -> Result<Tensor, TensorError> {
         if et == self.element_type() {
             return Ok(self.clone());
@@ -209,7 +213,7 @@ impl Tensor {
         }
         let source = self.to_units();
         let mut bytes = filled(stored_bytes(et, self.dims())?, 0u8)?;
-        // In blocks, so that the wide form stays in the cache.
+        // Works in blocks, so that the wide elements stay in the cache.
         const PIECE: usize = 4096;
         for first in (0..self.len()).step_by(PIECE) {
             let end = (first + PIECE).min(self.len());
@@ -273,7 +277,7 @@ mod tests {
 
     #[test]
     fn f16_rounds_to_even() {
-        // 2049 and 2051 lie halfway between the neighbours f16 has there.
+        // 2049 and 2051 are halfway between adjacent f16 values.
         let h = cast(&[2049.0, 2051.0, 65520.0], F16);
         assert_eq!(h.to_f32_vec().unwrap(), [2048.0, 2052.0, f32::INFINITY]);
     }

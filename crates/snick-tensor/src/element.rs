@@ -1,10 +1,10 @@
-//! The Rust types elements can be read and written as.
+//! The Rust types of elements.
 
 use half::{bf16, f16};
 
 use crate::ElementType;
 
-/// A Rust type that is exactly one [`ElementType`] in memory; `bool` is `boolean`.
+/// A Rust type with exactly the memory representation of an [`ElementType`]; `bool` is `boolean`.
 ///
 /// ```
 /// use snick_tensor::{Element, ElementType, Tensor, TensorError};
@@ -24,7 +24,7 @@ pub trait Element:
     /// The element type.
     const TYPE: ElementType;
 
-    /// The elements of these bytes, which need not be aligned; nothing if a byte has no meaning in this type.
+    /// Copies elements from bytes, which need not be aligned; `None` if they are invalid in this type.
     #[doc(hidden)]
     fn copied(bytes: &[u8]) -> Option<Vec<Self>>;
 }
@@ -55,7 +55,7 @@ impl Element for bool {
     }
 }
 
-/// An [`Element`] of which every bit pattern is a value, so that kernels read and write its bytes in place.
+/// An [`Element`] for which every bit pattern is valid, so that kernels can access its bytes in place.
 pub(crate) trait PodElement: Element + bytemuck::Pod {}
 
 impl<T: Element + bytemuck::Pod> PodElement for T {}

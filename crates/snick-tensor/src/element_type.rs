@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The type of one element of a tensor, as OpenVINO's `ov::element::Type`.
+/// The element type of a tensor, equivalent to OpenVINO's `ov::element::Type`.
 ///
 /// ```
 /// use snick_tensor::ElementType;
@@ -14,11 +14,11 @@ use std::str::FromStr;
 /// assert_eq!(ElementType::from_ir_precision("FP32"), Some(ElementType::F32));
 /// # Ok::<(), snick_tensor::UnknownElementType>(())
 /// ```
-// Exhaustive, so that a match in a sibling crate that misses a new variant does not compile.
+// Exhaustive, so that a new variant breaks every match in the sibling crates.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum ElementType {
-    /// Not known yet; no tensor holds it.
+    /// Not known yet; no tensor has this type.
     Dynamic,
     /// One byte, 0 or 1.
     Boolean,
@@ -26,11 +26,11 @@ pub enum ElementType {
     U1,
     /// Two bits, low bits of a byte first.
     U2,
-    /// Three bits, split: eight elements in three bytes, two with the low bits and one with the high.
+    /// Three bits, split: eight elements in three bytes, two with the low bits and one with the high bits.
     U3,
     /// Four bits, low nibble first.
     U4,
-    /// Six bits, split: four elements in three bytes, two with the low bits and one with the high.
+    /// Six bits, split: four elements in three bytes, two with the low bits and one with the high bits.
     U6,
     /// Unsigned, 8 bits.
     U8,
@@ -72,7 +72,7 @@ pub enum ElementType {
     String,
 }
 
-/// A text that is not the name of an [`ElementType`].
+/// Text that is not the name of an [`ElementType`].
 ///
 /// ```
 /// assert!("float33".parse::<snick_tensor::ElementType>().is_err());
@@ -83,7 +83,7 @@ pub struct UnknownElementType(pub std::string::String);
 
 use ElementType::*;
 
-/// One row for each type: OpenVINO name, IR v10 `precision`, bits (0 = not fixed).
+/// One row per type: OpenVINO name, IR v10 `precision`, bits (0 if not fixed).
 const TABLE: [(ElementType, &str, &str, u32); 26] = [
     (Dynamic, "dynamic", "UNSPECIFIED", 0),
     (Boolean, "boolean", "BOOL", 8),
@@ -139,7 +139,7 @@ impl ElementType {
         self.row().2
     }
 
-    /// The type an IR `precision` names; `BIN` is the old spelling of `U1`.
+    /// The type with this IR `precision`; `BIN` is an old name of `U1`.
     pub fn from_ir_precision(text: &str) -> Option<Self> {
         if text == "BIN" {
             return Some(U1);
@@ -155,7 +155,7 @@ impl ElementType {
         }
     }
 
-    /// Whether this is a floating point type, `nf4` and the 8- and 4-bit ones included.
+    /// Whether this is a floating-point type, including `nf4` and the 8- and 4-bit types.
     pub const fn is_float(self) -> bool {
         matches!(self, F16 | BF16 | F32 | F64 | NF4 | F8E4M3 | F8E5M2 | F8E8M0 | F4E2M1)
     }
@@ -170,7 +170,7 @@ impl ElementType {
         self.integer_range().is_some()
     }
 
-    /// Whether negative values exist (`f8e8m0` has none).
+    /// Whether the type has negative values (`f8e8m0` does not).
     pub const fn is_signed(self) -> bool {
         matches!(self, I4 | I8 | I16 | I32 | I64) || (self.is_float() && !matches!(self, F8E8M0))
     }
@@ -196,7 +196,8 @@ impl ElementType {
         })
     }
 
-    /// As [`integer_range`](Self::integer_range), in floats: the upper end of `u64` is whole, 64-bit ends are rounded.
+    /// [`integer_range`](Self::integer_range) in floats. The upper end of `u64` does not saturate; 64-bit
+    /// ends are rounded.
     pub const fn integer_range_f64(self) -> Option<(f64, f64)> {
         match (self, self.integer_range()) {
             (U64, _) => Some((0.0, u64::MAX as f64)),
@@ -205,8 +206,8 @@ impl ElementType {
         }
     }
 
-    /// The size of `count` packed elements in bytes; `None` for `dynamic` and `string`, and when the product overflows.
-    /// `u3` and `u6` come in whole groups of three bytes.
+    /// The size of `count` packed elements in bytes; `None` for `dynamic` and `string`, and on overflow. `u3`
+    /// and `u6` take whole groups of three bytes.
     pub const fn byte_len(self, count: usize) -> Option<usize> {
         match self {
             U3 => count.div_ceil(8).checked_mul(3),
@@ -219,8 +220,8 @@ impl ElementType {
         }
     }
 
-    /// The size of one element in storage, if it is a whole number of bytes. Strings are stored as indices into a
-    /// table, so they have a size.
+    /// The size of an element in storage, if it is a whole number of bytes. Includes strings, which are
+    /// stored as indices into a table.
     pub(crate) const fn unit_bytes(self) -> Option<usize> {
         match self {
             String => Some(4),
@@ -249,7 +250,7 @@ impl fmt::Display for ElementType {
 impl FromStr for ElementType {
     type Err = UnknownElementType;
 
-    /// Parses an OpenVINO name, exactly as [`ElementType::name`] prints it.
+    /// Parses an OpenVINO name as printed by [`ElementType::name`].
     fn from_str(text: &str) -> Result<Self, UnknownElementType> {
         TABLE
             .iter()

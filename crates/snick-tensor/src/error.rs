@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use crate::ElementType;
 
-/// A list as messages print it: `[2,3]`.
+/// A list as printed in messages: `[2,3]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<'a, T>(pub &'a [T]);
 
@@ -18,7 +18,7 @@ impl<T: Display> Display for Listed<'_, T> {
     }
 }
 
-/// Why a tensor operation failed. It knows no place: the caller adds the layer.
+/// Why a tensor operation failed. Has no location: the caller adds the layer.
 ///
 /// ```
 /// use snick_tensor::Tensor;
@@ -34,15 +34,15 @@ pub enum TensorError {
     TypeMismatch { expected: ElementType, found: ElementType },
     #[error("elements of type {element_type} are not supported")]
     UnsupportedType { element_type: ElementType },
-    /// The size overflows, or is above [`crate::MAX_BYTES`].
+    /// The size overflows or exceeds [`crate::MAX_BYTES`].
     #[error("a tensor of {element_type}{} is too large", Listed(dims))]
     TooLarge { element_type: ElementType, dims: Box<[usize]> },
     #[error("out of memory: cannot allocate {bytes} bytes")]
     OutOfMemory { bytes: usize },
-    /// One tensor alone is above the limit of the run.
+    /// This tensor alone exceeds the limit of the run.
     #[error("a tensor of {element_type}{} takes {bytes} bytes, more than the limit of {limit}", Listed(dims))]
     AboveLimit { element_type: ElementType, dims: Box<[usize]>, bytes: usize, limit: usize },
-    /// All tensors of the run together would be above its limit.
+    /// All tensors of the run together would exceed its limit.
     #[error("{bytes} more bytes would exceed the limit of {limit}")]
     LimitReached { bytes: usize, limit: usize },
     #[error("needs {needed} bytes, but the storage has {found}")]
@@ -53,7 +53,7 @@ pub enum TensorError {
     ElementCount { dims: Box<[usize]>, found: usize },
     #[error("the elements are not packed and aligned in memory; call `contiguous` first")]
     NotContiguous,
-    /// The bytes of a file may be so.
+    /// For example from the bytes of a file.
     #[error("a boolean element is neither 0 nor 1; read the elements with `to_bools`")]
     NotBoolean,
     #[error("axis {axis} is out of range for rank {rank}")]
@@ -64,7 +64,7 @@ pub enum TensorError {
     SliceOutOfRange { axis: usize, start: usize, len: usize, step: isize, dim: usize },
     #[error("{} is not a permutation of {rank} axes", Listed(order))]
     BadPermutation { order: Box<[usize]>, rank: usize },
-    /// `sentence` has `{}` where the shapes stand.
+    /// `sentence` has a `{}` for each shape.
     #[error("{}", sentence.replacen("{}", &Listed(left).to_string(), 1).replacen("{}", &Listed(right).to_string(), 1))]
     ShapeMismatch { sentence: &'static str, left: Box<[usize]>, right: Box<[usize]> },
     #[error("integer division by zero")]
@@ -80,7 +80,7 @@ pub enum TensorError {
 }
 
 impl TensorError {
-    /// The same of a tensor that its caller knows as one of another type.
+    /// The same error with the element type that the caller uses for the tensor.
     pub(crate) fn with_element_type(mut self, et: ElementType) -> Self {
         if let Self::TooLarge { element_type, .. } | Self::AboveLimit { element_type, .. } = &mut self {
             *element_type = et;

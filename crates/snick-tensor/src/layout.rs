@@ -1,4 +1,4 @@
-//! The layout of a tensor: dims, strides and start. Every view is a new layout.
+//! The layout of a tensor: dims, strides and start. Each view has its own.
 
 use smallvec::SmallVec;
 
@@ -9,7 +9,7 @@ pub(crate) type Strides = SmallVec<[isize; 6]>;
 
 /// Element `[i, j, ..]` is at `start + i * strides[0] + j * strides[1] + ..`.
 ///
-/// Built only from a checked storage, so no sum over indices in range overflows.
+/// Checked against the storage on construction, so sums over valid indices never overflow.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Layout {
     pub start: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Layout {
     pub strides: Strides,
 }
 
-/// The product of dims, if it is below `isize::MAX`. A zero makes it zero, however large the others.
+/// The product of dims, if it is below `isize::MAX`. A zero makes it zero, even if the others would overflow.
 pub(crate) fn checked_len(dims: &[usize]) -> Option<usize> {
     if dims.contains(&0) {
         return Some(0);
@@ -26,7 +26,7 @@ pub(crate) fn checked_len(dims: &[usize]) -> Option<usize> {
 }
 
 impl Layout {
-    /// Packed row-major from element 0. The product of `dims` must fit (see [`checked_len`]).
+    /// Packed row-major from element 0. The product of `dims` must not overflow (see [`checked_len`]).
     pub fn packed(dims: &[usize]) -> Self {
         let mut strides = Strides::from_elem(0, dims.len());
         let mut next = 1isize;
@@ -39,7 +39,8 @@ impl Layout {
         Layout { start: 0, dims: Dims::from_slice(dims), strides }
     }
 
-    /// Any strides from `start`, over `count` elements of storage. The product of `dims` must fit (see [`checked_len`]).
+    /// Arbitrary strides from `start`, within `count` elements of storage. The product of `dims` must not
+    /// overflow (see [`checked_len`]).
     pub fn strided(
         dims: &[usize],
         strides: &[isize],
@@ -52,7 +53,7 @@ impl Layout {
         if dims.contains(&0) {
             return Ok(Layout::packed(dims));
         }
-        // The offsets of the first and the last element in memory.
+        // The offsets of the lowest and the highest element in memory.
         let (mut low, mut high) = (start as i128, start as i128);
         for (&dim, &stride) in dims.iter().zip(strides) {
             let reach = (dim as i128 - 1).saturating_mul(stride as i128);
@@ -66,11 +67,11 @@ impl Layout {
     }
 
     pub fn len(&self) -> usize {
-        // Checked when the layout was made; views are smaller or checked themselves.
+        // Checked on construction; views are smaller or checked separately.
         checked_len(&self.dims).unwrap_or(usize::MAX)
     }
 
-    /// Whether the elements follow each other in row-major order, wherever they start.
+    /// Whether the elements are contiguous in row-major order, from any start.
     pub fn is_contiguous(&self) -> bool {
         if self.len() == 0 {
             return true;
@@ -115,14 +116,14 @@ impl Layout {
         if self.len() > 0 {
             self.start = self.offset_by(start as isize * self.strides[axis]);
         }
-        // With one index or none the step is unused, and might overflow.
+        // With at most one index the step is unused, and could overflow.
         if len > 1 {
             self.strides[axis] *= step;
         }
         Ok(())
     }
 
-    /// The layouts of the axes before `axis`, whose elements are the starts of the rest, and of the rest.
+    /// Splits into the axes before `axis`, whose elements are the starts of the rest, and the rest.
     pub fn split(&self, axis: usize) -> (Self, Self) {
         let part = |axes: std::ops::Range<usize>| {
             let (dims, strides) = (self.dims[axes.clone()].into(), self.strides[axes].into());
@@ -187,7 +188,8 @@ impl Layout {
         Ok(view)
     }
 
-    /// The same elements in the same order with other dims, if strides can express it. The element counts must agree.
+    /// The same elements in the same order with other dims, if strides can express that. The element counts
+    /// must be equal.
     pub fn reshape(&self, dims: &[usize]) -> Option<Self> {
         let mut new = Layout::packed(dims);
         new.start = self.start;
@@ -212,7 +214,7 @@ impl Layout {
         Some(new)
     }
 
-    /// The same order of elements with the fewest axes: without axes of size 1, mergeable axes merged.
+    /// The same order of elements with the fewest axes: drops axes of size 1 and merges axes if possible.
     pub fn collapse(&self) -> Self {
         if self.len() == 0 {
             return Layout::packed(&[0]);
@@ -237,7 +239,7 @@ impl Layout {
         Layout { start: self.start, dims, strides }
     }
 
-    /// Where the element of this number lies, in row-major order.
+    /// The offset of an element by its row-major index.
     pub fn offset_of(&self, element: usize) -> usize {
         let (mut at, mut rest) = (self.start, element);
         for (&dim, &stride) in self.dims.iter().zip(&self.strides).rev() {
@@ -263,17 +265,17 @@ impl Layout {
     }
 }
 
-/// The offset of every index of `dims`, in row-major order.
+/// Iterates over the offsets of all indices of `dims`, in row-major order.
 pub(crate) struct Offsets<'a> {
-    /// The axes but the last one.
+    /// All axes but the last.
     dims: &'a [usize],
     strides: &'a [isize],
     index: Dims,
     next: Option<usize>,
-    /// The last axis, along which most steps go.
+    /// The last axis, which most steps follow.
     last_dim: usize,
     last_stride: isize,
-    /// Indices of the last axis from the next one on.
+    /// Remaining indices of the last axis.
     last_left: usize,
 }
 
@@ -286,7 +288,7 @@ impl<'a> Offsets<'a> {
         Offsets { dims, strides, index, next, last_dim, last_stride, last_left: last_dim }
     }
 
-    /// Goes to the offset of number `count`, if none has been taken yet.
+    /// Skips to offset number `count`, if none has been taken yet.
     pub fn skip_to(&mut self, count: usize) {
         let Some(start) = self.next else { return };
         let (mut rest, last) = (count / self.last_dim, count % self.last_dim);
@@ -304,7 +306,8 @@ impl<'a> Offsets<'a> {
 impl Iterator for Offsets<'_> {
     type Item = usize;
 
-    // Kernels loop over these with vector instructions, which what is called does not use.
+    // Inlined into kernel loops that are compiled with vector instructions, which a called function would not
+    // use.
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
         let offset = self.next?;

@@ -1,8 +1,8 @@
 //! Concrete data: element types, storage, strided tensors and numeric kernels.
 //!
-//! A [`Tensor`] is dimensions and strides over a [`Storage`]: shared bytes on the heap or in a mapped file. Slices,
-//! transposes and broadcasts are views made in O(rank). A kernel that needs packed elements asks for them with
-//! [`Tensor::contiguous`], [`Tensor::values`] or [`Tensor::to_bytes`].
+//! A [`Tensor`] consists of dimensions and strides over a [`Storage`]: shared bytes on the heap or in a
+//! mapped file. Slices, transposes and broadcasts are views, created in O(rank). Kernels that need packed
+//! elements use [`Tensor::contiguous`], [`Tensor::values`] or [`Tensor::to_bytes`].
 //!
 //! ```
 //! use snick_tensor::Tensor;
@@ -14,8 +14,9 @@
 //! assert_eq!(matrix.transposed().to_i64_vec()?, [1, 4, 2, 5, 3, 6]);
 //! # Ok::<(), snick_tensor::TensorError>(())
 //! ```
-// Without the feature `kernels`, helpers of the kernels left out have no caller. Each stands in the file of what it helps
-// with (buffers, layouts, vectors); an attribute on each of about 20 would be longer and just as loose.
+// Without the feature `kernels`, helpers that only kernels use are dead code. They are next to the code that
+// they belong to (buffers, layouts, vectors); about 20 separate attributes would be longer and no more
+// precise.
 #![cfg_attr(not(feature = "kernels"), allow(dead_code))]
 
 #[cfg(target_endian = "big")]
@@ -48,5 +49,5 @@ pub use statistics::{FiniteRange, Statistics};
 pub use storage::Storage;
 pub use tensor::{MAX_BYTES, Tensor};
 
-/// The size of each axis, or a permutation of axes; on the heap only for ranks above six.
+/// The size of each axis, or a permutation of axes. Ranks up to six are stored inline.
 pub type Dims = smallvec::SmallVec<[usize; 6]>;

@@ -1,4 +1,4 @@
-//! A cache of forms that kernels derive from constants.
+//! A cache of data that kernels derive from constants, such as packed weights.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::buffer::Pool;
 use crate::layout::Layout;
 
-/// The purpose of a derived form.
+/// The purpose of derived data.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     /// The left side of a matrix product.
@@ -15,20 +15,20 @@ pub(crate) enum Purpose {
     Right,
     /// The filters of a convolution.
     Filters,
-    /// The same, for products with few windows.
+    /// The filters of a convolution, for products with few windows.
     FilterColumns,
-    /// The same, transformed for fewer products.
+    /// The filters of a Winograd convolution, transformed.
     TransformedFilters,
-    /// The type that kernels compute in.
+    /// Elements converted to the type that kernels compute in.
     Wide,
-    /// What other crates make of the elements.
+    /// Data that other crates derive.
     Derived,
 }
 
-/// The limit of forms of one constant: it has one or two uses, and more would waste memory.
+/// The maximum number of entries per constant. Constants have one or two uses, and more would waste memory.
 const MOST: usize = 4;
 
-/// Derived forms of one constant, by purpose and view.
+/// Data derived from a constant, by purpose and view.
 #[derive(Default)]
 pub(crate) struct Memo {
     forms: Mutex<Vec<DerivedTensor>>,
@@ -37,13 +37,14 @@ pub(crate) struct Memo {
 struct DerivedTensor {
     purpose: Purpose,
     layout: Layout,
-    /// `None` if it was made once, for one use.
+    /// `None` after the first use, which does not keep it.
     value: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Memo {
-    /// The form for `purpose` of the view `layout`. It is kept from the second use on: who runs a model once should not
-    /// pay for memory that nobody reads again. What is made of elements by other crates is kept at once.
+    /// Data for `purpose` derived from the view `layout`. Kept from the second use on, so that running a
+    /// model only once does not cost memory for data that is never read again. [`Purpose::Derived`] is kept
+    /// immediately.
     pub fn get<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,
@@ -61,7 +62,7 @@ impl Memo {
         if let Some(Ok(value)) = known.map(Arc::downcast) {
             return Ok(value);
         }
-        // What is not kept is made without the lock.
+        // Data that is not kept is computed without holding the lock.
         let kept = at.map(|at| (at, forms));
         let value = Arc::new(Pool::outside_if(kept.is_some(), make)?);
         if let Some((at, mut forms)) = kept {

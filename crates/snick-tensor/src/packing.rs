@@ -1,8 +1,8 @@
-//! Packing of elements smaller than a byte.
+//! Packing of elements smaller than a byte, as in OpenVINO.
 //!
-//! The layout is that of OpenVINO: `u1` from the most significant bit down, `u2` and the 4-bit types from the least
-//! significant bits up. `u3` and `u6` are split over groups of three bytes: the first two bytes hold the low bits of
-//! each element, the third byte the high bits, each from the most significant end down.
+//! `u1` is packed from the most significant bit down, `u2` and the 4-bit types from the least significant
+//! bits up. `u3` and `u6` are split over groups of three bytes: the first two contain the low bits of each
+//! element, the third the high bits, each starting at the most significant end.
 
 use crate::ElementType::{self, *};
 
@@ -40,7 +40,8 @@ impl Bits {
     }
 }
 
-/// The bits of element `index`: low part and, for split types, high part with the width below it.
+/// The bits of element `index`: the low part and, for split types, the high part with the width of the low
+/// one.
 fn locate(et: ElementType, index: usize) -> (Bits, Option<(Bits, u32)>) {
     match et {
         U1 => (Bits::from_high(0, index, 1), None),
@@ -63,7 +64,7 @@ pub(crate) fn get(et: ElementType, bytes: &[u8], index: usize) -> u8 {
     low.get(bytes) | high.map_or(0, |(bits, below)| bits.get(bytes) << below)
 }
 
-/// Element `index` of a type of 4 bits: as [`get`], but faster.
+/// [`get`] for 4-bit types, but faster.
 pub(crate) fn half_byte(bytes: &[u8], index: usize) -> u8 {
     (bytes[index / 2] >> (index % 2 * 4)) & 15
 }
@@ -77,7 +78,7 @@ pub(crate) fn set(et: ElementType, bytes: &mut [u8], index: usize, value: u8) {
     }
 }
 
-/// Elements that share a group of whole bytes, and the bytes of the group.
+/// The number of elements that share a group of whole bytes, and the number of bytes.
 fn group(et: ElementType) -> (usize, usize) {
     match et {
         U3 => (8, 3),
@@ -89,14 +90,14 @@ fn group(et: ElementType) -> (usize, usize) {
     }
 }
 
-/// The byte at which element `index` starts, if it is the first of its group.
+/// The byte where element `index` starts, if it is the first of its group.
 pub(crate) fn first_byte(et: ElementType, index: usize) -> Option<usize> {
     let (elements, bytes) = group(et);
     index.is_multiple_of(elements).then_some(index / elements * bytes)
 }
 
-/// Whether the bits behind the last of `len` elements are zero, as packing leaves them. A view may end inside a byte
-/// whose other elements are not its own.
+/// Whether the bits after the last of `len` elements are zero, as packing leaves them. A view can end inside
+/// a byte that it shares with other elements.
 pub(crate) fn tail_is_clear(et: ElementType, bytes: &[u8], len: usize) -> bool {
     let (elements, _) = group(et);
     (len..len.next_multiple_of(elements)).all(|i| get(et, bytes, i) == 0)

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::ElementType::{self, *};
 
-/// The levels of `nf4`: quantiles of a normal distribution, scaled to -1..1 (QLoRA, appendix E).
+/// The values of `nf4`: quantiles of a normal distribution, scaled to -1..1 (QLoRA, appendix E).
 const NF4_LEVELS: [f32; 16] = [
     -1.0,
     -0.696_192_8,
@@ -24,12 +24,12 @@ const NF4_LEVELS: [f32; 16] = [
     1.0,
 ];
 
-/// A format with a sign bit: exponent and mantissa bits, and the largest finite code.
+/// A format with a sign bit: exponent and mantissa bits, and the code of the largest finite value.
 struct Format {
     exponent: u32,
     mantissa: u32,
     largest: u8,
-    /// What lies above the largest value: itself if the format saturates.
+    /// The code for larger values; equal to `largest` if the format saturates.
     overflow: u8,
 }
 
@@ -57,9 +57,9 @@ impl Format {
         }
     }
 
-    /// The code nearest to a magnitude; a tie goes to the even code.
+    /// The code nearest to a magnitude; ties go to the even code.
     fn nearest(&self, magnitude: f64) -> u8 {
-        // Codes ascend with their values: find the last one not above.
+        // Codes are ordered like their values: find the last one that is not greater.
         let (mut low, mut high) = (0u8, self.largest + 1);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -77,7 +77,7 @@ impl Format {
     }
 }
 
-/// The values of all codes, computed once; of 4 bits, those of the first 16.
+/// The values of all codes, computed once; for 4-bit types only the first 16 entries are used.
 pub(crate) fn values(et: ElementType) -> &'static [f64; 256] {
     static VALUES: [OnceLock<[f64; 256]>; 5] = [const { OnceLock::new() }; 5];
     let place = match et {
@@ -111,10 +111,10 @@ fn decode(et: ElementType, code: u8) -> f64 {
     }
 }
 
-/// The code nearest to a value, ties to even. Above the largest value `f8e5m2` goes to infinity, `f8e4m3` to `NaN`, the
-/// others saturate.
+/// The code nearest to a value, with ties to even. Values that are too large become infinity in `f8e5m2` and
+/// `NaN` in `f8e4m3`; the other types saturate.
 pub(crate) fn encode(et: ElementType, value: f64) -> u8 {
-    // OpenVINO makes an f8e5m2 out of an f16, which rounds once more.
+    // OpenVINO converts to f8e5m2 through f16, which rounds twice.
     let value = if et == F8E5M2 { half::f16::from_f64(value).to_f64() } else { value };
     if let Some(format) = Format::of(et) {
         let sign = 1u8 << (format.exponent + format.mantissa);
@@ -125,7 +125,7 @@ pub(crate) fn encode(et: ElementType, value: f64) -> u8 {
     match et {
         NF4 => {
             let value = value as f32;
-            // Levels ascend: count the midpoints that lie below.
+            // Values ascend, so count the midpoints below.
             NF4_LEVELS.windows(2).filter(|pair| value > (pair[0] + pair[1]) / 2.0).count() as u8
         }
         _ if value.is_nan() => 0xff,

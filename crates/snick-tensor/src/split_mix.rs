@@ -1,11 +1,11 @@
-//! The splitmix64 generator (Steele, Lea and Flood, 2014): the same numbers on every machine.
+//! The splitmix64 generator (Steele, Lea and Flood, 2014), which gives the same numbers on every machine.
 
-/// A generator of random numbers.
+/// A random number generator.
 #[derive(Clone, Debug)]
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// The generator of this seed.
+    /// Creates a generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -18,7 +18,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which is small.
+    /// A number below `n`, which should be small.
     pub fn below(&mut self, n: u64) -> u64 {
         (self.next() >> 32) % n.max(1)
     }

@@ -1,8 +1,8 @@
-//! The range of the numbers of a tensor.
+//! Statistics of the elements of a tensor.
 
 use crate::Tensor;
 
-/// What the elements of a tensor are like, all of them.
+/// Statistics over all elements of a tensor.
 ///
 /// ```
 /// use snick_tensor::{Statistics, Tensor};
@@ -16,30 +16,30 @@ use crate::Tensor;
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Of the elements that are numbers and finite; `None` if there are none.
+    /// The range of the finite elements; `None` if there are none.
     pub range: Option<FiniteRange>,
-    /// Elements that are 0.
+    /// Number of zeros.
     pub zeros: usize,
-    /// Elements that are not a number.
+    /// Number of NaNs.
     pub nan: usize,
-    /// Infinite elements.
+    /// Number of infinite elements.
     pub infinite: usize,
 }
 
-/// The range of numbers, and their mean.
+/// Minimum, maximum and mean.
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct FiniteRange {
-    /// The least number.
+    /// The minimum.
     pub min: f64,
-    /// The greatest number.
+    /// The maximum.
     pub max: f64,
     /// The mean.
     pub mean: f64,
 }
 
 impl Statistics {
-    /// Looks at all elements of a tensor, a block at a time. Texts are no numbers: nothing is counted.
+    /// Scans a tensor block by block. Strings are not counted.
     pub fn of(tensor: &Tensor) -> Self {
         let mut tally = Tally::default();
         for block in blocks(tensor) {
@@ -56,10 +56,10 @@ impl Statistics {
     }
 }
 
-/// Numbers that are counted side by side.
+/// Numbers processed in parallel.
 const LANES: usize = 8;
 
-/// What is known of every [`LANES`]th number, from each of the first ones on.
+/// Partial results, with one lane for every [`LANES`]th number.
 struct Tally {
     min: [f64; LANES],
     max: [f64; LANES],
@@ -87,7 +87,7 @@ impl Tally {
         rest.iter().enumerate().for_each(|(lane, &x)| self.count_one(lane, x));
     }
 
-    /// Without branches, so that the compiler counts a line at once.
+    /// Branch-free, so that the compiler vectorises it.
     #[inline(always)]
     fn count_one(&mut self, lane: usize, x: f64) {
         let is_finite = x.is_finite();
@@ -103,7 +103,7 @@ impl Tally {
     }
 }
 
-/// The elements in blocks, which stay in the innermost cache as `f64`.
+/// The elements in blocks that fit into the L1 cache as `f64`.
 fn blocks(tensor: &Tensor) -> impl Iterator<Item = Tensor> {
     const BLOCK: usize = 1 << 12;
     let flat = tensor.reshape(&[tensor.len()]).ok();

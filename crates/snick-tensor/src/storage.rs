@@ -15,7 +15,7 @@ use crate::TensorError;
 use crate::buffer::{Buffer, Charge};
 use crate::memo::Memo;
 
-/// A window on shared bytes. Cloning increments a reference count.
+/// A window into shared bytes. Cloning increments a reference count.
 ///
 /// ```
 /// use snick_tensor::{ElementType, Storage, Tensor};
@@ -42,18 +42,18 @@ trait Owner: Send + Sync {
         None
     }
 
-    /// The file whose bytes these are, from its start.
+    /// The file with these bytes, from its start.
     fn file(&self) -> Option<&Path> {
         None
     }
 
-    /// The forms that kernels derived from these bytes.
+    /// The cache of data that kernels derived from these bytes.
     fn memo(&self) -> Option<&Memo> {
         None
     }
 }
 
-/// A vector keeps the alignment of its elements, so reading it needs no copy.
+/// Keeps the element type of a vector, and so its alignment: reading it needs no copy.
 struct Heap<T> {
     values: Vec<T>,
     _charge: Charge,
@@ -75,7 +75,7 @@ impl<T: Pod + Send + Sync> Owner for Buffer<T> {
     }
 }
 
-/// Bytes that a library of another language, or the caller, keeps.
+/// Bytes owned by the caller or by a library in another language.
 struct Foreign<T>(T);
 
 impl<T: AsRef<[u8]> + Send + Sync> Owner for Foreign<T> {
@@ -137,7 +137,7 @@ impl Storage {
         Self::whole(Arc::new(Heap { values, _charge: charge }))
     }
 
-    /// Storage over bytes that `owner` holds, without a copy; it must return the same bytes each time.
+    /// Storage over bytes held by `owner`, without a copy. `owner` must always return the same bytes.
     ///
     /// ```
     /// use snick_tensor::Storage;
@@ -149,12 +149,12 @@ impl Storage {
         Self::whole(Arc::new(Foreign(owner)))
     }
 
-    /// Storage over a buffer that a kernel computed.
+    /// Storage over the results of a kernel.
     pub(crate) fn from_buffer<T: Pod + Send + Sync>(values: Buffer<T>) -> Self {
         Self::whole(Arc::new(values))
     }
 
-    /// The same bytes, with a cache for derived forms.
+    /// The same bytes with a cache for derived data.
     pub(crate) fn kept(self) -> Self {
         Self::whole(Arc::new(Kept { bytes: self, memo: Memo::default() }))
     }
@@ -168,7 +168,7 @@ impl Storage {
         Storage { owner, offset: 0, len }
     }
 
-    /// A smaller window: `len` bytes from `offset` of this one.
+    /// A smaller window: `len` bytes from `offset`.
     ///
     /// # Errors
     /// [`TensorError::WindowOutOfRange`].
@@ -185,23 +185,23 @@ impl Storage {
         &self.owner.bytes()[self.offset..self.offset + self.len]
     }
 
-    /// The bytes of the window, mutable, if a kernel computed them and this is the only owner.
+    /// The bytes of the window, mutable, if a kernel computed them and nothing else owns them.
     pub(crate) fn exclusive(&mut self) -> Option<&mut [u8]> {
         let bytes = Arc::get_mut(&mut self.owner)?.bytes_mut()?;
         bytes.get_mut(self.offset..self.offset + self.len)
     }
 
-    /// Where the window begins in its file, if it is one on a mapped file.
+    /// The offset of the window in its file, if it is in a mapped file.
     pub fn file_offset(&self) -> Option<usize> {
         self.owner.file().map(|_| self.offset)
     }
 
-    /// The mapped file that it is a window on, under the path by which it was opened.
+    /// The mapped file that contains the window, with the path used to open it.
     pub fn file(&self) -> Option<&Path> {
         self.owner.file()
     }
 
-    /// Bytes in the window.
+    /// The size of the window in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -211,7 +211,7 @@ impl Storage {
         self.len == 0
     }
 
-    /// Whether both are windows on the same bytes, at any offsets.
+    /// Whether both are windows into the same bytes, at any offsets.
     pub fn shares_with(&self, other: &Storage) -> bool {
         Arc::ptr_eq(&self.owner, &other.owner)
     }

@@ -1,4 +1,4 @@
-//! The tensor: elements of one type, strided over shared bytes.
+//! Tensors: elements of one type, strided over shared bytes.
 
 #[cfg(feature = "ndarray")]
 mod arrays;
@@ -18,21 +18,21 @@ use crate::memo;
 use crate::packing;
 use crate::{Element, ElementType, Storage, TensorError};
 
-/// The limit of the packed size of a tensor in bytes, even of a view of far less: 64 GiB, and 1 GiB on machines of 32
-/// bits.
+/// The limit on the packed size of a tensor in bytes, even for views of much smaller storage: 64 GiB, or 1
+/// GiB on 32-bit machines.
 ///
-/// Models are untrusted input. A `Broadcast` to a hostile shape is refused when the view is made, before a kernel packs
-/// it.
+/// Models are untrusted input. A `Broadcast` to a hostile shape fails when the view is created, before a
+/// kernel packs it.
 pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 
-/// Dims and strides (in elements) over a storage. A slice with any step is a view made in O(rank), and so is a clone.
-/// Elements are immutable.
+/// Dims and strides (in elements) over a storage. Slices with any step are views created in O(rank), and so
+/// are clones. Elements are immutable.
 ///
-/// Elements are made and read as the Rust type that they are in memory (see [`Element`]); those of a `boolean` tensor as
+/// Elements are created and read as their Rust type in memory (see [`Element`]); `boolean` elements as
 /// `bool`.
 ///
-/// A string tensor stores 4-byte indices into a shared table of texts, so every kernel that only moves elements moves
-/// strings, too.
+/// String tensors store 4-byte indices into a shared table of strings, so kernels that only move elements
+/// also work for strings.
 ///
 /// ```
 /// use snick_tensor::{ElementType, Tensor};
@@ -54,7 +54,7 @@ pub struct Tensor {
     texts: Option<Arc<[String]>>,
 }
 
-/// Bytes that a packed tensor takes in a storage, checked against [`MAX_BYTES`] and the limit of the thread.
+/// The storage size of a packed tensor in bytes, checked against [`MAX_BYTES`] and the limit of the thread.
 pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, TensorError> {
     if et == ElementType::Dynamic {
         return Err(TensorError::UnsupportedType { element_type: et });
@@ -71,12 +71,13 @@ pub(crate) fn stored_bytes(et: ElementType, dims: &[usize]) -> Result<usize, Ten
 
 /// Constructors.
 impl Tensor {
-    /// A packed row-major tensor over the first bytes of `storage`; further bytes are ignored. For strings the storage
-    /// holds OpenVINO's packed form: count, `count + 1` offsets (all 32-bit little-endian), then the UTF-8 bytes.
+    /// A packed row-major tensor over the first bytes of `storage`; further bytes are ignored. For strings,
+    /// the storage is in OpenVINO's packed form: count, `count + 1` offsets (all 32-bit little-endian), then
+    /// the UTF-8 bytes.
     ///
     /// # Errors
-    /// [`TensorError::StorageTooShort`], [`TensorError::TooLarge`], [`TensorError::MalformedStrings`], and `dynamic` is
-    /// no type to store.
+    /// [`TensorError::StorageTooShort`], [`TensorError::TooLarge`], [`TensorError::MalformedStrings`], or
+    /// [`TensorError::UnsupportedType`] for `dynamic`.
     pub fn new(et: ElementType, dims: &[usize], storage: Storage) -> Result<Self, TensorError> {
         match et {
             ElementType::String => Self::strings(dims, crate::text::unpack(storage.bytes())?),
@@ -84,7 +85,7 @@ impl Tensor {
         }
     }
 
-    /// A tensor that takes over the elements of `values`, in row-major order.
+    /// Takes ownership of elements in row-major order.
     ///
     /// # Errors
     /// [`TensorError::ElementCount`], [`TensorError::TooLarge`].
@@ -92,10 +93,10 @@ impl Tensor {
         Self::from_units(T::TYPE, dims, values)
     }
 
-    /// A tensor of a copy of `values`, in row-major order.
+    /// Copies elements in row-major order.
     ///
     /// # Errors
-    /// As [`Tensor::from_vec`].
+    /// Same as [`Tensor::from_vec`].
     pub fn from_slice<T: Element>(values: &[T], dims: &[usize]) -> Result<Self, TensorError> {
         Self::from_vec(dims, values.to_vec())
     }
@@ -113,15 +114,15 @@ impl Tensor {
     /// A `boolean` tensor.
     ///
     /// # Errors
-    /// As [`Tensor::from_vec`].
+    /// Same as [`Tensor::from_vec`].
     pub fn from_bools(dims: &[usize], values: &[bool]) -> Result<Self, TensorError> {
         Self::from_slice(values, dims)
     }
 
-    /// A tensor of texts.
+    /// A tensor of strings.
     ///
     /// # Errors
-    /// As [`Tensor::from_vec`]; more than `u32::MAX` texts are refused.
+    /// Same as [`Tensor::from_vec`]; also fails for more than `u32::MAX` strings.
     pub fn strings(dims: &[usize], values: Vec<String>) -> Result<Self, TensorError> {
         let count = u32::try_from(values.len())
             .map_err(|_| TensorError::MalformedStrings("more than u32::MAX texts"))?;
@@ -130,7 +131,7 @@ impl Tensor {
         Ok(tensor)
     }
 
-    /// A tensor of zeros: zero bits, so 0, `false`, and for strings the empty text.
+    /// A tensor of zero bits: 0, `false` or empty strings.
     ///
     /// # Errors
     /// [`TensorError::TooLarge`], [`TensorError::OutOfMemory`].
@@ -144,10 +145,10 @@ impl Tensor {
         })
     }
 
-    /// A tensor of `dims` that repeats one element: a view, no memory is taken.
+    /// A tensor that repeats one element. It is a view, which takes no memory.
     ///
     /// # Errors
-    /// As [`Tensor::broadcast_to`].
+    /// Same as [`Tensor::broadcast_to`].
     pub fn full<T: Element>(dims: &[usize], value: T) -> Result<Self, TensorError> {
         Self::scalar(value).broadcast_to(dims)
     }
@@ -160,7 +161,7 @@ impl Tensor {
         Self::of_elements(et, dims, values.len(), Storage::from_vec(values))
     }
 
-    /// A tensor of elements that a kernel computed, in row-major order.
+    /// A tensor of elements computed by a kernel, in row-major order.
     pub(crate) fn from_buffer<T>(
         et: ElementType,
         dims: &[usize],
@@ -185,7 +186,7 @@ impl Tensor {
         Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
     }
 
-    /// A tensor over packed bytes that a kernel copied.
+    /// A tensor of packed bytes copied by a kernel.
     pub(crate) fn from_buffer_bytes(
         et: ElementType,
         dims: &[usize],
@@ -194,7 +195,7 @@ impl Tensor {
         Self::of_bytes(et, dims, Storage::from_buffer(bytes))
     }
 
-    /// A tensor over bytes that a kernel packed.
+    /// A tensor of bytes packed by a kernel.
     pub(crate) fn from_packed(et: ElementType, dims: &[usize], bytes: Vec<u8>) -> Result<Self, TensorError> {
         Self::of_bytes(et, dims, Storage::heap(bytes))
     }
@@ -207,21 +208,21 @@ impl Tensor {
         Ok(Tensor { element_type: et, layout: Layout::packed(dims), storage, texts: None })
     }
 
-    /// The same indices into another table of texts.
+    /// The same indices into another string table.
     pub(crate) fn with_texts(self, texts: Option<Arc<[String]>>) -> Self {
         Tensor { texts, ..self }
     }
 
-    /// The same bytes under another type of the same width.
+    /// The same bytes with another type of the same width.
     pub(crate) fn retyped(self, element_type: ElementType) -> Self {
         Tensor { element_type, ..self }
     }
 }
 
-/// Constants, which kernels read repeatedly.
+/// Constants that kernels read repeatedly.
 impl Tensor {
-    /// The same tensor, packed and aligned, with a cache: a form that a kernel derives from it, such as weights in the
-    /// order of a matrix product, is kept from its second use on. For tensors that live as long as the model.
+    /// The same tensor, packed and aligned, with a cache of derived data such as packed weights, kept from
+    /// their second use on. For tensors that live as long as the model.
     pub fn kept(&self) -> Self {
         let packed = self.contiguous();
         Tensor { storage: packed.storage.clone().kept(), ..packed }
@@ -232,7 +233,8 @@ impl Tensor {
         self.storage.memo().is_some()
     }
 
-    /// The result of `make`, cached by view and `purpose` from its second use on if this tensor is [`Tensor::kept`].
+    /// The result of `make`. For views of a [`Tensor::kept`] tensor, cached by view and `purpose` from the
+    /// second use on.
     pub(crate) fn memoised<T: Send + Sync + 'static>(
         &self,
         purpose: memo::Purpose,
@@ -244,10 +246,10 @@ impl Tensor {
         }
     }
 
-    /// What `make` computes from the elements, such as an index of them: made once if this tensor is [`Tensor::kept`].
+    /// Computes data from the elements, such as an index; cached if this is a [`Tensor::kept`] tensor.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Errors of `make`.
     pub fn derived<T: Send + Sync + 'static, E>(
         &self,
         make: impl FnOnce() -> Result<T, E>,
@@ -261,7 +263,7 @@ impl Tensor {
 
 /// Properties.
 impl Tensor {
-    /// The type of the elements.
+    /// The element type.
     pub fn element_type(&self) -> ElementType {
         self.element_type
     }
@@ -291,7 +293,7 @@ impl Tensor {
         self.len() == 0
     }
 
-    /// The packed size of the elements in bytes; of strings, that of their indices.
+    /// The packed size of the elements in bytes; for strings, the size of their indices.
     pub fn size_in_bytes(&self) -> usize {
         self.element_type.stored_len(self.len()).unwrap_or(usize::MAX)
     }
@@ -314,7 +316,7 @@ impl Tensor {
         self.texts.as_ref()
     }
 
-    /// The bytes of the elements, if they are packed and start on a byte.
+    /// The bytes of the elements, if they are packed and start at a byte boundary.
     pub(crate) fn packed_bytes(&self) -> Option<&[u8]> {
         let range = self.packed_range()?;
         if range.is_empty() {
@@ -324,7 +326,7 @@ impl Tensor {
         packing::tail_is_clear(self.element_type, bytes, self.len()).then_some(bytes)
     }
 
-    /// Where the elements lie in the storage, if they are packed and start on a byte.
+    /// The range of the elements in the storage, if they are packed and start at a byte boundary.
     fn packed_range(&self) -> Option<Range<usize>> {
         if !self.is_contiguous() {
             return None;
@@ -346,11 +348,11 @@ impl Tensor {
         Tensor { element_type: self.element_type, layout, storage, texts }
     }
 
-    /// `len` indices of one axis from `start`, `step` apart; `step` may be negative.
+    /// Slices an axis: `len` indices from `start`, `step` apart; `step` may be negative.
     ///
     /// # Errors
-    /// [`TensorError::AxisOutOfRange`], and [`TensorError::SliceOutOfRange`] if any index is outside the axis: nothing
-    /// is clamped.
+    /// [`TensorError::AxisOutOfRange`], and [`TensorError::SliceOutOfRange`] if an index is outside the axis:
+    /// nothing is clamped.
     pub fn slice(&self, axis: usize, start: usize, len: usize, step: isize) -> Result<Self, TensorError> {
         Ok(self.with_layout(self.layout.slice(axis, start, len, step)?))
     }
@@ -358,12 +360,12 @@ impl Tensor {
     /// [`Tensor::slice`] in place.
     ///
     /// # Errors
-    /// As [`Tensor::slice`]; nothing is changed then.
+    /// Same as [`Tensor::slice`], in which case nothing is changed.
     pub fn narrow(&mut self, axis: usize, start: usize, len: usize, step: isize) -> Result<(), TensorError> {
         self.layout.narrow(axis, start, len, step)
     }
 
-    /// Axis `i` of the view is axis `order[i]` of this tensor.
+    /// Permutes axes: axis `i` of the view is axis `order[i]` of this tensor.
     ///
     /// # Errors
     /// [`TensorError::BadPermutation`].
@@ -371,7 +373,7 @@ impl Tensor {
         Ok(self.with_layout(self.layout.permute(order)?))
     }
 
-    /// The axes in reverse order.
+    /// Reverses the order of the axes.
     pub fn transposed(&self) -> Self {
         let mut layout = self.layout.clone();
         layout.dims.reverse();
@@ -379,7 +381,8 @@ impl Tensor {
         self.with_layout(layout)
     }
 
-    /// Numpy's rule: dims align at the right, axes of size 1 and new axes repeat (stride 0).
+    /// Broadcasts as in numpy: dims are aligned at the right, and new axes and axes of size 1 are repeated
+    /// (stride 0).
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`]; [`TensorError::TooLarge`] if the packed result would be.
@@ -388,7 +391,7 @@ impl Tensor {
         Ok(self.with_layout(self.layout.broadcast_to(dims)?))
     }
 
-    /// A new axis of size 1 before `axis`.
+    /// Inserts an axis of size 1 before `axis`.
     ///
     /// # Errors
     /// [`TensorError::AxisOutOfRange`] if `axis` is above the rank.
@@ -396,7 +399,7 @@ impl Tensor {
         Ok(self.with_layout(self.layout.unsqueeze(axis)?))
     }
 
-    /// Without `axis`, which must have size 1.
+    /// Removes `axis`, which must have size 1.
     ///
     /// # Errors
     /// [`TensorError::AxisOutOfRange`], [`TensorError::ShapeMismatch`].
@@ -404,7 +407,7 @@ impl Tensor {
         Ok(self.with_layout(self.layout.squeeze(axis)?))
     }
 
-    /// The same elements in row-major order with other dims: a view if strides can express it, otherwise a copy.
+    /// Reshapes in row-major order: a view if strides can express it, otherwise a copy.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`] if the element counts differ.
@@ -422,13 +425,13 @@ impl Tensor {
         }
     }
 
-    /// Packed in row-major order, and aligned so that [`Tensor::as_slice`] reads it: a copy, or a clone if it is so
-    /// already. Constants of a mapped file may begin at any byte.
+    /// Packs the elements in row-major order, aligned for [`Tensor::as_slice`]. Returns a clone if they
+    /// already are. Constants in a mapped file may be unaligned.
     ///
     /// ```
     /// use snick_tensor::{ElementType, Storage, Tensor};
     ///
-    /// // Wherever the bytes begin in memory, one of the two is not aligned.
+    /// // One of the two is unaligned.
     /// let bytes = Storage::heap(vec![0; 6]);
     /// for offset in [0, 1] {
     ///     let tensor = Tensor::new(ElementType::F32, &[1], bytes.window(offset, 4)?)?;
@@ -457,7 +460,8 @@ impl Tensor {
 }
 
 impl PartialEq for Tensor {
-    /// Equal type, dims and bits: `NaN` equals itself, 0.0 and -0.0 differ. Of booleans, every byte but 0 is true.
+    /// Compares types, dims and bits: `NaN` equals itself, and 0.0 differs from -0.0. For booleans, every
+    /// nonzero byte is true.
     fn eq(&self, other: &Self) -> bool {
         self.element_type == other.element_type
             && self.dims() == other.dims()

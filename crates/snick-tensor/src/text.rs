@@ -22,13 +22,13 @@ pub(crate) fn pack(texts: &[&str]) -> Vec<u8> {
 /// Parses the packed form.
 ///
 /// # Errors
-/// [`TensorError::MalformedStrings`] if an offset descends or leaves the bytes, or a text is not UTF-8.
+/// [`TensorError::MalformedStrings`] if an offset decreases or is out of range, or if a string is not UTF-8.
 pub(crate) fn unpack(bytes: &[u8]) -> Result<Vec<String>, TensorError> {
     let bad = TensorError::MalformedStrings;
     let (words, _) = bytes.as_chunks::<4>();
     let word = |i: usize| words.get(i).map(|w| u32::from_le_bytes(*w) as usize);
     let count = word(0).ok_or(bad("no count"))?;
-    // Checked before memory is taken: every text has an offset in the bytes.
+    // Checked before allocating: every string needs an offset in the bytes.
     if words.len() < count.saturating_add(2) {
         return Err(bad("fewer offsets than texts"));
     }

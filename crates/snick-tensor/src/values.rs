@@ -1,4 +1,4 @@
-//! The elements of a tensor as Rust values.
+//! Access to the elements of a tensor as Rust values.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::kernels::broadcast::{Strided, for_each_block};
 use crate::kernels::strided_copy;
 use crate::{Element, ElementType, Tensor, TensorError};
 
-/// Why bytes cannot be read in place.
+/// The error for bytes that cannot be read in place.
 pub(crate) fn unreadable(error: CheckedCastError) -> TensorError {
     match error {
         CheckedCastError::PodCastError(_) => TensorError::NotContiguous,
@@ -19,8 +19,8 @@ pub(crate) fn unreadable(error: CheckedCastError) -> TensorError {
 }
 
 impl Tensor {
-    /// The packed little-endian bytes in row-major order, borrowed if they are packed. Strings are in the packed form
-    /// that [`Tensor::new`] reads.
+    /// The packed little-endian bytes in row-major order, borrowed if the elements are packed. Strings are in
+    /// the packed form that [`Tensor::new`] reads.
     pub fn to_bytes(&self) -> Cow<'_, [u8]> {
         if let Ok(texts) = self.as_strings() {
             return Cow::Owned(crate::text::pack(&texts));
@@ -28,7 +28,7 @@ impl Tensor {
         self.to_units()
     }
 
-    /// As [`Tensor::to_bytes`], but strings are their indices.
+    /// [`Tensor::to_bytes`], but with strings as their indices.
     pub(crate) fn to_units(&self) -> Cow<'_, [u8]> {
         match self.packed_bytes() {
             Some(bytes) => Cow::Borrowed(bytes),
@@ -40,7 +40,7 @@ impl Tensor {
         }
     }
 
-    /// The elements in row-major order: borrowed if they are packed and aligned.
+    /// The elements in row-major order, borrowed if they are packed and aligned.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::NotBoolean`].
@@ -49,7 +49,7 @@ impl Tensor {
         let values = match self.to_units() {
             Cow::Borrowed(bytes) => match bytemuck::checked::try_cast_slice(bytes) {
                 Ok(values) => Some(Cow::Borrowed(values)),
-                // Mapped weights may start anywhere.
+                // Mapped weights may be unaligned.
                 Err(_) => T::copied(bytes).map(Cow::Owned),
             },
             Cow::Owned(bytes) => T::copied(&bytes).map(Cow::Owned),
@@ -71,19 +71,19 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::NotContiguous`] for a
-    /// view and for unaligned elements, for example in a mapped file: [`Tensor::contiguous`] and [`Tensor::values`] copy
-    /// both; [`TensorError::NotBoolean`].
+    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`;
+    /// [`TensorError::NotContiguous`] for strided views and for unaligned elements, for example in a mapped
+    /// file ([`Tensor::contiguous`] and [`Tensor::values`] copy them); [`TensorError::NotBoolean`].
     pub fn as_slice<T: Element>(&self) -> Result<&[T], TensorError> {
         self.expect(T::TYPE)?;
         match self.packed_bytes().ok_or(TensorError::NotContiguous)? {
-            // No bytes may be anywhere.
+            // An empty slice may be unaligned.
             [] => Ok(&[]),
             bytes => bytemuck::checked::try_cast_slice(bytes).map_err(unreadable),
         }
     }
 
-    /// The elements of a `boolean` tensor, 0 or not 0, as bytes.
+    /// The elements of a `boolean` tensor as bytes, which are zero or nonzero.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`].
@@ -92,7 +92,7 @@ impl Tensor {
         Ok(self.to_units())
     }
 
-    /// The elements of a `boolean` tensor, of which any byte but 0 is `true`.
+    /// The elements of a `boolean` tensor; every nonzero byte is `true`.
     ///
     /// # Errors
     /// [`TensorError::TypeMismatch`].
@@ -116,12 +116,12 @@ impl Tensor {
         if found == expected { Ok(()) } else { Err(TensorError::TypeMismatch { expected, found }) }
     }
 
-    /// The elements as any plain type of their size.
+    /// The elements as any plain type of the same size.
     pub(crate) fn units<T: Pod>(&self) -> Cow<'_, [T]> {
         match self.to_units() {
             Cow::Borrowed(bytes) => match bytemuck::try_cast_slice(bytes) {
                 Ok(values) => Cow::Borrowed(values),
-                // Mapped weights may start anywhere.
+                // Mapped weights may be unaligned.
                 Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
             },
             Cow::Owned(bytes) => match bytemuck::try_cast_vec(bytes) {
@@ -150,7 +150,7 @@ impl Tensor {
         })
     }
 
-    /// The elements as `f32`, rounded to nearest even once; booleans are 0 and 1.
+    /// The elements as `f32`, rounded once to nearest even; booleans are 0 and 1.
     ///
     /// # Errors
     /// [`TensorError::UnsupportedType`] for strings.
@@ -182,12 +182,12 @@ impl Tensor {
         })
     }
 
-    /// Element `at`, in row-major order, of [`Tensor::to_i64_vec`].
+    /// Element `at` of [`Tensor::to_i64_vec`], in row-major order.
     ///
     /// # Errors
     /// [`TensorError::IndexOutOfRange`]; [`TensorError::UnsupportedType`] for strings.
     pub fn to_i64(&self, at: usize) -> Result<i64, TensorError> {
-        // Scalars and lists of indices are read without a copy.
+        // Reads scalars and vectors, such as indices, without a copy.
         let place = match (self.dims(), self.strides()) {
             ([], []) if at == 0 => Some(self.layout().start),
             (&[len], &[stride]) if at < len => {
@@ -237,7 +237,7 @@ mod tests {
         assert!(matches!(owned.values::<i64>().unwrap(), Cow::Borrowed(_)));
     }
 
-    /// Elements that begin at any byte, packed or not, are read in place once they are contiguous.
+    /// Elements at any byte offset, packed or not, are read in place once they are contiguous.
     fn check_every_offset<T: Element + std::fmt::Debug>(values: [T; 3]) {
         let bytes = Tensor::from_slice(&values, &[3]).unwrap().to_bytes().into_owned();
         let [first, second, third] = &values;
@@ -312,7 +312,7 @@ mod tests {
         assert_eq!(backward.values::<bool>().unwrap()[..], [false, true]);
         assert_eq!(Tensor::scalar(true), Tensor::from_bools(&[], &[true]).unwrap());
         assert!(matches!(t.as_slice::<u8>(), Err(TensorError::TypeMismatch { .. })));
-        // The bytes of a file may be anything.
+        // The bytes of a file can have any value.
         let file = Tensor::new(ElementType::Boolean, &[2], Storage::heap(vec![1, 7])).unwrap();
         assert_eq!(file.as_slice::<bool>(), Err(TensorError::NotBoolean));
         assert_eq!(file.values::<bool>(), Err(TensorError::NotBoolean));

@@ -1,4 +1,4 @@
-//! Byte pair encoding: neighbours are merged, the earliest merge of the list first.
+//! Byte pair encoding: merges neighbouring tokens, in the order of the list of merges.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -6,14 +6,14 @@ use std::collections::{BinaryHeap, HashMap};
 use crate::error::shown;
 use crate::{TextError, Trie};
 
-/// Attributes of the encoding.
+/// Options of the encoding.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BpeOptions {
-    /// The token for what no token matches; without it in the vocabulary, that is left out.
+    /// The token for unknown text. If it is not in the vocabulary, unknown text is dropped.
     pub unk_token: String,
-    /// Added to each text.
+    /// Appended to each text.
     pub end_suffix: String,
-    /// Whether a byte that no token matches becomes the token `<0xNN>`.
+    /// Whether an unknown byte becomes the token `<0xNN>`.
     pub byte_fallback: bool,
 }
 
@@ -31,11 +31,11 @@ pub struct BpeOptions {
 /// ```
 #[derive(Debug)]
 pub struct Bpe {
-    /// Tokens that no merge makes.
+    /// Tokens that are not the result of a merge.
     base: Trie,
-    /// The rank of the merge of two tokens, and what it makes.
+    /// The rank and the result of merging two tokens.
     merges: HashMap<(i32, i32), (usize, i32)>,
-    /// The tokens of bytes.
+    /// The token of each byte.
     bytes: Vec<Option<i32>>,
     unk: Option<i32>,
     end_suffix: Vec<u8>,
@@ -49,14 +49,15 @@ struct Symbol {
     is_alive: bool,
 }
 
-/// A possible merge; the order of the queue: rank, then when it was found.
+/// A possible merge. The queue is ordered by rank, then by time of discovery.
 type Candidate = Reverse<(usize, usize, usize, usize, i32)>;
 
 impl Bpe {
-    /// From the vocabulary, tokens added to it, which replace none, and merges, the first merged first.
+    /// Creates an encoder from a vocabulary, added tokens, which never replace others, and merges by
+    /// priority.
     ///
     /// # Errors
-    /// [`TextError::NoToken`] for a merge of or to what is no token.
+    /// [`TextError::NoToken`] if an operand or result of a merge is not a token.
     pub fn new<'t>(
         vocabulary: impl IntoIterator<Item = (&'t [u8], i32)>,
         added: impl IntoIterator<Item = (&'t [u8], i32)>,
@@ -96,7 +97,7 @@ impl Bpe {
         })
     }
 
-    /// Adds the tokens of a text.
+    /// Appends the tokens of a text.
     pub fn encode(&self, text: &[u8], tokens: &mut Vec<i32>) {
         let suffixed;
         let text = match self.end_suffix.is_empty() {
@@ -159,7 +160,7 @@ impl Bpe {
         tokens.into_iter().enumerate().map(link).collect()
     }
 
-    /// Adds the merge of two neighbours, if there is one.
+    /// Queues the merge of two neighbours, if it exists.
     fn enqueue(
         &self,
         symbols: &[Symbol],

@@ -1,8 +1,9 @@
-//! Maps of characters as SentencePiece compiles them: a double array of prefixes, then the texts they become.
+//! Character maps in SentencePiece's compiled form: a double-array trie of prefixes and their replacement
+//! texts.
 
 use crate::TextError;
 
-/// A compiled map of character sequences to texts.
+/// A compiled map from character sequences to texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CharsMap {
     units: Vec<u32>,
@@ -10,7 +11,7 @@ pub struct CharsMap {
 }
 
 impl CharsMap {
-    /// Reads the compiled form: the size of the double array in bytes, its units, and texts that end with a zero.
+    /// Parses the compiled form: the size of the double array in bytes, its units, and zero-terminated texts.
     ///
     /// # Errors
     /// [`TextError::CharsMap`].
@@ -27,7 +28,7 @@ impl CharsMap {
         Ok(Self { units, texts: texts.to_vec() })
     }
 
-    /// The longest prefix of `text` that the map has: its length, and what it becomes.
+    /// The longest prefix of `text` in the map: its length and its replacement.
     pub(crate) fn longest(&self, text: &[u8]) -> Option<(usize, &[u8])> {
         let offset = |unit: u32| (unit >> 10) << ((unit & (1 << 9)) >> 6);
         let unit_at = |at: u32| self.units.get(at as usize).copied();
@@ -55,7 +56,7 @@ impl CharsMap {
 mod tests {
     use super::*;
 
-    /// A map of `a` to `xy`.
+    /// A map from `a` to `xy`.
     fn map() -> Vec<u8> {
         let mut units = vec![0u32; 512];
         // The root is at offset 256; `a` has a leaf at offset 1 from itself.

@@ -1,13 +1,13 @@
-//! Errors of texts and tokenizers.
+//! Errors in texts and tokenizers.
 
-/// Why a text could not be processed. It knows no place: the caller adds the layer.
+/// Why a text could not be processed. Has no location: the caller adds the layer.
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the message of each variant says what its fields are")]
 #[non_exhaustive]
 pub enum TextError {
     #[error("the pattern `{pattern}` is not understood: {reason}")]
     Pattern { pattern: String, reason: String },
-    /// Backtracking is bounded, so that no pattern runs for ever.
+    /// Backtracking is limited, so that every match terminates.
     #[error("the pattern `{pattern}` takes too many steps on a text of {bytes} bytes")]
     Steps { pattern: String, bytes: usize },
     #[error("a text grows above {limit} bytes")]
@@ -24,7 +24,7 @@ pub enum TextError {
     TokenRange { id: i32, size: usize },
 }
 
-/// Bytes as messages show them.
+/// Bytes as shown in messages.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().take(80).collect()
 }

@@ -1,15 +1,15 @@
-//! Simple case folding: one character to one.
+//! Simple case folding, which maps each character to one character.
 
-/// The character that stands for all that differ from it by case only, by Unicode's simple case folding.
+/// The simple case folding of a character, as defined by Unicode.
 pub(crate) fn fold(c: char) -> char {
     match c {
         'A'..='Z' => c.to_ascii_lowercase(),
         '\0'..='\x7f' => c,
-        // The dotless i has no folding outside Turkic languages; Cherokee folds to capitals.
+        // Outside Turkic languages the dotless i does not fold; Cherokee folds to capitals.
         'ı' => c,
         '\u{13A0}'..='\u{13F5}' => c,
         '\u{13F8}'..='\u{13FD}' | '\u{AB70}'..='\u{ABBF}' => single(c.to_uppercase()).unwrap_or(c),
-        // By way of the capital, so that all forms of a letter meet: final sigma, long s, the Kelvin sign.
+        // Going through the capital unifies all forms of a letter: final sigma, long s, the Kelvin sign.
         _ => {
             let capital = single(c.to_uppercase()).unwrap_or(c);
             single(capital.to_lowercase()).unwrap_or(c)
@@ -17,7 +17,7 @@ pub(crate) fn fold(c: char) -> char {
     }
 }
 
-/// The only item.
+/// The item, if there is exactly one.
 fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
     let first = chars.next();
     first.filter(|_| chars.next().is_none())

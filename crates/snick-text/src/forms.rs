@@ -1,4 +1,5 @@
-//! Unicode normal forms as SentencePiece computes them: by a map of characters, so that marks keep their order.
+//! Unicode normal forms as SentencePiece computes them: with a character map, so combining marks are not
+//! reordered.
 
 use std::iter::once;
 
@@ -7,10 +8,10 @@ use unicode_normalization::char::{compose, decompose_canonical, decompose_compat
 
 use crate::first_char;
 
-/// A normal form of Unicode.
+/// A Unicode normal form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum NormalForm {
-    /// As it is.
+    /// Unchanged.
     Identity,
     /// Composed.
     Nfc,
@@ -23,7 +24,7 @@ pub enum NormalForm {
 }
 
 impl NormalForm {
-    /// The form of this name, such as `nfkc`, in any case.
+    /// The form with this name, such as `nfkc`, ignoring case.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "identity" => Self::Identity,
@@ -35,8 +36,8 @@ impl NormalForm {
         })
     }
 
-    /// Adds the form of the longest sequence that `text` starts with and that has one; its length. `None` where the
-    /// bytes are no character.
+    /// Normalises the longest sequence at the start of `text` that has a normal form. Appends it and returns
+    /// the length of the sequence; `None` if the bytes are not a character.
     pub(crate) fn normalize_prefix(self, text: &[u8], out: &mut Vec<char>) -> Option<usize> {
         let (c, len) = first_char(text)?;
         let composes = matches!(self, Self::Nfc | Self::Nfkc);
@@ -69,7 +70,7 @@ impl NormalForm {
         }
     }
 
-    /// The decomposition, if it is one character.
+    /// The decomposition, if it is a single character.
     fn single(self, c: char) -> Option<char> {
         let (mut first, mut count) = (c, 0);
         self.decompose(c, |c| {
@@ -79,8 +80,8 @@ impl NormalForm {
         (count == 1).then_some(first)
     }
 
-    /// The longest run of characters, `first` and some of `rest`, that are the whole decomposition of one character:
-    /// that character, and how many bytes of `rest` it takes.
+    /// The longest run of `first` and characters of `rest` that is the complete decomposition of one
+    /// character. Returns that character, and the number of bytes of `rest` in the run.
     fn composed(self, first: char, rest: &[u8]) -> Option<(char, usize)> {
         let first = self.single(first)?;
         let (mut parts, mut whole) = (vec![first], Some(first));

@@ -1,4 +1,4 @@
-//! What the operations of tokenizer models compute, on plain bytes.
+//! The algorithms behind the operations of tokenizer models, on plain bytes.
 //!
 //! ```
 //! use snick_text::{Pattern, Split};
@@ -36,10 +36,10 @@ pub use self::trie::Trie;
 pub use self::unigram::Unigram;
 pub use self::wordpiece::WordPiece;
 
-/// The most bytes that one text may grow to.
+/// The maximum size of a text, in bytes.
 pub const MAX_TEXT: usize = 1 << 28;
 
-/// The length of the UTF-8 character that starts with `byte`; 1 for a byte that starts none.
+/// The length of the UTF-8 character that starts with `byte`; 1 if none does.
 pub(crate) fn char_len(byte: u8) -> usize {
     match byte >> 4 {
         0xc | 0xd => 2,
@@ -49,7 +49,7 @@ pub(crate) fn char_len(byte: u8) -> usize {
     }
 }
 
-/// The character that `text` starts with, and its length; `None` if the bytes are none.
+/// The first character of `text` and its length; `None` if the bytes are not a character.
 pub(crate) fn first_char(text: &[u8]) -> Option<(char, usize)> {
     let len = char_len(*text.first()?);
     let c = std::str::from_utf8(text.get(..len)?).ok()?.chars().next()?;

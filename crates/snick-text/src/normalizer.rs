@@ -1,30 +1,30 @@
-//! Normalising texts, as SentencePiece does.
+//! Text normalisation as in SentencePiece.
 
 use crate::fold::fold;
 use crate::{CharsMap, MAX_TEXT, NormalForm, TextError, Trie, first_char};
 
-/// What SentencePiece writes for a space.
+/// How SentencePiece represents a space.
 pub(crate) const SPACE: &[u8] = "\u{2581}".as_bytes();
 
-/// What becomes of characters.
+/// How to map characters.
 #[derive(Clone, Debug)]
 pub enum Rule {
-    /// A normal form, and whether case is folded.
+    /// A normal form, and whether to fold case.
     Form(NormalForm, bool),
-    /// A compiled map.
+    /// A compiled character map.
     Map(CharsMap),
 }
 
-/// What becomes of spaces.
+/// How to handle spaces.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Whitespace {
-    /// A space is added in front.
+    /// Adds a space at the start.
     pub add_prefix: bool,
-    /// Spaces at both ends, and all but one in a row, are left out.
+    /// Removes spaces at both ends, and collapses runs of spaces.
     pub remove_extra: bool,
-    /// A space becomes U+2581.
+    /// Replaces spaces by U+2581.
     pub escape: bool,
-    /// The added space comes at the end.
+    /// Adds the space at the end instead.
     pub as_suffix: bool,
 }
 
@@ -41,22 +41,22 @@ pub struct Whitespace {
 pub struct Normalizer {
     rule: Rule,
     whitespace: Whitespace,
-    /// Texts that stay as they are.
+    /// Texts to leave unchanged.
     kept: Option<Trie>,
 }
 
 impl Normalizer {
-    /// A normaliser.
+    /// Creates a normaliser.
     pub fn new(rule: Rule, whitespace: Whitespace) -> Self {
         Self { rule, whitespace, kept: None }
     }
 
-    /// The same; it leaves these texts as they are.
+    /// Leaves these texts unchanged.
     pub fn keeping(self, kept: Trie) -> Self {
         Self { kept: Some(kept), ..self }
     }
 
-    /// Adds what the start of `text` becomes, and returns how many bytes it takes.
+    /// Appends the normalised start of `text`, and returns how many bytes it consumes.
     fn prefix(&self, text: &[u8], out: &mut Vec<u8>) -> usize {
         if let Some((_, len)) = self.kept.as_ref().and_then(|kept| kept.longest(text)) {
             out.extend_from_slice(&text[..len]);
@@ -92,7 +92,7 @@ impl Normalizer {
         }
     }
 
-    /// The normalised text.
+    /// Normalises a text.
     ///
     /// # Errors
     /// [`TextError::TooLong`].

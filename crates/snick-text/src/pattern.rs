@@ -1,4 +1,4 @@
-//! PCRE2 patterns: finding and replacing.
+//! PCRE2 patterns: search and replace.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -9,15 +9,15 @@ use crate::error::shown;
 use crate::pcre::translate;
 use crate::{MAX_TEXT, TextError, char_len};
 
-/// The limits of backtracking. A text of `n` bytes has the first that is above `FIXED + n * PER_BYTE`.
+/// Limits on backtracking. A text of `n` bytes uses the first limit of at least `FIXED + n * PER_BYTE`.
 const LIMITS: [usize; 3] = [1 << 18, 1 << 22, 1 << 26];
 const FIXED: usize = 1 << 16;
 const PER_BYTE: usize = 64;
 
-/// Compiled expressions may be so large.
+/// The maximum size of compiled expressions.
 const MAX_PROGRAM: usize = 1 << 16;
 
-/// A compiled pattern. It is read as PCRE2 reads it, with `PCRE2_UTF` and `PCRE2_UCP`.
+/// A compiled pattern, with the semantics of PCRE2 with `PCRE2_UTF` and `PCRE2_UCP`.
 ///
 /// ```
 /// use snick_text::Pattern;
@@ -32,18 +32,18 @@ pub struct Pattern {
     translated: String,
     groups: Vec<usize>,
     regexes: [OnceLock<Option<Regex>>; LIMITS.len()],
-    /// For texts that are not UTF-8.
+    /// For texts that are not valid UTF-8.
     bytes: OnceLock<Option<Regex>>,
 }
 
-/// A match, and the group inside that took part in it.
+/// A match, and the group that participated in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
     pub range: Range<usize>,
     pub group: Option<Range<usize>>,
 }
 
-/// Parts of a replacement.
+/// A part of a replacement.
 enum ReplacementPart<'r> {
     Text(&'r [u8]),
     Group(usize),
@@ -68,7 +68,7 @@ impl Pattern {
         })
     }
 
-    /// The expression with the limit for a text of so many bytes.
+    /// The expression with the limit for a text of this length.
     fn regex(&self, bytes: usize) -> Result<&Regex, TextError> {
         let needed = bytes.saturating_mul(PER_BYTE).saturating_add(FIXED);
         let tier = LIMITS.iter().position(|&limit| limit >= needed).unwrap_or(LIMITS.len() - 1);
@@ -80,8 +80,8 @@ impl Pattern {
         TextError::Steps { pattern: shown(self.source.as_bytes()), bytes }
     }
 
-    /// Calls `each` with the matches from left to right, up to the first that is empty. A text that is not UTF-8 has
-    /// none.
+    /// Calls `each` with the matches from left to right, and stops at an empty match. A text that is not
+    /// valid UTF-8 has no matches.
     pub(crate) fn each_match(
         &self,
         text: &[u8],
@@ -115,8 +115,8 @@ impl Pattern {
         Ok(())
     }
 
-    /// The text with the first match, or all of them, replaced; `$1` in the replacement is a group, `$$` a dollar sign.
-    /// As PCRE2 has it, the text stays as it is where the replacement names a group that took no part in a match.
+    /// Replaces the first match or all of them. `$1` in the replacement is a group, `$$` a dollar sign. As in
+    /// PCRE2, the text is unchanged if the replacement uses a group that did not participate in a match.
     ///
     /// # Errors
     /// [`TextError::Steps`], [`TextError::TooLong`].
@@ -144,7 +144,7 @@ impl Pattern {
         Ok(out.unwrap_or_else(|| text.to_vec()))
     }
 
-    /// The replaced text; `None` where a group that is named took no part.
+    /// The replaced text; `None` if it uses a group that did not participate.
     fn replace(
         &self,
         text: &[u8],
@@ -193,7 +193,7 @@ fn compile(pattern: &str, limit: usize, mode: BytesMode) -> Result<Regex, Error>
     builder.build()
 }
 
-/// The whole match and the groups.
+/// The ranges of the whole match and of the groups.
 fn ranges<'t, S: fancy_regex::Input + ?Sized>(
     captures: &Captures<'t, S>,
     range: impl Fn(S::Match<'t>) -> Range<usize>,
@@ -201,7 +201,7 @@ fn ranges<'t, S: fancy_regex::Input + ?Sized>(
     (0..captures.len()).map(|i| captures.get(i).map(&range)).collect()
 }
 
-/// The parts of a replacement; `None` for one that PCRE2 refuses, with groups up to `groups`.
+/// Parses a replacement with groups up to `groups`; `None` if PCRE2 would reject it.
 fn parts(replacement: &[u8], groups: usize) -> Option<Vec<ReplacementPart<'_>>> {
     let mut parts = Vec::new();
     let mut rest = replacement;

@@ -1,30 +1,30 @@
-//! Patterns as PCRE2 reads them, with Unicode properties on, in the syntax of `fancy_regex`.
+//! Translates PCRE2 patterns with Unicode properties to the syntax of `fancy_regex`.
 
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// `\s`: the crate leaves out the Mongolian vowel separator.
+/// `\s`. `fancy_regex` excludes the Mongolian vowel separator.
 const SPACE: &str = r"\s\x{180E}";
 /// `\h`
 const HORIZONTAL: &str = r"\t\x{20}\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}";
 /// `\v`
 const VERTICAL: &str = r"\n\x{0B}\x{0C}\r\x{85}\x{2028}\x{2029}";
-/// `\w`: PCRE2 leaves out enclosing and spacing marks.
+/// `\w`. PCRE2 excludes enclosing and spacing marks.
 const WORD: &str = r"\p{L}\p{N}\p{Mn}\p{Pc}";
-/// `$` and `\Z`: a line break may follow.
+/// `$` and `\Z`, which also match before a final line break.
 const END: &str = r"(?=\n?\z)";
 
 /// A translated pattern.
 pub(crate) struct Translated {
     pub pattern: String,
-    /// The number in the original of each group: alternatives of `(?|...)` share numbers.
+    /// The original number of each group. Alternatives in `(?|...)` share numbers.
     pub groups: Vec<usize>,
 }
 
-/// An open bracket.
+/// An open parenthesis.
 struct Frame {
-    /// For `(?|`: the groups before it, and the most groups of an alternative.
+    /// For `(?|`: the number of groups before it, and the maximum over its alternatives so far.
     reset: Option<(usize, usize)>,
 }
 
@@ -41,7 +41,7 @@ struct Translator<'p> {
 /// Translates a pattern.
 ///
 /// # Errors
-/// What the translation does not know, in a sentence.
+/// A sentence about an unsupported construct.
 pub(crate) fn translate(pattern: &str) -> Result<Translated, String> {
     let mut translator = Translator {
         rest: pattern.chars().peekable(),
@@ -73,7 +73,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// An opening bracket, and what says of which kind it is.
+    /// An opening parenthesis and the characters that determine its kind.
     fn open(&mut self) -> Result<(), String> {
         let mut ahead = self.rest.clone();
         let mut reset = None;
@@ -129,7 +129,7 @@ impl Translator<'_> {
         self.out.push('|');
     }
 
-    /// A quantifier in braces, or the brace itself.
+    /// A quantifier in braces, or a literal brace.
     fn repeat(&mut self) {
         let inside: String = self.rest.clone().take_while(|&c| c != '}').collect();
         let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
@@ -143,7 +143,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A character that stands for itself.
+    /// A literal character.
     fn literal(&mut self, c: char) {
         match c.is_ascii_alphanumeric() || !c.is_ascii() {
             true => self.out.push(c),
@@ -188,7 +188,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// An escape that classes have, too. Whether it is a set; outside a class, the set lacks its brackets.
+    /// An escape that is also allowed in classes. Returns whether it is a set, which is put in brackets
+    /// outside a class.
     fn shared_escape(&mut self, in_class: bool) -> Result<bool, String> {
         let c = self.rest.next().ok_or("it ends with a backslash")?;
         let set = match c.to_ascii_lowercase() {
@@ -230,7 +231,7 @@ impl Translator<'_> {
         }
     }
 
-    /// An escape that is one character.
+    /// An escape for a single character.
     fn escaped_char(&mut self, c: char) -> Result<(), String> {
         let code = match c {
             't' => 9,
@@ -277,7 +278,7 @@ impl Translator<'_> {
         code
     }
 
-    /// A class: brackets inside stand for themselves, and no set is cut with another.
+    /// A character class. Brackets in it are literal, and set operations are not supported.
     fn class(&mut self) -> Result<(), String> {
         self.out.push('[');
         if self.rest.next_if_eq(&'^').is_some() {
@@ -319,7 +320,7 @@ impl Translator<'_> {
         Err("a class has no end".to_string())
     }
 
-    /// An escape in a class; whether it is one character.
+    /// An escape in a class. Returns whether it is a single character.
     fn class_escape(&mut self) -> Result<bool, String> {
         match self.rest.peek() {
             Some('b') => {
@@ -331,7 +332,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether what follows a hyphen ends a range.
+    /// Whether the text after a hyphen ends a range.
     fn range_follows(&mut self) -> bool {
         let mut ahead = self.rest.clone();
         match ahead.next() {

@@ -1,35 +1,35 @@
-//! Splitting texts by a pattern.
+//! Splits texts with a pattern.
 
 use std::ops::Range;
 
 use crate::{Pattern, TextError};
 
-/// What becomes of the parts that match.
+/// What happens to matches.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Behaviour {
-    /// They are left out.
+    /// They are removed.
     #[default]
     Remove,
-    /// Each is a piece.
+    /// Each becomes a piece.
     Isolate,
-    /// Each joins the piece before it.
+    /// Each is appended to the previous piece.
     MergedWithPrevious,
-    /// Each joins the piece after it.
+    /// Each is prepended to the next piece.
     MergedWithNext,
 }
 
-/// How to split.
+/// How to split a text.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Split {
-    /// What becomes of the parts that match.
+    /// What happens to matches.
     pub behaviour: Behaviour,
-    /// Whether the parts between matches take the place of the matches.
+    /// Swaps the roles of matches and the parts between them.
     pub invert: bool,
-    /// After so many pieces the rest is one piece.
+    /// After this many pieces, the rest is one piece.
     pub max_splits: Option<usize>,
 }
 
-/// The state while one text is split.
+/// The state of splitting a text.
 struct Splitter<F> {
     split: Split,
     len: usize,
@@ -64,7 +64,8 @@ impl<F: FnMut(Range<usize>)> Splitter<F> {
 }
 
 impl Pattern {
-    /// Calls `each` with the pieces of a text. Pieces may overlap where the neighbour that a part joins is missing.
+    /// Calls `each` with the pieces of a text. Pieces can overlap if a part has no neighbour to be merged
+    /// with.
     ///
     /// # Errors
     /// [`TextError::Steps`].
@@ -87,8 +88,8 @@ impl Pattern {
         Ok(())
     }
 
-    /// Calls `each` with the parts of a text, and whether each is a special token: the group inside a match. What a
-    /// match has around its group is left out.
+    /// Calls `each` with the parts of a text, and whether each is a special token. A special token is the
+    /// group in a match; the match around the group is dropped.
     ///
     /// # Errors
     /// [`TextError::Steps`].

@@ -1,8 +1,8 @@
-//! Prefixes of texts among many tokens.
+//! Prefix search in a set of tokens.
 
 use std::ops::Range;
 
-/// Tokens by their bytes: sorted, so that those with a common prefix are neighbours.
+/// Tokens sorted by their bytes, so that tokens with a common prefix are adjacent.
 ///
 /// ```
 /// use snick_text::Trie;
@@ -14,17 +14,17 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default)]
 pub struct Trie {
     bytes: Vec<u8>,
-    /// Where the bytes of each token are, and its number.
+    /// The range of the bytes of each token, and its number.
     tokens: Vec<(Range<usize>, i32)>,
 }
 
 impl Trie {
-    /// The trie of these tokens; of equal ones the last counts, and empty ones are left out.
+    /// Creates a trie. The last of equal tokens wins; empty tokens are ignored.
     pub fn new<'t>(tokens: impl IntoIterator<Item = (&'t [u8], i32)>) -> Self {
         Self::of_list(tokens.into_iter().filter(|(token, _)| !token.is_empty()).collect())
     }
 
-    /// Compiled once, not for every kind of list.
+    /// Not generic, so that it is compiled only once.
     fn of_list(mut all: Vec<(&[u8], i32)>) -> Self {
         all.sort_by_key(|(token, _)| *token);
         let mut trie =
@@ -40,7 +40,7 @@ impl Trie {
         trie
     }
 
-    /// All tokens that `text` starts with, the shortest first: number and length.
+    /// All tokens that `text` starts with, shortest first, as number and length.
     pub fn prefixes<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (i32, usize)> + 't {
         let mut among = 0..self.tokens.len();
         text.iter()
@@ -53,12 +53,12 @@ impl Trie {
             .flatten()
     }
 
-    /// The longest token that `text` starts with: number and length.
+    /// The longest token that `text` starts with, as number and length.
     pub fn longest(&self, text: &[u8]) -> Option<(i32, usize)> {
         self.prefixes(text).last()
     }
 
-    /// Of tokens with the same first `depth` bytes, those with `byte` next.
+    /// Narrows tokens with the same first `depth` bytes to those with `byte` next.
     fn narrowed(&self, among: Range<usize>, depth: usize, byte: u8) -> Range<usize> {
         let tokens = &self.tokens[among.clone()];
         let byte_of =

@@ -1,8 +1,8 @@
-//! The unigram model: of all ways to cut a text, the most probable.
+//! The unigram model: finds the most probable segmentation of a text.
 
 use crate::{Trie, char_len};
 
-/// How much less than the worst token the score of an unknown character is.
+/// The difference between the lowest score of a token and the score of an unknown character.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
 /// Tokens with scores.
@@ -23,7 +23,7 @@ pub struct Unigram {
     unk_score: f32,
 }
 
-/// The best way to the end of a prefix.
+/// The best segmentation of a prefix.
 #[derive(Copy, Clone)]
 struct Best {
     token: i32,
@@ -32,19 +32,19 @@ struct Best {
 }
 
 impl Unigram {
-    /// Tokens by number, with their scores, and the token of unknown characters.
+    /// Creates a model from tokens with scores, numbered in order, and the token for unknown characters.
     pub fn new<'t>(tokens: impl IntoIterator<Item = (&'t [u8], f32)>, unk: i32) -> Self {
         let (texts, scores): (Vec<&[u8]>, Vec<f32>) = tokens.into_iter().unzip();
         let least = scores.iter().copied().fold(f32::MAX, f32::min);
         Self { trie: Trie::new(texts.into_iter().zip(0..)), scores, unk, unk_score: least - UNKNOWN_PENALTY }
     }
 
-    /// The same with a trie of some of the tokens and the lowest score among them.
+    /// Creates a model from a trie of some of the tokens and the lowest score among them.
     pub(crate) fn of_trie(trie: Trie, scores: Vec<f32>, least: f32, unk: i32) -> Self {
         Self { trie, scores, unk, unk_score: least - UNKNOWN_PENALTY }
     }
 
-    /// Adds the tokens of a text. Unknown characters in a row are one token.
+    /// Appends the tokens of a text. Consecutive unknown characters become one token.
     pub fn encode(&self, text: &[u8], tokens: &mut Vec<i32>) {
         let first = tokens.len();
         self.cut(text, |token, _| {
@@ -55,7 +55,7 @@ impl Unigram {
         tokens[first..].reverse();
     }
 
-    /// Calls `each` with the tokens and their parts of the text, from the last to the first.
+    /// Calls `each` with the tokens and their parts of the text, from last to first.
     pub(crate) fn cut<'t>(&self, text: &'t [u8], mut each: impl FnMut(i32, &'t [u8])) {
         let mut best: Vec<Option<Best>> = vec![None; text.len() + 1];
         let mut start = 0;

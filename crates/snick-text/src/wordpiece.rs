@@ -1,8 +1,8 @@
-//! WordPiece: the longest token again and again; tokens inside a word are marked.
+//! WordPiece: repeatedly takes the longest matching token; tokens inside a word have a prefix.
 
 use crate::Trie;
 
-/// A vocabulary of starts and continuations of words.
+/// A vocabulary of tokens that start or continue a word.
 ///
 /// ```
 /// use snick_text::WordPiece;
@@ -21,7 +21,8 @@ pub struct WordPiece {
 }
 
 impl WordPiece {
-    /// Tokens, of which those with the prefix `mark` continue a word. Longer words than `max_bytes` are unknown.
+    /// Creates a vocabulary. Tokens with the prefix `mark` continue a word. Words longer than `max_bytes` are
+    /// unknown.
     pub fn new<'t>(tokens: impl IntoIterator<Item = (&'t [u8], i32)>, mark: &[u8], max_bytes: usize) -> Self {
         let (mut starts, mut continuations) = (Vec::new(), Vec::new());
         for (token, id) in tokens {
@@ -33,7 +34,7 @@ impl WordPiece {
         Self { starts: Trie::new(starts), continuations: Trie::new(continuations), max_bytes }
     }
 
-    /// Adds the tokens of a word, or `unk`.
+    /// Appends the tokens of a word, or `unk`.
     pub fn encode(&self, word: &[u8], unk: i32, tokens: &mut Vec<i32>) {
         let first = tokens.len();
         let mut found = if word.len() > self.max_bytes { None } else { self.starts.longest(word) };

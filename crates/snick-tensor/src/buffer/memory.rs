@@ -1,19 +1,20 @@
-//! Where the words of a buffer lie.
+//! The memory of a buffer.
 
 use std::ops::{Deref, DerefMut, Range};
 
 use bytemuck::allocation::try_zeroed_vec;
 
-/// Zeroed words, on the heap or, if they are many, in pages of their own.
+/// Zeroed words, on the heap or, for large buffers, in separately mapped pages.
 ///
-/// Pages of their own are huge ones where the system has them: a model that works through hundreds of megabytes spends a
-/// tenth of its time on finding pages of 4 KiB, and the system as much on clearing them one by one.
+/// Mapped pages are huge pages if the system supports them. A model that works on hundreds of megabytes would
+/// otherwise spend a tenth of its time on address translation of 4 KiB pages, and the system as much on
+/// clearing them.
 ///
-/// Both begin with a cache line: vectors as long as one then never lie in two.
+/// Both are aligned to a cache line, so that vectors of that size never straddle two.
 #[derive(Debug)]
 pub(super) enum Memory {
     Heap {
-        /// More than are used.
+        /// More than the used ones.
         words: Vec<u64>,
         used: Range<usize>,
     },
@@ -21,20 +22,20 @@ pub(super) enum Memory {
     Pages(memmap2::MmapMut),
 }
 
-/// Memory of so many bytes gets pages of its own.
+/// Minimum size of separately mapped memory, in bytes.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 1 << 20;
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 const LINE: usize = 64;
 
 impl Memory {
-    /// Memory of `words` zeros; an error if the system has none.
+    /// Memory of `words` zeros; an error if the system refuses.
     pub fn zeroed(words: usize) -> Result<Self, ()> {
         #[cfg(target_os = "linux")]
         if let Some(bytes) = words.checked_mul(size_of::<u64>()).filter(|&bytes| bytes >= LARGE) {
             let pages = memmap2::MmapMut::map_anon(bytes).map_err(|_| ())?;
-            // Advice may be refused.
+            // The system may ignore the advice.
             let _ = pages.advise(memmap2::Advice::HugePage);
             return Ok(Self::Pages(pages));
         }
@@ -42,13 +43,13 @@ impl Memory {
         try_zeroed_vec(all).map(|all| Self::of_heap(all, words))
     }
 
-    /// `words` of memory of the heap, which has as many as are in a line beyond them.
+    /// Aligns `words` of heap memory, which has an extra cache line to allow for that.
     fn of_heap(all: Vec<u64>, words: usize) -> Self {
         let first = all.as_ptr().align_offset(LINE).min(all.len() - words);
         Self::Heap { words: all, used: first..first + words }
     }
 
-    /// As [`Memory::zeroed`]; aborts if the system has none.
+    /// [`Memory::zeroed`], but aborts if the system refuses.
     pub fn zeroed_or_abort(words: usize) -> Self {
         Self::of_heap(vec![0; words.saturating_add(LINE / size_of::<u64>())], words)
     }
@@ -63,7 +64,7 @@ impl Default for Memory {
 impl Deref for Memory {
     type Target = [u64];
 
-    // A kernel does so once: copies of it everywhere would be larger, not faster.
+    // Called once per kernel, so inlining would only increase code size.
     #[inline(never)]
     fn deref(&self) -> &[u64] {
         match self {

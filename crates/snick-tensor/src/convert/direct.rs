@@ -1,4 +1,4 @@
-//! Direct conversions between pairs of types that models use often.
+//! Direct conversions between frequent pairs of types.
 
 use bytemuck::Pod;
 use half::slice::HalfFloatSliceExt;
@@ -12,7 +12,7 @@ use crate::{Tensor, TensorError};
 
 use super::TOO_LARGE;
 
-/// The tensor in another type, if there is a direct conversion.
+/// Converts the tensor if there is a direct conversion.
 pub(super) fn convert(tensor: &Tensor, et: ElementType) -> Result<Option<Tensor>, TensorError> {
     macro_rules! ways {
         ($($from:ident($a:ty) => $to:ident($b:ty): $f:expr;)*) => {
@@ -46,7 +46,7 @@ pub(super) fn convert(tensor: &Tensor, et: ElementType) -> Result<Option<Tensor>
     }
 }
 
-/// Truncates; `NaN` and what is out of range become the least integer.
+/// Truncates. `NaN` and out-of-range values become `i32::MIN`.
 #[inline(always)]
 fn to_i32(x: f32) -> i32 {
     if x < TOO_LARGE as f32 { x as i32 } else { i32::MIN }
@@ -77,7 +77,7 @@ impl<A: Copy, B, F: Fn(A) -> B> Vectorised for Each<'_, A, B, F> {
     }
 }
 
-/// The `half` crate has vector code of its own.
+/// Uses the vectorised conversions of the `half` crate.
 fn half<A: Pod, B: Pod + Send + Sync>(
     tensor: &Tensor,
     et: ElementType,
@@ -86,7 +86,7 @@ fn half<A: Pod, B: Pod + Send + Sync>(
     by_blocks(tensor, et, all)
 }
 
-/// Calls `convert` with the elements block by block, and the memory for the results.
+/// Calls `convert` for blocks of elements with memory for the results.
 fn by_blocks<A: Pod, B: Pod + Send + Sync>(
     tensor: &Tensor,
     et: ElementType,

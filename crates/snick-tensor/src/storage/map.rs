@@ -1,4 +1,4 @@
-//! Memory-maps a file, or reads it where there is no mapping.
+//! Memory-maps files, or reads them on systems without mappings.
 #![allow(unsafe_code, reason = "a mapping is sound only while the file stays as it is")]
 
 use std::io;
@@ -7,10 +7,10 @@ use std::path::Path;
 use super::Storage;
 
 impl Storage {
-    /// A read-only mapping of a whole file; its bytes on the heap where the system has no mappings.
+    /// Maps a whole file read-only. Reads it to the heap on systems without mappings.
     ///
     /// # Safety
-    /// While the storage or a window on it is in use, nobody may shorten the file or change its bytes.
+    /// The file must not be truncated or modified while the storage or a window into it is in use.
     ///
     /// # Errors
     /// The error of opening or mapping the file.
@@ -18,7 +18,7 @@ impl Storage {
         #[cfg(any(unix, windows))]
         {
             let file = std::fs::File::open(path)?;
-            // SAFETY: the mapping is read-only, and the caller keeps the file as it is.
+            // SAFETY: the mapping is read-only, and the caller guarantees that the file does not change.
             let map = unsafe { memmap2::Mmap::map(&file) }?;
             Ok(Self::whole(std::sync::Arc::new(super::MappedFile { map, path: path.to_path_buf() })))
         }
@@ -36,7 +36,7 @@ mod tests {
     fn a_mapped_file_reads_like_the_heap() {
         let path = std::env::temp_dir().join(format!("snick-map-{}", std::process::id()));
         std::fs::write(&path, [7, 8, 9]).unwrap();
-        // SAFETY: nobody else knows the file.
+        // SAFETY: no other process uses the file.
         let map = || unsafe { Storage::map(&path) };
         let storage = map().unwrap();
         assert_eq!((storage.bytes(), storage.file_offset()), (&[7, 8, 9][..], Some(0)));
@@ -51,12 +51,12 @@ mod tests {
     fn packed_elements_of_a_mapped_file_have_a_place() {
         let path = std::env::temp_dir().join(format!("snick-range-{}", std::process::id()));
         std::fs::write(&path, [0x10, 0x32, 0x54, 0x76]).unwrap();
-        // SAFETY: nobody else knows the file.
+        // SAFETY: no other process uses the file.
         let storage = unsafe { Storage::map(&path) }.unwrap().window(1, 3).unwrap();
         let nibbles = Tensor::new(ElementType::U4, &[3, 2], storage).unwrap();
         assert_eq!(nibbles.file_range(), Some((path.as_path(), 1..4)));
         assert_eq!(nibbles.slice(0, 1, 2, 1).unwrap().file_range(), Some((path.as_path(), 2..4)));
-        // Not packed; not on a byte; not in a file.
+        // Not packed; not at a byte boundary; not in a file.
         assert_eq!(nibbles.slice(1, 0, 1, 1).unwrap().file_range(), None);
         assert_eq!(nibbles.reshape(&[6]).unwrap().slice(0, 1, 2, 1).unwrap().file_range(), None);
         assert_eq!(Tensor::full(&[4], 1u8).unwrap().file_range(), None);

@@ -1,4 +1,4 @@
-//! Reads a file into memory of its own.
+//! Reads files into memory.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use super::Storage;
 
-/// Files of these sizes are read into pages, others to the heap: few pages cost little, and whoever says that a file has
-/// many may lie.
+/// Files of these sizes are read into mapped pages, others to the heap. Small files need few pages, and the
+/// reported size of a very large one may be wrong.
 #[cfg(unix)]
 const IN_PAGES: std::ops::Range<u64> = 1 << 20..1 << 30;
 
 impl Storage {
-    /// The bytes of a file, in memory of their own: what happens to the file later changes nothing.
+    /// Copies a file to memory, so that later changes to the file have no effect.
     ///
     /// # Errors
     /// The error of opening or reading the file.
@@ -28,8 +28,8 @@ impl Storage {
     }
 }
 
-/// The bytes of a large file in pages that the system provides at once: for a file that is read once, a third of the time
-/// would go to asking for them one by one.
+/// Reads a large file into pages that the system provides all at once. For a file that is read once, page
+/// faults would take a third of the time.
 #[cfg(unix)]
 fn read_pages(file: &mut File) -> io::Result<Option<memmap2::MmapMut>> {
     let size = file.metadata()?.len();
@@ -37,7 +37,7 @@ fn read_pages(file: &mut File) -> io::Result<Option<memmap2::MmapMut>> {
     let mut pages = memmap2::MmapMut::map_anon(usize::try_from(size).unwrap_or(0))?;
     #[cfg(target_os = "linux")]
     for advice in [memmap2::Advice::HugePage, memmap2::Advice::PopulateWrite] {
-        // Older systems do without.
+        // Older systems do not support this.
         let _ = pages.advise(advice);
     }
     file.read_exact(&mut pages)?;

@@ -1,4 +1,4 @@
-//! Conversions from and to the arrays of the crate `ndarray`.
+//! Conversions to and from arrays of the `ndarray` crate.
 
 use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 
@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::values::unreadable;
 use crate::{Dims, Element, Storage, TensorError};
 
-/// Takes over the elements of an array, without a copy if they are in row-major order.
+/// Takes the elements of an array, without a copy if they are in row-major order.
 ///
 /// ```
 /// use snick_tensor::Tensor;
@@ -30,7 +30,7 @@ impl<T: Element> From<ArrayD<T>> for Tensor {
         } else {
             array.iter().copied().collect()
         };
-        // The elements are in memory already, so the limit of allocations does not apply.
+        // The elements are already in memory, so the limit on allocations does not apply.
         Tensor {
             element_type: T::TYPE,
             layout: Layout::packed(&dims),
@@ -41,7 +41,7 @@ impl<T: Element> From<ArrayD<T>> for Tensor {
 }
 
 impl Tensor {
-    /// A view as an array, without a copy: also of slices, transposes and broadcasts.
+    /// A view as an array, without a copy. Also works for slices, transposes and broadcasts.
     ///
     /// ```
     /// use snick_tensor::Tensor;
@@ -53,8 +53,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::Argument`] if the
-    /// elements are not aligned, as those of a mapped file may be: [`Tensor::values`] copies them;
+    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::Argument`]
+    /// if the elements are unaligned, for example in a mapped file ([`Tensor::values`] copies them);
     /// [`TensorError::NotBoolean`].
     pub fn view<T: Element>(&self) -> Result<ArrayViewD<'_, T>, TensorError> {
         self.expect(T::TYPE)?;
@@ -62,7 +62,7 @@ impl Tensor {
         if self.is_empty() {
             return ArrayViewD::from_shape(IxDyn(self.dims()), &[]).map_err(refuse);
         }
-        // The array starts at the element of the lowest address.
+        // The array must start at the element with the lowest address.
         let backward = self.dims().iter().zip(self.strides()).filter(|(_, stride)| **stride < 0);
         let below: usize = backward.map(|(dim, stride)| (dim - 1) * stride.unsigned_abs()).sum();
         let forward = self.dims().iter().zip(self.strides()).filter(|(_, stride)| **stride > 0);
@@ -76,7 +76,7 @@ impl Tensor {
             }
             error => error,
         })?;
-        // Negative strides are given as wrapped numbers.
+        // Negative strides are passed as wrapped numbers.
         let strides: Dims = self.strides().iter().map(|stride| *stride as usize).collect();
         ArrayViewD::from_shape(IxDyn(self.dims()).strides(IxDyn(&strides)), elements).map_err(refuse)
     }
@@ -132,7 +132,7 @@ mod tests {
         let tensor = Tensor::from(array.clone());
         assert_eq!(tensor.element_type(), ElementType::Boolean);
         assert_eq!(tensor.view::<bool>().unwrap(), array);
-        // Bytes behind the elements do not matter.
+        // Bytes after the elements do not matter.
         let file = Tensor::new(ElementType::Boolean, &[2], Storage::heap(vec![1, 0, 7])).unwrap();
         assert_eq!(file.view::<bool>().unwrap(), ndarray::array![true, false].into_dyn());
         let file = Tensor::new(ElementType::Boolean, &[2], Storage::heap(vec![1, 7])).unwrap();

@@ -1,11 +1,11 @@
-//! What tensors print for people.
+//! `Debug` for tensors.
 
 use std::fmt;
 
 use super::Tensor;
 
 impl fmt::Debug for Tensor {
-    /// Type and dims, and the elements if they are few: `f32[2, 2] {0, 1, 2, 3}`.
+    /// Prints type and dims, and the elements if they are few: `f32[2, 2] {0, 1, 2, 3}`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 8;
         write!(f, "{}{:?}", self.element_type, self.dims())?;

@@ -1,14 +1,15 @@
-//! Elements that nobody else has, which may be written over.
+//! Access to elements with a single owner, which may be overwritten.
 
 use super::Tensor;
 
 impl Tensor {
-    /// Whether a kernel computed the elements and this is the only owner, so that a result may overwrite them.
+    /// Whether a kernel computed the elements and nothing else owns them, so that a result may overwrite
+    /// them.
     pub fn is_exclusive(&mut self) -> bool {
         self.layout.is_contiguous() && self.storage.exclusive().is_some()
     }
 
-    /// The bytes of the elements in row-major order, mutable, on the terms of [`Tensor::is_exclusive`].
+    /// The bytes of the elements in row-major order, mutable, if [`Tensor::is_exclusive`].
     ///
     /// ```
     /// use snick_tensor::Tensor;
@@ -26,7 +27,7 @@ impl Tensor {
         self.storage.exclusive()?.get_mut(first..first.checked_add(len)?)
     }
 
-    /// The elements in row-major order, mutable: if a kernel computed them and this is the only owner.
+    /// The elements in row-major order, mutable, if a kernel computed them and nothing else owns them.
     pub(crate) fn exclusive<T: bytemuck::Pod>(&mut self) -> Option<&mut [T]> {
         if !self.layout.is_contiguous() {
             return None;

@@ -1,4 +1,4 @@
-//! Where the elements of a tensor lie in a file.
+//! The location of the elements of a tensor in a file.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use super::Tensor;
 
 impl Tensor {
-    /// The mapped file that the elements lie in, and the range of its bytes that they are, if they are packed and start
-    /// on a byte. No element is read.
+    /// The mapped file that contains the elements, and their byte range in it, if they are packed and start
+    /// at a byte boundary. Reads no elements.
     pub fn file_range(&self) -> Option<(&Path, Range<usize>)> {
         let (range, offset) = (self.packed_range()?, self.storage.file_offset()?);
         Some((self.storage.file()?, offset + range.start..offset + range.end))

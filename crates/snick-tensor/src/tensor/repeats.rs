@@ -4,8 +4,8 @@ use super::Tensor;
 use crate::layout::Layout;
 
 impl Tensor {
-    /// The smallest tensor that this one repeats, and the axes of this one that its axes are: without the axes along
-    /// which all elements are the same in memory, as broadcasting makes them. Takes no memory.
+    /// The smallest tensor that this one repeats, without the axes of stride 0 that broadcasting creates, and
+    /// the original positions of its axes. Takes no memory.
     ///
     /// ```
     /// # use snick_tensor::Tensor;

@@ -1,12 +1,12 @@
-//! Views of bytes at any strides.
+//! Views of bytes with arbitrary strides.
 
 use super::{Tensor, stored_bytes};
 use crate::layout::Layout;
 use crate::{ElementType, Storage, TensorError};
 
 impl Tensor {
-    /// A view of `storage`: element `[i, j, ..]` is at `start + i * strides[0] + j * strides[1] + ..`, in elements. For
-    /// types of whole bytes.
+    /// A view of `storage` in which element `[i, j, ..]` is at `start + i * strides[0] + j * strides[1] +
+    /// ..`, in elements. Only for types of whole bytes.
     ///
     /// ```
     /// use snick_tensor::{ElementType, Storage, Tensor};
@@ -18,8 +18,9 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// [`TensorError::WindowOutOfRange`] if an element is outside the storage; [`TensorError::UnsupportedType`],
-    /// [`TensorError::TooLarge`]; [`TensorError::ElementCount`] if there is not one stride for each dim.
+    /// [`TensorError::WindowOutOfRange`] if an element is outside the storage;
+    /// [`TensorError::UnsupportedType`], [`TensorError::TooLarge`]; [`TensorError::ElementCount`] unless
+    /// there is one stride per dim.
     pub fn from_strided(
         et: ElementType,
         dims: &[usize],

@@ -1,17 +1,17 @@
-//! From tokens to text.
+//! Decodes tokens to text.
 
 use super::{SentencePiece, TokenKind, byte, starts_with_space};
 use crate::normalizer::SPACE;
 use crate::{TextError, first_char};
 
 impl SentencePiece {
-    /// The text of tokens.
+    /// Decodes tokens to text.
     ///
     /// # Errors
     /// [`TextError::TokenRange`].
     pub fn decode(&self, tokens: &[i32]) -> Result<Vec<u8>, TextError> {
         let (mut text, mut bytes) = (Vec::new(), Vec::new());
-        // Whether the space in front of the text, which encoding added, may still come.
+        // Whether the leading space that encoding added can still follow.
         let (mut at_start, mut had_space) = (true, false);
         let removes_space = self.whitespace.add_prefix || self.whitespace.remove_extra;
         for &id in tokens {
@@ -46,7 +46,7 @@ impl SentencePiece {
         }
     }
 
-    /// The tokens as they are in the vocabulary, bytes decoded; those out of range are left out.
+    /// Concatenates the tokens as in the vocabulary, with bytes decoded. Skips tokens that are out of range.
     pub fn decode_stream(&self, tokens: &[i32]) -> Vec<u8> {
         let mut text = Vec::new();
         for token in tokens.iter().filter_map(|&id| self.token(id).ok()) {
@@ -59,7 +59,7 @@ impl SentencePiece {
     }
 }
 
-/// Adds a piece with spaces for their marks.
+/// Appends a piece with its space marks replaced by spaces.
 fn add_spaced(mut piece: &[u8], text: &mut Vec<u8>) {
     while let Some(&byte) = piece.first() {
         if starts_with_space(piece) {
@@ -72,7 +72,7 @@ fn add_spaced(mut piece: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Adds bytes; those that are no character are replaced.
+/// Appends bytes, replacing those that are not a character.
 fn add_bytes(bytes: &mut Vec<u8>, text: &mut Vec<u8>) {
     let mut rest = bytes.as_slice();
     while !rest.is_empty() {

@@ -1,10 +1,10 @@
-//! From text to tokens.
+//! Encodes text to tokens.
 
 use super::{Algorithm, SentencePiece, TokenKind, starts_with_space};
 use crate::{TextError, char_len};
 
 impl SentencePiece {
-    /// Adds the tokens of a text.
+    /// Appends the tokens of a text.
     ///
     /// # Errors
     /// [`TextError::TooLong`].
@@ -31,17 +31,18 @@ impl SentencePiece {
         Ok(())
     }
 
-    /// The token before a text, if the model has it.
+    /// The token that starts a text, if the model has one.
     pub fn bos(&self) -> Option<i32> {
         self.bos
     }
 
-    /// The token behind a text, if the model has it.
+    /// The token that ends a text, if the model has one.
     pub fn eos(&self) -> Option<i32> {
         self.eos
     }
 
-    /// The length of the user-defined token that `text` starts with, or else of the character; which of the two it is.
+    /// The length of the user-defined token at the start of `text`, or else of the first character, and
+    /// whether it is a user-defined token.
     pub(super) fn char_len(&self, text: &[u8]) -> (usize, bool) {
         match self.user_defined.longest(text) {
             Some((_, len)) => (len, true),
@@ -49,7 +50,7 @@ impl SentencePiece {
         }
     }
 
-    /// Words, each with the mark of the space before or behind it.
+    /// Splits into words, each with its space mark before or after it.
     fn words<'t>(&self, text: &'t [u8], pieces: &mut Vec<(i32, &'t [u8])>) {
         let mut start = 0;
         let mut at = 0;
@@ -72,7 +73,7 @@ impl SentencePiece {
         }
     }
 
-    /// Adds the tokens: unknown parts in a row are one, or the tokens of their bytes.
+    /// Appends the tokens. Consecutive unknown parts become one token, or the tokens of their bytes.
     fn emit(&self, pieces: &[(i32, &[u8])], tokens: &mut Vec<i32>) {
         let mut after_unknown = false;
         for &(token, part) in pieces {

@@ -1,4 +1,4 @@
-//! Byte pair encoding of a SentencePiece model: the neighbours whose merge scores best come first.
+//! Byte pair encoding of a SentencePiece model, which merges the neighbours with the best score first.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -39,18 +39,18 @@ impl Ord for Candidate {
     }
 }
 
-/// How a text is being merged.
+/// The state of merging a text.
 struct Merging<'m, 't> {
     model: &'m SentencePiece,
     text: &'t [u8],
     symbols: Vec<Symbol>,
     queue: BinaryHeap<Candidate>,
-    /// Of merges to unused tokens, the length of the left side.
+    /// For merges that give unused tokens, the length of the left side.
     undone: HashMap<&'t [u8], usize>,
 }
 
 impl SentencePiece {
-    /// Adds the parts of a text and their tokens.
+    /// Appends the parts of a text and their tokens.
     pub(super) fn merge<'t>(&self, text: &'t [u8], pieces: &mut Vec<(i32, &'t [u8])>) {
         let mut merging = Merging {
             model: self,
@@ -72,7 +72,7 @@ impl SentencePiece {
 }
 
 impl<'t> Merging<'_, 't> {
-    /// The characters, and the merges of two of them.
+    /// Splits into characters and queues their merges.
     fn start(&mut self) {
         let mut start = 0;
         while start < self.text.len() {
@@ -88,7 +88,7 @@ impl<'t> Merging<'_, 't> {
         }
     }
 
-    /// Adds the merge of two neighbours, if it is a token.
+    /// Queues the merge of two neighbours, if the result is a token.
     fn enqueue(&mut self, left: Option<usize>, right: Option<usize>) {
         let (Some(left), Some(right)) = (left, right) else { return };
         let [a, b] = [&self.symbols[left], &self.symbols[right]];
@@ -104,7 +104,7 @@ impl<'t> Merging<'_, 't> {
         self.queue.push(Candidate { score: token.score, left: Reverse(left), right, len: whole.len() });
     }
 
-    /// Merges two symbols, unless one of them changed since.
+    /// Merges two symbols, unless one of them has changed in the meantime.
     fn merge(&mut self, left: usize, right: usize, len: usize) {
         let [a, b] = [&self.symbols[left].part, &self.symbols[right].part];
         if a.is_empty() || b.is_empty() || a.len() + b.len() != len {
@@ -121,7 +121,7 @@ impl<'t> Merging<'_, 't> {
         self.enqueue(Some(left), after);
     }
 
-    /// Adds a part; unused tokens are taken apart again.
+    /// Appends a part, splitting unused tokens again.
     fn emit(&self, part: Range<usize>, pieces: &mut Vec<(i32, &'t [u8])>) {
         let mut parts = vec![part];
         while let Some(part) = parts.pop() {

@@ -1,4 +1,4 @@
-//! SentencePiece models: the file has the vocabulary, the algorithm and the normalisation.
+//! SentencePiece models. A model file contains the vocabulary, the algorithm and the normalisation.
 
 mod decode;
 mod encode;
@@ -34,7 +34,7 @@ struct Token {
     kind: TokenKind,
 }
 
-/// How texts are cut.
+/// How texts are split into tokens.
 #[derive(Debug)]
 enum Algorithm {
     Unigram(Unigram),
@@ -47,7 +47,7 @@ enum Algorithm {
 #[derive(Debug)]
 pub struct SentencePiece {
     tokens: Vec<Token>,
-    /// Tokens that texts are cut into: normal, user-defined, unused.
+    /// Tokens that can result from splitting: normal, user-defined and unused ones.
     pieces: HashMap<Vec<u8>, i32>,
     /// The other tokens.
     reserved: HashMap<Vec<u8>, i32>,
@@ -64,7 +64,7 @@ pub struct SentencePiece {
 }
 
 impl SentencePiece {
-    /// Reads a model file.
+    /// Parses a model file.
     ///
     /// # Errors
     /// [`TextError::Model`], [`TextError::CharsMap`].
@@ -131,7 +131,7 @@ impl SentencePiece {
         token.ok_or(TextError::TokenRange { id, size: self.tokens.len() })
     }
 
-    /// The token of a text, the unknown one if there is none.
+    /// The token of a text, or the unknown token.
     fn find(&self, text: &[u8]) -> i32 {
         *self.reserved.get(text).or_else(|| self.pieces.get(text)).unwrap_or(&self.unk)
     }
@@ -160,7 +160,7 @@ fn tokens(model: &ModelProto) -> Result<Vec<Token>, TextError> {
     model.pieces.iter().map(token).collect()
 }
 
-/// The byte that a token such as `<0x0A>` stands for.
+/// The byte of a token such as `<0x0A>`.
 pub(crate) fn byte(text: &[u8]) -> Option<u8> {
     let digits = text.strip_prefix(b"<0x")?.strip_suffix(b">")?;
     let is_written_so = digits.len() == 2 && digits.iter().all(|d| matches!(d, b'0'..=b'9' | b'A'..=b'F'));
@@ -168,7 +168,7 @@ pub(crate) fn byte(text: &[u8]) -> Option<u8> {
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// What becomes of characters and spaces.
+/// The normalisation of characters and spaces.
 fn rules(spec: NormalizerSpec, as_suffix: bool) -> Result<(Rule, Whitespace), TextError> {
     let rule = match spec.precompiled_charsmap.filter(|map| !map.is_empty()) {
         Some(map) => Rule::Map(CharsMap::parse(&map)?),
@@ -194,7 +194,7 @@ fn algorithm(model_type: i32, tokens: &[Token], unk: i32) -> Result<Algorithm, T
     })
 }
 
-/// The unigram model; user-defined tokens have a score that always wins.
+/// The unigram model. The score of user-defined tokens is high enough to always win.
 fn unigram(tokens: &[Token], unk: i32) -> Unigram {
     let normal = || tokens.iter().filter(|token| token.kind == TokenKind::Normal).map(|token| token.score);
     let (least, most) = (normal().fold(f32::MAX, f32::min), normal().fold(f32::MIN_POSITIVE, f32::max));
@@ -208,7 +208,7 @@ fn unigram(tokens: &[Token], unk: i32) -> Unigram {
     Unigram::of_trie(trie, tokens.iter().map(score).collect(), least, unk)
 }
 
-/// Whether a text starts with the mark of a space.
+/// Whether a text starts with the space mark.
 fn starts_with_space(text: &[u8]) -> bool {
     text.starts_with(SPACE)
 }

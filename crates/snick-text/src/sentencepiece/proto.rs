@@ -1,8 +1,8 @@
-//! The messages of a SentencePiece model file: the fields that encoding and decoding read.
+//! The protobuf messages of a SentencePiece model file, with the fields used for encoding and decoding.
 
 use prost::Message;
 
-/// The model.
+/// A model.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ModelProto {
     #[prost(message, repeated, tag = "1")]

@@ -1,11 +1,11 @@
-//! Special tokens, which are found in a text before the model cuts the rest.
+//! Special tokens, which are matched in a text before the model tokenizes the rest.
 
 use std::collections::HashMap;
 
 use super::SentencePiece;
 use crate::{Pattern, TextError};
 
-/// Special tokens by their texts.
+/// Special tokens by text.
 #[derive(Debug)]
 pub struct SpecialTokens {
     pattern: Pattern,
@@ -13,10 +13,11 @@ pub struct SpecialTokens {
 }
 
 impl SpecialTokens {
-    /// Tokens by text. Of letters only, they are found at the start or the end of a word.
+    /// Creates the set from texts and tokens. Tokens that consist of letters match only at the start or end
+    /// of a word.
     ///
     /// # Errors
-    /// [`TextError::Pattern`] where a text is not UTF-8.
+    /// [`TextError::Pattern`] if the pattern of all tokens does not compile.
     pub fn new<'t>(tokens: impl IntoIterator<Item = (&'t [u8], i32)>) -> Result<Self, TextError> {
         let (mut alternatives, mut map) = (Vec::new(), HashMap::new());
         for (text, id) in tokens {
@@ -31,14 +32,15 @@ impl SpecialTokens {
     }
 }
 
-/// A character that stands for itself.
+/// A character escaped for use in a pattern.
 fn quoted(c: char) -> impl Iterator<Item = char> {
     let backslash = Some('\\').filter(|_| c.is_ascii_punctuation());
     backslash.into_iter().chain([c])
 }
 
 impl SentencePiece {
-    /// Adds the tokens of a text that may have special tokens. `before` comes in front of each part that the model cuts.
+    /// Appends the tokens of a text that may contain special tokens. `before` precedes each part that the
+    /// model tokenizes.
     ///
     /// # Errors
     /// [`TextError::Steps`], [`TextError::TooLong`].

@@ -1,4 +1,4 @@
-//! Models made here, token by token.
+//! Tests with models built token by token.
 
 use super::proto::{ModelProto, NormalizerSpec, Piece, Trainer};
 use super::*;
