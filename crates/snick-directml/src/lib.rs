@@ -1,5 +1,4 @@
-//! What DirectML's slice operators support at each feature level, for the reader and the writer of its
-//! descriptions.
+//! What DirectML's slice operators support at each feature level, shared by the reader and the writer.
 //!
 //! ```
 //! use snick_directml::{FeatureLevel, data_type};
@@ -121,7 +120,7 @@ const DATA_TYPES: &[(ElementType, &str)] = &[
     (ElementType::U64, "UINT64"),
 ];
 
-/// DirectML's name of an element type; `None` if it has none.
+/// DirectML's name of an element type, if it has one.
 pub fn data_type(element_type: ElementType) -> Option<&'static str> {
     DATA_TYPES.iter().find(|(et, _)| *et == element_type).map(|(_, name)| *name)
 }

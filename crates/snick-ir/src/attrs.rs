@@ -372,7 +372,7 @@ impl<'a> Attrs<'a> {
         })
     }
 
-    /// A name from a closed list, compared without case as OpenVINO's reader does.
+    /// A name from a closed list, compared case-insensitively as in OpenVINO's reader.
     pub fn choice<T: Copy>(
         &self,
         name: &'static str,

@@ -8,8 +8,7 @@ use crate::Severity;
 macro_rules! codes {
     ($($text:ident $variant:ident $severity:ident $name:literal: $meaning:literal,)+) => {
         /// The code of an error or a finding. Its text never changes, whatever the message says, and is never
-        /// reused. Codes below S048 and from S060 on are findings about a model; `snick explain` explains
-        /// them.
+        /// reused. Codes below S048 and from S060 on are findings about a model; see `snick explain`.
         ///
         /// ```
         /// use snick_ir::{Code, OpError, Severity};

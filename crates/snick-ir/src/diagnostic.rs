@@ -120,8 +120,7 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostic {
-    /// The error, for matching. Not returned by `Error::source`, because an error chain would print the
-    /// message twice.
+    /// The error, for matching. Not the `source`, because an error chain would print the message twice.
     ///
     /// ```
     /// use snick_ir::{Diagnostic, Located, OpError};

@@ -1,7 +1,6 @@
 //! Similarity of names, for suggestions in messages.
 
-/// The case-insensitive Levenshtein distance of two names: the fewest characters to insert, remove or
-/// replace.
+/// The case-insensitive Levenshtein distance: the fewest characters to insert, remove or replace.
 ///
 /// ```
 /// use snick_ir::edit_distance;

@@ -97,8 +97,7 @@ impl<'f> IntoIterator for &'f Facts {
     }
 }
 
-/// Element type, shape and known elements of a value. Facts are sound: they can be imprecise, but are never
-/// wrong.
+/// Element type, shape and known elements of a value. Facts are sound: possibly imprecise, but never wrong.
 ///
 /// ```
 /// use snick_ir::Fact;
@@ -236,8 +235,8 @@ impl Fact {
         mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(m, t)| meet(m, t))
     }
 
-    /// Whether this fact is at least as precise as `other`: the same type, unless the type of `other` is
-    /// unknown, and each dim in an interval within the other's.
+    /// Whether this fact is at least as precise as `other`: the same type, unless the other type is unknown,
+    /// and the interval of each dim within the other interval.
     pub fn refines(&self, other: &Fact, symbols: &Symbols) -> bool {
         if other.element_type != ElementType::Dynamic && self.element_type != other.element_type {
             return false;

@@ -5,7 +5,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::Infer;
 
-/// Bounds of an element and, if known, the quotient that it rounds.
+/// Bounds of an element and, if known, the exact quotient that was rounded to it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FloatBounds {
     /// Lower bound; minus infinity if unknown, in which case the element may also be NaN.
@@ -89,7 +89,7 @@ impl FloatBounds {
         Self { lo: x, hi: x, ratio: Ratio::of(et, x) }
     }
 
-    /// An integer within `interval`, converted to a floating-point type.
+    /// The bounds of an integer within `interval`, converted to a floating-point type.
     pub fn integer(cx: &mut Infer, et: ElementType, element: &SymExpr, interval: Interval) -> Self {
         let end = |end: i64| match end {
             i64::MIN => f64::NEG_INFINITY,

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 /// The supported versions of OpenVINO IR.
 pub const IR_VERSIONS: RangeInclusive<u32> = 10..=11;
 
-/// Declares the formats with their properties. Where one extension is the end of another, the longer one must
-/// come first.
+/// Declares the formats with their properties. An extension must precede any other that it ends with.
 macro_rules! formats {
     ($($(#[$doc:meta])+ $format:ident $properties:tt,)+) => {
         /// A file format of models.

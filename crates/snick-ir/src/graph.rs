@@ -69,7 +69,7 @@ pub struct Graph {
     pub(crate) symbols: Symbols,
 }
 
-/// Copies the graph; sessions share it.
+/// Copies the graph into an `Arc`, which sessions share.
 impl From<&Graph> for Arc<Graph> {
     fn from(graph: &Graph) -> Self {
         Self::new(graph.clone())
@@ -221,8 +221,7 @@ impl Graph {
     /// The node of this id.
     ///
     /// # Panics
-    /// If the node does not exist; see [`Graph::get`]. Ids of a graph are valid until their nodes are
-    /// removed.
+    /// If the node does not exist; see [`Graph::get`]. Ids are valid until their nodes are removed.
     #[inline]
     pub fn node(&self, id: NodeId) -> NodeRef<'_> {
         NodeRef { graph: self, id, data: &self.nodes[self.place(id)] }

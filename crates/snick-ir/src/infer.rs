@@ -1,6 +1,5 @@
 //! Inference: computes facts for every output in one topological walk over the graph (`infer/walk.rs`). Ops
-//! use [`Infer`], which provides the facts of their inputs, checks, and the arithmetic of dims
-//! (`infer/dims.rs`).
+//! use [`Infer`]: the facts of their inputs, checks, and the arithmetic of dims (`infer/dims.rs`).
 
 mod condition;
 mod dependencies;
@@ -138,8 +137,7 @@ impl<'a> Infer<'a> {
         self.symbols.fresh_born(interval, origin, birth)
     }
 
-    /// [`Infer::unknown`] with a description of the data that it depends on: `one for each element that is
-    /// not 0`.
+    /// [`Infer::unknown`] with a description of the data it depends on: `one for each element that is not 0`.
     pub fn unknown_data(&mut self, interval: Interval, words: &'static str) -> SymExpr {
         self.born(interval, || Birth::Data(Some(words.into())))
     }
@@ -162,8 +160,7 @@ impl<'a> Infer<'a> {
         Shape::ranked((0..rank).map(|_| self.unknown(Interval::DIM)).collect::<SmallVec<[SymExpr; 4]>>())
     }
 
-    /// The common element type of some inputs, ignoring `Dynamic`. Reports differences and keeps the first
-    /// type.
+    /// The common element type of some inputs, ignoring `Dynamic`. Reports differences; the first type wins.
     pub fn common_type(&mut self, inputs: impl IntoIterator<Item = usize>) -> ElementType {
         let mut common = ElementType::Dynamic;
         for i in inputs {

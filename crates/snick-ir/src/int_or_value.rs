@@ -167,7 +167,7 @@ impl IntOrValue {
         }
     }
 
-    /// Concatenates them into a vector.
+    /// Combines integers and scalar values into a vector.
     pub fn vector(b: &mut GraphBuilder, elements: &[Self]) -> Result<Value, OpError> {
         if let Some(ints) = elements.iter().map(Self::as_int).collect::<Option<Vec<i64>>>() {
             return b.ints(&ints);

@@ -73,8 +73,7 @@ impl Limits {
         Self { nesting: Some(depth), ..self }
     }
 
-    /// Limits the memory of the tensors of a run, in bytes. A tensor known to exceed it is rejected before it
-    /// is allocated.
+    /// Limits the memory of the tensors of a run, in bytes. Rejects a larger tensor before allocating it.
     #[must_use]
     pub fn memory(self, bytes: usize) -> Self {
         Self { memory: Some(bytes), ..self }
@@ -267,8 +266,7 @@ impl Monitor {
         !self.is_stopped()
     }
 
-    /// Takes fuel to compute this many elements by folding. Returns `false`, and takes none, if too little is
-    /// left.
+    /// Takes fuel to compute this many elements by folding; `false` if too little is left.
     pub fn take_fuel(&mut self, elements: usize) -> bool {
         let limit = self.watch.limits.fuel.unwrap_or(Limits::FOLDING_FUEL);
         let folded = self.folded.saturating_add(elements.max(1));
@@ -290,17 +288,17 @@ impl Monitor {
         self.stopped = Some(Stopped { limit, layer: layer.into() });
     }
 
-    /// Whether to stop. Never returns to `false`.
+    /// Whether the work must stop. Once true, stays true.
     pub fn is_stopped(&self) -> bool {
         self.stopped.is_some()
     }
 
-    /// Why to stop, if so.
+    /// The reason to stop, if any.
     pub fn stopped(&self) -> Option<&Stopped> {
         self.stopped.as_ref()
     }
 
-    /// Why the work ended early, if it did.
+    /// Why the work stopped early, if it did.
     pub fn into_stopped(self) -> Option<Stopped> {
         self.stopped
     }

@@ -1,5 +1,4 @@
-//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks and commits
-//! it.
+//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks it.
 //!
 //! A rule is a function of about 12 lines, or a closure ([`Rule::new`]):
 //!
@@ -262,8 +261,7 @@ impl<'g> Patch<'g> {
         }
     }
 
-    /// Replaces the outputs of the node by `values`, which inherit its name and, with `keeps_facts`, its
-    /// facts.
+    /// Replaces the outputs of the node by `values`, which inherit its name and, if `keeps_facts`, its facts.
     fn commit(mut self, values: &[Option<Value>], keeps_facts: bool) -> Committed {
         let (root, added) = (self.root, SmallVec::from_slice(self.added()));
         let graph = self.graph_mut();
@@ -280,7 +278,7 @@ impl<'g> Patch<'g> {
             node.name = name;
             if let (true, Some(fact)) = (keeps_facts, fact) {
                 node.outs[new.port as usize].fact = fact;
-                // Port numbers and undeclared attributes belong to the replaced op.
+                // Drops port numbers and undeclared attributes, which belong to the replaced op.
                 node.details =
                     details.map(|details| Box::new(Details { info: details.info, ..Details::default() }));
             }

@@ -1,4 +1,4 @@
-//! ONNX's numbers of element types.
+//! Element types by their ONNX numbers.
 
 use snick_tensor::ElementType;
 

@@ -28,8 +28,8 @@ pub enum SliceError {
 /// One axis of the slice primitive: element `k` of the result is element `start + k * step` of the input.
 ///
 /// Invariants of resolved slices: every index is in `0..dim`; `step != 0`; `len <= 1` implies `step == 1`;
-/// `len == 0` implies `start == 0`. So two slices of an axis select the same elements if and only if they are
-/// equal.
+/// `len == 0` implies `start == 0`. So slices of an axis are equal if and only if they select the same
+/// elements.
 ///
 /// ```
 /// use snick_shape::AxisSlice;
@@ -168,8 +168,7 @@ impl AxisSlice {
     }
 }
 
-/// First index and length of a slice, in integers wide enough for any bound. Requires `dim >= 0` and `step !=
-/// 0`.
+/// First index and length of a slice, in integers wide enough for any bound, for `dim >= 0` and `step != 0`.
 pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i128) -> (i128, i128) {
     let from_start = |bound: i128| if bound < 0 { bound.saturating_add(dim) } else { bound };
     let bounds = [start, stop].map(|bound| bound.map(from_start));

@@ -121,8 +121,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Intervals }
     }
 
-    /// The shape with its expressions: `[N,3,W-1]`. A bare unnamed symbol prints as its interval, but as `s3`
-    /// inside expressions.
+    /// The shape with its expressions: `[N,3,W-1]`. Unnamed symbols print as intervals, or as `s3` in
+    /// expressions.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};

@@ -59,8 +59,7 @@ pub enum SymbolError {
 /// All symbols of a graph, and what is known about them and expressions over them.
 ///
 /// Constructors return `None` if a coefficient would overflow `i64`, if the expression would exceed a size
-/// limit, and for symbols of another table. Callers then use a fresh unknown. Results are compared
-/// structurally.
+/// limit, and for symbols of another table. Callers then use a fresh unknown. Equality is structural.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, Symbols};

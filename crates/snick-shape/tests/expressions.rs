@@ -101,8 +101,7 @@ proptest! {
                 prop_assert!(!eq || x == y, "{} at {:?}", text, point);
             }
         }
-        // Near the limits of i64, simplification is incomplete, but the text must still denote the same
-        // function.
+        // Near the limits of i64, simplification is incomplete, but the text must denote the same function.
         let shown = symbols.display(&a).to_string();
         let parsed = symbols.parse(&shown);
         prop_assert!(parsed.is_ok(), "{}", shown);

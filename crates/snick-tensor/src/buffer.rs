@@ -43,12 +43,11 @@ const KEPT: usize = 3;
 struct Stock {
     /// Unused buffers, oldest first.
     free: Vec<Memory>,
-    /// Requested words. The limit applies to this number, so that it does not depend on which buffers were
-    /// free.
+    /// Requested words. The limit applies to these, because it must not depend on which buffers are free.
     in_use: usize,
     /// Words requested as scratch memory, which grow with the number of threads that compute a layer.
     scratch: usize,
-    /// The size of the buffers for both, some of which are larger than requested.
+    /// The total size of the buffers in use, which can be larger than requested.
     occupied: usize,
     /// The peak of both together.
     peak: usize,

@@ -1,6 +1,6 @@
 //! Conversions between all numeric types: OpenVINO's `Convert-1`.
 //!
-//! Elements are converted through one of three wide types, each of which represents its source types exactly.
+//! Elements are converted through one of three wide types, which represent their source types exactly.
 
 mod direct;
 
@@ -41,7 +41,7 @@ impl Wide {
     }
 }
 
-/// Decodes the elements `range` of packed `bytes`, and appends them to the type chosen by [`Wide::for_type`].
+/// Decodes the elements `range` of packed `bytes`, and appends them to `wide`, chosen by [`Wide::for_type`].
 pub(crate) fn decode(et: ElementType, bytes: &[u8], range: Range<usize>, wide: &mut Wide) {
     macro_rules! each {
         ($out:expr, $rust:ty, $size:literal, $x:ident => $value:expr) => {{

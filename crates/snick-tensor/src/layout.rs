@@ -123,7 +123,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Splits into the axes before `axis`, whose elements are the starts of the rest, and the rest.
+    /// Splits into two layouts: the axes before `axis`, whose elements are the starts of the rest, and the
+    /// rest.
     pub fn split(&self, axis: usize) -> (Self, Self) {
         let part = |axes: std::ops::Range<usize>| {
             let (dims, strides) = (self.dims[axes.clone()].into(), self.strides[axes].into());
@@ -272,7 +273,7 @@ pub(crate) struct Offsets<'a> {
     strides: &'a [isize],
     index: Dims,
     next: Option<usize>,
-    /// The last axis, which most steps follow.
+    /// The last axis, which takes most steps.
     last_dim: usize,
     last_stride: isize,
     /// Remaining indices of the last axis.
@@ -306,8 +307,7 @@ impl<'a> Offsets<'a> {
 impl Iterator for Offsets<'_> {
     type Item = usize;
 
-    // Inlined into kernel loops that are compiled with vector instructions, which a called function would not
-    // use.
+    // Inlined into loops of kernels, which use vector instructions that a called function would not.
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
         let offset = self.next?;

@@ -15,8 +15,7 @@
 //! # Ok::<(), snick_tensor::TensorError>(())
 //! ```
 // Without the feature `kernels`, helpers that only kernels use are dead code. They are next to the code that
-// they belong to (buffers, layouts, vectors); about 20 separate attributes would be longer and no more
-// precise.
+// they belong to (buffers, layouts, vectors); about 20 separate attributes would be longer.
 #![cfg_attr(not(feature = "kernels"), allow(dead_code))]
 
 #[cfg(target_endian = "big")]

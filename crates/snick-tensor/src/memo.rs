@@ -43,8 +43,7 @@ struct DerivedTensor {
 
 impl Memo {
     /// Data for `purpose` derived from the view `layout`. Kept from the second use on, so that running a
-    /// model only once does not cost memory for data that is never read again. [`Purpose::Derived`] is kept
-    /// immediately.
+    /// model only once does not keep data that is never read again; [`Purpose::Derived`] is kept at once.
     pub fn get<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,

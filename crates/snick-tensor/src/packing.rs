@@ -40,7 +40,7 @@ impl Bits {
     }
 }
 
-/// The bits of element `index`: the low part and, for split types, the high part with the width of the low
+/// The bits of element `index`: the low part and, for split types, the high part and the width of the low
 /// one.
 fn locate(et: ElementType, index: usize) -> (Bits, Option<(Bits, u32)>) {
     match et {

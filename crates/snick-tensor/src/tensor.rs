@@ -28,8 +28,7 @@ pub const MAX_BYTES: usize = 1 << if usize::BITS < 64 { 30 } else { 36 };
 /// Dims and strides (in elements) over a storage. Slices with any step are views created in O(rank), and so
 /// are clones. Elements are immutable.
 ///
-/// Elements are created and read as their Rust type in memory (see [`Element`]); `boolean` elements as
-/// `bool`.
+/// Elements are created and read as their Rust type in memory (see [`Element`]); `boolean` as `bool`.
 ///
 /// String tensors store 4-byte indices into a shared table of strings, so kernels that only move elements
 /// also work for strings.
@@ -360,7 +359,7 @@ impl Tensor {
     /// [`Tensor::slice`] in place.
     ///
     /// # Errors
-    /// Same as [`Tensor::slice`], in which case nothing is changed.
+    /// Same as [`Tensor::slice`]; nothing is changed on error.
     pub fn narrow(&mut self, axis: usize, start: usize, len: usize, step: isize) -> Result<(), TensorError> {
         self.layout.narrow(axis, start, len, step)
     }
@@ -381,8 +380,7 @@ impl Tensor {
         self.with_layout(layout)
     }
 
-    /// Broadcasts as in numpy: dims are aligned at the right, and new axes and axes of size 1 are repeated
-    /// (stride 0).
+    /// Broadcasts as in numpy: aligns dims at the right, and repeats new axes and axes of size 1 (stride 0).
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`]; [`TensorError::TooLarge`] if the packed result would be.

@@ -53,8 +53,7 @@ struct Symbol {
 type Candidate = Reverse<(usize, usize, usize, usize, i32)>;
 
 impl Bpe {
-    /// Creates an encoder from a vocabulary, added tokens, which never replace others, and merges by
-    /// priority.
+    /// Creates an encoder from a vocabulary, added tokens, which never replace others, and ordered merges.
     ///
     /// # Errors
     /// [`TextError::NoToken`] if an operand or result of a merge is not a token.

@@ -1,5 +1,4 @@
-//! Character maps in SentencePiece's compiled form: a double-array trie of prefixes and their replacement
-//! texts.
+//! Character maps in SentencePiece's compiled form: a double-array trie of prefixes, and their replacements.
 
 use crate::TextError;
 

@@ -1,5 +1,4 @@
-//! Unicode normal forms as SentencePiece computes them: with a character map, so combining marks are not
-//! reordered.
+//! Unicode normal forms as in SentencePiece: with a character map, so combining marks are not reordered.
 
 use std::iter::once;
 

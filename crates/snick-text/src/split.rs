@@ -64,8 +64,7 @@ impl<F: FnMut(Range<usize>)> Splitter<F> {
 }
 
 impl Pattern {
-    /// Calls `each` with the pieces of a text. Pieces can overlap if a part has no neighbour to be merged
-    /// with.
+    /// Calls `each` with the pieces of a text. Pieces can overlap if a match has no neighbour to merge with.
     ///
     /// # Errors
     /// [`TextError::Steps`].

@@ -47,12 +47,11 @@ pub enum BuildMode {
     /// Removes the node and returns the error.
     #[default]
     Checked,
-    /// Keeps the node with unknown outputs. For readers: inference of the whole graph reports the error with
-    /// its location.
+    /// Keeps the node with unknown outputs. For readers: inferring the whole graph reports the error later.
     Lenient,
 }
 
-/// More outputs than any layer has.
+/// Limit on outputs, beyond what real layers have.
 const MAX_OUTPUTS: usize = 1 << 16;
 
 /// Builds a new graph or adds to a borrowed one.
@@ -310,8 +309,7 @@ impl<'g> GraphBuilder<'g> {
         Node::new(name, op)
     }
 
-    /// Adds a node and checks that it has at least `outputs` outputs. A node without a location gets the
-    /// builder's.
+    /// Adds a node and checks that it has at least `outputs` outputs. Its location defaults to the builder's.
     pub fn add_node(&mut self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
         inputs.iter().try_for_each(|&input| self.fact(input).map(|_| ()))?;
         if self.mode == BuildMode::Lenient && outputs > MAX_OUTPUTS {
@@ -346,8 +344,7 @@ impl<'g> GraphBuilder<'g> {
     }
 }
 
-/// An operand of a short form: a value, or a number that becomes a scalar of the other operand's element
-/// type.
+/// An operand of a short form: a value, or a number that takes the other operand's element type.
 ///
 /// ```
 /// use snick_ir::GraphBuilder;

@@ -51,8 +51,8 @@ pub enum CoordinateTransformation {
     PytorchHalfPixel,
     /// `(x + 0.5) / scale`.
     TfHalfPixelForNn,
-    /// Samples a region of the data given as fractions of its size, and uses the extrapolation value outside
-    /// the data.
+    /// Samples a region, given as fractions of the data's size. Outside the data it gives the extrapolation
+    /// value.
     Crop,
 }
 
@@ -203,7 +203,7 @@ impl Resampling {
             let coordinates = middles(b)?;
             b.subtract(coordinates, 0.5)
         };
-        // Distances from the first to the last element, in the input and in the output.
+        // Distances from the first to the last element: in the input, and in the output (at least 1).
         let last = |b: &mut GraphBuilder| b.subtract(of.size, 1.0);
         let steps = |b: &mut GraphBuilder| {
             let steps = b.subtract(of.count, 1.0)?;

@@ -34,7 +34,7 @@ impl Graph {
         }
     }
 
-    /// Sets the type and shape that a file declares for a value. For unknown ops nothing else is known.
+    /// Sets the type and shape that a file declares for a value: the only source of facts for unknown ops.
     pub fn declare(&mut self, value: Value, declared: Declared) {
         if let Some(out) = self.output_mut(value) {
             out.declared = Some(declared);

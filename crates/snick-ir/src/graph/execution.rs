@@ -41,7 +41,7 @@ impl Graph {
         Ok(order)
     }
 
-    /// The more specific op that a run evaluates for a node, chosen by the facts of its inputs.
+    /// The more specific op that a run evaluates for a node, if the facts of its inputs allow one.
     pub fn specialized(&self, id: NodeId) -> Option<Op> {
         self.node(id).op().specialize(&self.input_facts(id)?)
     }

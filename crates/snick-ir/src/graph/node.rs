@@ -331,8 +331,7 @@ impl<'g> NodeRef<'g> {
         self.data.details.as_ref()?.output_ids.as_ref()
     }
 
-    /// The number of output port `i` in the file. Without one, the number in an OpenVINO IR, which counts the
-    /// `inputs` first.
+    /// The number of output port `i` in the file, or else in an OpenVINO IR, where the `inputs` come first.
     pub fn output_id(self, i: usize, inputs: usize) -> u32 {
         match self.output_ids() {
             Some(ids) => ids.id(i),

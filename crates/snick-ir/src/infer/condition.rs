@@ -38,7 +38,7 @@ pub enum IntegerRole {
     Count(SymExpr),
     /// Lengths of the parts of an axis.
     Lengths,
-    /// A shape with the number of elements of the data.
+    /// A shape with as many elements as the data.
     Shape,
 }
 
@@ -195,8 +195,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Demands that the elements of input `i` are positions on an axis of this size; negative ones count from
-    /// the end.
+    /// Demands that the elements of input `i` are positions on an axis of this size, possibly negative.
     pub(crate) fn demand_index(&mut self, i: usize, size: &SymExpr) {
         if self.demands.is_none() {
             return;

@@ -295,10 +295,10 @@ fn least(parts: &[InputPart], mut mends: impl FnMut(&[InputPart]) -> bool) -> Ve
 /// The range of a symbol that replaces a part.
 #[derive(Copy, Clone)]
 enum Probe {
-    /// 2 or more for sizes and for elements that may be sizes: 0 and 1 behave differently in broadcasts, and
-    /// -1 means the remaining size.
+    /// 2 or more for sizes and for positive elements, which may be sizes: 0 and 1 behave differently in
+    /// broadcasts, and -1 means the remaining size.
     Large,
-    /// 0 or more for sizes and for elements that may be sizes.
+    /// 0 or more for sizes and for positive elements.
     Open,
 }
 

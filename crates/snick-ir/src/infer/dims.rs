@@ -109,8 +109,7 @@ impl Infer<'_> {
     }
 
     /// An expression as a dim: `max(expr, 0)` if it may be negative, since no run with a negative size gets
-    /// this far; `None` if it is always negative. Not for numbers whose value may be -1 with a special
-    /// meaning.
+    /// this far; `None` if it is always negative. Not for numbers for which -1 has a special meaning.
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
         interval.meet(Interval::DIM)?;
@@ -134,8 +133,7 @@ impl Infer<'_> {
         })
     }
 
-    /// Unifies two dims. If they cannot be equal, reports that `what` (a plural) differ and keeps the first
-    /// dim.
+    /// Unifies two dims. If they cannot be equal, keeps the first and reports that `what` (a plural) differ.
     pub fn merge_or_report(&mut self, what: &str, a: &SymExpr, b: &SymExpr) -> SymExpr {
         self.merge(a, b).unwrap_or_else(|| {
             let sentence = format!("{what} differ: {{}} and {{}}");
@@ -163,7 +161,7 @@ impl Infer<'_> {
             (true, true) if (ia.lo() >= 1 && ib.lo() >= 1) || self.ignores_empty() => Some(self.max(a, b)),
             (true, true) if self.is_one_whenever(a, b) => Some(b.clone()),
             (true, true) if self.is_one_whenever(b, a) => Some(a.clone()),
-            // 0 with 1 gives 0, which no expression of the two yields.
+            // Broadcasting 0 with 1 gives 0, so the result is not the maximum.
             (true, true) => Some(self.born(ia.hull(ib), || Birth::broadcast(a, b))),
         }
     }
@@ -174,8 +172,8 @@ impl Infer<'_> {
         self.symbols.interval_given(a, b, one) == one
     }
 
-    /// The numpy broadcast of two shapes, aligned at the last axis. Reports conflicting sizes and makes their
-    /// axes dynamic.
+    /// The numpy broadcast of two shapes, aligned at the last axis. Reports conflicts and makes their axes
+    /// dynamic.
     pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
         if da == db {

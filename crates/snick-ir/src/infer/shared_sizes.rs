@@ -64,8 +64,7 @@ impl SharedSizes {
         fact.shape = Shape::ranked(dims);
     }
 
-    /// The classes of the next round, and whether they are finer: sizes with the same symbol are assigned
-    /// different ones.
+    /// The classes of the next round, and whether any class was split because different sizes are assigned.
     pub(super) fn refined(self, graph: &Graph) -> (Self, bool) {
         let assigned = Assigned::of(graph);
         let mut classes: HashMap<(&Beginning, Option<SymExpr>), usize> = HashMap::new();

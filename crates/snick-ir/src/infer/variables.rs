@@ -1,5 +1,4 @@
-//! Infers the values of variables from the values assigned to them, and checks that these match the
-//! ReadValues.
+//! Infers the values of variables from their assignments, and checks assignments against ReadValues.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +56,7 @@ impl Assumed {
         self.0.get(variable_id)
     }
 
-    /// The assumptions for the next round; `None` if those of this round held.
+    /// The assumptions for the next round; `None` if the current ones held.
     pub(super) fn next(&self, graph: &Graph) -> Option<Self> {
         let mut reads: BTreeMap<&str, Vec<VariableValues>> = BTreeMap::new();
         let mut assigned: BTreeMap<&str, VariableValues> = BTreeMap::new();
@@ -109,8 +108,8 @@ struct Read {
     dims: Option<Vec<Interval>>,
 }
 
-/// Checks every Assign in an inferred graph and its bodies against the ReadValues of its variable, of which
-/// there must be at least one. Returns all errors.
+/// Checks every Assign in an inferred graph and its bodies against the ReadValues of its variable; there must
+/// be at least one. Returns all errors.
 pub(super) fn check(graph: &Graph) -> Vec<Located> {
     let (mut reads, mut errors) = (BTreeMap::new(), Vec::new());
     collect(graph, &mut reads);

@@ -1,5 +1,4 @@
-//! The inference walk: collects the facts of a node's inputs, calls the op, folds constants and stores the
-//! facts.
+//! The inference walk: collects facts of a node's inputs, calls the op, folds constants and stores facts.
 //!
 //! A failing op leaves its outputs unknown; an op that only reports an error still returns facts. The walk
 //! continues, and all root causes are returned. Ops infer their own bodies from the facts of their inputs.
@@ -22,8 +21,7 @@ use crate::{
 const MAX_FOLDED: usize = 4096;
 
 /// Infers the whole graph from scratch, including bodies: element types, shapes, known values and symbols.
-/// Returns all errors with locations. The outputs of a layer with an error are unknown unless the op infers
-/// them anyway.
+/// Returns all errors with locations. After an error the outputs are unknown, unless the op infers them.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
     infer_with(graph, &mut Monitor::default())
 }
@@ -352,8 +350,7 @@ impl Graph {
     }
 }
 
-/// Folds facts to constants: elements that are all known numbers, and small ops on constants while fuel
-/// lasts.
+/// Folds facts to constants: known numbers, and the results of small ops on constants while fuel lasts.
 fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     for fact in facts.iter_mut() {
         if let Some(Known::Elements(elements)) = &fact.known

@@ -118,8 +118,7 @@ impl AxisMap {
         map
     }
 
-    /// Combines the axes of input 0 that `reduced` accepts. With `keeps_axes` they remain in the output with
-    /// size 1.
+    /// Combines the axes of input 0 that `reduced` accepts. `keeps_axes` keeps them with size 1.
     pub fn reduction(rank: usize, reduced: impl Fn(usize) -> bool, keeps_axes: bool) -> Self {
         let mut map = Self::default();
         let mut outputs = 0..;

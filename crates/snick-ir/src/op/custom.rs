@@ -96,8 +96,7 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
         Err(OpError::NoImplementation { op_type: String::new() })
     }
 
-    /// Expresses the op in ops of snick. Used by writers, and by runs without [`CustomOp::eval`]. By default
-    /// not supported.
+    /// Expresses the op in ops of snick, for writers and for runs without [`CustomOp::eval`]. Optional.
     ///
     /// # Errors
     /// Errors of the builder.

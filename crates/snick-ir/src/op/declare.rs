@@ -25,9 +25,9 @@
 //! `traits` may be followed by `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`, and
 //! by `check = FUNCTION` to validate all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
 //! `#[until(8)]` marks attributes of earlier definitions only. `#[attr("exclude-pad" | "exclude_pad")]` gives
-//! a name that is not a Rust name, and further spellings, which are parsed but never written. An op whose
-//! fields all have defaults implements `Default`. Attributes that several ops share are a struct declared by
-//! `attrs!`, used as one field of each op.
+//! a name that is not a Rust identifier, and further spellings, which are parsed but never written. An op
+//! whose fields all have defaults implements `Default`. Attributes that several ops share are a struct
+//! declared by `attrs!`, used as one field of each op.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub struct AttrSpec {
     pub required: bool,
     /// The first definition of the op with this attribute; 0 for all.
     pub since: u8,
-    /// The first definition without it again.
+    /// The first later definition without it.
     pub until: Option<u8>,
     /// What it means.
     pub doc: &'static str,

@@ -161,8 +161,7 @@ pub trait InferOp: OpDef {
     /// Element types, shapes and known elements of the outputs. Must be sound: they hold in every run.
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError>;
 
-    /// How the axes of the first output correspond to input axes; `None` if unknown. Optional for
-    /// element-wise ops.
+    /// How the axes of the first output correspond to input axes, if known. Optional for element-wise ops.
     fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
         let _ = (inputs, output);
         None

@@ -56,8 +56,7 @@ pub struct OpName {
     in_newest: bool,
     /// Whether older files name it `experimental` or `extension`, before an operation set included it.
     was_extension: bool,
-    /// The `version` values of an op outside all operation sets, of which the first is written; empty
-    /// otherwise.
+    /// The `version` values of an op outside all operation sets, starting with the one to write; else empty.
     named_sets: &'static [&'static str],
 }
 
@@ -107,8 +106,7 @@ impl OpName {
         Self { named_sets: &[EXTENSION], ..self }
     }
 
-    /// Marks it as created by plug-ins, outside all operation sets; named `ie_internal_opset` or `extension`
-    /// in files.
+    /// Marks it as created by plug-ins: files name it `ie_internal_opset` or `extension`.
     pub const fn internal(self) -> Self {
         Self { named_sets: &[INTERNAL, EXTENSION], ..self }
     }

@@ -1,4 +1,4 @@
-//! Custom ops defined by their shapes only, which needs no Rust.
+//! Custom ops defined by their shapes alone, without writing Rust.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +9,7 @@ use snick_tensor::ElementType;
 use super::{CustomOp, RawNode, Registry};
 use crate::{Arity, AttrValue, Attrs, Fact, Facts, Infer, OpError};
 
-/// The shapes of an op. Dims of inputs get names; dims of outputs are expressions of these names and of
-/// integer attributes.
+/// The shapes of an op: named dims of inputs, and output dims as expressions of these and of attributes.
 ///
 /// ```
 /// use snick_ir::{Registry, ShapeRule, infer, text};
@@ -98,7 +97,7 @@ impl ShapeRule {
     }
 
     /// Adds an output. Its dims are expressions of dim names and attributes, and `...` stands for the leading
-    /// dims of the first input with `...`. The default element type is that of the first input.
+    /// dims of the first input with `...`. The element type defaults to the first input's.
     ///
     /// # Errors
     /// If an expression cannot be parsed, with the position of the error.

@@ -11,8 +11,7 @@ bitflags::bitflags! {
     /// ```
     #[derive(Copy, Clone, PartialEq, Eq, Debug)]
     pub struct OpTraits: u16 {
-        /// Equal inputs give equal outputs, without side effects. Equal nodes are merged and constants
-        /// folded.
+        /// Equal inputs give equal outputs, without side effects, so equal nodes merge and constants fold.
         const PURE = 1;
         /// Generates random numbers. Never folded or merged.
         const RANDOM = 1 << 1;

@@ -74,8 +74,7 @@ struct Driver<'g, 'c> {
     limit: usize,
     visited: usize,
     trace: Trace,
-    /// Declined nodes. When the surroundings of a node change it is visited again, and its earlier reason is
-    /// dropped.
+    /// Declined nodes with reasons, which are dropped when a node is visited again.
     missed: BTreeMap<NodeId, MissedRewrite>,
     /// Pairs of a node and a rule, by number, that failed and are not retried.
     failed: BTreeSet<(NodeId, usize)>,
@@ -83,8 +82,7 @@ struct Driver<'g, 'c> {
 
 impl<'g, 'c> Driver<'g, 'c> {
     fn new(graph: &'g mut Graph, rules: &'g [Rule], order: Vec<NodeId>, options: DriverOptions<'c>) -> Self {
-        // Stops rules that keep applying to their own replacements: no sound set needs more than a few per
-        // layer.
+        // Stops rules that keep applying to their own replacements; sound ones need only a few per layer.
         let limit = options.stop_after.unwrap_or(64 + 16 * order.len());
         let work = rules.iter().map(|rule| RuleWork::new(rule.shared_name())).collect();
         Self {

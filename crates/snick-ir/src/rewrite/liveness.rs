@@ -34,8 +34,7 @@ impl Liveness {
         self.nodes.get(id.index()).is_some_and(|state| state.dead)
     }
 
-    /// Updates the counts for a replacement of `root`. Returns the nodes that have become the only reader of
-    /// a node.
+    /// Updates the counts for a replacement of `root`. Returns nodes that became the only reader of a node.
     pub(super) fn update(&mut self, graph: &Graph, root: NodeId, committed: &Committed) -> Vec<NodeId> {
         for &id in &committed.added {
             if id.index() >= self.nodes.len() {

@@ -132,7 +132,7 @@ impl Rule {
 
     /// Declares that replacements may round differently, and makes checks compare within this tolerance
     /// instead of bit by bit. If both sides only round the same sum in a different order, its terms may
-    /// cancel; checks also allow for the rounding error of that.
+    /// cancel; checks also allow for the resulting rounding error.
     ///
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};

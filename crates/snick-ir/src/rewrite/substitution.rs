@@ -3,8 +3,8 @@
 use super::Tolerance;
 use crate::Value;
 
-/// A value of a graph and a value that replaces it. Claims that both are equal for all values that they read;
-/// a checker can verify this.
+/// Claims that one value of a graph can replace another: both are equal whatever the values that they read. A
+/// checker can verify the claim.
 ///
 /// ```
 /// use snick_ir::GraphBuilder;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// Text from a model on one line: line breaks, control characters and bidirectional marks are displayed as
-/// `\u{..}`.
+/// Text from a model on one line, with line breaks, control characters and bidirectional marks as `\u{..}`.
 ///
 /// ```
 /// use snick_ir::text::Escaped;

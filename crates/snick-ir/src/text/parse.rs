@@ -19,8 +19,7 @@ use crate::{
 /// The maximum nesting of bodies: more than an XML file can have, whose elements nest up to 256 levels.
 const MAX_BODIES: usize = 128;
 
-/// The maximum nesting of anything. Both protect the stack, so they are constants; callers set
-/// `Limits::nesting`.
+/// The maximum nesting of anything. Both protect the stack, so unlike `Limits::nesting` they are constants.
 const MAX_DEPTH: usize = 300;
 
 type Parsed<T> = Result<T, ParseError>;

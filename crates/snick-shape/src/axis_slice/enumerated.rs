@@ -1,5 +1,4 @@
-//! The length of a slice whose axis and bounds depend on the same few symbols, evaluated for all their
-//! values.
+//! The length of a slice whose axis and bounds share symbols, evaluated for all values of the symbols.
 
 use smallvec::SmallVec;
 

@@ -207,8 +207,7 @@ impl SymbolicAxis<'_> {
         }
     }
 
-    /// Elements from start down to stop on a non-empty axis: the start is clamped to `0..=d-1`, the stop to
-    /// `-1..=d`.
+    /// Elements from start down to stop on a non-empty axis, clamped to `0..=d-1` and `-1..=d`.
     fn backward(&self, start: Place, stop: Place) -> Option<SymExpr> {
         use Place::{AfterAll, BeforeAll, FromEnd, FromStart};
         let Self { symbols, dim: d, .. } = self;

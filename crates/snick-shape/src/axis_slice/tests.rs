@@ -214,8 +214,7 @@ fn bounds_that_follow_the_axis_give_the_exact_hull() {
     }
 }
 
-/// Exporters write 2^31-1 for the end, so the axis ends there at the latest. Other large numbers have no
-/// special meaning.
+/// Exporters write 2^31-1 for the end, so the axis ends there at the latest. No other number is special.
 #[test]
 fn length_interval_on_unbounded_axes() {
     let at = |v: i64| Some(Interval::exact(v));
@@ -277,7 +276,7 @@ fn affine(symbols: &mut Symbols, interval: Interval, scale: i64, shift: i64) -> 
     symbols.add(&scaled, &SymExpr::Const(shift)).unwrap()
 }
 
-/// Correct for every size and as tight as possible; returns the symbol itself exactly if the size stays.
+/// Correct for every size and as tight as possible; the symbol itself exactly if the slice keeps the size.
 #[test]
 fn symbolic_length_is_right_everywhere_for_constant_bounds() {
     let axes = [(of(0, 9), 1, 0), (of(2, 5), 1, 0), (of(4, 7), 1, 0), (of(1, 7), 1, -1), (of(0, 5), 2, 1)];

@@ -22,8 +22,8 @@ fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// The interval between two ends. If both saturate to the same extreme, the other end moves one step inwards,
-/// because the result is not a single number.
+/// The interval between two ends. If both saturate at the same extreme, one end moves inwards, because the
+/// result is not a single number.
 fn span(lo: i128, hi: i128) -> Interval {
     let (lo, hi) = (saturate(lo), saturate(hi));
     match (lo, hi) {
@@ -106,8 +106,7 @@ impl Interval {
         corners(self, other, i128::saturating_mul)
     }
 
-    /// `self / other` rounded down, ignoring divisors of 0. If 0 is the only divisor, the result is
-    /// [`Interval::ANY`].
+    /// `self / other` rounded down, ignoring divisors of 0; [`Interval::ANY`] if 0 is the only divisor.
     ///
     /// ```
     /// # use snick_shape::Interval;
@@ -192,7 +191,7 @@ impl Interval {
             if divisor.lo > 0 {
                 positive_modulo(self, divisor)
             } else if self.lo == i64::MIN || divisor.lo == i64::MIN {
-                // Unbounded intervals cannot be negated here.
+                // An interval from i64::MIN has no exact negation.
                 Self { lo: divisor.lo.saturating_add(1), hi: 0 }
             } else {
                 // a mod -b == -(-a mod b)
@@ -212,7 +211,7 @@ impl Interval {
     pub fn trunc_mod(self, other: Self) -> Self {
         over_nonzero(other, |divisor| {
             if self.lo == i64::MIN || divisor.lo == i64::MIN {
-                // Unbounded intervals cannot be negated here.
+                // An interval from i64::MIN has no exact negation.
                 return Self { lo: self.lo.min(0), hi: self.hi.max(0) };
             }
             let size = divisor.abs();

@@ -11,8 +11,7 @@ impl Shape {
     /// dimensions like `2*H+1` over symbols of the table or of earlier dimensions. A bare name is declared if
     /// the table does not have it; `origin.axis` counts up from the given one.
     ///
-    /// Also parses the output of [`Shape::display`]. It prints unnamed symbols as intervals, which become new
-    /// symbols.
+    /// Also parses the output of [`Shape::display`], in which unnamed symbols are intervals: they become new.
     ///
     /// # Errors
     /// [`ShapeError`] with the dimension. Names declared before it remain in the table.

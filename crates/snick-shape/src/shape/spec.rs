@@ -60,8 +60,8 @@ impl ShapeSpec {
     /// Creates the shape. Named dimensions share the symbols of `symbols`; other unknown dimensions get new
     /// symbols. `origin.axis` counts up from the given one.
     ///
-    /// [`ShapeError`] if a name has contradictory intervals, if an expression can be negative, or if it can
-    /// divide by 0.
+    /// # Errors
+    /// [`ShapeError`] if a name has contradictory intervals, or an expression can be negative or divide by 0.
     ///
     /// ```
     /// # use snick_shape::{Origin, ShapeSpec, Symbols};

@@ -41,7 +41,7 @@ impl Fact {
     }
 }
 
-/// The direction of a sum of terms, and the factor from it to the terms.
+/// The direction of a sum of terms, and the `factor` for which `factor * direction == terms`.
 fn direction(terms: &[Term]) -> Option<(i64, Cow<'_, [Term]>)> {
     let content = terms.iter().fold(0, |g, term| super::normal_form::gcd(g, term.coefficient.unsigned_abs()));
     let sign = terms.first()?.coefficient.signum();
@@ -173,9 +173,9 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// `rest + coefficient * extremum(operands)`. The value equals the case of one operand. If `least`, that
-    /// is a positive multiple of a minimum or a negative multiple of a maximum, it also never exceeds the
-    /// case of another.
+    /// `rest + coefficient * extremum(operands)`, which is `rest + coefficient * operand` for one of the
+    /// operands: the smallest of these if `least` (a positive multiple of a minimum or a negative one of a
+    /// maximum), else the largest.
     fn each_operand(
         &self,
         rest: &Sum,

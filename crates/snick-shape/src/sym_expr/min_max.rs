@@ -32,8 +32,7 @@ impl Extremum {
         }
     }
 
-    /// If a sum `k * extremum + c` equals this extremum of scaled and shifted operands, returns these
-    /// operands.
+    /// The scaled and shifted operands of a sum `k * extremum + c`, if it equals this extremum of them.
     fn operands_of(self, sum: &Sum) -> Option<Vec<Sum>> {
         let [Term { monomial, coefficient }] = sum.terms.as_slice() else { return None };
         let (kind, operands) = match monomial.as_atom()? {
@@ -96,8 +95,7 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     let rest = subtract(&rest, &shift)?;
     let outside = common.plus_scaled(&shift, 1)?;
 
-    // Prefers -min(a,b) to max(-a,-b), and -max(a,5) to min(-a,-5); but max(5-W,0) reads better than
-    // 5-min(W,5).
+    // Prefers -min(a,b) to max(-a,-b), and -max(a,5) to min(-a,-5), but max(5-W,0) to 5-min(W,5).
     let mut varying = rest.iter().filter(|sum| !sum.terms.is_empty());
     let has_constant = rest.iter().any(|sum| sum.terms.is_empty());
     if varying.all(Sum::leads_negative) && !(kind == Extremum::Max && has_constant) {

@@ -96,7 +96,7 @@ pub enum SymExpr {
     Linear(Arc<Linear>),
 }
 
-/// A sum of terms that is neither a constant nor a bare symbol. Opaque; use the methods of
+/// A sum of terms, neither a constant nor a bare symbol. Opaque; see the methods of
 /// [`Symbols`](crate::Symbols).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Linear {

@@ -95,8 +95,7 @@ impl Symbols {
     /// A sign binds tighter than division, as in Python: `-7/2` is -4.
     ///
     /// # Errors
-    /// [`ExprError`] with the position. Unknown names are errors; use [`Symbols::parse_or_declare`] to
-    /// declare them.
+    /// [`ExprError`] with the position. To declare unknown names, use [`Symbols::parse_or_declare`].
     ///
     /// ```
     /// use snick_shape::{Interval, Origin, Symbols};

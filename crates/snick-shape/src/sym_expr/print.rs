@@ -1,8 +1,7 @@
 //! Prints expressions in conventional notation: `max(W-1,0)`, `(H+1)/2`, `2*N*H`.
 //!
 //! A sum is printed term by term, unless it is shorter as a product (`(A+1)*(B+1)`) or with its constant
-//! inside a minimum or maximum (`max(W,4)` for `max(W-4,0)+4`). The output always parses back to the
-//! expression.
+//! inside a minimum or maximum (`max(W,4)` for `max(W-4,0)+4`). The output always parses back.
 
 use std::fmt;
 
@@ -153,8 +152,7 @@ impl Printer<'_> {
     }
 }
 
-/// Finds a remainder by its normal form, `x - c*(x/c)`: the index of the division and the sum without the
-/// remainder.
+/// Finds a remainder, `x - c*(x/c)`: the index of the division, and the sum without the remainder.
 fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
     sum.terms.iter().enumerate().find_map(|(index, term)| {
         let Some(Atom::FloorDiv(quotient)) = term.monomial.as_atom() else { return None };

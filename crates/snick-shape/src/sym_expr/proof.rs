@@ -74,8 +74,7 @@ impl Proof<'_> {
         places.into_iter().any(|(term, factor)| self.by_atom(sum, term, factor).unwrap_or(false))
     }
 
-    /// Replaces one factor of a term by its bound if the other factors are at least 0; `None` if it has no
-    /// bound.
+    /// Replaces one factor of a term by its bound, if it has one and the other factors are at least 0.
     fn by_atom(&mut self, sum: &Sum, index: usize, factor: usize) -> Option<bool> {
         let Term { monomial, coefficient } = sum.terms.get(index)?;
         let atom = monomial.0.get(factor)?;

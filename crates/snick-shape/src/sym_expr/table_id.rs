@@ -4,8 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Distinguishes tables, so that a symbol cannot be used with the wrong table. Copies of a table share its
-/// id.
+/// Distinguishes tables, so that a symbol cannot be used with the wrong one. Copies of a table share its id.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct TableId(pub(crate) u32);
 

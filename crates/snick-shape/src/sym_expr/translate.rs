@@ -54,8 +54,8 @@ pub trait ExprFolder {
 
     /// A binary operation.
     ///
+    /// # Errors
     /// If the target cannot express it.
-    /// The target cannot express it.
     fn combine(
         &mut self,
         how: BinaryOp,

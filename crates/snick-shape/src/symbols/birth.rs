@@ -6,7 +6,7 @@ use super::{Origin, Symbols};
 use crate::interval::Interval;
 use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 
-/// Why a symbol exists: the reason why its value is neither a number nor an expression over other symbols.
+/// Why a symbol exists, that is, why its value is neither a number nor an expression over other symbols.
 ///
 /// ```
 /// # use snick_shape::{Birth, Interval, Origin, Symbols};
@@ -28,7 +28,7 @@ pub enum Birth {
     Data(Option<Cow<'static, str>>),
     /// It equals both expressions, which are equal in every successful run.
     Equal(Box<[SymExpr; 2]>),
-    /// The broadcast size of two dims: the one that is not 1.
+    /// The broadcast size of two dims: whichever is not 1.
     Broadcast(Box<[SymExpr; 2]>),
     /// It is one of two expressions, from different branches or from before and after an iteration.
     Either(Box<[SymExpr; 2]>),

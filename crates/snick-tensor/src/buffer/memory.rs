@@ -6,9 +6,9 @@ use bytemuck::allocation::try_zeroed_vec;
 
 /// Zeroed words, on the heap or, for large buffers, in separately mapped pages.
 ///
-/// Mapped pages are huge pages if the system supports them. A model that works on hundreds of megabytes would
-/// otherwise spend a tenth of its time on address translation of 4 KiB pages, and the system as much on
-/// clearing them.
+/// Mapped pages are huge pages if the system supports them. With pages of 4 KiB, a model that works on
+/// hundreds of megabytes spends a tenth of its time on address translation, and the system as much on
+/// clearing pages.
 ///
 /// Both are aligned to a cache line, so that vectors of that size never straddle two.
 #[derive(Debug)]

@@ -3,8 +3,7 @@
 use super::Tensor;
 
 impl Tensor {
-    /// Whether a kernel computed the elements and nothing else owns them, so that a result may overwrite
-    /// them.
+    /// Whether a kernel computed the elements and nothing else owns them: a result may then overwrite them.
     pub fn is_exclusive(&mut self) -> bool {
         self.layout.is_contiguous() && self.storage.exclusive().is_some()
     }

@@ -13,8 +13,8 @@ pub struct SpecialTokens {
 }
 
 impl SpecialTokens {
-    /// Creates the set from texts and tokens. Tokens that consist of letters match only at the start or end
-    /// of a word.
+    /// Creates the set from texts and tokens. Tokens made of letters match only at the start or end of a
+    /// word.
     ///
     /// # Errors
     /// [`TextError::Pattern`] if the pattern of all tokens does not compile.
@@ -39,8 +39,7 @@ fn quoted(c: char) -> impl Iterator<Item = char> {
 }
 
 impl SentencePiece {
-    /// Appends the tokens of a text that may contain special tokens. `before` precedes each part that the
-    /// model tokenizes.
+    /// Appends the tokens of a text that may contain special tokens. `before` precedes each other part.
     ///
     /// # Errors
     /// [`TextError::Steps`], [`TextError::TooLong`].

@@ -26,8 +26,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// Whether a name needs no backticks: it consists of letters, digits, `_` and `.`, and starts with a letter
-/// or `_`.
+/// Whether a name needs no backticks: a letter or `_`, followed by letters, digits, `_` and `.`.
 pub(crate) fn is_word(text: &str) -> bool {
     text.starts_with(starts_word) && text.chars().all(continues_word)
 }
