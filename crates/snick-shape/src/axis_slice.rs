@@ -28,8 +28,7 @@ pub enum SliceError {
 /// One axis of the slice primitive: element `k` of the result is element `start + k * step` of the input.
 ///
 /// Invariants of resolved slices: every index is in `0..dim`; `step != 0`; `len <= 1` implies `step == 1`;
-/// `len == 0` implies `start == 0`. So slices of an axis are equal if and only if they select the same
-/// elements.
+/// `len == 0` implies `start == 0`. So slices of an axis are equal if they select the same elements.
 ///
 /// ```
 /// use snick_shape::AxisSlice;

@@ -121,8 +121,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Intervals }
     }
 
-    /// The shape with its expressions: `[N,3,W-1]`. Unnamed symbols print as intervals, or as `s3` in
-    /// expressions.
+    /// The shape with its expressions: `[N,3,W-1]`. Unnamed symbols print as intervals, within expressions as
+    /// `s3`.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};

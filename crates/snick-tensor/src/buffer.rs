@@ -264,7 +264,7 @@ impl<T: Pod> Buffer<T> {
     /// Memory for `len` elements with unspecified values. The caller must write all of them.
     ///
     /// # Errors
-    /// [`TensorError::OutOfMemory`] if the allocator refuses, [`TensorError::LimitReached`] at the limit of the pool.
+    /// [`TensorError::OutOfMemory`], or [`TensorError::LimitReached`] at the limit of the pool.
     pub fn any(len: usize) -> Result<Self, TensorError> {
         Self::taken(len, false)
     }

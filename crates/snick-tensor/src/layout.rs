@@ -123,7 +123,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Splits into two layouts: the axes before `axis`, whose elements are the starts of the rest, and the
+    /// Splits into the layout of the axes before `axis`, which gives the starts of the rest, and that of the
     /// rest.
     pub fn split(&self, axis: usize) -> (Self, Self) {
         let part = |axes: std::ops::Range<usize>| {

@@ -40,8 +40,7 @@ impl Bits {
     }
 }
 
-/// The bits of element `index`: the low part and, for split types, the high part and the width of the low
-/// one.
+/// The bits of element `index`: the low part and, for split types, the high part and the width below it.
 fn locate(et: ElementType, index: usize) -> (Bits, Option<(Bits, u32)>) {
     match et {
         U1 => (Bits::from_high(0, index, 1), None),

@@ -43,7 +43,7 @@ impl Tensor {
     /// The elements in row-major order, borrowed if they are packed and aligned.
     ///
     /// # Errors
-    /// [`TensorError::TypeMismatch`] unless the element type is exactly `T::TYPE`; [`TensorError::NotBoolean`].
+    /// [`TensorError::TypeMismatch`] unless the element type is `T::TYPE`; [`TensorError::NotBoolean`].
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
         self.expect(T::TYPE)?;
         let values = match self.to_units() {

@@ -21,7 +21,7 @@ pub struct WordPiece {
 }
 
 impl WordPiece {
-    /// Creates a vocabulary. Tokens with the prefix `mark` continue words. Longer words than `max_bytes` are
+    /// Creates a vocabulary. Tokens with the prefix `mark` continue words; words over `max_bytes` are
     /// unknown.
     pub fn new<'t>(tokens: impl IntoIterator<Item = (&'t [u8], i32)>, mark: &[u8], max_bytes: usize) -> Self {
         let (mut starts, mut continuations) = (Vec::new(), Vec::new());

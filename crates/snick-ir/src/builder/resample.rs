@@ -51,8 +51,8 @@ pub enum CoordinateTransformation {
     PytorchHalfPixel,
     /// `(x + 0.5) / scale`.
     TfHalfPixelForNn,
-    /// Samples a region, given as fractions of the data's size. Outside the data it gives the extrapolation
-    /// value.
+    /// Samples a region, given as fractions of the data's size. Fills in the extrapolation value outside the
+    /// data.
     Crop,
 }
 

@@ -233,7 +233,7 @@ impl<'g> Dependencies<'g> {
         (parts.len() <= most).then_some((inputs, parts))
     }
 
-    /// What a layer infers with parts of its inputs replaced by new symbols; `None` if they cannot be replaced.
+    /// Infers a layer with parts of its inputs replaced by new symbols; `None` if they cannot be replaced.
     fn trial(
         &mut self,
         node: NodeId,

@@ -172,8 +172,7 @@ impl Infer<'_> {
         self.symbols.interval_given(a, b, one) == one
     }
 
-    /// The numpy broadcast of two shapes, aligned at the last axis. Reports conflicts and makes their axes
-    /// dynamic.
+    /// The numpy broadcast of two shapes. Reports conflicting sizes and makes their axes dynamic.
     pub fn broadcast(&mut self, a: &Shape, b: &Shape) -> Result<Shape, OpError> {
         let (Some(da), Some(db)) = (a.dims(), b.dims()) else { return Ok(Shape::unranked()) };
         if da == db {

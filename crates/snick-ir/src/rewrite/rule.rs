@@ -59,7 +59,7 @@ impl Tolerance {
 /// # Ok::<(), snick_ir::text::ParseError>(())
 /// ```
 ///
-/// [`Rule::exact`], [`Rule::rounding`] and [`Rule::for_target`] are `const`, for rules that are plain functions.
+/// For plain functions, [`Rule::exact`], [`Rule::rounding`] and [`Rule::for_target`] are `const`.
 #[derive(Clone)]
 pub struct Rule {
     name: Cow<'static, str>,

@@ -15,7 +15,7 @@ pub fn digest(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The elements as text, without `<...>`: numbers if they parse back exactly, otherwise the packed bytes in hex.
+/// The elements as text, without `<...>`: numbers if they parse back exactly, otherwise packed bytes in hex.
 pub fn print(tensor: &Tensor) -> String {
     fn exact<T: PartialOrd + std::fmt::Debug>(values: Vec<T>) -> Option<String> {
         // A NaN would lose its bits; it is the only value not comparable to itself.

@@ -122,8 +122,8 @@ impl fmt::Display for DimSpec {
 impl FromStr for ShapeSpec {
     type Err = ShapeError;
 
-    /// Parses `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `P+T`, `[]` and `[...]`. Brackets are optional
-    /// and spaces are ignored; an empty text is a scalar.
+    /// Parses `[1,3,?,2..4,5..,..7]`, `-1` (as `?`), `N`, `H=32..512`, `P+T`, `[]` and `[...]`. Brackets are
+    /// optional and spaces are ignored; an empty text is a scalar.
     fn from_str(text: &str) -> Result<Self, ShapeError> {
         match outer_brackets(text)? {
             "..." => Ok(Self::Unranked),

@@ -1,4 +1,4 @@
-//! Sums in normal form: terms sorted by monomial, like terms collected, products distributed, coefficients checked.
+//! Sums in normal form: terms sorted and collected by monomial, products distributed, overflow checked.
 
 use std::sync::Arc;
 

@@ -6,9 +6,8 @@ use bytemuck::allocation::try_zeroed_vec;
 
 /// Zeroed words, on the heap or, for large buffers, in separately mapped pages.
 ///
-/// Mapped pages are huge pages if the system supports them. With pages of 4 KiB, a model that works on
-/// hundreds of megabytes spends a tenth of its time on address translation, and the system as much on
-/// clearing pages.
+/// Mapped pages are huge pages if the system supports them. With 4 KiB pages, a model that uses hundreds of
+/// megabytes spends a tenth of its time on address translation, and the system as much on clearing pages.
 ///
 /// Both are aligned to a cache line, so that vectors of that size never straddle two.
 #[derive(Debug)]

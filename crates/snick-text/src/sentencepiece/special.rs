@@ -13,8 +13,7 @@ pub struct SpecialTokens {
 }
 
 impl SpecialTokens {
-    /// Creates the set from texts and tokens. Tokens made of letters match only at the start or end of a
-    /// word.
+    /// Creates the set from texts and tokens. Alphabetic tokens match only at the start or end of a word.
     ///
     /// # Errors
     /// [`TextError::Pattern`] if the pattern of all tokens does not compile.
