@@ -22,7 +22,7 @@
 //!
 //! The path of the data, file by file:
 //!
-//! 1. A reader fills one [`RawNode`] per layer, and [`Op::parse`] turns it into an op (`op.rs`, `attrs.rs`).
+//! 1. A reader fills one [`RawNode`] per layer, and [`Op::parse`] turns it into an op (`op/`, `attrs.rs`).
 //! 2. [`infer()`] visits nodes in topological order and asks each op for its facts (`infer.rs`, `fact.rs`).
 //! 3. Rules replace nodes through a [`rewrite::Patch`], and each replacement is checked (`rewrite.rs`).
 //! 4. The text form prints a graph and parses it back (`text/`).

@@ -123,8 +123,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Splits into the layout of the axes before `axis`, which gives the starts of the rest, and that of the
-    /// rest.
+    /// Splits off the axes before `axis`: the elements of their layout are the starts of the other one.
     pub fn split(&self, axis: usize) -> (Self, Self) {
         let part = |axes: std::ops::Range<usize>| {
             let (dims, strides) = (self.dims[axes.clone()].into(), self.strides[axes].into());
