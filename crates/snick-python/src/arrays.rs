@@ -40,16 +40,16 @@ struct ArrayMemory {
     len: usize,
 }
 
-// SAFETY: a reference to a Python object may be held and dropped by any thread; pyo3 defers what needs the GIL. The memory
-// is only read.
+// SAFETY: any thread may hold and drop a reference to a Python object, because pyo3 defers operations that need
+// the GIL. The memory is only read.
 unsafe impl Send for ArrayMemory {}
-// SAFETY: as for `Send`: all that it offers is a shared slice.
+// SAFETY: as for `Send`; the type only exposes a shared slice.
 unsafe impl Sync for ArrayMemory {}
 
 impl AsRef<[u8]> for ArrayMemory {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: `first` and `len` are the extent of the array, whose memory stays while there is a reference to the array.
-        // That nobody writes to it during a run is what the documentation of `Model.run` asks of its callers.
+        // SAFETY: `first` and `len` span the array, whose memory lives as long as this reference to it. The
+        // documentation of `Model.run` requires callers not to write to the array during a run.
         unsafe { std::slice::from_raw_parts(self.first, self.len) }
     }
 }
@@ -120,7 +120,7 @@ fn view_in_place(
     for reach in reaches {
         if reach < 0 { below -= reach } else { above += reach }
     }
-    // SAFETY: the pointer is to a live array.
+    // SAFETY: the pointer points to a live array.
     let data = unsafe { (*array.as_array_ptr()).fields.data }.cast::<u8>().cast_const();
     let memory = ArrayMemory {
         _array: array.clone().unbind(),
@@ -237,9 +237,9 @@ fn new_array<'py>(
     let mut npy_dims: Vec<npy_intp> =
         dims.iter().map(|&dim| npy_intp::try_from(dim)).collect::<Result<_, _>>().map_err(too_large)?;
     let rank = i32::try_from(dims.len()).map_err(too_large)?;
-    // SAFETY: the dtype is a reference that the call takes over. `data` has the packed elements of `dims`: it is the memory
-    // of a tensor with these dims and this element type. Nobody else has it: its tensor is the only owner, or it is a copy.
-    // The array keeps `memory`, which is not moved, from here on.
+    // SAFETY: the call takes ownership of the dtype. `data` holds the packed elements of `dims`: it is the
+    // memory of a tensor with these dims and this element type. It is not shared: the tensor is its only owner,
+    // or it is a copy. The array keeps `memory` alive, which does not move.
     unsafe {
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
             py,

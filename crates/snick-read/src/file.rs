@@ -25,8 +25,8 @@ fn check_regular(path: &Path) -> std::io::Result<()> {
 /// Maps a regular file of weights.
 pub(crate) fn map(path: &Path) -> std::io::Result<Storage> {
     check_regular(path)?;
-    // SAFETY: the documentation of `Reader::file` asks that files stay as they are while the model is in use. The bytes
-    // are read as numbers, which may have any bits; text is never mapped.
+    // SAFETY: the documentation of `Reader::file` requires that files do not change while the model is in use.
+    // The bytes are only read as numbers, for which any bit pattern is valid; text is never mapped.
     unsafe { Storage::map(path) }
 }
 

@@ -23,29 +23,29 @@ impl Counting {
 }
 
 #[allow(unsafe_code, reason = "an allocator is unsafe to implement")]
-// SAFETY: every call is passed on to the allocator of the system; counting allocates nothing and does not unwind.
+// SAFETY: every call is forwarded to the system allocator; counting neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Self::count(layout.size() as isize);
-        // SAFETY: the caller's promises are those of this method.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         Self::count(layout.size() as isize);
-        // SAFETY: the caller's promises are those of this method.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         Self::count(size as isize - layout.size() as isize);
-        // SAFETY: the caller's promises are those of this method.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         Self::count(-(layout.size() as isize));
-        // SAFETY: the caller's promises are those of this method.
+        // SAFETY: the caller upholds the same contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

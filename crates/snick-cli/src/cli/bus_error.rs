@@ -6,7 +6,7 @@ const MESSAGE: &[u8] = b"error: a file of weights became shorter while it was re
 
 /// Ends the process with a message and exit code 2 on SIGBUS, which would kill it without one.
 pub fn report_as_error() {
-    // SAFETY: the handler has the signature that `signal` asks for, and the calls that it makes are safe in a handler.
+    // SAFETY: the handler has the signature that `signal` expects, and makes only async-signal-safe calls.
     unsafe { libc::signal(libc::SIGBUS, end as extern "C" fn(libc::c_int) as libc::sighandler_t) };
 }
 

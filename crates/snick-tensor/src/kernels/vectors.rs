@@ -226,7 +226,7 @@ pub(crate) struct Fence;
 impl Drop for Fence {
     fn drop(&mut self) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the instruction belongs to SSE, which every x86-64 processor has.
+        // SAFETY: the instruction is part of SSE, which every x86-64 processor supports.
         unsafe {
             std::arch::x86_64::_mm_sfence();
         }
@@ -292,7 +292,8 @@ pub(crate) trait Vectorised {
 #[inline(always)]
 pub(crate) fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the instruction belongs to SSE, which every x86-64 processor has; it accesses no memory that is not there.
+    // SAFETY: the instruction is part of SSE, which every x86-64 processor supports, and a prefetch never
+    // faults.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T1>(at.cast());
@@ -310,7 +311,7 @@ pub(crate) fn turned<T: bytemuck::Pod>(rows: [[T; 4]; 4]) -> [[T; 4]; 4] {
             __m128i, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
         };
         let [p, q, r, s] = rows.map(bytemuck::cast::<[T; 4], __m128i>);
-        // SAFETY: the instructions belong to SSE2, which every x86-64 processor has.
+        // SAFETY: the instructions are part of SSE2, which every x86-64 processor supports.
         let columns = unsafe {
             let [left, right] = [_mm_unpacklo_epi32(p, q), _mm_unpackhi_epi32(p, q)];
             let [left_below, right_below] = [_mm_unpacklo_epi32(r, s), _mm_unpackhi_epi32(r, s)];
@@ -341,9 +342,9 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
     #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
     if isa == Isa::best() {
         return match isa {
-            // SAFETY: `Isa::best` has found AVX-512 F, DQ, BW and VL, and FMA, on this machine.
+            // SAFETY: `Isa::best` has detected AVX-512 F, DQ, BW, VL and FMA.
             Isa::Avx512 => unsafe { x86::avx512(work) },
-            // SAFETY: `Isa::best` has found AVX2 and FMA on this machine.
+            // SAFETY: `Isa::best` has detected AVX2 and FMA.
             Isa::Avx2 => unsafe { x86::avx2(work) },
             Isa::Base => work.run::<Base>(),
         };
@@ -366,7 +367,7 @@ pub(crate) fn has_byte_products() -> bool {
 pub(crate) fn with_byte_products<W: Vectorised>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if has_byte_products() {
-        // SAFETY: `has_byte_products` has found AVX-512 VNNI and what `x86::avx512` needs.
+        // SAFETY: `has_byte_products` has detected AVX-512 VNNI and everything that `x86::avx512` needs.
         return unsafe { x86::avx512_vnni(work) };
     }
     work.run::<Base>()
@@ -461,7 +462,7 @@ mod tests {
         check(&|kernel| on(Isa::best(), kernel));
         #[cfg(target_arch = "x86_64")]
         if Isa::best() != Isa::Base {
-            // SAFETY: every machine with AVX-512 has AVX2, and `Isa::best` has found one of them, and FMA.
+            // SAFETY: `Isa::best` has detected FMA and AVX2 or AVX-512, which implies AVX2.
             check(&|kernel| unsafe { x86::avx2(kernel) });
         }
     }

@@ -36,7 +36,7 @@ mod tests {
     fn a_mapped_file_reads_like_the_heap() {
         let path = std::env::temp_dir().join(format!("snick-map-{}", std::process::id()));
         std::fs::write(&path, [7, 8, 9]).unwrap();
-        // SAFETY: nothing else uses the file.
+        // SAFETY: no other code accesses the file.
         let map = || unsafe { Storage::map(&path) };
         let storage = map().unwrap();
         assert_eq!((storage.bytes(), storage.file_offset()), (&[7, 8, 9][..], Some(0)));
@@ -51,7 +51,7 @@ mod tests {
     fn packed_elements_of_a_mapped_file_have_a_place() {
         let path = std::env::temp_dir().join(format!("snick-range-{}", std::process::id()));
         std::fs::write(&path, [0x10, 0x32, 0x54, 0x76]).unwrap();
-        // SAFETY: nothing else uses the file.
+        // SAFETY: no other code accesses the file.
         let storage = unsafe { Storage::map(&path) }.unwrap().window(1, 3).unwrap();
         let nibbles = Tensor::new(ElementType::U4, &[3, 2], storage).unwrap();
         assert_eq!(nibbles.file_range(), Some((path.as_path(), 1..4)));

@@ -19,14 +19,14 @@ macro_rules! vector {
 
             #[inline(always)]
             fn splat(x: $t) -> Self {
-                // SAFETY: only kernels that run with the instruction set name this private type.
+                // SAFETY: only code that runs with the instruction set can name this private type.
                 Self(unsafe { $splat(x) })
             }
 
             #[inline(always)]
             fn load(from: &[$t]) -> Self {
                 match from.first_chunk::<$lanes>() {
-                    // SAFETY: as for `splat`; what is read lies in the chunk, and needs no alignment.
+                    // SAFETY: as for `splat`; the load is unaligned and stays within the chunk.
                     Some(chunk) => Self(unsafe { $load(chunk.as_ptr()) }),
                     None => Self::splat(0.0),
                 }
@@ -35,7 +35,7 @@ macro_rules! vector {
             #[inline(always)]
             fn store(self, to: &mut [$t]) {
                 if let Some(chunk) = to.first_chunk_mut::<$lanes>() {
-                    // SAFETY: as for `splat`; what is written lies in the chunk, and needs no alignment.
+                    // SAFETY: as for `splat`; the store is unaligned and stays within the chunk.
                     unsafe { $store(chunk.as_mut_ptr(), self.0) }
                 }
             }
@@ -66,9 +66,9 @@ macro_rules! streaming {
         let to = bytemuck::cast_slice_mut::<Line, [u8; $bytes]>($to);
         assert!(rest.is_empty() && from.len() == to.len(), "as many bytes as lines hold");
         for (from, to) in from.iter().zip(to) {
-            // SAFETY: only kernels that run with the instruction set name the private type that this is a function
-            // of; what is read and written lies in the chunks; and the latter, as parts of a line, are aligned to
-            // their size.
+            // SAFETY: only code that runs with the instruction set can name the private type of this function.
+            // Loads and stores stay within the chunks, and stores are aligned: each chunk is an aligned part of
+            // a cache line.
             unsafe { $store(to.as_mut_ptr().cast(), $load(from.as_ptr().cast())) }
         }
     }};
@@ -102,7 +102,8 @@ impl Instructions for Avx512 {
         }
         std::array::from_fn(|i| {
             let at = line.as_ptr().wrapping_offset(lanes.first).wrapping_add(i);
-            // SAFETY: as for `F32x16::splat`; only lanes with their bits are read, and these lie in the line.
+            // SAFETY: as for `F32x16::splat`; only lanes set in the mask are read, and they are within the
+            // line.
             F32x16(unsafe { _mm512_maskz_loadu_ps(lanes.masks[i], at) })
         })
     }
@@ -115,7 +116,7 @@ impl Instructions for Avx512 {
 
     #[inline(always)]
     fn store_first(values: F32x16, to: &mut [f32]) {
-        // SAFETY: as for `F32x16::splat`; only elements whose bits are set are written, and these lie in `to`.
+        // SAFETY: as for `F32x16::splat`; only lanes set in the mask are written, and they are within `to`.
         unsafe { _mm512_mask_storeu_ps(to.as_mut_ptr(), first_bits(to.len()), values.0) }
     }
 
@@ -134,7 +135,7 @@ impl Instructions for Avx512 {
         let (pairs, rest) = pairs.as_chunks::<16>();
         let (to, ends) = to.as_chunks_mut::<16>();
         for (to, pairs) in to.iter_mut().zip(pairs) {
-            // SAFETY: as for `F32x16::splat`; what is read and written lies in the chunks, and needs no alignment.
+            // SAFETY: as for `F32x16::splat`; loads and stores are unaligned and stay within the chunks.
             unsafe {
                 let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
                 let from: *const __m512i = pairs.as_ptr().cast();
@@ -150,7 +151,7 @@ impl Instructions for Avx512 {
     #[inline(always)]
     fn integers<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
         let Some(bytes) = bytes.first_chunk::<16>() else { return F32x16::splat(0.0) };
-        // SAFETY: as for `F32x16::splat`; what is read lies in the chunk, and needs no alignment.
+        // SAFETY: as for `F32x16::splat`; the load is unaligned and stays within the chunk.
         unsafe {
             let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
             let integers = if SIGNED { _mm512_cvtepi8_epi32(bytes) } else { _mm512_cvtepu8_epi32(bytes) };
@@ -161,7 +162,7 @@ impl Instructions for Avx512 {
     #[inline(always)]
     fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
         let Some(codes) = codes.first_chunk::<16>() else { return F32x16::splat(0.0) };
-        // SAFETY: as for `F32x16::splat`; what is read lies in the chunk and in the table, and needs no alignment.
+        // SAFETY: as for `F32x16::splat`; the loads are unaligned and stay within the chunk and the table.
         unsafe {
             let bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast()));
             let codes = _mm512_srli_epi32::<SHIFT>(bytes);
@@ -187,14 +188,14 @@ impl Vector<Quad> for Quadx16 {
 
     #[inline(always)]
     fn splat(x: Quad) -> Self {
-        // SAFETY: only kernels that run with AVX-512 VNNI name this private type.
+        // SAFETY: only code that runs with AVX-512 VNNI can name this private type.
         Self(unsafe { _mm512_set1_epi32(x.sum()) })
     }
 
     #[inline(always)]
     fn load(from: &[Quad]) -> Self {
         match from.first_chunk::<16>() {
-            // SAFETY: as for `Quadx16::splat`; what is read lies in the chunk, and needs no alignment.
+            // SAFETY: as for `Quadx16::splat`; the load is unaligned and stays within the chunk.
             Some(chunk) => Self(unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) }),
             None => Self::splat(Quad::default()),
         }
@@ -203,7 +204,7 @@ impl Vector<Quad> for Quadx16 {
     #[inline(always)]
     fn store(self, to: &mut [Quad]) {
         if let Some(chunk) = to.first_chunk_mut::<16>() {
-            // SAFETY: as for `Quadx16::splat`; what is written lies in the chunk, and needs no alignment.
+            // SAFETY: as for `Quadx16::splat`; the store is unaligned and stays within the chunk.
             unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), self.0) }
         }
     }
@@ -298,7 +299,7 @@ impl Instructions for Avx512Vnni {
     #[inline(always)]
     fn codes<const SHIFT: u32, const MASK: u8>(bytes: &[u8], flipped: Quadx16) -> Quadx16 {
         let Some(bytes) = bytes.first_chunk::<64>() else { return Quadx16::splat(Quad::default()) };
-        // SAFETY: as for `Quadx16::splat`; what is read lies in the chunk, and needs no alignment.
+        // SAFETY: as for `Quadx16::splat`; the load is unaligned and stays within the chunk.
         unsafe {
             let bits = _mm512_srli_epi32::<SHIFT>(_mm512_loadu_si512(bytes.as_ptr().cast()));
             Quadx16(_mm512_and_si512(_mm512_xor_si512(bits, flipped.0), _mm512_set1_epi8(MASK as i8)))
@@ -375,7 +376,7 @@ impl Instructions for Avx2 {
         }
         std::array::from_fn(|i| {
             let (mask, at) = (lanes.masks[i], line.as_ptr().wrapping_offset(lanes.first).wrapping_add(i));
-            // SAFETY: as for `F32x8::splat`; only lanes with their bits are read, and these lie in the line.
+            // SAFETY: as for `F32x8::splat`; only lanes set in the mask are read, and they are within the line.
             F32x8(unsafe { _mm256_maskload_ps(at, mask) })
         })
     }
@@ -388,7 +389,7 @@ impl Instructions for Avx2 {
 
     #[inline(always)]
     fn store_first(values: F32x8, to: &mut [f32]) {
-        // SAFETY: as for `F32x8::splat`; only lanes of the mask are written, and these lie in `to`.
+        // SAFETY: as for `F32x8::splat`; only lanes set in the mask are written, and they are within `to`.
         unsafe { _mm256_maskstore_ps(to.as_mut_ptr(), Self::mask(first_bits(to.len())), values.0) }
     }
 
@@ -404,7 +405,7 @@ impl Instructions for Avx2 {
     #[inline(always)]
     fn integers<const SIGNED: bool>(bytes: &[u8]) -> F32x8 {
         let Some(bytes) = bytes.first_chunk::<8>() else { return F32x8::splat(0.0) };
-        // SAFETY: as for `F32x8::splat`; what is read lies in the chunk, and needs no alignment.
+        // SAFETY: as for `F32x8::splat`; the load is unaligned and stays within the chunk.
         unsafe {
             let bytes = _mm_loadl_epi64(bytes.as_ptr().cast());
             let integers = if SIGNED { _mm256_cvtepi8_epi32(bytes) } else { _mm256_cvtepu8_epi32(bytes) };
@@ -416,7 +417,7 @@ impl Instructions for Avx2 {
     fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x8 {
         let Some(codes) = codes.first_chunk::<8>() else { return F32x8::splat(0.0) };
         let (low, high) = (F32x8::load(&table[..8]), F32x8::load(&table[8..]));
-        // SAFETY: as for `F32x8::splat`; what is read lies in the chunk, and needs no alignment.
+        // SAFETY: as for `F32x8::splat`; the load is unaligned and stays within the chunk.
         unsafe {
             let bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(codes.as_ptr().cast()));
             let codes = _mm256_srl_epi32(bytes, _mm_cvtsi32_si128(SHIFT as i32));
