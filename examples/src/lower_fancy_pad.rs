@@ -1,8 +1,8 @@
-//! lower-fancy-pad: a layer that snick does not know becomes layers that it knows.
+//! lower-fancy-pad: lowers an operation that snick does not know to Pad.
 
 use snick::{RewriteResult, Rule};
 
-/// Lowers `FancyPad`, which adds `by` elements before and after each row, to Pad. It pads with `fill`.
+/// Lowers `FancyPad`, which adds `by` elements before and after each row, to a Pad with the value `fill`.
 pub fn lower_fancy_pad(fill: f64) -> Rule {
     Rule::new("lower-fancy-pad", move |patch| {
         if patch.node().op().type_name() != "FancyPad" {

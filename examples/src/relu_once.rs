@@ -1,4 +1,4 @@
-//! relu-once: a ReLU of what is never negative is dropped.
+//! relu-once: drops a ReLU whose input is never negative.
 
 use snick::{Op, OpError, Patch, RewriteResult, Rule};
 

@@ -1,4 +1,4 @@
-//! The tests of the rules: a test for each file of `rewrites/`, and a snapshot of what they change in a model.
+//! Tests of the rules: one per file of `rewrites/`, and a snapshot of the changes to a model.
 
 use snick_examples::passes;
 use snick_testing::Context;
