@@ -20,27 +20,27 @@ use snick_tensor::TensorError;
 /// assert_eq!(cause.kind(), std::io::ErrorKind::NotFound);
 /// ```
 ///
-/// Its `Debug` form is the text, too, for that is what a `main` that returns it prints. An error of a layer can be matched
-/// by [`Diagnostic::error`].
+/// `Debug` prints the same text, because `main` prints the errors it returns that way. The error of a layer
+/// can be matched through [`Diagnostic::error`].
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file that cannot be read as a model.
+    /// A file cannot be read as a model.
     #[error(transparent)]
     Read(ReadError),
-    /// Layers with errors; there is at least one.
+    /// At least one layer has an error.
     #[error("{}", first_of(diagnostics))]
     Invalid {
         /// The errors.
         diagnostics: Vec<Diagnostic>,
     },
-    /// A graph that cannot be built so.
+    /// A graph cannot be built as requested.
     #[error(transparent)]
     Op(#[from] OpError),
-    /// A tensor that cannot be made or read so.
+    /// A tensor cannot be created or read as requested.
     #[error(transparent)]
     Tensor(#[from] TensorError),
-    /// A file that cannot be written.
+    /// A file cannot be written.
     #[error("cannot write {}", path.display())]
     Io {
         /// The file.
@@ -49,7 +49,7 @@ pub enum Error {
         #[source]
         error: std::io::Error,
     },
-    /// A file to write whose extension names no format.
+    /// The extension of an output file names no format.
     #[error(
         "{}: unknown output format; the extension must be one of {}",
         path.display(), Format::described(Format::can_write)
@@ -58,37 +58,37 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// An input shape that cannot be set.
+    /// An input shape cannot be set.
     #[error("`{spec}`: {message}")]
     Shape {
-        /// As it was given.
+        /// The specification as given.
         spec: String,
         /// What is wrong with it.
         message: String,
     },
-    /// A name that no input of the model has.
+    /// No input of the model has this name.
     #[error("no input named `{name}`; {hint}")]
     NoInput {
         /// The name.
         name: String,
-        /// Names that the model has.
+        /// Names of inputs that exist.
         hint: String,
     },
-    /// A layer, output or axis that the model does not have.
+    /// The model has no such layer, output or axis.
     #[error("{message}")]
     NoOutput {
         /// What is missing, and what there is.
         message: String,
     },
-    /// An input that is given twice, under one name or two.
+    /// An input is given twice, possibly under two names.
     #[error("input `{input}` is given twice, the second time as `{name}`; remove one")]
     InputTwice {
         /// The layer of the input.
         input: String,
-        /// The name the second time.
+        /// The second name.
         name: String,
     },
-    /// A folder that holds no model, or several.
+    /// A folder holds no model, or several.
     #[error("{}: {message}", path.display())]
     Folder {
         /// The folder.
@@ -96,15 +96,15 @@ pub enum Error {
         /// What it holds.
         message: String,
     },
-    /// Arguments of a module that cannot be spread over a mesh so.
+    /// The arguments of a module cannot be sharded over a mesh as requested.
     #[cfg(feature = "emit")]
     #[error(transparent)]
     Shard(#[from] snick_emit::ShardError),
-    /// A module whose parts on devices cannot be planned.
+    /// The partition of a module over devices cannot be planned.
     #[cfg(feature = "emit")]
     #[error(transparent)]
     Partition(#[from] snick_emit::stablehlo::PartitionError),
-    /// Declarations of ops that cannot be read.
+    /// Declarations of custom ops cannot be read.
     #[error("{message}")]
     Ops {
         /// What is wrong, and where.
@@ -113,15 +113,15 @@ pub enum Error {
     /// The caller's progress function stopped the work.
     #[error("cancelled at layer `{layer}`")]
     Cancelled {
-        /// The layer that was finished last.
+        /// The last finished layer.
         layer: String,
     },
     /// A limit was reached.
     #[error("the limit of {limit} is reached{}", if layer.is_empty() { String::new() } else { format!(" at layer `{layer}`") })]
     Limit {
-        /// The limit: `1000 layers`, `30 s`.
+        /// The limit, such as `1000 layers` or `30 s`.
         limit: String,
-        /// The layer that was finished last; empty if there is none.
+        /// The last finished layer; empty if there is none.
         layer: String,
     },
 }
@@ -179,12 +179,12 @@ impl From<&Error> for Code {
 }
 
 impl Error {
-    /// The text of the [`Code`] of the error, which stays the same whatever the message says.
+    /// The text of the error's [`Code`], which stays the same when messages change.
     pub fn code(&self) -> &'static str {
         Code::from(self).text()
     }
 
-    /// The errors of layers as data; empty if the error is about no layer.
+    /// The errors of layers; empty for errors of other kinds.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self {
             Self::Invalid { diagnostics } => diagnostics,
@@ -192,7 +192,7 @@ impl Error {
         }
     }
 
-    /// The message and those of its causes, each once, on one line.
+    /// The message followed by the messages of its causes, on one line.
     ///
     /// ```
     /// let error = snick::load("no/such/model.xml").unwrap_err();
@@ -230,7 +230,7 @@ impl From<Box<Located>> for Error {
     }
 }
 
-/// The first error, and how many follow.
+/// The first error and the number of others.
 fn first_of(diagnostics: &[Diagnostic]) -> String {
     match diagnostics {
         [] => "no error".into(),

@@ -1,4 +1,4 @@
-//! Writes files so that a reader never sees a partial one, and what fails leaves nothing behind.
+//! Writes files atomically: a reader never sees a partial file, and a failure leaves nothing behind.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
@@ -9,7 +9,7 @@ use snick_ir::Format;
 use crate::Error;
 use crate::weights_place::WeightsPlace;
 
-/// What a file is filled through.
+/// The writer through which a file is filled.
 pub trait Sink: Write + Seek {}
 
 impl<T: Write + Seek> Sink for T {}
@@ -24,11 +24,11 @@ pub fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Sink) -> io::Result<()
     files.commit()
 }
 
-/// Files that are written together. Each is filled under a temporary name in its folder; [`OutputFiles::commit`] renames
-/// all. Without it, nothing is left behind.
+/// Files that are written together. Each is filled under a temporary name in its folder, and
+/// [`OutputFiles::commit`] renames all of them. Dropping the files without a commit leaves nothing behind.
 ///
-/// Only regular files are replaced, and keep their permissions; one that is read-only is refused. A symbolic link is
-/// followed. A pipe or a device is written to.
+/// Only regular files are replaced, with their permissions kept; read-only files are refused. Symbolic links
+/// are followed. Pipes and devices are written to.
 ///
 /// ```
 /// use std::io::Write;
@@ -51,14 +51,14 @@ pub struct OutputFiles {
     staged: Vec<Staged>,
 }
 
-/// A file that is filled, but not in place.
+/// A file that is filled but not yet in place.
 #[derive(Debug)]
 enum Staged {
     /// To be renamed.
     Regular { temporary: PathBuf, target: PathBuf },
     /// To be written to a pipe or a device.
     Stream { bytes: Vec<u8>, target: PathBuf },
-    /// A file that is there, to be found under another name as well.
+    /// An existing file that gets a second name.
     Kept { old: PathBuf, target: PathBuf },
 }
 
@@ -134,21 +134,21 @@ impl Drop for OutputFiles {
     fn drop(&mut self) {
         for staged in &self.staged {
             if let Staged::Regular { temporary, .. } = staged {
-                // A renamed file is not there any more; there is nobody to report another error to.
+                // Fails for a file that was renamed; other errors cannot be reported from `drop`.
                 let _ = fs::remove_file(temporary);
             }
         }
     }
 }
 
-/// Gives a file another name, which it keeps when the first one is given to another file.
+/// Gives a file a second name, under which it survives when its first name is overwritten.
 fn keep(old: &Path, target: &Path) -> io::Result<()> {
     let old = fs::canonicalize(old)?;
     // Not every file system has hard links.
     fs::hard_link(&old, target).or_else(|_| fs::copy(&old, target).map(drop))
 }
 
-/// Where the files of a model go.
+/// Receives the files of a model.
 pub(crate) trait Files {
     /// The file for the large constants of a model.
     fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error>;
@@ -169,12 +169,12 @@ impl Files for OutputFiles {
     }
 }
 
-/// Files that are not written anywhere.
+/// Files that are kept in memory.
 #[derive(Default)]
 pub(crate) struct MemoryFiles(pub(crate) Vec<(PathBuf, Vec<u8>)>);
 
 impl Files for MemoryFiles {
-    /// Files of several formats may be put into one folder: the name that no other format has.
+    /// Models of several formats may share a folder, so this is the name that no other format uses.
     fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error> {
         format.weights_files(model).next().ok_or_else(|| Error::Target { path: model.to_path_buf() })
     }
@@ -191,14 +191,15 @@ impl Files for MemoryFiles {
     }
 }
 
-/// The bytes that a file will have. Memory that grows would be there twice, which a browser may not have.
+/// The length that a file will have. A growing buffer would need twice the memory, which a browser may not
+/// have.
 fn length(fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<usize> {
     let mut counted = Counter::default();
     fill(&mut counted)?;
     usize::try_from(counted.len).map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 
-/// A file that keeps only its length.
+/// A sink that only tracks the length of the file.
 #[derive(Default)]
 struct Counter {
     at: u64,
@@ -229,9 +230,9 @@ impl Seek for Counter {
     }
 }
 
-/// The path that a symbolic link leads to, whether or not there is a file.
+/// Follows symbolic links; the last target need not exist.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
-    // As many as Linux follows.
+    // The limit of Linux.
     const MAX_LINKS: usize = 40;
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -244,7 +245,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Creates a file of a new name in the folder of `target`, which nobody can read who cannot read the old file.
+/// Creates a temporary file in the folder of `target`, readable only by users who can read the old file.
 fn create_beside(target: &Path, old: Option<&fs::Metadata>) -> io::Result<(PathBuf, File)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -256,7 +257,7 @@ fn create_beside(target: &Path, old: Option<&fs::Metadata>) -> io::Result<(PathB
     #[cfg(not(unix))]
     let _ = old;
     for attempt in 0u32.. {
-        // Short, whatever the length of the target's name.
+        // Short, because the target's name may already have the maximum length.
         let path = target.with_file_name(format!(".snick-{}-{attempt}.tmp", std::process::id()));
         match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

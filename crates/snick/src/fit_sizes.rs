@@ -1,5 +1,5 @@
-//! Chooses the sizes of dynamic dims, and the elements of small integer inputs, so that what the layers demand of them
-//! holds: the smallest values, but no empty axis where another does as well.
+//! Chooses sizes for dynamic dims and elements for small integer inputs such that the conditions of the
+//! layers hold: the smallest values, but no empty axis if a larger one also works.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,43 +9,45 @@ use snick_tensor::Tensor;
 
 use crate::index_demands::index_demands;
 
-/// Values that exceed the smallest allowed by more than this are not tried.
+/// How far above the smallest allowed value to search.
 const MAX_EXCESS: i64 = 1 << 14;
 
-/// The most changes of values. A change mends at least one condition.
+/// Maximum number of changes. Each change fixes at least one condition.
 const MAX_MOVES: usize = 256;
 
-/// The most evaluations of conditions. Searching a value that mends one evaluates it for each candidate.
+/// Maximum number of evaluated conditions. The search for a value evaluates its condition for every
+/// candidate.
 const MAX_EVALUATIONS: usize = 1 << 18;
 
-/// Of the values that mend a condition, so many are compared by what they do to others.
+/// Maximum number of values that fix a condition to compare by their effect on other conditions.
 const MAX_COMPARED: usize = 64;
 
-/// What the layers of a graph demand of sizes and integers, in a copy that has its own symbols.
+/// The conditions of a graph on sizes and integers, found in a copy that has its own symbols.
 pub(crate) struct Demands {
     graph: Graph,
     found: Conditions,
-    /// Symbols of the inputs, in order, with the values that they may have.
+    /// Symbols of the inputs, in order, with their possible values.
     symbols: Vec<(SymbolId, Interval)>,
-    /// Symbols of the first of several axes, which hold as many examples as one likes: others are changed rather.
+    /// Symbols of the first of several axes, which is usually a batch of any size: other symbols are changed
+    /// first.
     outermost: HashSet<SymbolId>,
 }
 
-/// Which sizes exceed the smallest that they could be, where that is possible.
+/// Which sizes are larger than they need to be, where possible.
 #[derive(Copy, Clone)]
 pub(crate) enum Larger {
     /// All, by this number.
     All(i64),
-    /// One, by 1: of the symbols in order, those of outermost axes last.
+    /// One, by 1: the symbol at this position, counting outermost axes last.
     One(usize),
 }
 
-/// Which of the changes that mend a condition is made.
+/// How to choose among the changes that fix a condition.
 #[derive(Copy, Clone)]
 struct Strategy {
-    /// The one that breaks the fewest others, not the one to the smallest value.
+    /// Prefers the change that breaks the fewest other conditions to the one with the smallest value.
     fewest_failures: bool,
-    /// First axes are changed last.
+    /// Changes outermost axes last.
     keeps_outermost: bool,
 }
 
@@ -58,12 +60,12 @@ impl Strategy {
     ];
 }
 
-/// Values of symbols that meet what is demanded, as far as possible.
+/// Values of symbols that meet the conditions as far as possible.
 pub(crate) struct FittedSizes<'d> {
     demands: &'d Demands,
-    /// Searching reads them so often that hashing the symbols would take most of the time.
+    /// A tree, because the search reads it so often that hashing symbols would take most of the time.
     values: BTreeMap<SymbolId, i64>,
-    /// Values given from outside.
+    /// Symbols whose values the caller gave.
     fixed: HashSet<SymbolId>,
     larger: Larger,
     strategy: Strategy,
@@ -98,15 +100,15 @@ impl Demands {
         Self { graph, found, symbols, outermost }
     }
 
-    /// The symbol at a place of all, those of outermost axes last.
+    /// The symbol at a position, counting outermost axes last.
     fn symbol_at(&self, place: usize) -> Option<SymbolId> {
         let all = || self.symbols.iter().map(|(symbol, _)| *symbol);
         let inner = all().filter(|symbol| !self.outermost.contains(symbol));
         inner.chain(all().filter(|symbol| self.outermost.contains(symbol))).nth(place)
     }
 
-    /// Values that meet what is demanded; `larger` ones where nothing speaks against it. The dims of inputs that are `given`
-    /// are known.
+    /// Finds values that meet the conditions, `larger` ones where no condition prevents it. The dims of
+    /// `given` inputs are fixed.
     pub(crate) fn fit(&self, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
         let strategies = Strategy::ALL.into_iter();
         let fitted = strategies.map(|strategy| self.fit_by(strategy, given, larger));
@@ -145,7 +147,8 @@ fn elements(graph: &Graph, id: NodeId) -> Vec<SymExpr> {
     fact.and_then(|fact| fact.elements()).unwrap_or_default()
 }
 
-/// Dims that broadcast are rather equal: a mask covers what it masks. Not with a number, which is 1 or demands itself.
+/// Broadcast dims are preferably equal, as a mask usually covers all of its data. Constants are left out:
+/// they are 1 or already force equality.
 fn unstretched(condition: &Condition) -> Option<Condition> {
     match condition {
         Condition::Broadcast(a, b) if a.as_const().is_none() && b.as_const().is_none() => {
@@ -166,7 +169,7 @@ impl<'d> FittedSizes<'d> {
         &self.demands.graph
     }
 
-    /// What the layers use integers for.
+    /// The roles of integers at input ports.
     pub(crate) fn roles(&self) -> impl Iterator<Item = &'d (NodeId, u32, IntegerRole)> + use<'d> {
         self.demands.found.roles.iter()
     }
@@ -176,18 +179,18 @@ impl<'d> FittedSizes<'d> {
         self.demands.graph.symbols().eval(expr, &|symbol| self.values.get(&symbol).copied())
     }
 
-    /// How many conditions fail.
+    /// The number of failing conditions.
     pub(crate) fn unmet(&self) -> usize {
         self.failing(&self.demands.found.conditions.iter().collect::<Vec<_>>())
     }
 
-    /// How many dims that broadcast differ.
+    /// The number of broadcasts between different dims.
     fn stretched(&self) -> usize {
         let equal = self.demands.found.conditions.iter().filter_map(unstretched);
         equal.filter(|condition| self.holds(condition) == Some(false)).count()
     }
 
-    /// The elements of all inputs.
+    /// The number of elements of all inputs.
     fn input_elements(&self) -> usize {
         let sizes = self.demands.graph.parameters().filter_map(|id| self.dims(id));
         let counts = sizes.map(|dims| dims.iter().fold(1usize, |n, &size| n.saturating_mul(size)));
@@ -205,7 +208,7 @@ impl<'d> FittedSizes<'d> {
         Some(dims(graph, id).iter().map(size).collect())
     }
 
-    /// The elements of a Parameter, if something is demanded of them.
+    /// The elements of a Parameter, if a condition depends on them.
     pub(crate) fn elements(&self, id: NodeId) -> Option<Vec<i64>> {
         let elements = elements(&self.demands.graph, id);
         let is_demanded = |symbol: SymbolId| {
@@ -216,7 +219,7 @@ impl<'d> FittedSizes<'d> {
         elements.iter().map(|element| self.value(element)).collect()
     }
 
-    /// Takes over the dims of given inputs; those of expressions are returned as conditions.
+    /// Binds the dims and elements of given inputs. Expressions become conditions.
     fn bind(&mut self, given: &[Option<Tensor>]) -> Vec<Condition> {
         let graph = &self.demands.graph;
         let mut equations = Vec::new();
@@ -255,7 +258,7 @@ impl<'d> FittedSizes<'d> {
         condition.holds(|expr| self.value(expr))
     }
 
-    /// Changes values until no condition fails that a change could mend.
+    /// Changes values until no failing condition can be fixed by a change.
     fn mend(&mut self, conditions: &[&Condition]) {
         let mut hopeless = HashSet::new();
         let mut seen = HashSet::new();
@@ -271,7 +274,7 @@ impl<'d> FittedSizes<'d> {
         }
     }
 
-    /// Makes dims equal that broadcast as they are, where that costs no condition.
+    /// Makes broadcast dims equal where that breaks no condition.
     fn even_out(&mut self, wanted: &[Condition], conditions: &[&Condition]) {
         let largest = self.values.values().copied().max().unwrap_or(1).max(1);
         let all: Vec<&Condition> = conditions.iter().copied().chain(wanted).collect();
@@ -310,8 +313,9 @@ impl<'d> FittedSizes<'d> {
         conditions.iter().filter(|condition| self.holds(condition) == Some(false)).take(limit).count()
     }
 
-    /// The values that mend a condition at the least cost to others: of one of its symbols, or the same value for several
-    /// of them, as an image is as high as it is wide. `None` if there are none that lead to a state not `seen`.
+    /// The values that fix a condition at the least cost to others: for one of its symbols, or the same value
+    /// for several, such as the height and width of an image. `None` if no such values lead to a state not
+    /// `seen` before.
     fn best_move(
         &mut self,
         condition: &Condition,
@@ -335,7 +339,7 @@ impl<'d> FittedSizes<'d> {
             let related: Vec<&Condition> = conditions.iter().filter(is_about).copied().collect();
             let before = self.failing(&related);
             let Some((failing, value)) = self.best_value(&group, condition, &related, seen) else { continue };
-            // More failures than before are compared as such, whatever group has them.
+            // Compares the increase in failures, because groups relate to different conditions.
             let is_outermost = self.strategy.keeps_outermost
                 && group.iter().any(|symbol| self.demands.outermost.contains(symbol));
             let failing = if self.strategy.fewest_failures { failing } else { before };
@@ -347,7 +351,8 @@ impl<'d> FittedSizes<'d> {
         best.map(|(_, values)| values)
     }
 
-    /// The first value of all symbols of a group that mends a condition and breaks the fewest others, and how many fail.
+    /// The first value of a group that fixes a condition and breaks the fewest others, with the number of
+    /// failures.
     fn best_value(
         &mut self,
         group: &[SymbolId],

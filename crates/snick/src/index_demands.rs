@@ -1,5 +1,5 @@
-//! What indices that layers compute from sizes demand of the axes that they index: a mask has an element for each of the
-//! positions that a Range counts.
+//! Conditions of computed indices: an axis must be longer than the largest index that follows from sizes. For
+//! example, a mask must cover all positions of a Range.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use snick_ir::{Condition, Graph, IntegerRole, NodeId, Op, OpTraits, Value};
 use snick_shape::SymExpr;
 use snick_tensor::kernels::BinaryOp;
 
-/// The most layers between the sizes and the indices.
+/// Maximum number of layers between the sizes and the indices.
 const MAX_LAYERS: usize = 32;
 
-/// That the axes are longer than the largest indices, where those are no known elements.
+/// Conditions that axes are longer than the largest index, for indices with unknown elements.
 pub(crate) fn index_demands(graph: &Graph, roles: &[(NodeId, u32, IntegerRole)]) -> Vec<Condition> {
     let mut largest = LargestIntegers { graph, known: HashMap::new() };
     let demand = |(node, port, role): &(NodeId, u32, IntegerRole)| {
@@ -25,7 +25,7 @@ pub(crate) fn index_demands(graph: &Graph, roles: &[(NodeId, u32, IntegerRole)])
     roles.iter().filter_map(demand).collect()
 }
 
-/// The largest elements of integer values, all of which are 0 or more, as far as they follow from sizes.
+/// The largest elements of nonnegative integer values, as far as they follow from sizes.
 struct LargestIntegers<'g> {
     graph: &'g Graph,
     known: HashMap<Value, Option<SymExpr>>,

@@ -1,4 +1,4 @@
-//! How to infer, and what inference found.
+//! Options and results of inference.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use snick_ir::{Diagnostic, Limits, Located, Monitor, Progress, Watch};
 
 use crate::Error;
 
-/// How to infer.
+/// Options for inference.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -30,18 +30,18 @@ pub struct InferOptions {
 }
 
 impl InferOptions {
-    /// Without limits.
+    /// No limits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends an inference that reaches a limit with [`Error::Limit`].
+    /// Stops with [`Error::Limit`] when a limit is reached.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { watch: self.watch.limits(limits) }
     }
 
-    /// Calls `progress` after each layer, those of bodies included; `Break` ends the inference with
+    /// Calls `progress` after each layer, including layers of bodies; `Break` stops the inference with
     /// [`Error::Cancelled`].
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
@@ -53,7 +53,7 @@ impl InferOptions {
     }
 }
 
-/// What [`Model::infer`](crate::Model::infer) found wrong, errors of reading included.
+/// The errors that [`Model::infer`](crate::Model::infer) found, including errors of reading.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
@@ -78,7 +78,7 @@ impl Inference {
         &self.errors
     }
 
-    /// The errors as the graph's own type.
+    /// The errors as [`Located`].
     pub fn into_located(self) -> Vec<Located> {
         self.located
     }
@@ -88,7 +88,7 @@ impl Inference {
         self.errors.is_empty()
     }
 
-    /// Nothing, if there are no errors.
+    /// `Ok` if there are no errors.
     ///
     /// # Errors
     /// [`Error::Invalid`] with all errors.

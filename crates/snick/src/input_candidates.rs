@@ -1,4 +1,4 @@
-//! Candidates for the sizes and integers of random inputs: what a model demands of them is known only when it runs.
+//! Candidate sizes and integers for random inputs. Only a run shows which of them a model accepts.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use snick_shape::{DimSpec, ShapeSpec};
 
 use crate::{DimPolicy, InputSpec};
 
-/// The sizes of dynamic dims to try, in order. A model may demand that they are equal, or multiples of a stride.
+/// Policies for dynamic dims to try, in order. A model may require equal dims, or multiples of a stride.
 const SIZES: [DimPolicy; 14] = [
     DimPolicy::Fitting(0),
     DimPolicy::Fitting(1),
@@ -25,26 +25,28 @@ const SIZES: [DimPolicy; 14] = [
     DimPolicy::MultipleOf(128),
 ];
 
-/// The same where no dim is dynamic: only integers can fit better.
+/// The same for models without dynamic dims, where only integers can fit better.
 const STATIC_SIZES: [DimPolicy; 2] = [DimPolicy::Fitting(0), DimPolicy::Smallest];
 
-/// The ranges of integers to try after the default: they may be indices into short axes, padding or sizes.
+/// Ranges of integers to try after the default: the integers may be indices into short axes, padding or
+/// sizes.
 const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];
 
-/// Integers of constants of at most this many elements are tried as sizes of inputs: they may be the shape to reshape to.
+/// Maximum length of constants whose integers are tried as input sizes: they may be the target shape of a
+/// Reshape.
 const MAX_SHAPE_LEN: usize = 8;
 
-/// Larger integers of constants are not tried as sizes.
+/// Maximum integer of a constant to try as an input size.
 const MAX_SIZE: usize = 4096;
 
-/// At most this many sizes of constants are tried as sizes of inputs: weights show the number of channels.
+/// Maximum number of sizes of constants to try as input sizes: weights show the number of channels.
 const MAX_CONSTANT_SIZES: usize = 32;
 
-/// At most this many dims are tried one longer than the smallest, all others being the smallest: a mask over past and
-/// present tokens is longer than either.
+/// Maximum number of dims to try at one more than their smallest size while all others stay smallest: a mask
+/// over past and present tokens is longer than either.
 const MAX_LONGER: usize = 32;
 
-/// Specifications to try in this order until the model runs; the first one is the default.
+/// Specifications to try, in order, until the model runs; the first is the default.
 pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
     let dynamic = dynamic_dims(graph);
     let sizes = if dynamic > 0 { &SIZES[..] } else { &STATIC_SIZES[..] };
@@ -57,7 +59,7 @@ pub fn input_candidates(graph: &Graph) -> impl Iterator<Item = InputSpec> {
     usual.chain(longer).chain(others).chain(multiples)
 }
 
-/// The smallest sizes of constants along any axis, and the smallest integers of small ones.
+/// The smallest dims of constants, and the smallest integers of small constants.
 fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
     let mut sizes = BTreeSet::new();
     for id in graph.ids() {
@@ -76,12 +78,12 @@ fn sizes_of_constants(graph: &Graph) -> BTreeSet<usize> {
     sizes
 }
 
-/// Whether a Parameter is declared with a dynamic dim.
+/// Whether a Parameter has a dynamic dim.
 pub fn has_dynamic_dims(graph: &Graph) -> bool {
     dynamic_dims(graph) > 0
 }
 
-/// The number of dynamic dims of all Parameters; one of unknown rank counts as four.
+/// The number of dynamic dims of all Parameters; an unknown rank counts as four.
 fn dynamic_dims(graph: &Graph) -> usize {
     let is_dynamic =
         |dim: &&DimSpec| !matches!(dim, DimSpec::Interval(interval) if interval.is_exact().is_some());
@@ -112,7 +114,7 @@ mod tests {
             let inputs = draw_inputs(&graph, vec![None; 3], 0, draw).unwrap();
             inputs[0].dims()[0] + inputs[1].dims()[0] == inputs[2].dims()[0]
         });
-        // The dims of several axes are first axes.
+        // The dims of `new` and `past` are outermost and come last, so the first try lengthens the mask.
         assert_eq!(fits, Some(0));
     }
 }

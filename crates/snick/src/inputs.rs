@@ -6,10 +6,10 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::Error;
 
-/// The Parameter of a layer name, a tensor name, or the index of an input.
+/// Finds a Parameter by layer name, tensor name or index.
 ///
 /// # Errors
-/// [`Error::NoInput`], with similar names or all inputs.
+/// [`Error::NoInput`], which lists similar names or all inputs.
 pub fn find_input(graph: &Graph, name: &str) -> Result<NodeId, Error> {
     let by_layer = graph.parameters().find(|&id| graph.node(id).name() == name);
     let by_tensor = || graph.parameters().find(|&id| has_tensor_name(graph, id, name));
@@ -22,7 +22,7 @@ fn has_tensor_name(graph: &Graph, id: NodeId, name: &str) -> bool {
     graph.node(id).outs().iter().any(|out| out.names().iter().any(|n| n == name))
 }
 
-/// A question with similar names, or a list of all.
+/// Suggests similar names, or lists all.
 fn hint(graph: &Graph, name: &str) -> String {
     let layers = graph.parameters().map(|id| graph.node(id).name());
     let tensors = graph.parameters().flat_map(|id| graph.node(id).outs().iter().flat_map(|o| o.names()));
@@ -43,7 +43,7 @@ fn hint(graph: &Graph, name: &str) -> String {
     format!("{lead} {}{more}{end}", list.join(", "))
 }
 
-/// The default value of an input, if it has one of the shape that the input takes.
+/// The default value of an input, if it fits the shape of the input.
 fn default_value(graph: &Graph, id: NodeId) -> Option<Tensor> {
     let AttrValue::Tensor(default) = graph.node(id).details()?.extra.get("default")? else { return None };
     let shape = &graph.node(id).outs().first()?.fact.shape;
@@ -51,10 +51,11 @@ fn default_value(graph: &Graph, id: NodeId) -> Option<Tensor> {
     fits.then(|| Tensor::clone(default))
 }
 
-/// Tensors by the index of their Parameter; inputs that are not given have their default value, if any.
+/// Orders tensors by Parameter. Missing inputs get their default value, if any.
 ///
 /// # Errors
-/// [`Error::NoInput`]; [`Error::InputTwice`]; [`Error::Invalid`] for another element type: nothing is converted.
+/// [`Error::NoInput`]; [`Error::InputTwice`]; [`Error::Invalid`] for a wrong element type, as nothing is
+/// converted.
 pub fn by_parameter<N: AsRef<str>>(
     graph: &Graph,
     given: impl IntoIterator<Item = (N, Tensor)>,
@@ -79,7 +80,7 @@ pub fn by_parameter<N: AsRef<str>>(
     Ok(inputs)
 }
 
-/// A tensor must have the element type of its Parameter.
+/// Checks that a tensor has the element type of its Parameter.
 fn check_type(graph: &Graph, id: NodeId, tensor: &Tensor) -> Result<(), Located> {
     let Op::Parameter(parameter) = graph.node(id).op() else { return Ok(()) };
     let (got, expected) = (tensor.element_type(), parameter.element_type);
@@ -92,7 +93,7 @@ fn check_type(graph: &Graph, id: NodeId, tensor: &Tensor) -> Result<(), Located>
 /// One tensor for each Parameter, in order.
 ///
 /// # Errors
-/// As [`by_parameter`], and an input that is not provided.
+/// As [`by_parameter`]; [`Error::Invalid`] for a missing input.
 #[cfg(feature = "run")]
 pub(crate) fn complete<N: AsRef<str>>(
     graph: &Graph,
@@ -105,8 +106,8 @@ pub(crate) fn complete<N: AsRef<str>>(
     inputs.map(provided).collect()
 }
 
-/// Sets input shapes from a specification: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. After an error
-/// all shapes are as before.
+/// Sets input shapes from a specification: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. On
+/// error, no shape changes.
 pub(crate) fn reshape(graph: &mut Graph, spec: &str) -> Result<(), Error> {
     let mut shapes: Vec<(NodeId, ShapeSpec)> = Vec::new();
     for item in items(spec) {
@@ -142,8 +143,8 @@ fn the_only_input(graph: &Graph, item: &str) -> Result<NodeId, Error> {
     }
 }
 
-/// The items of a specification: each ends at a `]` before a comma or the end, so that names may hold commas and
-/// brackets.
+/// Splits a specification into items. Each ends at a `]` before a comma or the end, so names may contain
+/// commas and brackets.
 fn items(spec: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let mut rest = spec.trim();
@@ -184,7 +185,7 @@ mod tests {
         let default = Tensor::from_slice(&[1f32, 2.], &[2]).unwrap();
         assert_eq!(of(&["x"]), [Some(given.clone()), Some(default)]);
         assert_eq!(of(&["w"]), [None, Some(given.clone())]);
-        // A default value of another shape is none.
+        // A default value of another shape is ignored.
         model.reshape("w[5]").unwrap();
         model.infer().into_result().unwrap();
         assert_eq!(by_parameter(model.graph(), [("x", given)]).unwrap()[1], None);

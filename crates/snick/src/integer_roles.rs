@@ -1,4 +1,5 @@
-//! What the integers of an input mean to the layers that read them, behind layers that hand them on or add to them.
+//! Finds what layers use the integers of an input for, looking through layers that pass them on, add or
+//! multiply.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,22 +7,23 @@ use snick_ir::{Graph, IntegerRole, NodeId, Op, OpTraits, Value};
 use snick_shape::SymExpr;
 use snick_tensor::kernels::BinaryOp;
 
-/// The most layers between an input and the layers that use its integers.
+/// Maximum number of values to follow from an input.
 const MAX_LAYERS: usize = 64;
 
-/// The roles of integers at the input ports of layers.
+/// The roles of integers at input ports of layers.
 pub(crate) type Roles<'r> = HashMap<(NodeId, u32), &'r IntegerRole>;
 
-/// What the integers of an input are used for.
+/// What layers use the integers of an input for.
 #[derive(Clone, Debug)]
 pub(crate) enum InputRole {
-    /// After these changes, positions on axes of these sizes.
+    /// Indices into axes of these sizes, after these changes.
     Indices(Vec<(Change, SymExpr)>),
-    /// Another use, as they are.
+    /// Another use; changes are ignored.
     Other(IntegerRole),
 }
 
-/// What layers on the way do to an integer: it is multiplied, then something between two numbers is added.
+/// What layers do to an integer before its use: multiply by `factor`, then add a number from the range
+/// `added`.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Change {
     factor: i64,
@@ -31,7 +33,7 @@ pub(crate) struct Change {
 impl Change {
     const NONE: Self = Self { factor: 1, added: (0, 0) };
 
-    /// The integers, 0 or more, that are below `size` after the change.
+    /// The nonnegative integers that the change maps to indices below `size`.
     fn range(self, size: i64) -> Option<(i64, i64)> {
         let least = 0i64.checked_sub(self.added.0)?.max(0);
         let most = size.checked_sub(1)?.checked_sub(self.added.1)?.checked_div(self.factor)?;
@@ -51,7 +53,7 @@ impl Change {
     }
 }
 
-/// The role of the integers of a Parameter: of the first layer with a use for them, and of all that take them as indices.
+/// The role of a Parameter's integers. The first use decides; if it is as indices, all uses as indices count.
 pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Option<InputRole> {
     let mut todo = VecDeque::from([(Value { node: parameter, port: 0 }, Change::NONE)]);
     let mut seen = HashSet::new();
@@ -75,7 +77,7 @@ pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Opt
     (!indices.is_empty()).then_some(InputRole::Indices(indices))
 }
 
-/// What a layer makes of an integer that it hands on or adds to.
+/// Adds what a layer does to a change; `None` if it does more than pass integers on, add or multiply.
 fn changed(graph: &Graph, reader: NodeId, port: u32, change: Change) -> Option<Change> {
     let node = graph.node(reader);
     let other = || {
@@ -101,8 +103,8 @@ fn changed(graph: &Graph, reader: NodeId, port: u32, change: Change) -> Option<C
     }
 }
 
-/// The integers of this role, row by row: `count` of them, the last axis having `last`, where the sizes have these
-/// values and others lie between `least` and `most`.
+/// Generates `count` integers of a role in row-major order, with `last` elements on the last axis. `value`
+/// evaluates sizes; the integers are between `least` and `most` where the role allows it.
 pub(crate) fn integers(
     role: &InputRole,
     count: usize,
@@ -124,7 +126,7 @@ pub(crate) fn integers(
             let end = value(size).unwrap_or(1).max(0);
             draw(1.min(end), most.max(1).min(end))
         }
-        // The last part is all of the axis.
+        // The last part takes the whole axis, the others are empty.
         InputRole::Other(IntegerRole::Lengths) => -i64::from(at % last + 1 == last),
         InputRole::Other(IntegerRole::Shape) => {
             if at.is_multiple_of(last) {

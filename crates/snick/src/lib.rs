@@ -24,15 +24,15 @@
 //! ```
 //!
 //! - [`load`] reads a file or a folder, [`load_bytes`] reads memory, [`Model::save`] writes a file.
-//! - [`Model::graph`] is the [`Graph`]: layers ([`NodeRef`]), values, and what is known of them ([`Fact`], [`Shape`]).
-//! - [`GraphBuilder`] builds one in code, [`Rule`] and [`Pass`] rewrite one.
+//! - [`Model::graph`] is the [`Graph`]: layers ([`NodeRef`]), values, and the facts about them ([`Fact`], [`Shape`]).
+//! - [`GraphBuilder`] builds graphs in code; [`Rule`] and [`Pass`] rewrite them.
 //! - [`Model::session`] runs a model any number of times.
-//! - [`CustomOp`] and [`Registry`] add ops of your own.
-//! - [`Error`] and [`Diagnostic`] are data, with codes.
+//! - [`CustomOp`] and [`Registry`] add custom ops.
+//! - [`Error`] and [`Diagnostic`] are structured data with codes.
 //!
 //! # Features
-//! All but the last four are on by default. Without any, snick reads OpenVINO IR and the text form, infers and
-//! canonicalises.
+//! All but the last four are on by default. Without any feature, snick reads OpenVINO IR and the text form,
+//! infers and canonicalises.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -44,7 +44,7 @@
 //! | `view` | [`Model::save_picture`]: SVG; [`Model::report`]: a page |
 //! | `ops-toml` | `load_ops`: shapes of custom ops from a file |
 //! | `serde` | diagnostics and shapes serialise |
-//! | `tokenizers` | running the operations of openvino_tokenizers; their shapes are inferred without it, too |
+//! | `tokenizers` | runs the operations of openvino_tokenizers; inferring their shapes does not need it |
 //! | `ndarray` | tensors from and to `ndarray` |
 
 #[cfg(feature = "analyze")]

@@ -1,4 +1,4 @@
-//! Models from files, folders and bytes.
+//! Loads models from files, folders and memory.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use snick_read::{ReadError, Reader};
 
 use crate::{Error, Model};
 
-/// How to load a model.
+/// Options for loading a model.
 ///
 /// ```
 /// use snick::{Format, LoadOptions, Limits};
@@ -29,53 +29,54 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// Weights from the `.bin` beside the model, the ops of snick, no limits, not strict.
+    /// Weights from the `.bin` next to the model, built-in ops only, no limits, not strict.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Names the file of the weights of an OpenVINO IR or a text form, which must exist then. For other formats, and for
-    /// [`load_bytes`], it is an error.
+    /// Sets the weights file of an OpenVINO IR or text-form model; the file must exist. This is an error for
+    /// other formats and for [`load_bytes`].
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { reader: self.reader.weights(path), ..self }
     }
 
-    /// What messages call a model from memory.
+    /// The name of an in-memory model in messages.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// Gives an ONNX model from memory the bytes of a file that it keeps constants in; `location` is what the model calls
-    /// the file, which is its path from the folder of the model.
+    /// Supplies the bytes of an external data file to an in-memory ONNX model. `location` is the name of the
+    /// file in the model: its path relative to the folder of the model.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn external(self, location: impl Into<String>, bytes: Vec<u8>) -> Self {
         Self { reader: self.reader.external(location, bytes), ..self }
     }
 
-    /// Keeps inputs of an ONNX model that have a default value as inputs, whose value a run may give and which stay
-    /// optional when the model is saved as ONNX. Without this they are constants. [`Model::optional_inputs`] lists them.
+    /// Keeps these inputs of an ONNX model, which have default values, as inputs: a run may supply them, and
+    /// they stay optional when the model is saved as ONNX. By default they become constants.
+    /// [`Model::optional_inputs`] lists them.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn optional_inputs(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { reader: self.reader.optional_inputs(names), ..self }
     }
 
-    /// Reads registered ops, too.
+    /// Also reads registered ops.
     #[must_use]
     pub fn ops(self, ops: &Registry) -> Self {
         Self { reader: self.reader.ops(ops), ..self }
     }
 
-    /// Ends a reading that reaches a limit with [`Error::Limit`].
+    /// Stops with [`Error::Limit`] when a limit is reached.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { watch: self.watch.limits(limits), ..self }
     }
 
-    /// Calls `progress` after each layer, of ONNX models after each node; `Break` ends the reading with
+    /// Calls `progress` after each layer, or after each node of an ONNX model; `Break` stops reading with
     /// [`Error::Cancelled`].
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
@@ -86,8 +87,8 @@ impl LoadOptions {
         self.reader.clone().watch(self.watch.clone())
     }
 
-    /// Fails if a layer cannot be read as the op that it names. Otherwise it stays opaque, and [`Model::infer`] reports
-    /// the error.
+    /// Fails if a layer cannot be read as the op that it names. By default such a layer stays opaque, and
+    /// [`Model::infer`] reports the error.
     #[must_use]
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
@@ -101,8 +102,8 @@ impl LoadOptions {
     }
 }
 
-/// Reads a model in the [`Format`] of its extension, its weights from the `.bin` beside it; or the model in a folder:
-/// `model.xml`, `openvino_model.xml`, `model.onnx`, or the only model in it.
+/// Reads a model in the [`Format`] of its extension, with weights from the `.bin` next to it. In a folder,
+/// reads `model.xml`, `openvino_model.xml`, `model.onnx`, or the only model.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("snick-load-{}", std::process::id()));
@@ -117,12 +118,12 @@ impl LoadOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::Read`] for a file that is unreadable or not of the format of its extension; [`Error::Folder`].
+/// [`Error::Read`] for a file that is unreadable or not in the format of its extension; [`Error::Folder`].
 pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
     load_with(path, &LoadOptions::new())
 }
 
-/// As [`load`], with options.
+/// Like [`load`], with options.
 ///
 /// # Errors
 /// As [`load`]; [`Error::Limit`], and [`Error::Invalid`] if options ask for these.
@@ -135,7 +136,8 @@ pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model,
     options.check(read.into())
 }
 
-/// Reads a model from memory; `weights` are the bytes of the `.bin` of an OpenVINO IR or a text form. No file is opened.
+/// Reads a model from memory; `weights` are the bytes of the `.bin` of an OpenVINO IR or text form. Opens no
+/// file.
 ///
 /// # Errors
 /// As [`load_with`].
@@ -151,7 +153,7 @@ pub fn load_bytes(
     options.check(read.into())
 }
 
-/// Reads the text form from memory.
+/// Reads the text form from a string.
 ///
 /// # Errors
 /// [`Error::Read`] with line and column.
@@ -159,13 +161,13 @@ pub fn parse(text: &str) -> Result<Model, Error> {
     Ok(snick_read::read_text(text, None, TEXT)?.into())
 }
 
-/// What messages call a text form from memory.
+/// The name of an in-memory text form in messages.
 const TEXT: &str = "<text>";
 
-/// The names that models have in folders of their own, the first one preferred.
+/// Names of models that have a folder of their own, preferred first.
 const NAMES: [&str; 3] = ["model.xml", "openvino_model.xml", "model.onnx"];
 
-/// The model of a folder that is the home of one: `model.xml`, `openvino_model.xml` or `model.onnx`.
+/// Finds `model.xml`, `openvino_model.xml` or `model.onnx` in a folder, in this order.
 ///
 /// ```
 /// assert_eq!(snick::model_of_folder("no/such/folder"), None);

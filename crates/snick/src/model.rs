@@ -11,7 +11,7 @@ use snick_read::Read;
 
 use crate::{Error, InferOptions, Inference, inputs};
 
-/// A model as read, with its errors. Cloning it is cheap until one of the copies changes.
+/// A model and the errors from reading it. Clones share the graph until one of them changes.
 ///
 /// ```
 /// use snick::{ElementType, GraphBuilder, Model};
@@ -67,12 +67,12 @@ impl PartialEq for Model {
 }
 
 impl Model {
-    /// The graph. What is known of its values is there after [`Model::infer`].
+    /// The graph. Facts about its values are there after [`Model::infer`].
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The graph, to change it; copied first if a session or another model shares it. Infer afterwards.
+    /// The graph, mutable; copied first if a session or another model shares it. Infer afterwards.
     pub fn graph_mut(&mut self) -> &mut Graph {
         Arc::make_mut(&mut self.graph)
     }
@@ -82,12 +82,12 @@ impl Model {
         self.graph.clone()
     }
 
-    /// The graph alone.
+    /// Returns the graph alone.
     pub fn into_graph(self) -> Graph {
         Arc::unwrap_or_clone(self.graph)
     }
 
-    /// Errors of layers that could not be read; these are opaque layers of the graph.
+    /// Errors of layers that could not be read and are opaque in the graph.
     pub fn read_errors(&self) -> &[Located] {
         &self.errors
     }
@@ -97,21 +97,22 @@ impl Model {
         &self.notes
     }
 
-    /// The files that it was read from: the model, its weights, external data.
+    /// The files the model was read from: the model, its weights, external data.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// The inputs of an ONNX model that have a default value, which is an initializer of the same name. They are constants
-    /// of the graph unless [`LoadOptions::optional_inputs`](crate::LoadOptions::optional_inputs) names them.
+    /// The inputs of an ONNX model with a default value, that is, with an initializer of the same name. They
+    /// are constants in the graph unless
+    /// [`LoadOptions::optional_inputs`](crate::LoadOptions::optional_inputs) names them.
     pub fn optional_inputs(&self) -> &[String] {
         &self.optional_inputs
     }
 
     /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Infer afterwards.
     ///
-    /// A symbol has the bounds that are written where it stands alone, in expressions and in other inputs too. Without
-    /// bounds it is any size from 0.
+    /// Bounds are written where a symbol stands alone, and also hold in expressions and other inputs. A
+    /// symbol without bounds is any size from 0.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %past = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
@@ -128,13 +129,13 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoInput`]; [`Error::Shape`], also for an input that is given twice. All shapes are as before then.
+    /// [`Error::NoInput`]; [`Error::Shape`], also for an input given twice. No shape changes then.
     pub fn reshape(&mut self, spec: &str) -> Result<(), Error> {
         inputs::reshape(self.graph_mut(), spec)
     }
 
-    /// Infers element types, shapes and known values of every output. The result has all errors, those of reading
-    /// included.
+    /// Infers element types, shapes and known values of all outputs. The result holds all errors, including
+    /// errors of reading.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"?\"}\n  \
@@ -157,8 +158,8 @@ impl Model {
         errors.into()
     }
 
-    /// Turns variables into inputs and outputs, for formats that have none, and infers the model. Returns what became of
-    /// each; see [`State`].
+    /// Turns variables into inputs and outputs for formats without variables, and infers the model. Returns
+    /// what became of each variable; see [`State`].
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
@@ -174,21 +175,23 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// A body that reads or assigns a variable; nothing has changed then.
+    /// A body reads or assigns a variable. The model is unchanged then.
     pub fn make_stateless(&mut self) -> Result<Vec<State>, Error> {
         Ok(snick_pass::states::make_stateless(self.graph_mut()).map_err(|error| *error)?)
     }
 
-    /// The inverse of [`Model::make_stateless`]: every input named like a past state (`past_key_values.0.key`, `past.v`)
-    /// whose present one is an output (`present.0.key`, `present.v`) becomes a variable. Infers the model.
+    /// The inverse of [`Model::make_stateless`]: an input named like a past state (`past_key_values.0.key`,
+    /// `past.v`) becomes a variable if its present state (`present.0.key`, `present.v`) is an output. Infers
+    /// the model.
     ///
     /// # Errors
-    /// A state of unknown rank, or of a type that has no zero to begin with.
+    /// A state has an unknown rank, or a type without a zero for the initial value.
     pub fn make_stateful(&mut self) -> Result<Vec<State>, Error> {
         Ok(snick_pass::states::make_stateful(self.graph_mut()).map_err(|error| *error)?)
     }
 
-    /// [`Model::infer`] with limits, or with a report of progress. Nothing is known of the layers that are left.
+    /// [`Model::infer`] with limits or progress reports. After an early stop, nothing is known about the
+    /// remaining layers.
     ///
     /// # Errors
     /// [`Error::Cancelled`], [`Error::Limit`].
@@ -202,8 +205,8 @@ impl Model {
         }
     }
 
-    /// [`Model::reshape`] and [`Model::infer_with`], or neither: the model is as it was if a shape cannot be set, if a layer
-    /// does not accept what follows from the shapes, or if inference ends early.
+    /// [`Model::reshape`] and [`Model::infer_with`] in one step. The model stays unchanged if a shape cannot
+    /// be set, if a layer rejects the resulting shapes, or if inference stops early.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,2\"}\n  \
@@ -254,7 +257,7 @@ impl Model {
         self.canonicalise_with(&RewriteOptions::new())
     }
 
-    /// [`Model::canonicalise`] with a limit of rewrites, or a check of every rewrite.
+    /// [`Model::canonicalise`] with a limit on rewrites, or a check of each rewrite.
     pub fn canonicalise_with(&mut self, options: &RewriteOptions) -> Report {
         snick_pass::canonicalise(self.graph_mut(), options)
     }
@@ -264,7 +267,7 @@ impl Model {
         snick_pass::lower_slices(self.graph_mut())
     }
 
-    /// Applies passes to the inferred graph and its bodies, once each, one after the other.
+    /// Applies passes in order, once each, to the inferred graph and its bodies.
     ///
     /// ```
     /// use snick::{Pass, RewriteOptions, RewriteResult, Rule};
@@ -289,8 +292,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a graph with a cycle; [`Error::Cancelled`], [`Error::Limit`]: the model is sound then, but
-    /// rewritten in part. What rules do wrong is in the report.
+    /// [`Error::Invalid`] for a graph with a cycle; [`Error::Cancelled`] and [`Error::Limit`]: the model is
+    /// valid then, but only partly rewritten. Failures of rules are in the report.
     pub fn apply(&mut self, passes: &[Pass], options: &RewriteOptions) -> Result<Report, Error> {
         self.graph.order()?;
         let report = snick_pass::apply(self.graph_mut(), passes, options);
@@ -300,7 +303,7 @@ impl Model {
         }
     }
 
-    /// The text form: for snapshots and for reading. Weights are digests.
+    /// The text form, for snapshots and for readers. Weights are printed as digests.
     pub fn to_text(&self) -> String {
         print(&self.graph, PrintOptions::default())
     }
@@ -308,7 +311,7 @@ impl Model {
 
 #[cfg(feature = "run")]
 impl Model {
-    /// Runs the inferred graph on inputs by name.
+    /// Runs the inferred graph; inputs are given by name.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -332,7 +335,7 @@ impl Model {
         self.session()?.run(inputs)
     }
 
-    /// The inferred model made ready to run any number of times.
+    /// Prepares the inferred model for any number of runs.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a graph with a cycle.
@@ -343,8 +346,9 @@ impl Model {
 
 #[cfg(feature = "emit")]
 impl Model {
-    /// Writes the inferred model in the [`Format`](crate::Format) of the file extension, large constants of an OpenVINO
-    /// IR or a text form in a `.bin` beside it. A DirectML description holds the slices of a canonical model.
+    /// Writes the inferred model in the [`Format`](crate::Format) of the file extension. Large constants of
+    /// an OpenVINO IR or text form go to a `.bin` next to it. A DirectML description holds the slices of a
+    /// canonical model.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -364,7 +368,7 @@ impl Model {
         self.save_with(path, crate::SaveOptions::default())
     }
 
-    /// As [`Model::save`], with options of the formats.
+    /// Like [`Model::save`], with options for the formats.
     ///
     /// # Errors
     /// As [`Model::save`].
@@ -376,7 +380,8 @@ impl Model {
         crate::save::save(&self.graph, path.as_ref(), options)
     }
 
-    /// The files that [`Model::save_with`] writes for this name, without writing them: names and bytes, the model last.
+    /// Returns the files that [`Model::save_with`] would write for this name, as names and bytes, the model
+    /// last.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -399,14 +404,15 @@ impl Model {
         crate::save::to_files(&self.graph, name.as_ref(), options)
     }
 
-    /// Its picture as SVG; see [`Model::save_picture`].
+    /// The model as an SVG picture; see [`Model::save_picture`].
     #[cfg(feature = "view")]
     pub fn picture(&self, options: &crate::PictureOptions) -> String {
         snick_view::svg(&self.graph, options)
     }
 
-    /// Writes it as a StableHLO folder: `model.mlir` with constants of 1 KiB and more as arguments, `manifest.json` that
-    /// says where their bytes are, and `folded.bin` for those that folding made. Weights stay in the files of the model.
+    /// Writes a StableHLO folder: `model.mlir` with constants of 1 KiB and more as arguments, `manifest.json`
+    /// with the location of their bytes, and `folded.bin` for folded constants. Weights stay in the files of
+    /// the model.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,2\"}\n  \
@@ -434,8 +440,8 @@ impl Model {
         crate::stablehlo_folder::save(&self.graph, folder.as_ref(), options)
     }
 
-    /// Draws it as SVG: layers from top to bottom, with symbolic shapes. A file that ends with `.dot` is written for
-    /// Graphviz, and shows all layers.
+    /// Draws the model as SVG: layers from top to bottom, with symbolic shapes. If the extension is `.dot`,
+    /// writes all layers for Graphviz.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \

@@ -1,4 +1,4 @@
-//! Ops declared in a file: shape rules for people who have no Rust.
+//! Custom ops declared in a file: shape rules without Rust.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -43,8 +43,8 @@ enum Output {
     },
 }
 
-/// The ops of snick and those that a TOML file declares by their shapes. They are inferred, printed and canonicalised;
-/// a run says that they have no implementation.
+/// The built-in ops, and ops that a TOML file declares by their shapes. Declared ops are inferred, printed
+/// and canonicalised; a run reports that they have no implementation.
 ///
 /// ```
 /// let ops = snick::parse_ops(
@@ -67,7 +67,7 @@ enum Output {
 /// ```
 ///
 /// # Errors
-/// [`Error::Ops`] with the place in the text.
+/// [`Error::Ops`] with the position in the text.
 pub fn parse_ops(text: &str) -> Result<Registry, Error> {
     let file: File = toml::from_str(text).map_err(|error| Error::Ops { message: error.to_string() })?;
     let mut registry = Registry::builtin();
@@ -100,7 +100,7 @@ pub fn parse_ops(text: &str) -> Result<Registry, Error> {
     Ok(registry)
 }
 
-/// [`parse_ops`] of a file.
+/// Reads a file like [`parse_ops`].
 ///
 /// # Errors
 /// [`Error::Read`], and as [`parse_ops`].

@@ -6,8 +6,8 @@ use std::ops::Index;
 use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::Tensor;
 
-/// The outputs of a run, one a Result, in the order of the file. A name is that of a Result layer, or a tensor name of
-/// the value that it returns; layer names come first.
+/// The outputs of a run, one per Result, in file order. An output goes by the name of its Result layer and
+/// the tensor names of its value; layer names take precedence.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"N\"}\n  \
@@ -25,7 +25,7 @@ use snick_tensor::Tensor;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Outputs(Vec<Output>);
 
-/// One output: its names, the layer's first, and its value.
+/// One output: its names, starting with the layer's, and its value.
 #[derive(Clone, PartialEq, Debug)]
 struct Output {
     names: Vec<String>,
@@ -40,14 +40,14 @@ impl Outputs {
         Self(graph.results().zip(values).map(|(id, value)| Output { names: names(id), value }).collect())
     }
 
-    /// The output of this name.
+    /// The output with this name.
     pub fn get(&self, name: &str) -> Option<&Tensor> {
         let by_layer = self.0.iter().find(|output| output.names.first().is_some_and(|n| n == name));
         let by_tensor = || self.0.iter().find(|output| output.names.iter().any(|n| n == name));
         by_layer.or_else(by_tensor).map(|output| &output.value)
     }
 
-    /// The outputs with the names of their layers, in the order of the file.
+    /// The outputs with the names of their layers, in file order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
         self.0.iter().map(|output| (output.names.first().map_or("", String::as_str), &output.value))
     }
@@ -64,7 +64,7 @@ impl Outputs {
 }
 
 /// # Panics
-/// If no output has this name; [`Outputs::get`] does not.
+/// If no output has this name; [`Outputs::get`] returns `None` instead.
 impl Index<&str> for Outputs {
     type Output = Tensor;
 
@@ -105,8 +105,8 @@ pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
     names
 }
 
-/// The name that users know an input or output by: the first tensor name if there is one, that of the layer otherwise, or
-/// if it is a tensor name, too.
+/// The name that users know an input or output by: its first tensor name. The layer name if there is none, or
+/// if the layer name is also a tensor name.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"N\"}\n  \
@@ -126,7 +126,8 @@ pub fn public_name(graph: &Graph, id: NodeId) -> &str {
     }
 }
 
-/// The outputs by each of their names. A name means the first output that has it, layer names first.
+/// All names of the outputs with their values. An ambiguous name refers to the first output that has it,
+/// layer names first.
 pub fn named_outputs<'a, T>(graph: &'a Graph, values: &'a [T]) -> Vec<(&'a str, &'a T)> {
     let outputs = || graph.results().zip(values).map(|(id, value)| (output_names(graph, id), value));
     let layers = outputs().filter_map(|(names, value)| names.first().map(|&name| (name, value)));

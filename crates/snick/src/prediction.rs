@@ -1,10 +1,10 @@
-//! What a run on certain inputs takes, before it runs: the sizes of all values follow from those of the inputs.
+//! Predicts what a run on given inputs takes: the sizes of all values follow from the sizes of the inputs.
 
 use snick_ir::{Graph, Located, NodeId, Op};
 use snick_shape::{DimSpec, Interval, Shape, ShapeSpec};
 use snick_tensor::{ElementType, Tensor};
 
-/// What inference says of a run on certain inputs.
+/// What inference predicts for a run on given inputs.
 ///
 /// ```
 /// use snick::{DimPolicy, Prediction, draw_inputs};
@@ -23,21 +23,21 @@ use snick_tensor::{ElementType, Tensor};
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Prediction {
-    /// The layers that fail on inputs of these sizes; others may fail, too.
+    /// Layers that fail on inputs of these sizes; other layers may fail, too.
     pub errors: Vec<Located>,
-    /// Elements of all values that depend on inputs together, those aside whose size is known only when the graph runs.
+    /// Total elements of the values that depend on inputs, without values whose size only the run can tell.
     pub elements: u64,
-    /// Bytes of those of them that are needed at the same time, if each has memory of its own.
+    /// Most bytes of these values that are alive at the same time, if each has memory of its own.
     pub peak_bytes: u64,
 }
 
 impl Prediction {
-    /// Infers a copy of the graph with the sizes of these tensors, one for each Parameter.
+    /// Infers a copy of the graph with the sizes of these tensors, one per Parameter.
     pub fn of(graph: &Graph, inputs: &[Tensor]) -> Self {
         let mut graph = graph.clone();
         let parameters: Vec<_> = graph.parameters().collect();
         for (id, tensor) in parameters.into_iter().zip(inputs) {
-            // A shape that the Parameter does not allow is an error of the run.
+            // The run reports shapes that the Parameter does not allow.
             let _ = graph.set_parameter_shape(id, exactly(tensor.dims()));
         }
         let errors = snick_ir::infer(&mut graph);
@@ -46,14 +46,14 @@ impl Prediction {
     }
 }
 
-/// These sizes as a declared shape.
+/// A declared shape of exactly these sizes.
 fn exactly(dims: &[usize]) -> ShapeSpec {
     let size = |&size: &usize| DimSpec::Interval(Interval::exact(i64::try_from(size).unwrap_or(i64::MAX)));
     ShapeSpec::Dims(dims.iter().map(size).collect())
 }
 
-/// The elements of all values that depend on inputs, and the bytes of those of them that are alive at the same time. What
-/// follows from constants is the same for all inputs.
+/// The elements of all values that depend on inputs, and the most bytes of them that are alive at the same
+/// time. Values that follow from constants are left out, because they are the same for all inputs.
 fn sizes(graph: &Graph) -> (u64, u64) {
     let Ok(order) = graph.order() else { return (0, 0) };
     let mut readers = vec![0usize; graph.bound()];
@@ -89,8 +89,8 @@ fn sizes(graph: &Graph) -> (u64, u64) {
     (elements, peak)
 }
 
-/// The elements and bytes of all outputs that a run makes; those of unknown size count for nothing. A Result passes its
-/// input on.
+/// The elements and bytes of all outputs that a run creates, counting unknown sizes as zero. A Result only
+/// passes its input on.
 fn outputs(graph: &Graph, id: NodeId) -> (u64, u64) {
     let node = graph.node(id);
     if matches!(node.op(), Op::Result(_)) {

@@ -11,7 +11,7 @@ use snick_tensor::{ElementType, SplitMix, Tensor, TensorError};
 use crate::fit_sizes::{Demands, FittedSizes, Larger};
 use crate::integer_roles::{Roles, input_role, integers};
 
-/// How sizes of dynamic dims are chosen.
+/// How to choose sizes of dynamic dims.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -26,17 +26,18 @@ use crate::integer_roles::{Roles, input_role, integers};
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum DimPolicy {
-    /// The smallest allowed, but at least 1.
+    /// The smallest allowed size, but at least 1.
     Smallest,
-    /// Drawn from the seed, near the smallest allowed.
+    /// A random size near the smallest allowed one.
     Drawn,
-    /// The smallest allowed multiple of this number above 0; the smallest allowed size if there is none.
+    /// The smallest allowed positive multiple of this number; the smallest allowed size if there is none.
     MultipleOf(usize),
-    /// The smallest that meets what the layers ask of sizes, see [`snick_ir::conditions`]; each dim that may exceeds its
-    /// smallest size by this number. Integers that a layer uses as indices, axes, lengths or shapes fit the sizes, too.
+    /// Sizes that meet the conditions of the layers, see [`snick_ir::conditions`]: the smallest ones, plus
+    /// this number where allowed. Integers that a layer uses as indices, axes, lengths or shapes fit the
+    /// sizes, too.
     Fitting(usize),
-    /// As `Fitting(0)`, but one dim is longer by one if it may: of those of all inputs, first axes last, the one of this
-    /// place.
+    /// Like `Fitting(0)`, but one dim is longer by one if allowed: the one at this position among the dims of
+    /// all inputs, counting outermost axes last.
     Longer(usize),
 }
 
@@ -64,23 +65,24 @@ impl From<DimPolicy> for InputSpec {
     }
 }
 
-/// Random sizes exceed the smallest allowed by at most this.
+/// Random sizes exceed the smallest allowed one by at most this.
 const SPREAD: u64 = 12;
 
 /// The number of axes of an input of unknown rank.
 const UNKNOWN_RANK: usize = 4;
 
-/// The maximum number of elements of a tensor with a size that is chosen.
+/// The maximum number of elements of a tensor with a chosen size.
 const MAX_CHOSEN: usize = 1 << 24;
 
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
 
-/// Replaces the inputs of an inferred graph that are `None` by random tensors. Floats lie in [-1, 1), integers in 0 to
-/// 3, unless `spec` says otherwise. A symbol has the same value in all inputs, that of the provided ones included.
+/// Replaces the inputs of an inferred graph that are `None` by random tensors: floats in [-1, 1), and
+/// integers in 0 to 3 unless `spec` says otherwise. A symbol has the same value in all inputs, including the
+/// provided ones.
 ///
 /// # Errors
-/// A tensor that would be too large.
+/// A tensor would be too large.
 pub fn draw_inputs(
     graph: &Graph,
     mut given: Vec<Option<Tensor>>,
@@ -133,7 +135,7 @@ fn draw_fitting(
     draw_sized(graph, given, seed, best, range)
 }
 
-/// Sizes that are chosen are refused if they are large; declared ones may be.
+/// Refuses large sizes that were chosen; declared ones may be large.
 fn check_chosen(graph: &Graph, id: NodeId, dims: &[usize]) -> Result<(), Located> {
     let declared = graph.node(id).outs().first().is_some_and(|out| out.fact.shape().is_static());
     if declared || dims.iter().fold(1usize, |n, &size| n.saturating_mul(size)) <= MAX_CHOSEN {
@@ -146,7 +148,7 @@ fn check_chosen(graph: &Graph, id: NodeId, dims: &[usize]) -> Result<(), Located
     )
 }
 
-/// Inputs of these sizes.
+/// Random inputs of these sizes.
 fn draw_sized(
     graph: &Graph,
     given: Vec<Option<Tensor>>,
@@ -175,7 +177,7 @@ fn draw_sized(
     drawn.collect()
 }
 
-/// Integers for the layers that use them, if something is demanded of them.
+/// Integers that suit the layers that use them, if there are such layers.
 fn fitting_integers(
     sizes: &FittedSizes,
     roles: &Roles,
@@ -210,7 +212,7 @@ fn element_type(graph: &Graph, id: NodeId) -> ElementType {
     }
 }
 
-/// The sizes of dims, chosen one input after the other.
+/// Chooses the sizes of dims, one input after the other.
 struct Sizes<'g> {
     graph: &'g Graph,
     policy: DimPolicy,
@@ -221,7 +223,7 @@ struct Sizes<'g> {
 }
 
 impl Sizes<'_> {
-    /// What the dims of a provided input say of symbols.
+    /// Takes the values of symbols from the dims of a provided input.
     fn bind(&mut self, id: NodeId, tensor: Option<&Tensor>) {
         let known = self.graph.node(id).outs().first().and_then(|out| out.fact.shape.dims());
         let (Some(known), Some(tensor)) = (known, tensor) else { return };
@@ -235,7 +237,7 @@ impl Sizes<'_> {
         }
     }
 
-    /// A contradiction is an error of the run.
+    /// Ignores contradictions, because the run reports them.
     fn solve(&mut self) {
         if !self.equations.is_empty() {
             let _ = self.graph.symbols().solve(&mut self.equations, &mut self.values);

@@ -12,7 +12,7 @@ use snick_ir::{Format, Graph};
 use crate::Error;
 use crate::files::{Files, MemoryFiles, OutputFiles};
 
-/// Choices that the formats leave.
+/// Options of the formats.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -33,14 +33,15 @@ use crate::files::{Files, MemoryFiles, OutputFiles};
 pub struct SaveOptions {
     /// The feature level of a DirectML description.
     pub feature_level: FeatureLevel,
-    /// The operation that a `slice` primitive is written as in an OpenVINO IR.
+    /// The operation that represents the `slice` primitive in an OpenVINO IR.
     pub slice_as: SliceAs,
-    /// How exactly StableHLO computes.
+    /// The precision of computations in StableHLO.
     pub precision: Precision,
 }
 
 impl Default for SaveOptions {
-    /// The slice operation of which OpenVINO infers most, and the lowest feature level that slices every type it has.
+    /// The slice operation for which OpenVINO infers the most, and the lowest feature level that slices all
+    /// of its types.
     fn default() -> Self {
         Self {
             feature_level: FeatureLevel::V4_1,
@@ -62,20 +63,20 @@ impl SaveOptions {
         Self { feature_level, ..self }
     }
 
-    /// Sets the operation that a `slice` primitive is written as in an OpenVINO IR.
+    /// Sets the operation that represents the `slice` primitive in an OpenVINO IR.
     #[must_use]
     pub fn slice_as(self, slice_as: SliceAs) -> Self {
         Self { slice_as, ..self }
     }
 
-    /// Sets how exactly StableHLO computes.
+    /// Sets the precision of computations in StableHLO.
     #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 }
 
-/// Writes the graph in the format of the file extension: all of its files, or none.
+/// Writes the graph in the format of the file extension: all files or none.
 pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(), Error> {
     let mut files = OutputFiles::new();
     write(graph, path, options, &mut files)?;
@@ -101,7 +102,7 @@ fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files
     }
 }
 
-/// Writes the files of a model whose name is the path.
+/// Writes the files of a model with this path.
 type Writer = fn(&Graph, &Path, SaveOptions, &mut dyn Files) -> Result<(), Error>;
 
 /// The writer of each format.
@@ -166,7 +167,7 @@ fn write_text_form(graph: &Graph, path: &Path, _: SaveOptions, files: &mut dyn F
     files.put(path, &|file| file.write_all(print(graph, how).as_bytes()))
 }
 
-/// Writes the graph as Graphviz if the file is called so, and otherwise as SVG.
+/// Writes Graphviz if the file extension is `.dot`, SVG otherwise.
 #[cfg(feature = "view")]
 pub(crate) fn save_picture(
     graph: &Graph,
@@ -205,13 +206,13 @@ mod tests {
             let path = Path::new("model").with_extension(format.extension());
             match to_files(&relu(), &path, SaveOptions::new()) {
                 Ok(files) => assert!(files.iter().any(|(file, bytes)| *file == path && !bytes.is_empty())),
-                // DirectML has slices alone.
+                // A DirectML description can only hold slices.
                 Err(error) => assert_eq!((format, error.code()), (Format::DirectMl, "S051")),
             }
         }
     }
 
-    /// All that a new format needs here is such a function in [`WRITERS`].
+    /// A new format only needs such a function in [`WRITERS`].
     #[test]
     fn a_writer_is_a_function_of_the_graph() {
         let names: Writer = |graph, path, _, files| {

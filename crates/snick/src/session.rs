@@ -1,4 +1,4 @@
-//! Running a model any number of times.
+//! Runs a model any number of times.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use snick_tensor::Tensor;
 use crate::outputs::Outputs;
 use crate::{Error, Model, inputs};
 
-/// How to run.
+/// Options for a run.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -34,38 +34,39 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// On the caller's thread, without limits.
+    /// Runs on the caller's thread, without limits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Runs on `count` threads, at most as many as the machine has. The outputs are the same, bit by bit.
+    /// Runs on up to `count` threads, but no more than the machine has. The outputs do not depend on the
+    /// number.
     #[must_use]
     pub fn threads(self, count: usize) -> Self {
         Self { threads: count, ..self }
     }
 
-    /// Checks every value that is computed against what was inferred of it.
+    /// Checks every computed value against its inferred fact.
     #[must_use]
     pub fn check_facts(self, check_facts: bool) -> Self {
         Self { check_facts, ..self }
     }
 
-    /// Ends a run that reaches a limit with [`Error::Limit`].
+    /// Stops with [`Error::Limit`] when a limit is reached.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { watch: self.watch.limits(limits), ..self }
     }
 
-    /// Calls `progress` after each layer; `Break` ends the run with [`Error::Cancelled`].
+    /// Calls `progress` after each layer; `Break` stops the run with [`Error::Cancelled`].
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { watch: self.watch.progress(progress), ..self }
     }
 }
 
-/// A model made ready to run any number of times. It plans once, keeps the model's variables from run to run, and owns
-/// what it needs. Several threads may run it at once; runs of a model that has variables wait for each other.
+/// A model prepared for any number of runs. It plans once, keeps the model's variables between runs, and owns
+/// its data. Several threads may run it at once, but runs of a model with variables wait for each other.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -86,9 +87,9 @@ impl RunOptions {
 /// ```
 pub struct Session {
     inner: snick_run::Session,
-    /// Layers, those of bodies included.
+    /// Number of layers, including layers of bodies.
     layers: usize,
-    /// `None` for a model that has none.
+    /// `None` for a model without variables.
     variables: Option<Mutex<Variables>>,
 }
 
@@ -99,7 +100,7 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session of an inferred model.
+    /// Creates a session of an inferred model.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a graph with a cycle.
@@ -109,21 +110,21 @@ impl Session {
         Ok(Self { layers: inner.graph().layers(), inner, variables })
     }
 
-    /// The graph that it runs.
+    /// The graph that the session runs.
     pub fn graph(&self) -> &Graph {
         self.inner.graph()
     }
 
-    /// Whether the model has variables, which runs keep.
+    /// Whether the model has variables, which keep their values between runs.
     pub fn has_variables(&self) -> bool {
         self.variables.is_some()
     }
 
-    /// Runs on inputs by name: a layer name, a tensor name or the index of the input.
+    /// Runs on inputs given by layer name, tensor name or index.
     ///
     /// # Errors
-    /// [`Error::NoInput`]; [`Error::Invalid`] for the layer that failed, or an input that is not provided or does not
-    /// fit.
+    /// [`Error::NoInput`]; [`Error::Invalid`] for a layer that failed, or an input that is missing or does
+    /// not fit.
     pub fn run<N: AsRef<str>>(
         &self,
         inputs: impl IntoIterator<Item = (N, Tensor)>,
@@ -131,7 +132,7 @@ impl Session {
         self.run_with(inputs, &RunOptions::new())
     }
 
-    /// As [`Session::run`], with options.
+    /// Like [`Session::run`], with options.
     ///
     /// # Errors
     /// As [`Session::run`]; [`Error::Cancelled`], [`Error::Limit`].
@@ -150,7 +151,7 @@ impl Session {
         }
     }
 
-    /// The values of the variables, by id; none before the first run.
+    /// The values of the variables by id; empty before the first run.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
@@ -176,10 +177,11 @@ impl Session {
         variables.iter().map(|(variable_id, value)| (variable_id.to_string(), value.clone())).collect()
     }
 
-    /// Sets the values of these variables, as if an earlier run had assigned them. Others keep theirs.
+    /// Sets the values of these variables, as if an earlier run had assigned them. Other variables keep their
+    /// values.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the model has no such variable, or if it cannot have such a value. All values are as before
+    /// [`Error::Invalid`] if the model has no such variable, or if the value does not fit. No value changes
     /// then.
     pub fn set_state<N: AsRef<str>>(
         &self,
@@ -197,7 +199,7 @@ impl Session {
         Ok(())
     }
 
-    /// Forgets the values of variables: the next run is like the first.
+    /// Resets all variables, so the next run is like the first.
     pub fn reset(&self) {
         if let Some(variables) = &self.variables {
             *variables.lock().unwrap_or_else(PoisonError::into_inner) = Variables::default();
@@ -231,7 +233,7 @@ impl Session {
                 None => ControlFlow::Continue(()),
             }
         });
-        // A run that is stopped after its last layer is complete.
+        // A run that was stopped after its last layer has completed.
         match monitor.into_stopped().filter(|_| !outputs.errors.is_empty()) {
             Some(stopped) => Err(stopped.into()),
             None => Ok(Outputs::new(graph, outputs.complete().map_err(refused)?)),
@@ -239,7 +241,7 @@ impl Session {
     }
 }
 
-/// The error of a layer; that of a limit if its outputs would be too large, or if there is no fuel for them.
+/// Converts the error of a layer. Outputs that are too large or exceed the fuel are [`Error::Limit`].
 fn refused(error: Located) -> Error {
     match error.error.is_limit() {
         true if error.error.is_out_of_fuel() => {
@@ -250,7 +252,7 @@ fn refused(error: Located) -> Error {
     }
 }
 
-/// Whether the graph or a body in it has a variable.
+/// Whether the graph or one of its bodies has a variable.
 fn has_variables(graph: &Graph) -> bool {
     graph
         .ids()

@@ -1,4 +1,4 @@
-//! Whether a session computes what the layers of its model do.
+//! Checks that a session computes the same as the layers of its model.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use snick_run::{Session, Substitutions};
 
 use crate::Error;
 
-/// What a check of a session found.
+/// The result of checking a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SessionCheck {
-    /// How much of what the session computes in place of layers was executed beside them, and is equal.
+    /// How many substitutes of the session were executed and equal the layers that they replace.
     pub checked: usize,
-    /// How much could not be executed.
+    /// How many could not be executed.
     pub unchecked: usize,
-    /// How the session and the layers differ, with an input for which they do.
+    /// Differences between the session and the layers, each with an input that shows it.
     pub failures: Vec<String>,
 }
 
-/// Executes everything that a session of an inferred graph computes in place of layers, and those layers, on sample sizes and
-/// elements: constants that it folds, layers that it fuses, weights that it keeps packed, convolutions on integers.
+/// Executes every substitute of a session of an inferred graph and the layers that it replaces, on sample
+/// sizes and elements: folded constants, fused layers, packed weights, convolutions on integers.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -35,7 +35,7 @@ pub struct SessionCheck {
 /// ```
 ///
 /// # Errors
-/// A graph with a cycle has no session.
+/// The graph has a cycle.
 pub fn check_session(graph: &Graph, seed: u64) -> Result<SessionCheck, Error> {
     let session = Arc::new(Session::new(graph)?);
     let mut checker = Checker::new(seed);

@@ -1,4 +1,5 @@
-//! Writes a model as a StableHLO folder: a module, its manifest, and what folding made; weights stay where they are.
+//! Writes a model as a StableHLO folder: a module, its manifest and folded constants. Weights stay in their
+//! files.
 
 use std::fs;
 use std::io;
@@ -12,15 +13,15 @@ use snick_pass::states::State;
 use crate::Error;
 use crate::files::OutputFiles;
 
-/// Choices of a StableHLO folder.
+/// Options of a StableHLO folder.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct StableHloOptions {
-    /// How exactly the module computes.
+    /// The precision of computations.
     pub precision: Precision,
-    /// Devices to spread the arguments over.
+    /// Devices to shard the arguments over.
     pub mesh: Option<Mesh>,
-    /// Which dims of which arguments are spread; of use with a mesh.
+    /// Which dims of which arguments are sharded; needs a mesh.
     pub shard: ShardRules,
     /// States that became inputs and outputs; the manifest names them.
     pub states: Vec<State>,
@@ -32,19 +33,19 @@ impl StableHloOptions {
         Self::default()
     }
 
-    /// Sets how exactly the module computes.
+    /// Sets the precision of computations.
     #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 
-    /// Spreads arguments over a mesh.
+    /// Shards arguments over a mesh.
     #[must_use]
     pub fn mesh(self, mesh: Mesh, shard: ShardRules) -> Self {
         Self { mesh: Some(mesh), shard, ..self }
     }
 
-    /// Names the states that [`Model::make_stateless`](crate::Model::make_stateless) returned.
+    /// Sets the states that [`Model::make_stateless`](crate::Model::make_stateless) returned.
     #[must_use]
     pub fn states(self, states: Vec<State>) -> Self {
         Self { states, ..self }
@@ -54,7 +55,7 @@ impl StableHloOptions {
 /// The files of a folder.
 pub const FILES: [&str; 3] = ["model.mlir", "manifest.json", FOLDED];
 
-/// Writes all files of the folder, or none; the folder is made if it is not there.
+/// Writes all files of the folder or none; creates the folder if needed.
 pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> Result<(), Error> {
     let mut module = stablehlo::module(graph, options.precision)?;
     if let Some(mesh) = &options.mesh {
@@ -69,7 +70,7 @@ pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> 
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
     let saved = fill(&module, folder);
     if saved.is_err() && is_new {
-        // There is nobody to report another error to.
+        // The error of saving is the one to report.
         let _ = fs::remove_dir(folder);
     }
     saved
@@ -99,7 +100,7 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
     files.commit()
 }
 
-/// Refuses to write folded constants over the weights that the manifest points to, forced or not.
+/// Refuses to write folded constants over weights that the manifest points to, even if forced.
 fn refuse_weights_at(module: &stablehlo::Module, folded: &Path) -> Result<(), Error> {
     let Ok(folded_file) = fs::canonicalize(folded) else { return Ok(()) };
     let is_there = |argument: &stablehlo::Argument| match &argument.data {
@@ -115,7 +116,7 @@ fn refuse_weights_at(module: &stablehlo::Module, folded: &Path) -> Result<(), Er
     }
 }
 
-/// The path of a file as seen from a folder, with `/` between its parts.
+/// The path of a file relative to a folder, with `/` as separator.
 fn relative(folder: &Path, file: &Path) -> io::Result<String> {
     let file = fs::canonicalize(file)?;
     let path = relative_path(folder, &file);
@@ -126,7 +127,7 @@ fn relative(folder: &Path, file: &Path) -> io::Result<String> {
     Ok(parts.join("/"))
 }
 
-/// The way from a folder to a file, both of which are absolute and free of links; `None` if there is none.
+/// The path from a folder to a file, both absolute and free of links; `None` if they share no root.
 fn relative_path(folder: &Path, file: &Path) -> Option<PathBuf> {
     let (folder, file): (Vec<Component>, Vec<Component>) =
         (folder.components().collect(), file.components().collect());

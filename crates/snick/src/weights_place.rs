@@ -1,9 +1,9 @@
 //! Chooses the file for the large constants of a model, and never overwrites the constants of another model.
 //!
-//! `m.xml` keeps its constants in `m.bin`. So does `m.snick`, unless `m.bin` belongs to another model: then `m.snick.bin`
-//! holds them, and readers of `m.snick` prefer it, unless it is the `.bin` of `m.snick.xml`. Writing `m.xml` or `m.snick.xml`
-//! next to an existing `m.snick` moves the constants of the latter to the other of its two files. If that is taken, too,
-//! nothing is written.
+//! `m.xml` keeps its constants in `m.bin`. So does `m.snick`, unless `m.bin` belongs to another model; then
+//! it uses `m.snick.bin`, which readers of `m.snick` prefer unless it is the `.bin` of `m.snick.xml`. Writing
+//! `m.xml` or `m.snick.xml` next to an existing `m.snick` moves the constants of `m.snick` to the other of
+//! its two files. If both are taken, nothing is written.
 
 use std::fs;
 use std::io;
@@ -17,15 +17,15 @@ use crate::Error;
 /// The file that gets the constants.
 pub(crate) struct WeightsPlace {
     pub path: PathBuf,
-    /// What becomes of the file that is there: other models go on to read it under these names.
+    /// New names of the existing file, under which other models still find it.
     pub old: Vec<PathBuf>,
 }
 
 impl WeightsPlace {
-    /// Where a model of this format and path has its constants.
+    /// Finds the file for the constants of a model with this format and path.
     ///
     /// # Errors
-    /// A format without such a file; a file that may belong to another model.
+    /// The format has no such file, or the file may belong to another model.
     pub fn find(format: Format, model: &Path) -> Result<Self, Error> {
         let Some(path) = place(format, model) else {
             return Err(Error::Target { path: model.to_path_buf() });
@@ -35,7 +35,7 @@ impl WeightsPlace {
             Error::io(&path, io::Error::new(io::ErrorKind::AlreadyExists, why))
         };
         let belongs_to = |other: &Path| refused(format!("it belongs to {}", other.display()));
-        // `m.ONNX` and `m.onnx` have one file, if they are two.
+        // Where case matters, `m.ONNX` and `m.onnx` are two models with the same weights file.
         let is_other = |other: &&PathBuf| {
             *other != model && fs::canonicalize(other).ok() != fs::canonicalize(model).ok()
         };
@@ -87,7 +87,7 @@ fn belongs_to_ir(weights: &Path) -> bool {
     !Format::OpenVino.beside(weights).is_empty()
 }
 
-/// The text forms that may read these weights: `m.snick.snick` and `m.snick` of `m.snick.bin`.
+/// The text forms that may read these weights: `m.snick.snick` and `m.snick` for `m.snick.bin`.
 fn texts(weights: &Path) -> impl Iterator<Item = PathBuf> {
     let own = weights.with_extension("");
     let is_own = own.extension().is_some_and(|extension| extension == Format::Text.extension());
@@ -95,7 +95,7 @@ fn texts(weights: &Path) -> impl Iterator<Item = PathBuf> {
     Format::Text.beside(weights).into_iter().chain(owners)
 }
 
-/// Whether there is a text form that reads these weights.
+/// Whether a text form exists and reads these weights.
 fn reads(text: &Path, weights: &Path) -> bool {
     text.is_file()
         && Format::Text.weights_of(text).as_deref() == Some(weights)
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::{Model, SaveOptions, load, write_file};
 
-    /// A folder that is gone at the end of the test.
+    /// A folder that is removed at the end of the test.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Adds `first`, `first + 1`, .. to the input: too many to write out.
+    /// Adds `first`, `first + 1`, .. to the input: more values than the text form prints inline.
     fn model(first: u8) -> Model {
         let values: Vec<String> = (0..20).map(|i| (first + i).to_string()).collect();
         let text = |values: &[String]| {
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Saves that are refused change nothing, either.
+    /// Refused saves change nothing either.
     #[test]
     fn names_that_share_weights_keep_them_in_any_order() {
         const NAMES: [&str; 8] = [
@@ -189,7 +189,7 @@ mod tests {
             "m.snick.XML",
             "m.ONNX",
         ];
-        // Elsewhere names in capitals may be the same files.
+        // Other systems may ignore case, so these names may be the same files.
         let all = if cfg!(target_os = "linux") { NAMES.len() } else { 5 };
         for (names, steps) in [(&NAMES[..5], 4), (&NAMES[..all], 3)] {
             for order in 0..names.len().pow(steps) {
