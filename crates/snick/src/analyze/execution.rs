@@ -1,4 +1,4 @@
-//! What a plug-in made of the layers of a model.
+//! What a plug-in turned the layers of a model into.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,26 +8,28 @@ use snick_ir::{NodeRef, Op};
 use super::{LayerRef, LayerTime, layer_times};
 use crate::Model;
 
-/// A model beside the execution graph that a plug-in wrote for it: see [`execution_of`].
+/// A model together with the execution graph that a plug-in wrote for it: see [`execution_of`].
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Execution {
-    /// What the plug-in ran, in that order.
+    /// The layers that the plug-in ran, in execution order.
     pub layers: Vec<ExecutedLayer>,
-    /// Layers of the model that nothing which ran names, constants aside: the plug-in folded, joined or dropped them.
+    /// Layers of the model that no executed layer names, without constants: the plug-in folded, fused or
+    /// dropped them.
     pub absent: Vec<LayerRef>,
-    /// Inputs and outputs of the model that the execution graph does not name: it is that of another model.
+    /// Inputs and outputs of the model that the execution graph does not name. If there are any, it belongs
+    /// to another model.
     pub missing_ends: Vec<LayerRef>,
 }
 
-/// A layer of an execution graph, and what it computes.
+/// A layer of an execution graph and what it computes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ExecutedLayer {
-    /// What the plug-in ran.
+    /// The executed layer.
     pub time: LayerTime,
-    /// The layers of the model that it computes; those that it names and the model does not have are missing: the plug-in
-    /// made them itself.
+    /// The layers of the model that it computes. Names that the model does not have are left out: the plug-in
+    /// created these layers.
     pub sources: Vec<LayerRef>,
 }
 
@@ -43,7 +45,7 @@ impl Execution {
     }
 }
 
-/// As `diff --format json` has it.
+/// In the format of `diff --format json`.
 impl Serialize for Execution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -76,8 +78,8 @@ impl Serialize for ExecutedLayer {
     }
 }
 
-/// Joins a model with what a plug-in ran for it, by the names of layers that the plug-in keeps. `None` unless `executed`
-/// is an execution graph and `model` is none.
+/// Relates a model to its execution graph, through the names of layers that the plug-in keeps. `None` unless
+/// `executed` is an execution graph and `model` is not.
 ///
 /// ```
 /// let model = snick::parse(
@@ -101,7 +103,7 @@ pub fn execution_of(model: &Model, executed: &Model) -> Option<Execution> {
         return None;
     }
     let graph = model.graph();
-    // Of layers with one name the first counts.
+    // If layers share a name, the first counts.
     let nodes = graph.ids().rev().map(|id| graph.node(id));
     let by_name: HashMap<&str, NodeRef> = nodes.map(|node| (node.name(), node)).collect();
     let mut named = HashSet::new();

@@ -1,6 +1,6 @@
-//! What a model holds: its weights and how they are compressed, its states, the times of an execution graph. What a run of
-//! it costs, and what is wrong with it. How two models differ, and what a plug-in made of one. And why its shapes are what they are: its symbols, and the trees
-//! of [`Model::why`](crate::Model::why).
+//! Analyses of a model: its weights and their compression, its states, the times of an execution graph, the
+//! cost of a run, and defects. Also differences between two models, what a plug-in turned a model into, and
+//! why shapes are what they are: symbols, and the trees of [`Model::why`](crate::Model::why).
 
 mod check;
 mod cost;

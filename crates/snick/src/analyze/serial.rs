@@ -1,4 +1,4 @@
-//! How answers serialise places, intervals and values with a text form.
+//! Serialises locations, intervals and values that have a text form.
 
 use std::fmt::Display;
 
@@ -11,12 +11,12 @@ pub(super) fn loc<S: Serializer>(loc: &Loc, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(loc)
 }
 
-/// Whether a place is left out.
+/// Whether to omit a location.
 pub(super) fn is_nowhere(loc: &Loc) -> bool {
     loc.line == 0
 }
 
-/// `1..8`, or `?`. An interval without a lower bound, of elements of values, has the least number of 64 bits.
+/// `1..8`, or `?`. An interval without a lower bound, for elements of values, starts at the smallest i64.
 pub(super) fn interval<S: Serializer>(interval: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
     match *interval {
         Interval::ANY => serializer.serialize_str("?"),

@@ -1,9 +1,9 @@
-//! The sizes of states: what caches of a model cost.
+//! The sizes of states: the memory for the caches of a model.
 
 use snick_ir::{Graph, Op};
 use snick_tensor::ElementType;
 
-/// A variable, and what it holds for one sequence.
+/// A variable and its size for one sequence.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct StateSize {
     /// The variable.
@@ -14,12 +14,13 @@ pub struct StateSize {
     pub kind: String,
     /// Whether the variable grows with the tokens.
     pub grows: bool,
-    /// Bytes of a batch of one: of each token if one other axis is open, in all if none is; `None` if more are.
+    /// Bytes for a batch of one: per token if one other axis is dynamic, in total if none is; `None` if
+    /// several are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<usize>,
 }
 
-/// The variables of an inferred graph, in order; those of bodies are not among them.
+/// The variables of an inferred graph, in order, without variables of bodies.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f16, shape: \"B,4,T,16\"}\n  \
@@ -40,7 +41,7 @@ pub fn state_sizes(graph: &Graph) -> Vec<StateSize> {
     let sizes = reads.map(|(variable_id, fact)| {
         let kind = format!("{}{}", fact.element_type, fact.shape.display_intervals(graph.symbols()));
         let dims = fact.shape.dims();
-        // The first axis is the batch, if it is open.
+        // The first axis is the batch if it is dynamic.
         let sizes = dims.map(|dims| match dims {
             [first, rest @ ..] if first.as_const().is_none() => rest,
             all => all,

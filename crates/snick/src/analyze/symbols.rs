@@ -1,4 +1,4 @@
-//! The symbols in the shapes of a model: where each was born, and why.
+//! The symbols in the shapes of a model: where each originates, and why.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,13 +14,13 @@ use super::serial;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BirthKind {
-    /// An input, or a variable, declares it as open.
+    /// An input or a variable declares it as dynamic.
     Input,
-    /// It depends on data that exist only when the model runs.
+    /// It depends on data that are only known at run time.
     Data,
-    /// It is one of two sizes, or the common one of both.
+    /// It is one of two sizes, or equal to both.
     Merged,
-    /// It follows from others, but not as an expression.
+    /// It follows from other symbols, but not as an expression.
     GivenUp,
 }
 
@@ -36,7 +36,7 @@ impl BirthKind {
     }
 }
 
-/// A symbol: its name, its interval, and the place of its birth. Its text is a line of a legend.
+/// A symbol: its name, interval and origin. Its text is a line of a legend.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -51,33 +51,33 @@ impl BirthKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Symbol {
-    /// What shapes call it; unique in a model, bodies included.
+    /// Its name in shapes; unique in a model and its bodies.
     pub name: String,
-    /// All values that it can have.
+    /// All its possible values.
     #[serde(serialize_with = "serial::interval")]
     pub interval: Interval,
     /// Why it exists.
     pub kind: BirthKind,
-    /// The layer where it was born.
+    /// The layer where it originates.
     pub layer: String,
     /// The operation type of that layer.
     pub op: String,
     /// The place of that layer in the file.
     #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
-    /// The number of the output port, as the file counts them, whose shape or value has it.
+    /// The number of the output port, as in the file, whose shape or value contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
-    /// The axis of it; `None` for an element of a value.
+    /// The axis of the output; `None` for an element of a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<usize>,
-    /// Why it is not known more closely; `None` if an input declares it.
+    /// Why it is not known more precisely; `None` if an input declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Symbol {
-    /// Its name and where it was born: `s1: NonZero at (4:3), axis 1`.
+    /// Its name and origin: `s1: NonZero at (4:3), axis 1`.
     pub fn birth_place(&self) -> String {
         if self.op.is_empty() {
             return self.name.clone();
@@ -99,16 +99,16 @@ impl fmt::Display for Symbol {
 }
 
 impl crate::Model {
-    /// Every symbol that occurs in the shapes of the model, its bodies included, in order of first occurrence, each
-    /// followed by the symbols that its reason mentions; after [`Model::infer`](crate::Model::infer).
+    /// All symbols in the shapes of the model and its bodies, in order of first occurrence, each followed by
+    /// the symbols that its reason mentions. Call [`Model::infer`](crate::Model::infer) first.
     pub fn symbols(&self) -> Vec<Symbol> {
         let mut found = Found::default();
         found.add_graph(self.graph(), None);
         found.symbols
     }
 
-    /// Every symbol that a text about the model mentions, and those that their reasons mention; after
-    /// [`Model::infer`](crate::Model::infer).
+    /// All symbols that a text about the model mentions, and the symbols that their reasons mention. Call
+    /// [`Model::infer`](crate::Model::infer) first.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -126,19 +126,19 @@ impl crate::Model {
     }
 }
 
-/// The words of a text: a symbol in it is one.
+/// The words of a text; each symbol is one word.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
-/// The symbols that occur so far.
+/// The symbols found so far.
 #[derive(Default)]
 struct Found {
     symbols: Vec<Symbol>,
     names: HashSet<String>,
 }
 
-/// A graph, and the graph that it is a body of.
+/// A graph, and the graph that contains it as a body.
 struct Scope<'s> {
     births: Births<'s>,
     /// The symbols of the graph by their labels.
@@ -206,11 +206,11 @@ impl Found {
     }
 }
 
-/// Where the symbols of a graph were born.
+/// The origins of the symbols of a graph.
 pub(crate) struct Births<'g> {
     graph: &'g Graph,
     nodes: HashMap<u32, NodeId>,
-    /// The output and axis of the layer of its birth that a symbol is the size of.
+    /// The symbols that are sizes of an output of their layer of origin, with output and axis.
     sizes: HashMap<SymbolId, (usize, usize)>,
 }
 
@@ -233,14 +233,14 @@ impl<'g> Births<'g> {
         Self { graph, nodes, sizes }
     }
 
-    /// The layer where a symbol was born, if it is of this graph.
+    /// The layer where a symbol originates, if it is in this graph.
     pub(super) fn node(&self, symbol: SymbolId) -> Option<NodeId> {
         let symbols = self.graph.symbols();
         let is_own = !symbols.is_outer(symbol);
         self.nodes.get(&symbols.origin(symbol).node).copied().filter(|_| is_own)
     }
 
-    /// The kind of the birth.
+    /// Why a symbol exists.
     pub(super) fn kind(&self, symbol: SymbolId) -> BirthKind {
         let is_input = |id: NodeId| matches!(self.graph.node(id).op(), Op::Parameter(_) | Op::ReadValue(_));
         match self.graph.symbols().birth(symbol) {
@@ -256,7 +256,7 @@ impl<'g> Births<'g> {
         }
     }
 
-    /// Why the symbol is not known more closely; `None` for one that an input declares.
+    /// Why a symbol is not known more precisely; `None` if an input declares it.
     pub(super) fn reason(&self, symbol: SymbolId) -> Option<String> {
         if self.kind(symbol) == BirthKind::Input {
             return None;
@@ -268,14 +268,14 @@ impl<'g> Births<'g> {
         Some(missing_data(self.graph, id).unwrap_or_else(|| NO_EXPRESSION.to_string()))
     }
 
-    /// The size of an output that a symbol was born as.
+    /// The output size that introduced a symbol.
     pub(super) fn size(&self, symbol: SymbolId) -> Option<ValuePart> {
         let id = self.node(symbol)?;
         let &(port, axis) = self.sizes.get(&symbol)?;
         Some(self.graph.node(id).output(port)?.axis(axis))
     }
 
-    /// All that is known of a symbol.
+    /// Everything known about a symbol.
     pub(crate) fn describe(&self, symbol: SymbolId) -> Symbol {
         let (graph, symbols) = (self.graph, self.graph.symbols());
         let node = self.node(symbol);
@@ -297,7 +297,8 @@ impl<'g> Births<'g> {
     }
 }
 
-/// The output of a layer, and the axis of it, where a symbol is a part of a size, or otherwise of a value.
+/// The output of a layer, and its axis, whose size contains a symbol, or else the output whose value contains
+/// it.
 fn part_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option<usize>)> {
     let outs = graph.node(id).outs();
     let facts = || outs.iter().map(|out| &out.fact).enumerate();
@@ -309,7 +310,8 @@ fn part_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option
     dim.or_else(element)
 }
 
-/// What a layer would have to know of its inputs, in words; `None` if it is given their ranks and all small values.
+/// What a layer would have to know about its inputs, in words; `None` if it knows their ranks and all small
+/// values.
 pub(super) fn missing_data(graph: &Graph, id: NodeId) -> Option<String> {
     let mut unread = None;
     for value in graph.inputs(id).into_iter().flatten() {

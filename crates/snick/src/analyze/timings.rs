@@ -2,24 +2,24 @@
 
 use snick_ir::{Graph, Op};
 
-/// A layer of an execution graph: what a plug-in ran.
+/// A layer of an execution graph, as a plug-in ran it.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct LayerTime {
     /// Its name.
     pub layer: String,
-    /// The type of operation that the plug-in has.
+    /// The plug-in's type of operation.
     pub op: String,
-    /// The time of one run, in microseconds; `None` if it was not executed.
+    /// The time per run in microseconds; `None` if it was not executed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microseconds: Option<u64>,
     /// The kernel.
     pub primitive: String,
-    /// The layers of the source model that it computes.
+    /// The layers of the original model that it computes.
     pub sources: Vec<String>,
 }
 
-/// The layers of an execution graph in the order in which they ran; none if the graph is a model. OpenVINO writes such
-/// graphs with `CompiledModel.get_runtime_model`.
+/// The layers of an execution graph in execution order; empty for a model. OpenVINO writes such graphs with
+/// `CompiledModel.get_runtime_model`.
 ///
 /// ```
 /// let text = r#"<net name="n" version="11"><layers>

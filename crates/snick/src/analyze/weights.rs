@@ -10,16 +10,16 @@ use snick_tensor::ElementType;
 
 use super::serial;
 
-/// How many weights share a scale.
+/// The granularity of scales.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Grouping {
-    /// There is no scale: the weights are what is multiplied.
+    /// No scale: the weights are used as they are.
     None,
-    /// One scale for all.
+    /// One scale for all weights.
     Tensor,
-    /// One scale for each channel.
+    /// One scale per channel.
     Channel,
-    /// One scale for so many weights in a row.
+    /// One scale per group of this many weights.
     Group(usize),
 }
 
@@ -34,13 +34,13 @@ impl fmt::Display for Grouping {
     }
 }
 
-/// Weights of one kind are counted together.
+/// A kind of weights that are counted together.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct WeightKind {
-    /// The type that they are stored in.
+    /// The storage type.
     #[serde(rename = "type", serialize_with = "serial::text")]
     pub element_type: ElementType,
-    /// The weights that share a scale.
+    /// The granularity of scales.
     #[serde(rename = "scale", serialize_with = "serial::text")]
     pub grouping: Grouping,
 }
@@ -48,16 +48,16 @@ pub struct WeightKind {
 /// All weights of one kind.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize)]
 pub struct WeightsOf {
-    /// The layers that multiply with them, in order.
+    /// The layers that use them, in order.
     pub layers: Vec<String>,
-    /// How many weights there are.
+    /// The number of weights.
     pub count: usize,
-    /// Their bytes, those of scales and zero points included.
+    /// Their bytes, including scales and zero points.
     pub bytes: usize,
 }
 
 impl WeightsOf {
-    /// Bits a weight, those of scales and zero points included; 0 if there are no weights.
+    /// Bits per weight, including scales and zero points; 0 if there are no weights.
     pub fn bits(&self) -> f64 {
         match self.count {
             0 => 0.0,
@@ -66,8 +66,8 @@ impl WeightsOf {
     }
 }
 
-/// The weights of products, convolutions, recurrent layers and tables of embeddings, bodies included, by kind. A constant
-/// that several layers read counts for the first.
+/// The weights of products, convolutions, recurrent layers and embedding tables by kind, including bodies. A
+/// constant that several layers read counts for the first.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -107,7 +107,7 @@ fn add(graph: &Graph, kinds: &mut BTreeMap<WeightKind, WeightsOf>) {
     }
 }
 
-/// The inputs of an op that hold weights if they are constant.
+/// The inputs of an op that hold weights if constant.
 fn ports_of_weights(op: &Op) -> &'static [usize] {
     match op {
         Op::MatMul(_) => &[0, 1],
@@ -126,9 +126,11 @@ fn ports_of_weights(op: &Op) -> &'static [usize] {
     }
 }
 
-/// The constants that a value is decompressed from; none if it depends on anything else, or on many.
+/// The constants that a value is decompressed from; empty if it depends on anything else, or on too many
+/// layers.
 fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
-    /// Converted weights, a zero point, a scale, a reshape and its target: more is no decompression.
+    /// Converted weights, a zero point, a scale, a Reshape and its target: a longer chain is no
+    /// decompression.
     const MAX_LAYERS: usize = 16;
     let (mut constants, mut todo, mut seen) = (Vec::new(), vec![value], 0);
     while let Some(id) = todo.pop() {
@@ -147,7 +149,7 @@ fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
     constants
 }
 
-/// The largest of the constants, and the kind of weights that it holds. A table of indices is none.
+/// The largest of the constants and the kind of its weights; `None` for a table of indices.
 fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
     let main = *constants.iter().max_by_key(|&&id| elements(graph, id))?;
     let scale = constants.iter().filter(|&&id| id != main).max_by_key(|&&id| elements(graph, id));
@@ -162,7 +164,7 @@ fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
     Some((main, WeightKind { element_type, grouping }))
 }
 
-/// How so many weights share scales of these dims: several axes are channels and the groups of each.
+/// How this many weights share scales of these dims: a single axis means channels, several mean groups.
 fn grouping(weights: usize, scales: &[usize]) -> Grouping {
     let count: usize = scales.iter().fold(1, |n: usize, &d| n.saturating_mul(d));
     match scales.iter().filter(|&&dim| dim > 1).count() {

@@ -1,4 +1,4 @@
-//! Sizes of inputs that are declared open, but that layers fix.
+//! Input sizes that are declared dynamic but fixed by layers.
 
 use std::collections::HashSet;
 
@@ -42,7 +42,7 @@ static BAKED_SIZE: CheckCode = CheckCode {
 fn find(subject: &Subject, findings: &mut Findings) {
     let mut known: HashSet<(NodeId, usize)> = HashSet::new();
     let mut seen = HashSet::new();
-    // What holds for all sizes comes first, and there Reshapes.
+    // Sizes that are fixed in every run come first, and Reshapes before other layers.
     for unless_empty in [false, true] {
         let fixed =
             || subject.fixed_sizes().list.iter().filter(move |size| size.unless_empty == unless_empty);
@@ -70,7 +70,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Which sizes are refused.
+/// Describes which sizes are refused.
 fn message(size: &FixedSize, graph: &Graph, by: &str) -> String {
     let inputs = inputs(size, graph).join(" and ");
     let Some(value) = size.value else {
@@ -89,7 +89,7 @@ fn inputs(size: &FixedSize, graph: &Graph) -> Vec<String> {
     size.places.iter().map(text).collect()
 }
 
-/// The sizes of an interval but one; `None` if it is not among them.
+/// The sizes of an interval except one; `None` if the interval does not contain it.
 fn refused(declared: Interval, value: i64) -> Option<String> {
     let below = value.checked_sub(1).and_then(|hi| Interval::new(declared.lo(), hi));
     let above = value.checked_add(1).and_then(|lo| Interval::new(lo, declared.hi()));

@@ -1,4 +1,4 @@
-//! What a code stands for.
+//! The documentation of a code.
 
 use snick_ir::Code;
 
@@ -8,32 +8,32 @@ use snick_ir::Code;
 pub struct CheckCode {
     /// The code, with its name and its usual severity.
     pub code: Code,
-    /// When there is a finding, in a sentence.
+    /// When it is reported, in one sentence.
     pub meaning: &'static str,
     /// Why it matters.
     pub reason: &'static str,
-    /// How to mend it.
+    /// How to fix it.
     pub remedy: &'static str,
-    /// A model that has it.
+    /// A model with such a finding.
     pub example: Example,
-    /// Whether it is looked for only if it is selected.
+    /// Whether it is only checked when selected.
     pub on_demand: bool,
 }
 
-/// What a code is shown with.
+/// An example of a finding.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Example {
     /// A model in text form: the body of its graph.
     Text(&'static str),
-    /// A model as an OpenVINO IR: its layers and edges.
+    /// An OpenVINO IR: its layers and edges.
     Xml(&'static str),
-    /// What makes such a file, in words or as commands.
+    /// How to create such a file, in words or as commands.
     Files(&'static str),
 }
 
 impl Example {
-    /// The example as a file would have it.
+    /// The example as the text of a file.
     pub fn text(&self) -> String {
         match self {
             Self::Text(layers) => format!("snick 1\ngraph \"example\" {{\n{layers}}}\n"),

@@ -1,4 +1,5 @@
-//! Layers and edges that make no graph. The reader and inference report them; here they get what is to be said of them.
+//! Layers and edges that do not form a graph. The reader and inference report the errors; this turns them
+//! into findings.
 
 use snick_ir::Code;
 

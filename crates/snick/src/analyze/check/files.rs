@@ -1,4 +1,4 @@
-//! Files that cannot be read, and models that a limit keeps from being checked.
+//! Files that cannot be read, and models whose check a limit stopped.
 
 use snick_ir::{Code, Loc};
 use snick_read::ReadError;
@@ -50,7 +50,7 @@ static LIMIT: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// Adds the finding for a file that is not loaded.
+/// Adds the finding for a file that could not be loaded.
 pub(super) fn add_unreadable(error: &Error, findings: &mut Findings) -> CheckStatus {
     let (code, status) = match Code::from(error) {
         Code::LfsPointer => (&LFS_POINTER, CheckStatus::Error),

@@ -17,19 +17,19 @@ pub struct Finding {
     pub code: &'static str,
     /// `unused-layer`
     pub name: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// The layer; empty if it is about the file.
+    /// The layer; empty for a finding about the file.
     pub layer: String,
-    /// The operation type of the layer; empty if it is about the file.
+    /// The operation type of the layer; empty for a finding about the file.
     pub op: String,
-    /// The place in the file; line 0 if it is about the file as a whole.
+    /// The place in the file; line 0 for a finding about the whole file.
     pub loc: Loc,
     /// What is wrong, with the values.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: String,
-    /// What it comes from: other layers, inputs with their shapes.
+    /// Where it comes from: other layers, inputs with their shapes.
     pub origins: Vec<String>,
 }
 
@@ -64,14 +64,14 @@ impl<'o> Findings<'o> {
         Self { options, list: Vec::new() }
     }
 
-    /// The findings that are asked for, the worst first, then in the order of the file.
+    /// The selected findings, worst first, then in file order.
     pub(super) fn into_list(mut self) -> Vec<Finding> {
         self.list.sort_by_key(|finding| (Reverse(finding.severity), finding.loc));
         self.list.retain(|finding| self.options.selects_code(finding.code));
         self.list
     }
 
-    /// Whether there is a finding of a kind.
+    /// Whether there is a finding with a code.
     pub(super) fn has(&self, code: Code) -> bool {
         self.list.iter().any(|finding| finding.code == code)
     }
@@ -122,10 +122,10 @@ impl<'o> Findings<'o> {
     }
 }
 
-/// What [`Located::of_model`] calls the operation type.
+/// The operation type that [`Located::of_model`] reports.
 const OF_MODEL: &str = "model";
 
-/// The error of the layer of a body, for one of the layer that has the body.
+/// The error of the layer in a body, given the error of the layer that has the body.
 fn innermost(located: &Located) -> &Located {
     match &located.error {
         OpError::Inside(inner) => innermost(inner),

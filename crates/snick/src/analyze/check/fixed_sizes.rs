@@ -1,7 +1,7 @@
-//! Sizes of inputs that are declared open, but that layers fix.
+//! Input sizes that are declared dynamic but fixed by layers.
 //!
-//! Inference of a copy records what each layer demands of the sizes. Where that is an equation of one size, only its
-//! solution can run.
+//! Inferring a copy records the conditions of each layer on sizes. If a condition is an equation in one size,
+//! only its solution can run.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,11 +15,11 @@ pub(super) struct FixedSize {
     pub(super) layer: NodeId,
     /// The Reshape whose target fixes it, if one does.
     pub(super) target: Option<ReshapeTarget>,
-    /// Whether an empty axis elsewhere would leave it open.
+    /// Whether it is only fixed if no axis is empty.
     pub(super) unless_empty: bool,
-    /// The inputs and axes that have the size.
+    /// Inputs and axes with this size.
     pub(super) places: Vec<(NodeId, usize)>,
-    /// What the input declares.
+    /// The sizes that the input declares.
     pub(super) declared: Interval,
     /// The declared sizes for which it is fixed.
     pub(super) within: Interval,
@@ -27,23 +27,23 @@ pub(super) struct FixedSize {
     pub(super) value: Option<i64>,
 }
 
-/// How a Reshape knows its target.
+/// Where the target of a Reshape comes from.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum ReshapeTarget {
-    /// It is a constant.
+    /// A constant.
     Constant,
-    /// It is computed, in part from constants.
+    /// A computation that involves constants.
     Computed,
 }
 
-/// All sizes that are fixed.
+/// All fixed sizes.
 #[derive(Default)]
 pub(super) struct FixedSizes {
     pub(super) list: Vec<FixedSize>,
 }
 
 impl FixedSizes {
-    /// Of a graph without broken edges.
+    /// Finds the fixed sizes of a graph without broken edges.
     pub(super) fn of(graph: &Graph) -> Self {
         if open_sizes(graph).is_empty() {
             return Self::default();
@@ -58,7 +58,7 @@ impl FixedSizes {
     }
 }
 
-/// The sizes that are fixed in runs of one kind.
+/// The sizes that are fixed when empty axes are allowed or ignored.
 fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
     let mut graph = declared.clone();
     let found = conditions(&mut graph, empty_axes);
@@ -68,7 +68,7 @@ fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
     let unless_empty = empty_axes == EmptyAxes::Ignored;
     let fixed = demanded
         .filter_map(|(condition, &layer)| fixed_size(&graph, &places, condition, layer, unless_empty));
-    // The graph of the conditions may declare that no axis is empty.
+    // The graph of the conditions may assume that no axis is empty.
     let declared = |&(id, axis): &(NodeId, usize)| {
         let dim = declared.node(id).outs().first()?.fact.shape().dims()?.get(axis)?;
         Some(declared.symbols().interval(dim))
@@ -81,7 +81,7 @@ fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
         .collect()
 }
 
-/// The symbols of inputs, and where they are sizes.
+/// The symbols that are sizes of inputs, and where they occur.
 fn open_sizes(graph: &Graph) -> HashMap<SymbolId, Vec<(NodeId, usize)>> {
     let mut places: HashMap<SymbolId, Vec<(NodeId, usize)>> = HashMap::new();
     for id in graph.parameters() {
@@ -95,7 +95,7 @@ fn open_sizes(graph: &Graph) -> HashMap<SymbolId, Vec<(NodeId, usize)>> {
     places
 }
 
-/// What a condition fixes, if it is an equation of sizes of inputs.
+/// The size that a condition fixes, if the condition is an equation of input sizes.
 fn fixed_size(
     graph: &Graph,
     places: &HashMap<SymbolId, Vec<(NodeId, usize)>>,
@@ -106,7 +106,7 @@ fn fixed_size(
     let symbols = graph.symbols();
     let (a, b) = match condition {
         Condition::Equal(a, b) => (a, b),
-        // Where none is 1 both are equal.
+        // If neither can be 1, both are equal.
         Condition::Broadcast(a, b) if [a, b].iter().all(|dim| symbols.interval(dim).lo() > 1) => (a, b),
         _ => return None,
     };
@@ -132,7 +132,7 @@ fn fixed_size(
     Some(FixedSize { layer, target, unless_empty, places, declared: within, within, value })
 }
 
-/// The one value of a symbol for which an expression is 0.
+/// The only value of a symbol for which an expression is 0.
 fn solution(graph: &Graph, expr: SymExpr, symbol: SymbolId) -> Option<i64> {
     let mut values = HashMap::new();
     let mut equations = vec![(expr, 0)];
@@ -148,7 +148,7 @@ fn target_of(graph: &Graph, node: NodeRef) -> ReshapeTarget {
     }
 }
 
-/// An expression that has to be 0, without the sizes above 0 that it is a multiple of.
+/// Divides an expression that has to be 0 by its factors that are above 0.
 fn without_factors(symbols: &Symbols, expr: SymExpr, is_above_0: impl Fn(SymbolId) -> bool) -> SymExpr {
     let without = |expr: &SymExpr, symbol: SymbolId| {
         let rest = symbols.substitute(expr, &|other| (other == symbol).then(|| 1.into()))?;

@@ -1,10 +1,10 @@
-//! Layers in relation to others, and in words.
+//! Relations between layers, and texts that describe layers.
 
 use std::collections::{HashMap, HashSet};
 
 use snick_ir::{Graph, Loc, NodeId, NodeRef, Op, OpTraits};
 
-/// The layers that read the outputs of each.
+/// The readers of each layer.
 pub(super) fn readers(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
     let mut readers: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
     for id in graph.ids() {
@@ -15,7 +15,7 @@ pub(super) fn readers(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
     readers
 }
 
-/// The layers that something a run gives depends on.
+/// The layers that an output or effect of a run depends on.
 pub(super) fn used_layers(graph: &Graph) -> HashSet<NodeId> {
     let is_root = |&id: &NodeId| {
         let node = graph.node(id);

@@ -1,5 +1,5 @@
-//! Findings about models: what is broken, what a deployment trips over, what was not intended. A family of codes is a file,
-//! which declares its codes ([`CheckCode`]) and finds what they stand for.
+//! Checks models for defects, obstacles to deployment and likely mistakes. Each family of codes is a file
+//! that declares its codes ([`CheckCode`]) and finds them.
 
 mod baked;
 mod code;
@@ -41,15 +41,15 @@ pub use options::{CheckOptions, Release, UnknownCode};
 use finding::Findings;
 use subject::Subject;
 
-/// Codes that are found together.
+/// Codes that are checked together.
 struct Family {
     codes: &'static [&'static CheckCode],
     find: fn(&Subject, &mut Findings),
-    /// Whether it depends on the values of constants, so that wrong weights mislead it.
+    /// Whether it depends on the values of constants, and so is misled by wrong weights.
     reads_values: bool,
 }
 
-/// The families, in the order of their findings. What is about the model as a whole comes last.
+/// The families, in the order of their findings. Findings about the whole model come last.
 static FAMILIES: &[&Family] = &[
     &files::FAMILY,
     &weights::FAMILY,
@@ -71,7 +71,7 @@ static FAMILIES: &[&Family] = &[
     &releases::FAMILY,
 ];
 
-/// All codes of findings, ascending.
+/// All codes of findings, in ascending order.
 ///
 /// ```
 /// use snick::{Code, check_codes};
@@ -90,15 +90,15 @@ pub fn check_codes() -> Vec<&'static CheckCode> {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CheckStatus {
-    /// Nothing, or notes alone.
+    /// No findings, or only notes.
     Ok,
     /// Warnings.
     Warning,
     /// Errors.
     Error,
-    /// A file that is no model, or so broken that nothing can be read.
+    /// The file is not a model, or too broken to be read.
     Unreadable,
-    /// A limit was reached before all was checked.
+    /// A limit was reached before the check was complete.
     Limit,
 }
 
@@ -116,9 +116,9 @@ impl CheckStatus {
 }
 
 impl Model {
-    /// What is wrong with the model, or may be; it need not be inferred before.
+    /// Checks the model, which need not be inferred before.
     ///
-    /// [`check_file`] finds more: what only the file says.
+    /// [`check_file`] also reports problems that only show in the file.
     ///
     /// ```
     /// use snick::CheckOptions;
@@ -137,7 +137,7 @@ impl Model {
         findings(&Subject::new(&model, &errors, None, options))
     }
 
-    /// What is wrong with the inferred model, and with the file that it was read from.
+    /// Findings about the inferred model and the file it was read from.
     #[cfg(feature = "view")]
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let mut model = self.clone();
@@ -146,7 +146,7 @@ impl Model {
     }
 }
 
-/// Checks the model in a file or a folder. A file that cannot be read is a finding, too.
+/// Checks the model in a file or folder. An unreadable file is a finding, too.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("snick-check-{}", std::process::id()));
@@ -163,7 +163,7 @@ impl Model {
 /// ```
 ///
 /// # Errors
-/// [`Error::Cancelled`], and shapes of the options that the model cannot have.
+/// [`Error::Cancelled`]; shapes of the options that do not fit the model.
 pub fn check_file(
     path: &Path,
     load: &LoadOptions,
@@ -190,7 +190,7 @@ pub fn check_file(
     Ok((status, found))
 }
 
-/// The finding that a file cannot be read, or not be checked to the end.
+/// The finding for a file that cannot be read, or whose check was stopped.
 fn stopped(error: Error, options: &CheckOptions) -> Result<(CheckStatus, Vec<Finding>), Error> {
     if matches!(error, Error::Cancelled { .. }) {
         return Err(error);
@@ -200,7 +200,7 @@ fn stopped(error: Error, options: &CheckOptions) -> Result<(CheckStatus, Vec<Fin
     Ok((status, findings.into_list()))
 }
 
-/// What the file of an OpenVINO IR says beyond the graph. That it was readable a moment ago does not mean that it is.
+/// What an OpenVINO IR file says beyond the graph. The file may have become unreadable since it was loaded.
 fn survey(model: &Model) -> Option<Survey> {
     let is_ir =
         |path: &&std::path::PathBuf| path.extension().is_some_and(|name| name.eq_ignore_ascii_case("xml"));
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// All that a new check needs, beside its code and its line in [`FAMILIES`].
+    /// All that a new check needs besides its code and its line in [`FAMILIES`].
     static RELUS: Family = Family { codes: &[&WRONG], find, reads_values: false };
 
     #[test]

@@ -1,4 +1,4 @@
-//! Names: those that two layers or tensors share, and those that a terminal would misread.
+//! Names that two layers or tensors share, and names that a terminal would misread.
 
 use std::collections::BTreeMap;
 
@@ -62,11 +62,12 @@ fn find(subject: &Subject, findings: &mut Findings) {
         let mut tensors: BTreeMap<&str, Vec<NodeRef>> = BTreeMap::new();
         for id in graph.ids() {
             let node = graph.node(id);
-            // What a reader makes of one node of another format has its name several times, and no place.
+            // Layers that a reader creates from one node of another format share its name, and have no
+            // location.
             if node.loc().line > 0 {
                 layers.entry(node.name()).or_default().push(node);
             }
-            // A Result has the names of the value that it gives.
+            // A Result repeats the names of the value that it returns.
             if !matches!(node.op(), Op::Result(_)) {
                 tensor_names(node).into_iter().for_each(|name| tensors.entry(name).or_default().push(node));
             }
@@ -77,7 +78,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The names of all outputs; one that an output has twice is in it once.
+/// The tensor names of all outputs, without repetitions within an output.
 fn tensor_names<'m>(node: NodeRef<'m>) -> Vec<&'m str> {
     let of_each = node.outs().iter().flat_map(|out| {
         let mut names: Vec<&str> = out.names().iter().map(String::as_str).collect();
@@ -88,7 +89,8 @@ fn tensor_names<'m>(node: NodeRef<'m>) -> Vec<&'m str> {
     of_each.collect()
 }
 
-/// A finding on each layer with the name but one, an input if there is one. The order of the file does not count.
+/// Reports each layer with the name except the first, an input if there is one. The order of the file does
+/// not matter.
 fn add_duplicates(what: &str, name: &str, mut nodes: Vec<NodeRef>, findings: &mut Findings) {
     nodes.sort_by_key(|node| (!matches!(node.op(), Op::Parameter(_)), node.name(), node.loc()));
     let Some((first, others)) = nodes.split_first() else { return };
@@ -104,7 +106,7 @@ fn add_duplicate(what: &str, name: &str, node: NodeRef, first: NodeRef, findings
     findings.add(&DUPLICATE_NAME, node, message).origins.push(other);
 }
 
-/// One finding for a layer, whatever of it has the name.
+/// Reports a layer once, however many of its names are affected.
 fn find_control_characters(node: NodeRef, findings: &mut Findings) {
     let is_odd = |text: &str| text.chars().any(is_invisible);
     let tensor =

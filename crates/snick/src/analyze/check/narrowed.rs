@@ -1,4 +1,4 @@
-//! Integers that the CPU plug-in of OpenVINO cannot hold: it computes in 32 bits.
+//! Integers that OpenVINO's CPU plug-in cannot hold, because it computes in 32 bits.
 
 use std::collections::{HashMap, HashSet};
 
@@ -54,7 +54,8 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The first element of a constant that i32 cannot hold. The least and the largest number of a type stand for none.
+/// The first element of a constant that i32 cannot hold. The smallest and largest number of a type do not
+/// count: they mean that there is no bound.
 fn beyond_i32(graph: &Graph, value: Value) -> Option<i128> {
     let fact = graph.fact(value)?;
     let element_type = fact.element_type();
@@ -79,7 +80,8 @@ fn beyond_i32(graph: &Graph, value: Value) -> Option<i128> {
     numbers.into_iter().find(|number| is_beyond(number) && !is_sentinel(number))
 }
 
-/// The constants of a graph, those that are folded before the plug-in narrows them included, and what reads each layer.
+/// The constants of a graph, including layers that are folded before the plug-in narrows them, and the
+/// readers of each layer.
 struct Integers<'g> {
     graph: &'g Graph,
     constant: HashSet<NodeId>,
@@ -110,8 +112,8 @@ impl<'g> Integers<'g> {
         Self { graph, constant, readers }
     }
 
-    /// Whether a large number at an input of a layer changes more than a bound that is clamped. `number` is known as long
-    /// as layers only hand it on.
+    /// Whether a large number at an input of a layer matters beyond a bound that is clamped. `number` is
+    /// known as long as layers only pass it on.
     fn matters(&self, id: NodeId, port: usize, number: Option<i128>) -> bool {
         let mut todo = vec![(id, port, number)];
         let mut seen = HashSet::new();
@@ -136,13 +138,13 @@ impl<'g> Integers<'g> {
 
 /// What a layer does with a number at an input.
 enum Use {
-    /// It is clamped or compared: the i32 limit has the same effect.
+    /// Clamps or compares it: the i32 limit has the same effect.
     Clamped,
-    /// It is an element of the output.
+    /// Passes it on to the output.
     HandedOn,
-    /// The output is computed from it.
+    /// Computes the output from it.
     Changed,
-    /// It counts as it is.
+    /// Depends on its exact value.
     Value,
 }
 

@@ -1,4 +1,4 @@
-//! Operations that snick does not know, and layers that the OpenVINO runtime does not read.
+//! Operations that snick does not know, and layers that the OpenVINO runtime cannot read.
 
 use snick_ir::ops::Opaque;
 use snick_ir::{Code, NodeRef, Op, OpError, Version};
@@ -84,8 +84,8 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Whether a layer is opaque for its operation: not because its attributes are wrong, and not as a layer of an execution
-/// graph, which has the name of its kernel.
+/// Whether a layer is opaque because its operation is unknown. Layers with wrong attributes are not, nor are
+/// layers of an execution graph, whose types are names of kernels.
 fn is_unknown(subject: &Subject, node: NodeRef) -> bool {
     match node.op() {
         Op::Opaque(_) => !subject.has_failed(node) && !is_recorded(node),
@@ -93,7 +93,7 @@ fn is_unknown(subject: &Subject, node: NodeRef) -> bool {
     }
 }
 
-/// Whether a layer is one of an execution graph.
+/// Whether a layer belongs to an execution graph.
 fn is_recorded(node: NodeRef) -> bool {
     matches!(node.op(), Op::Opaque(opaque) if Opaque::is_recorded(node.version(), &opaque.attrs))
 }

@@ -1,11 +1,11 @@
-//! What to look for.
+//! Selects what to check.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{CheckCode, check_codes};
 
-/// What to look for.
+/// Selects what to check.
 ///
 /// ```
 /// use snick::CheckOptions;
@@ -18,50 +18,51 @@ use super::{CheckCode, check_codes};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// Codes alone; all that are not on demand if empty.
+    /// Only these codes; if empty, all that are not on demand.
     selected: Vec<String>,
     ignored: Vec<String>,
     pub(super) target: Option<Release>,
     pub(super) shapes: String,
 }
 
-/// A code, a name or the beginning of a code that no code has.
+/// A text that is no code, no name and no beginning of a code.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("no code or name begins with `{0}`")]
 pub struct UnknownCode(pub String);
 
 impl CheckOptions {
-    /// All codes but those that are found on demand, and any release of OpenVINO.
+    /// All codes except those on demand, and any release of OpenVINO.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Looks for these alone: codes, beginnings of codes (`S02`), or names. `S` means all, those on demand included.
+    /// Checks only these: codes, beginnings of codes (`S02`), or names. `S` means all, including those on
+    /// demand.
     ///
     /// # Errors
-    /// What no code begins with.
+    /// No code begins with one of them.
     pub fn select<T: AsRef<str>>(mut self, codes: impl IntoIterator<Item = T>) -> Result<Self, UnknownCode> {
         self.selected.extend(known(codes)?);
         Ok(self)
     }
 
-    /// Does not look for these; they may be named as for [`CheckOptions::select`].
+    /// Skips these; they are named as for [`CheckOptions::select`].
     ///
     /// # Errors
-    /// What no code begins with.
+    /// No code begins with one of them.
     pub fn ignore<T: AsRef<str>>(mut self, codes: impl IntoIterator<Item = T>) -> Result<Self, UnknownCode> {
         self.ignored.extend(known(codes)?);
         Ok(self)
     }
 
-    /// The release of OpenVINO that is to read the models.
+    /// Sets the release of OpenVINO that has to read the models.
     #[must_use]
     pub fn target(self, release: Release) -> Self {
         Self { target: Some(release), ..self }
     }
 
-    /// The input shapes to look at a file with, as for [`Model::reshape`](crate::Model::reshape). The file declares
-    /// its ports for other ones, so they are not compared with what is inferred.
+    /// Sets the input shapes to check a file with, as for [`Model::reshape`](crate::Model::reshape). Its
+    /// ports are not compared with inferred shapes then, because they are declared for other input shapes.
     ///
     /// ```
     /// use snick::{CheckOptions, InferOptions, LoadOptions};
@@ -82,7 +83,7 @@ impl CheckOptions {
         Self { shapes: shapes.into(), ..self }
     }
 
-    /// Whether a code is looked for.
+    /// Whether a code is checked.
     pub(super) fn selects(&self, code: &CheckCode) -> bool {
         let is_wanted = match self.selected.is_empty() {
             true => !code.on_demand,

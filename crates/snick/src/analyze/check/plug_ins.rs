@@ -1,9 +1,9 @@
-//! The operations that plug-ins make for themselves.
+//! Operations that plug-ins create internally.
 
 use snick_ir::{Dialect, NodeRef, Version, ops};
 
-/// Operations that plug-ins make for themselves and that snick does not know, besides those that it does
-/// ([`snick_ir::OpName::is_internal`]): the classes of `ov::op::internal` and `ov::intel_cpu` in the sources of OpenVINO.
+/// Operations that plug-ins create internally and that snick does not know ([`snick_ir::OpName::is_internal`]
+/// has the others): the classes of `ov::op::internal` and `ov::intel_cpu` in the sources of OpenVINO.
 const OF_PLUGINS: [&str; 17] = [
     "AUGRUCell",
     "AUGRUSequence",
@@ -24,10 +24,10 @@ const OF_PLUGINS: [&str; 17] = [
     "VLSDPA",
 ];
 
-/// What files have in place of an operation set for such operations.
+/// The name that replaces the operation set of such operations in files.
 const INTERNAL: &str = "ie_internal_opset";
 
-/// Whether plug-ins make this layer for themselves.
+/// Whether plug-ins create this layer internally.
 pub(super) fn is_internal(node: NodeRef) -> bool {
     let Version::Custom(set) = node.version() else { return false };
     let op_type = node.op().type_name();

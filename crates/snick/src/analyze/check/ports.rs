@@ -1,4 +1,4 @@
-//! Declared ports against what is inferred.
+//! Compares declared ports with inferred shapes.
 
 use snick_ir::{Code, Fact, Graph, NodeRef, Op};
 use snick_shape::{SymExpr, Symbols};
@@ -49,7 +49,7 @@ static PORT_LOOSE: CheckCode = CheckCode {
 };
 
 fn find(subject: &Subject, findings: &mut Findings) {
-    // Other shapes than the declared ones contradict them.
+    // Ports are declared for the input shapes of the file, so other input shapes contradict them.
     if !subject.has_all_edges() || !subject.options.shapes.is_empty() {
         return;
     }
@@ -80,7 +80,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
 const OF_WEIGHTS: &str = "find out which of the two is right: the layer reads a shape from the weights, which may be those of \
                           another export";
 
-/// Whether a layer reads integers from the weights, from which its shape may follow.
+/// Whether a layer reads integers from the weights that may determine its shape.
 fn reads_weights(subject: &Subject, graph: &Graph, node: NodeRef) -> bool {
     let is_integer =
         |source: NodeRef| matches!(source.op(), Op::Const(constant) if constant.element_type().is_integer());
@@ -88,14 +88,14 @@ fn reads_weights(subject: &Subject, graph: &Graph, node: NodeRef) -> bool {
     subject.weights_file().is_some() && sources.any(is_integer)
 }
 
-/// A port that declares dims, and what is inferred of its value.
+/// A port with declared dims, and the fact that is inferred for its value.
 struct Port<'m> {
     name: String,
     declared: &'m [i64],
     fact: &'m Fact,
 }
 
-/// The ports of a layer that declare dims.
+/// The ports of a layer with declared dims.
 struct Ports<'m> {
     symbols: &'m Symbols,
     inputs: Vec<(Port<'m>, NodeRef<'m>)>,
@@ -117,8 +117,8 @@ impl<'m> Ports<'m> {
         Self { symbols: graph.symbols(), inputs: inputs.collect(), outputs: outputs.collect() }
     }
 
-    /// What contradicts. A port that only repeats what the layer before it declares, or that follows from inputs of which
-    /// the layer declares otherwise, is no cause.
+    /// The contradictions that originate in this layer. A port is not a cause if it only repeats the
+    /// declaration of the preceding layer, or follows from inputs that this layer declares differently.
     fn mismatches(&self) -> Vec<String> {
         let wrong: Vec<_> = self.inputs.iter().filter(|(port, _)| self.contradicts(port)).collect();
         let declared = |port: &Port| format!("{} is declared {}", port.name, dims_text(port.declared));
@@ -144,7 +144,7 @@ impl<'m> Ports<'m> {
         dims.len() != port.declared.len() || !port.declared.iter().zip(dims).all(fits)
     }
 
-    /// Whether all that is declared is dynamic, and a number is inferred for one of the outputs.
+    /// Whether all declared dims are dynamic, although one of an output is inferred as a number.
     fn is_loose(&self) -> bool {
         let mut ports = self.outputs.iter().chain(self.inputs.iter().map(|(port, _)| port));
         let is_number = |port: &Port| {

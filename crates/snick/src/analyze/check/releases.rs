@@ -28,11 +28,11 @@ static NEEDS_OPENVINO: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// The first release with each operation set as a whole, by its number less 1.
+/// The first release with each complete operation set, indexed by its number minus 1.
 ///
 /// opset1 to opset15: "Available Operation Sets" of the documentation,
 /// <https://docs.openvino.ai/2024/documentation/openvino-ir-format/operation-sets/available-opsets.html>. opset16 was
-/// completed for 2026.0 (<https://github.com/openvinotoolkit/openvino/pull/33630>), opset17 begun for 2026.2
+/// completed for 2026.0 (<https://github.com/openvinotoolkit/openvino/pull/33630>), opset17 started for 2026.2
 /// (<https://github.com/openvinotoolkit/openvino/pull/34899>).
 const OF_OPSETS: [Release; 17] = [
     Release::new(2020, 1),
@@ -58,10 +58,10 @@ const OF_OPSETS: [Release; 17] = [
 /// Transition Guide": <https://docs.openvino.ai/2023.3/openvino_2_0_transition_guide.html>.
 const OF_IR_VERSIONS: [(u32, Release); 2] = [(10, Release::new(2020, 1)), (11, Release::new(2022, 1))];
 
-/// The first release that is known to have each of the younger element types.
+/// The first release that is known to have each of the newer element types.
 ///
-/// The references of the C++ API list them: that of 2022.3 none, that of 2023.3 nf4 and string
-/// (<https://docs.openvino.ai/2023.3/api/c_cpp_api/group__ov__element__cpp__api.html>), that of 2024 all
+/// The references of the C++ API list them: none for 2022.3, nf4 and string for 2023.3
+/// (<https://docs.openvino.ai/2023.3/api/c_cpp_api/group__ov__element__cpp__api.html>), all for 2024
 /// (<https://docs.openvino.ai/2024/api/c_cpp_api/group__ov__element__cpp__api.html>). f8e4m3 and f8e5m2 came in January 2024
 /// (<https://github.com/openvinotoolkit/openvino/pull/21608>), the others from June 2024 on
 /// (<https://github.com/openvinotoolkit/openvino/pull/24923>).
@@ -77,15 +77,15 @@ const OF_TYPES: [(ElementType, Release); 9] = [
     (ElementType::F8E8M0, Release::new(2024, 4)),
 ];
 
-/// What asks for a release.
+/// A requirement on the release.
 struct Need<'m> {
     release: Release,
-    /// Only of layers.
+    /// `None` for a requirement of the file.
     node: Option<NodeRef<'m>>,
     what: String,
 }
 
-/// Looks for the release, last of all: it is about the model as a whole.
+/// Determines the release. Runs last, because it is about the whole model.
 fn find(subject: &Subject, findings: &mut Findings) {
     let Some(version) = subject.graph.ir_version else { return };
     let of_file = OF_IR_VERSIONS.iter().rev().find(|(known, _)| *known <= version);
@@ -117,7 +117,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The release that a layer needs for its operation set, or for the type of an output.
+/// The release that a layer needs for its operation set or the type of an output.
 fn need_of(node: NodeRef) -> Option<(Release, String)> {
     let of_set = match node.version() {
         Version::Opset(set @ 1..) => {

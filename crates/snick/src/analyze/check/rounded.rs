@@ -1,4 +1,5 @@
-//! Tables of positions, frequencies and angles in 16-bit floats, whose large numbers are rounded to even ones and more.
+//! Tables of positions, frequencies and angles in 16-bit floats, whose large numbers are rounded to multiples
+//! of 2 or more.
 
 use std::collections::{HashMap, HashSet};
 
@@ -55,20 +56,20 @@ struct Rounding {
     element_type: ElementType,
     /// The number of values that 16 bits round to multiples of 2.
     count: usize,
-    /// The largest of them.
+    /// The largest of these values.
     largest: f32,
-    /// The distance of its neighbours.
+    /// The spacing of floats at this value.
     step: f32,
 }
 
 impl Rounding {
-    /// `None` of a constant of another type, or without different numbers that are large.
+    /// `None` for a constant of another type, or without several distinct large numbers.
     fn of(node: NodeRef) -> Option<Self> {
         let Op::Const(Constant::Here(tensor)) = node.op() else { return None };
         let element_type = tensor.element_type();
         let (numbers, bits) = numbers(tensor)?;
         let least = (bits as f32).exp2();
-        // The largest number of the type stands for infinity, in masks.
+        // Masks use the largest number of the type as infinity.
         let limit = if element_type == ElementType::F16 { 65504.0 } else { 3.3e38 };
         let is_rounded = |number: &f32| number.abs() >= least && number.abs() < limit;
         let (mut count, mut largest, mut different) = (0, 0.0f32, HashSet::new());
@@ -84,10 +85,10 @@ impl Rounding {
     }
 }
 
-/// The minimum number of different large numbers in a table.
+/// The minimum number of distinct large numbers in a table.
 const MIN_DIFFERENT: usize = 2;
 
-/// The elements of a constant in 16 bits, and the bits of a fraction with the leading 1.
+/// The elements of a 16-bit constant, and the number of significand bits including the leading 1.
 fn numbers(tensor: &Tensor) -> Option<(Box<dyn Iterator<Item = f32> + '_>, i32)> {
     let bytes = tensor.is_contiguous().then(|| tensor.storage().bytes())?;
     match tensor.element_type() {
@@ -112,11 +113,11 @@ fn of_f16(bits: u16) -> f32 {
     if bits >> 15 == 0 { magnitude } else { -magnitude }
 }
 
-/// The most layers that are looked at behind a constant.
+/// Maximum number of layers to visit from a constant.
 const MAX_LAYERS: usize = 256;
 
-/// Whether the absolute error of a constant counts: it is added to something, counts or selects, or is an angle. The
-/// error of a factor is relative.
+/// Whether the absolute error of a constant matters: it is added to something, counts or selects, or is an
+/// angle. The error of a factor is relative.
 fn is_table(graph: &Graph, readers: &HashMap<NodeId, Vec<NodeId>>, constant: NodeId) -> bool {
     let mut todo = vec![(constant, false)];
     let mut seen = HashSet::new();
@@ -142,13 +143,13 @@ fn is_table(graph: &Graph, readers: &HashMap<NodeId, Vec<NodeId>>, constant: Nod
 
 /// What a layer does with a number.
 enum Use {
-    /// A small error of it changes the result.
+    /// A small error changes the result.
     Absolute,
-    /// It is added, or returned.
+    /// Adds or returns it.
     Sum,
-    /// It is an element of the output, or a multiple of one by constants.
+    /// Passes it on, or multiplies it by constants.
     HandedOn,
-    /// It is multiplied.
+    /// Multiplies it.
     Factor,
     Other,
 }

@@ -25,7 +25,8 @@ static SHAPE_ERROR: CheckCode = CheckCode {
 
 fn find(subject: &Subject, findings: &mut Findings) {
     let has_edges = subject.has_all_edges();
-    // What attributes the operations of plug-ins have changes with each release; that the layer is there is reported.
+    // The attributes of plug-in operations change with each release; the existence of such layers is reported
+    // elsewhere.
     let internal: HashSet<_> =
         subject.nodes().filter(|node| is_internal(*node)).map(|node| (node.loc(), node.name())).collect();
     for error in subject.errors {
@@ -38,7 +39,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Whether an error is of a layer that an edge should lead to.
+/// Whether an error is due to a missing input.
 fn is_for_lack_of_input(error: &OpError) -> bool {
     matches!(error, OpError::Arity { .. } | OpError::NotConnected { .. })
 }

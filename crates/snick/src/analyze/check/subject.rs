@@ -1,4 +1,4 @@
-//! What checks look at.
+//! The subject of the checks.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -14,10 +14,10 @@ use super::layers::readers;
 use super::plug_ins::is_internal;
 use crate::Model;
 
-/// What layers are known by in errors: place and name.
+/// Identifies a layer in errors: location and name.
 type LayerKey<'m> = (Loc, &'m str);
 
-/// An inferred model, and what its file says.
+/// An inferred model and what its file says.
 pub(super) struct Subject<'m> {
     pub(super) model: &'m Model,
     pub(super) graph: &'m Graph,
@@ -25,16 +25,17 @@ pub(super) struct Subject<'m> {
     pub(super) errors: &'m [Located],
     pub(super) survey: Option<Survey>,
     pub(super) options: &'m CheckOptions,
-    /// The layers with errors, those with bodies that have errors included.
+    /// Layers with errors, including layers with errors in their bodies.
     failed: HashSet<LayerKey<'m>>,
-    /// The layers behind those with errors, or behind operations without a public definition.
+    /// Layers that depend on layers with errors, or on operations without a public definition.
     behind: HashSet<LayerKey<'m>>,
-    /// Those of them that are given shapes nevertheless, which may be wrong.
+    /// The subset that has inferred shapes, which may be wrong.
     misled: HashSet<LayerKey<'m>>,
     fixed_sizes: OnceCell<FixedSizes>,
 }
 
-/// Errors of these codes leave the graph without some of its edges: whatever else is found would follow from that.
+/// Errors of these codes leave the graph without some of its edges, and all other findings could follow from
+/// that.
 const OF_EDGES: [Code; 3] = [Code::DanglingEdge, Code::Cycle, Code::SecondProducer];
 
 impl<'m> Subject<'m> {
@@ -61,7 +62,7 @@ impl<'m> Subject<'m> {
         subject
     }
 
-    /// Whether all edges are as they were meant to be.
+    /// Whether no error has removed edges.
     pub(super) fn has_all_edges(&self) -> bool {
         self.errors.iter().all(|error| !OF_EDGES.contains(&Code::from(&error.error)))
     }
@@ -74,7 +75,7 @@ impl<'m> Subject<'m> {
         !self.errors.iter().any(is_without) && self.constants_without_bytes().next().is_none()
     }
 
-    /// The constants without bytes because the weights are not there.
+    /// Constants without bytes because the weights are missing.
     pub(super) fn constants_without_bytes(&self) -> impl Iterator<Item = NodeRef<'m>> {
         let is_absent = |node: &NodeRef| {
             matches!(node.op(), Op::Const(Constant::Absent(absent))
@@ -96,23 +97,23 @@ impl<'m> Subject<'m> {
         self.failed.contains(&(node.loc(), node.name()))
     }
 
-    /// Whether an error may follow from one of a layer before.
+    /// Whether an error may follow from an earlier one.
     pub(super) fn is_misled(&self, error: &'m Located) -> bool {
         levels(error).any(|layer| self.misled.contains(&layer))
     }
 
-    /// Whether a layer is behind one with an error.
+    /// Whether a layer depends on a layer with an error.
     pub(super) fn is_behind_failure(&self, node: NodeRef) -> bool {
         self.behind.contains(&(node.loc(), node.name()))
     }
 
-    /// The layers behind those with errors, and of them those that are given shapes nevertheless.
+    /// The layers that depend on layers with errors, and the subset that has inferred shapes.
     fn layers_behind_failures(&self) -> [HashSet<LayerKey<'m>>; 2] {
         let has_shape = |node: NodeRef| node.outs().iter().any(|out| out.fact.shape().rank().is_some());
         [self.reached(|_| true), self.reached(has_shape)]
     }
 
-    /// The layers that are reached from those with errors, through layers that `passes_on` names.
+    /// The layers reachable from layers with errors through layers that `passes_on` accepts.
     fn reached(&self, passes_on: impl Fn(NodeRef) -> bool) -> HashSet<LayerKey<'m>> {
         let mut reached = HashSet::new();
         for graph in self.graphs() {
@@ -135,7 +136,7 @@ impl<'m> Subject<'m> {
         reached
     }
 
-    /// The weights beside an OpenVINO IR.
+    /// The weights file of an OpenVINO IR.
     pub(super) fn weights_file(&self) -> Option<&'m PathBuf> {
         let is_bin = |path: &&PathBuf| path.extension().is_some_and(|name| name.eq_ignore_ascii_case("bin"));
         self.survey.as_ref().and_then(|_| self.model.files().iter().find(is_bin))
@@ -158,7 +159,7 @@ impl<'m> Subject<'m> {
     }
 }
 
-/// The layer of an error, and that of the error inside of its body, and so on.
+/// The layer of an error, then the layer of the error in its body, and so on.
 fn levels(error: &Located) -> impl Iterator<Item = LayerKey<'_>> {
     fn inner<'e>(error: &&'e Located) -> Option<&'e Located> {
         let error: &'e Located = error;

@@ -1,4 +1,4 @@
-//! Outputs whose sizes have no upper bound, and the sizes of inputs to bound.
+//! Outputs whose sizes have no upper bound, and the input sizes to bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ static UNBOUNDED_DIM: CheckCode = CheckCode {
 /// An axis of an output of the model.
 type OutputAxis = (NodeId, usize);
 
-/// The most sizes of inputs of which the least set is looked for.
+/// Maximum number of input sizes for which to search the smallest set.
 const MAX_SIZES: usize = 16;
 
 fn find(subject: &Subject, findings: &mut Findings) {
@@ -73,7 +73,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The dims of outputs without an upper bound.
+/// The output dims without an upper bound.
 fn open_axes(graph: &Graph) -> BTreeMap<OutputAxis, SymExpr> {
     let mut open = BTreeMap::new();
     for id in graph.results() {
@@ -89,11 +89,11 @@ fn open_axes(graph: &Graph) -> BTreeMap<OutputAxis, SymExpr> {
 
 /// Why outputs have no upper bounds.
 struct Causes {
-    /// The least set of sizes of inputs to bound.
+    /// The smallest set of input sizes to bound.
     sizes: BTreeSet<SymbolId>,
-    /// The input shapes that bound them, which were tried, and the model with them.
+    /// Input shapes that bound them, tested by inference, and the model with these shapes.
     shape: Option<(String, Model)>,
-    /// What no size of an input bounds.
+    /// Axes that no input size bounds.
     left: BTreeSet<OutputAxis>,
 }
 
@@ -135,8 +135,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The least set that leaves no more than `left`: one size besides those that are needed, or what remains when one
-    /// after the other is left out.
+    /// The smallest set that leaves no more axes open than `left`: the needed sizes and one other, or what
+    /// remains after leaving out one size after the other.
     fn least(
         &mut self,
         needed: BTreeSet<SymbolId>,
@@ -167,7 +167,7 @@ impl Search<'_, '_> {
         Causes { sizes: best.0, shape: Some(best.1), left }
     }
 
-    /// The model with bounds of these sizes, and what has none then.
+    /// The model with bounds on these sizes, and the axes that are still open.
     fn tried(&mut self, sizes: &BTreeSet<SymbolId>) -> Option<((String, Model), BTreeSet<OutputAxis>)> {
         if sizes.is_empty() {
             return None;
@@ -178,7 +178,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The input and its axis that a symbol is the size of.
+/// The input and axis whose size is a symbol.
 fn place_of<'g>(graph: &'g Graph, births: &Births<'g>, symbol: SymbolId) -> Option<(NodeRef<'g>, usize)> {
     let node = graph.node(births.node(symbol)?);
     let dims = node.outs().first()?.fact.shape().dims()?;
@@ -186,14 +186,14 @@ fn place_of<'g>(graph: &'g Graph, births: &Births<'g>, symbol: SymbolId) -> Opti
     matches!(node.op(), Op::Parameter(_)).then_some((node, axis))
 }
 
-/// The symbol that leaves a dim without a bound, one born inside of the model rather than one of an input.
+/// The symbol that leaves a dim without a bound, preferably one that originates inside the model.
 fn cause(graph: &Graph, births: &Births, dim: &SymExpr) -> Option<SymbolId> {
     let open =
         dim.symbols().into_iter().filter(|&symbol| !graph.symbols().interval(&symbol.into()).has_upper());
     open.min_by_key(|&symbol| (place_of(graph, births, symbol).is_some(), symbol))
 }
 
-/// The axes of outputs that have the symbol of a size, or otherwise those that follow from it.
+/// The output axes whose dim is the symbol of a size, or else those that follow from it.
 fn axes_by_size(
     open: &BTreeMap<OutputAxis, SymExpr>,
     suggester: &Suggester,
@@ -212,7 +212,7 @@ fn axes_by_size(
     inner
 }
 
-/// The finding on the size of an input that leaves axes of outputs without a bound.
+/// Adds the finding about an input size that leaves output axes without a bound.
 fn add_size(
     graph: &Graph,
     (node, axis): (NodeRef, usize),
@@ -229,8 +229,7 @@ fn add_size(
     }
 }
 
-/// The input shapes that were tried, and what they give.
-/// `None` for so many that nobody would read them.
+/// Describes the tested input shapes and their effect; `None` if the text would be too long to read.
 fn suggestion((shape, model): &(String, Model), bounded: &BTreeMap<OutputAxis, SymExpr>) -> Option<String> {
     if shape.len() > MAX_SHAPE {
         return None;
@@ -241,7 +240,7 @@ fn suggestion((shape, model): &(String, Model), bounded: &BTreeMap<OutputAxis, S
     Some(format!("bound it; tried: --shape \"{shape}\" gives {}", given.join(", ")))
 }
 
-/// The finding on a layer that makes sizes without a bound, whatever the inputs are.
+/// Adds the finding about a layer whose output sizes have no bound for any input.
 fn add_birth(
     graph: &Graph,
     node: NodeRef,
@@ -264,10 +263,10 @@ fn have(axes: &[OutputAxis]) -> &'static str {
     if axes.len() == 1 { "has" } else { "have" }
 }
 
-/// The most bytes of input shapes that a help suggests.
+/// Maximum length in bytes of suggested input shapes.
 const MAX_SHAPE: usize = 1024;
 
-/// The most outputs that a finding names.
+/// Maximum number of outputs that a finding names.
 const MAX_LISTED: usize = 4;
 
 /// ``axis 0 of output `y` ``

@@ -1,4 +1,4 @@
-//! Layers and inputs that nothing needs.
+//! Unused layers and inputs.
 
 use std::collections::HashSet;
 
@@ -66,10 +66,10 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The most steps to count what unused layers depend on: many may depend on the same ones.
+/// Maximum number of steps to count what unused layers depend on: many may depend on the same layers.
 const MAX_VISITS: usize = 1 << 20;
 
-/// How many unused layers a layer depends on, inputs aside; `None` if there are no visits left to count them.
+/// The number of unused layers that a layer depends on, without inputs; `None` if no visits are left.
 fn behind(graph: &Graph, id: NodeId, used: &HashSet<NodeId>, visits: &mut usize) -> Option<usize> {
     let mut seen = HashSet::from([id]);
     let mut todo = vec![id];

@@ -1,4 +1,4 @@
-//! The values of constants: looked at only on demand, for that reads all weights.
+//! Checks the values of constants; only on demand, because it reads all weights.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -51,7 +51,7 @@ static REPEATED_WEIGHTS: CheckCode = CheckCode {
     on_demand: true,
 };
 
-/// Smaller constants are not compared.
+/// Minimum size in bytes of constants to compare.
 const LEAST_REPEATED: usize = 4096;
 
 fn find(subject: &Subject, findings: &mut Findings) {
@@ -66,7 +66,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
         if bytes.len() >= LEAST_REPEATED {
             let same = seen.entry(digest(tensor.element_type(), bytes)).or_default();
             match same.iter().find(|(_, other)| other.storage().bytes() == bytes) {
-                // Views of one place of the file repeat nothing.
+                // Views of the same bytes of the file repeat nothing.
                 Some((_, other)) if std::ptr::eq(other.storage().bytes(), bytes) => {}
                 Some((first, _)) => {
                     let message =
@@ -79,7 +79,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// What constants with equal elements have in common: a hash, the type and the number of bytes.
+/// What equal constants have in common: a hash, the type and the number of bytes.
 type Digest = (u64, ElementType, usize);
 
 fn digest(element_type: ElementType, bytes: &[u8]) -> Digest {
@@ -88,7 +88,7 @@ fn digest(element_type: ElementType, bytes: &[u8]) -> Digest {
     (hasher.finish(), element_type, bytes.len())
 }
 
-/// Findings on the elements of one constant.
+/// Reports the elements of one constant.
 fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings: &mut Findings) {
     let found = match element_type {
         ElementType::F64 => Values::of(words(bytes).map(f64::from_le_bytes)),
@@ -97,7 +97,7 @@ fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings:
         ElementType::BF16 => {
             Values::of(words(bytes).map(|[low, high]| f64::from(f32::from_le_bytes([0, 0, low, high]))))
         }
-        // Of f16 only what is NaN matters: the exponent is all ones, and the fraction is not 0.
+        // For f16 only NaN matters: the exponent is all ones and the fraction is not 0.
         ElementType::F16 => {
             let is_nan = |word: [u8; 2]| u16::from_le_bytes(word) & 0x7fff > 0x7c00;
             Values::of(words(bytes).map(|word| if is_nan(word) { f64::NAN } else { 0.0 }))
@@ -120,13 +120,13 @@ pub(super) fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N
     bytes.chunks_exact(N).filter_map(|word| word.try_into().ok())
 }
 
-/// What is odd about the elements of a constant.
+/// Anomalies in the elements of a constant.
 #[derive(Default)]
 struct Values {
     nan: usize,
-    /// How many f16 cannot hold, infinities aside.
+    /// The number of finite elements that f16 cannot hold.
     beyond: usize,
-    /// The one of them with the largest magnitude.
+    /// The largest of them by magnitude.
     largest: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Weights: those that are not there, and what constants leave of them or share.
+//! Missing weights, and bytes of weights that no constant or several constants use.
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ static OVERLAP: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// So many bytes may be left over: to align what follows.
+/// Maximum number of unused bytes that may be alignment padding.
 const MOST_PADDING: u64 = 4095;
 
 fn find(subject: &Subject, findings: &mut Findings) {
@@ -74,7 +74,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     find_overlaps(&ranges, findings);
 }
 
-/// The constants of the file that have bytes, with their layers.
+/// The constants of the file that have bytes, and their layers.
 pub(super) fn constants<'m>(
     subject: &Subject<'m>,
     ranges: impl Iterator<Item = (snick_ir::Loc, Range<u64>)>,
@@ -102,10 +102,10 @@ fn find_unused(subject: &Subject, ranges: &[(Range<u64>, NodeRef)], findings: &m
     }
 }
 
-/// So many of the constants before one are compared with it: a file may let all of them overlap.
+/// Maximum number of preceding constants to compare with: a file may let all of them overlap.
 const MAX_COMPARED: usize = 16;
 
-/// A note on each pair of constants of which one begins inside of the other and does not have the same bytes.
+/// Notes each pair of constants that overlap without having the same bytes.
 fn find_overlaps(ranges: &[(Range<u64>, NodeRef)], findings: &mut Findings) {
     let mut before: Vec<&(Range<u64>, NodeRef)> = Vec::new();
     for constant in ranges {
@@ -120,7 +120,7 @@ fn find_overlaps(ranges: &[(Range<u64>, NodeRef)], findings: &mut Findings) {
             );
             findings.add(&OVERLAP, *node, message).origins.push(described(*first));
         }
-        // Of equal constants one will do.
+        // One of several equal ranges is enough.
         if before.len() < MAX_COMPARED && before.iter().all(|(other, _)| range != other) {
             before.push(constant);
         }

@@ -1,4 +1,4 @@
-//! A `.bin` that cannot be the weights of its model: what constants say makes no sense, whatever the model is.
+//! A `.bin` that cannot be the weights of its model, because the constants would make no sense in any model.
 
 use std::collections::{HashMap, HashSet};
 
@@ -47,7 +47,7 @@ struct Bytes<'m> {
 }
 
 impl<'m> Damage<'m> {
-    /// `None` unless there is evidence that no model gives.
+    /// `None` unless the weights show something that no model has.
     fn of(subject: &Subject<'m>) -> Option<Self> {
         let survey = subject.survey.as_ref()?;
         let mut read: Vec<Bytes> = Vec::new();
@@ -67,11 +67,11 @@ impl<'m> Damage<'m> {
     }
 }
 
-/// Bytes of a block that is looked at, and the most blocks of a constant.
+/// Size in bytes of a sampled block, and maximum number of blocks per constant.
 const BLOCK: usize = 1024;
 const MAX_BLOCKS: usize = 16;
 
-/// Blocks that are spread evenly over a constant.
+/// Blocks spread evenly over a constant.
 fn sample(bytes: &[u8]) -> Vec<&[u8]> {
     if bytes.len() <= BLOCK * MAX_BLOCKS {
         return bytes.chunks(BLOCK).collect();
@@ -80,7 +80,7 @@ fn sample(bytes: &[u8]) -> Vec<&[u8]> {
     (0..MAX_BLOCKS).filter_map(|i| bytes.get(i * blocks / MAX_BLOCKS * BLOCK..)?.get(..BLOCK)).collect()
 }
 
-/// The minimum number of bytes that can be recognised as text.
+/// The minimum number of bytes to recognise as text.
 const MIN_TEXT: usize = 64;
 
 /// Numbers whose bytes are all printable text.
@@ -100,10 +100,10 @@ fn of_text<'m>(read: &[Bytes<'m>]) -> Option<Damage<'m>> {
     Some(Damage { node: bytes.node, why: "its bytes are those of a text".into() })
 }
 
-/// Floats of all magnitudes, as bytes give that are no floats.
+/// Floats of all magnitudes, as result from bytes that are not floats.
 fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
     let is_noise = |block: &&[u8]| match bytes.tensor.element_type() {
-        // Of f32 and bf16 the exponent has 8 bits.
+        // f32 and bf16 have 8 exponent bits.
         ElementType::F32 => Magnitudes::of(words(block), u32::from_le_bytes, 8, 23).are_noise(),
         ElementType::BF16 => {
             Magnitudes::of(words(block), |word| u16::from_le_bytes(word).into(), 8, 7).are_noise()
@@ -119,7 +119,7 @@ fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
     })
 }
 
-/// Counts of the numbers of a block by the size of their exponents.
+/// Counts of the numbers of a block by exponent.
 #[derive(Default)]
 struct Magnitudes {
     all: usize,
@@ -128,13 +128,13 @@ struct Magnitudes {
     /// In the lower quarter, not 0.
     tiny: usize,
     nan: usize,
-    /// Different exponents.
+    /// Distinct exponents.
     exponents: HashSet<u32>,
     bits: u32,
 }
 
 impl Magnitudes {
-    /// Counts floats with these numbers of exponent and fraction bits.
+    /// Counts floats with `bits` exponent bits and `fraction` fraction bits.
     fn of<const N: usize>(
         floats: impl Iterator<Item = [u8; N]>,
         word: impl Fn([u8; N]) -> u32,
@@ -154,12 +154,13 @@ impl Magnitudes {
         found
     }
 
-    /// Whether the exponents are spread like random bytes, 25 % in each quarter of their range. Weights of models never are.
+    /// Whether the exponents are spread like random bytes, 25 % in each quarter of their range. Real weights
+    /// never are.
     fn are_noise(&self) -> bool {
         let is_many = |count: usize| count * 8 >= self.all;
         match self.bits {
             8 => self.all >= 64 && is_many(self.huge) && is_many(self.tiny) && self.exponents.len() >= 40,
-            // Small numbers are usual in f16, and so are some large ones; NaN is not.
+            // Small numbers and a few large ones are common in f16; NaN is not.
             _ => {
                 self.all >= 256
                     && is_many(self.huge)
@@ -170,7 +171,7 @@ impl Magnitudes {
     }
 }
 
-/// Whether a layer reads shapes, axes or numbers of elements at an input, which are never so large.
+/// Whether a layer reads shapes, axes or counts at an input, where numbers are never this large.
 fn is_of_shape(op_type: &str, port: usize) -> bool {
     match op_type {
         "Reshape" | "Transpose" | "Squeeze" | "Unsqueeze" | "Tile" | "TopK" | "Broadcast" | "Split"
@@ -186,14 +187,14 @@ fn is_of_shape(op_type: &str, port: usize) -> bool {
     }
 }
 
-/// A layer that reads a constant of the weights as a shape, as axes or as numbers of elements.
+/// A layer that reads a constant of the weights as a shape, axes or counts.
 struct ShapeRead<'m> {
     reader: NodeRef<'m>,
     element_type: ElementType,
     numbers: Vec<i64>,
 }
 
-/// The maximum number of elements of a constant that is taken for a shape.
+/// Maximum number of elements of a constant to treat as a shape.
 const MAX_SHAPE: usize = 64;
 
 impl<'m> ShapeRead<'m> {
@@ -233,7 +234,7 @@ impl<'m> ShapeRead<'m> {
         Some(Damage { node: self.reader, why })
     }
 
-    /// Whether the numbers are those for which the layer declares its ports, if that can be told.
+    /// Whether the numbers agree with the declared ports of the layer; `None` if unknown.
     fn fits(&self, subject: &Subject) -> Option<bool> {
         let out =
             self.reader.outs().first()?.declared.as_ref()?.dims.as_deref().filter(|dims| !dims.is_empty())?;
@@ -263,10 +264,11 @@ impl<'m> ShapeRead<'m> {
     }
 }
 
-/// The minimum number of zero bytes that count as evidence: small constants are often zero.
+/// The minimum number of zero bytes to count as evidence: small constants are often zero.
 const MIN_ZEROS: usize = 128;
 
-/// Several layers declare other ports than the shapes that they read give; or all constants are 0, and one does.
+/// Several layers declare ports that contradict the shapes they read; or all constants are 0, and one layer
+/// does.
 fn of_contradictions<'m>(subject: &Subject, shapes: &[ShapeRead<'m>], read: &[Bytes]) -> Option<Damage<'m>> {
     let fits = |shape: &&ShapeRead| shape.fits(subject);
     let right = shapes.iter().filter(|shape| fits(shape) == Some(true)).count();

@@ -1,4 +1,4 @@
-//! Amounts of a model and its bodies, over one table of symbols.
+//! Amounts of a model and its bodies over a shared table of symbols.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,14 @@ use snick_tensor::ElementType;
 use super::Amount;
 use crate::analyze::symbols::{BirthKind, Symbol};
 
-/// The table of symbols, which have the names that shapes show, and what the amounts leave out.
+/// The table of symbols, named as in shapes, and notes on what the amounts leave out.
 #[derive(Default)]
 pub(super) struct Ledger {
     pub symbols: Symbols,
     pub notes: Vec<String>,
-    /// Symbols for what no shape names.
+    /// Symbols for amounts that no shape names.
     pub unknowns: Vec<Symbol>,
-    /// The names of the symbols of the model.
+    /// The names that symbols of the model already have.
     taken: HashSet<String>,
 }
 
@@ -28,14 +28,14 @@ impl Ledger {
         ledger
     }
 
-    /// New symbols must not have the names of these: symbols of one name are one symbol.
+    /// Reserves the names of a graph's symbols, because symbols of the same name are the same symbol.
     fn take_names(&mut self, graph: &Graph) {
         let symbols = graph.symbols();
         self.taken.extend(symbols.ids().map(|symbol| symbols.label(symbol).trim_matches('`').to_string()));
         graph.ids().flat_map(|id| graph.node(id).op().bodies()).for_each(|(_, body)| self.take_names(body));
     }
 
-    /// An expression of a graph over the table of the ledger; `None` if it is too large.
+    /// Translates an expression of a graph to the table of the ledger; `None` if it becomes too large.
     fn import(&mut self, graph: &Graph, expr: &SymExpr) -> Option<SymExpr> {
         expr.translate(&mut Importer { ledger: self, graph }).ok()
     }
@@ -49,19 +49,19 @@ impl Ledger {
         if term.as_const() == Some(0) {
             return;
         }
-        // Only the last one is tried, so that a sum of many takes time that grows with their number.
+        // Only merges with the last term, so that a sum of many terms takes linear time.
         match total.terms.last_mut().and_then(|last| Some((self.symbols.add(last, term)?, last))) {
             Some((sum, last)) => *last = sum,
             None => total.terms.push(term.clone()),
         }
     }
 
-    /// An amount of one expression.
+    /// An amount of a single expression.
     pub fn amount(&self, expr: SymExpr) -> Amount {
         Amount { terms: vec![expr] }
     }
 
-    /// The product; a new symbol if it is too large to write.
+    /// The product, or a new symbol if it is too large to write.
     pub fn product<'e>(&mut self, factors: impl IntoIterator<Item = &'e SymExpr>) -> SymExpr {
         let product = factors
             .into_iter()
@@ -91,13 +91,13 @@ impl Ledger {
         named.unwrap_or_else(|_| self.symbols.fresh(interval, Origin::default()))
     }
 
-    /// The sizes of a value; `None` if its rank is not known.
+    /// The sizes of a value; `None` if its rank is unknown.
     pub fn dims(&mut self, graph: &Graph, fact: &Fact) -> Option<Vec<SymExpr>> {
         let dims = fact.shape().dims()?.to_vec();
         dims.iter().map(|dim| self.import(graph, dim)).collect()
     }
 
-    /// One known element of a value.
+    /// The only element of a value, if known.
     pub fn element(&mut self, graph: &Graph, fact: &Fact) -> Option<SymExpr> {
         match fact.elements()?.as_slice() {
             [only] => self.import(graph, only),
@@ -113,7 +113,7 @@ impl Ledger {
         }
     }
 
-    /// The bytes of a value of a layer in a type.
+    /// The bytes of a value of a layer in the given type.
     pub fn bytes(&mut self, graph: &Graph, id: NodeId, fact: &Fact, element_type: ElementType) -> SymExpr {
         let elements = self.elements(graph, id, fact);
         // An unknown type may be the largest.
@@ -145,7 +145,7 @@ pub(super) fn described(graph: &Graph, id: NodeId) -> String {
     format!("{} `{}`", graph.node(id).op().type_name(), graph.node(id).name())
 }
 
-/// Makes an expression of a graph anew in the table of a ledger.
+/// Translates expressions of a graph to the table of a ledger.
 struct Importer<'l, 'g> {
     ledger: &'l mut Ledger,
     graph: &'g Graph,

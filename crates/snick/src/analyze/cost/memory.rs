@@ -1,6 +1,6 @@
-//! The memory of a run at its worst moment: which values live together, by the rules of the interpreter. A value is freed
-//! after its last reader; a view shares the memory of what it is a view of; an element-wise layer writes over its input
-//! where nobody else reads it; f16 and bf16 are computed in f32.
+//! Peak memory of a run: which values are alive at the same time, by the rules of the interpreter. A value is
+//! freed after its last reader, a view shares the memory of its base, an element-wise layer overwrites an
+//! input without other readers, and f16 and bf16 are computed in f32.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,13 +11,13 @@ use snick_tensor::ElementType;
 use super::ledger::Ledger;
 use super::{Amount, scratch};
 
-/// How many moments an expression of the peak tells apart.
+/// Maximum number of moments in the expression of the peak.
 const MOST_MOMENTS: usize = 4;
 
-/// Sizes that stand for all others where moments are compared: those that exceed the least by so much.
+/// Sample sizes for comparing moments, relative to the smallest allowed size.
 const STEPS: [i64; 7] = [0, 1, 7, 31, 127, 511, 2047];
 
-/// How many combinations of sizes are tried.
+/// Number of combinations of sizes to try.
 const SAMPLES: usize = 24;
 
 /// Whether the outputs of a layer share the memory of its first input.
@@ -41,7 +41,7 @@ pub(super) fn is_view(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// Whether the outputs of an op are views whose elements may lie apart.
+/// Whether the outputs of an op are views whose elements may not be contiguous.
 fn is_strided(op: &Op) -> bool {
     matches!(
         op,
@@ -56,12 +56,12 @@ fn is_strided(op: &Op) -> bool {
     )
 }
 
-/// The type in which a run holds values that are declared so.
+/// The type in which a run holds values of a declared type.
 fn computed_as(element_type: ElementType) -> ElementType {
     if element_type.is_half() { ElementType::F32 } else { element_type }
 }
 
-/// The bytes of the values that live together at the worst moment, bodies included.
+/// The bytes of the values that are alive at the worst moment, including bodies.
 pub(super) fn peak(graph: &Graph, ledger: &mut Ledger) -> Amount {
     let mut run = Run::new(graph, ledger);
     for id in graph.order().unwrap_or_default() {
@@ -73,33 +73,33 @@ pub(super) fn peak(graph: &Graph, ledger: &mut Ledger) -> Amount {
     greatest(moments, ledger)
 }
 
-/// Memory of a run.
+/// A buffer of a run.
 struct Buffer {
     bytes: SymExpr,
-    /// The bytes by sample.
+    /// The bytes in each sample.
     sampled: Vec<u64>,
-    /// Reads that are still to come, of all its views.
+    /// The number of outstanding reads, including reads of views.
     reads: usize,
     /// Whether it is kept beyond the run.
     pinned: bool,
-    /// The step that takes it.
+    /// The step that allocates it.
     born: usize,
-    /// The step after which it is freed; none so far if `None`.
+    /// The step after which it is freed; `None` while it is alive.
     freed: Option<usize>,
 }
 
-/// Where a value lies.
+/// The location of a value.
 #[derive(Copy, Clone)]
 struct Place {
-    /// The buffer; `None` for inputs and constants, which are not the run's own.
+    /// The buffer; `None` for inputs and constants, which do not belong to the run.
     buffer: Option<usize>,
-    /// Whether the elements lie in order, without gaps.
+    /// Whether the elements are contiguous.
     contiguous: bool,
-    /// Whether it is all of the buffer, of its type.
+    /// Whether the value fills the buffer and has its type.
     whole: bool,
 }
 
-/// A run that is played through without values.
+/// Simulates a run without values.
 struct Run<'g, 'l> {
     graph: &'g Graph,
     ledger: &'l mut Ledger,
@@ -109,9 +109,9 @@ struct Run<'g, 'l> {
     places: HashMap<Value, Place>,
     reads: HashMap<Value, usize>,
     alive: Vec<u64>,
-    /// By sample: the most bytes, and the step at which they live.
+    /// For each sample, the peak in bytes and its step.
     worst: Vec<(u64, usize)>,
-    /// What the layers of those steps take inside.
+    /// The scratch memory of the layers at these steps.
     seen: BTreeMap<usize, Vec<SymExpr>>,
     steps: usize,
 }
@@ -148,7 +148,8 @@ impl<'g, 'l> Run<'g, 'l> {
         self.samples.iter().map(value).collect()
     }
 
-    /// Plays one layer: its outputs come, the worst moment is noted, what nobody reads any more goes.
+    /// Simulates one layer: allocates its outputs, records the moment, and frees values without further
+    /// readers.
     fn step(&mut self, id: NodeId) {
         self.steps += 1;
         let node = self.graph.node(id);
@@ -195,17 +196,18 @@ impl<'g, 'l> Run<'g, 'l> {
         }
     }
 
-    /// Whether a Result is rounded to the type that it is declared with.
+    /// Whether a Result is rounded to its declared type.
     fn is_rounded(&self, id: NodeId) -> bool {
         self.graph.node(id).outs().iter().any(|out| out.fact.element_type().is_half())
     }
 
-    /// Whether a layer gives out views. Elements that lie apart have to be put together before they are given another shape.
+    /// Whether a layer returns views. Strided elements have to be copied together before a Reshape.
     fn is_shared(&self, id: NodeId, place: Place) -> bool {
         is_view(self.graph, id) && (place.contiguous || !matches!(self.graph.node(id).op(), Op::Reshape(_)))
     }
 
-    /// Whether an element-wise layer writes over what it reads: nobody else reads it, and the output is as large.
+    /// Whether an element-wise layer overwrites what it reads: it is the only reader, and the output is as
+    /// large.
     fn is_overwritten(&self, id: NodeId, place: Place, inputs: &[Value]) -> bool {
         let facts: Option<Vec<&Fact>> = inputs.iter().map(|value| self.graph.fact(*value)).collect();
         let (Some(facts), Some(buffer)) = (facts, place.buffer) else { return false };
@@ -245,7 +247,7 @@ impl<'g, 'l> Run<'g, 'l> {
         }
     }
 
-    /// What a layer takes while it computes, beside its inputs and outputs, bodies included.
+    /// What a layer needs in addition to its inputs and outputs, including bodies.
     fn inside(&mut self, id: NodeId, given: Option<Place>) -> Vec<SymExpr> {
         let bodies = self.graph.node(id).op().bodies();
         let bodies: Vec<Amount> = bodies.map(|(_, body)| peak(body, self.ledger)).collect();
@@ -254,7 +256,7 @@ impl<'g, 'l> Run<'g, 'l> {
         own.into_iter().chain(bodies.into_iter().flat_map(|amount| amount.terms)).collect()
     }
 
-    /// Compares the moment with the worst ones.
+    /// Compares the current moment with the worst ones.
     fn note(&mut self, inside: Vec<SymExpr>) {
         let mut now = self.alive.clone();
         for expr in &inside {
@@ -274,7 +276,7 @@ impl<'g, 'l> Run<'g, 'l> {
         }
     }
 
-    /// The worst moments as amounts, those first that are the worst of the most samples.
+    /// The worst moments as amounts, ordered by the number of samples of which they are the worst.
     fn moments(&self) -> Vec<Amount> {
         let wins = |step: usize| self.worst.iter().filter(|(_, at)| *at == step).count();
         let mut steps: Vec<(usize, &Vec<SymExpr>)> =
@@ -294,7 +296,7 @@ impl<'g, 'l> Run<'g, 'l> {
     }
 }
 
-/// Values of all symbols: each of a few sizes for all, then mixed ones.
+/// Values of all symbols: first a few sizes that all share, then mixed ones.
 fn samples(ledger: &Ledger) -> Vec<HashMap<SymbolId, i64>> {
     let ids: Vec<SymbolId> = ledger.symbols.ids().collect();
     let count = if ids.is_empty() { 1 } else { SAMPLES };
@@ -310,7 +312,7 @@ fn samples(ledger: &Ledger) -> Vec<HashMap<SymbolId, i64>> {
     (0..count).map(sample).collect()
 }
 
-/// The greatest of several amounts, as one expression.
+/// The maximum of several amounts, as one expression.
 fn greatest(moments: Vec<Amount>, ledger: &mut Ledger) -> Amount {
     let mut kept: Vec<SymExpr> = Vec::new();
     let mut left_out = 0;

@@ -1,4 +1,4 @@
-//! What a run of a model costs: multiply-accumulates, operations, memory, as numbers or as expressions of its symbols.
+//! The cost of a run: multiply-accumulates, operations and memory, as numbers or as expressions of symbols.
 
 mod ledger;
 mod memory;
@@ -22,7 +22,7 @@ use crate::{Error, Model};
 /// A count: a number, or an expression of symbols.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Amount {
-    /// What is added; several only where one expression cannot hold their sum.
+    /// The terms of a sum; several only if one expression cannot hold the sum.
     terms: Vec<SymExpr>,
 }
 
@@ -33,17 +33,17 @@ impl From<u64> for Amount {
 }
 
 impl Amount {
-    /// The number, if no symbol is in it.
+    /// The number, if the amount contains no symbol.
     pub fn number(&self) -> Option<u64> {
         self.terms.iter().try_fold(0u64, |sum, term| sum.checked_add(u64::try_from(term.as_const()?).ok()?))
     }
 
-    /// As text over the symbols of [`ModelCost::symbols`]; it serialises as a number if no symbol is in it.
+    /// The amount as text over [`ModelCost::symbols`]. It serialises as a number if it contains no symbol.
     pub fn display<'a>(&'a self, symbols: &'a Symbols) -> impl fmt::Display + Serialize + 'a {
         Shown { amount: self, symbols }
     }
 
-    /// The count where symbols have these values; `None` if one has none.
+    /// Evaluates the amount for these values of symbols; `None` if a value is missing.
     pub fn at(&self, symbols: &Symbols, value: &dyn Fn(SymbolId) -> Option<i64>) -> Option<u64> {
         let values = self.terms.iter().map(|term| u64::try_from(symbols.eval(term, value)?).ok());
         values.into_iter().try_fold(0u64, |sum, value| sum.checked_add(value?))
@@ -77,7 +77,7 @@ impl Serialize for Shown<'_> {
     }
 }
 
-/// What a layer costs in one run, all iterations of the body that it is in together.
+/// The cost of a layer in one run, over all iterations of its body.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct LayerCost {
@@ -95,7 +95,7 @@ pub struct LayerCost {
     pub bytes: Amount,
 }
 
-/// What a run of a model costs.
+/// The cost of a run of a model.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -114,32 +114,33 @@ pub struct LayerCost {
 pub struct ModelCost {
     /// The symbols of all amounts.
     pub symbols: Symbols,
-    /// The numbers in constants, those of integers that give shapes and indices aside.
+    /// The number of elements in constants, except integers for shapes and indices.
     pub parameters: u64,
     /// The bytes of all constants.
     pub weights_bytes: u64,
     /// Multiply-accumulates of products, convolutions, recurrent layers and attention.
     pub macs: Amount,
-    /// Operations: two for each multiply-accumulate, one for each element of other layers that compute.
+    /// Operations: two for each multiply-accumulate, one for each element of other computing layers.
     pub flops: Amount,
-    /// Bytes of all values that layers compute from the inputs; views of others count nothing.
+    /// Bytes of all values that layers compute from the inputs; views count as zero.
     pub activation_bytes: Amount,
-    /// Elements of the same values, views included: with so much fuel ([`Limits::fuel`](crate::Limits)) a run ends. Some
-    /// runs need less: layers that one step evaluates together count once.
+    /// Elements of the same values, including views. A run completes with this much fuel
+    /// ([`Limits::fuel`](crate::Limits)); some runs need less, because layers that one step evaluates
+    /// together count once.
     pub fuel: Amount,
-    /// Bytes of the values that are in memory together at the worst moment, inputs aside.
+    /// Bytes of the values that are in memory at the worst moment, without inputs.
     pub peak_bytes: Amount,
     /// Bytes that variables hold after a run.
     pub state_bytes: Amount,
-    /// The layers that cost anything, bodies included, in order.
+    /// The layers with a cost, including layers of bodies, in order.
     pub layers: Vec<LayerCost>,
-    /// Symbols of the amounts that no shape of the model has: they stand for what only a run shows.
+    /// Symbols of the amounts that occur in no shape of the model: their values only show in a run.
     pub unknowns: Vec<Symbol>,
     /// What the amounts leave out.
     pub notes: Vec<String>,
 }
 
-/// As `cost --format json` prints it.
+/// In the format of `cost --format json`.
 impl Serialize for ModelCost {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         struct Layers<'c>(&'c ModelCost);
@@ -176,7 +177,7 @@ impl Serialize for ModelCost {
 }
 
 impl ModelCost {
-    /// The amounts of the whole run, each with the name of its field.
+    /// The totals of the run, each with the name of its field.
     pub fn totals(&self) -> [(&'static str, &Amount); 6] {
         [
             ("macs", &self.macs),
@@ -188,7 +189,7 @@ impl ModelCost {
         ]
     }
 
-    /// Every symbol that a text about the costs of the model mentions: those of [`Model::symbols_in`], and
+    /// All symbols that a text about the costs mentions: symbols from [`Model::symbols_in`] and from
     /// [`ModelCost::unknowns`].
     pub fn symbols_in(&self, model: &Model, text: &str) -> Vec<Symbol> {
         let words: HashSet<&str> = words(text).collect();
@@ -198,10 +199,10 @@ impl ModelCost {
 }
 
 impl Model {
-    /// What a run costs; after [`Model::infer`].
+    /// The cost of a run. Call [`Model::infer`] first.
     ///
     /// # Errors
-    /// A cycle of layers: no run passes it.
+    /// The graph has a cycle, so it cannot run.
     pub fn cost(&self) -> Result<ModelCost, Error> {
         self.graph().order()?;
         let mut count = Count { ledger: Ledger::new(self.graph()), ..Count::default() };
@@ -234,7 +235,7 @@ impl Model {
     }
 }
 
-/// A count of a model that is going on.
+/// A count in progress.
 #[derive(Default)]
 struct Count {
     ledger: Ledger,
@@ -245,7 +246,7 @@ struct Count {
 }
 
 impl Count {
-    /// Adds a graph that runs so many times.
+    /// Adds a graph that runs this many times.
     fn graph(&mut self, graph: &Graph, times: &SymExpr) {
         let varies = varying(graph);
         for id in graph.ids() {
@@ -292,7 +293,7 @@ impl Count {
         }
     }
 
-    /// The elements of the outputs of a layer; an output without any counts as one.
+    /// The elements of the outputs of a layer; an empty output counts as one.
     fn fuel(&mut self, graph: &Graph, id: NodeId) -> Amount {
         let node = graph.node(id);
         let mut total = Amount::default();
@@ -308,7 +309,7 @@ impl Count {
         total
     }
 
-    /// What variables hold after a run: what is assigned, or else what is read.
+    /// The bytes that variables hold after a run: the assigned values, or else the initial ones.
     fn states(&mut self, graph: &Graph) -> Amount {
         let assigned: HashSet<&str> = graph
             .ids()
@@ -333,7 +334,7 @@ impl Count {
     }
 }
 
-/// The layers whose values differ from run to run: what follows from constants is computed once.
+/// The layers whose values differ between runs. Values that follow from constants are computed once.
 fn varying(graph: &Graph) -> HashSet<NodeId> {
     let mut found = HashSet::new();
     for id in graph.order().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! What a layer takes while it computes, beside its inputs and outputs.
+//! The scratch memory of layers.
 
 use snick_ir::ops::nn::window::Windows;
 use snick_ir::{Graph, NodeId, Op};
@@ -9,17 +9,17 @@ use super::ledger::Ledger;
 /// Up to this many windows, a convolution gathers a few at a time.
 const FEW_WINDOWS: i64 = 8;
 
-/// Up to this many filters of one channel, a convolution splits one channel at a time.
+/// Up to this many single-channel filters, a convolution splits one channel at a time.
 const FEW_FILTERS: i64 = 3;
 
-/// Without a mask, the scores of so many queries of one head are computed at a time, and their weights beside them.
+/// Without a mask, scores and weights are computed for this many queries of one head at a time.
 const QUERIES: i64 = 96;
 
-/// Up to this many queries are computed together, as those with a mask are.
+/// Up to this many queries are computed together, as with a mask.
 const FEW_QUERIES: i64 = 48;
 
-/// The bytes that a layer takes while it computes, bodies aside; `packed` says whether the elements of its first input lie
-/// in order.
+/// The bytes that a layer needs while it computes, without bodies. `packed` says whether its first input is
+/// contiguous.
 pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -> Option<SymExpr> {
     let node = graph.node(id);
     let mut dims = |port: usize| ledger.dims(graph, graph.fact(node.input(port)?)?);
@@ -35,7 +35,7 @@ pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -
                 let scaled = ledger.product(query.iter().chain([&SymExpr::from(4)]));
                 return ledger.symbols.add(&scores, &scaled);
             }
-            // Scores and weights; with a sink, also the scores beside it.
+            // Scores and weights, plus extended scores if there is a sink.
             let copies = if node.input(5).is_some() { 3 } else { 2 };
             Some(ledger.product(rows.iter().chain([keys, &SymExpr::from(4 * copies)])))
         }
@@ -58,8 +58,9 @@ pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -
     }
 }
 
-/// The planes into which one image is split, so that each element of a filter reads elements that lie side by side: those
-/// of equal remainder by the stride, with the padding. None if the planes would be the image.
+/// The bytes of the planes into which a convolution splits an image, so that each filter element reads
+/// contiguous elements: one plane per remainder by the stride, including padding. `None` if the image itself
+/// serves as the plane.
 fn convolution(
     windows: &Windows,
     [data, kernel, out]: [&[SymExpr]; 3],
@@ -85,7 +86,7 @@ fn convolution(
     if !is_image {
         return Some(ledger.product(&factors));
     }
-    // The image is read as it is, if its elements lie in order.
+    // A contiguous image is read in place.
     (!packed).then(|| ledger.product(data.iter().chain([&SymExpr::from(4)])))
 }
 

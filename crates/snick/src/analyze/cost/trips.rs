@@ -8,7 +8,7 @@ use snick_shape::SymExpr;
 use super::ledger::{Ledger, described};
 use crate::analyze::symbols::BirthKind;
 
-/// The runs of the bodies of a layer: iterations of a loop, 1 for an If, of whose bodies both are counted.
+/// How often the bodies of a layer run: the iterations of a loop, 1 for an If, whose branches both count.
 pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> SymExpr {
     let Op::SubGraph(op) = graph.node(id).op() else { return 1.into() };
     let known = match op.kind {
@@ -25,12 +25,12 @@ pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> SymExpr {
     known.unwrap_or_else(|| ledger.unknown(Some(graph.node(id)), BirthKind::Data, "its iterations"))
 }
 
-/// The trip count of a Loop: as many as it may run, whatever its condition says.
+/// The maximum trip count of a Loop, ignoring its condition.
 fn declared(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> Option<SymExpr> {
     let value = graph.node(id).input(0)?;
     let trips = ledger.element(graph, graph.fact(value)?)?;
     let is_count = ledger.symbols.interval(&trips).lo() >= 0;
-    // A huge number means that the condition alone ends the loop.
+    // A huge number means that only the condition ends the loop.
     let ends = trips.as_const().is_none_or(|trips| trips < i64::from(i32::MAX));
     (is_count && ends).then_some(trips)
 }

@@ -1,4 +1,4 @@
-//! The work of a layer: multiply-accumulates by the definitions of the field, and operations on elements.
+//! The work of a layer: multiply-accumulates as usually defined, and element operations.
 
 use snick_ir::{Fact, Graph, NodeId, Op, OpTraits};
 use snick_shape::SymExpr;
@@ -6,14 +6,14 @@ use snick_shape::SymExpr;
 use super::Amount;
 use super::ledger::Ledger;
 
-/// What a layer computes.
+/// The work of a layer.
 #[derive(Default)]
 pub(super) struct Operations {
     pub macs: Amount,
     pub flops: Amount,
 }
 
-/// The work of a layer, bodies aside.
+/// The work of a layer, without bodies.
 pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> Operations {
     let op = graph.node(id).op();
     if moves_only(op) {
@@ -24,7 +24,7 @@ pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> Operations {
         let flops = ledger.product([&macs, &2.into()]);
         return Operations { macs: ledger.amount(macs), flops: ledger.amount(flops) };
     }
-    // Reductions and windows read more than they write.
+    // Reductions and pooling read more elements than they write.
     let elements = match op {
         Op::Reduce(_) | Op::CumSum(_) | Op::SegmentMax(_) => layer.input_elements(0, ledger),
         Op::AvgPool(op) => windows(&layer, op.window.kernel.iter().copied(), ledger),
@@ -41,7 +41,7 @@ pub(super) fn of(graph: &Graph, id: NodeId, ledger: &mut Ledger) -> Operations {
     }
 }
 
-/// Whether an op moves elements, or asks for shapes, and computes nothing of values.
+/// Whether an op only moves elements or reads shapes.
 fn moves_only(op: &Op) -> bool {
     op.has(OpTraits::MOVES_ELEMENTS)
         || op.has(OpTraits::HAS_BODIES)
@@ -69,7 +69,7 @@ fn moves_only(op: &Op) -> bool {
         )
 }
 
-/// Kernel elements for each element of the output.
+/// The number of output elements times kernel elements.
 fn windows(layer: &Layer, kernel: impl Iterator<Item = i64>, ledger: &mut Ledger) -> Option<SymExpr> {
     let taps = kernel.fold(1i64, |n, size| n.saturating_mul(size));
     let out = layer.output(ledger)?;
@@ -77,7 +77,7 @@ fn windows(layer: &Layer, kernel: impl Iterator<Item = i64>, ledger: &mut Ledger
     Some(ledger.product([&elements, &taps.into()]))
 }
 
-/// A layer, with the sizes of its values.
+/// A layer and the sizes of its values.
 struct Layer<'g> {
     graph: &'g Graph,
     id: NodeId,
@@ -102,12 +102,12 @@ impl<'g> Layer<'g> {
     }
 }
 
-/// The multiply-accumulates of a layer of products; `None` for others, and where ranks are not known.
+/// The multiply-accumulates of a layer of products; `None` for other layers and unknown ranks.
 fn macs(op: &Op, layer: &Layer, ledger: &mut Ledger) -> Option<SymExpr> {
     match op {
         Op::MatMul(op) => {
             let a = layer.input(0, ledger)?;
-            // A vector is a row, whatever the attribute says.
+            // A vector is a row, and ignores the attribute.
             let depth = match (a.as_slice(), op.transpose_a) {
                 ([.., depth, _], true) => depth,
                 ([.., depth], _) => depth,
@@ -136,7 +136,7 @@ fn macs(op: &Op, layer: &Layer, ledger: &mut Ledger) -> Option<SymExpr> {
             let filters = layer.input(1, ledger)?;
             by_output(layer, filters.get(2..)?, ledger)
         }
-        // Each element of the input meets every filter of its channel.
+        // Each input element is multiplied with every filter of its channel.
         Op::ConvolutionBackpropData(_) => by_input(layer, 1, ledger),
         Op::GroupConvolutionBackpropData(_) => by_input(layer, 2, ledger),
         Op::ScaledDotProductAttention(_) => {
@@ -153,7 +153,7 @@ fn macs(op: &Op, layer: &Layer, ledger: &mut Ledger) -> Option<SymExpr> {
         Op::GruCell(_) | Op::RnnCell(_) => recurrent(layer, [2, 3], false, ledger),
         Op::Einsum(op) => einsum(&op.equation, layer, ledger),
         Op::Moe(_) => {
-            // Tokens, times the experts of each, times the weights of one expert.
+            // Tokens, times experts per token, times weights per expert.
             let tokens = layer.input(0, ledger)?;
             let chosen = layer.input(2, ledger)?.last()?.clone();
             let mut weights: Option<SymExpr> = None;
@@ -175,20 +175,20 @@ fn macs(op: &Op, layer: &Layer, ledger: &mut Ledger) -> Option<SymExpr> {
     }
 }
 
-/// The elements of the output, times these.
+/// The output elements times these factors.
 fn by_output(layer: &Layer, factors: &[SymExpr], ledger: &mut Ledger) -> Option<SymExpr> {
     let out = layer.output(ledger)?;
     Some(ledger.product(out.iter().chain(factors)))
 }
 
-/// The elements of the input, times the sizes of the filters from an axis on.
+/// The input elements times the filter sizes from an axis on.
 fn by_input(layer: &Layer, axis: usize, ledger: &mut Ledger) -> Option<SymExpr> {
     let (data, filters) = (layer.input(0, ledger)?, layer.input(1, ledger)?);
     // Filters are [C, O, kernel..] or [G, C / G, O / G, kernel..].
     Some(ledger.product(data.iter().chain(filters.get(axis..)?)))
 }
 
-/// Every step of every sequence meets all weights of the input and of the state.
+/// Each step of each sequence uses all weights of the input and the state.
 fn recurrent(layer: &Layer, weights: [usize; 2], is_sequence: bool, ledger: &mut Ledger) -> Option<SymExpr> {
     let data = layer.input(0, ledger)?;
     let steps = data.get(..if is_sequence { 2 } else { 1 })?;
@@ -197,7 +197,7 @@ fn recurrent(layer: &Layer, weights: [usize; 2], is_sequence: bool, ledger: &mut
     Some(ledger.product(steps.iter().chain([&weights])))
 }
 
-/// The elements of the output, times the sizes of the labels that are summed over.
+/// The output elements times the sizes of the labels that are summed over.
 fn einsum(equation: &str, layer: &Layer, ledger: &mut Ledger) -> Option<SymExpr> {
     let (left, right) = equation.split_once("->")?;
     let mut factors = Vec::new();
@@ -205,7 +205,7 @@ fn einsum(equation: &str, layer: &Layer, ledger: &mut Ledger) -> Option<SymExpr>
     for (port, labels) in left.split(',').enumerate() {
         let labels: Vec<char> = labels.chars().filter(|c| !c.is_whitespace()).collect();
         let dims = layer.input(port, ledger)?;
-        // Labels behind an ellipsis are counted from the end.
+        // Labels after an ellipsis are counted from the end.
         let ellipsis = labels.iter().position(|&c| c == '.');
         for (at, &label) in labels.iter().enumerate().filter(|(_, label)| label.is_alphabetic()) {
             let from_end = labels.len() - at;

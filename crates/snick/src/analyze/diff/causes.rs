@@ -1,4 +1,4 @@
-//! What two layers that correspond differ in by themselves, apart from what merely follows.
+//! Finds the own differences of two corresponding layers, as opposed to consequences of other differences.
 
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::text::digest;
@@ -11,14 +11,14 @@ use super::symbol_names::SymbolNames;
 use super::weights::{self, Compared};
 use super::{AttrChange, LayerChange, RewiredInput};
 
-/// The symbols of the inputs of both models, as far as they were compared.
+/// The symbols of the inputs of both models that were compared so far.
 #[derive(Default)]
 pub(super) struct Symbols {
     ours: SymbolNames,
     theirs: SymbolNames,
 }
 
-/// What two layers differ in.
+/// The own difference of two layers.
 #[derive(Default)]
 pub(super) struct Own {
     /// The change, if there is one.
@@ -27,7 +27,7 @@ pub(super) struct Own {
     pub is_unknown: bool,
 }
 
-/// Compares two layers that correspond, bodies aside. The change does not name them yet.
+/// Compares two corresponding layers without bodies. The change does not name them yet.
 pub(super) fn compare(matching: &Matching, x: usize, y: usize, symbols: &mut Symbols) -> Own {
     let (a, b) = (matching.a.layers[x], matching.b.layers[y]);
     let (attrs, inputs) = (attr_changes(a, b), input_changes(matching, x, y));
@@ -63,12 +63,12 @@ pub(super) fn compare(matching: &Matching, x: usize, y: usize, symbols: &mut Sym
     Own { change: (!change.is_empty()).then_some(change), is_unknown }
 }
 
-/// Attributes that differ, an absent one as `None`.
+/// Attributes that differ, with `None` for an absent one.
 fn attr_changes(a: NodeRef, b: NodeRef) -> Vec<AttrChange> {
     let mut changes = Vec::new();
     let versions = [definition(a), definition(b)];
     if versions[0] != versions[1] {
-        // As the files say it, unless they say nothing.
+        // As in the files, unless that shows no difference.
         let declared = [a.version().to_string(), b.version().to_string()];
         let shown =
             if declared[0] == declared[1] || declared.contains(&String::new()) { versions } else { declared };
@@ -114,7 +114,7 @@ fn text(value: AttrValue) -> String {
     }
 }
 
-/// Inputs that read something else, as far as no layer that only one side has explains it.
+/// Inputs that read another value, unless a layer that only one side has explains it.
 fn input_changes(matching: &Matching, x: usize, y: usize) -> Vec<RewiredInput> {
     let (ours, theirs) = (&matching.a.sources[x], &matching.b.sources[y]);
     let name = |layers: &[NodeRef], source: Option<super::scope::Source>| {
@@ -151,7 +151,7 @@ fn parameter_changes(ours: &Parameter, theirs: &Parameter, symbols: &mut Symbols
     }
 }
 
-/// The first output that differs, if the inputs do not.
+/// Compares the first output that differs, if the inputs agree.
 fn own_facts(matching: &Matching, x: usize, y: usize, change: &mut LayerChange) {
     let (a, b) = (matching.a, matching.b);
     let inputs = a.sources[x].iter().zip(&b.sources[y]);
@@ -189,7 +189,7 @@ pub(super) fn differing_facts<'g>(
         .find(|(ours, theirs)| !is_same_fact((ours, matching.a.graph), (theirs, matching.b.graph)))
 }
 
-/// Whether types are the same, and the intervals of all dims.
+/// Whether types and the intervals of all dims are equal.
 fn is_same_fact((ours, a): (&Fact, &Graph), (theirs, b): (&Fact, &Graph)) -> bool {
     let same_dims = match (ours.shape().dims(), theirs.shape().dims()) {
         (Some(ours), Some(theirs)) => {

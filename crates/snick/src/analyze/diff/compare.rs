@@ -1,4 +1,4 @@
-//! The walk over both models and their bodies that collects what differs.
+//! Walks both models and their bodies, and collects the differences.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,21 +13,21 @@ use super::scope::{Body, Scope};
 use super::{AttrChange, EndChange, LayerRef, ModelDiff, ModelEnd, ShapeDrift};
 use crate::{Error, public_name};
 
-/// A comparison under way.
+/// A comparison in progress.
 #[derive(Default)]
 pub(super) struct Comparison {
     diff: ModelDiff,
     symbols: Symbols,
 }
 
-/// The bodies that layers stand in, of both models; empty for the model itself.
+/// The bodies that contain the current layers, in both models; empty for the models themselves.
 type Path = [String; 2];
 
 impl Comparison {
     /// Compares two models.
     ///
     /// # Errors
-    /// A cycle of layers.
+    /// A model has a cycle.
     pub fn of(a: &Graph, b: &Graph) -> Result<ModelDiff, Error> {
         let has_weights = !(lacks_weights(a) || lacks_weights(b));
         let (a, b) = (Scope::new(a, has_weights)?, Scope::new(b, has_weights)?);
@@ -85,7 +85,7 @@ impl Comparison {
         }
     }
 
-    /// Counts a layer that is the same, and notes that its shape is not.
+    /// Counts an unchanged layer, and notes whether its shape changed.
     fn unchanged(&mut self, matching: &Matching, x: usize, y: usize, path: &Path) {
         let (a, b) = (matching.a.layers[x], matching.b.layers[y]);
         match a.name() == b.name() {
@@ -105,7 +105,7 @@ impl Comparison {
     }
 }
 
-/// Whether the elements of a constant are absent, those of bodies included.
+/// Whether the elements of a constant are absent, also in bodies.
 fn lacks_weights(graph: &Graph) -> bool {
     graph.ids().any(|id| {
         let op = graph.node(id).op();
@@ -113,7 +113,7 @@ fn lacks_weights(graph: &Graph) -> bool {
     })
 }
 
-/// Two bodies of layers that correspond.
+/// Two bodies of corresponding layers.
 struct BodyPair<'s, 'g> {
     a: &'s Body<'g>,
     b: &'s Body<'g>,
@@ -128,7 +128,7 @@ impl<'s, 'g> BodyPair<'s, 'g> {
         Self { a, b, parameters, results }
     }
 
-    /// What of the port maps differs, as attributes.
+    /// Differences of the port maps, as attributes.
     fn link_changes(&self) -> Vec<AttrChange> {
         let numbers = |pairs: &Pairs, count: usize| {
             let mut numbers = vec![None; count];
@@ -147,7 +147,8 @@ impl<'s, 'g> BodyPair<'s, 'g> {
     }
 }
 
-/// The ends of the model that differ in anything: those of the first model in order, then those that only the second has.
+/// The ends that differ in any way: first the ends of the first model in order, then those that only the
+/// second has.
 fn end_diffs(matching: &Matching, ours: &[usize], theirs: &[usize]) -> Vec<EndChange> {
     let (a, b) = (matching.a, matching.b);
     let number: HashMap<usize, usize> =
@@ -195,7 +196,7 @@ fn end_diffs(matching: &Matching, ours: &[usize], theirs: &[usize]) -> Vec<EndCh
     diffs
 }
 
-/// The end that has each tensor name; none where several have it.
+/// The end of each tensor name, except names that several ends share.
 fn owners<'s>(scope: &Scope<'s>, ends: &[usize]) -> HashMap<&'s str, usize> {
     let mut owners = HashMap::new();
     let mut shared = HashSet::new();

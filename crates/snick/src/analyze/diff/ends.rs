@@ -1,4 +1,4 @@
-//! Which inputs of two models correspond, and which outputs; Parameters and Results of bodies, too.
+//! Matches the inputs and outputs of two models, and the Parameters and Results of bodies.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -6,11 +6,11 @@ use std::hash::Hash;
 use super::layer::hash_of;
 use super::scope::Scope;
 
-/// Ends that correspond, by their numbers in the order of the file.
+/// Corresponding ends, by number in file order.
 pub(super) type Pairs = Vec<(usize, usize)>;
 
-/// The inputs: those of one name, or those of one place if more of the models is the same then. Names that exporters make
-/// up often name another input in another export.
+/// Matches inputs by name, or by position if more of the models is equal then: a name that an exporter
+/// generated often belongs to another input in another export.
 pub(super) fn parameters(a: &Scope, b: &Scope) -> Pairs {
     let keys = |scope: &Scope| scope.parameters.iter().map(|&end| scope.locals[end]).collect::<Vec<_>>();
     let keys = (keys(a), keys(b));
@@ -27,7 +27,7 @@ pub(super) fn parameters(a: &Scope, b: &Scope) -> Pairs {
     }
 }
 
-/// The outputs: those that are computed alike, then those of one name, then those of one place.
+/// Matches outputs by computation, then by name, then by position.
 pub(super) fn results(a: &Scope, b: &Scope, up_a: &[u64], up_b: &[u64]) -> Pairs {
     let mut found = Correspondence::new(a.results.len(), b.results.len());
     let computed = |scope: &Scope, up: &[u64]| scope.results.iter().map(|&end| up[end]).collect::<Vec<_>>();
@@ -45,7 +45,7 @@ pub(super) fn results(a: &Scope, b: &Scope, up_a: &[u64], up_b: &[u64]) -> Pairs
     found.pairs()
 }
 
-/// The ends of bodies: those of one label, then those of one place.
+/// Matches the ends of bodies by label, then by position.
 pub(super) fn of_body(labels_a: &[u64], labels_b: &[u64]) -> Pairs {
     let mut found = Correspondence::new(labels_a.len(), labels_b.len());
     found.group(labels_a, labels_b);
@@ -54,7 +54,7 @@ pub(super) fn of_body(labels_a: &[u64], labels_b: &[u64]) -> Pairs {
     found.pairs()
 }
 
-/// A label for each end of both sides: that of its pair.
+/// Labels the ends of both sides, with one label for both ends of a pair.
 pub(super) fn labels(pairs: &Pairs, a: usize, b: usize) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
     let (mut ours, mut theirs) = (vec![None; a], vec![None; b]);
     for (label, &(x, y)) in (0..).zip(pairs) {
@@ -63,7 +63,7 @@ pub(super) fn labels(pairs: &Pairs, a: usize, b: usize) -> (Vec<Option<u64>>, Ve
     (ours, theirs)
 }
 
-/// How many layers are computed alike if inputs correspond in this way.
+/// The number of layers that compute the same if inputs correspond in this way.
 fn agreement(a: &Scope, b: &Scope, pairs: &Pairs) -> usize {
     let (ours, theirs) = labels(pairs, a.parameters.len(), b.parameters.len());
     let mut counts: HashMap<u64, usize> = HashMap::new();
@@ -78,7 +78,7 @@ fn agreement(a: &Scope, b: &Scope, pairs: &Pairs) -> usize {
     b.up(&theirs).iter().copied().filter(is_shared).count()
 }
 
-/// The names of ends, tensor names first: these are what users of the model know.
+/// The names of ends, starting with tensor names, which users of the model know.
 fn names<'s>(scope: &Scope<'s>, ends: &[usize]) -> Vec<Vec<&'s str>> {
     let names = |&end: &usize| {
         let tensors = scope.tensor_names(end).iter().map(String::as_str);
@@ -87,7 +87,7 @@ fn names<'s>(scope: &Scope<'s>, ends: &[usize]) -> Vec<Vec<&'s str>> {
     ends.iter().map(names).collect()
 }
 
-/// A correspondence that is being found.
+/// A correspondence in progress.
 struct Correspondence {
     of_a: Vec<Option<usize>>,
     of_b: Vec<Option<usize>>,
@@ -104,12 +104,12 @@ impl Correspondence {
         }
     }
 
-    /// Pairs those that share a name.
+    /// Pairs ends that share a name.
     fn name(&mut self, a: &[Vec<&str>], b: &[Vec<&str>]) {
         self.name_within(a, b, &vec![0; a.len()], &vec![0; b.len()]);
     }
 
-    /// Pairs those that share a name and a key.
+    /// Pairs ends that share a name and a key.
     fn name_within(&mut self, a: &[Vec<&str>], b: &[Vec<&str>], keys_a: &[u64], keys_b: &[u64]) {
         let mut known: HashMap<(&str, u64), usize> = HashMap::new();
         for (y, names) in b.iter().enumerate().rev().filter(|(y, _)| self.of_b[*y].is_none()) {
@@ -123,7 +123,7 @@ impl Correspondence {
         }
     }
 
-    /// Pairs those of one key, in order.
+    /// Pairs ends with the same key, in order.
     fn group(&mut self, a: &[u64], b: &[u64]) {
         let mut waiting = by_key(b.iter().copied(), &self.of_b);
         for (x, key) in a.iter().enumerate().filter(|(x, _)| self.of_a[*x].is_none()).collect::<Vec<_>>() {
@@ -133,7 +133,8 @@ impl Correspondence {
         }
     }
 
-    /// Pairs what is left in order: all if they are as many, and those of one key otherwise.
+    /// Pairs the remaining ends in order: all if both sides have equally many, otherwise ends with the same
+    /// key.
     fn align(&mut self, a: &[u64], b: &[u64]) {
         let free = |of: &[Option<usize>]| (0..of.len()).filter(|&end| of[end].is_none()).collect::<Vec<_>>();
         let (free_a, free_b) = (free(&self.of_a), free(&self.of_b));
@@ -158,7 +159,7 @@ impl Correspondence {
     }
 }
 
-/// The ends of each key that are not paired yet, in order.
+/// The unpaired ends of each key, in order.
 fn by_key<K: Hash + Eq>(
     keys: impl Iterator<Item = K>,
     paired: &[Option<usize>],

@@ -1,10 +1,10 @@
-//! Hashes that are equal for what is the same: of all that is made of a layer, and of its neighbourhood.
+//! Hashes of everything that depends on a layer, and of its neighbourhood.
 
 use super::layer::hash_of;
 use super::scope::Scope;
 
-/// Of each layer, all that is made of it. A Result is known by its label, by layer; one without a label counts for
-/// nothing.
+/// Hashes, for each layer, everything that is computed from it. A Result counts by its label; a Result
+/// without one is left out.
 pub(super) fn down(scope: &Scope, labels: &[Option<u64>]) -> Vec<u64> {
     let mut down = vec![0; scope.len()];
     let mut ends = vec![None; scope.len()];
@@ -21,7 +21,7 @@ pub(super) fn down(scope: &Scope, labels: &[Option<u64>]) -> Vec<u64> {
     down
 }
 
-/// Of each layer, itself and all within so many connections of it. An edit farther away changes nothing.
+/// Hashes each layer with everything within `radius` connections. Edits farther away do not matter.
 pub(super) fn neighbourhoods(scope: &Scope, radius: usize) -> Vec<Vec<u64>> {
     let mut rounds: Vec<Vec<u64>> = vec![scope.locals.clone()];
     for _ in 0..radius {

@@ -1,4 +1,4 @@
-//! The differences as `diff --format json` has them.
+//! The differences in the format of `diff --format json`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use snick_ir::Loc;
 
 use super::{EndChange, LayerChange, LayerRef, ModelDiff, ShapeDrift, WeightChange, serial};
 
-/// The names, places and bodies of a layer that both models have.
+/// The names, locations and bodies of a layer that both models have.
 #[derive(Serialize)]
 struct LayerPair<'l> {
     a: &'l str,

@@ -1,4 +1,5 @@
-//! What a layer is by itself, as data and as a hash. Hashes guide matching and decide nothing: what is matched is compared.
+//! A layer on its own, as data and as a hash. Hashes only guide matching: matched layers are compared
+//! afterwards.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,8 +14,8 @@ pub(super) fn hash_of(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The definition of its op that a layer means: of several operation sets that repeat one it does not matter which a file
-/// names.
+/// The definition of a layer's op. If several operation sets share a definition, it does not matter which of
+/// them a file names.
 pub(super) fn definition(node: NodeRef) -> String {
     let since = match node.op() {
         Op::Custom(_) | Op::Opaque(_) => None,
@@ -30,10 +31,10 @@ pub(super) fn definition(node: NodeRef) -> String {
     }
 }
 
-/// The attributes of a layer, those that its op does not declare included, by name.
+/// The attributes of a layer by name, including attributes that its op does not declare.
 pub(super) fn attributes(node: NodeRef) -> Vec<(String, AttrValue<'static>)> {
     let own = match node.op() {
-        // Compared by what they hold.
+        // These are compared by content.
         Op::Const(_) | Op::Parameter(_) | Op::SubGraph(_) => None,
         op => Some(op.attrs()),
     };
@@ -44,8 +45,8 @@ pub(super) fn attributes(node: NodeRef) -> Vec<(String, AttrValue<'static>)> {
     all
 }
 
-/// What a layer is by itself: op and definition, attributes, the elements of a constant, what an input accepts, what
-/// bodies compute. `has_weights` is whether the bytes of constants tell layers apart.
+/// Hashes a layer on its own: op and definition, attributes, the elements of a constant, the shape of an
+/// input, the computation of bodies. `has_weights` says whether the bytes of constants distinguish layers.
 pub(super) fn local(node: NodeRef, bodies: &[u64], has_weights: bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     node.op().type_name().hash(&mut hasher);
@@ -74,7 +75,7 @@ fn hash_constant(constant: &Constant, has_weights: bool, hasher: &mut DefaultHas
     }
 }
 
-/// The interval of each dim; how symbols relate dims is compared apart.
+/// Hashes the interval of each dim; relations between dims through symbols are compared separately.
 fn hash_shape(shape: &ShapeSpec, hasher: &mut DefaultHasher) {
     match intervals(shape) {
         None => hasher.write_u8(0),

@@ -1,4 +1,4 @@
-//! Which layers of two graphs are the same ones: by structure, from the inputs down and from the outputs up, then by
+//! Matches the layers of two graphs: by structure, from the inputs down and from the outputs up, then by
 //! neighbourhood, then by name.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,19 +11,19 @@ use super::layer::hash_of;
 use super::nearest::{Direction, MAX_PASSED, Matched, Side, meet};
 use super::scope::{Scope, Source};
 
-/// How far apart edits may be so that the layers between them are still told by what surrounds them.
+/// Radius of the neighbourhoods that identify layers between edits.
 const RADIUS: usize = 4;
 
-/// Constants of fewer elements are like many others: they are matched by who reads them only.
+/// Smaller constants resemble many others, so they are only matched through their readers.
 const TELLING_ELEMENTS: usize = 16;
 
-/// The layers that correspond, of two graphs.
+/// The corresponding layers of two graphs.
 pub(super) struct Matching<'s, 'g> {
     pub a: &'s Scope<'g>,
     pub b: &'s Scope<'g>,
-    /// By layer of `a`.
+    /// The partner of each layer of `a`.
     pub of_a: Vec<Option<usize>>,
-    /// By layer of `b`.
+    /// The partner of each layer of `b`.
     pub of_b: Vec<Option<usize>>,
     /// In the order in which they were found.
     found: Vec<(usize, usize)>,
@@ -33,7 +33,7 @@ pub(super) struct Matching<'s, 'g> {
 type Keys = (Vec<u64>, Vec<u64>);
 
 impl<'s, 'g> Matching<'s, 'g> {
-    /// Matches layers. Inputs correspond as given, and so do outputs, if they are.
+    /// Matches layers. The correspondence of inputs is given, that of outputs optionally.
     pub fn new(a: &'s Scope<'g>, b: &'s Scope<'g>, parameters: &Pairs, results: Option<Pairs>) -> Self {
         let mut matching =
             Self { a, b, of_a: vec![None; a.len()], of_b: vec![None; b.len()], found: Vec::new() };
@@ -51,12 +51,12 @@ impl<'s, 'g> Matching<'s, 'g> {
         matching
     }
 
-    /// The layers that correspond, in the order of `a`.
+    /// The corresponding layers, in the order of `a`.
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.of_a.iter().enumerate().filter_map(|(x, y)| Some((x, (*y)?)))
     }
 
-    /// Pairs two layers of one op. Which ends correspond is known before.
+    /// Pairs two layers of the same op, except Parameters and Results, which were matched before.
     fn pair(&mut self, x: usize, y: usize) {
         let (ours, theirs) = (self.a.layers[x].op(), self.b.layers[y].op());
         let is_end = matches!(ours, Op::Parameter(_) | Op::Result(_));
@@ -72,7 +72,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Layers that no edit lies above or below, then those that all edits lie above, then those that all lie below.
+    /// Matches layers with no edit above or below, then layers with edits only above, then layers with edits
+    /// only below.
     fn by_structure(&mut self, up: &Keys, down: &Keys) {
         let both = |up: &[u64], down: &[u64]| up.iter().zip(down).map(hash_of).collect::<Vec<_>>();
         let both: Keys = (both(&up.0, &down.0), both(&up.1, &down.1));
@@ -91,8 +92,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(0, up, Choice::Unique);
     }
 
-    /// Layers between edits: by what surrounds them, as far as that is unique, then by the layers beside them that are
-    /// matched already.
+    /// Matches layers between edits: by unique neighbourhoods, then by their already matched neighbours.
     fn by_neighbourhood(&mut self) {
         if self.is_complete() {
             return;
@@ -110,7 +110,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(0, &ops, Choice::InOrder);
     }
 
-    /// What is left by name, where it stands between the same layers.
+    /// Matches the remaining layers by name, if they are between the same layers.
     fn by_name(&mut self) {
         if self.is_complete() {
             return;
@@ -131,7 +131,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(before, &ops, Choice::InOrder);
     }
 
-    /// What is left behind layers that only one side has.
+    /// Matches the remaining layers next to layers that only one side has.
     fn by_passing(&mut self) {
         if self.is_complete() {
             return;
@@ -146,7 +146,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Pairs a layer beside `x` with one that is farther from `y` by a single layer, or the other way round.
+    /// Pairs a neighbour of `x` with a layer that is one layer farther from `y`, or the other way round.
     fn pass(&mut self, x: usize, y: usize, direction: Direction) {
         let free = |side, layer| self.side(side).free(layer, direction);
         let (ours, theirs) = (free(Side::A, x), free(Side::B, y));
@@ -174,9 +174,9 @@ impl<'s, 'g> Matching<'s, 'g> {
         (keys(self.a), keys(self.b))
     }
 
-    /// Pairs the layers whose key no other layer has that is left.
+    /// Pairs the remaining layers whose key is unique.
     fn unique(&mut self, keys: &Keys, is_meant: impl Fn(&Op) -> bool) {
-        /// The layers of a key: the last of each side, and their numbers.
+        /// The layers of a key: the last one and the count of each side.
         #[derive(Default)]
         struct Holders {
             last: (usize, usize),
@@ -198,8 +198,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         found.into_iter().for_each(|(x, y)| self.pair(x, y));
     }
 
-    /// Pairs layers of one key of which there are several: those of one name, then in order. What depends on the choice is
-    /// paired before the next.
+    /// Pairs layers with a key that several layers share, by name, then in order. Each choice is propagated
+    /// before the next.
     fn groups(&mut self, keys: &Keys) {
         let mut named: HashMap<(u64, &str), usize> = HashMap::new();
         let mut waiting: HashMap<u64, VecDeque<usize>> = HashMap::new();
@@ -228,7 +228,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Pairs what layers found since `before` read, and what reads them, where the keys are equal.
+    /// Pairs the sources and readers of the layers found since `before`, where keys are equal.
     fn propagate(&mut self, before: usize, keys: &Keys, choice: Choice) {
         let mut at = before;
         while let Some(&(x, y)) = self.found.get(at) {
@@ -274,7 +274,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Whether two layers that are not matched have matched layers above in common, and such below.
+    /// Whether two unmatched layers have a matched layer above in common, and one below.
     fn is_between_the_same(&self, x: usize, y: usize) -> bool {
         [Direction::Above, Direction::Below].into_iter().all(|direction| {
             let nearest = |side, layer| {
@@ -285,8 +285,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         })
     }
 
-    /// Whether two inputs read the same, or what stands in its place: layers that only one side has are passed on the
-    /// way up.
+    /// Whether two inputs read corresponding values, looking upwards through layers that only one side has.
     pub fn reads_the_same(&self, ours: Source, theirs: Source) -> bool {
         match (self.of_a[ours.layer], self.of_b[theirs.layer]) {
             (Some(y), Some(_)) => y == theirs.layer && ours.port == theirs.port,
@@ -298,11 +297,11 @@ impl<'s, 'g> Matching<'s, 'g> {
     }
 }
 
-/// Which of several readers with equal keys are paired.
+/// Which of several readers with equal keys to pair.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Choice {
-    /// None: only a single one.
+    /// None, only a single one.
     Unique,
-    /// If both sides have as many, those of one name, and the others in order.
+    /// If both sides have equally many: by name, and the others in order.
     InOrder,
 }

@@ -1,4 +1,4 @@
-//! How two models differ: which layers are the same ones, what was changed, and what merely follows from it.
+//! Compares two models: which layers correspond, what was changed, and what merely follows from changes.
 
 mod causes;
 mod compare;
@@ -23,7 +23,7 @@ use self::compare::Comparison;
 pub use self::weights::WeightChange;
 use crate::{Error, Model};
 
-/// How to compare models.
+/// Options for comparing models.
 ///
 /// ```
 /// use snick::DiffOptions;
@@ -49,46 +49,46 @@ pub struct DiffOptions {
 }
 
 impl DiffOptions {
-    /// Models are compared as they are.
+    /// Compares the models as they are.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Compares the canonical forms of the models, of which copies are made.
+    /// Compares copies of the models in canonical form.
     #[must_use]
     pub fn canon(self, canon: bool) -> Self {
         Self { canon }
     }
 }
 
-/// How two models differ.
+/// The differences between two models.
 #[derive(Clone, Default, Debug)]
 #[non_exhaustive]
 pub struct ModelDiff {
-    /// The inputs that differ in anything, names included.
+    /// The inputs that differ in any way, including names.
     pub inputs: Vec<EndChange>,
-    /// The outputs that differ in anything, names included.
+    /// The outputs that differ in any way, including names.
     pub outputs: Vec<EndChange>,
-    /// Layers that both models have under the same name, those of bodies included.
+    /// Number of layers that both models have under the same name, including layers of bodies.
     pub same: usize,
-    /// Layers that both models have under different names.
+    /// Number of layers that both models have under different names.
     pub renamed: usize,
     /// Layers that only the second model has.
     pub added: Vec<LayerRef>,
     /// Layers that only the first model has.
     pub removed: Vec<LayerRef>,
-    /// Layers that both models have and that differ by themselves.
+    /// Layers that both models have and whose difference is a cause.
     pub changed: Vec<LayerChange>,
-    /// Layers that are the same and have other shapes or types, as what they read has.
+    /// Equal layers whose shapes or types changed because their inputs did.
     pub shape_drift: Option<ShapeDrift>,
-    /// Constants whose elements neither model has, so that they were not compared.
+    /// Number of constants that were not compared because neither model has their elements.
     pub uncompared: usize,
-    /// The layers that correspond, those of bodies aside, in the order of a run of the first model.
+    /// The corresponding layers, without bodies, in execution order of the first model.
     pub pairs: Vec<(NodeId, NodeId)>,
 }
 
 impl ModelDiff {
-    /// Whether the models are the same but for names, and for the order in which layers stand.
+    /// Whether the models are equal except for names and the order of layers.
     pub fn is_equal(&self) -> bool {
         let has_difference = |ends: &[EndChange]| ends.iter().any(EndChange::is_difference);
         self.added.is_empty()
@@ -110,7 +110,8 @@ pub struct LayerRef {
     /// Its place in the file.
     #[serde(serialize_with = "serial::loc")]
     pub loc: Loc,
-    /// The layers and bodies that it lies in, outermost first: `loop/body`. `None` for a layer of the model itself.
+    /// The layers and bodies that contain it, outermost first: `loop/body`. `None` for a layer of the model
+    /// itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }
@@ -123,14 +124,14 @@ impl From<NodeRef<'_>> for LayerRef {
 }
 
 impl LayerRef {
-    /// A layer that lies in these bodies, if in any.
+    /// A layer inside these bodies, if any.
     fn of(node: NodeRef, bodies: &str) -> Self {
         let (name, op) = (node.name().to_string(), node.op().type_name().to_string());
         Self { name, op, loc: node.loc(), body: (!bodies.is_empty()).then(|| bodies.to_string()) }
     }
 }
 
-/// A layer that differs by itself.
+/// A layer whose difference is a cause.
 #[derive(Clone, Default, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct LayerChange {
@@ -138,17 +139,17 @@ pub struct LayerChange {
     pub a: LayerRef,
     /// The layer of the second model.
     pub b: LayerRef,
-    /// The attributes that differ, and the version of the operation.
+    /// The differing attributes, including the version of the operation.
     pub attrs: Vec<AttrChange>,
-    /// The inputs that read something else.
+    /// The inputs that read another value.
     pub inputs: Vec<RewiredInput>,
-    /// The elements of a constant, if they correspond and some differ.
+    /// The differences between the elements of a constant, if its elements correspond.
     pub weights: Option<WeightChange>,
-    /// The element types, if they differ and those of what it reads do not.
+    /// The element types, if they differ although the types of the inputs agree.
     pub types: Option<[ElementType; 2]>,
-    /// The shapes, if they differ and those of what it reads do not.
+    /// The shapes, if they differ although the shapes of the inputs agree.
     pub shapes: Option<[String; 2]>,
-    /// Whether it is a constant whose elements one of the models lacks: they are known by a digest, or not at all.
+    /// Whether it is a constant whose elements one of the models lacks: at most a digest is known.
     pub lacks_elements: bool,
 }
 
@@ -167,34 +168,34 @@ impl LayerChange {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct AttrChange {
-    /// Its name; `version` is that of the operation.
+    /// Its name; `version` means the version of the operation.
     pub name: String,
-    /// The values in both models; `None` where it is absent.
+    /// The values in both models; `None` if absent.
     pub values: [Option<String>; 2],
 }
 
-/// An input that reads something else.
+/// An input that reads another value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RewiredInput {
-    /// The input, from 0.
+    /// The index of the input.
     pub port: usize,
-    /// What it reads in the first model: a layer, or `LAYER:PORT`.
+    /// Its source in the first model: a layer, or `LAYER:PORT`.
     pub a: Option<String>,
-    /// What it reads in the second model.
+    /// Its source in the second model.
     pub b: Option<String>,
 }
 
-/// Layers that are the same and have other shapes or types, as what they read has.
+/// Equal layers whose shapes or types changed because their inputs did.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ShapeDrift {
-    /// The first of them, in both models.
+    /// The first such layer, in both models.
     #[serde(serialize_with = "json::pair")]
     pub first: [LayerRef; 2],
     /// Type and shape of its first output that differs, in both models.
     pub facts: [String; 2],
-    /// How many they are, those of bodies included.
+    /// The number of such layers, including layers of bodies.
     pub layers: usize,
 }
 
@@ -202,9 +203,9 @@ pub struct ShapeDrift {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ModelEnd {
-    /// The name that users know it by: see [`public_name`](crate::public_name).
+    /// The public name; see [`public_name`](crate::public_name).
     pub name: String,
-    /// Its number in the order of the file, from 0.
+    /// Its index in file order.
     pub index: usize,
     /// Its element type.
     pub element_type: ElementType,
@@ -218,26 +219,26 @@ pub struct ModelEnd {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct EndChange {
-    /// That of the first model; `None` if only the second has it.
+    /// The end of the first model; `None` if only the second has it.
     pub a: Option<ModelEnd>,
-    /// That of the second model; `None` if only the first has it.
+    /// The end of the second model; `None` if only the first has it.
     pub b: Option<ModelEnd>,
-    /// Whether it stands at another place among those that both models have.
+    /// Whether its position among the common ends changed.
     pub is_moved: bool,
-    /// Whether its tensor name is that of another one in the other model.
+    /// Whether its tensor name belongs to another end in the other model.
     pub is_exchanged: bool,
 }
 
 impl EndChange {
-    /// Whether it is a difference of the models by itself: a name is not, unless another one had it, and types and shapes
-    /// follow from layers.
+    /// Whether it makes the models differ. A new name does not, unless another end had it, and types and
+    /// shapes follow from layers.
     fn is_difference(&self) -> bool {
         self.a.is_none() || self.b.is_none() || self.is_moved || self.is_exchanged
     }
 }
 
-/// How two models differ; both are inferred. Layers are matched by structure, whatever they are called and in whatever
-/// order they stand, so that a model that was exported again is equal.
+/// Compares two inferred models. Layers are matched by structure, whatever their names and order, so a model
+/// that was exported again is equal.
 ///
 /// ```
 /// use snick::DiffOptions;
@@ -265,7 +266,7 @@ pub fn diff(a: &Model, b: &Model, options: &DiffOptions) -> Result<ModelDiff, Er
     if options.canon {
         let canonical = |model: &Model| {
             let mut model = model.clone();
-            // What a rule declines stays as it is.
+            // Layers that no rule can rewrite stay as they are.
             let _ = model.canonicalise();
             model
         };

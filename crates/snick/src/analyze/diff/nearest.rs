@@ -1,10 +1,10 @@
-//! What lies around a layer of a graph of which some layers are matched.
+//! The surroundings of a layer in a partly matched graph.
 
 use std::collections::BTreeMap;
 
 use super::scope::Scope;
 
-/// How many unmatched layers a search passes before it gives up.
+/// Maximum number of unmatched layers that a search passes.
 pub(super) const MAX_PASSED: usize = 64;
 
 /// One of the two graphs.
@@ -14,24 +14,24 @@ pub(super) enum Side {
     B,
 }
 
-/// Towards the inputs, or towards the outputs.
+/// The direction of a search: towards the inputs or the outputs.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Direction {
     Above,
     Below,
 }
 
-/// One of the two graphs, and which of its layers are matched.
+/// One of the two graphs and its matched layers.
 #[derive(Copy, Clone)]
 pub(super) struct Matched<'m, 'g> {
     pub scope: &'m Scope<'g>,
-    /// By layer: that of the other graph.
+    /// For each layer, its partner in the other graph.
     pub of: &'m [Option<usize>],
     pub side: Side,
 }
 
 impl Matched<'_, '_> {
-    /// The layers that a layer reads, or those that read it; some of them, if there are very many.
+    /// The layers that a layer reads, or its readers; only some of them if there are very many.
     pub fn beside(&self, layer: usize, direction: Direction) -> Vec<usize> {
         match direction {
             Direction::Above => {
@@ -45,13 +45,13 @@ impl Matched<'_, '_> {
         }
     }
 
-    /// Those beside a layer that are not matched.
+    /// The unmatched neighbours of a layer.
     pub fn free(&self, layer: usize, direction: Direction) -> Vec<usize> {
         let beside = self.beside(layer, direction);
         beside.into_iter().filter(|&layer| self.of[layer].is_none()).collect()
     }
 
-    /// The readers of a layer that are not matched, by what they read with which input, and by key.
+    /// The unmatched readers of a layer, by output, input and key.
     pub fn free_readers(&self, layer: usize, keys: &[u64]) -> BTreeMap<(u32, usize, u64), Vec<usize>> {
         let mut free: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for reader in self.scope.readers[layer].iter().filter(|reader| self.of[reader.layer].is_none()) {
@@ -60,8 +60,8 @@ impl Matched<'_, '_> {
         free
     }
 
-    /// The nearest matched layers from some layers on, these included, by their numbers in the second graph; `None` if
-    /// there are too many layers to look through.
+    /// The nearest matched layers, starting with `from` itself, by their numbers in the second graph; `None`
+    /// if there are too many layers to search.
     pub fn nearest(&self, from: Vec<usize>, direction: Direction) -> Option<Vec<usize>> {
         let (mut todo, mut seen, mut found) = (from, Vec::new(), Vec::new());
         while let Some(layer) = todo.pop() {
@@ -82,7 +82,7 @@ impl Matched<'_, '_> {
     }
 }
 
-/// Whether two sets of layers may be about the same: they share one, or there is nothing to compare.
+/// Whether two sets of layers share an element, or one of them is empty or unknown.
 pub(super) fn meet(ours: Option<Vec<usize>>, theirs: Option<Vec<usize>>) -> bool {
     let (Some(ours), Some(theirs)) = (ours, theirs) else { return true };
     ours.is_empty() || theirs.is_empty() || ours.iter().any(|layer| theirs.contains(layer))

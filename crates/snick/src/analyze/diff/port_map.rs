@@ -1,5 +1,5 @@
-//! Port maps of Loop, If and TensorIterator. The Parameters and Results of a body are known by what the map connects them
-//! with, not by their numbers, which another export chooses anew.
+//! Port maps of Loop, If and TensorIterator. The Parameters and Results of a body are identified by their
+//! connections, because their numbers change between exports.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use snick_ir::ops::control::port_map::{PortLink, PortMap};
 
 use super::layer::hash_of;
 
-/// What each Parameter and each Result of a body is connected with, by number.
+/// Hashes the connections of each Parameter and Result of a body.
 pub(super) fn labels(map: &PortMap, parameters: usize, results: usize) -> (Vec<u64>, Vec<u64>) {
     let entering = connections(&map.inputs, parameters);
     let leaving = connections(&map.outputs, results);
@@ -26,7 +26,7 @@ pub(super) fn labels(map: &PortMap, parameters: usize, results: usize) -> (Vec<u
     (parameters.into_iter().map(combined).collect(), results.into_iter().map(combined).collect())
 }
 
-/// What each of `count` ends is connected with, back edges aside.
+/// Hashes the connections of `count` ends, without back edges.
 fn connections(links: &[PortLink], count: usize) -> Vec<u64> {
     let mut texts = vec![Vec::new(); count];
     for link in links {
@@ -41,8 +41,8 @@ fn connections(links: &[PortLink], count: usize) -> Vec<u64> {
     texts.into_iter().map(sorted).collect()
 }
 
-/// The links and back edges of a port map that only one side has, as text: the ends of the first side have the numbers
-/// that `parameters` and `results` give for those of the second.
+/// The links and back edges that only one port map has, as text. `parameters` and `results` translate the
+/// ends of the second map to numbers of the first.
 pub(super) fn map_changes(
     ours: &PortMap,
     theirs: &PortMap,

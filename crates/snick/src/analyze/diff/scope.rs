@@ -1,4 +1,4 @@
-//! A graph as lists, its layers numbered in the order of a run: what matching walks over.
+//! A graph as lists, with its layers numbered in execution order.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,14 +10,14 @@ use snick_ir::{Graph, Located, NodeRef, Op};
 use super::layer::{hash_of, local};
 use super::port_map::labels;
 
-/// An output of a layer that another reads.
+/// An output of a layer that another layer reads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Source {
     pub layer: usize,
     pub port: u32,
 }
 
-/// An input of a layer that reads an output of another.
+/// An input of a layer that reads another layer's output.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Reader {
     /// The output that is read.
@@ -31,13 +31,13 @@ pub(super) struct Reader {
 pub(super) struct Scope<'g> {
     pub graph: &'g Graph,
     pub layers: Vec<NodeRef<'g>>,
-    /// By layer and input port.
+    /// Indexed by layer and input port.
     pub sources: Vec<Vec<Option<Source>>>,
-    /// By layer.
+    /// Indexed by layer.
     pub readers: Vec<Vec<Reader>>,
-    /// What each layer is by itself: see [`local`].
+    /// The hash of each layer on its own: see [`local`].
     pub locals: Vec<u64>,
-    /// By layer.
+    /// Indexed by layer.
     pub bodies: HashMap<usize, Vec<Body<'g>>>,
     /// The Parameters in the order of the file.
     pub parameters: Vec<usize>,
@@ -46,10 +46,10 @@ pub(super) struct Scope<'g> {
 }
 
 impl<'g> Scope<'g> {
-    /// `has_weights` is whether the bytes of constants tell layers apart.
+    /// `has_weights` says whether the bytes of constants distinguish layers.
     ///
     /// # Errors
-    /// A cycle of layers.
+    /// The graph has a cycle.
     pub fn new(graph: &'g Graph, has_weights: bool) -> Result<Self, Located> {
         let order = graph.order()?;
         let mut number = vec![0; graph.bound()];
@@ -86,20 +86,20 @@ impl<'g> Scope<'g> {
         Ok(Self { graph, layers, sources, readers, locals, bodies, parameters, results })
     }
 
-    /// Number of layers, those of bodies aside.
+    /// Number of layers, without layers of bodies.
     pub fn len(&self) -> usize {
         self.layers.len()
     }
 
-    /// The tensor names of an end of the model: of what a Parameter gives or a Result takes.
+    /// The tensor names of an end: of the value that a Parameter provides or a Result returns.
     pub fn tensor_names(&self, end: usize) -> &'g [String] {
         let node = self.layers[end];
         let value = if matches!(node.op(), Op::Result(_)) { node.input(0) } else { node.output(0) };
         value.and_then(|value| self.graph.output(value)).map(|out| out.names()).unwrap_or_default()
     }
 
-    /// Of each layer, all that it is computed from. A Parameter is known by its label, by number; one without a label is like
-    /// no other.
+    /// Hashes, for each layer, everything that it is computed from. A Parameter counts by its label; a
+    /// Parameter without one is unlike any other.
     pub fn up(&self, labels: &[Option<u64>]) -> Vec<u64> {
         let mut up = vec![0; self.len()];
         let mut ends = vec![None; self.len()];
@@ -124,9 +124,9 @@ pub(super) struct Body<'g> {
     pub role: &'static str,
     pub scope: Scope<'g>,
     pub map: &'g PortMap,
-    /// By number of the Parameter: what it is connected with.
+    /// The hash of the connections of each Parameter.
     pub parameters: Vec<u64>,
-    /// By number of the Result: what it is connected with.
+    /// The hash of the connections of each Result.
     pub results: Vec<u64>,
 }
 
@@ -134,7 +134,7 @@ impl<'g> Body<'g> {
     /// The bodies of an op.
     ///
     /// # Errors
-    /// A cycle of layers.
+    /// A body has a cycle.
     fn all(op: &'g SubGraph, has_weights: bool) -> Result<Vec<Self>, Located> {
         let parts = op.roles().iter().zip(&op.bodies).zip(&op.maps);
         let body = |((&role, body), map): ((&&'static str, &'g Graph), &'g PortMap)| {
@@ -145,7 +145,7 @@ impl<'g> Body<'g> {
         parts.map(body).collect()
     }
 
-    /// What the body computes, whatever its layers are called and in whatever order they stand.
+    /// Hashes what the body computes, independent of the names and order of its layers.
     fn summary(&self) -> u64 {
         let labels: Vec<Option<u64>> = self.parameters.iter().copied().map(Some).collect();
         let up = self.scope.up(&labels);

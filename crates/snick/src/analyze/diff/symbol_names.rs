@@ -1,4 +1,4 @@
-//! Symbols of input shapes, whatever they are called.
+//! Compares symbols of input shapes independently of their names.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ pub(super) struct SymbolNames {
 }
 
 impl SymbolNames {
-    /// The shape with numbers in place of names. A symbol that occurs for the first time, by itself, is like any unknown
-    /// size.
+    /// The shape with numbers in place of names. A symbol that stands alone when it first occurs counts as an
+    /// unknown size.
     pub fn canonical(&mut self, shape: &ShapeSpec) -> Vec<String> {
         let ShapeSpec::Dims(dims) = shape else { return vec!["...".into()] };
         dims.iter().map(|dim| self.canonical_dim(dim)).collect()
@@ -45,7 +45,7 @@ impl SymbolNames {
                 out
             }
             _ => {
-                // It takes a number, too: where a symbol has a name, another file may have none.
+                // It takes a number as well, because another file may have a symbol here.
                 let unnamed = format!("?{}", self.numbers.len());
                 self.number(&unnamed);
                 String::new()

@@ -4,26 +4,26 @@ use snick_ir::ops::source::constant::Constant;
 use snick_ir::text::digest;
 use snick_tensor::{ElementType, Tensor, TensorError};
 
-/// How far the elements of a constant differ from those of another.
+/// The differences between the elements of two constants.
 #[derive(Copy, Clone, PartialEq, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct WeightChange {
-    /// The share of the elements that differ, up to 1.
+    /// The fraction of elements that differ.
     pub differ: f64,
-    /// The largest difference; infinite or NaN where an element is. NaN for strings.
+    /// The largest difference; infinite or NaN if an element is. NaN for strings.
     pub max_abs: f64,
 }
 
-/// What is known of two constants.
+/// The result of comparing two constants.
 pub(super) enum Compared {
     Same,
-    /// Types, dims or elements differ, or only one has elements; the numbers, if elements correspond and some differ.
+    /// Types, dims or elements differ, or only one has elements. Holds the change if elements correspond.
     Different(Option<WeightChange>),
-    /// Types and dims are the same; neither has elements.
+    /// Types and dims are equal, but neither has elements.
     Unknown,
 }
 
-/// Elements that are converted at a time.
+/// Number of elements to convert at a time.
 const CHUNK: usize = 1 << 16;
 
 /// Compares two constants.
@@ -50,7 +50,7 @@ fn known_digest(constant: &Constant) -> Option<u64> {
     }
 }
 
-/// Compares elements in row-major order; `None` if there are not as many, or none differs.
+/// Compares elements in row-major order; `None` if the counts differ, or no element does.
 fn changes(a: &Tensor, b: &Tensor) -> Result<Option<WeightChange>, TensorError> {
     let len = a.len();
     let is_text = [a, b].map(|tensor| tensor.element_type() == ElementType::String);
@@ -67,7 +67,7 @@ fn changes(a: &Tensor, b: &Tensor) -> Result<Option<WeightChange>, TensorError> 
             let part = |tensor: &Tensor| tensor.slice(0, start, CHUNK.min(len - start), 1);
             for change in differences(&part(&a)?, &part(&b)?)? {
                 differ += 1;
-                // NaN stays.
+                // NaN is kept.
                 max_abs = if change <= max_abs || max_abs.is_nan() { max_abs } else { change };
             }
         }
@@ -75,7 +75,7 @@ fn changes(a: &Tensor, b: &Tensor) -> Result<Option<WeightChange>, TensorError> 
     Ok((differ > 0).then(|| WeightChange { differ: differ as f64 / len as f64, max_abs }))
 }
 
-/// How far elements differ, where they do.
+/// The differences of the elements that differ.
 fn differences(a: &Tensor, b: &Tensor) -> Result<Vec<f64>, TensorError> {
     let is_exact = |tensor: &Tensor| tensor.element_type().is_integer();
     if is_exact(a) && is_exact(b) {
@@ -113,7 +113,7 @@ mod tests {
         let to_nan = change(floats(&[1., 2., 9.])?, floats(&[f32::NAN, 3., 0.])?);
         assert!(to_nan.is_some_and(|(differ, max_abs)| differ == 1.0 && max_abs.is_nan()));
         assert_eq!(change(floats(&[1., 2.])?, floats(&[1., 2., 3.])?), None);
-        // Neither is exact as a floating-point number.
+        // These numbers have no exact floating-point representation.
         let large = |v: u64| Tensor::from_slice(&[v, 1], &[2]);
         assert_eq!(change(large(u64::MAX)?, large(u64::MAX - 1)?), Some((0.5, 1.0)));
         let halves = floats(&[0.5, 0.1])?.cast(ElementType::F16)?;

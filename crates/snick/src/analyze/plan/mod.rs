@@ -1,4 +1,5 @@
-//! How a model runs on several devices, from its shapes alone: what each holds and sends, and how to spread it.
+//! Plans how a model runs on several devices, from its shapes alone: what each device holds and sends, and
+//! how to shard.
 
 mod propose;
 
@@ -12,29 +13,29 @@ pub use snick_emit::stablehlo::{Collective, Transfer, Unplanned};
 use super::serial;
 use crate::{Error, Model};
 
-/// Choices of a plan.
+/// Options of a plan.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// How many devices there are; of use without a mesh.
+    /// The number of devices; used if there is no mesh.
     pub devices: usize,
-    /// The bytes that a device has.
+    /// The memory of a device in bytes.
     pub memory: Option<u64>,
     /// The mesh, instead of a proposed one.
     pub mesh: Option<Mesh>,
-    /// How arguments are spread, instead of proposed rules; of use with a mesh.
+    /// How arguments are sharded, instead of proposed rules; needs a mesh.
     pub shard: Option<ShardRules>,
-    /// How exactly the module computes.
+    /// The precision of computations.
     pub precision: Precision,
 }
 
 impl PlanOptions {
-    /// A plan for so many devices, which proposes how to use them.
+    /// Proposes a plan for this many devices.
     pub fn new(devices: usize) -> Self {
         Self { devices, ..Self::default() }
     }
 
-    /// Sets the bytes that a device has.
+    /// Sets the memory of a device in bytes.
     #[must_use]
     pub fn memory(self, memory: u64) -> Self {
         Self { memory: Some(memory), ..self }
@@ -46,20 +47,20 @@ impl PlanOptions {
         Self { mesh: Some(mesh), ..self }
     }
 
-    /// Sets how arguments are spread over the mesh.
+    /// Sets how arguments are sharded over the mesh.
     #[must_use]
     pub fn shard(self, shard: ShardRules) -> Self {
         Self { shard: Some(shard), ..self }
     }
 
-    /// Sets how exactly the module computes.
+    /// Sets the precision of computations.
     #[must_use]
     pub fn precision(self, precision: Precision) -> Self {
         Self { precision, ..self }
     }
 }
 
-/// An argument of the module, on a device.
+/// An argument of the module on a device.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct PlannedArgument {
@@ -68,17 +69,17 @@ pub struct PlannedArgument {
     /// Its element type.
     #[serde(serialize_with = "serial::text")]
     pub element_type: ElementType,
-    /// Its sizes, all parts together.
+    /// Its unsharded sizes.
     pub dims: Vec<usize>,
-    /// Whether whoever calls the module gives it; others are weights.
+    /// Whether the caller of the module provides it; other arguments are weights.
     pub is_input: bool,
-    /// For each dim, the axes that it is spread over.
+    /// For each dim, the mesh axes that shard it.
     pub axes: Vec<Vec<String>>,
-    /// The bytes of its part.
+    /// The size of a shard in bytes.
     pub bytes: u64,
 }
 
-/// How a model runs on several devices.
+/// A plan for running a model on several devices.
 ///
 /// ```
 /// use snick::PlanOptions;
@@ -98,23 +99,23 @@ pub struct PlannedArgument {
 pub struct ModelPlan {
     /// The devices.
     pub mesh: Mesh,
-    /// How arguments are spread; those that no rule is for are placed by the partitioner.
+    /// How arguments are sharded; the partitioner places arguments without a rule.
     pub shard: ShardRules,
-    /// The bytes that a device has, if that was given.
+    /// The memory of a device in bytes, if given.
     pub memory: Option<u64>,
     /// The arguments, in order.
     pub arguments: Vec<PlannedArgument>,
-    /// The bytes of results that a device holds.
+    /// The bytes of results per device.
     pub result_bytes: u64,
-    /// The bytes of computed values that live together on a device at the worst moment, results included.
+    /// The bytes of computed values that are alive on a device at the worst moment, including results.
     pub peak_bytes: u64,
-    /// What devices send in a call.
+    /// What devices send per call.
     pub transfers: Vec<Transfer>,
-    /// Operations of which it is not known what they send.
+    /// Operations whose traffic is unknown.
     pub unplanned: Vec<Unplanned>,
 }
 
-/// As `plan --format json` prints it.
+/// In the format of `plan --format json`.
 impl Serialize for ModelPlan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -181,12 +182,12 @@ impl Serialize for ModelPlan {
 }
 
 impl ModelPlan {
-    /// The bytes of weights that a device holds.
+    /// The bytes of weights per device.
     pub fn weight_bytes(&self) -> u64 {
         self.arguments.iter().filter(|argument| !argument.is_input).map(|argument| argument.bytes).sum()
     }
 
-    /// The bytes of inputs that a device holds.
+    /// The bytes of inputs per device.
     pub fn input_bytes(&self) -> u64 {
         self.arguments.iter().filter(|argument| argument.is_input).map(|argument| argument.bytes).sum()
     }
@@ -196,12 +197,12 @@ impl ModelPlan {
         self.weight_bytes() + self.input_bytes() + self.peak_bytes
     }
 
-    /// The bytes that each device sends in a call; if some operations are not planned, at least so many.
+    /// The bytes that each device sends per call; a lower bound if some operations are not planned.
     pub fn sent_bytes(&self) -> u64 {
         self.transfers.iter().map(|transfer| transfer.bytes).sum()
     }
 
-    /// Whether a device's memory holds it; `None` if its memory was not given.
+    /// Whether the plan fits the memory of a device; `None` if the memory was not given.
     pub fn fits(&self) -> Option<bool> {
         self.memory.map(|memory| self.device_bytes() <= memory)
     }
@@ -230,15 +231,15 @@ impl ModelPlan {
 }
 
 impl Model {
-    /// Plans how the StableHLO module of the model runs on several devices; after [`Model::infer`]. Weights are arguments
-    /// of it, as [`Model::save_stablehlo`] writes them.
+    /// Plans how the model's StableHLO module runs on several devices. Call [`Model::infer`] first. Weights
+    /// are arguments of the module, as in [`Model::save_stablehlo`].
     ///
-    /// Without a mesh one is proposed: that which sends the fewest bytes of those that fit the memory, and of these the
-    /// one that needs the least; if none fits, the one that needs the least.
+    /// Without a mesh, proposes one: of those that fit the memory, the one that sends least, and among equals
+    /// the one that needs the least memory. If none fits, the one that needs the least memory.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for what StableHLO cannot express, [`Error::Shard`] for a mesh or rules that do not fit,
-    /// [`Error::Partition`] for sizes that only a run shows.
+    /// [`Error::Invalid`] for what StableHLO cannot express, [`Error::Shard`] for a mesh or rules that do not
+    /// fit, [`Error::Partition`] for sizes that are only known at run time.
     pub fn plan(&self, options: &PlanOptions) -> Result<ModelPlan, Error> {
         let module = stablehlo::module(self.graph(), options.precision)?;
         let program = Program::of(&module)?;

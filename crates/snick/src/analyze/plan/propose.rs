@@ -1,9 +1,9 @@
-//! Which mesh to use, and how to spread arguments over it.
+//! Chooses a mesh, and how to shard arguments over it.
 //!
-//! Inputs are spread over `batch`. Matrices are spread over `model` one after the other: each over the dim that sends
-//! the least for what it saves, if it saves more than it sends. Other matrices, and tables that are looked up, are spread
-//! only if the memory asks for it.
-//! What the partitioner spreads along with it (the weights behind it by rows, biases) needs no rule.
+//! Inputs are sharded over `batch`. Matrices are sharded over `model`, one after the other: each over the dim
+//! that sends the least per byte saved, if it saves more than it sends. Other matrices and lookup tables are
+//! only sharded if the memory requires it. What the partitioner shards as a consequence (biases, the
+//! following weights by rows) needs no rule.
 
 use std::collections::BTreeSet;
 
@@ -13,19 +13,19 @@ use snick_emit::{Mesh, ShardRules};
 use super::{ModelPlan, PlanOptions, planned};
 use crate::Error;
 
-/// By argument, the axis of each dim; empty where the partitioner places it.
+/// For each argument, the axis of each dim; empty if the partitioner places it.
 type Shardings = Vec<Vec<Option<String>>>;
 
-/// Axes of this name are for the batch, others for weights.
+/// Axes with this name shard the batch, others shard weights.
 const BATCH: &str = "batch";
 
-/// The axis for weights of a mesh that is proposed.
+/// The axis for weights in a proposed mesh.
 const MODEL: &str = "model";
 
-/// How many placements of a mesh are tried.
+/// Maximum number of placements to try per mesh.
 const MOST_TRIALS: usize = 600;
 
-/// The best plan for the given mesh, or of all of the devices.
+/// The best plan for the given mesh, or for any mesh of all devices.
 pub(super) fn plan(module: &Module, program: &Program, options: &PlanOptions) -> Result<ModelPlan, Error> {
     let meshes = match &options.mesh {
         Some(mesh) => vec![mesh.clone()],
@@ -45,7 +45,7 @@ pub(super) fn plan(module: &Module, program: &Program, options: &PlanOptions) ->
     }
     match best {
         Some(plan) => Ok(plan),
-        // No mesh has a use for all devices: all of them do the same.
+        // No mesh makes use of all devices, so all of them do the same work.
         None => {
             let mesh: Mesh = format!("{BATCH}={}", options.devices.max(1)).parse()?;
             planned(module, program, &mesh, &ShardRules::default(), options.memory)
@@ -53,14 +53,14 @@ pub(super) fn plan(module: &Module, program: &Program, options: &PlanOptions) ->
     }
 }
 
-/// What is better comes first: what is known, what fits, what sends less (if it fits), what needs less.
+/// Sorts better plans first: known traffic, fits the memory, sends less (if it fits), needs less memory.
 fn key(plan: &ModelPlan) -> (bool, bool, u64, u64) {
     let fits = plan.fits() != Some(false);
     let sent = if fits { plan.sent_bytes() } else { 0 };
     (!plan.unplanned.is_empty(), !fits, sent, plan.device_bytes())
 }
 
-/// All meshes of so many devices with an axis for the batch and one for weights.
+/// All meshes of this many devices with an axis for the batch and an axis for weights.
 fn meshes(devices: usize) -> Result<Vec<Mesh>, Error> {
     let divisors = (1..=devices).filter(|&size| devices.is_multiple_of(size));
     let text = |model: usize| match (devices / model, model) {
@@ -71,7 +71,7 @@ fn meshes(devices: usize) -> Result<Vec<Mesh>, Error> {
     divisors.map(|model| Ok(text(model).parse()?)).collect()
 }
 
-/// The search for one mesh.
+/// The search within one mesh.
 struct Search<'m> {
     module: &'m Module,
     program: &'m Program,
@@ -80,14 +80,14 @@ struct Search<'m> {
     trials: usize,
 }
 
-/// What a placement costs.
+/// The cost of a placement.
 #[derive(Clone)]
 struct Cost {
     argument_bytes: u64,
     device_bytes: u64,
     sent: u64,
     unplanned: usize,
-    /// By argument, whether a part of it is on each device.
+    /// For each argument, whether it is sharded.
     is_spread: Vec<bool>,
 }
 
@@ -111,7 +111,7 @@ impl Search<'_> {
         Cost::of(&self.program.partition(self.mesh, shardings))
     }
 
-    /// The placement of the arguments; `None` if an axis has no use.
+    /// The placement of the arguments; `None` if an axis remains unused.
     fn shardings(&mut self) -> Option<Shardings> {
         let mut shardings = vec![Vec::new(); self.module.arguments.len()];
         for (axis, size) in self.mesh.axes().iter().filter(|(axis, size)| is_for_batch(axis) && *size > 1) {
@@ -145,7 +145,7 @@ impl Search<'_> {
         Some(shardings)
     }
 
-    /// Spreads dim 0 of the inputs that have the batch there: the size that dim 0 of the first input has.
+    /// Shards dim 0 of all inputs that have the batch there, that is, the size of dim 0 of the first input.
     fn spread_inputs(&self, shardings: &mut Shardings, axis: &str, size: usize) -> Option<()> {
         let batch_of = |argument: &snick_emit::stablehlo::Argument| match argument.data {
             ArgumentData::Input => argument.port.dims.first().copied().flatten(),
@@ -164,8 +164,8 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Weights that can be spread over so many devices, those of equal names but for numbers together; tables that are
-    /// looked up come last, and are marked.
+    /// Weights that can be sharded over this many devices, grouped by names that differ only in numbers.
+    /// Lookup tables are marked and come last.
     fn groups(&self, size: usize) -> Vec<(bool, Vec<usize>)> {
         let mut groups: Vec<(bool, String, Vec<usize>)> = Vec::new();
         for (at, argument) in self.module.arguments.iter().enumerate() {
@@ -185,7 +185,7 @@ impl Search<'_> {
         groups.into_iter().map(|(is_table, _, arguments)| (is_table, arguments)).collect()
     }
 
-    /// Spreads arguments over an axis: all over the same dim, or else each on its own.
+    /// Shards arguments over an axis: all over the same dim if possible, otherwise each on its own.
     fn spread_weights(
         &mut self,
         shardings: &mut Shardings,
@@ -199,7 +199,7 @@ impl Search<'_> {
             arguments.iter().copied().filter(|&at| !cost.is_spread[at] && shardings[at].is_empty()).collect();
         let Some(&first) = open.first() else { return };
         let best = self.best_dim(shardings, cost, &open, axis, size, is_forced);
-        // Weights that are named alike may be used in different ways.
+        // Weights with similar names may be used differently.
         let alone = match (&best, open.len()) {
             (Some(_), 2..) => self.best_dim(shardings, cost, &BTreeSet::from([first]), axis, size, is_forced),
             _ => None,
@@ -216,7 +216,7 @@ impl Search<'_> {
         }
     }
 
-    /// Spreads arguments over the dim that sends the least for what it saves.
+    /// Shards arguments over the dim that sends the least for the memory that it saves.
     fn best_dim(
         &mut self,
         shardings: &Shardings,
@@ -252,9 +252,9 @@ impl Search<'_> {
     }
 }
 
-/// A placement that was tried out.
+/// A placement that was tried.
 struct Trial {
-    /// The bytes that it sends more, for each byte of memory that it saves.
+    /// The additional bytes sent per byte of memory saved.
     rate: f64,
     shardings: Shardings,
     cost: Cost,

@@ -1,4 +1,4 @@
-//! Why a layer has an error: what its operands come from.
+//! Explains the error of a layer by the origins of its operands.
 
 use serde::{Serialize, Serializer};
 use snick_ir::{Diagnostic, Graph, Loc, NodeId, Part, ValuePart};
@@ -7,10 +7,10 @@ use super::tree::Tracer;
 use super::{WhyNode, serial};
 use crate::{Error, Model};
 
-/// More parts of one operand than this are not shown if it is not known which one clashes.
+/// Maximum number of parts of an operand to show if it is unknown which one clashes.
 const MAX_PARTS: usize = 4;
 
-/// An error of a layer, and what the sizes and elements that clash come from.
+/// An error of a layer, and where the clashing sizes and elements come from.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
@@ -29,13 +29,13 @@ const MAX_PARTS: usize = 4;
 pub struct ExplainedError {
     /// The error.
     pub error: Diagnostic,
-    /// What clashes; without sizes and elements nothing.
+    /// The operands that clash; empty if the error is not about sizes or elements.
     pub operands: Vec<WhyNode>,
-    /// The input of the layer that each operand is of, counted from 0, and the size or element of it that the operand is.
+    /// For each operand, the input index and the size or element of that input.
     pub parts: Vec<(usize, Part)>,
 }
 
-/// As `why --error --format json` has it.
+/// In the format of `why --error --format json`.
 impl Serialize for ExplainedError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -77,7 +77,7 @@ impl Serialize for ExplainedError {
 }
 
 impl Model {
-    /// What the sizes that an error is about come from; `error` is one that [`Model::infer`] found.
+    /// Explains where the sizes of an error come from. [`Model::infer`] must have reported `error`.
     ///
     /// # Errors
     /// [`Error::NoOutput`] if the model has no such layer.
@@ -107,7 +107,7 @@ fn leading_parts(graph: &Graph, i: usize, value: Option<snick_ir::Value>) -> Vec
     fact.into_iter().flat_map(Part::all).take(MAX_PARTS).map(|part| (i, part)).collect()
 }
 
-/// The layer with the error, in the graph or in a body.
+/// The layer with the error, in the graph or a body.
 fn find<'g>(graph: &'g Graph, error: &Diagnostic) -> Option<(&'g Graph, NodeId)> {
     for id in graph.ids() {
         let node = graph.node(id);

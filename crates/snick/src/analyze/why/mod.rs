@@ -1,4 +1,4 @@
-//! Why a size, a value or an error of an inferred model is what it is.
+//! Explains a size, a value or an error of an inferred model.
 
 mod error;
 pub(super) mod suggest;
@@ -18,22 +18,22 @@ pub use self::suggest::Suggestion;
 pub use self::target::Target;
 pub use self::unknown::{UnknownOrigin, Unknowns};
 
-/// Where a tree comes from.
+/// The origin of a part.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Role {
-    /// An input of the model, or what a variable declares.
+    /// An input of the model, or the declaration of a variable.
     Input,
     /// A constant, or a number that the layer itself sets.
     Constant,
-    /// Computed from what the children say.
+    /// Computed from the children.
     Computed,
     /// A symbol that depends on data of a run.
     Data,
-    /// A symbol for one of two sizes, or for the common one of both.
+    /// A symbol for one of two sizes, or for a size equal to both.
     Merged,
-    /// A symbol for what follows from others, but not as an expression.
+    /// A symbol that follows from others, but not as an expression.
     GivenUp,
 }
 
@@ -51,7 +51,7 @@ impl Role {
     }
 }
 
-/// A size or an element of an output, as the file names it.
+/// A size or an element of an output, as numbered in the file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Place {
@@ -62,7 +62,7 @@ pub struct Place {
     /// Its place in the file.
     #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
-    /// The output port, as the file counts.
+    /// The output port, as numbered in the file.
     pub port: u32,
     /// The axis; `None` for an element of the value.
     pub axis: Option<usize>,
@@ -90,29 +90,29 @@ impl Place {
     }
 }
 
-/// What one size or element is, and what it comes from.
+/// A size or an element, and where it comes from.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct WhyNode {
     /// The expression.
     pub expr: String,
-    /// All values that it can have.
+    /// All its possible values.
     #[serde(serialize_with = "serial::interval")]
     pub interval: Interval,
-    /// Where it is.
+    /// Its place.
     #[serde(flatten)]
     pub place: Place,
-    /// What it comes from.
+    /// Its origin.
     pub role: Role,
-    /// Why it is not known more closely, or what sets it.
+    /// Why it is not known more precisely, or what sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What it is computed from; empty unless it is.
+    /// The parts it is computed from; empty otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<WhyNode>,
 }
 
-/// Why a size or an element is what it is. Its text is a tree.
+/// Explains a size or an element. Its text is a tree.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"B,T,4\"}\n  \
@@ -130,17 +130,17 @@ pub struct WhyNode {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Why {
-    /// What it comes from; the root is the place where it was made.
+    /// Where it comes from; the root is the layer that creates it.
     pub tree: WhyNode,
-    /// What was asked for.
+    /// The part that was asked about.
     pub target: Place,
     /// Whether it is a number, or an expression of inputs with an upper bound.
     pub known: bool,
-    /// Input shapes that make it known, or better known. Each was tried.
+    /// Input shapes that make it known, or known more precisely. Inference confirmed each.
     pub suggestions: Vec<Suggestion>,
 }
 
-/// As `why --format json` has it.
+/// In the format of `why --format json`.
 impl Serialize for Why {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -160,7 +160,7 @@ impl Serialize for Why {
 }
 
 impl crate::Model {
-    /// Why a size or an element of an output is what it is; after [`Model::infer`](crate::Model::infer).
+    /// Explains a size or an element of an output. Call [`Model::infer`](crate::Model::infer) first.
     ///
     /// # Errors
     /// [`Error::NoOutput`](crate::Error::NoOutput) if the output has no such part.
@@ -180,7 +180,7 @@ impl crate::Model {
     }
 }
 
-/// Whether a size or an element is a number, or has an upper bound and mentions only symbols of inputs.
+/// Whether a part is a number, or has an upper bound and contains only symbols of inputs.
 fn is_known(graph: &Graph, expr: &SymExpr, births: &super::symbols::Births) -> bool {
     let is_input = |symbol| births.kind(symbol) == super::BirthKind::Input;
     expr.as_const().is_some()

@@ -1,7 +1,7 @@
-//! Input shapes that make an unknown size known. Each is tried before it is suggested.
+//! Input shapes that make an unknown size known. Each is tested by inference before it is suggested.
 //!
-//! Three things are tried: dims of inputs that have to agree get one name; dims that may be 0 become at least 1; dims
-//! without an upper bound get one.
+//! There are three kinds: dims of inputs that must be equal get the same name; dims that may be 0 become at
+//! least 1; dims without an upper bound get one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,26 +12,26 @@ use super::super::BirthKind;
 use super::super::symbols::Births;
 use crate::Model;
 
-/// An input shape that was tried, and what it gives.
+/// An input shape that was tested, and its effect.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct Suggestion {
     /// For [`Model::reshape`] and `--shape`.
     pub shape: String,
-    /// Element type and shape of the output that was asked for: `f32[B,4,T+P,8]`.
+    /// The resulting element type and shape of the output in question: `f32[B,4,T+P,8]`.
     pub gives: String,
 }
 
-/// The upper bounds that are tried, as many sizes as a user may want first.
+/// Upper bounds to try, most useful first.
 const UPPER_BOUNDS: [i64; 4] = [1024, 128, 32, 8];
 
-/// The most suggestions of one answer.
+/// Maximum number of suggestions per answer.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// The most layers that are inferred to find suggestions.
+/// Maximum number of layers to infer in the search for suggestions.
 const MAX_LAYERS: usize = 200_000;
 
-/// The most symbols that an origin is followed through.
+/// Maximum number of symbols to follow.
 const MAX_FOLLOWED: usize = 256;
 
 /// Finds suggestions for one model.
@@ -39,21 +39,21 @@ pub(in crate::analyze) struct Suggester<'m> {
     model: &'m Model,
     graph: &'m Graph,
     births: Births<'m>,
-    /// How many shapes may still be tried.
+    /// Number of shapes that may still be tried.
     trials: usize,
 }
 
-/// What may be changed: the symbols of inputs that an unknown comes from, and those that have to agree.
+/// What may be changed: the input symbols that an unknown comes from, and symbols that must be equal.
 #[derive(Default)]
 struct Roots {
     inputs: BTreeSet<SymbolId>,
     equal: Vec<[SymbolId; 2]>,
 }
 
-/// New symbols or intervals of dims of inputs.
+/// New symbols or intervals for dims of inputs.
 #[derive(Clone, Default, PartialEq)]
 struct Change {
-    /// The symbol that each is to be equal to.
+    /// For each symbol, the symbol that replaces it.
     renamed: BTreeMap<SymbolId, SymbolId>,
     intervals: BTreeMap<SymbolId, Interval>,
 }
@@ -108,13 +108,13 @@ impl<'m> Suggester<'m> {
         found
     }
 
-    /// The sizes of inputs that an expression comes from.
+    /// The input sizes that an expression depends on.
     pub(in crate::analyze) fn input_sizes(&self, expr: &SymExpr) -> BTreeSet<SymbolId> {
         self.roots(expr).inputs
     }
 
-    /// Infers the model with upper bounds of sizes of inputs: their shapes, and the model. `None` if there are errors with
-    /// each of the bounds besides the `known` ones, or no trials left.
+    /// Infers the model with upper bounds on input sizes. Returns the shapes and the model; `None` if every
+    /// bound causes errors besides the `known` ones, or if no trials are left.
     pub(in crate::analyze) fn bounded(
         &mut self,
         sizes: &BTreeSet<SymbolId>,
@@ -132,7 +132,8 @@ impl<'m> Suggester<'m> {
         })
     }
 
-    /// How unknown an expression is: whether it has no upper bound, and how many symbols were born inside the model.
+    /// Rates how unknown an expression is: the number of symbols from inside the model, and whether it has no
+    /// upper bound.
     fn score(&self, graph: &Graph, expr: &SymExpr) -> (usize, bool) {
         let births = Births::new(graph);
         let born = |symbol: &SymbolId| births.kind(*symbol) != BirthKind::Input;
@@ -142,7 +143,7 @@ impl<'m> Suggester<'m> {
         )
     }
 
-    /// The symbols of inputs that an expression comes from.
+    /// The input symbols that an expression depends on.
     fn roots(&self, expr: &SymExpr) -> Roots {
         let mut roots = Roots::default();
         let mut seen: BTreeSet<SymbolId> = BTreeSet::new();
@@ -159,7 +160,7 @@ impl<'m> Suggester<'m> {
                 Birth::Equal(pair) | Birth::Broadcast(pair) => {
                     let [a, b] = pair.as_ref();
                     roots.equal.extend(a.as_symbol().zip(b.as_symbol()).map(|(a, b)| [a, b]));
-                    // The merged symbol is equal to both, once they are.
+                    // Once both are equal, the merged symbol equals them.
                     roots.equal.extend(a.as_symbol().map(|a| [symbol, a]));
                     todo.extend(pair.iter().flat_map(SymExpr::symbols));
                 }
@@ -187,7 +188,7 @@ impl<'m> Suggester<'m> {
         exprs.flat_map(|expr| expr.symbols()).collect()
     }
 
-    /// Symbols of inputs that have to agree become one.
+    /// Unifies input symbols that must be equal.
     fn equated(&self, roots: &Roots) -> Change {
         let mut class: BTreeMap<SymbolId, SymbolId> = BTreeMap::new();
         let find = |class: &BTreeMap<SymbolId, SymbolId>, mut symbol: SymbolId| {
@@ -199,7 +200,7 @@ impl<'m> Suggester<'m> {
         for [a, b] in &roots.equal {
             let [a, b] = [*a, *b].map(|symbol| find(&class, symbol));
             if a != b {
-                // The earlier one stays: symbols of inputs come before all others.
+                // Keeps the earlier symbol: symbols of inputs precede all others.
                 class.insert(a.max(b), a.min(b));
             }
         }
@@ -227,7 +228,8 @@ impl<'m> Suggester<'m> {
         change
     }
 
-    /// Infers the model with other input shapes. `None` if that has new errors, or does not say more of the part.
+    /// Infers the model with other input shapes. `None` if there are new errors, or the part is not known any
+    /// better.
     fn tried(&self, change: &Change, of: ValuePart) -> Option<(Suggestion, (usize, bool))> {
         let shape = self.spec(change)?;
         let mut model = self.model.clone();
@@ -267,7 +269,7 @@ impl<'m> Suggester<'m> {
         (!items.is_empty()).then(|| items.join(","))
     }
 
-    /// A dim of an input as it is to be written.
+    /// A dim of an input in the specification.
     fn dim(&self, dim: &SymExpr, change: &Change) -> String {
         let symbols = self.graph.symbols();
         let Some(symbol) = dim.as_symbol() else { return symbols.display(dim).to_string() };

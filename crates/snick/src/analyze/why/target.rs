@@ -1,10 +1,10 @@
-//! What a user asks about: `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`.
+//! The target of a question: `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`.
 
 use snick_ir::{Graph, NodeId, Part, Value, ValuePart, edit_distance};
 
 use crate::{Error, Model};
 
-/// An output, and the axis of it that is meant, if one is.
+/// An output, and optionally one of its axes.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -23,12 +23,12 @@ use crate::{Error, Model};
 pub struct Target {
     /// The output.
     pub value: Value,
-    /// The axis; all sizes, or the known elements of a scalar or vector, are meant without one.
+    /// The axis. `None` means all sizes, or the known elements of a scalar or vector.
     pub axis: Option<usize>,
 }
 
 impl Target {
-    /// The parts that are meant.
+    /// The parts of the target.
     pub fn parts(&self, model: &Model) -> Vec<ValuePart> {
         let Some(fact) = model.graph().fact(self.value) else { return Vec::new() };
         let is_vector = fact.shape().rank().is_some_and(|rank| rank <= 1);
@@ -43,14 +43,14 @@ impl Target {
 }
 
 impl Model {
-    /// The output that `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS` names: by layer or tensor name, and the number of the
-    /// port as the file counts. Without a port, or with 0 where no port has that number, it is the first output.
+    /// The output that `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS` names, by layer or tensor name. Ports are
+    /// numbered as in the file. Without a port, or with 0 if no port has this number, it is the first output.
     ///
     /// # Errors
     /// [`Error::NoOutput`] with a suggestion.
     pub fn target(&self, text: &str) -> Result<Target, Error> {
         let graph = self.graph();
-        // A name may have colons and numbers of its own.
+        // A name may itself contain colons and numbers.
         let mut rest = text;
         let mut numbers: Vec<usize> = Vec::new();
         loop {
@@ -76,7 +76,7 @@ fn named(graph: &Graph, name: &str, numbers: &[usize]) -> Result<Option<Target>,
         (Some(node), [port, axis, ..]) => (output(graph, node, Some(*port))?, Some(*axis)),
         (None, _) => match (graph.find_tensor(name), numbers) {
             (Some(value), []) => (value, None),
-            // A tensor is one value: the only number is its axis, and its port is 0.
+            // A tensor is a single value: a single number is its axis, and its port is 0.
             (Some(value), [axis] | [0, axis]) => (value, Some(*axis)),
             _ => return Ok(None),
         },
@@ -95,7 +95,7 @@ fn output(graph: &Graph, id: NodeId, port: Option<usize>) -> Result<Value, Error
     let (node, inputs) = (graph.node(id), graph.inputs(id).len());
     let ids: Vec<usize> = (0..node.outs().len()).map(|i| node.output_id(i, inputs) as usize).collect();
     let at = match port {
-        // Few files number an output 0, so it is the first one otherwise.
+        // Few files number an output 0, so 0 otherwise means the first output.
         Some(port) => ids.iter().position(|&id| id == port).or((port == 0 && !ids.is_empty()).then_some(0)),
         None => Some(0).filter(|_| !ids.is_empty()),
     };

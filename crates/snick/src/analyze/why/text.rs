@@ -1,4 +1,4 @@
-//! Trees as text, as a person would draw them.
+//! Draws trees as text.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl fmt::Display for WhyNode {
 }
 
 impl WhyNode {
-    /// Draws the node with `first` before its own line, and `rest` before those below it.
+    /// Draws the node with the prefix `first` on its own line and `rest` on the lines below.
     fn draw(&self, f: &mut fmt::Formatter<'_>, first: &str, rest: &str) -> fmt::Result {
         let place = &self.place;
         let mut line = format!("{first}{}  {} {}", self.expr, place.op, place.layer);

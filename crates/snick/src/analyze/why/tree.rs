@@ -1,4 +1,4 @@
-//! Traces a size or an element back to the layers where its symbols were born.
+//! Traces a size or an element back to the layers where its symbols originate.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,13 @@ use super::super::BirthKind;
 use super::super::symbols::Births;
 use super::{Place, Role, Why, WhyNode, is_known};
 
-/// The most levels of a tree; below, the births of the symbols follow at once.
+/// Maximum depth of a tree; below it, the origins of the symbols follow directly.
 const MAX_DEPTH: usize = 100;
 
-/// The most nodes of a tree that have children.
+/// Maximum number of nodes with children in a tree.
 const MAX_COMPUTED: usize = 500;
 
-/// What a node computes itself is a constant of the layer.
+/// The reason for values that a layer sets itself.
 const SET_BY_LAYER: &str = "the layer itself sets it";
 
 /// Builds trees of one graph.
@@ -32,7 +32,7 @@ impl<'g> Tracer<'g> {
         Self { graph, births, dependencies, computed: 0 }
     }
 
-    /// Why a part of a value is what it is; the value has such a part.
+    /// Explains a part, which the value must have.
     pub(super) fn why(&mut self, of: ValuePart) -> Why {
         let tree = self.tree(of);
         let expr = self.expr(of.value, of.part);
@@ -40,8 +40,8 @@ impl<'g> Tracer<'g> {
         Why { tree, target, known: is_known(self.graph, &expr, &self.births), suggestions: Vec::new() }
     }
 
-    /// The parts of the inputs of its layer that a part of a value comes from: one that is passed on, or those that it is
-    /// computed from. None for what is declared, constant or born there.
+    /// The input parts of the same layer that a part of a value comes from: a part that is passed on, or the
+    /// parts that it is computed from. Empty for declared parts, constants and new symbols.
     #[cfg(feature = "view")]
     pub(crate) fn hop(&mut self, of: ValuePart) -> Vec<ValuePart> {
         let (value, part) = (of.value, of.part);
@@ -62,7 +62,7 @@ impl<'g> Tracer<'g> {
         self.node(of.value, of.part, 1)
     }
 
-    /// The parts of the inputs of a layer that its error is about, if they can be told from others.
+    /// The input parts that the error of a layer is about, if they can be distinguished.
     pub(super) fn clash(&mut self, node: NodeId) -> Vec<(usize, Part)> {
         self.dependencies.of_error(node)
     }
@@ -75,7 +75,7 @@ impl<'g> Tracer<'g> {
         self.fact(value).and_then(|fact| part.of(fact)).unwrap_or_else(|| SymExpr::from(0))
     }
 
-    /// A part of a value, from where it was made.
+    /// The node of a part, starting at the layer that creates it.
     fn node(&mut self, value: Value, part: Part, depth: usize) -> WhyNode {
         let (value, part, inputs) = self.maker(value, part);
         let expr = self.expr(value, part);
@@ -107,8 +107,8 @@ impl<'g> Tracer<'g> {
         }
     }
 
-    /// Where a part was made: goes up while a layer passes it on from one part of its inputs. With the parts of the
-    /// inputs there that it is made of.
+    /// Finds the layer that creates a part: goes up while a layer passes on a single part of its inputs. Also
+    /// returns the input parts that the layer computes it from.
     fn maker(&mut self, mut value: Value, mut part: Part) -> (Value, Part, Vec<(Value, Part)>) {
         let mut seen = HashSet::new();
         loop {
@@ -132,7 +132,7 @@ impl<'g> Tracer<'g> {
         expr.as_symbol().is_some_and(|symbol| self.births.node(symbol) == Some(node))
     }
 
-    /// The part of an input that is the same expression of symbols, preferably on the same axis.
+    /// The input part with the same expression of symbols, preferably on the same axis.
     fn same_symbols(&self, value: Value, part: Part, expr: &SymExpr) -> Option<(Value, Part)> {
         if expr.as_const().is_some() {
             return None;
@@ -151,12 +151,12 @@ impl<'g> Tracer<'g> {
         found
     }
 
-    /// The inputs of a layer; of what a variable reads, what is assigned to it, too.
+    /// The inputs of a layer. For a ReadValue, also what is assigned to the variable.
     fn inputs(&self, node: NodeId) -> Vec<Value> {
         self.graph.inputs(node).into_iter().flatten().collect()
     }
 
-    /// The parts of the inputs of a layer that a part of its output is made of.
+    /// The input parts of a layer that a part of its output is computed from.
     fn sources(&mut self, value: Value, part: Part, expr: &SymExpr) -> Vec<(Value, Part)> {
         let inputs = self.graph.inputs(value.node);
         let depends = self.dependencies.of(ValuePart::new(value, part));
@@ -172,7 +172,7 @@ impl<'g> Tracer<'g> {
         let mut sources: Vec<(Value, Part)> = Vec::new();
         let mut missing: Vec<SymbolId> =
             wanted.into_iter().filter(|&symbol| self.births.node(symbol) != Some(value.node)).collect();
-        // What the layer computes with comes first, then whatever else mentions a symbol.
+        // First the parts that the layer computes with, then any others that mention a symbol.
         let others = self.inputs(value.node).into_iter().filter_map(|input| Some((input, self.fact(input)?)));
         let others: Vec<_> =
             others.flat_map(|(input, fact)| Part::all(fact).map(move |part| (input, part))).collect();
@@ -187,7 +187,8 @@ impl<'g> Tracer<'g> {
         sources
     }
 
-    /// Sizes of inputs that have to equal one of the output: on the same axis, counted from the last, of the same number.
+    /// Input sizes that must equal a size of the output: on the same axis counted from the last, with the
+    /// same number.
     fn equal_sizes(&self, value: Value, part: Part, expr: &SymExpr) -> Vec<(Value, Part)> {
         let (Part::Dim(axis), Some(fact)) = (part, self.fact(value)) else { return Vec::new() };
         let Some(from_end) = fact.shape().rank().and_then(|rank| rank.checked_sub(axis)) else {
@@ -204,7 +205,7 @@ impl<'g> Tracer<'g> {
         Vec::new()
     }
 
-    /// The leaf that a part is, if it is one.
+    /// The leaf for a part, if it is one.
     fn leaf(&self, value: Value, part: Part, expr: &SymExpr) -> Option<WhyNode> {
         if self.is_birth(value.node, expr) {
             return expr.as_symbol().map(|symbol| WhyNode {
@@ -236,7 +237,7 @@ impl<'g> Tracer<'g> {
         }
     }
 
-    /// The leaf of a symbol where it was born.
+    /// The leaf of a symbol at its origin.
     fn birth(&self, symbol: SymbolId) -> WhyNode {
         let born = self.births.describe(symbol);
         let role = match born.kind {
@@ -264,7 +265,7 @@ impl<'g> Tracer<'g> {
     }
 }
 
-/// Whether an expression has a word.
+/// Whether an expression contains a word.
 fn mentions(expr: &str, word: &str) -> bool {
     expr.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word.trim_matches('`'))
 }

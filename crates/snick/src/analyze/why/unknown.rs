@@ -1,4 +1,4 @@
-//! The sizes of a model without an upper bound, by the place where each became unknown.
+//! The sizes of a model without an upper bound, by their origin.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,7 +12,7 @@ use super::serial;
 use super::suggest::{Suggester, Suggestion};
 use crate::Model;
 
-/// Where sizes became unknown.
+/// The origin of unknown sizes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnknownOrigin {
@@ -23,24 +23,25 @@ pub struct UnknownOrigin {
     /// Its place in the file.
     #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
-    /// The symbol; `None` where not even the rank is known.
+    /// The symbol; `None` if even the rank is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// The axis of the layer that the symbol is the size of.
+    /// The axis of the layer's output whose size is the symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<usize>,
-    /// Why the size is not known.
+    /// Why the size is unknown.
     pub kind: BirthKind,
-    /// The same in words; `None` if an input declares it.
+    /// The reason in words; `None` if an input declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The number of sizes without an upper bound because of it; a value of unknown rank counts as one.
+    /// The number of sizes without an upper bound because of it. A value of unknown rank counts as one.
     pub dims: usize,
-    /// The number of layers that have them.
+    /// The number of layers with such sizes.
     pub layers: usize,
-    /// The number of outputs of the model that have them.
+    /// The number of outputs of the model with such sizes.
     pub outputs: usize,
-    /// Input shapes that make the size known, or better known, where the layer has it. Each was tried.
+    /// Input shapes that make the size known, or known more precisely, at this layer. Inference confirmed
+    /// each.
     #[serde(rename = "suggest")]
     pub suggestions: Vec<Suggestion>,
     /// The size.
@@ -48,7 +49,7 @@ pub struct UnknownOrigin {
     size: Option<ValuePart>,
 }
 
-/// All sizes without an upper bound, bodies aside.
+/// All sizes without an upper bound, without bodies.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -63,17 +64,17 @@ pub struct UnknownOrigin {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Unknowns {
-    /// How many there are.
+    /// The number of such sizes.
     pub dims: usize,
-    /// Where they became unknown, those that explain most first. Each size is counted at one of them.
+    /// Their origins, starting with those that explain most. Each size counts for one origin.
     pub origins: Vec<UnknownOrigin>,
 }
 
-/// What one origin is known by.
+/// Identifies an origin.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
 enum Cause {
     Symbol(SymbolId),
-    /// The layer where the rank is first unknown, or the size unknown without an unknown symbol.
+    /// The first layer with an unknown rank, or with an unknown size that contains no unknown symbol.
     Layer(NodeId),
 }
 
@@ -84,11 +85,11 @@ struct Count {
     outputs: usize,
 }
 
-/// Input shapes are looked for to explain so many origins.
+/// Maximum number of origins to search input shapes for.
 const MAX_ADVISED: usize = 8;
 
 impl Model {
-    /// The sizes without an upper bound, and where each became unknown; after [`Model::infer`].
+    /// The sizes without an upper bound, and their origins. Call [`Model::infer`] first.
     pub fn why_unknown(&self) -> Unknowns {
         let graph = self.graph();
         let births = Births::new(graph);
@@ -120,7 +121,7 @@ impl Model {
         let origins =
             order.iter().filter_map(|cause| Some(origin(graph, &births, *cause, counts.get(cause)?)));
         let mut origins: Vec<UnknownOrigin> = origins.collect();
-        // Stable: those that explain the same stay in the order of the file.
+        // The sort is stable: origins that explain equally many stay in file order.
         origins.sort_by_key(|origin| std::cmp::Reverse(origin.dims));
         let mut suggester = Suggester::new(self);
         for origin in origins.iter_mut().take(MAX_ADVISED) {
@@ -130,7 +131,7 @@ impl Model {
     }
 }
 
-/// Why a size has no upper bound: the first symbol without one that was born inside the model, or else an input.
+/// Why a size has no upper bound: the first unbounded symbol from inside the model, or else from an input.
 fn cause(graph: &Graph, births: &Births, id: NodeId, dim: &SymExpr) -> Option<Cause> {
     let symbols = graph.symbols();
     if symbols.interval(dim).has_upper() {
@@ -141,12 +142,12 @@ fn cause(graph: &Graph, births: &Births, id: NodeId, dim: &SymExpr) -> Option<Ca
     Some(first.map_or(Cause::Layer(id), Cause::Symbol))
 }
 
-/// The layers where ranks are first unknown, by the layers below them.
+/// The first layers of unknown rank, by the layers that depend on them.
 #[derive(Default)]
 struct Unranked(HashMap<NodeId, NodeId>);
 
 impl Unranked {
-    /// The first layer on the way up from one whose rank is not known.
+    /// Follows unknown ranks upwards to the first layer.
     fn first(&mut self, graph: &Graph, id: NodeId) -> NodeId {
         let is_unranked =
             |value: &Value| graph.fact(*value).is_some_and(|fact| fact.shape().rank().is_none());
@@ -157,7 +158,7 @@ impl Unranked {
             }
             way.push(at);
             match graph.inputs(at).into_iter().flatten().find(is_unranked) {
-                // A graph with a cycle has no ranks at all.
+                // In a graph with a cycle, no rank is known.
                 Some(value) if way.len() <= graph.len() => at = value.node,
                 _ => break at,
             }
