@@ -1,4 +1,4 @@
-//! Custom ops that leave out optional methods, or whose methods contradict each other.
+//! Custom ops that omit optional methods, or whose methods contradict each other.
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests are tests")]
 #![cfg(all(feature = "run", feature = "emit", feature = "onnx"))]
 
@@ -32,7 +32,7 @@ impl CustomOp for Scale {
     }
 }
 
-/// Infers and computes what its fields say.
+/// Infers and computes what its fields say, even if they contradict each other.
 #[derive(Clone, Debug)]
 struct Stated {
     element_type: ElementType,
@@ -55,7 +55,7 @@ impl CustomOp for Stated {
     }
 }
 
-/// Decomposes for no input.
+/// Its decomposition always fails.
 #[derive(Debug)]
 struct Odd;
 
@@ -73,7 +73,7 @@ impl CustomOp for Odd {
     }
 }
 
-/// The first element.
+/// Selects the first element.
 #[derive(Debug)]
 struct Head;
 
@@ -107,7 +107,7 @@ fn parsed(text: &str, registry: &Registry) -> Result<Model, Error> {
     Ok(model)
 }
 
-/// A model of one op on `x`, three elements of i64.
+/// A model that applies one op to `x`, three i64 elements.
 fn layer(op: &str, registry: &Registry) -> Result<Model, Error> {
     let text = format!(
         "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: i64, shape: \"3\"}}\n  \
@@ -183,7 +183,7 @@ fn ops_made_in_code_without_attrs_are_not_merged() -> Tested {
     Ok(())
 }
 
-/// What a run says of an op that infers one thing and computes another.
+/// The error of a run with an op that infers one thing and computes another.
 fn stated(element_type: ElementType, dims: &'static [i64], values: Vec<Tensor>) -> Error {
     let op = Stated { element_type, dims, values };
     let mut registry = Registry::builtin();
@@ -212,7 +212,7 @@ fn values_that_contradict_inference_are_errors_of_the_run() -> Tested {
     Ok(())
 }
 
-/// Infers a dim or an element that is a symbol of another table.
+/// Infers a dim or element that is a symbol of a foreign table.
 #[derive(Debug)]
 struct Foreign {
     symbol: SymExpr,
@@ -254,7 +254,7 @@ fn symbols_of_another_table_are_errors_of_the_layer() -> Tested {
     Ok(())
 }
 
-/// Also where the values are computed before any run.
+/// The same holds for values that are computed before any run.
 #[test]
 fn values_of_constants_that_contradict_inference_are_errors_of_the_run() -> Tested {
     let op = Stated { element_type: ElementType::I64, dims: &[3], values: vec![Tensor::scalar(1f32)] };
@@ -297,7 +297,7 @@ fn the_reason_of_a_failed_decomposition_is_reported() -> Tested {
     Ok(())
 }
 
-/// DirectML describes slices: another layer is not left out.
+/// A DirectML description holds slices; other layers are not silently dropped.
 #[test]
 fn a_description_of_other_layers_than_slices_is_an_error() -> Tested {
     let path = std::env::temp_dir().join(format!("snick-scale-{}.json", std::process::id()));
@@ -306,7 +306,7 @@ fn a_description_of_other_layers_than_slices_is_an_error() -> Tested {
     let error = layer("Odd", &registry())?.save(&path).unwrap_err().to_string();
     assert!(error.contains("layer `a` (Odd): an odd last dim"), "{error}");
     assert!(!path.exists());
-    // The slices that a custom op decomposes to are described.
+    // Slices in the decomposition of a custom op are described.
     layer("Head", &registry())?.save(&path)?;
     let text = std::fs::read_to_string(&path)?;
     std::fs::remove_file(&path)?;

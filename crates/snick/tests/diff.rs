@@ -1,11 +1,11 @@
-//! How models differ: what is the same under other names, causes, and what follows from them.
+//! Differences between models: equal under other names, causes, and consequences.
 #![cfg(feature = "analyze")]
 
 use snick::{DiffOptions, EndChange, Error, LayerRef, Model, ModelDiff, diff};
 
 type Tested = Result<(), Error>;
 
-/// A model of these layers.
+/// A model with these layers.
 fn model(layers: &[&str]) -> Result<Model, Error> {
     let mut model = snick::parse(&format!("snick 1\ngraph \"g\" {{\n  {}\n}}\n", layers.join("\n  ")))?;
     model.infer().into_result()?;
@@ -15,7 +15,7 @@ fn model(layers: &[&str]) -> Result<Model, Error> {
 fn compare(a: &[&str], b: &[&str]) -> Result<ModelDiff, Error> {
     let (a, b) = (model(a)?, model(b)?);
     let found = diff(&a, &b, &DiffOptions::new())?;
-    // From the other side it is the same.
+    // The comparison is symmetric.
     let back = diff(&b, &a, &DiffOptions::new())?;
     assert_eq!((found.is_equal(), found.same, found.renamed), (back.is_equal(), back.same, back.renamed));
     assert_eq!((names(&found.added), names(&found.removed)), (names(&back.removed), names(&back.added)));
@@ -29,13 +29,13 @@ fn names(layers: &[LayerRef]) -> Vec<&str> {
     layers.iter().map(|layer| layer.name.as_str()).collect()
 }
 
-/// The layers that were changed, removed and added, by their names in the model that has them.
+/// The names of changed, removed and added layers, in the model that has them.
 fn causes(diff: &ModelDiff) -> [Vec<&str>; 3] {
     let changed = diff.changed.iter().map(|change| change.a.name.as_str()).collect();
     [changed, names(&diff.removed), names(&diff.added)]
 }
 
-/// These layers, some of them replaced by others.
+/// The layers with some of them replaced.
 fn with<'t>(layers: &[&'t str], edits: &[(&str, &'t str)]) -> Vec<&'t str> {
     let edited = |layer: &&'t str| edits.iter().find(|(old, _)| old == layer).map_or(*layer, |(_, new)| new);
     layers.iter().map(edited).collect()
@@ -66,7 +66,7 @@ fn other_names_and_another_order_are_equal() -> Tested {
         "%k = Const-1 f32[4,4] <1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16>",
         "%b = Parameter-1 {element_type: f32, shape: \"4\"}",
         "%m = MatMul-1(%a, %k) {transpose_a: false, transpose_b: false}",
-        // Names of other layers of the first model.
+        // These names belong to other layers of the first model.
         "%x = Add-1(%m, %b) {auto_broadcast: numpy}",
         "%y = MVN-6(%x, %one) {eps: 1e-12, normalize_variance: true, eps_mode: \"inside_sqrt\"}",
         "%w = ReLU-1(%y)",
@@ -159,7 +159,7 @@ fn shapes_follow_from_the_input_that_was_changed() -> Tested {
     assert_eq!((drift.first[0].name.as_str(), drift.layers), ("product", 6));
     assert_eq!(drift.facts, ["f32[?,4]", "f32[2..8,4]"]);
     assert_eq!((found.inputs.len(), found.outputs.len()), (1, 2));
-    // Two sizes that were equal are so no more.
+    // Two sizes that were equal no longer are.
     let equal = [
         PLAIN[0],
         "%b = Parameter-1 {element_type: f32, shape: \"N,4\"}",
@@ -191,7 +191,7 @@ fn swapped_layers_are_one_that_moved() -> Tested {
     let ba = [PLAIN[0], "%b = Sin-1(%x)", "%a = Exp-1(%b)", "%y = Result-1(%a)"];
     let renamed = [PLAIN[0], "%p = Sin-1(%x)", "%q = Exp-1(%p)", "%y = Result-1(%q)"];
     for other in [ba, renamed] {
-        // Which of the two has moved is open.
+        // Either of the two may count as moved.
         let found = diff(&model(&ab)?, &model(&other)?, &DiffOptions::new())?;
         let [changed, removed, added] = causes(&found);
         assert_eq!((changed.len(), removed.len(), added.len()), (0, 1, 1), "{found:?}");
@@ -217,7 +217,7 @@ fn a_constant_that_is_shared_is_not_two() -> Tested {
     Ok(())
 }
 
-/// A chain of equal layers with layers of other ops after some of them.
+/// A chain of equal layers, with layers of other ops after some of them.
 fn chain(length: usize, others: &[(usize, &str)], prefix: &str) -> String {
     let mut text =
         "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n".to_string();

@@ -1,4 +1,4 @@
-//! Errors that programs get from the library: codes and messages.
+//! Errors of the library: codes and messages.
 #![allow(clippy::expect_used, reason = "helpers of tests are tests")]
 #![cfg(all(feature = "run", feature = "emit", feature = "onnx"))]
 
@@ -8,7 +8,7 @@ use snick::{Attrs, Error, Format, GraphBuilder, Limits, LoadOptions, Model, Op, 
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
-/// A folder that is gone at the end of the test.
+/// A folder that is removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -29,7 +29,7 @@ impl Drop for Folder {
     }
 }
 
-/// Adds a constant, which the XML form has in its `.bin`.
+/// Adds a constant, which the XML form keeps in its `.bin`.
 const WITH_WEIGHTS: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
      %w = Const-1 f32[4] <1, 2, 3, 4>\n  %s = Add-1(%x, %w)\n  %y = Result-1(%s)\n}\n";
 

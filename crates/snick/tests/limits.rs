@@ -1,12 +1,12 @@
-//! Limits as values: what they count, and the layer that an error names.
+//! Limits: what they count, and which layer an error names.
 #![cfg(feature = "run")]
 
 use snick::{Error, Format, InferOptions, Limits, LoadOptions, RunOptions, Tensor};
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
-/// What a run computes is counted in elements, in bodies in each iteration; what is known to need more than is left is
-/// refused before it is computed: the second model would take 64 GB.
+/// Fuel counts the elements that a run computes, for bodies in each iteration. A layer that is known to
+/// exceed the remaining fuel is refused before it is computed: the second model would take 64 GB.
 #[test]
 fn fuel_of_a_run_is_limited() -> Tested {
     let ends_at = |layers: &str, fuel: usize| {

@@ -1,4 +1,4 @@
-//! Ops that a file declares: their messages, dims and attributes.
+//! Ops declared in a file: messages, dims and attributes.
 #![allow(clippy::expect_used, reason = "helpers of tests are tests")]
 #![cfg(feature = "ops-toml")]
 
@@ -6,7 +6,7 @@ use snick::{Format, LoadOptions, parse_ops};
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
-/// The message for a rule of the op `Op` with these fields.
+/// The message for an op `Op` declared with these fields.
 fn ops_error(fields: &str) -> String {
     let text = format!("[[op]]\nopset = \"my\"\ntype = \"Op\"\n{fields}\n");
     parse_ops(&text).map(drop).expect_err(fields).to_string()

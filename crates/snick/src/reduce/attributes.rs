@@ -1,10 +1,10 @@
-//! Edits that give attributes their defaults.
+//! Edits that reset attributes to their defaults.
 
 use snick_ir::{Attrs, Graph, NodeRef, Op, RawNode};
 
 use super::edit::Edit;
 
-/// Puts the default in place of each attribute that has another value.
+/// Resets each attribute that differs from its default.
 pub(super) fn defaults(graph: &Graph) -> Vec<Vec<Edit>> {
     let edits = |id| {
         let node = graph.node(id);
@@ -18,7 +18,7 @@ pub(super) fn changed(node: NodeRef) -> usize {
     without_each(node).len()
 }
 
-/// The op with the default of one attribute each, where that is another op.
+/// Variants of the op, each with one attribute reset, as far as that changes the op.
 fn without_each(node: NodeRef) -> Vec<Op> {
     let op = node.op();
     if matches!(op, Op::Parameter(_) | Op::Const(_) | Op::Result(_) | Op::SubGraph(_) | Op::Custom(_)) {
@@ -38,6 +38,6 @@ fn without(node: NodeRef, attrs: &Attrs<'static>, name: &str) -> Option<Op> {
         return Some(Op::opaque(node.op().type_name(), rest));
     }
     let mut raw = RawNode::openvino(node.op().type_name(), node.version().clone(), rest, node.outs().len());
-    // What must be there is no default.
+    // A required attribute has no default.
     Op::parse(&mut raw).ok().filter(|op| op.type_name() == node.op().type_name())
 }

@@ -1,4 +1,4 @@
-//! Edits of ops with bodies: a body instead of the model, and smaller bodies.
+//! Edits of ops with bodies: replacing the model by a body, and shrinking bodies.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use snick_tensor::{ElementType, Tensor};
 use super::edit::{Edit, applied, is_computed, is_read, parameter_for};
 use super::{attributes, layers, shapes};
 
-/// Takes a body instead of the model, its Parameters having the shapes that are inferred for them.
+/// Replaces the model by one of its bodies, whose Parameters get their inferred shapes.
 pub(super) fn hoists(graph: &Graph) -> Vec<Vec<Edit>> {
     let bodies = graph.ids().flat_map(|id| graph.node(id).op().bodies());
     let model = |(_, body): (&str, &Graph)| {
         let mut model = body.clone();
         for id in body.parameters() {
             let shape = parameter_for(body, Value { node: id, port: 0 }).shape;
-            // It is a Parameter of the body, and so of its copy.
+            // Cannot fail: `id` is a Parameter of the body, and so of its copy.
             let _ = model.set_parameter_shape(id, shape);
         }
         vec![Edit::Become(Box::new(model))]
@@ -26,7 +26,7 @@ pub(super) fn hoists(graph: &Graph) -> Vec<Vec<Edit>> {
     bodies.map(model).collect()
 }
 
-/// Makes one change of one body, or removes one back edge.
+/// Makes one change in one body, or removes one back edge.
 pub(super) fn cuts(graph: &Graph) -> Vec<Vec<Edit>> {
     let mut edits = Vec::new();
     for id in graph.ids() {
@@ -45,7 +45,7 @@ pub(super) fn cuts(graph: &Graph) -> Vec<Vec<Edit>> {
     edits
 }
 
-/// The edits of a body that leave the Parameters and Results that the op needs.
+/// The edits of a body that keep the Parameters and Results that the op needs.
 fn body_edits(op: &SubGraph, at: usize) -> Vec<Vec<Edit>> {
     let (Some(body), Some(map)) = (op.bodies.get(at), op.maps.get(at)) else { return Vec::new() };
     let mut edits = Vec::new();
@@ -60,14 +60,14 @@ fn body_edits(op: &SubGraph, at: usize) -> Vec<Vec<Edit>> {
     edits.extend(zeros(body));
     edits.extend(layers::merges(body));
     edits.extend(cuts(body));
-    // Parameters of a body have the shapes of what the op passes in.
+    // Parameters of a body have the shapes of the values that the op passes in.
     let is_shape = |edit: &Edit| matches!(edit, Edit::Shape(..));
     edits.extend(shapes::single_sizes(body).into_iter().filter(|edits| !edits.iter().any(is_shape)));
     edits.extend(attributes::defaults(body));
     edits
 }
 
-/// Puts constants in place of layers with a single output.
+/// Replaces layers with a single output by constants.
 fn zeros(body: &Graph) -> Vec<Vec<Edit>> {
     let edit = |id: NodeId| {
         let [out] = body.node(id).outs() else { return None };
@@ -77,9 +77,9 @@ fn zeros(body: &Graph) -> Vec<Vec<Edit>> {
     body.ids().filter(|&id| is_computed(body.node(id).op())).filter_map(edit).collect()
 }
 
-/// Zeros of the least shape that is not empty.
+/// Zeros of the smallest nonempty shape.
 fn zero(fact: &Fact, graph: &Graph) -> Option<Tensor> {
-    /// No more elements are worth a constant.
+    /// Larger constants are not worthwhile.
     const MAX_ELEMENTS: usize = 64;
     let size = |dim| usize::try_from(graph.symbols().interval(dim).lo().max(1)).ok();
     let dims: Vec<usize> = fact.shape.dims().unwrap_or_default().iter().map(size).collect::<Option<_>>()?;
@@ -91,7 +91,7 @@ fn zero(fact: &Fact, graph: &Graph) -> Option<Tensor> {
     (count <= MAX_ELEMENTS).then(|| Tensor::zeros(element_type, &dims).ok())?
 }
 
-/// The op with another body, a part of its own: Parameters and Results that are gone leave the port map.
+/// The op with one body replaced by a part of it. Parameters and Results that are gone leave the port map.
 fn with_body(graph: &Graph, id: NodeId, op: &SubGraph, at: usize, body: Graph) -> Option<Vec<Edit>> {
     let mut op = op.clone();
     let old = std::mem::replace(op.bodies.get_mut(at)?, body);
@@ -105,7 +105,7 @@ fn with_body(graph: &Graph, id: NodeId, op: &SubGraph, at: usize, body: Graph) -
     without_unused_ports(graph, id, op)
 }
 
-/// Gives Parameters and Results their new numbers; `None` for a number that there never was.
+/// Gives Parameters and Results their new numbers; `None` for a number that never existed.
 fn renumber(map: &mut PortMap, parameters: &[Option<usize>], results: &[Option<usize>]) -> Option<()> {
     for (links, numbers) in [(&mut map.inputs, parameters), (&mut map.outputs, results)] {
         let mut left = Vec::with_capacity(links.len());
@@ -123,8 +123,8 @@ fn renumber(map: &mut PortMap, parameters: &[Option<usize>], results: &[Option<u
     Some(())
 }
 
-/// The op without outputs that a port map lost, whose readers read the first one left, and without inputs that no body
-/// has; `None` if no output is left to read.
+/// Removes outputs that a port map lost, redirecting their readers to the first remaining output, and inputs
+/// that no body uses. `None` if no output remains.
 fn without_unused_ports(graph: &Graph, id: NodeId, mut op: SubGraph) -> Option<Vec<Edit>> {
     let Op::SubGraph(old) = graph.node(id).op() else { return None };
     let has = |map: &PortMap, port| map.outputs.iter().any(|link| link.external == Some(port));

@@ -1,10 +1,10 @@
-//! Whether an error is still the same one.
+//! Decides whether an error is still the same.
 
 use std::mem::{Discriminant, discriminant};
 
 use snick_ir::{Code, Located, OpError};
 
-/// What stays the same of an error while the model around it shrinks.
+/// The properties of an error that stay the same while the model around it shrinks.
 ///
 /// ```
 /// use snick::ErrorKind;
@@ -29,8 +29,8 @@ pub struct ErrorKind {
 }
 
 impl ErrorKind {
-    /// The code of an error, the type of its layer, and which error it is, whatever its values are. That sizes differ is
-    /// another error than that ranks do.
+    /// The code of an error, the type of its layer, and which error it is regardless of its values. Different
+    /// sizes and different ranks are different errors.
     pub fn of(error: &Located) -> Self {
         let mut plain = &error.error;
         while let OpError::WithInputs { error, .. } = plain {
@@ -61,7 +61,7 @@ impl std::fmt::Display for ErrorKind {
     }
 }
 
-/// A message with its shapes, names and numbers left out.
+/// A message without its shapes, names and numbers.
 fn wording(message: &str) -> String {
     let mut text = String::new();
     let mut rest = message.chars();

@@ -8,34 +8,34 @@ use snick_tensor::ElementType;
 /// One change of a graph.
 #[derive(Clone, Debug)]
 pub(super) enum Edit {
-    /// Removes a layer that nobody reads.
+    /// Removes a layer without readers.
     Drop(NodeId),
-    /// Replaces a layer by Parameters, one for each output that is read.
+    /// Replaces a layer by Parameters, one for each used output.
     Cut(NodeId),
-    /// Makes the readers of a layer read what it reads at this port.
+    /// Redirects the readers of a layer to its input at this port.
     Bypass(NodeId, usize),
-    /// Makes the readers of a layer read the only output of another one.
+    /// Redirects the readers of a layer to the only output of another layer.
     Merge(NodeId, NodeId),
-    /// Makes the readers of a value read another one.
+    /// Redirects the readers of a value to another value.
     Redirect(Value, Value),
-    /// Gives a Parameter another shape.
+    /// Changes the shape of a Parameter.
     Shape(NodeId, ShapeSpec),
-    /// Puts another op in place of that of a layer.
+    /// Replaces the op of a layer.
     Op(NodeId, Box<Op>),
-    /// As [`Edit::Op`], with only these inputs and outputs left.
+    /// Like [`Edit::Op`], but keeps only these inputs and outputs.
     Ports { node: NodeId, op: Box<Op>, inputs: Vec<usize>, outputs: Vec<u32> },
-    /// Takes a graph instead: a body.
+    /// Replaces the model by a body.
     Become(Box<Graph>),
 }
 
-/// The graph with these edits made one after the other; an edit of what an earlier one removed is left out. Layers that
-/// only fed what is gone go, too. `None` if nothing is left.
+/// Applies edits one after the other, skipping edits of removed layers. Also removes layers that only fed
+/// removed ones. `None` if nothing is left.
 pub(super) fn applied(graph: &Graph, edits: &[Edit]) -> Option<Graph> {
     let mut graph = graph.clone();
     for edit in edits {
         apply(&mut graph, edit);
     }
-    // What the file says of shapes no longer holds.
+    // The declared shapes no longer hold.
     graph.forget_declared();
     (!graph.is_empty()).then_some(graph)
 }
@@ -51,7 +51,7 @@ fn apply(graph: &mut Graph, edit: &Edit) {
         }
         Edit::Merge(..) => {}
         Edit::Redirect(old, new) => graph.replace_uses(*old, *new),
-        // A Parameter that is gone has no shape.
+        // Fails if the Parameter is gone.
         Edit::Shape(id, shape) => drop(graph.set_parameter_shape(*id, shape.clone())),
         Edit::Op(id, op) => {
             let Some(node) = graph.get(*id) else { return };
@@ -66,7 +66,7 @@ fn apply(graph: &mut Graph, edit: &Edit) {
     }
 }
 
-/// Removes a layer, and those that only fed it.
+/// Removes a layer and the layers that only fed it.
 pub(super) fn remove(graph: &mut Graph, id: NodeId) {
     let mut todo = vec![id];
     while let Some(id) = todo.pop() {
@@ -79,7 +79,7 @@ pub(super) fn remove(graph: &mut Graph, id: NodeId) {
     }
 }
 
-/// Whether anybody reads a layer.
+/// Whether a layer has readers.
 pub(super) fn is_read(graph: &Graph, id: NodeId) -> bool {
     !graph.used_outputs(id).is_empty()
 }
@@ -103,7 +103,7 @@ fn cut(graph: &mut Graph, id: NodeId) {
     remove(graph, id);
 }
 
-/// A Parameter of the type and shape of a value, as far as they are known.
+/// A Parameter with the type and shape of a value, as far as known.
 pub(super) fn parameter_for(graph: &Graph, value: Value) -> Parameter {
     let out = graph.output(value);
     let shape = out.map(|out| out.fact.shape.display_intervals(graph.symbols()).to_string());
@@ -124,7 +124,7 @@ fn bypass(graph: &mut Graph, id: NodeId, port: usize) {
     remove(graph, id);
 }
 
-/// Puts a layer with another op, and these of its inputs and outputs, in place of one.
+/// Replaces a layer by one with another op and a subset of the inputs and outputs.
 fn put(graph: &mut Graph, id: NodeId, op: Op, inputs: &[usize], outputs: Vec<u32>) {
     let Some(node) = graph.get(id) else { return };
     let mut node = node.to_node();
@@ -132,13 +132,13 @@ fn put(graph: &mut Graph, id: NodeId, op: Op, inputs: &[usize], outputs: Vec<u32
     let outs = outputs.iter().filter_map(|&port| node.outs.get(port as usize).cloned()).collect();
     node.outs = outs;
     node.outs.iter_mut().for_each(|out| out.declared = None);
-    // Port numbers of the file no longer fit.
+    // The port numbers of the file no longer apply.
     node.details = None;
     let old = graph.inputs(id);
     let new = graph.add(node);
     for (port, input) in (0u32..).zip(inputs) {
         if let Some(value) = old.get(*input).copied().flatten() {
-            // Both layers are there, and the port is below that of the old layer.
+            // Cannot fail: both layers exist, and the old layer has at least as many ports.
             let _ = graph.connect(value, new, port);
         }
     }
@@ -153,7 +153,7 @@ pub(super) fn is_leaf(op: &Op) -> bool {
     matches!(op, Op::Parameter(_) | Op::Const(_))
 }
 
-/// Whether a layer can be replaced by Parameters: what is computed or read from a variable, and writes none.
+/// Whether a layer can be replaced by Parameters: it computes or reads a variable, and writes none.
 pub(super) fn is_computed(op: &Op) -> bool {
     !is_leaf(op)
         && !matches!(op, Op::Result(_) | Op::Assign(_))

@@ -1,10 +1,10 @@
-//! Reduces a model while it stays interesting, by delta debugging.
+//! Reduces a model as long as it stays interesting, by delta debugging.
 //!
-//! A [`Edit`] makes a model a little smaller: it removes a layer, replaces one by Parameters, makes readers read
-//! something else, or cuts shapes, attributes and bodies (`edit.rs`; `layers.rs`, `shapes.rs`, `attributes.rs` and
-//! `bodies.rs` list those that a model has). Edits of a kind are tried all at once first, then in halves, then one by
-//! one; rounds over all kinds follow until no single edit leaves the model interesting. What is left is 1-minimal. Each
-//! edit that is kept makes the model smaller by [`Size`], so this ends.
+//! An [`Edit`] makes a model slightly smaller: it removes a layer, replaces it by Parameters, redirects
+//! readers, or shrinks shapes, attributes and bodies (`edit.rs`; `layers.rs`, `shapes.rs`, `attributes.rs`
+//! and `bodies.rs` list the possible edits of a model). Edits of a kind are tried all at once, then in
+//! halves, then one by one. Rounds over all kinds follow until no single edit keeps the model interesting, so
+//! the result is 1-minimal. Each accepted edit makes the model smaller by [`Size`], so the loop terminates.
 
 mod attributes;
 mod bodies;
@@ -26,10 +26,10 @@ pub use diagnostic::ErrorKind;
 use edit::{Edit, applied};
 use size::Size;
 
-/// The edits of one kind that a model has; each entry is made as one.
+/// All edits of one kind for a model; each entry is applied as a whole.
 type Edits = fn(&Graph) -> Vec<Vec<Edit>>;
 
-/// All kinds: those that remove the most come first.
+/// All kinds, starting with those that remove most.
 const KINDS: [Edits; 9] = [
     layers::drops,
     bodies::hoists,
@@ -49,14 +49,14 @@ const KINDS: [Edits; 9] = [
 pub struct Reduction {
     /// The model, inferred.
     pub graph: Graph,
-    /// How many models were tested.
+    /// Number of models tested.
     pub tests: usize,
-    /// Whether no single edit makes it smaller; `false` if the limit of tests came first.
+    /// Whether no single edit makes it smaller; `false` if the limit of tests was reached first.
     pub is_minimal: bool,
 }
 
-/// Reduces a graph, which is inferred, while `is_interesting`, as the graph itself is. The test is given the errors of
-/// inference, too, and is called at most `max_tests` times.
+/// Reduces an inferred graph as long as `is_interesting` holds, which must hold for the graph itself. The
+/// test also gets the errors of inference, and is called at most `max_tests` times.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,64\"}\n  \
@@ -88,7 +88,7 @@ pub fn reduce(
     Reduction { tests: reducer.tests, is_minimal: is_minimal && !reducer.is_over(), graph: reducer.graph }
 }
 
-/// Tells models apart that were tested.
+/// Identifies models that were tested.
 fn fingerprint(graph: &Graph) -> u64 {
     let mut hasher = DefaultHasher::new();
     print(graph, PrintOptions::new()).hash(&mut hasher);
@@ -99,7 +99,7 @@ struct Reducer<'t> {
     /// The smallest interesting model so far.
     graph: Graph,
     size: Size,
-    /// Fingerprints of the models that were tested.
+    /// Fingerprints of the tested models.
     tested: HashSet<u64>,
     is_interesting: &'t mut dyn FnMut(&Graph, &[Located]) -> bool,
     tests: usize,
@@ -111,7 +111,7 @@ impl Reducer<'_> {
         self.tests >= self.max_tests
     }
 
-    /// Tries the edits of a kind, many at once first, then fewer. Returns whether any was kept.
+    /// Tries the edits of a kind, first many at once, then fewer. Returns whether any was accepted.
     fn try_all(&mut self, edits_of: Edits) -> bool {
         let mut edits = edits_of(&self.graph);
         let mut many = edits.len();
@@ -121,7 +121,7 @@ impl Reducer<'_> {
             while at < edits.len() && !self.is_over() {
                 let end = (at + many).min(edits.len());
                 if self.try_edits(&edits[at..end].concat()) {
-                    // Those that are left have moved to the same place.
+                    // The remaining edits moved up to this position.
                     edits = edits_of(&self.graph);
                     kept = true;
                 } else {
@@ -133,10 +133,10 @@ impl Reducer<'_> {
         kept
     }
 
-    /// Keeps the edited model if it is smaller and still interesting.
+    /// Accepts the edited model if it is smaller and still interesting.
     fn try_edits(&mut self, edits: &[Edit]) -> bool {
         let Some(mut graph) = applied(&self.graph, edits) else { return false };
-        // A model has a Result.
+        // A model needs a Result.
         let has_results = graph.results().next().is_some() || self.graph.results().next().is_none();
         let size = Size::of(&graph);
         if !has_results || size >= self.size {

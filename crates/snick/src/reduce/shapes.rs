@@ -10,7 +10,7 @@ use snick_tensor::Tensor;
 
 use super::edit::Edit;
 
-/// Replaces a size wherever it occurs: sizes that are equal often have to be.
+/// Replaces a size wherever it occurs, because equal sizes often must stay equal.
 pub(super) fn common_sizes(graph: &Graph) -> Vec<Vec<Edit>> {
     let mut sizes = BTreeSet::new();
     for id in graph.ids() {
@@ -24,7 +24,7 @@ pub(super) fn common_sizes(graph: &Graph) -> Vec<Vec<Edit>> {
     sizes.flat_map(|size| smaller(size).map(move |to| resized(graph, size, to))).collect()
 }
 
-/// The sizes to try in place of one.
+/// Smaller sizes to try.
 fn smaller(size: i64) -> impl Iterator<Item = i64> {
     let sizes: BTreeSet<i64> =
         [1, 2, 3, size / 2].into_iter().filter(|&to| (1..size).contains(&to)).collect();
@@ -69,9 +69,9 @@ pub(super) fn single_sizes(graph: &Graph) -> Vec<Vec<Edit>> {
     edits.into_iter().map(|edit| vec![edit]).collect()
 }
 
-/// Smaller shapes: of fewer axes, of smaller sizes, of known sizes.
+/// Smaller shapes: with fewer axes, smaller sizes, or static sizes.
 fn shapes(shape: &ShapeSpec) -> impl Iterator<Item = ShapeSpec> {
-    /// A rank that is not known may be one of these.
+    /// Candidates for an unknown rank are below this.
     const MAX_RANK: usize = 5;
     let dims = dims(shape).to_vec();
     let ranks = match shape {
@@ -101,7 +101,7 @@ fn shapes(shape: &ShapeSpec) -> impl Iterator<Item = ShapeSpec> {
     ranked.chain(fewer).chain(others).map(ShapeSpec::Dims)
 }
 
-/// The tensor with an axis cut or, of one element, left out.
+/// Parts of the tensor: with one axis shortened, or an axis of size 1 removed.
 fn parts(tensor: &Tensor) -> Vec<Tensor> {
     let axes = 0..tensor.rank();
     let parts = axes.flat_map(|axis| {

@@ -1,28 +1,28 @@
-//! How large a model is to a person who reads it.
+//! The size of a model as perceived by a reader.
 
 use snick_ir::{Graph, NodeRef, Op};
 use snick_shape::{DimSpec, ShapeSpec};
 
-/// Sizes compare by their fields in this order.
+/// Sizes compare field by field, in this order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Size {
-    /// Layers that compute something, those of bodies included.
+    /// Layers that compute something, including layers of bodies.
     operations: usize,
-    /// All layers, those of bodies included.
+    /// All layers, including layers of bodies.
     layers: usize,
     /// Entries of the port maps of bodies.
     links: usize,
-    /// What the shapes of Parameters and constants say.
+    /// The complexity of the shapes of Parameters and constants.
     shapes: u64,
     /// Attributes that differ from their defaults.
     attributes: usize,
 }
 
-/// An axis of size 0; each further element counts as one more.
+/// The cost of an axis of size 0; each element adds one.
 const AXIS: u64 = 2;
-/// An axis of a size that is not known.
+/// The cost of a dynamic axis.
 const DYNAMIC_AXIS: u64 = 1 << 32;
-/// A rank that is not known.
+/// The cost of an unknown rank.
 const DYNAMIC_RANK: u64 = 1 << 40;
 
 impl Size {
@@ -73,7 +73,7 @@ impl Size {
 }
 
 fn axis(size: u64) -> u64 {
-    // A size counts less than what is not known.
+    // Any static size costs less than a dynamic one.
     AXIS + size.min(DYNAMIC_AXIS / 2)
 }
 

@@ -1,4 +1,4 @@
-//! Planted failures, and what is left of the models around them.
+//! Reduces models with planted failures.
 
 use super::edit::{Edit, applied};
 use super::*;
@@ -18,7 +18,7 @@ fn has(graph: &Graph, op: &str) -> bool {
     })
 }
 
-/// The model reduced; no single edit of what is left keeps it interesting.
+/// Reduces the model, and checks that no further single edit keeps it interesting.
 fn reduced(graph: &Graph, test: impl Fn(&Graph, &[Located]) -> bool) -> Reduction {
     let found = reduce(graph, 100_000, &mut |graph, errors| test(graph, errors));
     assert!(found.is_minimal);
@@ -39,7 +39,7 @@ fn assert_is_needed(graph: &Graph, edit: &[Edit], test: &dyn Fn(&Graph, &[Locate
     }
 }
 
-/// Layers by type.
+/// The types of all layers, sorted.
 fn types(graph: &Graph) -> Vec<String> {
     let mut types: Vec<String> = graph.ids().map(|id| graph.node(id).op().type_name().to_string()).collect();
     types.sort();
@@ -107,7 +107,7 @@ fn known_sizes_replace_unknown_ones() {
     assert!(print(&found.graph, PrintOptions::new()).contains("shape: \"\""));
 }
 
-/// A Loop with a long body, of which `inner` is a part.
+/// A Loop with a long body that contains `inner`.
 fn looped(inner: &str) -> Graph {
     model(&format!(
         "%x = Parameter-1 {{element_type: f32, shape: \"3,4\"}}\n%n = Const-1 i64[] <5>\n\

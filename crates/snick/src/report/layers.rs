@@ -10,16 +10,16 @@ use super::values::Histogram;
 use super::{Expr, Numbered, Text, dims, object, texts};
 use crate::{LayerCost, ModelCost};
 
-/// The most known elements of a value that are shown.
+/// Maximum number of known elements of a value to show.
 const MOST_ELEMENTS: usize = 16;
 
-/// A graph with the numbers of its layers. Layers of all graphs are counted together.
+/// A graph with the numbers of its layers. Numbers are unique across all graphs.
 pub(super) struct NumberedGraph<'g> {
     pub graph: &'g Graph,
-    /// The layer that it is a body of, and its role there.
+    /// The layer that contains it as a body, and its role there.
     pub owner: Option<(usize, &'g str)>,
     pub order: Vec<NodeId>,
-    /// By index of the node.
+    /// Indexed by node.
     numbers: Vec<usize>,
 }
 
@@ -30,7 +30,8 @@ impl NumberedGraph<'_> {
     }
 }
 
-/// The numbers of all layers: those of the model in the order of a run, then those of its bodies.
+/// The numbers of all layers: first the layers of the model in execution order, then the layers of its
+/// bodies.
 pub(super) struct Numbers<'g> {
     pub graphs: Vec<NumberedGraph<'g>>,
     names: HashMap<&'g str, usize>,
@@ -62,13 +63,13 @@ impl<'g> Numbers<'g> {
         &self.graphs[0]
     }
 
-    /// The first layer of this name.
+    /// The first layer with this name.
     pub fn named(&self, name: &str) -> Option<usize> {
         self.names.get(name).copied()
     }
 }
 
-/// What each layer costs, by its number.
+/// The cost of each layer, by number.
 fn costs<'c>(numbers: &Numbers<'c>, layers: &'c [LayerCost]) -> Vec<Option<&'c LayerCost>> {
     let mut by_layer: HashMap<_, Vec<&LayerCost>> = HashMap::new();
     for layer in layers.iter().rev() {
@@ -78,16 +79,16 @@ fn costs<'c>(numbers: &Numbers<'c>, layers: &'c [LayerCost]) -> Vec<Option<&'c L
         numbers.graphs.iter().flat_map(|numbered| numbered.order.iter().map(|&id| numbered.graph.node(id)));
     let cost = |node: snick_ir::NodeRef<'c>| {
         let layers = by_layer.get_mut(&(node.name(), node.op().type_name(), node.loc()))?;
-        // Several of one name and place: each is taken once.
+        // If several share name and location, each is used once.
         if layers.len() > 1 { layers.pop() } else { layers.first().copied() }
     };
     nodes.map(cost).collect()
 }
 
-/// The graphs with their layers.
+/// The graphs and their layers.
 pub(super) struct Graphs<'m> {
     pub of: &'m Numbered<'m>,
-    /// The names of the layers that inference could not accept.
+    /// The names of layers whose inference failed.
     pub failed: HashSet<&'m str>,
 }
 
@@ -99,7 +100,7 @@ impl Serialize for Graphs<'_> {
             owner: Option<usize>,
             #[serde(skip_serializing_if = "Option::is_none")]
             role: Option<&'m str>,
-            /// Scopes of equal structure, each list in the order of a run.
+            /// Bodies of equal structure, each as a list in execution order.
             repeats: Vec<Vec<Text<String>>>,
             layers: Layers<'m>,
         }
@@ -193,7 +194,7 @@ impl<'m> Layers<'m> {
     }
 }
 
-/// What a layer is, unless it is like most.
+/// The kind of a layer, unless it is an ordinary one.
 fn kind(op: &Op, is_failed: bool) -> Option<&'static str> {
     Some(match op {
         _ if is_failed => "failed",

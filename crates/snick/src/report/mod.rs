@@ -1,7 +1,7 @@
-//! The report: a page that shows a model, and the data that the page's viewer is given.
+//! The report: a page that shows a model, and the data for the viewer on that page.
 //!
-//! A part of the data is a file. All of them make JSON of the schema `snick.view/1`, which `docs/src/pictures.md`
-//! describes; the viewer is in `crates/snick-view/assets`.
+//! Each file produces a part of the data. Together they form JSON of the schema `snick.view/1`, which
+//! `docs/src/pictures.md` describes; the viewer is in `crates/snick-view/assets`.
 
 mod changes;
 mod layers;
@@ -26,7 +26,7 @@ use crate::{Amount, Error, Model, write_file};
 /// The schema of the data.
 const SCHEMA: &str = "snick.view/1";
 
-/// What a report shows beside the model.
+/// What a report shows besides the model.
 ///
 /// ```
 /// use snick::ReportOptions;
@@ -49,12 +49,12 @@ pub struct ReportOptions<'m> {
 }
 
 impl<'m> ReportOptions<'m> {
-    /// The model alone.
+    /// Only the model.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What changed from the model to this one, which is inferred, too.
+    /// Also shows the changes from the model to `other`, which must be inferred.
     #[must_use]
     pub fn diff(self, other: &'m Model) -> Self {
         Self { other: Some(other) }
@@ -93,8 +93,8 @@ impl Model {
         write_file(path.as_ref(), |file| file.write_all(page.as_bytes()))
     }
 
-    /// What the page shows, as JSON of the schema `snick.view/1`: for a page of your own, with the viewer
-    /// ([`viewer_script`](crate::viewer_script)) or without it. Texts of the model have their control characters
+    /// The data of the page as JSON of the schema `snick.view/1`, for a custom page with or without the
+    /// viewer ([`viewer_script`](crate::viewer_script)). Control characters in texts of the model are
     /// escaped.
     ///
     /// ```
@@ -125,8 +125,8 @@ impl Model {
     }
 }
 
-/// A model with the numbers of its layers. It serialises as all that is shown of it; lists of layers and sizes are made
-/// while they are written, since they are as long as the model.
+/// A model with the numbers of its layers. It serialises as everything that is shown of the model. Lists of
+/// layers and sizes are as long as the model, so they are generated while they are written.
 struct Numbered<'m> {
     model: &'m Model,
     numbers: Numbers<'m>,
@@ -181,7 +181,7 @@ impl Expr {
         expr.as_const().map_or_else(text, Self::integer)
     }
 
-    /// An integer; one that a floating-point number cannot hold is a text.
+    /// An integer, as text if a floating-point number cannot hold it.
     fn integer(number: i64) -> Self {
         match number.unsigned_abs() {
             0..=EXACT => Self::Integer(number),
@@ -195,15 +195,15 @@ impl Expr {
     }
 }
 
-/// JavaScript's numbers hold all integers up to this one.
+/// JavaScript numbers represent all integers up to this one.
 const EXACT: u64 = 1 << 53;
 
-/// The sizes of a value; `None` where the rank is not known.
+/// The sizes of a value; `None` if its rank is unknown.
 fn dims(graph: &Graph, fact: &Fact) -> Option<Vec<Expr>> {
     Some(fact.shape().dims()?.iter().map(|dim| Expr::new(graph, dim)).collect())
 }
 
-/// A text from a model: its control characters are escaped.
+/// A text from a model, written with control characters escaped.
 struct Text<T>(T);
 
 impl<T: AsRef<str>> Serialize for Text<T> {

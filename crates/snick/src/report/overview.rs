@@ -1,4 +1,4 @@
-//! What the page says of the model as a whole: its head, the verdict of check, cost, unknown sizes.
+//! The overview of the model: header, result of `check`, cost, unknown sizes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ impl<'m> Overview<'m> {
 
 /// The format of the file, with its version.
 fn format(model: &Model) -> String {
-    // A model from memory may have the name of a file, too.
+    // An in-memory model may also be named like a file.
     let path = model.files().first().map_or(Path::new(&model.graph().source), PathBuf::as_path);
     let format = Format::to_read(path);
     match (format, model.graph().ir_version) {
@@ -132,7 +132,7 @@ fn format(model: &Model) -> String {
     }
 }
 
-/// Elements and bytes of constants by element type, bodies included.
+/// Elements and bytes of constants by element type, including bodies.
 fn constants(graph: &Graph) -> Vec<(&'static str, [u64; 2])> {
     let mut types: BTreeMap<ElementType, [u64; 2]> = BTreeMap::new();
     let mut waiting = vec![graph];

@@ -1,4 +1,4 @@
-//! Slices and slice-like layers, and the primitives that they become.
+//! Slices and slice-like layers, with their primitives.
 
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
@@ -15,7 +15,7 @@ struct Layer {
     primitives: Vec<Primitive>,
 }
 
-/// A slice, and the sizes of its input.
+/// A slice and the sizes of its input.
 #[derive(Serialize)]
 struct Primitive {
     text: String,
@@ -23,15 +23,15 @@ struct Primitive {
     axes: Vec<SlicedAxis>,
 }
 
-/// An axis, and start, length and step on it.
+/// An axis, with start, length and step.
 #[derive(Serialize)]
 struct SlicedAxis(usize, Option<Expr>, Option<Expr>, Option<Expr>);
 
-/// The slices and slice-like layers of the model itself and of its bodies.
+/// The slices and slice-like layers of the model and its bodies.
 pub(super) fn serialize<S: Serializer>(of: &Numbered, serializer: S) -> Result<S::Ok, S::Error> {
     let numbers = &of.numbers;
     let mut canonical = of.model.graph().clone();
-    // What cannot be lowered stays, and has no primitive.
+    // Layers that cannot be lowered stay, and have no primitive.
     drop(snick_pass::lower_slices(&mut canonical));
     let mut waiting = vec![(0, &canonical)];
     let mut list = serializer.serialize_seq(None)?;

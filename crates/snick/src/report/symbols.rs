@@ -1,4 +1,4 @@
-//! The symbols of a model, with what they are made of, so that a viewer can give them values.
+//! The symbols of a model and their definitions, so that the viewer can evaluate them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -25,15 +25,15 @@ struct Symbol {
     axis: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Text<String>>,
-    /// How it is merged.
+    /// The rule that merges it.
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'static str>,
-    /// The expressions that it is merged from.
+    /// The expressions it is merged from.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<Vec<Expr>>,
 }
 
-/// Every symbol of sizes and known elements, and those that they are merged from.
+/// All symbols of sizes and known elements, and the symbols that they are merged from.
 pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
     let mut list = serializer.serialize_seq(None)?;
     let mut names: HashSet<String> = HashSet::new();
@@ -41,7 +41,7 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
         let births = Births::new(numbered.graph);
         for symbol in occurring(numbered) {
             let symbols = numbered.graph.symbols();
-            // A body calls an outer symbol as the outer graph does, which has described it.
+            // An outer symbol has the same name in a body as in the outer graph, which has described it.
             let is_outer = symbols.is_outer(symbol) && numbered.owner.is_some();
             let found = births.describe(symbol);
             if is_outer || !names.insert(found.name.clone()) {
@@ -69,7 +69,7 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
     list.end()
 }
 
-/// The symbols of a graph that sizes and elements mention, and those that these are merged from.
+/// The symbols in sizes and elements of a graph, and the symbols that they are merged from.
 fn occurring(numbered: &NumberedGraph) -> BTreeSet<SymbolId> {
     let graph = numbered.graph;
     let outs = numbered.order.iter().flat_map(|&id| graph.node(id).outs());

@@ -1,4 +1,4 @@
-//! Where each size comes from, a step at a time: the viewer follows the steps to the inputs.
+//! The origins of each size, one step at a time: the viewer follows the steps to the inputs.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,12 +9,12 @@ use snick_ir::{Graph, Part, ValuePart};
 use super::layers::{NumberedGraph, Numbers};
 use crate::analyze::why::tree::Tracer;
 
-/// The most that is tried for a report: a step tries each size and known element of what the layer reads. Sizes that depend
-/// on symbols come first.
+/// Maximum number of parts to try for a report: a step tries each size and known element of the layer's
+/// inputs. Sizes that depend on symbols come first.
 const MOST_TRIED: usize = 300_000;
 
-/// The parts that each part comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an element. What is not
-/// there comes from nothing, or is beyond the limit.
+/// The parts that each part comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an element. Missing
+/// parts come from nothing, or are beyond the limit.
 pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
     let mut steps = serializer.serialize_map(None)?;
     let mut left = MOST_TRIED;
@@ -34,21 +34,21 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
                 let texts: Vec<String> = from.iter().map(|part| text(numbered, *part)).collect();
                 steps.serialize_entry(&text(numbered, of), &texts)?;
             }
-            // What is on the way to an explained part is to be explained, too, before anything else.
+            // Parts on the way to an explained part come before all others.
             from.into_iter().rev().for_each(|part| waiting.push_front(part));
         }
     }
     steps.end()
 }
 
-/// How many parts of its inputs a step from a layer tries.
+/// The number of input parts that a step from a layer tries.
 fn tried(graph: &Graph, of: ValuePart) -> usize {
     let inputs = graph.inputs(of.value.node).into_iter().flatten();
     let parts = inputs.filter_map(|value| graph.fact(value)).map(|fact| Part::all(fact).count());
     parts.fold(1, usize::saturating_add)
 }
 
-/// The sizes of all outputs of layers that compute: those with symbols, and the numbers.
+/// The sizes of all outputs of computing layers: sizes with symbols, and numbers.
 fn sizes(numbered: &NumberedGraph) -> (Vec<ValuePart>, Vec<ValuePart>) {
     let graph = numbered.graph;
     let nodes = numbered.order.iter().map(|&id| graph.node(id));

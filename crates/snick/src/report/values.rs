@@ -1,16 +1,16 @@
-//! What the elements of a large constant are like: the page holds no weights.
+//! Statistics of large constants, because the page contains no weights.
 
 use serde::Serialize;
 use snick_ir::text::MOST_SHOWN;
 use snick_tensor::{FiniteRange, Statistics, Tensor};
 
-/// The bars of a histogram.
+/// The number of bars in a histogram.
 const BARS: usize = 24;
 
 /// The maximum number of elements in a histogram, evenly spaced.
 const MOST_SAMPLED: usize = 1 << 12;
 
-/// The range and a histogram of a constant.
+/// The range and histogram of a constant.
 #[derive(Serialize)]
 pub(super) struct Histogram {
     min: f64,
@@ -34,7 +34,7 @@ impl Histogram {
         let elements = sampled(tensor)?;
         let mut bars = [0usize; BARS];
         for element in elements.iter().filter(|element| element.is_finite()) {
-            // Halves, so that the width of the range is finite.
+            // Halved, so that the width of the range does not overflow.
             let place = if max > min { (element / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0) } else { 0.0 };
             bars[((place * BARS as f64) as usize).min(BARS - 1)] += 1;
         }
@@ -43,7 +43,7 @@ impl Histogram {
     }
 }
 
-/// Elements as numbers: all of them, or a part at even distances. `None` for texts.
+/// Elements as numbers: all of them, or a sample at even distances. `None` for strings.
 fn sampled(tensor: &Tensor) -> Option<Vec<f64>> {
     let count = tensor.len();
     if count <= MOST_SAMPLED {

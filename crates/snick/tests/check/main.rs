@@ -1,4 +1,4 @@
-//! Findings: each code finds its own example, and what is whole or follows from something else is not reported.
+//! Findings: each code finds its own example, and correct models and consequences of errors are not reported.
 #![cfg(feature = "analyze")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -52,7 +52,7 @@ fn check_text(layers: &str) -> Vec<Finding> {
     snick::parse(&text).unwrap().check(&CheckOptions::new())
 }
 
-/// Code and layer of each finding that is more than a note.
+/// Code and layer of each finding above a note.
 fn serious(findings: &[Finding]) -> Vec<(&str, &str)> {
     let serious = findings.iter().filter(|finding| finding.severity > Severity::Note);
     serious.map(|finding| (finding.code, finding.layer.as_str())).collect()
@@ -62,7 +62,7 @@ fn codes(findings: &[Finding]) -> Vec<&str> {
     findings.iter().map(|finding| finding.code).collect()
 }
 
-/// An input, a constant of four bytes at each of the offsets, added one after the other, and an output.
+/// An input, a four-byte constant at each offset, added one after the other, and an output.
 fn sums(offsets: &[usize], size: usize) -> String {
     let port = |id: usize| format!("<port id=\"{id}\" precision=\"FP32\"><dim>{}</dim></port>", size / 4);
     let mut layers = format!(
@@ -170,7 +170,7 @@ fn what_reads_all_weights_is_looked_for_on_demand() {
     };
     let mut weights = vec![7; 8192];
     assert_eq!(check(&[0, 4096], &weights), 1);
-    // One place of the file that two constants share is what is meant.
+    // Two constants that share bytes of the file are intended.
     assert_eq!(check(&[0, 0], &weights), 0);
     weights[5000] = 8;
     assert_eq!(check(&[0, 4096], &weights), 0);

@@ -1,10 +1,10 @@
-//! Findings about graphs: errors, layers that nothing needs, sizes, slices.
+//! Findings about graphs: errors, unused layers, sizes, slices.
 
 use super::{check_text, codes, serious};
 
 #[test]
 fn errors_behind_a_layer_with_an_error_are_not_reported() {
-    // The Reshape has a shape though its number of elements is wrong, and the sum has one too.
+    // The Reshape has a shape although its number of elements is wrong, and so has the sum.
     let findings = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%to = Const-1 i64[2] <2, 4>\n\
          %r = Reshape-1(%x, %to) {special_zero: false}\n%sum = Add-1(%x, %r)\n%y = Result-1(%sum)",
@@ -40,19 +40,19 @@ fn the_least_set_of_sizes_is_named_and_was_tried() {
         "%x = Parameter-1 {element_type: f32, shape: \"?,?\"}\n%w = Parameter-1 {element_type: f32, shape: \"?,4\"}\n\
          %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%y = Result-1(%p)",
     );
-    // The axis over which the product sums does not matter.
+    // The contracted axis does not matter.
     assert_eq!(serious(&findings), [("S023", "x")]);
     assert_eq!(
         findings[0].message,
         "axis 0 of input `x` has no upper bound, so axis 0 of output `y` has none"
     );
     assert!(findings[0].help.contains("--shape \"x[..1024,?]\" gives y[s0,4]"), "{}", findings[0].help);
-    // How many elements are not 0 follows from the size of the input.
+    // The number of nonzero elements is bounded by the size of the input.
     let inner = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%at = NonZero-3(%x) {output_type: i64}\n%y = Result-1(%at)",
     );
     assert_eq!(serious(&inner), [("S023", "x")]);
-    // Each size is blamed for what follows from it alone.
+    // Each size only accounts for its own consequences.
     let two = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%z = Parameter-1 {element_type: f32, shape: \"?\"}\n\
          %a = NonZero-3(%x) {output_type: i64}\n%b = NonZero-3(%z) {output_type: i64}\n%ra = Result-1(%a)\n\
@@ -66,14 +66,14 @@ fn the_least_set_of_sizes_is_named_and_was_tried() {
             "axis 0 of input `z` has no upper bound, so axis 1 of output `rb` has none"
         ]
     );
-    // Behind an error nothing is known, so that says nothing.
+    // After an error nothing is known, so there is nothing to report.
     let failed = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%w = Parameter-1 {element_type: f32, shape: \"5,4\"}\n\
          %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%at = NonZero-3(%p) {output_type: i64}\n\
          %y = Result-1(%at)",
     );
     assert_eq!(serious(&failed), [("S020", "p")]);
-    // Nothing bounds what values decide.
+    // Sizes that depend on values have no bound.
     let data = check_text(
         "%n = Parameter-1 {element_type: i64, shape: \"\"}\n%zero = Const-1 i64[] <0>\n%one = Const-1 i64[] <1>\n\
          %range = Range-4(%zero, %n, %one) {output_type: i64}\n%y = Result-1(%range)",
@@ -105,7 +105,7 @@ fn sizes_that_layers_fix_are_reported_once_with_what_is_refused() {
     assert_eq!(serious(&sum("2..9")), [("S025", "x")]);
     // A size of 1 broadcasts.
     assert_eq!(serious(&sum("1..9")), []);
-    // Of a size that is fixed it does not matter that it has no bound.
+    // If a size is fixed, it does not matter that it has no bound.
     let open = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"2,?\"}\n%w = Parameter-1 {element_type: f32, shape: \"5,4\"}\n\
          %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%y = Result-1(%p)\n%z = Result-1(%x)",
@@ -129,11 +129,11 @@ fn slices_are_judged_for_all_sizes() {
         ("8", ["2", "5", "1"], &[]),
         ("..8", ["0", "9223372036854775807", "1"], &["S031"]),
         ("8", ["-8", "8", "1"], &["S031"]),
-        // Backwards is another order.
+        // A backward range reverses the order.
         ("8", ["-1", "-9", "-1"], &[]),
         ("8", ["2", "9", "1"], &["S033"]),
         ("8", ["-9", "7", "1"], &["S033"]),
-        // For some sizes it is inside.
+        // The bound is inside the axis for some sizes.
         ("..100", ["2", "9", "1"], &[]),
         ("8", ["7", "-9223372036854775808", "-1"], &[]),
     ] {
@@ -189,7 +189,7 @@ fn targets_that_are_computed_in_part_fix_sizes_too() {
         let found = findings.iter().filter(|finding| finding.code == "S024");
         found.map(|finding| finding.origins.concat()).collect::<Vec<_>>()
     };
-    // The axis that the target takes from the input stays open, the other one does not.
+    // The axis that the target takes from the input stays dynamic, the other does not.
     assert_eq!(baked(&check("L,B,12", "%d0, %one, %three, %four")), ["axis 1 of input `x`"]);
     assert_eq!(baked(&check("B,L,12", "%one, %d1, %three, %four")), ["axis 0 of input `x`"]);
     assert_eq!(baked(&check("L=1..,B,12", "%d0, %three, %four, %four")), ["axis 1 of input `x`"]);
@@ -227,7 +227,7 @@ fn integers_beyond_i32_are_reported_where_they_count() {
     assert!(check(&format!("%e = Const-1 i64[1] <9223372036854775807>\n{slice}")).is_empty());
     let largest = "%c = Const-1 i64[1] <9223372036854775807>\n%y = Maximum-1(%x, %c)\n%r = Result-1(%y)";
     assert!(check(largest).is_empty());
-    // Constant folding comes before narrowing, and its result fits.
+    // Constants are folded before narrowing, and the result fits.
     let folded =
         "%two = Const-1 i64[1] <34359738368>\n%d = Divide-1(%c, %two)\n%y = Add-1(%x, %d)\n%r = Result-1(%y)";
     assert!(check(&format!("{big}\n{folded}")).is_empty());
@@ -249,9 +249,9 @@ fn tables_in_16_bits_are_reported_and_weights_are_not() {
     assert!(check("f16[1,3] <1.0, 3000.0, 30000.0>", angles));
     assert!(check("bf16[1,3] <1.0, 300.0, 500.0>", angles));
     assert!(check("f16[1,3] <1.0, 3000.0, 30000.0>", "%y = Add-1(%x, %t)"));
-    // Their neighbours are at most 1 apart.
+    // The spacing at these numbers is at most 1.
     assert!(!check("f16[1,3] <1.0, 1000.0, 2000.0>", angles));
-    // A mask, and a scalar of it.
+    // A mask, and a repeated scalar.
     assert!(!check("f16[1,3] <0.0, -65504.0, -65504.0>", "%y = Add-1(%x, %t)"));
     assert!(!check("f16[1,3] <1.0, 30000.0, 30000.0>", angles));
     // Factors have a relative error.

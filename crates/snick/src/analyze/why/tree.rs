@@ -151,7 +151,7 @@ impl<'g> Tracer<'g> {
         found
     }
 
-    /// The inputs of a layer. For a ReadValue, also what is assigned to the variable.
+    /// The connected inputs of a layer.
     fn inputs(&self, node: NodeId) -> Vec<Value> {
         self.graph.inputs(node).into_iter().flatten().collect()
     }
