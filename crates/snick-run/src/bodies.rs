@@ -1,4 +1,4 @@
-//! The bodies of a graph, planned once, each as a session `S` of its own.
+//! The bodies of a graph, each planned once as a session `S`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
 use snick_tensor::Tensor;
 
-/// The sessions of the bodies of each op that has bodies.
+/// The sessions of the bodies of each op with bodies.
 pub(crate) struct Bodies<S>(BTreeMap<NodeId, Vec<Arc<S>>>);
 
 impl<S> Bodies<S> {
-    /// Plans all bodies of a graph, nested ones included, by `plan`.
+    /// Plans all bodies of a graph with `plan`, including nested ones.
     pub(crate) fn new(graph: &Graph, plan: impl Fn(&Graph) -> Result<S, Located>) -> Result<Self, Located> {
         let mut bodies = BTreeMap::new();
         for id in graph.ids() {
@@ -25,12 +25,13 @@ impl<S> Bodies<S> {
         Ok(Self(bodies))
     }
 
-    /// All of them.
+    /// All sessions of bodies.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = &Arc<S>> {
         self.0.values().flatten()
     }
 
-    /// Executes an op with bodies by `run`. The first failure inside ends it: the next iteration would lack its inputs.
+    /// Executes an op with bodies through `run`. Stops at the first failure inside, because the next
+    /// iteration would lack inputs.
     pub(crate) fn execute(
         &self,
         id: NodeId,

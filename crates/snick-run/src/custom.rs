@@ -1,4 +1,4 @@
-//! Custom ops: those without an implementation run as the ops that they decompose to.
+//! Custom ops. Those without an implementation run as the ops they decompose to.
 
 use snick_ir::rewrite::decomposed;
 use snick_ir::{Custom, Graph, Located, NodeId, OpError};
@@ -6,7 +6,8 @@ use snick_tensor::Tensor;
 
 use crate::facts::check_values;
 
-/// The outputs of a custom op, which is that of a node, checked against what it inferred. `run` runs what it decomposes to.
+/// Evaluates the custom op of a node, and checks the outputs against inference. `run` executes a
+/// decomposition.
 pub(crate) fn evaluate(
     op: &Custom,
     inputs: &[Tensor],

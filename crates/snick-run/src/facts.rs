@@ -1,4 +1,4 @@
-//! Checks tensors against what inference said of them.
+//! Checks tensors against inferred facts.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use snick_ir::{Fact, Graph, InputOrigin, Known, NodeId, OpError};
 use snick_shape::{SymExpr, SymbolId, Symbols};
 use snick_tensor::{ElementType, Listed, Tensor};
 
-/// The values of symbols in one run, taken from the dims of the inputs.
+/// The values of symbols in one run, from the dims of the inputs.
 #[derive(Default)]
 pub(crate) struct SymbolBindings {
     values: HashMap<SymbolId, i64>,
-    /// Expressions of dims, with their values, of which several symbols have no value yet.
+    /// Expressions of dims with their values, for expressions in which several symbols are still unknown.
     equations: Vec<(SymExpr, i64)>,
 }
 
@@ -112,7 +112,8 @@ fn size_of_dim(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// Whether all elements are equal. Zeros are equal whatever their sign, which depends on the order of computation.
+/// Whether all elements are equal. The sign of zeros is ignored, because it depends on the order of
+/// computation.
 fn agree(known: &Tensor, value: &Tensor) -> bool {
     let equal_numbers = || {
         let (known, value) = (known.to_f64_vec().ok()?, value.to_f64_vec().ok()?);
@@ -122,7 +123,7 @@ fn agree(known: &Tensor, value: &Tensor) -> bool {
     known == value || (is_float && known.dims() == value.dims() && equal_numbers() == Some(true))
 }
 
-/// A tensor as messages print it: `f32[1,3]`.
+/// A tensor in messages: `f32[1,3]`.
 fn describe(tensor: &Tensor) -> String {
     format!("{}{}", tensor.element_type(), Listed(tensor.dims()))
 }
@@ -143,7 +144,7 @@ pub(crate) fn check_values(graph: &Graph, node: NodeId, values: &[Tensor]) -> Re
     Ok(())
 }
 
-/// An error of a layer with the types and shapes of its inputs.
+/// Adds the types and shapes of the inputs to the error of a layer.
 pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t Tensor>) -> OpError {
     let inputs: Vec<InputOrigin> = inputs.map(|tensor| InputOrigin::of_value(describe(tensor))).collect();
     match inputs.is_empty() {
@@ -152,7 +153,7 @@ pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t T
     }
 }
 
-/// Checks type and dims against a fact. An error has both in words.
+/// Checks type and dims against a fact. The error describes the actual and the expected value.
 fn check_intervals(graph: &Graph, fact: &Fact, tensor: &Tensor) -> Result<(), (String, String)> {
     let any_type = fact.element_type == ElementType::Dynamic;
     let dims_fit = fact.shape.dims().is_none_or(|dims| {

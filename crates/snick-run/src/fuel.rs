@@ -1,11 +1,11 @@
-//! The fuel of a run: a limit of the elements that it computes.
+//! The fuel of a run: a limit on the number of elements that it computes.
 
 use snick_ir::{Graph, NodeId, OpError};
 use snick_tensor::Tensor;
 
 use crate::facts::SymbolBindings;
 
-/// What is left of the fuel of a run, bodies included; `None` for no limit.
+/// The remaining fuel of a run, including bodies; `None` means no limit.
 pub(crate) struct Fuel(Option<usize>);
 
 impl Fuel {
@@ -13,7 +13,7 @@ impl Fuel {
         Self(limit)
     }
 
-    /// Refuses a layer of whose outputs it is known that they need more than is left.
+    /// Refuses a layer whose outputs are known to need more than the remaining fuel.
     pub(crate) fn check(
         &self,
         graph: &Graph,
@@ -26,7 +26,7 @@ impl Fuel {
         refuse_above(left, elements).map(drop)
     }
 
-    /// Takes what a layer has computed.
+    /// Consumes the fuel for computed values.
     pub(crate) fn burn(&mut self, values: &[Tensor]) -> Result<(), OpError> {
         let Some(left) = &mut self.0 else { return Ok(()) };
         *left = refuse_above(*left, values.iter().map(Tensor::len))?;
@@ -34,7 +34,8 @@ impl Fuel {
     }
 }
 
-/// What is left. An output without elements counts as one: a loop over such takes time, too.
+/// The remaining fuel. An empty output counts as one element, because a loop over empty outputs takes time,
+/// too.
 fn refuse_above(left: usize, elements: impl Iterator<Item = usize>) -> Result<usize, OpError> {
     let elements = elements.fold(0usize, |sum, count| sum.saturating_add(count.max(1)));
     left.checked_sub(elements).ok_or(OpError::OutOfFuel { elements, left })

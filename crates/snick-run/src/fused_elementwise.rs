@@ -1,6 +1,6 @@
-//! Element-wise layers that one step evaluates: in one pass over memory, and in place where nobody else reads the value
-//! that the first one reads. A product before them belongs to the step: they may be computed of parts of its output, while
-//! these are in the cache.
+//! Fused element-wise layers: evaluated in one pass over memory, and in place if the first layer is the only
+//! reader of its input. A preceding product belongs to the step, so that the layers can process parts of its
+//! output while they are in the cache.
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
@@ -12,18 +12,18 @@ use crate::facts::with_inputs;
 /// What a fused step computes.
 #[derive(Default)]
 pub(crate) struct FusedLayers {
-    /// The layer whose output the first one reads, if it is a part of the step.
+    /// The layer whose output the first layer reads, if it is part of the step.
     pub(crate) product: Option<FusedProduct>,
     pub(crate) layers: Vec<FusedLayer>,
 }
 
-/// A layer that may be computed faster together with what follows it, as a convolution. Its inputs are the last operands of
-/// the step.
+/// A layer, such as a convolution, that may be faster together with what follows it. Its inputs are the last
+/// operands of the step.
 pub(crate) struct FusedProduct {
     pub(crate) node: NodeId,
     /// Slot of its output.
     pub(crate) slot: usize,
-    /// What is evaluated instead of the op of the node.
+    /// The op to evaluate instead of the op of the node.
     pub(crate) specialized: Option<Op>,
     /// The number of its inputs.
     pub(crate) inputs: usize,
@@ -38,13 +38,13 @@ pub(crate) struct FusedLayer {
     pub(crate) stage: Stage<usize>,
 }
 
-/// Checks the output of a layer, which has this slot, against its facts.
+/// Checks the output of a layer in this slot against its facts.
 pub(crate) type Check<'a> = dyn Fn(NodeId, usize, &Tensor) -> Result<(), Located> + 'a;
 
-/// The output of `node`, the last of the layers. The last operand is what the first layer reads, or the last ones are the
-/// inputs of the product.
+/// Computes the output of `node`, the last of the layers. The last operand is the input of the first layer,
+/// or the last operands are the inputs of the product.
 ///
-/// One pass computes it, unless sizes forbid that, or the output of every layer is to be checked.
+/// Uses a single pass unless sizes prevent it, or the output of every layer must be checked.
 pub(crate) fn evaluate(
     graph: &Graph,
     node: NodeId,
@@ -79,7 +79,7 @@ pub(crate) fn evaluate(
     let Some(mut value) = value else {
         return Err(graph.located(node, OpError::NotConnected { port: 0 }));
     };
-    // One layer alone gains only if it computes in place.
+    // A single layer gains only if it computes in place.
     if check.is_none()
         && (stages.len() > 1 || value.is_exclusive())
         && let Some(fused) = FusedElementwise::new(&value, &stages)

@@ -1,17 +1,17 @@
-//! Values declared as f16 or bf16 are computed in f32 and rounded where they leave the run, as the OpenVINO runtime
-//! does: nothing is lost between layers.
+//! Computes values declared as f16 or bf16 in f32 and rounds them where they leave the run, like the OpenVINO
+//! runtime: no precision is lost between layers.
 
 use snick_ir::{Graph, Op, OpError, OpTraits};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::plan::{Plan, Step};
 
-/// The f16 and bf16 values of a run; empty for a graph that has none, or of which some types are unknown.
+/// The f16 and bf16 values of a run. Empty if the graph has none, or has values of unknown types.
 #[derive(Default)]
 pub(crate) struct HalfPrecision {
-    /// By slot: the declared type, if it is f16 or bf16.
+    /// For each slot: the declared type, if it is f16 or bf16.
     declared: Vec<Option<ElementType>>,
-    /// By slot: whether it is the output of a Convert that would only round.
+    /// For each slot: whether it is the output of a Convert that would only round.
     is_converted: Vec<bool>,
 }
 
@@ -56,21 +56,21 @@ impl HalfPrecision {
         self.declared.get(slot).copied().flatten()
     }
 
-    /// The type that an op needs a slot converted to, if any. Most ops compute in f32; one that passes values to
-    /// bodies, variables or out of the run reads the declared type; one that only moves elements reads any, so that
-    /// views stay views.
+    /// The type that an op needs a slot converted to, if any. Most ops compute in f32. An op that passes
+    /// values to bodies or variables or out of the run reads the declared type. An op that only moves
+    /// elements reads any type, so that views stay views.
     pub(crate) fn read_as(&self, op: &Op, slot: usize) -> Option<ElementType> {
         let declared = self.declared(slot)?;
         match op {
             op if op.has(OpTraits::MOVES_ELEMENTS) => None,
             op if op.has(OpTraits::BOUNDARY) => Some(declared),
-            // What is rounded twice may differ from what is rounded once by a whole step of a small type.
+            // Rounding twice can differ from rounding once by a whole step of a small type.
             Op::Convert(op) if is_small_float(op.destination_type) => Some(declared),
             _ => Some(ElementType::F32),
         }
     }
 
-    /// The value of a slot converted for an op; `None` if the op reads `tensor` itself.
+    /// The value of a slot converted for an op; `None` if the op reads `tensor` as it is.
     pub(crate) fn converted(&self, op: &Op, slot: usize, tensor: &Tensor) -> Result<Option<Tensor>, OpError> {
         match self.read_as(op, slot) {
             Some(element_type) => Ok(Some(tensor.cast(element_type)?)),
@@ -83,7 +83,7 @@ impl HalfPrecision {
         Ok(self.converted(op, slot, &tensor)?.unwrap_or(tensor))
     }
 
-    /// The outputs of a step that evaluates `op`.
+    /// Evaluates `op` and returns the outputs of the step.
     pub(crate) fn evaluate(&self, step: &Step, op: &Op, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match inputs {
             [input] if self.is_converted.get(step.first).copied().unwrap_or(false) => {
@@ -103,7 +103,7 @@ impl HalfPrecision {
     }
 }
 
-/// Whether a type is of floats of 8 bits or fewer.
+/// Whether a type is a float of at most 8 bits.
 fn is_small_float(element_type: ElementType) -> bool {
     element_type.is_float() && element_type.bit_width().is_some_and(|bits| bits <= 8)
 }

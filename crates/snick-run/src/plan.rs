@@ -11,18 +11,18 @@ use crate::fused_elementwise::FusedLayers;
 use crate::quantized_step::QuantizedStep;
 use crate::slice_numbers::SliceNumbers;
 
-/// One node, or several that are evaluated as one, the last of which it is.
+/// One node, or several that are evaluated as one; then `node` is the last.
 pub(crate) struct Step {
     pub(crate) node: NodeId,
     pub(crate) kind: StepKind,
-    /// What it reads, by port.
+    /// The inputs by port.
     pub(crate) operands: Box<[Operand]>,
     /// Slot of its first output; the others follow.
     pub(crate) first: usize,
     /// Number of outputs.
     pub(crate) outs: usize,
-    /// Whether inference did not know the type or the rank of an input. The op may compute what inference would refuse
-    /// if it had known them, so its outputs are checked against their facts.
+    /// Whether the type or rank of an input is unknown to inference. The op may then compute what inference
+    /// would have refused, so its outputs are checked against their facts.
     pub(crate) is_checked: bool,
 }
 
@@ -30,25 +30,25 @@ pub(crate) struct Step {
 pub(crate) enum StepKind {
     /// By the op of its node.
     Op,
-    /// By an op that is faster and equal for what is known of this node.
+    /// By an op that is faster and equivalent, given what is known about the node.
     Specialized(Op),
-    /// By a pass over several element-wise layers.
+    /// By a single pass over several element-wise layers.
     Fused(FusedLayers),
-    /// The node is a slice that computes its numbers.
+    /// By a slice that computes the numbers of its range.
     Slice(Box<SliceNumbers>),
-    /// The node is a MatMul or a Gather of weights that stay packed; the operand is the other one.
+    /// By a MatMul or Gather with packed weights; the operand is the other input.
     Packed(Arc<PackedWeights>),
-    /// On the levels of a FakeQuantize; the node is the last of those that it computes.
+    /// On the codes of a FakeQuantize; the node is the last one that the step computes.
     Quantized(QuantizedStep),
 }
 
 impl Step {
-    /// Whether its outputs are those of its node, and not another form of them.
+    /// Whether its outputs are the values of its node, and not codes.
     pub(crate) fn has_outputs_of_node(&self) -> bool {
         !matches!(&self.kind, StepKind::Quantized(step) if step.gives_levels())
     }
 
-    /// The op that a single layer is evaluated with.
+    /// The op that evaluates a single layer.
     pub(crate) fn op<'s>(&'s self, graph: &'s Graph) -> &'s Op {
         match &self.kind {
             StepKind::Specialized(op) => op,
@@ -60,16 +60,16 @@ impl Step {
 /// An input of a step.
 #[derive(Copy, Clone)]
 pub(crate) enum Operand {
-    /// Nothing is wired to the port.
+    /// The port is not connected.
     Missing,
     /// A constant of the plan.
     Constant(usize),
-    /// The value in a slot; `last` where nobody reads it afterwards.
+    /// The value in a slot; `last` if this is its last use.
     Slot { slot: usize, last: bool },
 }
 
 impl Operand {
-    /// The slot, if it is one.
+    /// The slot, if the operand is one.
     pub(crate) fn slot(self) -> Option<usize> {
         match self {
             Self::Slot { slot, .. } => Some(slot),
@@ -83,13 +83,13 @@ impl Operand {
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     pub(crate) slots: usize,
-    /// By slot: whether anybody reads it.
+    /// For each slot: whether it is read.
     pub(crate) is_read: Vec<bool>,
     /// The values that are the same in every run.
     pub(crate) constants: Vec<Tensor>,
-    /// By constant: the slot that it would have been in.
+    /// For each constant: the slot that it replaces.
     pub(crate) folded: Vec<usize>,
-    /// By slot of levels: the layer whose output they number, and how.
+    /// For each slot of codes: the layer whose output they encode, and its quantizer.
     pub(crate) levels: HashMap<usize, (NodeId, Arc<Quantizer>)>,
 }
 
@@ -120,7 +120,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Removes outputs that nobody reads, where that saves work.
+    /// Removes unused outputs where that saves work.
     pub(crate) fn prune_outputs(&mut self, graph: &Graph) {
         for step in &mut self.steps {
             let outs = step.first..step.first + step.outs;
@@ -132,7 +132,7 @@ impl Plan {
         }
     }
 
-    /// Removes the steps of these nodes whose outputs nobody reads.
+    /// Removes the steps of these nodes if their outputs are unused.
     pub(crate) fn remove_unread(&mut self, nodes: &HashSet<NodeId>) {
         let mut is_read = vec![false; self.slots];
         let mut kept = Vec::with_capacity(self.steps.len());
@@ -150,7 +150,7 @@ impl Plan {
         self.steps = kept;
     }
 
-    /// By slot: how many operands read it.
+    /// For each slot: the number of operands that read it.
     pub(crate) fn readers(&self) -> Vec<usize> {
         let mut readers = vec![0; self.slots];
         let operands = self.steps.iter().flat_map(|step| step.operands.iter());
@@ -158,7 +158,7 @@ impl Plan {
         readers
     }
 
-    /// Walks from the end: the first use of a value found is its last.
+    /// Walks backwards, so the first use of a value found is its last.
     pub(crate) fn mark_last_uses(&mut self) {
         self.is_read = vec![false; self.slots];
         for step in self.steps.iter_mut().rev() {
@@ -171,7 +171,7 @@ impl Plan {
     }
 }
 
-/// By node, the slot of its first output, the others following; and the number of slots.
+/// For each node, the slot of its first output, with the others following; also returns the number of slots.
 pub(crate) fn slots(graph: &Graph, order: &[NodeId]) -> (Vec<usize>, usize) {
     let mut first = vec![0; graph.bound()];
     let mut slots = 0;

@@ -1,4 +1,4 @@
-//! Steps on the numbers of levels: what lies between FakeQuantizes, a byte an element.
+//! Steps between FakeQuantizes that compute on codes, one byte per element.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use snick_tensor::kernels::{QuantizedConvolution, QuantizedMaxPool, Quantizer};
 
 /// What a step computes.
 pub(crate) enum QuantizedStep {
-    /// Levels of values.
+    /// Values to codes.
     Quantize(Arc<Quantizer>),
-    /// Values of levels.
+    /// Codes to values.
     Dequantize(Arc<Quantizer>),
-    /// Levels of a convolution of levels, with what follows it.
+    /// A convolution of codes and the layers after it, to codes.
     Convolve(Box<QuantizedConvolution>),
-    /// The greatest levels of windows.
+    /// The maxima of codes in windows.
     MaxPool(QuantizedMaxPool),
-    /// Levels of the sum of two values, of which it has the levels.
+    /// The sum of two quantized values, from codes to codes.
     Add { parts: [Arc<Quantizer>; 2], sum: Arc<Quantizer> },
 }
 
 impl QuantizedStep {
-    /// Whether its output is levels, not values.
+    /// Whether its output consists of codes instead of values.
     pub(crate) fn gives_levels(&self) -> bool {
         !matches!(self, Self::Dequantize(_))
     }
 
-    /// Its output.
+    /// Computes the output.
     pub(crate) fn evaluate(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let output = match (self, inputs) {
             (Self::Quantize(quantizer), [values]) => quantizer.quantize(values)?,

@@ -13,39 +13,41 @@ use snick_tensor::Tensor;
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// A layer that fails costs only its dependents; otherwise the first failure ends the run.
+    /// Whether a layer that fails only affects its dependents. Otherwise the first failure ends the run.
     pub keep_going: bool,
-    /// Every computed value is checked against what was inferred: element type, shape, known elements.
+    /// Whether to check every computed value against its inferred element type, shape and known elements.
     pub check_facts: bool,
-    /// Outputs are packed in row-major order; otherwise they may be views.
+    /// Whether outputs are packed in row-major order. Otherwise they may be views.
     pub pack_outputs: bool,
-    /// Number of threads; 0 for that of the session.
+    /// Number of threads; 0 uses the number of the session.
     pub threads: usize,
-    /// A layer whose outputs would bring the memory of all tensors above so many bytes fails; 0 for no limit.
+    /// Limit of the memory of all tensors in bytes; a layer whose outputs would exceed it fails. 0 means no
+    /// limit.
     pub memory: usize,
-    /// The elements of outputs that a run computes, those of bodies in each iteration; an output of none counts as one. A
-    /// layer that needs more than is left fails, before it is computed if its shapes are known. `None` for no limit.
+    /// Limit of the number of output elements that a run computes, counting bodies in each iteration and an
+    /// empty output as one. A layer that needs more than is left fails, before it is computed if its shapes
+    /// are known. `None` means no limit.
     pub fuel: Option<usize>,
 }
 
-/// A layer that a run has finished, or that has executed another layer of its bodies.
+/// A layer that has finished, or that has executed a layer of one of its bodies.
 #[derive(Copy, Clone, Debug)]
 pub struct Progress<'a> {
-    /// Finished layers.
+    /// Number of finished layers.
     pub done: usize,
-    /// All layers.
+    /// Number of all layers.
     pub layers: usize,
     /// The layer.
     pub node: NodeId,
-    /// Its outputs, f16 and bf16 as f32; none if it is not finished, failed, or depends on a layer that failed, or if only
-    /// the numbers of their levels were computed.
+    /// Its outputs, with f16 and bf16 as f32. Empty if the layer is not finished, failed, depends on a failed
+    /// layer, or was only computed as codes.
     pub values: &'a [Tensor],
 }
 
 /// The outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// By Result, in their order; `None` if it depends on a layer that failed.
+    /// The value of each Result in order; `None` if it depends on a layer that failed.
     pub values: Vec<Option<Tensor>>,
     /// The layers that failed; their dependents are not reported.
     pub errors: Vec<Located>,

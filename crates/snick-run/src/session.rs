@@ -1,4 +1,4 @@
-//! Running a plan.
+//! Runs a plan.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::run::{Options, Outputs, Progress};
 use crate::threads::Threads;
 use crate::variables::Variables;
 
-/// A graph made ready to run any number of times, also from several threads at once.
+/// A graph prepared for any number of runs, also from several threads at once.
 ///
-/// Creating a session computes what does not depend on the inputs. The memory of values is reused by the next run, and
-/// so is that of outputs once they are dropped.
+/// Creating a session computes everything that does not depend on the inputs. The next run reuses the memory
+/// of values, and of outputs once they are dropped.
 pub struct Session {
     pub(crate) graph: Arc<Graph>,
     pub(crate) plan: Plan,
@@ -35,32 +35,32 @@ pub struct Session {
 /// The value of a slot during a run.
 #[derive(Clone)]
 enum Slot {
-    /// Not computed yet, or not needed any more.
+    /// Not computed yet, or no longer needed.
     Empty,
-    /// Lost: a layer before failed.
+    /// Not computed because an earlier layer failed.
     Lost,
     Full(Tensor),
 }
 
-/// What a run shares with those of its bodies.
+/// What a run shares with the runs of bodies.
 pub(crate) struct Shared<'v> {
     variables: &'v mut Variables,
     fuel: Fuel,
 }
 
-/// Is called after each layer and may stop the run.
+/// Called after each layer; may stop the run.
 pub(crate) type Observer<'a> = dyn FnMut(Progress) -> ControlFlow<()> + Send + 'a;
 
 impl Session {
-    /// Plans an inferred graph and its bodies, and computes what is the same in every run.
+    /// Plans an inferred graph and its bodies, and computes everything that is the same in every run.
     ///
     /// # Errors
-    /// A graph with a cycle has no order.
+    /// The graph has a cycle.
     pub fn new(graph: impl Into<Arc<Graph>>) -> Result<Self, Located> {
         Self::planned(graph.into(), true)
     }
 
-    /// A session that computes every layer in every run, so that inner values can be watched.
+    /// A session that computes every layer in every run, so that inner values can be observed.
     ///
     /// # Errors
     /// As [`Session::new`].
@@ -86,34 +86,34 @@ impl Session {
         })
     }
 
-    /// The graph that it runs.
+    /// The graph that the session runs.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// Runs on `count` threads, at most as many as the machine has, instead of the caller's. The outputs are the same,
-    /// bit by bit.
+    /// Runs on up to `count` threads, but no more than the machine has, instead of on the caller's thread.
+    /// The outputs do not depend on the number.
     ///
     /// # Errors
-    /// The system may refuse to start threads.
+    /// The system refuses to start threads.
     pub fn with_threads(self, count: usize) -> Result<Self, OpError> {
         self.threads.team(count)?;
         Ok(Self { thread_count: count, ..self })
     }
 
-    /// Runs the graph on one tensor for each Parameter, in their order, with fresh variables.
+    /// Runs the graph on one tensor per Parameter, in order, with fresh variables.
     pub fn run(&self, inputs: &[Tensor], options: Options) -> Outputs {
         self.run_with(inputs, options, &mut Variables::default())
     }
 
-    /// As [`Session::run`], with the variables of earlier runs; afterwards they hold what this run assigned. A run that
-    /// fails assigns nothing.
+    /// Like [`Session::run`], with the variables of earlier runs; afterwards they hold what this run
+    /// assigned. A run that fails assigns nothing.
     pub fn run_with(&self, inputs: &[Tensor], options: Options, variables: &mut Variables) -> Outputs {
         self.watch(inputs, options, variables, |_| ControlFlow::Continue(()))
     }
 
-    /// As [`Session::run_with`]; `watch` is called after each layer and may stop the run, which is reported as an error
-    /// of the next layer.
+    /// Like [`Session::run_with`]; `watch` is called after each layer and may stop the run, which is reported
+    /// as an error of the next layer.
     pub fn watch(
         &self,
         inputs: &[Tensor],
@@ -138,7 +138,7 @@ impl Session {
         outputs
     }
 
-    /// Runs the graph as a part of another run, which keeps its assignments back until it ends.
+    /// Runs the graph as part of another run, which holds back assignments until it ends.
     pub(crate) fn run_inside(
         &self,
         inputs: &[Tensor],
@@ -217,7 +217,7 @@ impl Session {
         checked.map_err(|error| self.located(step, error))
     }
 
-    /// Takes the inputs of a step out of the slots. `false` if one is lost.
+    /// Takes the inputs of a step out of the slots. `false` if one was not computed.
     fn gather(&self, step: &Step, slots: &mut [Slot], inputs: &mut Vec<Tensor>) -> Result<bool, Located> {
         let mut complete = true;
         let op = step.op(&self.graph);
@@ -226,7 +226,7 @@ impl Session {
                 Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
                 Operand::Constant(number) => inputs.push(self.plan.constants[number].clone()),
                 Operand::Slot { slot, last } => {
-                    // A Tensor is large: moves of it cost time.
+                    // Borrows, because moving a `Tensor` is expensive.
                     let value = &mut slots[slot];
                     let Slot::Full(tensor) = value else {
                         complete = false;
@@ -249,7 +249,7 @@ impl Session {
         Ok(complete)
     }
 
-    /// The outputs of a step for these values of what it reads, as it computes them.
+    /// Evaluates a step alone on these input values, without rounding its outputs.
     pub(crate) fn evaluate_alone(&self, step: &Step, values: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let op = step.op(&self.graph);
         let mut operands = Vec::with_capacity(values.len());
@@ -325,7 +325,7 @@ impl Session {
         values.map_err(|error| self.located(step, with_inputs(error, inputs.iter())))
     }
 
-    /// Checks outputs of a node, in the slots from `first` on, against its facts.
+    /// Checks the outputs of a node, stored from slot `first` on, against its facts.
     fn check(
         &self,
         bindings: &SymbolBindings,
@@ -358,7 +358,7 @@ impl Session {
         self.error(OpError::Arity { expected: self.graph.parameters().count().to_string(), got })
     }
 
-    /// An error of the model as a whole.
+    /// An error of the whole model.
     fn error(&self, error: OpError) -> Located {
         Located::of_model(self.graph.source.clone(), self.graph.name.clone(), error)
     }

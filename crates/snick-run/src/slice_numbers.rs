@@ -1,4 +1,4 @@
-//! The numbers of a slice whose range only the run knows, computed without a tensor for each.
+//! Computes the range of a slice that is only known at run time, without a tensor for each number.
 
 use smallvec::SmallVec;
 use snick_ir::OpError;
@@ -6,7 +6,7 @@ use snick_ir::ops::slice::primitive::Slice;
 use snick_shape::AxisSlice;
 use snick_tensor::Tensor;
 
-/// The operands of a slice, as terms over the inputs of its step.
+/// The operands of a slice as terms over the inputs of its step.
 pub(crate) struct SliceNumbers {
     pub(crate) terms: Terms,
     /// The term of each operand.
@@ -17,14 +17,14 @@ pub(crate) struct SliceNumbers {
 #[derive(Copy, Clone)]
 pub(crate) struct TermId(usize);
 
-/// Terms; each comes after those that it refers to.
+/// Terms in dependency order.
 #[derive(Default)]
 pub(crate) struct Terms(Vec<Term>);
 
-/// An i64 computed from other terms.
+/// An i64 that is computed from other terms.
 pub(crate) enum Term {
     Fixed(i64),
-    /// An element of an input of the step, which is a scalar or a vector.
+    /// An element of a scalar or vector input of the step.
     Element {
         port: usize,
         at: usize,
@@ -57,7 +57,7 @@ impl Terms {
         TermId(self.0.len() - 1)
     }
 
-    /// The value of each term for the inputs of the step, the first of which is `data`.
+    /// The value of each term, given the inputs of the step, which start with `data`.
     fn values(&self, data: &Tensor, inputs: &[Tensor]) -> Result<SmallVec<[i64; 24]>, OpError> {
         let mut values: SmallVec<[i64; 24]> = SmallVec::with_capacity(self.0.len());
         for term in &self.0 {
@@ -86,7 +86,7 @@ impl Terms {
 }
 
 impl SliceNumbers {
-    /// The slice of the data, the first of `inputs`.
+    /// Slices the data, the first of `inputs`.
     pub(crate) fn select(&self, slice: &Slice, inputs: &[Tensor]) -> Result<Tensor, OpError> {
         let data = inputs.first().ok_or(OpError::NotConnected { port: 0 })?;
         let values = self.terms.values(data, inputs)?;

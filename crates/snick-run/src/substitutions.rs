@@ -1,8 +1,9 @@
-//! What a session computes in place of layers, as layers beside them: so that a check executes both.
+//! Adds the substitutes of a session to the graph, next to the layers that they replace, so that a check can
+//! execute both.
 //!
-//! A step that is not the op of its node becomes an op of the graph that runs the step. It reads the values of the model,
-//! not what other steps make of them, so that each step is checked alone: levels are numbered again, and constants that the
-//! session folded are claims of their own.
+//! A step that is not the op of its node becomes an op that runs the step. It reads the values of the model
+//! rather than the outputs of other steps, so that each step is checked alone: values are quantized again,
+//! and folded constants are claims of their own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use snick_tensor::kernels::Quantizer;
 use crate::plan::{Operand, Step, StepKind, slots};
 use crate::session::Session;
 
-/// A graph of a session, and what the session computes in place of its values.
+/// A graph of a session, together with its substitutes.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -40,14 +41,14 @@ use crate::session::Session;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Substitutions {
-    /// The graph, with the layers of the model and what the session computes in their place.
+    /// The graph: the layers of the model, and the substitutes.
     pub graph: Graph,
     /// The values that are claimed to be equal.
     pub claims: Vec<Substitution>,
 }
 
 impl Substitutions {
-    /// Those of a session, and of the sessions of its bodies.
+    /// The substitutions of a session and of the sessions of its bodies.
     pub fn of(session: &Arc<Session>) -> Vec<Self> {
         let mut all = vec![Builder::new(session).build()];
         all.extend(session.bodies.sessions().flat_map(Self::of));
@@ -55,14 +56,14 @@ impl Substitutions {
     }
 }
 
-/// An op that computes something in place of layers.
+/// An op that computes the same as some layers.
 #[derive(Clone)]
 enum Substitute {
-    /// The step of this number.
+    /// The step with this number.
     Step(Arc<Session>, usize),
-    /// Values to levels.
+    /// Values to codes.
     ToLevels(Arc<Quantizer>),
-    /// Levels to values.
+    /// Codes to values.
     FromLevels(Arc<Quantizer>),
 }
 
@@ -103,14 +104,14 @@ impl CustomOp for Substitute {
     }
 }
 
-/// Where the layers of the session are built.
+/// Adds the substitutes of a session to its graph.
 struct Builder<'s> {
     session: &'s Arc<Session>,
     graph: Graph,
     claims: Vec<Substitution>,
-    /// By slot of the model: its value.
+    /// For each slot of the model: its value.
     values: Vec<Value>,
-    /// By other slot: what computes it, and the values of the model that this reads.
+    /// For each other slot: the value that computes it, and the values of the model that it depends on.
     made: HashMap<usize, (Value, Vec<Value>)>,
 }
 
@@ -138,7 +139,7 @@ impl<'s> Builder<'s> {
         Substitutions { graph: self.graph, claims: self.claims }
     }
 
-    /// The claim of a step that is not the op of its node.
+    /// Adds the claim of a step that is not the op of its node.
     fn step(&mut self, number: usize, step: &Step) -> Option<()> {
         let (by, rounds) = match &step.kind {
             StepKind::Op => return None,
@@ -174,7 +175,7 @@ impl<'s> Builder<'s> {
             return Some(());
         }
         let Some((node, quantizer)) = self.session.plan.levels.get(&step.first) else {
-            // Levels that only the next step reads.
+            // Codes that only the next step reads.
             self.made.insert(step.first, (new, reads));
             return Some(());
         };
@@ -194,7 +195,7 @@ impl<'s> Builder<'s> {
         }
         let (node, quantizer) = self.session.plan.levels.get(&slot)?;
         let value = self.add(Substitute::ToLevels(quantizer.clone()), &[Value { node: *node, port: 0 }])?;
-        // Levels are those of a FakeQuantize, perhaps before pools.
+        // The codes come from a FakeQuantize, possibly through pools.
         let mut at = *node;
         while !matches!(self.graph.node(at).op(), Op::FakeQuantize(_)) {
             at = self.graph.node(at).input(0)?.node;
@@ -204,7 +205,7 @@ impl<'s> Builder<'s> {
         Some(made)
     }
 
-    /// The claim of a constant that is folded.
+    /// Adds the claim of a folded constant.
     fn folded(&mut self, slot: usize, constant: &Tensor) -> Option<()> {
         let old = *self.values.get(slot)?;
         if matches!(self.graph.node(old.node).op(), Op::Const(_)) {
@@ -220,7 +221,7 @@ impl<'s> Builder<'s> {
     fn claim(&mut self, by: &'static str, rounds: bool, old: Value, new: Value, reads: Vec<Value>) {
         let tolerance = match by {
             _ if rounds => Some(Tolerance::UNDECLARED),
-            // Of the factors of products, subnormal numbers are lost.
+            // Products flush subnormal factors to zero.
             "fold" => Some(Tolerance { relative: 0.0, absolute: f32::MIN_POSITIVE.into() }),
             _ => None,
         };

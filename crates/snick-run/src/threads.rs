@@ -1,4 +1,4 @@
-//! The threads of a session: a pool for each number of threads, started when it is first asked for.
+//! The threads of a session: one pool for each number of threads, started on first use.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,9 +19,10 @@ pub(crate) struct Team {
 }
 
 impl Threads {
-    /// A team of `count` threads, but of no more than the machine has; `None` for one, which is the caller's.
+    /// A team of `count` threads, limited to the threads of the machine; `None` for one, which is the
+    /// caller's.
     pub(crate) fn team(&self, count: usize) -> Result<Option<Arc<Team>>, OpError> {
-        // Asking takes longer than a small model runs.
+        // Querying takes longer than running a small model.
         static MACHINE: LazyLock<usize> =
             LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
         let count = if count > 1 { count.min(*MACHINE) } else { 1 };
@@ -41,8 +42,8 @@ impl Threads {
 }
 
 impl Team {
-    /// Calls `run` on one of the threads; the others stay awake until it returns, for most layers take less time than waking
-    /// a thread. On the caller's thread alone while another run has the team.
+    /// Calls `run` on one of the threads. The others stay awake until it returns, because most layers take
+    /// less time than waking a thread. If another run uses the team, calls `run` on the caller's thread.
     pub(crate) fn run<R: Send>(&self, run: impl FnOnce() -> R + Send) -> R {
         if self.is_taken.swap(true, Ordering::Acquire) {
             return run();
@@ -53,7 +54,7 @@ impl Team {
             let runs_on = rayon::current_thread_index();
             rayon::scope(|scope| {
                 scope.spawn_broadcast(|_, _| {
-                    // The thread of the run takes what is meant for itself while it waits for others.
+                    // The thread of the run processes its own jobs while it waits for others.
                     if rayon::current_thread_index() != runs_on {
                         stay_awake(&ends);
                     }
@@ -65,7 +66,7 @@ impl Team {
     }
 }
 
-/// Sets a flag when it is dropped.
+/// Sets a flag on drop.
 struct AtEnd<'a> {
     flag: &'a AtomicBool,
     value: bool,
@@ -77,8 +78,8 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// Does what the other threads of the pool share out, until `ends` is set. The longer there is nothing, the less time of the
-/// processor it takes.
+/// Processes jobs of the other threads of the pool until `ends` is set. Uses less processor time the longer
+/// it is idle.
 fn stay_awake(ends: &AtomicBool) {
     const SPINS: Duration = Duration::from_millis(1);
     const YIELDS: Duration = Duration::from_millis(10);

@@ -1,4 +1,4 @@
-//! Variables: the state that outlives a run.
+//! Variables: state that persists between runs.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use snick_tensor::{ElementType, Tensor};
 #[derive(Clone, Default, Debug)]
 pub struct Variables {
     values: BTreeMap<String, Tensor>,
-    /// Assigned in the current run, which still reads `values`.
+    /// Values assigned in the current run, which still reads `values`.
     assigned: BTreeMap<String, Tensor>,
 }
 
@@ -32,7 +32,7 @@ impl Variables {
         self.values.get(variable_id)
     }
 
-    /// Assigns a value, as an earlier run would have.
+    /// Sets a value as if an earlier run had assigned it.
     pub fn set(&mut self, variable_id: impl Into<String>, value: Tensor) {
         self.values.insert(variable_id.into(), value);
     }
@@ -42,10 +42,10 @@ impl Variables {
         self.values.iter().map(|(variable_id, value)| (variable_id.as_str(), value))
     }
 
-    /// [`Variables::set`] for a variable of an inferred graph.
+    /// Like [`Variables::set`], but checks the value against an inferred graph.
     ///
     /// # Errors
-    /// [`OpError::Mismatch`] if the graph has no such variable, or none with such values.
+    /// [`OpError::Mismatch`] if the graph has no such variable, or the value does not fit.
     pub fn set_checked(&mut self, graph: &Graph, variable_id: &str, value: Tensor) -> Result<(), OpError> {
         let mut known = BTreeMap::new();
         declared(graph, &mut known);
@@ -62,7 +62,8 @@ impl Variables {
         Ok(())
     }
 
-    /// The element type of a variable of an inferred graph; `Dynamic` if it has none of this id, or any type.
+    /// The element type of a variable of an inferred graph; `Dynamic` if the graph has no such variable, or
+    /// if it has any type.
     pub fn element_type(graph: &Graph, variable_id: &str) -> ElementType {
         let mut known = BTreeMap::new();
         declared(graph, &mut known);
@@ -70,7 +71,7 @@ impl Variables {
         first.map_or(ElementType::Dynamic, |read| read.element_type)
     }
 
-    /// The assigned value; else the input; else zeros of the smallest shape that the variable may have.
+    /// The assigned value, or else the input, or else zeros of the smallest possible shape.
     pub(crate) fn read(
         &self,
         op: &ReadValue,
@@ -98,13 +99,13 @@ impl Variables {
     /// Assigns the input for the next run, and returns it.
     pub(crate) fn assign(&mut self, op: &Assign, inputs: &[Tensor]) -> Vec<Tensor> {
         if let Some(value) = inputs.first() {
-            // A view would keep its whole storage.
+            // A view would keep its entire storage alive.
             self.assigned.insert(op.variable_id.clone(), value.contiguous());
         }
         inputs.to_vec()
     }
 
-    /// Ends a run: the values it assigned are kept or discarded.
+    /// Ends a run and keeps or discards the values it assigned.
     pub(crate) fn finish(&mut self, keep: bool) {
         let assigned = std::mem::take(&mut self.assigned);
         if keep {
@@ -113,11 +114,11 @@ impl Variables {
     }
 }
 
-/// What a ReadValue says of its variable.
+/// The declaration of a variable by a ReadValue.
 struct Declared {
     element_type: ElementType,
     dims: Option<Vec<Interval>>,
-    /// Both, to show.
+    /// Type and shape, for messages.
     text: String,
 }
 

@@ -1,8 +1,9 @@
-//! Convolutions of quantized values with quantized weights are computed on integers.
+//! Computes convolutions of quantized values with quantized weights on integers.
 //!
-//! Quantized models have a FakeQuantize in front of every convolution, and integer weights that layers scale. The numbers
-//! of the levels take a byte each; their products with the integers are summed exactly, and what follows the sums, up to
-//! the next FakeQuantize, is done while they are at hand.
+//! Quantized models have a FakeQuantize before every convolution, and integer weights that layers scale. The
+//! number of a FakeQuantize level, its code, fits a byte. Products of codes and integer weights are summed
+//! exactly, and the layers after the sums, up to the next FakeQuantize, are applied before the sums are
+//! stored.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,10 +21,10 @@ use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::quantized_step::QuantizedStep;
 
-/// Convolutions of fewer products gain little.
+/// Minimum number of products for which this is worthwhile.
 const FEW_PRODUCTS: usize = 1 << 16;
 
-/// Replaces the convolutions that can be computed on levels, and the FakeQuantizes around them.
+/// Replaces the convolutions that can be computed on codes, and the FakeQuantizes around them.
 pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let has_any = plan.steps.iter().any(|step| matches!(graph.node(step.node).op(), Op::FakeQuantize(_)));
     if !has_any || !QuantizedConvolution::is_fast() {
@@ -33,7 +34,7 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
     if found.is_empty() {
         return;
     }
-    // The slots of levels, by layer.
+    // The slots of codes for each layer.
     let slots: HashMap<NodeId, usize> = found.quantizers.keys().copied().zip(plan.slots..).collect();
     plan.slots += slots.len();
     let numbered = |(node, quantizer): (&NodeId, &Arc<Quantizer>)| (slots[node], (*node, quantizer.clone()));
@@ -71,14 +72,14 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
     plan.remove_unread(&found.replaced);
 }
 
-/// What is computed on levels.
+/// Everything that is computed on codes.
 #[derive(Default)]
 struct Found {
-    /// The layers of which the numbers of levels are computed: FakeQuantizes, and MaxPools of their values.
+    /// The layers whose outputs are computed as codes: FakeQuantizes, and MaxPools of their outputs.
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
-    /// How they are computed, if not from their input.
+    /// How the codes are computed, unless by quantizing the input.
     computed: HashMap<NodeId, Computed>,
-    /// Layers that are not computed if nobody else reads them.
+    /// Layers that need not be computed if they have no other readers.
     replaced: HashSet<NodeId>,
 }
 
@@ -90,18 +91,18 @@ impl Found {
 
 struct Computed {
     kind: QuantizedStep,
-    /// Follows it.
+    /// The pool that follows.
     pool: Option<QuantizedMaxPool>,
-    /// The layers whose levels it reads.
+    /// The layers whose codes it reads.
     inputs: Vec<NodeId>,
 }
 
-/// What follows a convolution, up to a FakeQuantize.
+/// The layers after a convolution, up to a FakeQuantize.
 struct Following {
     after: AfterSums,
-    /// The greatest, or least, levels of windows.
+    /// The maximum or minimum of codes in windows.
     pool: Option<QuantizedMaxPool>,
-    /// The layers from the convolution on, without the FakeQuantize.
+    /// The layers starting with the convolution, without the FakeQuantize.
     layers: Vec<NodeId>,
     last: NodeId,
 }
@@ -111,11 +112,11 @@ struct Search<'a> {
     graph: &'a Graph,
     half_precision: &'a HalfPrecision,
     constants: ConstantValues<'a>,
-    /// By slot: the step that reads it, if it is the only one.
+    /// For each slot: the step that reads it, if there is only one.
     reader: Vec<Option<usize>>,
-    /// All FakeQuantizes that have a quantizer, and MaxPools of their values.
+    /// All FakeQuantizes with a quantizer, and MaxPools of their outputs.
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
-    /// Readers of each slot.
+    /// The number of readers of each slot.
     counts: Vec<usize>,
 }
 
@@ -143,7 +144,8 @@ impl<'a> Search<'a> {
         self.graph.node(node).op()
     }
 
-    /// The dims of an image that is computed in `f32`, if they are known, and its elements can be counted.
+    /// The dims of an image that is computed in `f32`, if they are known and the number of elements does not
+    /// overflow.
     fn image(&self, value: Value) -> Option<[usize; 4]> {
         let fact = self.graph.fact(value)?;
         let is_float = self.half_precision.computes_in_f32(fact.element_type);
@@ -167,7 +169,7 @@ impl<'a> Search<'a> {
         Some(Arc::new(quantizer))
     }
 
-    /// A MaxPool whose other output nobody reads.
+    /// A MaxPool whose indices are not used.
     fn pool(&self, step: &Step) -> Option<QuantizedMaxPool> {
         let (Op::MaxPool(op), StepKind::Op) = (self.op(step.node), &step.kind) else { return None };
         let is_read = |slot: usize| self.counts.get(slot).is_some_and(|&count| count > 0);
@@ -181,14 +183,14 @@ impl<'a> Search<'a> {
         QuantizedMaxPool::new([height, width], &kernel, &window, &counts)
     }
 
-    /// The quantizer of the values that a MaxPool reads, of which it gives some.
+    /// The quantizer of a MaxPool's input, which is also the quantizer of its output.
     fn quantizer_of_pool(&self, step: &Step) -> Option<Arc<Quantizer>> {
         self.pool(step)?;
         let (_, quantizer) = self.quantized(step.node, 0)?;
         quantizer.is_increasing().then(|| quantizer.clone())
     }
 
-    /// A layer of quantized values that computes an input of a layer.
+    /// The layer that computes an input of a layer, if its output is quantized.
     fn quantized(&self, node: NodeId, port: usize) -> Option<(NodeId, &Arc<Quantizer>)> {
         let input = self.graph.node(node).input(port)?.node;
         Some((input, self.quantizers.get(&input)?))
@@ -202,7 +204,8 @@ impl<'a> Search<'a> {
         for step in &self.plan.steps {
             self.sum(step, &mut found);
         }
-        // Those whose levels are read need those of their input; others are faster on levels than on values.
+        // A MaxPool whose codes are read needs the codes of its input. Other MaxPools are faster on codes
+        // than on values.
         for step in self.plan.steps.iter().rev() {
             if found.quantizers.contains_key(&step.node) {
                 self.pooled(step, &mut found);
@@ -260,8 +263,8 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// What follows a convolution with so many output channels, if nobody else reads what is between: perhaps a bias,
-    /// perhaps a PReLU, a scale, a shift and a bound, perhaps a MaxPool among them, and a FakeQuantize.
+    /// The layers after a convolution with this many output channels, if they have no other readers:
+    /// optionally a bias, a PReLU, a scale, a shift, a clamp, and a MaxPool among them, then a FakeQuantize.
     fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
         let mut layers = vec![convolution.node];
         let (mut bias, mut slope, mut scale, mut shift, mut clamp) = (None, None, None, None, None);
@@ -280,7 +283,7 @@ impl<'a> Search<'a> {
                     return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
                 Op::MaxPool(_) if pool.is_none() => pool = Some(self.pool(step)?),
-                // Nothing else follows bounds.
+                // Nothing else may follow a clamp.
                 _ if clamp.is_some() => return None,
                 Op::Arithmetic(op) if shift.is_none() && op.broadcast == AutoBroadcast::Numpy => {
                     let is_first = [&bias, &slope, &scale].iter().all(|constant| constant.is_none());
@@ -311,7 +314,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The constant that a step combines with the channels of a slot. A vector is of the channels.
+    /// The constant that a step combines with the channels of a slot. A vector of slopes has one element per
+    /// channel.
     fn by_channel(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
         let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
         let mut constant = self.constants.floats(step.node, port, &mut Vec::new())?;
@@ -321,7 +325,7 @@ impl<'a> Search<'a> {
         constant.broadcast_to(&[1, outputs, 1, 1]).is_ok().then_some(constant)
     }
 
-    /// The bounds that a layer sets.
+    /// The bounds to which a layer clamps.
     fn clamp(&self, node: NodeId) -> Option<[f32; 2]> {
         let inputs = self.graph.inputs(node).into_iter();
         let facts: Option<Vec<&Fact>> = inputs.map(|input| self.graph.fact(input?)).collect();
@@ -332,7 +336,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds a sum of two quantized values that is quantized.
+    /// Adds a quantized sum of two quantized values.
     fn sum(&self, step: &Step, found: &mut Found) -> Option<()> {
         let Op::Arithmetic(op) = self.op(step.node) else { return None };
         let (StepKind::Op, BinaryOp::Add) = (&step.kind, op.function) else { return None };
@@ -356,7 +360,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A pool before a factor for each channel, behind it: where that is negative, the greatest value becomes the least.
+/// Moves a pool before a factor per channel. A negative factor turns the maximum into the minimum.
 fn least_of_negative(pool: QuantizedMaxPool, factors: &Tensor, channels: usize) -> QuantizedMaxPool {
     let factors = factors.broadcast_to(&[1, channels, 1, 1]).and_then(|factors| factors.to_f32_vec());
     let is_negative: Vec<bool> = factors.unwrap_or_default().iter().map(|&factor| factor < 0.0).collect();
@@ -383,7 +387,7 @@ mod tests {
         )
     }
 
-    /// Weights of i8 with a scale for each filter.
+    /// i8 weights with a scale per filter.
     fn weights(name: &str, dims: &[usize]) -> String {
         let list = |values: Vec<String>| values.join(", ");
         let len: usize = dims.iter().product();
@@ -416,8 +420,8 @@ mod tests {
         graph
     }
 
-    /// How many steps are on levels, of those that give levels and of others. Checks that the outputs are those of the plain
-    /// plan, and the same for any number of threads.
+    /// The number of quantized steps that output codes, and of those that output values. Checks that the
+    /// outputs equal the outputs of the plain plan for any number of threads.
     fn on_levels(graph: &Graph) -> [usize; 2] {
         let x = Tensor::from_vec(&[1, 8, 24, 24], noise(8 * 24 * 24)).unwrap();
         let node = graph.parameters().next().unwrap();
@@ -462,7 +466,7 @@ mod tests {
             quantize("m", "l", signed),
             "  %n = Sigmoid-1(%m)\n  %y = Result-1(%n)\n  %z = Result-1(%i)\n".into(),
         ];
-        // Five FakeQuantizes; the values of two.
+        // Five FakeQuantizes; two of them are also needed as values.
         let expected = if QuantizedConvolution::is_fast() { [5, 2] } else { [0, 0] };
         assert_eq!(on_levels(&graph(&layers.concat())), expected);
     }
@@ -492,19 +496,19 @@ mod tests {
             ]
             .concat()
         };
-        // A slope for all, one a channel, and one a column.
+        // A single slope, one per channel, and one per column.
         let slopes: [(&[usize], _); 4] =
             [(&[], [2, 1]), (&[24], [2, 1]), (&[24, 1, 1], [2, 1]), (&[1, 24], [0, 0])];
         for (slope, steps) in slopes {
             let expected = if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
             assert_eq!(on_levels(&graph(&layers(slope, ""))), expected, "{slope:?}");
         }
-        // Something else reads what is between.
+        // An intermediate value has another reader.
         let read_twice = "  %o = Tanh-1(%f)\n  %z = Result-1(%o)\n";
         assert_eq!(on_levels(&graph(&layers(&[24], read_twice))), [0, 0]);
     }
 
-    /// What a MaxPool of windows of 2 gives.
+    /// A MaxPool with a stride of 2.
     fn pool(name: &str, of: &str) -> String {
         format!(
             "  %{name} = MaxPool-8(%{of}) {{strides: [2,2], dilations: [1,1], pads_begin: [0,0], \
@@ -535,16 +539,16 @@ mod tests {
             "  %n = Sigmoid-1(%l)\n  %y = Result-1(%n)\n".into(),
         ]
         .concat();
-        // Three FakeQuantizes and four pools; the values of one.
+        // Three FakeQuantizes and four pools; one is also needed as values.
         let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
         assert_eq!(on_levels(&graph(&layers)), expected([7, 1]));
-        // Something reads where the greatest values are: all but that pool.
+        // The indices of the maxima are used, so that pool stays.
         let layers = layers + "  %z = Result-1(%b:1)\n";
         assert_eq!(on_levels(&graph(&layers)), expected([4, 1]));
     }
 
-    /// The form of early tools, of which both weights and data are quantized by a FakeQuantize, in f16: few ranges have a
-    /// level of 0.
+    /// The form written by early tools: both weights and data are quantized by a FakeQuantize, in f16, and
+    /// few ranges contain 0 as a level.
     #[test]
     fn weights_may_be_quantized_by_a_range_and_declared_as_f16() {
         let range = [-1.99, 2.03];
@@ -576,13 +580,13 @@ mod tests {
         let range = [-2.0, 127.0 / 64.0];
         let [first, last] = [quantize("a", "x", range), quantize("d", "c", range) + "  %y = Result-1(%d)\n"];
         let conv = |pad| convolve("c", "Convolution-1", "%a, %w", pad);
-        // Few products.
+        // Too few products.
         let few = [first.clone(), weights("w", &[1, 8, 1, 1]), conv(0), last.clone()];
         assert_eq!(on_levels(&graph(&few.concat())), [0, 0]);
-        // Scales of input channels.
+        // Scales per input channel.
         let by_channel = weights("w", &[8, 8, 3, 3]).replace("f32[8, 1, 1, 1]", "f32[8, 1, 1]");
         assert_eq!(on_levels(&graph(&[first, by_channel, conv(1), last.clone()].concat())), [0, 0]);
-        // Padding of filters of one channel that is no level.
+        // Padding of single-channel filters that is not a level.
         let odd = quantize("a", "x", [-2.0, 2.0]);
         let filters = weights("w", &[8, 1, 1, 3, 3]);
         let grouped = conv(1).replace("Convolution", "GroupConvolution");

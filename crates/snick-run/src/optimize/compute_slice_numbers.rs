@@ -1,7 +1,8 @@
-//! Dynamic slices compute the numbers of their ranges themselves.
+//! Lets dynamic slices compute the numbers of their ranges themselves.
 //!
-//! Sizes of axes, elements of index lists, clamping and the arithmetic between are layers of a graph, but a few machine
-//! instructions of a run. A slice reads the lists and does the rest; steps that nobody else reads are removed.
+//! Sizes of axes, elements of index lists, clamping and arithmetic are separate layers in a graph, but only
+//! take a few machine instructions. A slice reads the lists and does the rest; steps without other readers
+//! are removed.
 
 use std::collections::HashMap;
 
@@ -14,10 +15,10 @@ use snick_tensor::kernels::{BinaryOp, CompareOp};
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::slice_numbers::{SliceNumbers, Term, TermId, Terms};
 
-/// Terms nested deeper than this are read from the output of their layer.
+/// Maximum nesting of terms; deeper terms are read from the output of their layer.
 const DEEPEST: usize = 64;
 
-/// A function of two i64, which wraps as the Arithmetic op does; `None` for functions that ranges do not use.
+/// An i64 function that wraps like the Arithmetic op; `None` for functions that ranges do not use.
 fn wrapping(function: BinaryOp) -> Option<fn(i64, i64) -> i64> {
     match function {
         BinaryOp::Add => Some(i64::wrapping_add),
@@ -29,7 +30,7 @@ fn wrapping(function: BinaryOp) -> Option<fn(i64, i64) -> i64> {
     }
 }
 
-/// Lets slices compute the numbers of their ranges, and removes the steps that nobody reads then.
+/// Lets slices compute the numbers of their ranges, and removes steps that become unused.
 pub(super) fn compute_slice_numbers(plan: &mut Plan, graph: &Graph) {
     let is_dynamic = |step: &Step| {
         let is_slice = matches!((&step.kind, graph.node(step.node).op()), (StepKind::Op, Op::Slice(_)));
@@ -67,7 +68,7 @@ pub(super) fn compute_slice_numbers(plan: &mut Plan, graph: &Graph) {
     remove_unread(plan, &is_absorbed);
 }
 
-/// Removes the steps of `is_absorbed` that nobody reads.
+/// Removes unused steps among those in `is_absorbed`.
 fn remove_unread(plan: &mut Plan, is_absorbed: &[bool]) {
     let mut is_read = vec![false; plan.slots];
     let mut is_kept = vec![true; plan.steps.len()];
@@ -90,12 +91,12 @@ fn remove_unread(plan: &mut Plan, is_absorbed: &[bool]) {
 struct Search<'p> {
     plan: &'p Plan,
     graph: &'p Graph,
-    /// By slot, the step that computes it.
+    /// For each slot, the step that computes it.
     producers: &'p [Option<usize>],
-    /// The inputs of the step; the data first.
+    /// The inputs of the step, starting with the data.
     ports: Vec<Operand>,
     terms: Terms,
-    /// Terms by the slot they replace.
+    /// Terms by the slot that they replace.
     known: HashMap<usize, TermId>,
     /// Steps whose outputs the terms compute.
     absorbed: Vec<usize>,
@@ -156,7 +157,7 @@ impl<'p> Search<'p> {
         constant.to_i64(0).ok().filter(|_| is_integer)
     }
 
-    /// Whether a value is an i64 scalar: other types wrap at other limits.
+    /// Whether a value is an i64 scalar. Other types wrap at other limits.
     fn is_index(&self, operand: Operand) -> bool {
         match self.fact(operand) {
             Some(fact) => {
@@ -166,7 +167,7 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The term that computes a slot, if that is simple enough.
+    /// The term that computes a slot, if it is simple enough.
     fn computed(&mut self, slot: usize, depth: usize) -> Option<Term> {
         let (number, step, op) = self.producer(slot)?;
         if !self.is_index(Operand::Slot { slot, last: false }) {
@@ -209,14 +210,14 @@ impl<'p> Search<'p> {
     /// An element of a list of i64.
     fn element(&mut self, list: Operand, at: usize) -> Option<Term> {
         let Operand::Slot { slot, .. } = list else { return None };
-        // A Gather of an index beyond the list gives 0.
+        // A Gather with an index beyond the list yields 0.
         match self.fact(list)?.shape.dims()? {
             [len] if len.as_const().is_some_and(|len| (at as i128) < i128::from(len)) => {}
             _ => return None,
         }
         let made = self.producer(slot).map(|(number, step, op)| (number, op, step.operands.first().copied()));
         match made {
-            // The size of another value would keep that in memory.
+            // The size of another value would keep that value in memory.
             Some((number, Op::ShapeOf(_), Some(Operand::Slot { slot: of, .. }))) if self.is_data(of) => {
                 self.absorbed.push(number);
                 Some(Term::Size { axis: at })
@@ -289,7 +290,7 @@ mod tests {
     fn slices_compute_their_numbers() {
         for list in [[1, 5], [-3, 9], [4, 1], [0, -1], [-5, i32::MAX]] {
             let [(_, expected), (steps, found)] = steps_and_results("", list);
-            // Parameters, slices and Results are left.
+            // Parameters, slices and Results remain.
             assert_eq!((steps, expected.is_ok()), (6, true), "{expected:?}");
             assert_eq!(found, expected);
         }

@@ -1,4 +1,4 @@
-//! Values that a few layers compute from constants, before anything is folded.
+//! Values that a few layers compute from constants, available before folding.
 
 use snick_ir::{Graph, NodeId, Op, Value};
 use snick_tensor::{ElementType, Tensor};
@@ -6,14 +6,14 @@ use snick_tensor::{ElementType, Tensor};
 use crate::half_precision::HalfPrecision;
 use crate::plan::Plan;
 
-/// The most layers that compute a value from a constant.
+/// Maximum number of layers between a constant and the value.
 const MAX_LAYERS: usize = 4;
 
-/// Computes scales, zeros and ranges of quantized weights and values.
+/// Computes scales, zero points and ranges of quantized weights and values.
 pub(super) struct ConstantValues<'a> {
     graph: &'a Graph,
     plan: &'a Plan,
-    /// By node: the place of its step.
+    /// For each node: the index of its step.
     step_of: Vec<usize>,
     half_precision: &'a HalfPrecision,
 }
@@ -25,17 +25,18 @@ impl<'a> ConstantValues<'a> {
         Self { graph, plan, step_of, half_precision }
     }
 
-    /// The place of the step of a node, if it has one.
+    /// The index of the step of a node, if it has one.
     pub(super) fn step_of(&self, node: NodeId) -> Option<usize> {
         self.step_of.get(node.index()).copied().filter(|&step| step < self.plan.steps.len())
     }
 
-    /// A value that is computed from constants, as a run computes it. The layers that do are added to `layers`.
+    /// A value that is computed from constants, exactly as in a run. Adds the layers that compute it to
+    /// `layers`.
     pub(super) fn value(&self, value: Value, layers: &mut Vec<NodeId>) -> Option<Tensor> {
         self.computed(value, layers, 0)
     }
 
-    /// An input of a layer that is computed from constants, if the layer computes it in `f32`. The layers that do are added to
+    /// A constant input of a layer, if the layer computes in `f32`. Adds the layers that compute it to
     /// `layers`.
     pub(super) fn floats(&self, node: NodeId, port: usize, layers: &mut Vec<NodeId>) -> Option<Tensor> {
         let constant = self.value(self.graph.node(node).input(port)?, layers)?;

@@ -1,4 +1,4 @@
-//! Folds the steps that do not depend on the inputs of a run.
+//! Folds steps that do not depend on the inputs of a run.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use crate::facts::{SymbolBindings, check_values};
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step, StepKind};
 
-/// A folded value may take this much memory, whatever its inputs take.
+/// A folded value may always take this much memory.
 const SMALL: usize = 1 << 20;
 
 /// A folded value may take this many times the memory of its inputs, as 4-bit weights converted to floats do.
 const GROWTH: usize = 8;
 
-/// All folded values may take this much memory, and [`GROWTH`] times that of the constants as they are stored: a chain of
-/// layers that each repeat their input would otherwise be computed here, where no limit of a run holds. What is above
-/// is computed in the run.
+/// All folded values together may take this much memory, plus [`GROWTH`] times the memory of the stored
+/// constants. Otherwise a chain of layers that each repeat their input would be computed here, where no limit
+/// of a run applies. The rest is computed in the run.
 const FOLDED: usize = 1 << 28;
 
-/// Replaces the steps with the same outputs in every run by constants of the plan. Steps that fail, or contradict what
-/// was inferred, are kept and fail in the run.
+/// Replaces steps whose outputs are the same in every run by constants of the plan. Steps that fail or
+/// contradict inference are kept, so that they fail in the run.
 pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut known: Vec<Option<Tensor>> = vec![None; plan.slots];
     let stored = graph.ids().filter_map(|id| match graph.node(id).op() {
@@ -43,14 +43,14 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
         }
         false
     });
-    // One constant for each element type that a slot is read as.
+    // One constant for each element type as which a slot is read.
     let mut numbers = HashMap::new();
     for step in &mut plan.steps {
         let op = graph.node(step.node).op();
         for operand in &mut step.operands {
             let Some(slot) = operand.slot() else { continue };
             let Some(value) = &known[slot] else { continue };
-            // Of the factors in sums of products, subnormal ones are lost.
+            // Sums of products flush subnormal factors to zero.
             let is_factor = op.has(OpTraits::CONTRACTION);
             let key = (slot, half_precision.read_as(op, slot), is_factor);
             let number = *numbers.entry(key).or_insert_with(|| {
@@ -66,7 +66,7 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
     }
 }
 
-/// One operand has read a slot: after the last one its value is given up.
+/// Counts one read of a slot; after the last one, drops its value.
 fn read_once(readers: &mut [usize], known: &mut [Option<Tensor>], slot: usize) {
     readers[slot] = readers[slot].saturating_sub(1);
     if readers[slot] == 0 {
@@ -85,10 +85,10 @@ fn fixed_outputs(
     if matches!(step.kind, StepKind::Packed(_) | StepKind::Quantized(_)) {
         return None;
     }
-    // As the run evaluates it, so that both choose the same of equal elements.
+    // Evaluated as in the run, so that both choose the same of equal elements.
     let op = step.op(graph);
     let values = match op {
-        // Its value is what it was inferred from: nothing to check, and it may be as large as all weights.
+        // Inference used its value, so there is nothing to check, and it may be as large as all weights.
         Op::Const(_) => return op.eval(&[]).ok(),
         Op::Parameter(_) | Op::Result(_) => return None,
         Op::ShapeOf(_) => static_shape(graph, step.node)?,
@@ -122,8 +122,8 @@ fn fixed_outputs(
     fits.then_some(values)
 }
 
-/// Whether a Reshape has a -1 beside a 0 that inference resolves because data and target are fixed. Evaluation does not see
-/// that they are, and refuses.
+/// Whether a Reshape has -1 next to a 0, which inference resolves because data and target are static.
+/// Evaluation does not see that, and refuses.
 fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     let facts: Vec<_> = graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
     let [Some(data), Some(target)] = facts.as_slice() else { return false };
@@ -131,7 +131,7 @@ fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     is_ambiguous && data.shape.as_static().is_some_and(|dims| dims.contains(&0))
 }
 
-/// A shape that inference knows; the inputs of a run are checked against it.
+/// An inferred static shape; the inputs of a run are checked against it.
 fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     let fact = &graph.node(node).outs().first()?.fact;
     let sizes = fact.ints()?;
@@ -139,7 +139,7 @@ fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     Some(vec![sizes.cast(fact.element_type).ok()?])
 }
 
-/// Whether the outputs are known to be not much larger than the inputs, and to fit into the budget.
+/// Whether the outputs are known to be not much larger than the inputs, and fit into the budget.
 fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor], budget: usize) -> bool {
     let before: usize = inputs.iter().map(Tensor::size_in_bytes).sum();
     let after = graph.node(node).outs().iter().try_fold(0usize, |sum, out| {
@@ -167,7 +167,7 @@ mod tests {
         let mut b = GraphBuilder::new("g");
         let x = b.parameter("x", ElementType::F32, "512,512").unwrap();
         let mut value = b.constant(Tensor::zeros(ElementType::F32, &[512, 512]).unwrap()).unwrap();
-        // Values of 1 MiB each.
+        // Each value takes 1 MiB.
         for _ in 0..20 {
             value = b.add(value, value).unwrap();
         }

@@ -1,8 +1,8 @@
 //! Fuses consecutive element-wise layers.
 //!
-//! A value that only the next layer reads is never stored; that of a product before them neither. Inferred shapes decide
-//! which layers are fused; the run decides whether its sizes allow one pass, and evaluates the layers one by one where
-//! they do not.
+//! A value that only the next layer reads is never stored, and neither is the output of a product before the
+//! layers. Inferred shapes decide which layers are fused. The run decides whether its sizes allow a single
+//! pass, and otherwise evaluates the layers one by one.
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, OpTraits};
@@ -12,16 +12,16 @@ use snick_tensor::kernels::{ElementFunction, Stage};
 use crate::fused_elementwise::{FusedLayer, FusedLayers, FusedProduct};
 use crate::plan::{Plan, Step, StepKind};
 
-/// Fuses the element-wise steps of a plan. A fused step reads the input of its first layer as its last operand, after
-/// the other inputs in the order of its layers.
+/// Fuses the element-wise steps of a plan. The last operand of a fused step is the input of its first layer;
+/// the other inputs precede it in the order of the layers.
 pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     let readers = plan.readers();
-    // By slot: the fused step that ends with it.
+    // For each slot: the fused step that ends with it.
     let mut ends: Vec<Option<usize>> = vec![None; plan.slots];
     let mut steps: Vec<Option<Step>> = Vec::with_capacity(plan.steps.len());
     for mut step in std::mem::take(&mut plan.steps) {
         if let Some((function, ports)) = fusable(graph, &step) {
-            // A port that reads the output of a fused step that nobody else reads.
+            // A port that reads the output of a fused step without other readers.
             let continued = ports.iter().find_map(|&port| {
                 let slot = step.operands[port].slot()?;
                 let own = step.operands.iter().filter(|operand| operand.slot() == Some(slot)).count();
@@ -41,9 +41,9 @@ pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     plan.steps = steps.into_iter().flatten().collect();
 }
 
-/// Makes products a part of the fused steps that alone read them.
+/// Merges products into the fused steps that are their only readers.
 fn fuse_products(plan: &Plan, graph: &Graph, readers: &[usize], steps: &mut [Option<Step>]) {
-    // By slot: the product that computes it.
+    // For each slot: the product that computes it.
     let mut products: Vec<Option<usize>> = vec![None; plan.slots];
     for i in 0..steps.len() {
         let Some(step) = &steps[i] else { continue };
@@ -67,7 +67,7 @@ fn is_product(graph: &Graph, step: &Step) -> bool {
     is_op && !step.is_checked && step.outs == 1 && step.op(graph).has(OpTraits::CONTRACTION)
 }
 
-/// A fused step with the product that its first layer reads.
+/// Combines a fused step with the product that its first layer reads.
 fn after(product: Step, mut step: Step) -> Step {
     let Step { node, kind, operands, first: slot, .. } = product;
     if let StepKind::Fused(fused) = &mut step.kind {
@@ -82,7 +82,7 @@ fn after(product: Step, mut step: Step) -> Step {
     Step { operands, ..step }
 }
 
-/// The function of a step and the ports at which its input has the shape of its output, if the step can be fused.
+/// The function of a step, and the ports whose inputs have the shape of its output, if the step can be fused.
 fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usize; 2]>)> {
     let is_float = |et: ElementType| et == ElementType::F32 || et.is_half();
     let inputs: Option<SmallVec<[_; 2]>> =
@@ -103,7 +103,7 @@ fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usi
     (are_float && !ports.is_empty()).then_some((function, ports))
 }
 
-/// Fuses `step`, which reads the output of `before` at `port`, with `before`; without `before`, with nothing.
+/// Fuses `step` with `before`, whose output it reads at `port`, or makes it a fused step of its own.
 fn fused(before: Option<Step>, step: Step, function: ElementFunction, port: usize) -> Step {
     let value = step.operands[port];
     let (mut fused, mut operands, first) = match before {
@@ -148,7 +148,7 @@ mod tests {
         fused_session(parameters, graph).plan.steps.iter().filter_map(layers).collect()
     }
 
-    /// The session of a graph. Checks that the fused plan and the plain one agree.
+    /// The session of a graph. Checks that the fused plan agrees with the plain one.
     fn fused_session(parameters: &[(&str, &[usize])], layers: &str) -> Session {
         let declared = |(i, (shape, _)): (usize, &(&str, &[usize]))| {
             format!("  %p{i} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")
@@ -206,7 +206,7 @@ mod tests {
             fused(&[("?,?", &[2, 4]), ("?,?", &dims)], layers);
             fused(&[("?,?", &dims), ("?,?", &[2, 4])], layers);
         }
-        // The error names the layer that fails.
+        // The error must name the layer that fails.
         fused(&[("?,?", &[2, 4]), ("?,?", &[2, 3])], layers);
     }
 

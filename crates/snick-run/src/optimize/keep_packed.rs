@@ -1,7 +1,8 @@
-//! Keeps large weights of few bits packed: their products, and rows taken from them, unpack what they need.
+//! Keeps large low-bit weights packed: products and row lookups unpack what they need.
 //!
-//! Exporters write such weights as layers that unpack them: `Convert`, perhaps a `Subtract` of zero points, a `Multiply` with
-//! scales, perhaps a `Reshape` and a `Convert`. Folding them would take four to eight times the memory of the file.
+//! Exporters write such weights as layers that unpack them: `Convert`, optionally a `Subtract` of zero
+//! points, a `Multiply` by scales, optionally a `Reshape` and a `Convert`. Folding them would take four to
+//! eight times the memory of the file.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,10 +16,11 @@ use super::constant_values::ConstantValues;
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Plan, StepKind};
 
-/// Smaller weights are unpacked once: they stay in the cache.
+/// Smaller weights are unpacked once, because they stay in the cache.
 const LARGE: usize = 1 << 16;
 
-/// Replaces the products with large packed weights, and removes the layers that unpack them if nothing else reads them.
+/// Replaces products with large packed weights, and removes the unpacking layers if they have no other
+/// readers.
 pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut found: HashMap<NodeId, Option<Unpacked>> = HashMap::new();
     let mut products = Vec::new();
@@ -43,8 +45,8 @@ pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfP
     }
 }
 
-/// The input of a layer that may be packed weights: the matrix `[N, K]` of a product with its transpose, or the table that
-/// rows are taken from.
+/// The input of a layer that may be packed weights: the matrix `[N, K]` of a product with its transpose, or
+/// the table of a row lookup.
 fn port_of_weights(graph: &Graph, node: NodeId) -> Option<usize> {
     let has_known_type = |port| {
         let fact = graph.fact(graph.node(node).input(port)?)?;
@@ -71,7 +73,7 @@ struct Unpacked {
     layers: Vec<NodeId>,
 }
 
-/// Finds what layers unpack.
+/// Finds packed weights and the layers that unpack them.
 struct Unpacking<'a> {
     graph: &'a Graph,
     half_precision: &'a HalfPrecision,
@@ -79,7 +81,7 @@ struct Unpacking<'a> {
 }
 
 impl Unpacking<'_> {
-    /// The weights that a layer unpacks.
+    /// The packed weights whose unpacking ends with a layer.
     fn packed(&self, last: NodeId) -> Option<Unpacked> {
         let graph = self.graph;
         let mut layers = Vec::new();
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
     use crate::{Options, Session};
 
-    /// `[512, 512]` weights of 4 bits with zero points, in groups of 128, scaled in f16; unpacked by five layers.
+    /// 4-bit weights `[512, 512]` with zero points in groups of 128 and f16 scales, unpacked by five layers.
     fn weights(b: &mut GraphBuilder) -> Result<Value, OpError> {
         let noise = |len: usize| (0..len).map(|i| ((i * 40_503) >> 7) as u8).collect();
         let codes = Tensor::new(ElementType::U4, &[512, 4, 128], Storage::heap(noise(512 * 256)))?;
@@ -205,7 +207,7 @@ mod tests {
         let whole = Session::without_folding(&graph).unwrap();
         let ids = Tensor::from_slice(&[3i64, -1, 511, 512], &[4]).unwrap();
         for count in [1, 5, 70] {
-            // Their sums are exact in any order.
+            // The sums are exact in any order.
             let x: Vec<f32> = (0..count * 512).map(|i| (i % 29) as f32 / 8.0 - 2.0).collect();
             let inputs = [Tensor::from_vec(&[count, 512], x).unwrap(), ids.clone()];
             for threads in [1, 2] {

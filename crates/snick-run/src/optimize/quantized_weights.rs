@@ -17,7 +17,7 @@ pub(super) struct QuantizedWeights {
     pub layers: Vec<NodeId>,
 }
 
-/// An [`Unpacking`] with its tensors.
+/// An [`Unpacking`] that owns its tensors.
 #[expect(clippy::large_enum_variant, reason = "there is one, while a convolution is made")]
 enum OwnedUnpacking {
     Scale { zeros: Option<Tensor>, scales: Tensor },
@@ -25,8 +25,8 @@ enum OwnedUnpacking {
 }
 
 impl QuantizedWeights {
-    /// Those that give a value: `Convert`, perhaps a `Subtract`, and a `Multiply`, or `Convert` and a `FakeQuantize`, perhaps
-    /// with a `Reshape` and a `Convert` behind it.
+    /// The quantized weights of a value: `Convert`, optionally a `Subtract`, and a `Multiply`; or `Convert`
+    /// and a `FakeQuantize`. A `Reshape` and a `Convert` may follow.
     pub(super) fn of(
         value: Value,
         graph: &Graph,
@@ -65,7 +65,7 @@ impl QuantizedWeights {
             matches!(op(at), Op::Convert(op) if half_precision.computes_in_f32(op.destination_type));
         let source = input(at)?;
         let Op::Const(Constant::Here(codes)) = op(source) else { return None };
-        // By filter, not on another axis of the same size.
+        // One per filter, and not along another axis of the same size.
         let is_by_filter = |tensor: &Tensor| tensor.len() == 1 || tensor.rank() == codes.rank();
         if !is_float || !form.tensors().all(is_by_filter) {
             return None;

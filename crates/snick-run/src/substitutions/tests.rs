@@ -1,4 +1,4 @@
-//! Each kind of step is checked, and a wrong one is found: the plan of a graph that differs in one number.
+//! Checks each kind of step, and that a wrong step is found: the plan of a graph that differs in one number.
 
 use snick_ir::{infer, text};
 use snick_pass::Checker;
@@ -11,7 +11,7 @@ fn session(layers: &str) -> Session {
     Session::new(graph).unwrap()
 }
 
-/// Who claims what in a session, and how much of it is refuted.
+/// The kinds of all claims of a session, and the number that is refuted.
 fn claims(session: Session) -> (Vec<&'static str>, usize) {
     let (mut checker, mut by, mut refuted) = (Checker::new(7), Vec::new(), 0);
     for Substitutions { graph, claims } in Substitutions::of(&Arc::new(session)) {
@@ -22,7 +22,7 @@ fn claims(session: Session) -> (Vec<&'static str>, usize) {
     (by, refuted)
 }
 
-/// The layers with `right` for `@` are computed by such a step, and the plan of those with `wrong` is refuted for them.
+/// The layers with `right` for `@` use a step of this kind, and the plan for `wrong` is refuted.
 fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     let [right, wrong] = [right, wrong].map(|number| layers.replace('@', number));
     let (found, refuted) = claims(session(&right));
@@ -30,7 +30,7 @@ fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     let mut planted = session(&right);
     let nodes: Vec<NodeId> = planted.plan.steps.iter().map(|step| step.node).collect();
     planted.plan = session(&wrong).plan;
-    // The same layers, of the other graph.
+    // Maps the steps to the same layers in the other graph.
     planted.plan.steps.iter_mut().zip(nodes).for_each(|(step, node)| step.node = node);
     assert!(claims(planted).1 > 0, "{by}");
 }
