@@ -1,11 +1,11 @@
-// Elements of the page. Texts of a model reach the page through text nodes alone, never as HTML.
+// Elements of the page. Texts of a model only enter the page through text nodes, never as HTML.
 
-/** Makes an element: attributes, `on…` listeners, then children, which are nodes or texts. */
+/** Creates an element from attributes, `on…` listeners, and children, which are nodes or texts. */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    // Not as an attribute: a page may forbid these.
+    // Set as a property, because a page may forbid style attributes.
     else if (name === "style") made.style.cssText = value;
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
@@ -14,7 +14,7 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** An element of SVG. */
+/** Creates an SVG element. */
 export function svgElement(tag, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -22,7 +22,7 @@ export function svgElement(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Two columns: names and what they mean. */
+/** A definition list of names and values, without empty values. */
 export function definitions(rows) {
   const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== "");
   return element("dl", {}, shown.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
@@ -33,7 +33,7 @@ export function link(text, onclick, title) {
   return element("button", { type: "button", class: "link", onclick, title }, text);
 }
 
-/** Copies a text, also where a page in a file may not use the clipboard. */
+/** Copies a text, even if a page in a file may not use the clipboard. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// Expressions over symbols, as snick prints them, with the semantics of snick-shape: exact integers, `/` rounds down,
+// Expressions over symbols, in snick's notation and with the semantics of snick-shape: exact integers, `/` rounds down,
 // `%` is the remainder of that division, and a divisor below 1 has no result.
 
 const WORD = /[\p{L}\p{Nl}_][\p{L}\p{N}_.]*/uy;
@@ -6,7 +6,7 @@ const NUMBER = /[0-9]+/y;
 const QUOTED = /`((?:[^`]|``)*)`/y;
 const LARGEST = 2n ** 63n;
 
-/** The name of a symbol without the backticks that names with odd characters have. */
+/** The name of a symbol without backticks, which quote names with special characters. */
 export function unquoted(name) {
   return name.startsWith("`") ? name.slice(1, -1).replaceAll("``", "`") : name;
 }
@@ -33,7 +33,7 @@ function tokens(text) {
   return found;
 }
 
-/** The tree of an expression: a BigInt, a name, or `[operation, operands…]`. */
+/** Parses an expression into a tree: a BigInt, a name, or `[operation, operands…]`. */
 export function parse(text) {
   const all = tokens(String(text));
   let next = 0;
@@ -42,7 +42,7 @@ export function parse(text) {
     if (!sign(wanted)) throw new SyntaxError(`expected ${wanted} in ${text}`);
   };
   function sum() {
-    // One list, however long: the cost of a model may have thousands of terms, and trees are followed by recursion.
+    // A flat list: the cost of a model may have thousands of terms, and trees are traversed recursively.
     const terms = [term()];
     for (let how; (how = sign("+-")); ) terms.push(how === "+" ? term() : ["-", 0n, term()]);
     return terms.length === 1 ? terms[0] : ["+", ...terms];
@@ -73,7 +73,7 @@ export function parse(text) {
   return tree;
 }
 
-/** The value of a tree where `valueOf` gives those of symbols; null where one is not known, or the result is too large. */
+/** Evaluates a tree, with `valueOf` for symbols; null if a value is unknown or the result is too large. */
 export function evaluate(tree, valueOf) {
   const result = value(tree, valueOf);
   return result === null || result >= LARGEST || result < -LARGEST ? null : result;
@@ -110,7 +110,7 @@ function floorDivide(a, b) {
   return a % b < 0n ? quotient - 1n : quotient;
 }
 
-/** The names of the symbols of a tree. */
+/** The names of all symbols in a tree. */
 export function names(tree, found = new Set()) {
   if (typeof tree === "string") found.add(tree);
   else if (Array.isArray(tree)) tree.slice(1).forEach((operand) => names(operand, found));

@@ -1,4 +1,4 @@
-// What snick found: the verdict of check, unknown sizes by origin, and what changed to another model.
+// The findings: the result of `check`, unknown sizes by origin, and changes to another model.
 
 import { element, link } from "./dom.js";
 
@@ -22,7 +22,7 @@ export function checkList(model, onGo) {
   return table(["Severity", "Code", "Layer", "Place", "Message"], shown);
 }
 
-/** Sizes without an upper bound, by the place where each became unknown. */
+/** Sizes without an upper bound, by origin. */
 export function unknownList(model, onGo) {
   const { dims, origins } = model.data.unknown;
   if (dims === 0) return element("p", {}, "Every size has an upper bound.");
@@ -34,7 +34,7 @@ export function unknownList(model, onGo) {
   return element("div", {}, element("p", {}, `${dims} sizes have no upper bound. They come from:`), table(["Symbol", "Layer", "Why", "What depends on it", "To bound it"], rows));
 }
 
-/** What changed, a row each. */
+/** The changes, one per row. */
 export function changeList(model, other, diff, onGo) {
   const verdict = diff.equal
     ? `The models are the same: ${diff.same} layers, ${diff.renamed} of other names.`

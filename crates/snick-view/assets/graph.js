@@ -1,4 +1,4 @@
-// The graph on a canvas: only what is in sight is drawn. Keys do all that a pointer does.
+// The graph on a canvas. Only the visible part is drawn. Everything that works with a pointer also works with keys.
 
 import { element } from "./dom.js";
 import { place } from "./layout.js";
@@ -20,7 +20,7 @@ const HELP =
   "Graph. Arrow keys follow the arrows, Enter unfolds or folds a scope, plus and minus zoom, 0 shows all, / searches.";
 
 export class GraphView {
-  /** Shows the graphs of a model until `signal` is aborted; `onSelect` is told of the layer that is selected. */
+  /** Shows the graphs of a model until `signal` is aborted; calls `onSelect` with the selected layer. */
   constructor(model, onSelect, signal) {
     Object.assign(this, { model, onSelect, signal, scopes: new Map(), at: 0, selected: null, scale: 1, x: 0, y: 0, asked: false });
     this.canvas = element("canvas", { class: "graph", tabindex: "0", role: "application", "aria-label": HELP });
@@ -83,7 +83,7 @@ export class GraphView {
     new ResizeObserver(() => this.resize()).observe(this.canvas);
   }
 
-  /** Shows one of the graphs: the model itself is 0. */
+  /** Shows one of the graphs; 0 is the model itself. */
   show(at) {
     this.at = at;
     const graph = this.model.data.graphs[at];
@@ -101,7 +101,7 @@ export class GraphView {
   layout() {
     const scopes = this.scopes.get(this.at);
     const { boxes, arrows } = scopes.visible();
-    /** The scopes that have a layer that changed. */
+    /** The scopes that contain a changed layer. */
     this.changedScopes = new Set(scopes.layers.filter(({ id }) => this.model.marks.has(id)).flatMap(({ id }) => scopes.of.get(id).path()));
     this.boxes = boxes.map((item) => this.box(item));
     this.arrows = arrows;
@@ -122,7 +122,7 @@ export class GraphView {
     this.draw();
   }
 
-  /** The text and the size of a box. */
+  /** Determines the text and size of a box. */
   box(item) {
     const isLayer = item.id !== undefined;
     const outputs = isLayer ? item.outputs.slice(0, item.kind === "output" ? 0 : MOST_OUTPUTS) : [];
@@ -142,7 +142,7 @@ export class GraphView {
     };
   }
 
-  /** What changed of a layer, or of any layer in a scope. */
+  /** The kind of change of a layer, or whether a scope contains a changed layer. */
   markOf(item) {
     if (item.id !== undefined) return this.model.marks.get(item.id);
     return this.changedScopes.has(item) ? "changed" : undefined;
@@ -160,7 +160,7 @@ export class GraphView {
     this.draw();
   }
 
-  /** Shows all, or where that is too small to read, the beginning. */
+  /** Fits the graph into the view, or shows its beginning if it would be too small to read. */
   fit() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     if (!width) return;
@@ -183,7 +183,7 @@ export class GraphView {
     this.draw();
   }
 
-  /** Brings a point of the graph to the middle. */
+  /** Centres a point of the graph. */
   moveTo(x, y) {
     this.x = this.canvas.clientWidth / 2 - Math.min(Math.max(x, 0), this.width) * this.scale;
     this.y = this.canvas.clientHeight / 2 - Math.min(Math.max(y, 0), this.height) * this.scale;
@@ -223,7 +223,7 @@ export class GraphView {
     else keys[event.key]();
   }
 
-  /** Goes to the nearest box of the same row on one side. */
+  /** Selects the nearest box in the same row on one side. */
   beside(at, side) {
     const from = this.boxes[at];
     const row = this.boxes.filter((box) => box.y === from.y && (box.x - from.x) * side > 0);
@@ -245,7 +245,7 @@ export class GraphView {
     this.draw();
   }
 
-  /** Unfolds a scope, folds the one around a layer, or shows the body of a layer. */
+  /** Expands a scope, collapses the scope around a layer, or shows the body of a layer. */
   toggle(item) {
     if (!item) return;
     if (item.id !== undefined) {
@@ -257,7 +257,7 @@ export class GraphView {
     this.open(item);
   }
 
-  /** Unfolds a scope that is shown as a box. */
+  /** Expands a scope that is shown as a box. */
   open(scope) {
     scope.isOpen = true;
     this.layout();
@@ -282,7 +282,7 @@ export class GraphView {
     this.fit();
   }
 
-  /** Shows a layer, in whatever graph and scope it is. */
+  /** Shows a layer in any graph and scope. */
   reveal(layer) {
     if (layer.kind === "constant" && layer.readers.length > 0) {
       this.reveal(this.model.layers[layer.readers[0][0]]);
@@ -311,7 +311,7 @@ export class GraphView {
     if (!isInSight) this.center(box);
   }
 
-  /** Draws before the next frame, however often it is asked for. */
+  /** Schedules one redraw before the next frame. */
   draw() {
     if (this.asked) return;
     this.asked = true;
@@ -426,7 +426,7 @@ function scopeTitle(scope) {
   return scope.repeats ? `${scope.repeats} × ${Math.round(scope.size / scope.repeats)} layers` : layers;
 }
 
-/** The end of a name, with the scope before it. */
+/** The last part of a name, with the scope before it. */
 function lastName(name) {
   return name.split("/").slice(-2).join("/");
 }

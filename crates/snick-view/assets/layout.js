@@ -1,4 +1,4 @@
-// Places of boxes in layers from top to bottom, as `layout.rs` does for SVG: time that grows with boxes and arrows.
+// Lays out boxes in layers from top to bottom, like `layout.rs` for SVG, in time that scales with boxes and arrows.
 
 const MOST_LANES = 24;
 const ORDER_SWEEPS = 4;
@@ -7,8 +7,8 @@ const GAP = 18;
 const LANE = 6;
 
 /**
- * Places boxes of these sizes (`width`, `height`, and the space `below`). Returns by box the middle of its upper edge, by
- * arrow the points between the boxes, and the size of all.
+ * Lays out boxes of these sizes (`width`, `height`, and the space `below`). Returns for each box the middle of its upper
+ * edge, for each arrow the points between the boxes, and the total size.
  */
 export function place(sizes, arrows) {
   const layerOf = layers(sizes.length, arrows);
@@ -36,7 +36,7 @@ export function place(sizes, arrows) {
   return finish(sizes, arrows, layerOf, items, rows, lanes);
 }
 
-/** The layer of each box: one below the lowest that it reads; what reads nothing is next to its readers. */
+/** The layer of each box: one below the lowest box that it reads. Boxes without inputs are next to their readers. */
 function layers(count, arrows) {
   const layerOf = new Array(count).fill(0);
   const nearest = new Array(count).fill(Infinity);
@@ -57,7 +57,7 @@ function eachRow(rows, sweeps, visit) {
   }
 }
 
-/** Brings items near to what they are connected to, so that few arrows cross. */
+/** Moves items close to their neighbours in adjacent rows, so that few arrows cross. */
 function order(items, rows) {
   const position = new Float64Array(items.length);
   rows.forEach((row) => row.forEach((item, at) => (position[item] = at)));
@@ -71,7 +71,7 @@ function order(items, rows) {
   });
 }
 
-/** Moves each row as near to its neighbours as the widths of its items allow. */
+/** Moves each item as close to its neighbours as the widths in its row allow. */
 function spread(items, rows) {
   eachRow(rows, PLACE_SWEEPS, (row, isDown) => {
     const wanted = row.map((item) => {
@@ -82,7 +82,7 @@ function spread(items, rows) {
   });
 }
 
-/** The places nearest to the wanted ones at which neighbours keep their distance: those that overlap are pooled. */
+/** The places closest to the wanted ones that keep neighbours apart; items that overlap are pooled. */
 function apart(wanted, widths) {
   const pools = [];
   const offsets = [];

@@ -1,4 +1,4 @@
-// The whole graph in a corner, with what is in sight.
+// The whole graph in a corner, with the visible part marked.
 
 import { element } from "./dom.js";
 
@@ -6,18 +6,18 @@ const SIZE = 150;
 const MARGIN_OF_MAP = 4;
 
 export class Minimap {
-  /** `onMove` is told of the point of the graph that is to be in the middle. */
+  /** Calls `onMove` with the point of the graph to centre. */
   constructor(onMove) {
     this.canvas = element("canvas", { class: "minimap", width: SIZE, height: SIZE, "aria-hidden": "true" });
     this.canvas.addEventListener("pointerdown", (event) => {
-      // The map may be shown smaller than it is drawn.
+      // The map may be displayed smaller than it is drawn.
       const shown = SIZE / this.canvas.clientWidth;
       const { left, top, scale } = this.place;
       onMove((event.offsetX * shown - left) / scale, (event.offsetY * shown - top) / scale);
     });
   }
 
-  /** The boxes have changed. */
+  /** Call when the boxes have changed. */
   forget() {
     this.boxes = null;
   }

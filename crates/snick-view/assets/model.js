@@ -1,5 +1,5 @@
-// The data of a report, indexed: layers of all graphs by number, who reads whom, and what every expression is at the
-// chosen sizes.
+// The indexed data of a report: the layers of all graphs by number, the readers of each layer, and the values of
+// expressions at the chosen sizes.
 
 import { evaluate, names, parse, unquoted } from "./expression.js";
 import { sizeInBytes } from "./numbers.js";
@@ -7,7 +7,7 @@ import { sizeInBytes } from "./numbers.js";
 export class Model {
   constructor(data, marks = new Map()) {
     this.data = data;
-    /** By layer: added, removed or changed. */
+    /** For each layer: added, removed or changed. */
     this.marks = marks;
     this.layers = [];
     for (const [graph, { layers }] of data.graphs.entries()) {
@@ -38,19 +38,19 @@ export class Model {
     this.evaluating = new Set();
   }
 
-  /** The symbols that a user chooses: those that inputs declare. */
+  /** The symbols that a user can choose: the symbols declared by inputs. */
   inputSymbols() {
     return [...this.symbols].filter(([, symbol]) => symbol.kind === "input");
   }
 
-  /** Chooses the size of a symbol, or with null forgets it, and tells every listener. */
+  /** Chooses the size of a symbol, or clears it if null, and notifies all listeners. */
   choose(name, size) {
     if (size === null) this.chosen.delete(name);
     else this.chosen.set(name, BigInt(size));
     this.changed();
   }
 
-  /** Forgets all choices. */
+  /** Clears all choices. */
   reset() {
     this.chosen.clear();
     this.changed();
@@ -58,7 +58,7 @@ export class Model {
 
   changed() {
     this.forget();
-    // Every symbol is evaluated, so that every contradiction is found.
+    // Every symbol is evaluated to find all contradictions.
     if (this.chosen.size > 0) for (const name of this.symbols.keys()) this.valueOf(name);
     this.listeners.forEach((listener) => listener());
   }
@@ -73,7 +73,7 @@ export class Model {
     return tree;
   }
 
-  /** The value of an expression at the chosen sizes: BigInt, or null if it cannot be known. */
+  /** The value of an expression at the chosen sizes: a BigInt, or null if unknown. */
   evaluate(expression) {
     if (typeof expression === "number") return BigInt(expression);
     if (expression === null || expression === undefined) return null;
@@ -88,7 +88,7 @@ export class Model {
   valueOf(name) {
     if (this.values.has(name)) return this.values.get(name);
     const symbol = this.symbols.get(name);
-    // A symbol that is merged from itself is not known.
+    // A symbol that is merged from itself is unknown.
     if (!symbol || this.evaluating.has(name)) return null;
     this.evaluating.add(name);
     let value = this.chosen.get(name) ?? this.merged(name, symbol);
@@ -101,7 +101,7 @@ export class Model {
     return value;
   }
 
-  /** The value of a symbol that stands for two expressions. */
+  /** The value of a symbol that merges two expressions. */
   merged(name, symbol) {
     if (!symbol.of) return null;
     const [a, b] = symbol.of.map((part) => this.evaluate(part));
@@ -120,7 +120,7 @@ export class Model {
     return a ?? b;
   }
 
-  /** A size as text: symbolic until sizes are chosen, then a number, or `?`. */
+  /** A size as text: symbolic until sizes are chosen, then a number or `?`. */
   dim(expression) {
     if (this.chosen.size === 0) return String(expression);
     return String(this.evaluate(expression) ?? "?");
@@ -136,7 +136,7 @@ export class Model {
     return output.dims ? `[${output.dims.map((dim) => this.dim(dim)).join(",")}]` : "[...]";
   }
 
-  /** Whether a size may be any number. */
+  /** Whether a size is unbounded or unknown. */
   isOpen(expression) {
     if (typeof expression === "number") return false;
     if (this.chosen.size > 0) return this.evaluate(expression) === null;
@@ -147,12 +147,12 @@ export class Model {
     return !output.dims || output.dims.some((dim) => this.isOpen(dim));
   }
 
-  /** What arrives at an input. */
+  /** The output that an input reads. */
   source([layer, port]) {
     return this.layers[layer].outputs[port];
   }
 
-  /** The bytes of the constants that a layer is the first to read. */
+  /** The bytes of the constants of which a layer is the first reader. */
   weights(layer) {
     let total = 0;
     for (const source of layer.inputs) {
@@ -165,12 +165,12 @@ export class Model {
     return total;
   }
 
-  /** Multiply-accumulates, operations, and bytes of the outputs of a layer. */
+  /** Multiply-accumulates, operations, and output bytes of a layer. */
   cost(layer) {
     return (layer.cost ?? [0, 0, 0]).map((amount) => this.evaluate(amount));
   }
 
-  /** The layers whose name or operation has a text, the best first. */
+  /** The layers whose name or operation contains a text, best matches first. */
   search(text) {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return [];

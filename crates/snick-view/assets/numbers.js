@@ -1,6 +1,6 @@
-// Numbers as people read them. Sizes are BigInt, since products of them leave what a double holds.
+// Human-readable numbers. Sizes are BigInt, because their products exceed the exact range of a double.
 
-/** `1.2 M`, `340`; unknown is `?`. */
+/** `1.2 M`, `340`, or `?` if unknown. */
 export function count(number, unit = "") {
   if (number === null || number === undefined) return "?";
   const value = Number(number);
@@ -20,7 +20,7 @@ const BITS = {
   f8e8m0: 8, i16: 16, u16: 16, f16: 16, bf16: 16, i32: 32, u32: 32, f32: 32, i64: 64, u64: 64, f64: 64,
 };
 
-/** The bytes of a value of these known dims. */
+/** The bytes of a value with known dims. */
 export function sizeInBytes(type, dims) {
   const elements = dims.reduce((product, dim) => product * Number(dim), 1);
   return Math.ceil((elements * (BITS[type] ?? 0)) / 8);

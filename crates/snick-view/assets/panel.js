@@ -1,4 +1,4 @@
-// All that is known of one layer.
+// Everything known about one layer.
 
 import { definitions, element, link, svgElement } from "./dom.js";
 import { interval } from "./model.js";
@@ -6,11 +6,11 @@ import { bytes, count } from "./numbers.js";
 import { names } from "./expression.js";
 import { pictures } from "./slices.js";
 
-/** So many consumers are listed. */
+/** Maximum number of consumers to list. */
 const MOST_READERS = 30;
 
 export class Panel {
-  /** `onGo` shows another layer. */
+  /** Calls `onGo` to show another layer. */
   constructor(model, onGo) {
     Object.assign(this, { model, onGo, item: null });
     this.element = element("aside", { class: "panel empty", "aria-label": "Layer" });
@@ -59,7 +59,7 @@ export class Panel {
     ];
   }
 
-  /** An amount as a number, or as an expression where it depends on sizes that are not chosen; null for none. */
+  /** An amount as a number, or as an expression if it depends on sizes that are not chosen; null if there is none. */
   amount(expression, unit) {
     if (!expression) return null;
     const value = this.model.evaluate(expression);
@@ -98,7 +98,7 @@ export class Panel {
     return more > 0 ? [...items, element("p", {}, `${more} more`)] : items;
   }
 
-  /** Why a size is what it is, as a tree that is built as far as it is unfolded. */
+  /** Explains a size as a tree that is built as it is expanded. */
   why(part, title) {
     const { model } = this;
     const { layer, size, where, from } = this.maker(part);
@@ -114,7 +114,7 @@ export class Panel {
     return tree;
   }
 
-  /** Where a part of a value is, and what it is. */
+  /** The place and value of a part. */
   part(text) {
     const [id, port, place] = text.split(":");
     const layer = this.model.layers[id];
@@ -124,7 +124,7 @@ export class Panel {
     return { layer, size, where: isElement ? `element ${at}` : `axis ${at}`, from: this.model.data.steps[text] ?? [] };
   }
 
-  /** The place where a size was made: up while layers pass it on. */
+  /** The layer that creates a size: goes up while layers pass it on. */
   maker(text) {
     for (const seen = new Set([text]); ; ) {
       const part = this.part(text);

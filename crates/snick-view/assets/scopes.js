@@ -1,18 +1,18 @@
-// The scopes of the names of layers, which a user folds and unfolds. Scopes of equal structure are one group.
+// The scopes in layer names, which a user expands and collapses. Scopes of equal structure form a group.
 
-/** Scopes in deeper ones than this are not told apart. */
+/** Scopes nested deeper than this are not distinguished. */
 const DEEPEST = 12;
 
-/** So many boxes are shown at first, if scopes allow it. */
+/** Maximum number of boxes to show at first, if scopes allow it. */
 const FIRST = 90;
 
-/** A scope, or a group of scopes that repeat. */
+/** A scope, or a group of repeating scopes. */
 class Scope {
   constructor(name, parent) {
     Object.assign(this, { name, parent, children: [], size: 0, first: Infinity, isOpen: false, repeats: 0 });
   }
 
-  /** The scopes around it, outermost first, and itself. */
+  /** The enclosing scopes, outermost first, and the scope itself. */
   path() {
     const path = [];
     for (let scope = this; scope.parent; scope = scope.parent) path.unshift(scope);
@@ -35,13 +35,13 @@ export class Scopes {
       }
     });
     this.byName = new Map();
-    /** By layer: the innermost scope. */
+    /** For each layer: the innermost scope. */
     this.of = new Map();
     this.layers.forEach((layer, at) => {
       let scope = this.root;
       for (const end of ends[at]) {
         const name = layer.name.slice(0, end);
-        // A scope of one layer, or of the same layers as the one around it, tells nothing.
+        // A scope with a single layer, or with the same layers as its parent, adds nothing.
         if (counts.get(name) > 1 && counts.get(name) < (counts.get(scope.name) ?? Infinity)) scope = this.scope(name, scope);
       }
       this.of.set(layer.id, scope);
@@ -63,7 +63,7 @@ export class Scopes {
     return scope;
   }
 
-  /** Puts scopes that repeat into a group, if they are beside each other. */
+  /** Groups repeating scopes if they are siblings. */
   group(names) {
     const scopes = names.map((name) => this.byName.get(name)).filter(Boolean);
     const parent = scopes[0]?.parent;
@@ -80,7 +80,7 @@ export class Scopes {
     }
   }
 
-  /** Opens scopes level by level while that shows few boxes. */
+  /** Opens scopes level by level as long as that shows few boxes. */
   openFirst() {
     let level = this.root.children;
     while (level.length > 0) {
@@ -114,7 +114,7 @@ export class Scopes {
     return closed ?? layer;
   }
 
-  /** Boxes in the order of a run, and arrows between them as pairs of their indices. */
+  /** Boxes in execution order, and arrows between them as pairs of indices. */
   visible() {
     const places = new Map();
     const boxes = [];
@@ -140,7 +140,7 @@ export class Scopes {
   }
 }
 
-/** Where the scopes of a name end. */
+/** The positions in a name at which scopes end. */
 function endsOf(name) {
   const ends = [];
   for (let at = 1; at < name.length && ends.length < DEEPEST; at += 1) {

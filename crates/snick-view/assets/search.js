@@ -1,12 +1,12 @@
-// A field that finds layers by name or operation.
+// A field that searches layers by name or operation.
 
 import { element } from "./dom.js";
 
-/** So many layers are listed. */
+/** Maximum number of layers to list. */
 const MOST_FOUND = 40;
 
 export class Search {
-  /** `onChoose` is told of the layer that is chosen. */
+  /** Calls `onChoose` with the chosen layer. */
   constructor(model, onChoose) {
     Object.assign(this, { model, onChoose });
     this.results = element("ul", { class: "results", hidden: true, "aria-label": "Layers found" });

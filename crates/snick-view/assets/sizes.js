@@ -1,13 +1,13 @@
-// Sliders for the sizes of inputs. Every shape and cost follows at once.
+// Sliders for input sizes. All shapes and costs update immediately.
 
 import { element } from "./dom.js";
 import { interval } from "./model.js";
 import { bytes, count } from "./numbers.js";
 
-/** A slider without an upper bound ends here; the field beside it takes more. */
+/** The end of a slider without an upper bound; the field next to it accepts larger values. */
 const UNBOUNDED = 4096;
 
-/** The sliders, what they contradict, and the cost at the chosen sizes. */
+/** The sliders, their contradictions, and the cost at the chosen sizes. */
 export function sizes(model) {
   const symbols = model.inputSymbols();
   const rows = symbols.map(([name, symbol], at) => slider(model, name, symbol, at));
@@ -55,7 +55,7 @@ function slider(model, name, symbol, at) {
   return { row, show };
 }
 
-/** What a run costs, in numbers where they are known. */
+/** The cost of a run, as numbers where known. */
 function costText(model) {
   const { cost } = model.data;
   if (!cost) return "";

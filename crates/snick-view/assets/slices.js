@@ -1,11 +1,11 @@
-// Slices before and after, with pictures of the elements that they take.
+// Slices before and after lowering, with pictures of the selected elements.
 
 import { element, link, svgElement } from "./dom.js";
 
-/** Longer axes are bars, and not a cell an element. */
+/** Longer axes are drawn as bars instead of one cell per element. */
 const MOST_CELLS = 32;
 
-/** What a picture is drawn for where a size is not chosen. */
+/** The size to draw if none is chosen. */
 const EXAMPLE = 8n;
 
 /** All slices of the model. */
@@ -25,7 +25,7 @@ export function sliceList(model, onGo) {
   return list;
 }
 
-/** Notation before and after, and a picture of each primitive. */
+/** The notation before and after, and a picture of each primitive. */
 export function pictures(model, slice) {
   const before = slice.numpy.join(" ") || "bounds that only a run shows";
   const after = slice.primitives.map((primitive) => notation(model, primitive)).join(" ") || "no primitive";
@@ -33,7 +33,7 @@ export function pictures(model, slice) {
   return [text, ...slice.primitives.slice(0, 8).map((primitive) => picture(model, primitive))];
 }
 
-/** A primitive in the notation of numpy; `start:+length:step` where a bound depends on symbols. */
+/** A primitive in numpy notation; `start:+length:step` if a bound depends on symbols. */
 export function notation(model, { text, dims, axes }) {
   if (!text.includes("?") || !dims) return `slice${text}`;
   const entries = dims.map(() => ":");
@@ -54,7 +54,7 @@ function picture(model, { dims, axes }) {
   return element("div", { class: "picture" }, ...drawn, ...example);
 }
 
-/** The value of an expression where sizes that are not chosen are an example. */
+/** The value of an expression, with example sizes for sizes that are not chosen. */
 function guess(model, expression, missing) {
   if (typeof expression !== "string") return null;
   const names = [...model.inputSymbols()].filter(([name]) => !model.chosen.has(name));
@@ -78,7 +78,7 @@ function axisText([axis, size, start, length, step]) {
   return `axis ${axis}: ${length} of ${size}, from ${start}${how} `;
 }
 
-/** The elements of an axis, those that are taken filled and numbered. */
+/** The elements of an axis, with selected elements filled and numbered. */
 function strip([axis, size, start, length, step]) {
   const label = `Elements of axis ${axis} that are taken`;
   if (size <= BigInt(MOST_CELLS)) {

@@ -1,4 +1,4 @@
-// The layers as a table. Only rows in sight are in the page.
+// The layers as a table. Only visible rows are in the page.
 
 import { copy, element, link } from "./dom.js";
 import { bytes, count } from "./numbers.js";
@@ -98,13 +98,13 @@ export class Table {
   }
 }
 
-/** Unknown numbers come first. */
+/** Sorts unknown numbers first. */
 function compareNumbers(a, b) {
   if (a === null || b === null) return Number(b === null) - Number(a === null);
   return a < b ? -1 : Number(a > b);
 }
 
-/** A cell of CSV. Spreadsheets run what begins like a formula. */
+/** A CSV cell. Spreadsheets would execute text that looks like a formula. */
 function csv(text) {
   const safe = /^[=+\-@\t]/.test(text) ? `'${text}` : text;
   return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -1,16 +1,16 @@
-// Memory and work as areas: scopes, and the layers in them.
+// Memory and work as areas of scopes and their layers.
 
 import { element } from "./dom.js";
 import { bytes, count } from "./numbers.js";
 import { Scopes } from "./scopes.js";
 
-/** The most areas at once; the others are one. */
+/** Maximum number of areas; the rest is merged into one. */
 const MOST_AREAS = 200;
 
-/** Scopes are opened until there are so many areas. */
+/** Scopes are expanded until there are this many areas. */
 const OPENED = 24;
 
-/** Smaller areas are not drawn. */
+/** Minimum size of an area to draw. */
 const LEAST = 4;
 
 const METRICS = {
@@ -34,7 +34,7 @@ export class Treemap {
     new ResizeObserver(() => this.draw()).observe(this.areas);
   }
 
-  /** The parts of a scope: the scopes in it, and the layers that are in none of those. */
+  /** The parts of a scope: its subscopes, and the layers outside them. */
   parts(scope) {
     const { of } = METRICS[this.select.value];
     const found = new Map();
@@ -48,7 +48,7 @@ export class Treemap {
     return [...found].map(([item, size]) => ({ item, size })).filter(({ size }) => size > 0);
   }
 
-  /** The parts of a scope, of which large scopes are opened, too. */
+  /** The parts of a scope, with large subscopes expanded. */
   opened(scope) {
     const parts = this.parts(scope);
     const total = parts.reduce((sum, { size }) => sum + size, 0);
@@ -92,7 +92,7 @@ export class Treemap {
   }
 }
 
-/** Areas as near to squares as a row at a time allows. */
+/** A squarified treemap: areas as close to squares as filling row by row allows. */
 function squarify(parts, width, height) {
   const total = parts.reduce((sum, { size }) => sum + size, 0);
   const areas = parts.map((part) => ({ ...part, area: (part.size / total) * width * height }));

@@ -1,4 +1,4 @@
-// The page: a head, the sizes, and a tab for each way to look at the model.
+// The page: a header, the sizes, and one tab per view of the model.
 
 import { definitions, element, link } from "./dom.js";
 import { changeList, checkList, unknownList } from "./findings.js";
@@ -12,8 +12,8 @@ import { Table } from "./table.js";
 import { Treemap } from "./treemap.js";
 
 /**
- * Shows data of the schema `snick.view/1` in an element, in place of what is there. Returns `{ model, show(layer), unmount() }`;
- * a page that shows other data later unmounts first.
+ * Shows data of the schema `snick.view/1` in an element, replacing its content. Returns `{ model, show(layer), unmount() }`;
+ * a page that later shows other data unmounts first.
  */
 export function mount(place, data) {
   if (data.schema !== "snick.view/1") throw new TypeError(`the viewer shows snick.view/1, not ${data.schema}`);
@@ -82,7 +82,7 @@ class View {
     this.list.querySelector("[aria-selected=true]").focus();
   }
 
-  /** Shows a tab, which is made when it is first opened. */
+  /** Shows a tab, which is created when first opened. */
   open(key) {
     this.tab = key;
     const [, , make] = this.tabs.find(([name]) => name === key);

@@ -1,17 +1,17 @@
-//! Places for the boxes of a scene: in layers from top to bottom, near to what they are connected to.
+//! Lays out the boxes of a scene: in layers from top to bottom, close to the boxes they are connected to.
 //!
-//! Everything takes time and memory that grow with boxes and arrows: no recursion, and an arrow over many layers takes
-//! lanes between at most [`MOST_LANES`] of them.
+//! Time and memory scale with boxes and arrows: there is no recursion, and an arrow only takes lanes if it
+//! crosses at most [`MOST_LANES`] layers.
 
 use crate::SceneArrow;
 
-/// An arrow over more layers than this has no lanes: it passes behind the boxes.
+/// An arrow across more layers than this has no lanes and passes behind the boxes.
 const MOST_LANES: usize = 24;
 
-/// How often the order within layers is improved, down and up.
+/// Number of down and up sweeps that improve the order within layers.
 const ORDER_SWEEPS: usize = 4;
 
-/// How often the places within layers are improved, down and up.
+/// Number of down and up sweeps that improve the places within layers.
 const PLACE_SWEEPS: usize = 6;
 
 /// Space between neighbours of a layer.
@@ -27,18 +27,18 @@ pub(crate) struct Point {
     pub y: f64,
 }
 
-/// Where everything is.
+/// The places of all boxes and arrows.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    /// By box: the middle of its upper edge.
+    /// For each box: the middle of its upper edge.
     pub boxes: Vec<Point>,
-    /// By arrow: the points on its way between the boxes.
+    /// For each arrow: the points on its way between the boxes.
     pub ways: Vec<Vec<Point>>,
     pub width: f64,
     pub height: f64,
 }
 
-/// The size of a box, and of the space below it.
+/// The size of a box and of the space below it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Size {
     pub width: f64,
@@ -46,7 +46,7 @@ pub(crate) struct Size {
     pub below: f64,
 }
 
-/// Places boxes of these sizes.
+/// Lays out boxes of these sizes.
 pub(crate) fn place(sizes: &[Size], arrows: &[SceneArrow]) -> Layout {
     let layer_of = layers(sizes.len(), arrows);
     let mut rows = Rows::new(sizes, arrows, &layer_of);
@@ -55,12 +55,12 @@ pub(crate) fn place(sizes: &[Size], arrows: &[SceneArrow]) -> Layout {
     rows.finish(sizes, arrows, &layer_of)
 }
 
-/// The layer of each box: one below the lowest box that it reads. A box that reads nothing is moved next to its readers.
-/// Arrows that lead backwards do not count.
+/// The layer of each box: one below the lowest box that it reads. A box without inputs moves next to its
+/// readers. Backward arrows do not count.
 fn layers(count: usize, arrows: &[SceneArrow]) -> Vec<usize> {
     let mut layer_of = vec![0usize; count];
     let forwards = || arrows.iter().filter(|arrow| arrow.from < arrow.to);
-    // Ordered by `from`: all arrows to a box come before those from it.
+    // Arrows are ordered by `from`, so all arrows to a box come before the arrows from it.
     for arrow in forwards() {
         layer_of[arrow.to] = layer_of[arrow.to].max(layer_of[arrow.from] + 1);
     }
@@ -82,7 +82,7 @@ fn layers(count: usize, arrows: &[SceneArrow]) -> Vec<usize> {
 #[derive(Clone, Debug)]
 struct Item {
     width: f64,
-    /// The middle.
+    /// The centre.
     x: f64,
     above: Vec<usize>,
     below: Vec<usize>,
@@ -90,10 +90,10 @@ struct Item {
 
 /// The items of each layer, from left to right.
 struct Rows {
-    /// The boxes first, in their order.
+    /// The boxes in order, then the lanes.
     items: Vec<Item>,
     rows: Vec<Vec<usize>>,
-    /// By arrow: its lanes.
+    /// For each arrow: its lanes.
     lanes: Vec<Vec<usize>>,
 }
 
@@ -125,7 +125,7 @@ impl Rows {
         Self { items, rows, lanes }
     }
 
-    /// Brings items near to what they are connected to, so that few arrows cross.
+    /// Moves items close to their neighbours in adjacent rows, so that few arrows cross.
     fn order(&mut self) {
         let mut position = vec![0.0; self.items.len()];
         for row in &self.rows {
@@ -147,7 +147,7 @@ impl Rows {
         }
     }
 
-    /// Sets `x`: each row as near to its neighbours as the widths of its items allow.
+    /// Sets `x`: each item as close to its neighbours as the widths in its row allow.
     fn spread(&mut self) {
         for sweep in 0..2 * PLACE_SWEEPS {
             let down = sweep % 2 == 0;
@@ -206,8 +206,8 @@ fn mean(items: &[usize], position: &[f64]) -> Option<f64> {
     (!items.is_empty()).then(|| sum / items.len() as f64)
 }
 
-/// The places nearest to the wanted ones, by least squares, at which neighbours keep their distance: wanted places that
-/// would overlap are pooled at their mean.
+/// The places closest to the wanted ones by least squares that keep neighbours apart. Items that would
+/// overlap are pooled at the mean of their wanted places.
 fn apart(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
     let mut offsets = Vec::with_capacity(widths.len());
     let mut offset = 0.0;
@@ -217,7 +217,7 @@ fn apart(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
         }
         offsets.push(offset);
     }
-    // Pools of neighbours: the sum of what they want, and their number.
+    // Pools of neighbours: the sum of their wanted places, and their number.
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for (wanted, offset) in wanted.iter().zip(&offsets) {
         let mut pool = (wanted - offset, 1);
@@ -264,7 +264,7 @@ mod tests {
         places.sort_by(f64::total_cmp);
         assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= 40.0));
         assert!(layout.width >= 29.0 * 40.0);
-        // What all read, and what reads all, is in the middle.
+        // The box that all read, and the box that reads all, are in the middle.
         let middle = layout.width / 2.0;
         assert!((layout.boxes[0].x - middle).abs() < 30.0 && (layout.boxes[30].x - middle).abs() < 30.0);
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::svg::Quoted;
 
-/// The scripts of the viewer, each behind those that it imports.
+/// The scripts of the viewer, each after the scripts that it imports.
 const SCRIPTS: [&str; 16] = [
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
@@ -24,8 +24,9 @@ const SCRIPTS: [&str; 16] = [
     include_str!("../assets/viewer.js"),
 ];
 
-/// The viewer as one JavaScript module, which exports `mount(element, data)`: it shows data of the schema `snick.view/1`
-/// in an element of any page that has [`viewer_style`]. The viewer fills the height of the element.
+/// The viewer as a JavaScript module. It exports `mount(element, data)`, which shows data of the schema
+/// `snick.view/1` in an element of any page that includes [`viewer_style`]. The viewer fills the height of
+/// the element.
 ///
 /// ```
 /// assert!(snick_view::viewer_script().ends_with("export { mount };\n"));
@@ -41,7 +42,7 @@ pub fn viewer_style() -> &'static str {
     include_str!("../assets/viewer.css")
 }
 
-/// The modules as one: what one exports, the others see.
+/// Joins the modules into one, in which all exports are visible.
 fn joined() -> String {
     let lines = SCRIPTS.iter().flat_map(|script| script.lines());
     let mut joined = String::new();
@@ -51,14 +52,15 @@ fn joined() -> String {
     joined
 }
 
-/// A page that shows data of the schema `snick.view/1`. It is one file and loads nothing else.
+/// A page that shows data of the schema `snick.view/1`, as a single file that loads nothing else.
 ///
 /// ```
 /// let page = snick_view::page("a < b", r#"{"schema":"snick.view/1","name":"</script>"}"#);
 /// assert!(page.contains("<title>a &lt; b</title>") && page.contains(r"\u003c/script>"));
 /// ```
 pub fn page(title: &str, data: &str) -> String {
-    // A `<` is in texts alone, where JSON has another way to write it: no text can end the element, or begin another.
+    // In JSON, `<` only occurs in strings, where it can be escaped. That way no string can close the element
+    // or open another.
     let data = data.trim_end().replace('<', "\\u003c");
     let title = Quoted(title).to_string();
     let parts = [
@@ -69,7 +71,7 @@ pub fn page(title: &str, data: &str) -> String {
     ];
     let mut page = String::new();
     let mut rest = include_str!("../assets/page.html");
-    // From front to back: a text that is filled in has no places to fill.
+    // Fills in from front to back, so that placeholders in inserted texts are ignored.
     for (mark, text) in parts {
         let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
         page.push_str(before);
@@ -103,7 +105,7 @@ mod tests {
     fn every_asset_is_part_of_the_viewer() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
         let count = std::fs::read_dir(folder).unwrap().count();
-        // The style sheet and the page itself are no scripts.
+        // The style sheet and the page are not scripts.
         assert_eq!(count, SCRIPTS.len() + 2);
     }
 }

@@ -1,24 +1,24 @@
-//! Blocks that repeat: scopes beside each other whose layers are the same, up to names, weights and symbols.
+//! Repeating blocks: sibling scopes whose layers are equal except for names, weights and symbols.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick_ir::{Graph, NodeId, Op};
 
-/// Scopes in deeper scopes than this are not compared.
+/// Scopes nested deeper than this are not compared.
 const DEEPEST: usize = 12;
 
-/// Scopes of equal structure in one scope, in the order of a run.
+/// Scopes of equal structure within one scope, in execution order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Repeat {
-    /// The names of the scopes, from the first name of the path on; at least two.
+    /// The full names of the scopes; at least two.
     pub scopes: Vec<String>,
-    /// By scope: its layers, those that correspond at the same place. Constants are not among them.
+    /// The layers of each scope, without constants. Corresponding layers have the same index.
     pub layers: Vec<Vec<NodeId>>,
 }
 
-/// The blocks of a graph that repeat, outer ones first. Scopes of a name end with `/` or `.`.
+/// The repeating blocks of a graph, outer ones first. A scope ends at a `/` or `.` in names.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
@@ -51,7 +51,7 @@ pub fn repeats(graph: &Graph) -> Vec<Repeat> {
     for (_, mut names) in alike.into_iter().filter(|(_, names)| names.len() > 1) {
         names.sort_by_key(|name| places[&scopes[name][0]]);
         let layers: Vec<Vec<NodeId>> = names.iter().map(|name| scopes[name].clone()).collect();
-        // Hashes may be equal by chance, or because someone made them so.
+        // Hashes may collide, by accident or by intent.
         let count = layers[0].len();
         if layers.iter().all(|layers| layers.len() == count) {
             found.push(Repeat { scopes: names.into_iter().map(str::to_owned).collect(), layers });
@@ -60,12 +60,12 @@ pub fn repeats(graph: &Graph) -> Vec<Repeat> {
     found
 }
 
-/// Where the scopes of a name end.
+/// The positions in a name at which scopes end.
 pub(crate) fn ends(name: &str) -> impl Iterator<Item = usize> {
     name.match_indices(['/', '.']).map(|(at, _)| at).filter(|&at| at > 0)
 }
 
-/// The operation, its attributes, and element types and sizes of what it gives, symbols aside.
+/// Hashes the operation, its attributes, and the element types and sizes of its outputs, ignoring symbols.
 fn hash_of_layer(graph: &Graph, id: NodeId) -> u64 {
     let node = graph.node(id);
     let mut hasher = DefaultHasher::new();
@@ -84,7 +84,7 @@ fn hash_of_layer(graph: &Graph, id: NodeId) -> u64 {
     hasher.finish()
 }
 
-/// The layers, and how they are connected within the scope. What comes from outside is alike.
+/// Hashes the layers and their connections within the scope. All values from outside count as equal.
 fn hash_of_scope(graph: &Graph, layers: &[NodeId], hashes: &HashMap<NodeId, u64>) -> u64 {
     let places: HashMap<NodeId, usize> = layers.iter().enumerate().map(|(at, &id)| (id, at)).collect();
     let mut hasher = DefaultHasher::new();

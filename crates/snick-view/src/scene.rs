@@ -1,4 +1,4 @@
-//! What a picture shows of a graph: boxes and arrows, without places.
+//! The content of a picture: the boxes and arrows of a graph, without places.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -8,10 +8,10 @@ use snick_pass::primitives_by_layer;
 
 use crate::repeats::{ends, repeats};
 
-/// The most known elements of a constant that are shown.
+/// Maximum number of known elements of a constant to show.
 const MOST_ELEMENTS: usize = 8;
 
-/// What of a graph is drawn.
+/// Which part of a graph to draw.
 ///
 /// ```
 /// use snick_view::PictureOptions;
@@ -29,43 +29,44 @@ pub struct PictureOptions {
 }
 
 impl PictureOptions {
-    /// Every layer.
+    /// Draws every layer.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Layers in deeper scopes than this become one box a scope. The scopes of a name end with `/` or `.`.
+    /// Merges layers in scopes deeper than this into one box per scope. A scope ends at a `/` or `.` in
+    /// names.
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         Self { depth: Some(depth), ..self }
     }
 
-    /// Only what is at most so many steps from a layer.
+    /// Only draws layers at most `steps` away from a layer.
     #[must_use]
     pub fn around(self, layer: impl Into<String>, steps: usize) -> Self {
         Self { around: Some((layer.into(), steps)), ..self }
     }
 
-    /// Every block of those that repeat, and not the first of them alone with their number. Near a layer, blocks are never
-    /// drawn as one.
+    /// Draws every repeating block, instead of the first one with the number of repeats. Pictures around a
+    /// layer always draw every block.
     #[must_use]
     pub fn each_repeat(self, each_repeat: bool) -> Self {
         Self { each_repeat, ..self }
     }
 
-    /// The names of layers that inference could not accept.
+    /// Sets the names of layers whose inference failed.
     #[must_use]
     pub fn failed(self, layers: impl IntoIterator<Item = String>) -> Self {
         Self { failed: layers.into_iter().collect(), ..self }
     }
 
-    /// Whether inference could not accept a layer of this name.
+    /// Whether the inference of a layer with this name failed.
     pub fn is_failed(&self, layer: &str) -> bool {
         self.failed.contains(layer)
     }
 }
 
-/// What a box stands for.
+/// What a box represents.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BoxKind {
@@ -79,25 +80,25 @@ pub enum BoxKind {
     Layer,
     /// Several layers of a scope.
     Scope,
-    /// A layer that inference could not accept.
+    /// A layer whose inference failed.
     Failed,
 }
 
-/// A layer, or several of them.
+/// A layer or several layers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SceneBox {
-    /// What it stands for.
+    /// What it represents.
     pub kind: BoxKind,
-    /// How many of the same structure it stands for; 1 of most.
+    /// The number of equal boxes that it represents, usually 1.
     pub repeats: usize,
     /// The operation type, or the number of layers.
     pub title: String,
     /// The name of the layer or of the scope.
     pub name: String,
-    /// The constants that it reads; of a slice-like layer the primitives that it becomes, too.
+    /// The constants that it reads. For a slice-like layer, also its primitives.
     pub details: Vec<String>,
-    /// What leaves it.
+    /// The values that leave it.
     pub outputs: Vec<SceneOutput>,
 }
 
@@ -111,25 +112,25 @@ pub struct SceneOutput {
     pub is_bounded: bool,
 }
 
-/// Something that one box reads of another.
+/// A connection between two boxes.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub struct SceneArrow {
-    /// The index of the box that it leaves.
+    /// The index of the producing box.
     pub from: usize,
-    /// The index of the box that reads.
+    /// The index of the reading box.
     pub to: usize,
 }
 
-/// Boxes and arrows of a graph, and of the bodies inside.
+/// Boxes and arrows of a graph and its bodies.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Scene {
-    /// What it shows.
+    /// The name of the graph.
     pub title: String,
-    /// In an order in which most arrows lead forwards.
+    /// In an order in which most arrows point forwards.
     pub boxes: Vec<SceneBox>,
-    /// Without duplicates, ordered.
+    /// Sorted, without duplicates.
     pub arrows: Vec<SceneArrow>,
     /// The graphs inside layers.
     pub bodies: Vec<Scene>,
@@ -139,12 +140,12 @@ impl Scene {
     /// The scene of a graph.
     pub fn new(graph: &Graph, options: &PictureOptions) -> Self {
         let mut lowered = graph.clone();
-        // What is not lowered has no primitive.
+        // Layers that cannot be lowered have no primitive.
         drop(snick_pass::lower_slices(&mut lowered));
         Self::of(graph, Some(&lowered), options)
     }
 
-    /// The scene of a graph whose slice-like layers are lowered in another.
+    /// The scene of a graph, with its slice-like layers lowered in `lowered`.
     fn of(graph: &Graph, lowered: Option<&Graph>, options: &PictureOptions) -> Self {
         let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
         let near = options.around.as_ref().map(|(layer, steps)| neighbourhood(graph, &order, layer, *steps));
@@ -207,7 +208,7 @@ impl Scene {
         scene
     }
 
-    /// Adds the arrows, and to each box what leaves it.
+    /// Adds the arrows, and the outputs of each box.
     fn connect(&mut self, graph: &Graph, order: &[NodeId], places: &HashMap<NodeId, usize>, merged: &Merged) {
         let mut shown: HashSet<Value> = HashSet::new();
         for &id in order {
@@ -215,7 +216,7 @@ impl Scene {
             for value in graph.inputs(id).into_iter().flatten() {
                 let first = merged.first(value.node);
                 let Some(&from) = places.get(&first).filter(|from| **from != to) else { continue };
-                // From one block to the next leads back to the beginning of the first.
+                // An arrow to the next block would lead back to the start of the first.
                 if from > to && !(merged.is_first(id) && merged.is_first(value.node)) {
                     continue;
                 }
@@ -232,7 +233,7 @@ impl Scene {
     }
 }
 
-/// The layers at most `steps` from a layer, along arrows in either direction.
+/// The layers at most `steps` away from a layer, in both directions.
 fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> HashSet<NodeId> {
     let mut neighbours: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
     for &id in order {
@@ -256,15 +257,15 @@ fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> 
     near
 }
 
-/// The first `depth` scopes of a name that has more.
+/// The first `depth` scopes of a name, if it has more.
 fn scope(name: &str, depth: usize) -> Option<&str> {
     ends(name).take(depth).nth(depth.checked_sub(1)?).map(|end| &name[..end])
 }
 
-/// Layers of blocks that repeat, which are drawn as those of the first block.
+/// Layers of repeating blocks, which are drawn as layers of the first block.
 #[derive(Default)]
 struct Merged {
-    /// By layer of a later block: that of the first.
+    /// For each layer of a later block: the corresponding layer of the first block.
     into: HashMap<NodeId, NodeId>,
     counts: HashMap<NodeId, usize>,
 }
@@ -275,7 +276,7 @@ impl Merged {
         for repeat in repeats(graph).into_iter().filter(|_| is_wanted) {
             let Some((first, others)) = repeat.layers.split_first() else { continue };
             for (&id, &first) in others.iter().flat_map(|block| block.iter().zip(first)) {
-                // Outer blocks come before those inside, which the first outer one has, too.
+                // Outer blocks come before inner ones, which also exist in the first outer block.
                 merged.into.entry(id).or_insert(first);
             }
         }
@@ -286,7 +287,7 @@ impl Merged {
         merged
     }
 
-    /// The layer that this one is drawn as.
+    /// The layer as which a layer is drawn.
     fn first(&self, mut id: NodeId) -> NodeId {
         // Each step leads to an earlier block.
         while let Some(&first) = self.into.get(&id) {
@@ -299,7 +300,7 @@ impl Merged {
         !self.into.contains_key(&id)
     }
 
-    /// How many layers are drawn as this one.
+    /// The number of layers that are drawn as this one.
     fn count(&self, id: NodeId) -> usize {
         self.counts.get(&id).copied().unwrap_or(1)
     }

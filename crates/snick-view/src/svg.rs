@@ -1,4 +1,4 @@
-//! A scene as SVG, in light and dark.
+//! Draws a scene as SVG for light and dark mode.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -9,7 +9,7 @@ use snick_ir::text::Escaped;
 use crate::layout::{self, Layout, Point, Size};
 use crate::{BoxKind, PictureOptions, Scene, SceneBox};
 
-/// The width of a character, the height of a line, and the space around the text of a box.
+/// The width of a character, the height of a line, and the padding of a box.
 const CHARACTER: f64 = 7.3;
 const LINE: f64 = 15.0;
 const PADDING: f64 = 8.0;
@@ -20,10 +20,10 @@ const ARROW: f64 = 22.0;
 /// Space around the picture.
 const MARGIN: f64 = 16.0;
 
-/// The most characters of a line; the tooltip has all of them.
+/// Maximum number of characters per line; the tooltip shows all.
 const LONGEST: usize = 44;
 
-/// The most outputs of a box, and constants in it, that are listed.
+/// Maximum number of listed outputs and of listed constants of a box.
 const MOST_LINES: usize = 6;
 
 const STYLE: &str = "\
@@ -36,7 +36,7 @@ text{fill:#1d2530}.box{fill:#f3f5f8;stroke:#8a94a3}.input,.output{fill:#e3eefb;s
 .input,.output{fill:#1b2d45;stroke:#5e97de}.slice{fill:#1a3324;stroke:#57b47f}.scope{fill:#2a2540;stroke:#9c88d8}\
 .failed{fill:#43201f;stroke:#ef6b66}.name,.detail,.out{fill:#a3aebd}.open{fill:#f0a93f}}";
 
-/// The graph as a picture.
+/// Draws the graph.
 pub fn svg(graph: &Graph, options: &PictureOptions) -> String {
     let scene = Scene::new(graph, options);
     let mut panels = Vec::new();
@@ -65,7 +65,7 @@ pub fn svg(graph: &Graph, options: &PictureOptions) -> String {
     out
 }
 
-/// A graph or a body with its places.
+/// A graph or body with its layout.
 struct Panel<'s> {
     scene: &'s Scene,
     sizes: Vec<Size>,
@@ -122,7 +122,7 @@ fn size(one: &SceneBox) -> Size {
     let widest =
         outputs.clone().map(|output| shortened(&output.text).chars().count()).max().unwrap_or_default();
     Size {
-        // What leaves a box stands right of the middle.
+        // Outputs are written to the right of the middle.
         width: (longest as f64 * CHARACTER + 2.0 * PADDING).max(2.0 * (widest as f64 * CHARACTER + PADDING)),
         height: lines(one).count() as f64 * LINE + PADDING,
         below: outputs.count() as f64 * LINE + ARROW,
@@ -174,7 +174,7 @@ fn text(out: &mut String, class: &str, [x, y]: [f64; 2], text: &str) {
     );
 }
 
-/// A way through all points, straight through lanes and curved between them.
+/// A path through all points, straight in lanes and curved between them.
 fn path(stops: &[Point]) -> String {
     let mut path = String::new();
     for (at, point) in stops.iter().enumerate() {
@@ -191,7 +191,7 @@ fn path(stops: &[Point]) -> String {
     path
 }
 
-/// At most [`LONGEST`] characters: the beginning and the end.
+/// Shortens a line to [`LONGEST`] characters, keeping its beginning and end.
 fn shortened(line: &str) -> String {
     let count = line.chars().count();
     if count <= LONGEST {
@@ -203,7 +203,7 @@ fn shortened(line: &str) -> String {
     format!("{begin}…{end}")
 }
 
-/// Text of a model, safe inside an element and an attribute.
+/// Text of a model, escaped for elements and attributes.
 pub(crate) struct Quoted<'t>(pub &'t str);
 
 impl fmt::Display for Quoted<'_> {

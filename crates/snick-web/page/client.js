@@ -1,6 +1,6 @@
-// The page's side of the worker: one request at a time, which may be stopped.
+// The page's side of the worker: one request at a time, which can be stopped.
 
-/** Milliseconds that a request may take. */
+/** Timeout of a request in milliseconds. */
 const MOST_TIME = 120_000;
 
 const STOPPED = { message: "stopped", help: "" };
@@ -14,8 +14,8 @@ export class Client {
   #end = null;
 
   /**
-   * Asks the worker. Rejects with `{ message, help }`. A request that fails badly, or is stopped, loses what the worker
-   * knew: `isNew` is true then.
+   * Sends a request to the worker. Rejects with `{ message, help }`. A crash or a stop loses the state of the worker;
+   * `isNew` is true then.
    */
   call(method, ...args) {
     this.#worker ??= start();
@@ -46,18 +46,18 @@ export class Client {
     });
   }
 
-  /** Whether the worker knows nothing of earlier requests. */
+  /** Whether the worker has no state from earlier requests. */
   get isNew() {
     return this.#worker === null;
   }
 
-  /** Ends the request under way. */
+  /** Stops the current request. */
   stop() {
     this.#end?.(STOPPED);
   }
 }
 
-/** A worker of a blob has the policy of the page: it, too, can reach nothing but the files of the page. */
+/** Starts the worker from a blob, so that it has the policy of the page and can only reach files of the page. */
 function start() {
   const script = `import ${JSON.stringify(new URL("worker.js", import.meta.url).href)};`;
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));

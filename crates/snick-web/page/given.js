@@ -1,13 +1,13 @@
-// Files that the page is given, as `[{ name, file }]`: chosen, dropped, or loaded from where the page is.
+// The files given to the page, as `[{ name, file }]`: chosen, dropped, or loaded from the location of the page.
 
-/** A folder with more files is hardly that of a model. */
+/** A folder with more files is unlikely to belong to a model. */
 const MOST_FILES = 500;
 
 export function chosen(list) {
   return [...list].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
 }
 
-/** Files and folders that were dropped. Called in the event itself: later the browser forgets them. */
+/** Dropped files and folders. Must be called during the event, because the browser forgets them afterwards. */
 export function dropped(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.some((entry) => entry.isDirectory)) return Promise.resolve(chosen(transfer.files));
@@ -29,7 +29,7 @@ async function walk(entries, found) {
   return found;
 }
 
-/** A reader gives the entries of a folder in parts; an empty part is the end. */
+/** Reads all entries of a folder. A reader returns them in parts; an empty part is the end. */
 async function children(reader) {
   const all = [];
   for (;;) {
@@ -39,7 +39,7 @@ async function children(reader) {
   }
 }
 
-/** Files beside the page, by their addresses. The policy of the page allows no others. */
+/** Loads files by address. The policy of the page only allows files next to it. */
 export function loaded(addresses) {
   const load = async (address) => {
     const name = decodeURIComponent(new URL(address, document.baseURI).pathname.split("/").at(-1));

@@ -1,4 +1,4 @@
-// The page: opens models in a worker, shows them with the viewer, and asks the worker what the buttons ask.
+// The page: opens models in a worker, shows them in the viewer, and passes the requests of buttons to the worker.
 
 import { Client } from "./client.js";
 import { chosen, dropped, loaded } from "./given.js";
@@ -6,18 +6,18 @@ import { mount } from "./viewer/viewer.js";
 
 const EXAMPLE = ["example/focus_cnn.xml", "example/focus_cnn.bin"];
 
-/** Milliseconds until a request is said to be under way. */
+/** Delay in milliseconds before a request is shown as busy. */
 const PATIENCE = 250;
 
 const $ = (id) => document.getElementById(id);
 const client = new Client();
 
-/** What is open: files of the first and the second model, input shapes, the form that is shown. */
+/** The open models: files of the first and second model, input shapes, and the displayed form. */
 let shown = null;
 let viewer = null;
 let isBusy = false;
 
-/** Does one thing at a time; what goes wrong is shown. Returns whether it was done. */
+/** Runs one task at a time and shows errors. Returns whether it succeeded. */
 async function work(what, task) {
   if (isBusy) return false;
   isBusy = true;
@@ -56,7 +56,7 @@ function hideMessage() {
   $("message").hidden = true;
 }
 
-/** Asks the worker; a new one is first told what is shown. */
+/** Sends a request to the worker. A new worker first gets the shown models. */
 async function ask(method, ...args) {
   if (client.isNew && shown && method !== "open") {
     await client.call("open", shown.files);
@@ -87,7 +87,7 @@ async function compare(given) {
   });
 }
 
-/** Shows data of the viewer, and what is to be said of the models. */
+/** Shows data in the viewer, and the notes on the models. */
 function show(text) {
   const data = JSON.parse(text);
   viewer?.unmount();
@@ -116,7 +116,7 @@ function pressed() {
   }
 }
 
-/** Shapes change the models that are open; without any, the files are read again. */
+/** Changes the input shapes of the open models; without shapes, reads the files again. */
 async function setShapes(spec) {
   await work("Inferring", async () => {
     if (spec) show(await ask("reshape", spec));
@@ -151,11 +151,11 @@ function download(name, bytes) {
   link.href = URL.createObjectURL(new Blob([bytes], { type: "application/octet-stream" }));
   link.download = name;
   link.click();
-  // The browser needs the address until the download has begun.
+  // The browser needs the address until the download has started.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** Opens a dialog. Resolves with the value of the button that closed it; empty if it was cancelled. */
+/** Opens a dialog. Resolves with the value of the button that closed it; empty if cancelled. */
 function dialog(id) {
   const element = $(id);
   element.returnValue = "";
@@ -193,7 +193,7 @@ const actions = {
   },
 };
 
-/** The shapes of the inputs as they are, to be changed. */
+/** The current input shapes, as a template to edit. */
 function sampleShape() {
   const { data, layers } = viewer.model;
   const [input] = data.inputs;

@@ -1,5 +1,5 @@
-// Snick, in a thread of its own. A message `{ method, args }` is answered by `{ result }` or `{ problem }`,
-// where a problem has a message, what to do, and whether the worker cannot go on.
+// Snick in a thread of its own. Answers a message `{ method, args }` with `{ result }` or `{ problem }`, where a problem
+// has a message, a remedy, and whether the worker cannot continue.
 
 import init, { Files, Session } from "./snick.js";
 
@@ -11,7 +11,7 @@ const loaded = init({ module_or_path: new URL("./snick_bg.wasm", import.meta.url
 let session = null;
 
 const methods = {
-  /** Opens the models among files, `[{ name, file }]`. Returns the data of the viewer. */
+  /** Opens the models among files, `[{ name, file }]`. Returns the data for the viewer. */
   async open(files) {
     const opened = new Session(await read(files));
     session?.free();

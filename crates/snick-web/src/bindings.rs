@@ -1,30 +1,30 @@
-//! How JavaScript calls a [`Session`]. An error that is thrown is a [`Problem`]; anything else that is thrown is a defect,
-//! or memory that the browser does not give, and the worker is to be ended.
+//! JavaScript bindings of [`Session`]. Errors are thrown as [`Problem`]. Any other exception is a bug or a
+//! failed allocation, and the worker must be terminated.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::files::File;
 use crate::{limits, problem, session};
 
-/// Panics become exceptions with a message.
+/// Turns panics into exceptions with a message.
 #[wasm_bindgen(start)]
 fn start() {
     std::panic::set_hook(Box::new(|info| wasm_bindgen::throw_str(&info.to_string())));
 }
 
-/// What is wrong, and what to do.
+/// An error and its remedy.
 #[wasm_bindgen]
 pub struct Problem(problem::Problem);
 
 #[wasm_bindgen]
 impl Problem {
-    /// What is wrong.
+    /// The error.
     #[wasm_bindgen(getter)]
     pub fn message(&self) -> String {
         self.0.message.clone()
     }
 
-    /// What to do.
+    /// The remedy.
     #[wasm_bindgen(getter)]
     pub fn help(&self) -> String {
         self.0.help.clone()
@@ -44,7 +44,7 @@ pub struct Files(Vec<File>);
 
 #[wasm_bindgen]
 impl Files {
-    /// No files; so many bytes will follow.
+    /// Starts without files; this many bytes will follow.
     #[wasm_bindgen(constructor)]
     pub fn new(bytes: f64) -> Result<Files, Problem> {
         if bytes > limits::FILE_BYTES as f64 {
@@ -60,18 +60,18 @@ impl Files {
         self.0.push(File { name, bytes });
     }
 
-    /// How many there are.
+    /// The number of files.
     #[wasm_bindgen(getter)]
     pub fn length(&self) -> usize {
         self.0.len()
     }
 
-    /// The name of one.
+    /// The name of a file.
     pub fn name(&self, at: usize) -> Option<String> {
         self.0.get(at).map(|file| file.name.clone())
     }
 
-    /// Takes the bytes of one.
+    /// Takes the bytes of a file.
     pub fn take(&mut self, at: usize) -> Option<Vec<u8>> {
         self.0.get_mut(at).map(|file| std::mem::take(&mut file.bytes))
     }

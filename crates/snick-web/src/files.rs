@@ -1,4 +1,4 @@
-//! Which of the files that a page is given are models, and what belongs to them.
+//! Sorts the files given to a page into models and their data files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,28 +10,28 @@ use crate::problem::Problem;
 /// A file in memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct File {
-    /// Its name, or its path from the folder that was dropped.
+    /// Its name, or its path inside the dropped folder.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// A model, and the files that hold its constants.
+/// A model and the files of its constants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelFiles {
     model: File,
     format: Format,
-    /// The `.bin`, or files of external data.
+    /// The `.bin`, or external data files.
     data: Vec<File>,
 }
 
 const WHAT_TO_OPEN: &str = "Open an .xml with its .bin, an .onnx with its external data, a .snick or a .json; or two of \
                             them, to see what changed.";
 
-/// Finds the models among files, one or two of them. A `.json` is a model only if there is no other.
+/// Finds one or two models among files. A `.json` only counts as a model if there are no others.
 ///
 /// # Errors
-/// No model, or more than two.
+/// There is no model, or more than two.
 pub fn models(files: Vec<File>) -> Result<Vec<ModelFiles>, Problem> {
     let format = |file: &File| Format::to_read(Path::new(&file.name));
     let is_json = |format: Format| matches!(format, Format::NGraph | Format::DirectMl);
@@ -47,7 +47,7 @@ pub fn models(files: Vec<File>) -> Result<Vec<ModelFiles>, Problem> {
     let with_data = |model: File| {
         let format = Format::to_read(Path::new(&model.name))?;
         let data = match format {
-            // What no other model can need is not copied.
+            // Data that no other model can need is not copied.
             Format::OpenVino | Format::Text if is_alone => take_weights(&model, format, &mut data, true),
             Format::OpenVino | Format::Text => take_weights(&model, format, &mut data.clone(), false),
             Format::Onnx if is_alone => take_external(&model, std::mem::take(&mut data)),
@@ -67,7 +67,7 @@ fn no_model(data: &[File]) -> String {
     }
 }
 
-/// The `.bin` that belongs to the name of the model; any, if there is one model and one `.bin`.
+/// The `.bin` with the name of the model, or the only `.bin` if there is only one model.
 fn take_weights(model: &File, format: Format, data: &mut Vec<File>, is_alone: bool) -> Vec<File> {
     data.retain(|file| Path::new(&file.name).extension().is_some_and(|it| it.eq_ignore_ascii_case("bin")));
     let stem = |path: &Path| path.with_extension("");
@@ -78,7 +78,7 @@ fn take_weights(model: &File, format: Format, data: &mut Vec<File>, is_alone: bo
     named.or(only).map(|at| data.swap_remove(at)).into_iter().collect()
 }
 
-/// The files in the folder of the model, by their path from there.
+/// The files in the model's folder, named relative to it.
 fn take_external(model: &File, data: Vec<File>) -> Vec<File> {
     let folder = Path::new(&model.name).parent().unwrap_or(Path::new(""));
     let inside = |file: File| {
@@ -94,7 +94,7 @@ impl ModelFiles {
         Path::new(&self.model.name).file_name().map(PathBuf::from).unwrap_or_default()
     }
 
-    /// Reads the model with the limits of a page.
+    /// Reads the model within the limits of the page.
     ///
     /// # Errors
     /// As [`snick::load_bytes`].
@@ -127,10 +127,10 @@ mod tests {
     fn weights_belong_to_the_model_of_their_name() {
         let found = names(&["b.bin", "b.xml", "a.xml", "a.bin"]).unwrap();
         assert_eq!(found, [("b.xml".into(), vec!["b.bin".into()]), ("a.xml".into(), vec!["a.bin".into()])]);
-        // A name does not matter where there is one of each.
+        // With one model and one `.bin`, names do not matter.
         assert_eq!(names(&["x.xml", "weights.bin"]).unwrap()[0].1, ["weights.bin"]);
         assert!(names(&["x.xml", "y.bin", "z.bin"]).unwrap()[0].1.is_empty());
-        // The text form and the IR of one name have separate weights.
+        // The text form and the IR have separate weights, even with the same name.
         let found = names(&["m.xml", "m.bin", "m.snick.bin", "m.snick"]).unwrap();
         assert_eq!(
             found,

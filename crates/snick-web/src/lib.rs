@@ -1,7 +1,7 @@
-//! What the browser page asks of snick.
+//! The snick side of the browser page.
 //!
-//! A [`session::Session`] holds the models that the page shows. It is plain Rust, so that its tests run anywhere;
-//! `bindings.rs`, which is compiled for WebAssembly alone, is how `page/worker.js` calls it.
+//! A [`session::Session`] holds the models that the page shows. It is plain Rust, so its tests run anywhere.
+//! `page/worker.js` calls it through `bindings.rs`, which is only compiled for WebAssembly.
 
 pub mod files;
 pub mod limits;

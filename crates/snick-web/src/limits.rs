@@ -1,22 +1,23 @@
-//! The limits of a page. They are smaller than those of the command line: a browser gives a page a part of the machine.
+//! The limits of the page, which are lower than the limits of the command line, because a browser only gives
+//! a page part of the machine.
 //!
-//! There is no limit of time here: the page ends its worker, which also ends a step that never comes back.
+//! There is no time limit here: the page terminates its worker, which also stops a step that never returns.
 
 use snick::Limits;
 
-/// Bytes of the files of all models together. They are in memory twice while they are read.
+/// Total bytes of the files of all models. While they are read, they are in memory twice.
 pub const FILE_BYTES: usize = 500_000_000;
 
-/// Bytes of a model of text, which takes ten times as much memory once it is read.
+/// Bytes of a text model, which takes ten times the memory once it is read.
 pub const TEXT_BYTES: usize = 64 << 20;
 
-/// Layers, which the page lays out and draws.
+/// Number of layers, all of which the page lays out and draws.
 pub const LAYERS: usize = 100_000;
 
-/// Bytes of the tensors of a run.
+/// Bytes of tensors in a run.
 pub const RUN_BYTES: usize = 1 << 30;
 
-/// Elements that the layers of a run compute: some seconds of work.
+/// Elements that the layers of a run compute: a few seconds of work.
 pub const RUN_ELEMENTS: usize = 1 << 28;
 
 /// The limits of reading, inference and rewriting.

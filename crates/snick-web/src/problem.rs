@@ -1,23 +1,23 @@
-//! What went wrong, for people.
+//! Errors as shown to users.
 
 use snick::text::Escaped;
 use snick::{Code, Error};
 use snick_cli::documents::DocumentError;
 
-/// What a limit of the page means.
+/// Explains the limits of the page.
 const LIMIT_HELP: &str = "A page may use a part of the machine only. The command line has no such limit: snick report MODEL -o report.html";
 
-/// Why the page cannot do what it was asked, and what to do about it.
+/// Why the page cannot do something, and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// What is wrong; without control characters.
+    /// The error, without control characters.
     pub message: String,
-    /// What to do; may be empty where the message says it.
+    /// The remedy; empty if the message includes it.
     pub help: String,
 }
 
 impl Problem {
-    /// A problem that this helps against.
+    /// A problem with its remedy.
     pub fn new(message: &str, help: impl Into<String>) -> Self {
         Self { message: Escaped(message).to_string(), help: help.into() }
     }

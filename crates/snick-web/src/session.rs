@@ -9,14 +9,14 @@ use crate::files::{self, File, ModelFiles};
 use crate::limits;
 use crate::problem::Problem;
 
-/// A model as it was read, with the shapes that were set, and its canonical form once it was asked for.
+/// A model as it was read, with the chosen input shapes, and its canonical form once requested.
 struct Shown {
     name: String,
     read: Inferred,
     canonical: Option<(Inferred, Document)>,
 }
 
-/// A model, and the errors of its inference.
+/// A model and its inference errors.
 #[derive(Clone)]
 struct Inferred {
     model: Model,
@@ -68,7 +68,7 @@ impl Shown {
     }
 }
 
-/// One model, or two whose differences are shown, as they were read or in canonical form.
+/// One model, or two models to compare, as they were read or in canonical form.
 pub struct Session {
     first: Shown,
     second: Option<Shown>,
@@ -79,7 +79,7 @@ impl Session {
     /// Opens the models among the files.
     ///
     /// # Errors
-    /// No model, more than two, or one that cannot be read; a limit of the page.
+    /// There is no model, more than two, or one cannot be read; or a limit of the page.
     pub fn open(given: Vec<File>) -> Result<Self, Problem> {
         let mut models = files::models(given)?.into_iter();
         let Some(first) = models.next() else { return Err(Problem::new("no file was given", "")) };
@@ -87,10 +87,10 @@ impl Session {
         Ok(Self { first: Shown::open(first)?, second, is_canonical: false })
     }
 
-    /// Opens a second model, to compare the first with.
+    /// Opens a second model to compare with the first.
     ///
     /// # Errors
-    /// As [`Session::open`], and for two models; nothing has changed then.
+    /// As [`Session::open`]; two models are also an error. The session is unchanged then.
     pub fn compare(&mut self, given: Vec<File>) -> Result<(), Problem> {
         let mut models = files::models(given)?;
         let Some(second) = models.pop().filter(|_| models.is_empty()) else {
@@ -107,11 +107,11 @@ impl Session {
         Ok(())
     }
 
-    /// Sets the input shapes of all models; an empty text leaves them as they are.
+    /// Sets the input shapes of all models; an empty text keeps them.
     ///
     /// # Errors
-    /// A shape or a name that a model does not take, a layer that does not accept the shapes, or a limit of the page;
-    /// nothing has changed then.
+    /// A model does not have the input or rejects the shape, a layer rejects the resulting shapes, or a limit
+    /// of the page is reached. The session is unchanged then.
     pub fn reshape(&mut self, spec: &str) -> Result<(), Problem> {
         let mut reshaped = Self {
             first: self.first.reshaped(spec)?,
@@ -145,20 +145,20 @@ impl Session {
         other.map_or_else(ReportOptions::new, |other| ReportOptions::new().diff(other))
     }
 
-    /// The data that the viewer shows: JSON of the schema `snick.view/1`.
+    /// The data for the viewer: JSON of the schema `snick.view/1`.
     ///
     /// # Errors
-    /// A cycle of layers where two models are compared.
+    /// A cycle in one of two compared models.
     pub fn data(&self) -> Result<String, Problem> {
         Ok(self.shown().model.report_data(&self.report_options())?)
     }
 
-    /// What became of the slices of the first model: text, once its canonical form was shown; empty before.
+    /// How the slices of the first model were rewritten, as text; empty before its canonical form is shown.
     pub fn rewrites(&self) -> &str {
         self.first.canonical.as_ref().map_or("", |(_, document)| &document.text)
     }
 
-    /// What `snick canon --format json` prints of the first model.
+    /// The output of `snick canon --format json` for the first model.
     ///
     /// # Errors
     /// A limit of the page.
@@ -167,16 +167,16 @@ impl Session {
         Ok(self.first.canonical.as_ref().map(|(_, document)| document.json.clone()).unwrap_or_default())
     }
 
-    /// What `snick infer --format json` prints of the first model.
+    /// The output of `snick infer --format json` for the first model.
     pub fn infer_json(&self) -> String {
         documents::infer_json(&self.first.read.model, &self.first.read.errors)
     }
 
-    /// What `snick why` says of a layer, an output or a size, `LAYER:OUTPUT:AXIS`; of all unknown sizes if the text is
-    /// empty.
+    /// The output of `snick why` for a layer, an output or a size, `LAYER:OUTPUT:AXIS`; for all unknown sizes
+    /// if the text is empty.
     ///
     /// # Errors
-    /// A name that the model does not have.
+    /// The model does not have this name.
     pub fn why(&self, target: &str) -> Result<String, Problem> {
         let model = &self.shown().model;
         match target {
@@ -185,10 +185,10 @@ impl Session {
         }
     }
 
-    /// Runs the first model on drawn inputs, and says what came out.
+    /// Runs the first model on random inputs, and describes the outputs.
     ///
     /// # Errors
-    /// A layer that fails, or a limit of the page.
+    /// A layer fails, or a limit of the page is reached.
     pub fn run(&self) -> Result<String, Problem> {
         let Inferred { model, errors } = self.shown();
         if let Some(error) = errors.first() {
@@ -197,10 +197,10 @@ impl Session {
         Ok(documents::run(model, limits::of_run())?.text)
     }
 
-    /// The files of what is shown, in the format of an extension; `html` is a report.
+    /// The shown model as files in the format of an extension; `html` is a report.
     ///
     /// # Errors
-    /// What the format cannot express.
+    /// The format cannot express the model.
     pub fn save(&self, extension: &str) -> Result<Vec<File>, Problem> {
         let Inferred { model, errors } = self.shown();
         let path = Path::new(&self.first.name).with_extension(extension);
@@ -226,7 +226,7 @@ impl Session {
 mod tests {
     use super::*;
 
-    /// A model that takes every second element of its input.
+    /// A model that selects every `step`-th element of its input.
     fn model(name: &str, step: i64) -> File {
         let text = format!(
             "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N,4\"}}\n  \
@@ -263,7 +263,7 @@ mod tests {
         session.reshape("x[7,4]").unwrap();
         let data = session.data().unwrap();
         assert!(data.contains(r#""op":"slice""#) && data.contains(r#""dims":[7,2]"#), "{data}");
-        // Nothing is left of a slice along the second axis.
+        // A vector has no second axis to slice.
         assert!(session.reshape("x[7]").is_err());
         let refused = session.reshape("z[1]").unwrap_err();
         assert!(refused.message.contains("no input named `z`") && !refused.help.is_empty());
