@@ -1,4 +1,4 @@
-//! Arrays of numpy as tensors and back, without copies where the layout allows.
+//! Converts numpy arrays to tensors and back, without copies where the layout allows.
 #![allow(unsafe_code, reason = "memory that Python owns, and memory that it is given")]
 
 use std::ptr;
@@ -11,13 +11,13 @@ use snick::{ElementType, Storage, Tensor, TensorError};
 
 use crate::element_types::{self, ArrayKind};
 
-/// Why an array is no input of an element type.
+/// Why an array does not fit an input.
 pub enum BadArray {
-    /// Its dtype.
+    /// Wrong dtype.
     Type(String),
-    /// Its shape.
+    /// Wrong shape.
     Shape(String),
-    /// Something that Python raised.
+    /// An exception raised by Python.
     Raised(PyErr),
 }
 
@@ -33,7 +33,7 @@ impl From<TensorError> for BadArray {
     }
 }
 
-/// The memory of an array, which stays as long as this does.
+/// The memory of an array, which this keeps alive.
 struct ArrayMemory {
     _array: Py<PyUntypedArray>,
     first: *const u8,
@@ -54,8 +54,8 @@ impl AsRef<[u8]> for ArrayMemory {
     }
 }
 
-/// An array as a tensor of `expected`, which has `dims` where the model says so. Nothing is converted; memory is copied if
-/// `is_copied` says so, and where elements are not aligned.
+/// Converts an array to a tensor of type `expected` with `dims`, if the model fixes them. No elements are
+/// converted. The memory is copied if `is_copied`, or if elements are not aligned.
 pub fn to_tensor(
     array: &Bound<'_, PyUntypedArray>,
     expected: ElementType,
@@ -90,7 +90,7 @@ pub fn to_tensor(
     }
 }
 
-/// A tensor over the memory of an array of the same elements, or over a copy.
+/// A tensor over the memory of an array with the same elements, or over a copy.
 fn view(
     array: &Bound<'_, PyUntypedArray>,
     element_type: ElementType,
@@ -113,7 +113,7 @@ fn view_in_place(
     element_type: ElementType,
     unit: usize,
 ) -> Result<Tensor, BadArray> {
-    // Numpy checks that all elements lie in one allocation, so neither sum overflows.
+    // Numpy checks that all elements are in one allocation, so neither sum overflows.
     let reaches =
         array.shape().iter().zip(array.strides()).map(|(&dim, &stride)| (dim as isize - 1) * stride);
     let (mut below, mut above) = (0isize, 0isize);
@@ -133,13 +133,13 @@ fn view_in_place(
     Ok(Tensor::from_strided(element_type, array.shape(), &strides, start, storage)?)
 }
 
-/// The bytes of an array of one-byte elements, in row-major order.
+/// The bytes of an array of one-byte elements in row-major order.
 fn bytes(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u8>> {
     let bytes = array.call_method0("tobytes")?;
     Ok(bytes.extract::<&[u8]>()?.to_vec())
 }
 
-/// A tensor of packed elements from an array that has one in each byte.
+/// A tensor of packed elements from an array with one element per byte.
 fn pack(array: &Bound<'_, PyUntypedArray>, element_type: ElementType, bits: u32) -> Result<Tensor, BadArray> {
     let per_byte = (8 / bits) as usize;
     let mask = (1u8 << bits) - 1;
@@ -151,7 +151,7 @@ fn pack(array: &Bound<'_, PyUntypedArray>, element_type: ElementType, bits: u32)
     Ok(Tensor::new(element_type, array.shape(), Storage::heap(packed))?)
 }
 
-/// A tensor of `dims` from the bytes of packed elements.
+/// A tensor with `dims` from the bytes of packed elements.
 fn packed(
     array: &Bound<'_, PyUntypedArray>,
     element_type: ElementType,
@@ -182,15 +182,15 @@ fn strings(array: &Bound<'_, PyUntypedArray>) -> Result<Tensor, BadArray> {
     Ok(Tensor::strings(array.shape(), texts)?)
 }
 
-/// Memory that an array of numpy keeps.
+/// Memory that a numpy array keeps alive.
 #[pyclass(frozen, module = "snick._snick")]
 struct TensorMemory {
     _tensor: Option<Tensor>,
     _bytes: Vec<u8>,
 }
 
-/// A tensor as an array that may be written to and shares memory with nothing. The memory of an output that a kernel
-/// computed is taken over if `is_moved`.
+/// Converts a tensor to a writable array that shares no memory. If `is_moved`, takes over the memory of
+/// outputs that kernels computed.
 pub fn to_array(py: Python<'_>, mut tensor: Tensor, is_moved: bool) -> PyResult<Bound<'_, PyAny>> {
     let element_type = tensor.element_type();
     if element_type == ElementType::String {
@@ -218,14 +218,14 @@ pub fn to_array(py: Python<'_>, mut tensor: Tensor, is_moved: bool) -> PyResult<
     new_array(py, dtype.into_dtype_ptr(), &dims, data, memory)
 }
 
-/// Makes every byte of truth values 0 or 1, as numpy expects them; files may have others.
+/// Normalises boolean bytes to 0 or 1, as numpy expects; files may contain other values.
 fn normalise(element_type: ElementType, bytes: &mut [u8]) {
     if element_type == ElementType::Boolean {
         bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
     }
 }
 
-/// A packed array of these dims over `data`, which is in `memory`.
+/// A contiguous array with these dims over `data`, which is part of `memory`.
 fn new_array<'py>(
     py: Python<'py>,
     dtype: *mut numpy::npyffi::PyArray_Descr,

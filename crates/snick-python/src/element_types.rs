@@ -1,26 +1,26 @@
-//! Element types and the dtypes of numpy.
+//! Element types and their numpy dtypes.
 
 use numpy::{PyArrayDescr, PyArrayDescrMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use snick::ElementType;
 
-/// How the elements of an array are those of a tensor.
+/// How the elements of an array correspond to elements of a tensor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ArrayKind {
-    /// Byte by byte.
+    /// Byte for byte.
     Same(ElementType),
-    /// One element of so many bits in each byte: an integer or a float of `ml_dtypes`.
+    /// One element of this many bits per byte: an integer or float of `ml_dtypes`.
     Unpacked(ElementType, u32),
-    /// Texts.
+    /// Strings.
     Strings,
 }
 
-/// The dtypes of arrays that runs return, by element type.
+/// The dtypes of arrays that runs return, indexed by element type.
 static DTYPES: [PyOnceLock<Py<PyArrayDescr>>; ElementType::ALL.len()] =
     [const { PyOnceLock::new() }; ElementType::ALL.len()];
 
-/// The dtype of an array of an element type; packed types have bytes.
+/// The dtype of arrays of an element type; bytes for packed types.
 pub fn dtype(py: Python<'_>, element_type: ElementType) -> PyResult<Bound<'_, PyArrayDescr>> {
     let cell = &DTYPES[element_type as usize];
     let found = cell.get_or_try_init(py, || {
@@ -30,7 +30,7 @@ pub fn dtype(py: Python<'_>, element_type: ElementType) -> PyResult<Bound<'_, Py
     Ok(found?.bind(py).clone())
 }
 
-/// What the elements of an array are; `None` for a dtype that no element type has.
+/// The kind of an array's elements; `None` if no element type has the dtype.
 pub fn array_kind(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ArrayKind>> {
     use ArrayKind::{Same, Strings, Unpacked};
     if dtype.byteorder() == b'>' {
@@ -68,16 +68,16 @@ pub fn array_kind(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ArrayKind>
     Ok(Some(Same(element_type)))
 }
 
-/// The number from which numpy counts the types of other packages, which may have the kind of one of its own.
+/// Numpy numbers types of other packages from here on; their kind may equal the kind of a numpy type.
 const FIRST_USER_TYPE: i32 = 256;
 
-/// Whether arrays of `bits` may stand for elements of a type that numpy lacks, bit by bit.
+/// Whether an array of `bits` may hold the bit patterns of a type that numpy lacks.
 pub fn are_bits_of(bits: ElementType, element_type: ElementType) -> bool {
     use ElementType::{BF16, F8E4M3, F8E5M2, F8E8M0, U8, U16};
     matches!((bits, element_type), (U16, BF16) | (U8, F8E4M3 | F8E5M2 | F8E8M0))
 }
 
-/// Whether several elements are in one byte.
+/// Whether several elements share a byte.
 pub fn is_packed(element_type: ElementType) -> bool {
     element_type.bit_width().is_some_and(|bits| bits < 8)
 }

@@ -1,14 +1,14 @@
-//! Errors of the facade as exceptions of Python.
+//! Converts errors of the facade to Python exceptions.
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use snick::{Code, Diagnostic, Error, Graph, OpError, ReadError, TensorError};
 use snick_cli::documents::DocumentError;
 
-/// Code, layer, operation, place and message of an error.
+/// Code, layer, operation, location and message of an error.
 type LayerTuple = (&'static str, String, String, Option<String>, String);
 
-/// What a call was doing, which decides the class of its exception.
+/// The kind of call, which decides the class of its exception.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Stage {
     Read,
@@ -17,7 +17,7 @@ pub enum Stage {
     Other,
 }
 
-/// A built-in exception that an exception is, too, so that code that knows nothing of snick handles it.
+/// A built-in class that an exception also has, so that code unaware of snick can handle it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum AlsoIs {
     Nothing,
@@ -39,7 +39,7 @@ impl AlsoIs {
     }
 }
 
-/// The exception of an error; `graph` has the layer that a limit names.
+/// The exception for an error; `graph` contains the layer that a limit names.
 pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Graph>) -> PyErr {
     let class = match (error, stage) {
         (Error::Limit { .. }, _) => "LimitError",
@@ -58,7 +58,7 @@ pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Gra
     new(py, class, also_is(error, stage), error.code(), &error.with_causes(), layers)
 }
 
-/// The exception of a model that the command line could not turn into a document.
+/// The exception for an error in a command-line document.
 pub fn document_exception(py: Python<'_>, error: &DocumentError) -> PyErr {
     match error {
         DocumentError::Limit(message) => {
@@ -69,7 +69,7 @@ pub fn document_exception(py: Python<'_>, error: &DocumentError) -> PyErr {
     }
 }
 
-/// The exception of an input that cannot be given to a layer.
+/// The exception for an input that a layer does not accept.
 pub fn bad_input(py: Python<'_>, graph: &Graph, layer: &str, also: AlsoIs, message: &str) -> PyErr {
     let located = graph.find(layer).map(|id| {
         let error = OpError::from(TensorError::Argument(message.to_string()));
@@ -79,7 +79,7 @@ pub fn bad_input(py: Python<'_>, graph: &Graph, layer: &str, also: AlsoIs, messa
     new(py, "RunError", also, Code::ShapeError.text(), &text, located.iter().map(tuple).collect())
 }
 
-/// The layer at which work was stopped; its operation and place are those of `graph`, if there is one.
+/// The layer at which work stopped, with its operation and location in `graph`, if given.
 fn stopped_at(error: &Error, layer: &str, graph: Option<&Graph>) -> LayerTuple {
     let node = graph.and_then(|graph| Some(graph.node(graph.find(layer)?)));
     let op = node.map_or("", |node| node.op().type_name()).to_string();
@@ -100,7 +100,7 @@ fn also_is(error: &Error, stage: Stage) -> AlsoIs {
         }
         Error::NoInput { .. } | Error::NoOutput { .. } => AlsoIs::Key,
         Error::Shape { .. } | Error::Target { .. } | Error::InputTwice { .. } => AlsoIs::Value,
-        // An input that is missing, or that does not fit.
+        // An input is missing or does not fit.
         Error::Invalid { diagnostics }
             if stage == Stage::Run && diagnostics.first().is_some_and(|first| first.op == "Parameter") =>
         {
@@ -110,7 +110,7 @@ fn also_is(error: &Error, stage: Stage) -> AlsoIs {
     }
 }
 
-/// Makes the exception in Python, where its classes are.
+/// Creates the exception in Python, which defines its class.
 fn new(
     py: Python<'_>,
     class: &str,

@@ -1,25 +1,26 @@
-//! What is known of layers and values, as tuples for Python.
+//! Facts about layers and values, as tuples for Python.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use snick::{AttrValue, Fact, Graph, NodeId, Op, SymExpr, output_names, public_name};
 
-/// A dim: its text, and the least and greatest size; a number has no text.
+/// A dim: its text, and its smallest and largest size. A number has no text.
 type Dim = (Option<String>, i64, Option<i64>);
 
-/// A symbol: its name, and the least and greatest size.
+/// A symbol: its name, and its smallest and largest size.
 type Symbol = (String, i64, Option<i64>);
 
-/// Element type, dims (`None` of a dynamic rank), text of the intervals, text of the expressions, symbols.
+/// Element type, dims (`None` for a dynamic rank), text with intervals, text with expressions, symbols.
 type FactTuple = (&'static str, Option<Vec<Dim>>, String, String, Vec<Symbol>);
 
-/// Name, public name, tensor names, and the fact.
+/// Name, public name, tensor names, and fact.
 pub type PortTuple = (String, String, Vec<String>, FactTuple);
 
-/// Layer and number of the output that an input reads.
+/// The layer and output number that an input reads.
 type InputTuple = Option<(String, u32)>;
 
-/// Name, type, version, place, attributes, inputs, outputs with their numbers, and whether it is opaque.
+/// Name, type, version, location, attributes, inputs, outputs with their numbers, and whether the layer is
+/// opaque.
 pub type LayerTuple<'py> = (
     String,
     String,
@@ -99,7 +100,7 @@ pub fn layer<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<LayerT
     ))
 }
 
-/// The attributes; tensors, which constants have, are values of outputs.
+/// The attributes, without tensors: elements of constants are values of outputs.
 fn attributes<'py>(py: Python<'py>, op: &Op) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in op.attrs().iter() {

@@ -1,7 +1,7 @@
-//! The Python package `snick`: the part in Rust, over the facade.
+//! The Rust part of the Python package `snick`, on top of the facade.
 //!
-//! `python/snick` is what users import: classes with documentation and types. This module, `snick._snick`, holds models and
-//! moves arrays; it answers with numbers, texts and tuples (`_snick.pyi`).
+//! Users import `python/snick`: classes with documentation and types. This module, `snick._snick`, holds
+//! models and converts arrays; it returns numbers, strings and tuples (`_snick.pyi`).
 #![allow(missing_docs, reason = "what Python sees is documented in Python")]
 
 mod arrays;

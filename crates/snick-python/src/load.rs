@@ -1,4 +1,4 @@
-//! Models from files and memory.
+//! Loads models from files and memory.
 
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ pub fn load_path(
     loaded(py, limits, &interrupt, model)
 }
 
-/// Reads a model from memory; `format` is the extension that its file would have.
+/// Reads a model from memory; `format` is the extension of such a file.
 #[pyfunction]
 #[pyo3(signature = (model, format, weights, layers, memory, time))]
 pub fn load_bytes(

@@ -1,4 +1,4 @@
-//! A model that Python holds.
+//! A model as held by Python.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,25 +19,25 @@ use crate::facts::{self, LayerTuple, PortTuple};
 use crate::session::{self, Session};
 use crate::watch::Interrupt;
 
-/// The JSON and the text of an answer.
+/// The JSON and text of an answer.
 type DocumentTuple = (String, String);
 
-/// Code, layer, operation, place and message of an error.
+/// Code, layer, operation, location and message of an error.
 type ErrorTuple = (String, String, String, Option<String>, String);
 
-/// Code, name, severity, layer, operation, place, message, help and origins.
+/// Code, name, severity, layer, operation, location, message, help and origins.
 type FindingTuple = (String, String, String, String, String, Option<String>, String, String, Vec<String>);
 
-/// A model, and what was made of it so far.
+/// A model and everything derived from it so far.
 struct State {
     model: snick::Model,
-    /// Whether the model is as its files say.
+    /// Whether the model is unchanged since it was read.
     is_as_read: bool,
-    /// The errors of inference, if it was inferred since it changed.
+    /// The inference errors, if the model was inferred since its last change.
     errors: Option<Vec<Located>>,
     session: Option<Arc<snick::Session>>,
     canonical: Option<Arc<snick::Session>>,
-    /// The layers in the order of the file.
+    /// The layers in file order.
     layers: Option<Arc<[NodeId]>>,
 }
 
@@ -46,16 +46,16 @@ impl State {
         Self { model, is_as_read: true, errors: None, session: None, canonical: None, layers: None }
     }
 
-    /// The model, to change it: nothing is known of it then.
+    /// Returns the model for a change, which discards everything derived from it.
     fn change(&mut self) -> &mut snick::Model {
         (self.errors, self.session, self.canonical, self.layers) = (None, None, None, None);
         &mut self.model
     }
 
-    /// Infers the model unless that was done, and returns its errors.
+    /// Infers the model if needed, and returns the errors.
     fn infer(&mut self, limits: Limits, interrupt: &Interrupt) -> Result<&[Located], Error> {
         if self.errors.is_none() {
-            // A session would share the graph, which inference writes to.
+            // Discards sessions first, because inference writes to the graph that they share.
             let options = InferOptions::new().limits(limits).progress(interrupt.progress());
             let inference = self.change().infer_with(&options)?;
             self.errors = Some(inference.into_located());
@@ -71,14 +71,14 @@ impl State {
         let made = match is_canonical {
             true => {
                 let mut model = self.model.clone();
-                // What is left as it was runs as it was.
+                // Layers that are not rewritten run as they are.
                 let _ = model.canonicalise();
                 model.session()?
             }
             false => self.model.session()?,
         };
         let made = Arc::new(made);
-        // Each run of a model that has variables begins without values of them.
+        // A model with variables gets a new session each time, so that every run starts without values.
         if !made.has_variables() {
             let cache = if is_canonical { &mut self.canonical } else { &mut self.session };
             *cache = Some(made.clone());
@@ -108,7 +108,7 @@ impl Model {
         self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the inferred model, without the GIL.
+    /// Works on the inferred model without the GIL.
     fn inferred<T: Send>(
         &self,
         py: Python<'_>,
@@ -129,7 +129,7 @@ impl Model {
         raised.unwrap_or_else(|| errors::exception(py, stage, error, Some(self.lock(py).model.graph())))
     }
 
-    /// A session, made at once if there is one.
+    /// Returns a session, immediately if there is one.
     fn ready(&self, py: Python<'_>, is_canonical: bool) -> PyResult<Arc<snick::Session>> {
         {
             let state = self.lock(py);
@@ -160,7 +160,7 @@ impl Model {
         self.lock(py).model.graph().name.to_string()
     }
 
-    /// The files that it was read from.
+    /// The files the model was read from.
     #[getter]
     fn files(&self, py: Python<'_>) -> Vec<PathBuf> {
         self.lock(py).model.files().to_vec()
@@ -180,7 +180,8 @@ impl Model {
         self.ports(py, false)
     }
 
-    /// Sets input shapes; if `is_checked`, only those that all layers accept. After an error the model is as it was.
+    /// Sets input shapes; if `is_checked`, only shapes that all layers accept. On error, the model is
+    /// unchanged.
     fn reshape(&self, py: Python<'_>, spec: &str, is_checked: bool) -> PyResult<()> {
         let interrupt = Interrupt::new();
         let set = py.detach(|| {
@@ -200,7 +201,7 @@ impl Model {
         set.map_err(|error| self.raise(py, Stage::Infer, &error, &interrupt))
     }
 
-    /// Infers, and returns the errors of layers.
+    /// Infers the model and returns the errors of layers.
     fn infer(&self, py: Python<'_>) -> PyResult<Vec<ErrorTuple>> {
         self.inferred(py, Stage::Infer, |state| {
             let errors = state.errors.iter().flatten().map(Diagnostic::from);
@@ -211,7 +212,7 @@ impl Model {
         })
     }
 
-    /// Raises the errors of inference.
+    /// Raises inference errors.
     fn raise_errors(&self, py: Python<'_>) -> PyResult<()> {
         self.inferred(py, Stage::Infer, |state| {
             let diagnostics: Vec<_> = state.errors.iter().flatten().map(Diagnostic::from).collect();
@@ -228,7 +229,7 @@ impl Model {
         })
     }
 
-    /// The number of layers, those of bodies aside.
+    /// The number of layers, without layers of bodies.
     fn layer_count(&self, py: Python<'_>) -> usize {
         self.lock(py).model.graph().len()
     }
@@ -242,7 +243,7 @@ impl Model {
         facts::layer(py, state.model.graph(), id)
     }
 
-    /// The index of the layer of this name.
+    /// The index of the layer with this name.
     fn find(&self, py: Python<'_>, name: &str) -> Option<usize> {
         let mut state = self.lock(py);
         let id = state.model.graph().find(name)?;
@@ -286,10 +287,10 @@ impl Model {
         self.inferred(py, Stage::Infer, |_| Ok(()))?;
         let done = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            // After an error the model is as it was.
+            // On error, the model is unchanged.
             let mut model = state.model.clone();
             let document = documents::canonicalise(&mut model, Vec::new(), is_verified, self.limits)?;
-            // The canonical form is inferred, too.
+            // The canonical form is already inferred.
             let errors = state.errors.clone();
             *state.change() = model;
             (state.errors, state.is_as_read) = (errors, false);
@@ -306,7 +307,7 @@ impl Model {
         self.inferred(py, Stage::Other, |state| Ok(documents::why_unknown(&state.model))).map(tuple)
     }
 
-    /// Explains an error of inference by its index.
+    /// Explains an inference error by its index.
     fn why_error(&self, py: Python<'_>, index: usize) -> PyResult<DocumentTuple> {
         let document = self.inferred(py, Stage::Other, |state| {
             let error = state.errors.as_ref().and_then(|errors| errors.get(index)).map(Diagnostic::from);
@@ -317,7 +318,7 @@ impl Model {
             .ok_or_else(|| PyIndexError::new_err(format!("inference finds no error {}", index + 1)))
     }
 
-    /// Findings, those about the files included if the model is as they say.
+    /// Returns findings, including findings about the files if the model is unchanged since it was read.
     fn check(
         &self,
         py: Python<'_>,
@@ -382,7 +383,7 @@ impl Model {
         })
     }
 
-    /// The page of a report, with what changed to another model.
+    /// The page of a report, with changes to another model if given.
     fn report(&self, py: Python<'_>, other: Option<PyRef<'_, Self>>) -> PyResult<String> {
         let copy = |other: PyRef<'_, Self>| other.inferred(py, Stage::Other, |state| Ok(state.model.clone()));
         let other = other.map(copy).transpose()?;
@@ -392,7 +393,7 @@ impl Model {
         })
     }
 
-    /// A model that changes on its own.
+    /// An independent copy.
     fn copy(&self, py: Python<'_>) -> Self {
         let state = self.lock(py);
         let (is_as_read, errors) = (state.is_as_read, state.errors.clone());

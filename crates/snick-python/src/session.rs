@@ -1,4 +1,4 @@
-//! Running a model.
+//! Runs a model.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::arrays::{self, BadArray};
 use crate::errors::{self, AlsoIs, Stage};
 use crate::watch::Interrupt;
 
-/// The names of an output, the layer's first, and its array.
+/// The names of an output, starting with the layer's, and its array.
 type OutputTuple<'py> = (Vec<String>, Bound<'py, PyAny>);
 
-/// A model made ready to run any number of times.
+/// A model prepared for any number of runs.
 #[pyclass(frozen, module = "snick._snick")]
 pub struct Session {
     session: Arc<snick::Session>,
@@ -60,13 +60,13 @@ impl Session {
         set.map_err(|error| errors::exception(py, Stage::Run, &error, None))
     }
 
-    /// Forgets the values of variables.
+    /// Resets all variables.
     fn reset(&self, py: Python<'_>) {
         py.detach(|| self.session.reset());
     }
 }
 
-/// Runs a session on arrays by the names of inputs.
+/// Runs a session on arrays by input name.
 pub fn run<'py>(
     py: Python<'py>,
     session: &snick::Session,
@@ -82,7 +82,7 @@ pub fn run<'py>(
         let raised = interrupt.raised();
         raised.unwrap_or_else(|| errors::exception(py, Stage::Run, &error, Some(session.graph())))
     })?;
-    // Memory that an array keeps would count as that of the next run.
+    // If memory is limited, the outputs are copied: memory kept by an array would count towards the next run.
     named(py, session, outputs, limits.memory.is_none())
 }
 
@@ -100,7 +100,7 @@ fn tensors(
         let Op::Parameter(parameter) = graph.node(id).op() else { continue };
         let array = array.cast_into::<PyUntypedArray>()?;
         let dims = graph.node(id).outputs().next().and_then(|fact| fact.shape().as_static());
-        // A variable may keep what it is assigned, which must not change with the array of the caller.
+        // A variable may keep the value, which must not change with the caller's array.
         let is_copied = session.has_variables();
         let tensor = arrays::to_tensor(&array, parameter.element_type, dims.as_deref(), is_copied);
         let layer = graph.node(id).name();

@@ -1,4 +1,4 @@
-//! Limits from Python, and Ctrl-C while Rust works.
+//! Limits from Python, and Ctrl-C during work in Rust.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use snick::{Limits, Progress};
 
-/// How often Python is asked for signals.
+/// How often to ask Python for signals.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Limits of layers, bytes and seconds.
+/// Limits on layers, bytes and seconds.
 pub fn limits(layers: Option<usize>, memory: Option<usize>, time: Option<f64>) -> PyResult<Limits> {
     let mut limits = Limits::new();
     (limits.layers, limits.memory) = (layers, memory);
@@ -25,28 +25,28 @@ pub fn limits(layers: Option<usize>, memory: Option<usize>, time: Option<f64>) -
     Ok(limits)
 }
 
-/// Asks Python for signals while work goes on without the GIL. What a handler raises, such as `KeyboardInterrupt`, ends
-/// the work.
+/// Asks Python for signals during work without the GIL. An exception of a handler, such as
+/// `KeyboardInterrupt`, stops the work.
 #[derive(Clone)]
 pub struct Interrupt(Arc<Asked>);
 
 struct Asked {
     start: Instant,
-    /// The layers after which the clock is looked at.
+    /// Number of layers between looks at the clock.
     stride: u64,
     layers: AtomicU64,
-    /// When to ask next, in milliseconds from the start.
+    /// When to ask next, in milliseconds since the start.
     next: AtomicU64,
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Interrupt {
-    /// For work that takes long at single layers: runs.
+    /// For work with expensive layers, such as runs.
     pub fn of_run() -> Self {
         Self::every(1)
     }
 
-    /// For work on many layers, of which each takes less time than looking at the clock.
+    /// For work on many layers that each take less time than a look at the clock.
     pub fn new() -> Self {
         Self::every(64)
     }
@@ -56,7 +56,7 @@ impl Interrupt {
         Self(Arc::new(Asked { start: Instant::now(), stride, layers, next, raised: Mutex::default() }))
     }
 
-    /// The function that work reports its progress to.
+    /// The function to report progress to.
     pub fn progress(&self) -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static {
         let asked = self.0.clone();
         move |_| {
@@ -78,7 +78,7 @@ impl Interrupt {
         }
     }
 
-    /// What a handler of signals raised.
+    /// The exception raised by a signal handler.
     pub fn raised(&self) -> Option<PyErr> {
         self.0.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -1,4 +1,4 @@
-"""Models that tests share."""
+"""Shared fixtures."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ def models() -> pathlib.Path:
 
 @pytest.fixture
 def graph() -> Callable[[str], snick.Model]:
-    """Makes a model of the lines of a graph in text form."""
+    """Builds a model from the lines of a graph in text form."""
     return lambda lines: snick.parse(f'snick 1\ngraph "g" {{\n{lines}\n}}\n')
 
 

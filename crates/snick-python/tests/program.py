@@ -1,4 +1,4 @@
-"""A program of all calls, which `mypy --strict` checks and the tests run."""
+"""A program with all calls, which `mypy --strict` checks and the tests run."""
 
 from __future__ import annotations
 

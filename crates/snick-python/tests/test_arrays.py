@@ -68,7 +68,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, [output.tolis
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     grown, _, outputs = done.stdout.partition(" ")
     assert outputs == "[[1.0, 1.0], [1.0, 1.0]]\n", done.stderr
-    # A copy would be of 256 or 128 MiB.
+    # A copy would take 256 or 128 MiB.
     assert int(grown) < 32 << 10
 
 
@@ -183,7 +183,7 @@ def test_strings(graph):
     for given in (np.array(texts), np.array(texts, object), np.asfortranarray(texts), texts):
         output = model.run({"x": given})["y"]
         assert output.tolist() == texts and output.dtype.kind == "U"
-    # Numpy would drop the NUL at the end of a text of fixed width.
+    # Numpy would drop the trailing NUL of a fixed-width string.
     output = model.run({"x": np.array([["a\0", "b"]], object)})["y"]
     assert output.tolist() == [["a\0", "b"]] and output.dtype == object
     long = np.array([["x" * (1 << 20)] + ["y"] * 99], object)

@@ -1,4 +1,4 @@
-"""The examples of the book and of the readme."""
+"""The examples in the book and the readmes."""
 
 import doctest
 import os

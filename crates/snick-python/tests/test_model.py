@@ -1,4 +1,4 @@
-"""The calls of models."""
+"""The methods of models."""
 
 import copy
 import os
@@ -153,7 +153,7 @@ def test_sessions_keep_variables(graph):
     )
     session, given = model.session(), X[0].copy()
     session.run({"x": given})
-    # What is kept is not the array of the caller.
+    # The kept value does not share the caller's array.
     given.fill(9)
     np.testing.assert_array_equal(session.run({"x": X[1]})["y"], X[0])
     np.testing.assert_array_equal(session.state["v"], X[1])
@@ -167,7 +167,7 @@ def test_sessions_keep_variables(graph):
         session.state = {"v": X[0].astype(np.float64)}
     session.reset()
     assert session.state == {}
-    # Runs of the model itself keep nothing.
+    # Runs of the model itself keep no variables.
     np.testing.assert_array_equal(model.run({"x": X[0]})["y"], X[0])
     np.testing.assert_array_equal(model.run({"x": X[1]})["y"], X[1])
 
@@ -251,7 +251,7 @@ def test_check(tmp_path, graph):
     assert model.check(ignore=["S016"]) == [] and model.check(select="S016,S02") == findings
     with pytest.raises(ValueError):
         model.check(select=["S99"])
-    # What only the file says.
+    # A finding that only shows in the file.
     model.save(tmp_path / "model.xml")
     with open(tmp_path / "model.bin", "wb") as weights:
         weights.write(bytes(8192))

@@ -1,4 +1,4 @@
-"""The program that mypy checks also runs, and importing snick imports nothing large."""
+"""The program that mypy checks also runs, and importing snick does not import large packages."""
 
 import subprocess
 import sys

@@ -8,7 +8,7 @@ from ._snick import run_command
 
 def main() -> int:
     """Runs the command line of this process and returns its exit code."""
-    # Python would only look at Ctrl-C when the command is over.
+    # Otherwise Python would only handle Ctrl-C after the command.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run_command(["snick", *sys.argv[1:]])
 

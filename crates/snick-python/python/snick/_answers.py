@@ -1,4 +1,4 @@
-"""What questions about a model give: the JSON of the command line, with attributes."""
+"""Answers about a model: the JSON of the command line, with attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 
 class Data(Dict[str, Any]):
-    """An object of an answer: its keys are attributes, too; that of ``from``, a word of Python, is ``from_``."""
+    """An object of an answer. Its keys are also attributes; the key ``from``, a Python keyword, is ``from_``."""
 
     def __getattr__(self, name: str) -> Any:
         for key in (name, name.rstrip("_")):
@@ -16,8 +16,7 @@ class Data(Dict[str, Any]):
 
 
 class Answer(Data):
-    """An answer: the keys are those of ``--format json``, as items and as attributes; its text is that of the command
-    line."""
+    """An answer: the keys of ``--format json``, as items and attributes; its text is the output of the command line."""
 
     _text: str
 
@@ -49,7 +48,7 @@ class Answer(Data):
 
 
 class Why(Answer):
-    """Where a size, a value or an error comes from: ``snick.why/1``, ``snick.why-unknown/1`` or ``snick.why-error/1``."""
+    """The origin of a size, a value or an error: ``snick.why/1``, ``snick.why-unknown/1`` or ``snick.why-error/1``."""
 
     target: Data
     dim: str
@@ -69,7 +68,7 @@ class Why(Answer):
 
 
 class Report(Answer):
-    """What became of the slices of a model: ``snick.canon/1``."""
+    """How the slices of a model were rewritten: ``snick.canon/1``."""
 
     slice_like_before: int
     slice_after: int
@@ -78,7 +77,7 @@ class Report(Answer):
 
 
 class Cost(Answer):
-    """What a run costs: ``snick.cost/1``. An amount is a number, or the text of an expression of symbols."""
+    """The cost of a run: ``snick.cost/1``. An amount is a number, or the text of an expression of symbols."""
 
     parameters: int
     weights_bytes: int
@@ -92,7 +91,7 @@ class Cost(Answer):
 
 
 class Diff(Answer):
-    """How two models differ: ``snick.diff/1``. It is true if they do."""
+    """The differences between two models: ``snick.diff/1``. True if there are any."""
 
     equal: bool
     inputs: List[Data]
@@ -110,7 +109,7 @@ class Diff(Answer):
 
 
 class Finding(Data):
-    """Something that :meth:`Model.check` found."""
+    """A finding of :meth:`Model.check`."""
 
     code: str
     name: str
@@ -130,7 +129,7 @@ class Finding(Data):
 
 
 class Findings(List[Finding]):
-    """The findings, the worst first; ``findings["summary"]`` and the other keys are those of ``snick.check/1``."""
+    """The findings, worst first. ``findings["summary"]`` and other keys of ``snick.check/1`` also work."""
 
     status: str
     """``ok``, ``warning``, ``error``, ``unreadable`` or ``limit``."""
@@ -142,7 +141,7 @@ class Findings(List[Finding]):
 
     @property
     def findings(self) -> List[Finding]:
-        """All of them."""
+        """All findings."""
         return list(self)
 
     @property

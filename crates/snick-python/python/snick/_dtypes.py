@@ -1,4 +1,4 @@
-"""Element types, and the dtypes of numpy that stand for them."""
+"""Element types and their numpy dtypes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLAIN = {
     "f32": "float32",
     "f64": "float64",
 }
-"""Types that numpy has itself."""
+"""Types that numpy itself has."""
 
 _OF_ML_DTYPES = {
     "bf16": ("bfloat16", "uint16"),
@@ -29,11 +29,11 @@ _OF_ML_DTYPES = {
     "f8e5m2": ("float8_e5m2", "uint8"),
     "f8e8m0": ("float8_e8m0fnu", "uint8"),
 }
-"""Types that ml_dtypes has, and their bits."""
+"""Types of ml_dtypes, and the types of their bits."""
 
 
 class DType:
-    """The type of elements, by its OpenVINO name. It equals that name, and the dtype of numpy that it stands for.
+    """An element type by its OpenVINO name. It equals that name and the corresponding numpy dtype.
 
     >>> import numpy as np, snick
     >>> dtype = snick.DType("f32")
@@ -59,13 +59,13 @@ class DType:
 
     @property
     def numpy(self) -> "np.dtype[Any]":
-        """The dtype of arrays that runs return: that of numpy or ml_dtypes; without ml_dtypes the bits of bf16 and of
-        f8 types, as ``uint16`` and ``uint8``. Packed types have the ``uint8`` of their bytes, texts ``str``."""
+        """The dtype of arrays that runs return: a numpy or ml_dtypes dtype. Without ml_dtypes, bf16 and f8 types are
+        bits in ``uint16`` and ``uint8``. Packed types are ``uint8``, strings are ``str``."""
         return _numpy_dtype(self.name)
 
     @property
     def dtype(self) -> "np.dtype[Any]":
-        """As :attr:`numpy`; numpy asks for it."""
+        """The same as :attr:`numpy`; numpy looks up this attribute."""
         return _numpy_dtype(self.name)
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class DType:
         if isinstance(other, str):
             return other in (self.name, _PLAIN.get(self.name), _OF_ML_DTYPES.get(self.name, (None,))[0])
         if other is None:
-            return False  # which numpy takes for float64
+            return False  # numpy would take None for float64
         if self.name not in _PLAIN and self.name not in _OF_ML_DTYPES:
             return self.name == "string" and other is str
         import numpy as np
@@ -114,12 +114,12 @@ def _numpy_dtype(name: str) -> "np.dtype[Any]":
 
 
 _MAX_WIDENED = 1 << 24
-"""Bytes up to which texts are widened to the longest one, however few are as long."""
+"""Strings are always widened to the longest one if that takes at most this many bytes."""
 
 
 def _string_array(texts: List[str], shape: Sequence[int]) -> "np.ndarray[Any, Any]":
-    """Texts of fixed width; objects, where a text ends with NUL, which numpy would drop, or where one long text would
-    make all others as long."""
+    """Strings of fixed width. Objects if a string ends with NUL, which numpy would drop, or if a long string would
+    widen all others too much."""
     import numpy as np
 
     width = max(map(len, texts), default=0)
@@ -130,7 +130,7 @@ def _string_array(texts: List[str], shape: Sequence[int]) -> "np.ndarray[Any, An
 
 
 def _as_array(value: Any) -> "np.ndarray[Any, Any]":
-    """An array over the same memory where that is possible: of numpy, or of whatever has DLPack."""
+    """A numpy array, sharing memory where possible, from a numpy array or any object with DLPack."""
     import numpy as np
 
     if type(value) is np.ndarray:

@@ -1,4 +1,4 @@
-"""The exceptions, with data."""
+"""Exceptions with structured data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Type
 
 
 class LayerError(NamedTuple):
-    """An error of one layer: a code of ``snick explain``, the layer, its operation, its place, and what is wrong."""
+    """An error of one layer: a code of ``snick explain``, the layer, its operation, its location, and the message."""
 
     code: str
     layer: str
@@ -25,23 +25,23 @@ class Error(Exception):
     ...     print(isinstance(error, snick.ReadError), error.code, error)
     True S001 cannot read missing.xml: No such file or directory (os error 2)
 
-    Where a built-in exception says the same, the exception is one, too: a missing file is a ``FileNotFoundError``, a
-    name that the model does not have a ``KeyError``, an input of another dtype a ``TypeError``, and an input of
-    another shape a ``ValueError``.
+    Exceptions also derive from the matching built-in class: a missing file is a ``FileNotFoundError``, a name that the
+    model does not have is a ``KeyError``, an input with another dtype is a ``TypeError``, and an input with another
+    shape is a ``ValueError``.
     """
 
     message: str
     """What is wrong, and what to do."""
     code: str
-    """A code that stays the same whatever the message says; those of findings are those of ``check``."""
+    """A code that stays the same when messages change; codes of findings are the codes of ``check``."""
     layer: Optional[str]
-    """The name of the layer; ``None`` if the error is about none."""
+    """The name of the layer; ``None`` if the error is not about a layer."""
     op: Optional[str]
     """The operation type of the layer."""
     loc: Optional[str]
     """Line and column of the layer in the file, ``"12:5"``."""
     errors: Tuple[LayerError, ...]
-    """The errors of all layers, this one first."""
+    """The errors of all layers, starting with this one."""
 
     def __init__(
         self,
@@ -68,15 +68,15 @@ class Error(Exception):
 
 
 class ReadError(Error):
-    """A model that cannot be read."""
+    """A model cannot be read."""
 
 
 class InferError(Error):
-    """Layers whose shapes or types contradict each other, or an input shape that cannot be set."""
+    """Shapes or types of layers contradict each other, or an input shape cannot be set."""
 
 
 class RunError(Error):
-    """An input that does not fit, or a layer that fails in a run."""
+    """An input does not fit, or a layer fails in a run."""
 
 
 class LimitError(Error):
@@ -84,43 +84,43 @@ class LimitError(Error):
 
 
 class MissingFileError(ReadError, FileNotFoundError):
-    """A model, or a file beside it, that is not there."""
+    """A model, or a file that belongs to it, is missing."""
 
 
 class MissingFolderError(Error, FileNotFoundError):
-    """A file to write whose folder is not there."""
+    """The folder of an output file is missing."""
 
 
 class InputNameError(RunError, KeyError):
-    """A name that no input of the model has."""
+    """No input of the model has this name."""
 
 
 class InputTypeError(RunError, TypeError):
-    """An array of a dtype that is not that of the input."""
+    """An array has another dtype than the input."""
 
 
 class InputValueError(RunError, ValueError):
-    """An array of a shape that is not that of the input, or an input that is missing or given twice."""
+    """An array has another shape than the input, or an input is missing or given twice."""
 
 
 class ShapeNameError(InferError, KeyError):
-    """A shape for an input that the model does not have."""
+    """A shape is given for an input that the model does not have."""
 
 
 class ShapeValueError(InferError, ValueError):
-    """An input shape that cannot be set."""
+    """An input shape cannot be set."""
 
 
 class NotFoundError(Error, KeyError):
-    """A layer, an output or an axis that the model does not have."""
+    """The model has no such layer, output or axis."""
 
 
 class ArgumentError(Error, ValueError):
-    """A file to write whose extension names no format."""
+    """The extension of an output file names no format."""
 
 
 class UnreadableArgumentError(ReadError, ValueError):
-    """Bytes and weights that do not go together."""
+    """Bytes and weights do not belong together."""
 
 
 _CLASSES: Dict[Tuple[str, Optional[str]], Type[Error]] = {
@@ -148,7 +148,7 @@ def _make(
     message: str,
     layers: Sequence[Tuple[str, str, str, Optional[str], str]],
 ) -> Error:
-    """The exception of an error in Rust."""
+    """Creates the exception for an error in Rust."""
     of_class = _CLASSES.get((name, also)) or _CLASSES.get((name, None)) or Error
     errors = [LayerError(*layer) for layer in layers]
     if not errors:

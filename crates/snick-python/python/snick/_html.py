@@ -1,4 +1,4 @@
-"""Tables and pictures for notebooks. Names from models are escaped."""
+"""Tables and pictures for notebooks. Names in models are escaped."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 _MOST_ROWS = 200
-"""Rows of a table; what is beyond is counted."""
+"""Maximum number of rows in a table; further rows are only counted."""
 
 _MOST_DRAWN = 300
-"""Layers of a model that is drawn."""
+"""Maximum number of layers of a model to draw."""
 
 _MOST_NODES = 400
-"""Nodes of a tree that are shown."""
+"""Maximum number of nodes of a tree to show."""
 
 
 def escape_controls(text: str) -> str:
-    """Control characters and bidi marks as ``\\u{1b}``."""
+    """Escapes control characters and bidi marks as ``\\u{1b}``."""
     return _CONTROLS.sub(lambda found: f"\\u{{{ord(found.group()):x}}}", text)
 
 
 def escape(value: Any) -> str:
-    """A text for HTML."""
+    """Escapes a text for HTML."""
     return html.escape(escape_controls(str(value)))
 
 
 def preformatted(text: str) -> str:
-    """Lines as they are."""
+    """Preformatted lines."""
     return f"<pre>{chr(10).join(map(escape, text.splitlines()))}</pre>"
 
 
@@ -63,7 +63,7 @@ def _legend(symbols: Sequence["Data"]) -> str:
 
 
 def model(of: "Model") -> str:
-    """Inputs, outputs, the legend of symbols, and a picture of a small model."""
+    """Inputs, outputs and the legend of symbols, with a picture of small models."""
     count = len(of.layers)
     parts = [f"<p><b>{escape(of.name)}</b>: {count} layers</p>"]
     parts += [_ports("inputs", of.inputs), _ports("outputs", of.outputs)]

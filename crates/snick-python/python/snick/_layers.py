@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Value:
-    """What is known of a value."""
+    """The facts about a value."""
 
     __slots__ = ("dtype", "shape", "symbols")
 
@@ -47,9 +47,9 @@ class Port(_Value):
     name: str
     """The name of its layer."""
     names: List[str]
-    """The tensor names, by which it is found, too."""
+    """The tensor names, which can also be used for lookup."""
     public_name: str
-    """The name that users know it by: the first tensor name, or that of the layer."""
+    """The name that users know: the first tensor name, or else the layer name."""
 
     def __init__(self, port: _snick._Port) -> None:
         self.name, self.public_name, self.names, fact = port
@@ -67,7 +67,7 @@ class Port(_Value):
 
 
 class Ports(Named[Port]):
-    """The inputs or the outputs of a model, by index, by layer name and by tensor name."""
+    """The inputs or outputs of a model, by index, layer name or tensor name."""
 
     def __init__(self, ports: Sequence[Port], kind: str) -> None:
         by_name = {port.name: index for index, port in reversed(list(enumerate(ports)))}
@@ -94,7 +94,7 @@ class Output(_Value):
 
     @property
     def value(self) -> Optional["Array"]:
-        """The elements, if inference knows all of them, as it does those of constants; a copy."""
+        """A copy of the elements, if inference knows all of them, such as for constants."""
         model, layer, index = self._known
         known: Optional["Array"] = model.value(layer, index)
         return known
@@ -116,7 +116,7 @@ class Layer:
     __slots__ = ("index", "name", "op", "version", "loc", "attributes", "inputs", "outputs", "opaque")
 
     index: int
-    """Its place in ``Model.layers``."""
+    """Its index in ``Model.layers``."""
     name: str
     """Its name."""
     op: str
@@ -128,11 +128,11 @@ class Layer:
     attributes: Dict[str, Any]
     """The attributes; elements of constants are ``outputs[0].value``."""
     inputs: List[Optional[Source]]
-    """What its inputs read; ``None`` for one that is left out."""
+    """The sources of its inputs; ``None`` for an omitted input."""
     outputs: List[Output]
     """Its outputs."""
     opaque: bool
-    """Whether snick does not know the operation, so that shapes are those of the file."""
+    """Whether snick does not know the operation, so that shapes come from the file."""
 
     def __init__(self, model: _snick.Model, index: int) -> None:
         layer = model.layer(index)
@@ -180,7 +180,7 @@ class Layer:
 
 
 class Layers(Named[Layer]):
-    """The layers in the order of the file, those of bodies aside; by index and by name."""
+    """The layers in file order, without layers of bodies, by index or name."""
 
     def __init__(self, model: _snick.Model) -> None:
         super().__init__(model.layer_count(), lambda index: Layer(model, index), model.find, "layer")
@@ -200,7 +200,7 @@ class Layers(Named[Layer]):
         ]
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A table with a row a layer, where pandas is installed."""
+        """A table with one row per layer. Requires pandas."""
         import pandas
 
         return pandas.DataFrame(self._rows(), columns=list(_COLUMNS))

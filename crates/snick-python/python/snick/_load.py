@@ -1,4 +1,4 @@
-"""Models from files, memory and other libraries, and the comparison of two."""
+"""Loads models from files, memory and other libraries, and compares them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def load(
 ) -> Model:
     """Reads a model.
 
-    ``model`` is the path of a file or a folder, the bytes of a file, an ``onnx.ModelProto`` or an ``openvino.Model``. The
-    extension tells the format of a file: ``.xml`` (OpenVINO IR), ``.onnx``, ``.json``, ``.snick``; the content that of
-    bytes, unless ``format`` is one of these extensions. ``weights`` is the path or the bytes of the ``.bin``, which is
-    otherwise looked for beside the file. ``shapes`` are input shapes, as :meth:`Model.infer` takes them. ``ops`` is a TOML
-    file with shapes of operations that snick does not have.
+    ``model`` is the path of a file or folder, the bytes of a file, an ``onnx.ModelProto`` or an ``openvino.Model``. The
+    extension of a file determines its format: ``.xml`` (OpenVINO IR), ``.onnx``, ``.json``, ``.snick``. The format of
+    bytes is detected from their content, unless ``format`` is one of these extensions. ``weights`` is the path or the
+    bytes of the ``.bin``; the default is the ``.bin`` next to the file. ``shapes`` are input shapes as in
+    :meth:`Model.infer`. ``ops`` is a TOML file with shapes of custom operations.
 
-    ``limits`` may have ``layers``, ``memory`` (bytes of the tensors of a run) and ``time`` (seconds of each call). They
-    hold for this call and for all that is done with the model.
+    ``limits`` may contain ``layers``, ``memory`` (bytes of the tensors of a run) and ``time`` (seconds per call). They
+    apply to this call and to everything that is done with the model.
 
-    Raises ``ReadError`` for what is no model, ``InferError`` for a shape that cannot be set, ``LimitError``.
+    Raises ``ReadError`` if there is no valid model, ``InferError`` if a shape cannot be set, and ``LimitError``.
 
     >>> import snick
     >>> text = b'snick 1\\ngraph "g" {\\n  %x = Parameter-1 {element_type: f32, shape: "?"}\\n  %y = Result-1(%x)\\n}\\n'
@@ -73,8 +73,8 @@ def parse(text: str) -> Model:
 
 
 def diff(a: Any, b: Any, *, canon: bool = False) -> Diff:
-    """How two models differ, which may be whatever :func:`load` takes, in any formats. Layers are matched by structure,
-    not by name or order. ``canon`` compares the canonical forms.
+    """The differences between two models in any formats, given as anything that :func:`load` accepts. Layers are
+    matched by structure, not by name or order. ``canon`` compares the canonical forms.
 
     >>> import snick
     >>> a, b = (snick.parse('''snick 1
@@ -91,7 +91,7 @@ def diff(a: Any, b: Any, *, canon: bool = False) -> Diff:
 
 
 def to_openvino(model: Model) -> Any:
-    """The model as an ``openvino.Model``, through the files of an IR. Needs the package ``openvino``."""
+    """Converts the model to an ``openvino.Model`` through the files of an IR. Requires the package ``openvino``."""
     import tempfile
 
     import openvino
@@ -141,7 +141,7 @@ def _weights(weights: Weights) -> bytes:
 
 
 def _content(model: Any) -> Tuple[bytes, Optional[bytes], Optional[str]]:
-    """The bytes of a model, those of its weights, and the extension that a file would have."""
+    """The bytes of a model, the bytes of its weights, and the extension that its file would have."""
     if isinstance(model, (bytes, bytearray, memoryview)):
         return bytes(model), None, None
     of_class = type(model)
@@ -162,7 +162,7 @@ def _content(model: Any) -> Tuple[bytes, Optional[bytes], Optional[str]]:
 
 
 def _extension(content: bytes) -> str:
-    """The extension of the format that bytes are of, by how they begin."""
+    """The extension for the format of bytes, detected from their beginning."""
     start = content[:256].lstrip(b"\xef\xbb\xbf \t\r\n")
     for beginning, extension in ((b"<", "xml"), (b"snick", "snick"), (b"//", "snick"), (b"{", "json"), (b"[", "json")):
         if start.startswith(beginning):

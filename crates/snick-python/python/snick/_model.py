@@ -16,7 +16,7 @@ from ._shapes import Shapes, _specification
 
 
 class Inference:
-    """What inference found. Items are the keys of ``snick infer --format json``: ``inference["nodes"]``."""
+    """The result of inference. Items are the keys of ``snick infer --format json``: ``inference["nodes"]``."""
 
     inputs: Ports
     """The inputs."""
@@ -44,8 +44,8 @@ class Inference:
 
     @property
     def symbols(self) -> Symbols:
-        """The symbols in the shapes of inputs and outputs, with their intervals; ``inference["symbols"]`` has all, with
-        their reasons."""
+        """The symbols in the shapes of inputs and outputs, with their intervals. ``inference["symbols"]`` has all
+        symbols, with reasons."""
         found = [port.symbols for ports in (self.inputs, self.outputs) for port in ports]
         by_name = {str(symbol): symbol for symbols in found for symbol in symbols}
         return Symbols(list(by_name.values()))
@@ -69,14 +69,14 @@ class Inference:
         return f"Inference(inputs={self.inputs}, outputs={self.outputs}, errors={len(self.errors)})"
 
     def _keep(self) -> None:
-        """Keeps what was found: the model is about to change."""
+        """Keeps the results, because the model is about to change."""
         self._model = self._model.copy()
 
 
 class Model:
-    """A model: made by :func:`snick.load`.
+    """A model, created by :func:`snick.load`.
 
-    It is inferred when that is first needed. Shapes and ``canonicalise`` change it; several threads may use it.
+    It is inferred on first use. Setting shapes and ``canonicalise`` change it. Several threads may use it.
 
     >>> import numpy as np, snick
     >>> model = snick.parse('''snick 1
@@ -99,7 +99,7 @@ class Model:
         self._inference: Optional["weakref.ref[Inference]"] = None
 
     def _changing(self) -> _snick.Model:
-        """The model in Rust, which is about to change."""
+        """The Rust model, which is about to change."""
         inference = self._inference() if self._inference is not None else None
         if inference is not None:
             inference._keep()
@@ -113,7 +113,7 @@ class Model:
 
     @property
     def files(self) -> List[str]:
-        """The files that it was read from: the model, its weights, external data."""
+        """The files the model was read from: the model, its weights, external data."""
         return [str(path) for path in self._model.files]
 
     @property
@@ -133,7 +133,7 @@ class Model:
 
     @property
     def layers(self) -> Layers:
-        """The layers in the order of the file, by index and by name; ``to_pandas()`` is a table of them."""
+        """The layers in file order, by index or name; ``to_pandas()`` returns a table."""
         return Layers(self._model)
 
     @property
@@ -142,11 +142,11 @@ class Model:
         return [LayerError(*error) for error in self._model.infer()]
 
     def infer(self, shapes: Optional[Shapes] = None, *, check: bool = True) -> Inference:
-        """Sets input shapes, if they are given, and infers the types and shapes of all layers.
+        """Sets input shapes, if given, and infers the types and shapes of all layers.
 
-        ``shapes`` is a text as the command line takes it, ``"x[N,3,H=32..64]"``; or a mapping of names or indices of
-        inputs to texts or sequences; or the shape of the only input. In a sequence, ``None`` and ``-1`` are open, a pair
-        is an interval, and a text is a symbol or an expression. The model keeps the shapes.
+        ``shapes`` is a text as on the command line, ``"x[N,3,H=32..64]"``; a mapping of input names or indices to texts
+        or sequences; or the shape of the only input. In a sequence, ``None`` and ``-1`` mean dynamic, a pair is an
+        interval, and a text is a symbol or an expression. The model keeps the shapes.
 
         >>> import snick
         >>> model = snick.parse('''snick 1
@@ -157,8 +157,8 @@ class Model:
         >>> model.infer(shapes={"x": ["N", (32, 64)]}).outputs["y"].shape
         Shape('[N,s1]')
 
-        Raises ``InferError`` for a shape that cannot be set and, unless ``check`` is false, if layers have errors;
-        ``errors`` of the exception has all of them. After an exception the model has the shapes that it had before.
+        Raises ``InferError`` if a shape cannot be set or, unless ``check`` is false, if layers have errors; its
+        ``errors`` lists all of them. After an exception the model keeps its previous shapes.
         """
         if shapes is not None:
             self._changing().reshape(_specification(shapes), check)
@@ -174,27 +174,27 @@ class Model:
         canon: bool = False,
         threads: Optional[int] = None,
     ) -> Outputs:
-        """Runs on arrays by the names of inputs: layer names, tensor names or indices.
+        """Runs on arrays by input: layer names, tensor names or indices.
 
-        Arrays of numpy, and of whatever has DLPack, are read where they are, views with any strides included; they must
-        not be written to during the run, which releases the GIL. An array of another dtype is an error; nothing is
-        converted. bf16 and f8 are dtypes of ``ml_dtypes``, or their bits as ``uint16`` and ``uint8``; elements of less
-        than a byte are the ``uint8`` of their packed bytes, or a dtype of ``ml_dtypes``. Texts are arrays of ``str``.
+        Arrays of numpy and of any library with DLPack are read in place, including views with any strides. They must
+        not be written to during the run, which releases the GIL. An array with another dtype is an error; nothing is
+        converted. bf16 and f8 are dtypes of ``ml_dtypes``, or their bits as ``uint16`` and ``uint8``. Sub-byte elements
+        are the ``uint8`` of their packed bytes, or a dtype of ``ml_dtypes``. Strings are arrays of ``str``.
 
-        The outputs may be written to, and share memory with nothing. ``canon`` runs the canonical form, ``threads`` is
-        the number of threads (one, if it is left out), which changes no bit of the outputs. Variables begin without
-        values; :meth:`session` keeps them.
+        The outputs are writable and share no memory. ``canon`` runs the canonical form. ``threads`` is the number of
+        threads, one by default; the outputs do not depend on it. Variables start without values; :meth:`session` keeps
+        them.
 
         Raises ``RunError``, ``LimitError``.
         """
         return Outputs(self._model.run(_arrays(inputs), _threads(threads), canon))
 
     def __call__(self, inputs: Optional[Mapping[Any, Any]] = None) -> Outputs:
-        """As :meth:`run`."""
+        """The same as :meth:`run`."""
         return self.run(inputs)
 
     def session(self, canon: bool = False) -> Session:
-        """The model made ready to run any number of times; it keeps the variables of the model.
+        """Prepares the model for any number of runs, which keep the variables of the model.
 
         >>> import numpy as np, snick
         >>> session = snick.parse('''snick 1
@@ -214,9 +214,9 @@ class Model:
         return Session(self._model.session(canon))
 
     def canonicalise(self, verify: bool = False) -> Report:
-        """Brings the model into canonical form, in which ``slice`` is the only operation of the slice family. ``verify``
-        runs it before and after, on random inputs, and compares the bytes: ``verified`` of the report is true, false, or
-        ``None`` if it could not run.
+        """Brings the model into canonical form, in which ``slice`` is the only slice operation. ``verify`` runs the
+        model before and after on random inputs and compares the bytes: ``verified`` of the report is true, false, or
+        ``None`` if the model could not run.
 
         >>> import snick
         >>> model = snick.parse('''snick 1
@@ -245,9 +245,9 @@ class Model:
         unknown: bool = False,
         error: Optional[int] = None,
     ) -> Why:
-        """Where a size comes from: ``"layer:port:axis"``, ``"layer"`` for all of them, or a tensor name. With
-        ``unknown``, where all sizes without an upper bound come from; with ``error``, from 1, where the operands of an
-        error of inference do.
+        """Explains where a size comes from: ``"layer:port:axis"``, ``"layer"`` for all sizes of a layer, or a tensor
+        name. ``unknown`` explains all sizes without an upper bound; ``error``, counted from 1, explains the operands of
+        an inference error.
 
         >>> import snick
         >>> model = snick.parse('''snick 1
@@ -278,8 +278,8 @@ class Model:
     def check(
         self, *, select: Sequence[str] = (), ignore: Sequence[str] = (), target_openvino: Optional[str] = None
     ) -> Findings:
-        """What is wrong with the model, or may be, the worst first. Of a model that is as its file says, what only the
-        file tells is found, too. ``select`` and ``ignore`` are codes, their beginnings, or names.
+        """Reports defects and likely mistakes, worst first. If the model is unchanged since it was read, problems of
+        its file are included. ``select`` and ``ignore`` are codes, beginnings of codes, or names.
 
         >>> import snick
         >>> model = snick.parse('''snick 1
@@ -302,8 +302,8 @@ class Model:
         return Findings(findings, status, path)
 
     def cost(self, shapes: Optional[Shapes] = None) -> Cost:
-        """What a run costs: multiply-accumulates, parameters, bytes and the peak of memory, as numbers, or as texts of
-        expressions of symbols. With ``shapes``, that of a model with these input shapes; this one stays as it is.
+        """The cost of a run: multiply-accumulates, parameters, bytes and peak memory, as numbers or as texts of
+        expressions of symbols. With ``shapes``, the cost for these input shapes; the model itself does not change.
 
         >>> import snick
         >>> model = snick.parse('''snick 1
@@ -323,25 +323,25 @@ class Model:
         return other.cost()
 
     def diff(self, other: "Model") -> Any:
-        """As :func:`snick.diff`."""
+        """The same as :func:`snick.diff`."""
         from ._load import diff
 
         return diff(self, other)
 
     def save(self, path: Union[str, "os.PathLike[str]"], *, slice_as: Optional[str] = None) -> None:
         """Writes the model in the format of the extension: ``.xml`` (with ``.bin``), ``.onnx``, ``.snick``, ``.mlir``,
-        ``.json`` (DirectML), ``.dot`` or ``.svg``. ``slice_as="StridedSlice"`` is for readers of an IR that are older than
-        opset8. Raises ``Error`` for what the format cannot say."""
+        ``.json`` (DirectML), ``.dot`` or ``.svg``. ``slice_as="StridedSlice"`` supports IR readers older than opset8.
+        Raises ``Error`` if the format cannot express the model."""
         if slice_as not in (None, "Slice", "StridedSlice"):
             raise ValueError(f"slice_as is {slice_as!r}, expected 'Slice' or 'StridedSlice'")
         self._model.save(os.fspath(path), slice_as == "StridedSlice")
 
     def text(self) -> str:
-        """The text form, in which weights are digests."""
+        """The text form, with digests in place of weights."""
         return self._model.text()
 
     def picture(self, depth: Optional[int] = None, around: Optional[str] = None) -> str:
-        """A picture as SVG; of scopes down to ``depth``, or of what is near the layer ``around``."""
+        """An SVG picture, of scopes down to ``depth``, or of the surroundings of the layer ``around``."""
         return self._model.picture(depth, around)
 
     def report(
@@ -350,8 +350,8 @@ class Model:
         *,
         diff: Optional["Model"] = None,
     ) -> str:
-        """A self-contained page of HTML that shows the model, and what changed to the model ``diff``; written to ``path``,
-        too, if it is given."""
+        """A self-contained HTML page that shows the model, and the changes to the model ``diff``. Also written to
+        ``path``, if given."""
         text = self._model.report(None if diff is None else diff._model)
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
@@ -359,7 +359,7 @@ class Model:
         return text
 
     def copy(self) -> "Model":
-        """A model that changes on its own. It shares memory until one of them changes."""
+        """An independent copy. The copies share memory until one of them changes."""
         return Model(self._model.copy())
 
     def __copy__(self) -> "Model":

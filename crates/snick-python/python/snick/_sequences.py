@@ -1,4 +1,4 @@
-"""Sequences whose items have names, and what shapes are made of."""
+"""Sequences with named items, and the parts of shapes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ Dims = Tuple[Optional[str], int, Optional[int]]
 
 
 class Symbol(str):
-    """The name of a size that the model leaves open, with the interval that it lies in."""
+    """The name of a dynamic size, with its interval."""
 
     __slots__ = ("min", "max")
 
     min: int
-    """The least size."""
+    """The smallest size."""
     max: Optional[int]
-    """The greatest size; ``None`` if there is none."""
+    """The largest size; ``None`` if unbounded."""
 
     def __new__(cls, name: str, min: int = 0, max: Optional[int] = None) -> "Symbol":
         symbol = super().__new__(cls, name)
@@ -27,13 +27,13 @@ class Symbol(str):
 
     @property
     def interval(self) -> Tuple[int, Optional[int]]:
-        """The least and the greatest size."""
+        """The smallest and the largest size."""
         return self.min, self.max
 
 
 class Shape(Tuple[Any, ...]):
-    """The dims of a value: a number each, or the text of a size that is not fixed, such as ``N`` or ``(H+1)/2``. A shape
-    whose number of dims is not known is ``(...,)``.
+    """The dims of a value: numbers, or texts of dynamic sizes, such as ``N`` or ``(H+1)/2``. A shape of unknown rank is
+    ``(...,)``.
 
     Its text is that of OpenVINO's PartialShape; :attr:`symbolic` has the expressions. It equals tuples, lists and both
     texts.
@@ -71,7 +71,7 @@ class Shape(Tuple[Any, ...]):
 
     @property
     def rank(self) -> Optional[int]:
-        """The number of dims; ``None`` if it is not known."""
+        """The number of dims; ``None`` if unknown."""
         return None if self._text == "[...]" else len(self)
 
     @property
@@ -81,7 +81,7 @@ class Shape(Tuple[Any, ...]):
 
     @property
     def symbolic(self) -> str:
-        """The text with the expressions: ``[N,3,(H+1)/2]``."""
+        """The text with expressions: ``[N,3,(H+1)/2]``."""
         return self._symbolic
 
     def __str__(self) -> str:
@@ -109,7 +109,7 @@ T = TypeVar("T")
 
 
 class Named(Sequence[T], Generic[T]):
-    """A sequence whose items are found by index, by slice, and by name."""
+    """A sequence with access by index, slice and name."""
 
     def __init__(
         self, count: int, item: Callable[[int], T], find: Callable[[str], Optional[int]], kind: str
@@ -140,7 +140,7 @@ class Named(Sequence[T], Generic[T]):
         return self._item(index % self._count)
 
     def get(self, name: str, default: Optional[T] = None) -> Optional[T]:
-        """The item of a name, or ``default``."""
+        """The item with a name, or ``default``."""
         found = self._find(name)
         return default if found is None else self._item(found)
 
@@ -167,7 +167,7 @@ class Named(Sequence[T], Generic[T]):
 
 
 class Symbols(Named[Symbol]):
-    """The symbols of a shape or a model, by index and by name."""
+    """The symbols of a shape or model, by index or name."""
 
     def __init__(self, symbols: Sequence[Symbol]) -> None:
         names = {str(symbol): index for index, symbol in enumerate(symbols)}

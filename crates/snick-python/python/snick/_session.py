@@ -1,4 +1,4 @@
-"""Runs of a model."""
+"""Runs models."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Outputs(Dict[str, Any]):
-    """The outputs of a run by the names of their Result layers; a tensor name finds its output, too."""
+    """The outputs of a run by the names of their Result layers, or by tensor names."""
 
     def __init__(self, outputs: Sequence[Tuple[List[str], Any]]) -> None:
         super().__init__()
         self._aliases: Dict[str, str] = {}
-        # A name means the first output that has it.
+        # A name refers to the first output that has it.
         for names, array in outputs:
             self.setdefault(names[0], array)
             for name in names[1:]:
@@ -35,7 +35,7 @@ class Outputs(Dict[str, Any]):
         return super().__contains__(name) or name in self._aliases
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The output of a name, or ``default``."""
+        """The output with a name, or ``default``."""
         return self[name] if name in self else default
 
     def __reduce__(self) -> Any:
@@ -46,7 +46,7 @@ class Outputs(Dict[str, Any]):
 
 
 def _arrays(inputs: Optional[Mapping[Any, Any]]) -> Dict[str, "Array"]:
-    """The arrays by names; an index is a name, too."""
+    """The arrays by name, with indices converted to names."""
     if inputs is None:
         return {}
     if not isinstance(inputs, Mapping):
@@ -69,21 +69,21 @@ def _threads(threads: Optional[int]) -> int:
 
 
 class Session:
-    """A model made ready to run any number of times. Variables keep their values from run to run."""
+    """A model prepared for any number of runs. Variables keep their values between runs."""
 
     def __init__(self, session: _snick.Session) -> None:
         self._session = session
 
     def run(self, inputs: Optional[Mapping[Any, Any]] = None, *, threads: Optional[int] = None) -> Outputs:
-        """As :meth:`Model.run`; variables keep their values for the next run.
+        """Like :meth:`Model.run`, but variables keep their values for the next run.
 
-        Several threads may run one session; runs of a model that has variables wait for each other.
+        Several threads may run one session, but runs of a model with variables wait for each other.
         """
         return Outputs(self._session.run(_arrays(inputs), _threads(threads)))
 
     @property
     def state(self) -> Dict[str, "Array"]:
-        """The values of the variables by their ids, as copies; none before the first run. They can be set, too."""
+        """Copies of the values of the variables by id; empty before the first run. The property can also be set."""
         return dict(self._session.state())
 
     @state.setter
@@ -91,5 +91,5 @@ class Session:
         self._session.set_state(_arrays(values))
 
     def reset(self) -> None:
-        """Forgets the values of variables: the next run is like the first."""
+        """Resets all variables, so the next run is like the first."""
         self._session.reset()

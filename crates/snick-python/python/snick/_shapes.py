@@ -1,4 +1,4 @@
-"""Shapes that inputs are given."""
+"""Input shapes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ._errors import _make
 from ._sequences import Shape
 
 Shapes = Union[str, Mapping[Any, Any], Sequence[Any]]
-"""Input shapes: ``"x[N,3],mask[N]"``, ``{"x": ["N", 3], "mask": "[N]"}``, or that of the only input."""
+"""Input shapes: ``"x[N,3],mask[N]"``, ``{"x": ["N", 3], "mask": "[N]"}``, or the shape of the only input."""
 
 
 def _dim(dim: Any) -> str:
-    """A dim of a shape as the command line writes it."""
+    """A dim in command-line notation."""
     if dim is None or (isinstance(dim, int) and dim == -1):
         return "?"
     if dim is ...:
@@ -37,7 +37,7 @@ def _dims(shape: Any) -> str:
 
 
 def _specification(shapes: Shapes) -> str:
-    """Input shapes as the command line writes them."""
+    """Input shapes in command-line notation."""
     if isinstance(shapes, str):
         return shapes
     try:

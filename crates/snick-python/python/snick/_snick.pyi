@@ -1,4 +1,4 @@
-"""The part in Rust."""
+"""The Rust part of the package."""
 
 from os import PathLike
 from pathlib import Path
