@@ -1,4 +1,5 @@
-//! What verbs answer about models in memory: the text and the JSON of the command line, for programs that hold a model.
+//! The answers of verbs about in-memory models: the text and JSON of the command line, for programs that hold
+//! a model.
 
 use snick::text::Escaped;
 use snick::{Diagnostic, Error, Limits, Located, Model};
@@ -8,7 +9,7 @@ use crate::cli::options::OutputFormat::{Json, Text};
 use crate::cmd::run::on_drawn_inputs;
 use crate::cmd::{canon, cost, diff, infer, why};
 
-/// The layers that the text of a cost lists.
+/// Number of layers in the text of a cost.
 const TOP_LAYERS: usize = 10;
 
 /// An answer in both formats.
@@ -25,13 +26,13 @@ const TOP_LAYERS: usize = 10;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Document {
-    /// As `--format json` prints it.
+    /// The output of `--format json`.
     pub json: String,
-    /// As people read it.
+    /// The output for people.
     pub text: String,
 }
 
-/// `snick infer --format json`: all facts of an inferred model that has `errors`.
+/// `snick infer --format json`: all facts of an inferred model with `errors`.
 pub fn infer_json(model: &Model, errors: &[Located]) -> String {
     infer::facts(model, errors, Json)
 }
@@ -52,7 +53,7 @@ pub fn why_unknown(model: &Model) -> Document {
 /// `snick why MODEL --error`, for one of the errors of the model.
 ///
 /// # Errors
-/// An error of another model.
+/// The error belongs to another model.
 pub fn why_error(model: &Model, error: &Diagnostic) -> Result<Document, Error> {
     let of = |format| why::of_error(model, error.clone(), format);
     Ok(Document { json: of(Json)?, text: of(Text)? })
@@ -61,7 +62,7 @@ pub fn why_error(model: &Model, error: &Diagnostic) -> Result<Document, Error> {
 /// `snick cost MODEL`.
 ///
 /// # Errors
-/// A cycle of layers.
+/// The graph has a cycle.
 pub fn cost(model: &Model) -> Result<Document, Error> {
     let of = |format| cost::answer(model, format, TOP_LAYERS);
     Ok(Document { json: of(Json)?, text: of(Text)? })
@@ -70,17 +71,17 @@ pub fn cost(model: &Model) -> Result<Document, Error> {
 /// `snick diff A B` of two inferred models.
 ///
 /// # Errors
-/// A cycle of layers.
+/// A graph has a cycle.
 pub fn diff(a: &Model, b: &Model) -> Result<Document, Error> {
     let names = ["a", "b"].map(String::from);
     let of = |format| diff::between([a, b], &names, format);
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
-/// `snick canon MODEL`, which changes the inferred model that has `errors`; with `is_verified`, `--verify`.
+/// `snick canon MODEL`, applied to an inferred model with `errors`; `is_verified` means `--verify`.
 ///
 /// # Errors
-/// The message of a limit that was reached; the model is sound then, but rewritten in part.
+/// A limit was reached. The model is valid then, but only partly rewritten.
 pub fn canonicalise(
     model: &mut Model,
     errors: Vec<Located>,
@@ -91,11 +92,12 @@ pub fn canonicalise(
     Ok(Document { json: canonical.as_json(model), text: canonical.as_text(model, false) })
 }
 
-/// `snick run MODEL` of an inferred model, on drawn inputs of the smallest sizes that it runs with. The text begins with
-/// what was drawn.
+/// `snick run MODEL` for an inferred model, on random inputs of the smallest sizes with which it runs. The
+/// text starts with notes on the inputs.
 ///
 /// # Errors
-/// [`DocumentError::Invalid`] for a layer that fails, also because it needs more memory or fuel than there may be.
+/// [`DocumentError::Invalid`] for a layer that fails, including layers that exceed the limit of memory or
+/// fuel.
 pub fn run(model: &Model, limits: Limits) -> Result<Document, DocumentError> {
     let (notes, report) = on_drawn_inputs(model, limits)?;
     if !report.errors.is_empty() {
@@ -106,14 +108,14 @@ pub fn run(model: &Model, limits: Limits) -> Result<Document, DocumentError> {
     Ok(Document { json: report.as_json(), text: notes + &report.as_text() })
 }
 
-/// Why there is no document: a model that cannot be brought into canonical form, verified or run.
+/// Why there is no document: the model cannot be canonicalised, verified or run.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum DocumentError {
     /// A limit was reached.
     #[error("{0}")]
     Limit(String),
-    /// Layers with errors, which keep the model from running.
+    /// Layers with errors, which prevent a run.
     #[error(transparent)]
     Invalid(#[from] Error),
     /// Anything else.

@@ -1,6 +1,8 @@
-//! The command line. A verb is a file in `cmd`; results go to standard output, diagnostics to standard error.
+//! The command line. Each verb is a file in `cmd`; results go to standard output, diagnostics to standard
+//! error.
 //!
-//! It is a library for what else ships the command: the Python package, which answers with the same [`documents`].
+//! It is a library for others that ship the command, such as the Python package, which also returns the same
+//! [`documents`].
 
 mod cli;
 mod cmd;
@@ -25,8 +27,8 @@ struct Snick {
     common: cli::options::Common,
 }
 
-/// Runs the command line `args`, of which the first is the name of the program, and returns the exit code of the process.
-/// It may end the process itself: for a limit that is reached, or for a file that becomes shorter while it is read.
+/// Runs the command line `args`, starting with the name of the program, and returns the exit code. It may end
+/// the process itself if a limit is reached, or if a file becomes shorter while it is read.
 pub fn run(args: Vec<OsString>) -> u8 {
     #[cfg(unix)]
     cli::bus_error::report_as_error();
@@ -45,14 +47,14 @@ pub fn run(args: Vec<OsString>) -> u8 {
             exit_code(&console, cmd::run(snick.verb, &snick.common, &console))
         }
         Err(error) => {
-            // That the reader of `--help` is gone is no failure.
+            // It is not a failure if the reader of `--help` is gone.
             let _ = error.print();
             u8::try_from(error.exit_code()).unwrap_or(2)
         }
     }
 }
 
-/// The arguments with `inspect` inserted, if a model stands in place of a verb.
+/// The arguments with `inspect` inserted, if there is a model in place of a verb.
 fn with_verb(mut args: Vec<OsString>, error: &clap::Error) -> Option<Vec<OsString>> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let is_model = word == "-" || word.contains(['.', '/', '\\']);

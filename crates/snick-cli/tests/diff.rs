@@ -1,10 +1,10 @@
-//! `snick diff`: exit codes, the JSON answer, escaped names, runs of both models, other formats.
+//! `snick diff`: exit codes, JSON, escaped names, runs of both models, other formats.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder of its own, removed at the end.
+/// A temporary folder, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -32,7 +32,7 @@ impl Drop for Scratch {
     }
 }
 
-/// What `snick diff` prints on both streams, and its exit code.
+/// The output of `snick diff` on both streams, and its exit code.
 fn diff(args: &[&str]) -> (String, String, Option<i32>) {
     let bin = env!("CARGO_BIN_EXE_snick");
     let out = Command::new(bin).arg("diff").args(args).env("NO_COLOR", "1").output().unwrap();
@@ -44,7 +44,7 @@ fn focus_cnn() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/focus_cnn/model.xml")
 }
 
-/// A model whose activation is of this op, and whose layers have this prefix.
+/// A model with an activation of this op, and with this prefix in layer names.
 fn model(prefix: &str, op: &str, factor: &str) -> String {
     format!(
         "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n  \
@@ -105,7 +105,7 @@ fn runs_are_compared_layer_by_layer() {
     assert!(
         out.contains(r#""run":["#) && out.contains(r#""worst_index":[0,"#) && out.contains(r#""ok":false"#)
     );
-    // What is within the tolerance is no difference of runs, but the layers differ all the same.
+    // Runs agree within the tolerance, but the layers still differ.
     let close = scratch.write("close.snick", &model("", "ReLU", "2.000001"));
     let (out, _, code) = diff(&[&a, &close, "--run", "--format", "json"]);
     assert!(

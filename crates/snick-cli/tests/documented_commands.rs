@@ -1,9 +1,9 @@
-//! Runs every `console` block of README.md and of the book, and compares what it prints with what the page shows.
+//! Runs every `console` block of README.md and the book, and compares the output with the page.
 //!
-//! A line `$ COMMAND` runs in a shell, in a folder that has `models` and `docs`; the commands of a page
-//! share that folder. A line `...` stands for any number of lines. In a block marked `console,times` numbers are not
-//! compared. Between `<!-- output: COMMAND -->` and `<!-- /output -->` is what the command prints.
-//! `INSTA_UPDATE=always` rewrites the pages.
+//! A line `$ COMMAND` runs in a shell, in a folder that contains `models` and `docs`; the commands of a page
+//! share that folder. A line `...` matches any number of lines. In a block marked `console,times`, numbers
+//! are not compared. The text between `<!-- output: COMMAND -->` and `<!-- /output -->` is the output of the
+//! command. `INSTA_UPDATE=always` rewrites the pages.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
@@ -36,7 +36,7 @@ impl Scratch {
         Self(folder)
     }
 
-    /// What the command prints, on both streams, and its exit code; `$?` is that of the command before.
+    /// The output of a command on both streams, and its exit code; `previous` is the value of `$?`.
     fn run(&self, command: &str, previous: i32) -> (String, i32) {
         let bin = Path::new(env!("CARGO_BIN_EXE_snick")).parent().unwrap().display().to_string();
         let command = command.replace("cargo run --release --", "snick");
@@ -57,7 +57,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A command of a page, and what the page shows of its output.
+/// A command of a page, and the output that the page shows.
 struct Example<'p> {
     command: &'p str,
     shown: Vec<&'p str>,
@@ -75,7 +75,7 @@ fn examples<'p>(block: &[&'p str]) -> Vec<Example<'p>> {
     examples
 }
 
-/// The output as the page would show it: with the lines before and after `...` that the page has.
+/// Shortens output to the lines that the page shows before and after `...`.
 fn abridged<'o>(printed: &'o str, shown: &[&str]) -> Vec<&'o str> {
     let lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
     let Some(at) = shown.iter().position(|line| *line == "...") else { return lines };
@@ -96,10 +96,10 @@ fn is_update() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
 }
 
-/// What ends the part of a page that is the whole output of a command.
+/// Ends the part of a page that is the entire output of a command.
 const OUTPUT_END: &str = "<!-- /output -->";
 
-/// The page as it should be.
+/// The page with current output.
 fn rerun(page: &Path, text: &str, problems: &mut Vec<String>) -> String {
     let scratch = Scratch::new(page);
     let (mut lines, mut result) = (text.lines(), Vec::new());

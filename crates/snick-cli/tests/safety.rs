@@ -1,10 +1,10 @@
-//! The promises of `docs/src/safety.md` about files, limits and names.
+//! The guarantees of `docs/src/safety.md` about files, limits and names.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A folder of files, removed when dropped.
+/// A temporary folder, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -22,7 +22,7 @@ impl Scratch {
         std::fs::write(self.path("m.snick"), format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n")).unwrap();
     }
 
-    /// Runs the program in the folder; returns its exit code and what it says.
+    /// Runs the program in the folder; returns its exit code and output.
     fn snick(&self, args: &[&str]) -> (Option<i32>, String) {
         let mut snick = Command::new(env!("CARGO_BIN_EXE_snick"));
         let Output { status, stdout, stderr } =
@@ -108,7 +108,7 @@ fn only_regular_files_are_replaced_and_they_keep_their_mode() {
     assert!(folder.names().iter().all(|name| !name.ends_with(".tmp")), "{:?}", folder.names());
 }
 
-/// Opening a pipe would wait for a writer.
+/// Opening a pipe would block until there is a writer.
 #[cfg(unix)]
 #[test]
 fn pipes_and_devices_are_not_read() {
@@ -124,7 +124,7 @@ fn pipes_and_devices_are_not_read() {
     }
 }
 
-/// A sparse file takes no room on the disk, and would take memory and time.
+/// A sparse file takes no disk space, but would take memory and time.
 #[cfg(unix)]
 #[test]
 fn a_large_file_of_zeros_is_refused_at_once() {
@@ -143,7 +143,7 @@ fn a_large_file_of_zeros_is_refused_at_once() {
     }
 }
 
-/// The weights are mapped when the command waits for its input.
+/// The weights are already mapped while the command waits for its input.
 #[cfg(unix)]
 #[test]
 fn weights_that_become_shorter_during_a_run_are_an_error() {
@@ -203,7 +203,7 @@ fn arrays_that_are_no_input_are_refused() {
     assert_eq!(folder.snick(&["run", "m.snick", "--inputs", "want.npz", "--ignore-extra"]).0, Some(0));
 }
 
-/// An array of an `.npz` file: an `.npy` header, and elements that may be fewer than it says.
+/// An array of an `.npz` file: an `.npy` header, and elements that may be fewer than declared.
 fn npy(version: u8, descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let length = match version {
@@ -213,7 +213,7 @@ fn npy(version: u8, descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY", &[version, 0][..], &length, header.as_bytes(), elements].concat()
 }
 
-/// The elements of these arrays are not there: whoever reads them reports that first.
+/// The elements of these arrays are missing, so reading them would be the first error.
 #[test]
 fn headers_of_arrays_are_checked_before_elements_are_read() {
     let folder = Scratch::new("headers");
@@ -233,15 +233,15 @@ fn headers_of_arrays_are_checked_before_elements_are_read() {
     };
     let good = || ("x.npy", npy(1, "<f4", "(2,)", &[0; 8]));
     expect(&[good()], &[], 0, "");
-    // A key that is no input.
+    // A key that is not an input.
     let other = || ("other.npy", b"no array".to_vec());
     expect(&[other(), good()], &[], 2, "no input named `other`");
     expect(&[other(), good()], &["--ignore-extra"], 0, "");
-    // Another shape, or another type.
+    // Another shape or type.
     expect(&[("x.npy", npy(1, "<f4", "(268435456,)", &[]))], &[], 2, "f32[268435456]");
     expect(&[("x.npy", npy(1, "<i8", "(2,)", &[]))], &[], 2, "element type i64");
     expect(&[("x.npy", npy(9, "<f4", "(2,)", &[0; 8]))], &[], 2, "version 9.0");
-    // More memory than there may be.
+    // More memory than allowed.
     folder.model("%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%y = Result-1(%x)");
     let limited = ["--max-memory", "64M"];
     expect(&[("x.npy", npy(1, "<f4", "(268435456,)", &[]))], &limited, 3, "1073741824 bytes");
@@ -273,13 +273,13 @@ fn a_comparison_is_complete_and_strict() {
         assert_eq!(compare(&[tolerance]).0, Some(2), "{tolerance}");
     }
     assert_eq!(compare(&["--only", "nosuch"]).0, Some(2));
-    // Another model with one more output.
+    // The model has one more output.
     folder.model(&format!("{TWO_OUTPUTS}\n%w = Result-1(%x)"));
     let (code, said) = compare(&[]);
     assert_eq!(code, Some(1));
     assert!(said.contains("contains no output `w`"), "{said}");
     assert_eq!(compare(&["--only", "y", "--only", "z"]).0, Some(0));
-    // NaN is equal to nothing, unless that is asked for.
+    // NaN is not equal to anything, unless requested.
     folder.model("%x = Const-1 f32[1] <NaN>\n%y = Result-1(%x)");
     assert_eq!(folder.snick(&["run", "m.snick", "-o", "nan.npz"]).0, Some(0));
     let nan = |more: &[&str]| folder.snick(&[&["run", "m.snick", "--compare", "nan.npz"], more].concat()).0;
@@ -346,7 +346,7 @@ fn layers_rank_and_fuel_are_limited() {
     assert_eq!(folder.snick(&["infer", "m.snick", "--max-layers=4", "--max-rank=2", "--fuel=0"]).0, Some(0));
 }
 
-/// No verb takes what a limit kept it from for a finding.
+/// No verb mistakes a limit for a finding.
 #[test]
 fn every_verb_ends_at_a_limit() {
     let folder = Scratch::new("verbs");

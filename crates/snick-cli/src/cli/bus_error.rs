@@ -1,10 +1,10 @@
-//! A mapped file that becomes shorter while a command reads it: the system then sends SIGBUS.
+//! Handles SIGBUS, which the system sends if a mapped file becomes shorter while a command reads it.
 #![allow(unsafe_code, reason = "the standard library has no handlers of signals")]
 
-/// What is reported; exit code 2, as for every file that cannot be read.
+/// The message; the exit code is 2, as for any unreadable file.
 const MESSAGE: &[u8] = b"error: a file of weights became shorter while it was read\n";
 
-/// Ends the process with a message and exit code 2 on SIGBUS, which would kill it without one.
+/// On SIGBUS, ends the process with a message and exit code 2 instead of a silent kill.
 pub fn report_as_error() {
     // SAFETY: the handler has the signature that `signal` expects, and makes only async-signal-safe calls.
     unsafe { libc::signal(libc::SIGBUS, end as extern "C" fn(libc::c_int) as libc::sighandler_t) };

@@ -1,4 +1,4 @@
-//! Compares outputs with recorded ones.
+//! Compares outputs with recorded outputs.
 
 use clap::Args;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct Tolerance {
     pub equal_nan: bool,
 }
 
-/// A number that elements may differ by.
+/// A tolerance of at least 0.
 fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| *number >= 0.0);
     number.ok_or_else(|| "expected a tolerance of 0 or more".into())
@@ -40,13 +40,13 @@ pub struct Comparison {
     /// The element of the largest absolute difference, in row-major order.
     #[serde(skip)]
     pub worst: Option<usize>,
-    /// Why the tensors cannot be compared at all.
+    /// Why the tensors cannot be compared.
     #[serde(rename = "message", skip_serializing_if = "Option::is_none")]
     pub incomparable: Option<String>,
 }
 
 impl Comparison {
-    /// Tensors that cannot be compared, and why.
+    /// The result for tensors that cannot be compared, with the reason.
     pub fn incomparable(why: String) -> Self {
         Self {
             max_abs: f64::INFINITY,
@@ -99,7 +99,7 @@ pub fn compare(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison 
         found.max_rel = found.max_rel.max(if b == 0.0 { f64::INFINITY } else { off / b.abs() });
         found.outside += usize::from(!off.is_finite() || off > atol + rtol * b.abs());
     }
-    // Different 64-bit integers may be equal as f64.
+    // Different 64-bit integers may be equal when converted to f64.
     if exact && found.outside == 0 && got.to_bytes() != want.to_bytes() {
         found.outside = 1;
     }

@@ -1,4 +1,5 @@
-//! Results go to standard output, diagnostics to standard error; and the exit codes of the verbs.
+//! Writes results to standard output and diagnostics to standard error, and defines the exit codes of the
+//! verbs.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -14,14 +15,14 @@ use super::options::{Color, Common, ErrorFormat};
 use super::outcome::diagnostic;
 pub use super::outcome::{Failure, Outcome};
 
-/// A diagnostic of the whole command, as JSON.
+/// A diagnostic of the whole command in JSON.
 #[derive(Serialize)]
 struct Message<'m> {
     severity: &'m str,
     message: &'m str,
 }
 
-/// A diagnostic of a layer, as JSON.
+/// A diagnostic of a layer in JSON.
 #[derive(Serialize)]
 struct LayerMessage<'m> {
     severity: &'m str,
@@ -34,7 +35,7 @@ struct LayerMessage<'m> {
     origins: Vec<json::Origin>,
 }
 
-/// The outputs of a verb, and the time that it may take.
+/// The outputs of a verb, and its time limit.
 #[derive(Clone)]
 pub struct Console {
     error_format: ErrorFormat,
@@ -85,27 +86,27 @@ impl Console {
         }
     }
 
-    /// The same without notes.
+    /// The same console without notes.
     pub fn quietly(&self) -> Self {
         Self { quiet: true, ..self.clone() }
     }
 
-    /// The bytes that tensors may take.
+    /// Maximum bytes of tensors.
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// The limits of the model and of what is computed.
+    /// The limits of the model and of computations.
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// How to run a model within the limits.
+    /// Options that run a model within the limits.
     pub fn run_options(&self) -> snick_run::Options {
         snick_run::Options { memory: self.memory, fuel: self.limits.fuel, ..Default::default() }
     }
 
-    /// The time that the command may take.
+    /// The deadline of the command.
     pub fn deadline(&self) -> &Deadline {
         &self.deadline
     }
@@ -146,7 +147,8 @@ impl Console {
         self.diagnose(&format!("{text}\n{notes}"));
     }
 
-    /// The line of an input of a layer that fails. It starts with a location, so that editors and terminals can jump there.
+    /// A line about an input of a failing layer. It starts with a location, so that editors and terminals can
+    /// jump there.
     fn origin(&self, file: &str, origin: &InputOrigin) -> String {
         let place = match (file, origin.loc.line) {
             (_, 0) => String::new(),
@@ -191,12 +193,12 @@ impl Console {
         if self.colored { colored(color, text) } else { text.to_string() }
     }
 
-    /// A part of a result in a colour, where results are coloured.
+    /// Colours a part of a result, if results are coloured.
     pub fn paint_result(&self, color: &str, text: &str) -> String {
         if self.colors_results { colored(color, text) } else { text.to_string() }
     }
 
-    /// Writes to standard error. There is no way to report that this fails.
+    /// Writes to standard error. If that fails, there is no way to report it.
     fn diagnose(&self, text: &str) {
         if !self.is_silent {
             let _ = io::stderr().lock().write_all(text.as_bytes());

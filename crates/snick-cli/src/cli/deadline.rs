@@ -1,4 +1,4 @@
-//! The time that a command may take.
+//! The time limit of a command.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::outcome::Failure;
 
-/// The end of the time of a command, if it has one, and the layer at which the command is.
+/// The deadline of a command, if any, and the layer that the command has reached.
 #[derive(Clone, Debug, Default)]
 pub struct Deadline(Option<Arc<Timer>>);
 
@@ -14,16 +14,16 @@ pub struct Deadline(Option<Arc<Timer>>);
 struct Timer {
     timeout: Duration,
     end: Instant,
-    /// The layer that was reported last.
+    /// The layer reported last.
     layer: Mutex<String>,
 }
 
-/// How long a single step may go on after the end of the time, before the process is ended.
+/// How long a step may overrun the deadline before the process is ended.
 const GRACE: Duration = Duration::from_millis(200);
 
 impl Deadline {
-    /// Starts the clock. Work that reports its progress ends in time; a thread ends the process if a single step takes
-    /// longer.
+    /// Starts the clock. Work that reports progress stops at the deadline; a thread ends the process if a
+    /// single step takes longer.
     pub fn start(timeout: Option<Duration>) -> Self {
         let timer = timeout.and_then(|timeout| {
             let end = Instant::now().checked_add(timeout)?;
@@ -32,7 +32,7 @@ impl Deadline {
         Self(timer)
     }
 
-    /// Calls `end` with the failure when the time and [`GRACE`] are over.
+    /// Calls `end` with the failure when the deadline and [`GRACE`] have passed.
     pub fn on_overrun(&self, end: impl FnOnce(Failure) + Send + 'static) {
         let Some(timer) = self.0.clone() else { return };
         std::thread::spawn(move || {
@@ -41,7 +41,7 @@ impl Deadline {
         });
     }
 
-    /// Reports that a layer is done. `Break` if the time is over.
+    /// Reports that a layer is done. `Break` after the deadline.
     pub fn advance(&self, layer: &str) -> ControlFlow<()> {
         let Some(timer) = &self.0 else { return ControlFlow::Continue(()) };
         let mut last = timer.layer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +50,7 @@ impl Deadline {
         if Instant::now() >= timer.end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Fails if the time is over.
+    /// Fails after the deadline.
     pub fn check(&self) -> Result<(), Failure> {
         match &self.0 {
             Some(timer) if Instant::now() >= timer.end => Err(timer.failure()),
@@ -58,7 +58,7 @@ impl Deadline {
         }
     }
 
-    /// Whether there is one.
+    /// Whether there is a deadline.
     pub fn is_set(&self) -> bool {
         self.0.is_some()
     }
@@ -72,7 +72,7 @@ impl Timer {
     }
 }
 
-/// A time such as `30s`, `500ms`, `2m` or `1.5h`; a bare number is of seconds.
+/// A time such as `30s`, `500ms`, `2m` or `1.5h`; a bare number means seconds.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {

@@ -1,4 +1,4 @@
-//! Whether a model still fails: a command of the user's, or inference.
+//! Tests whether a model still fails, with a user's command or by inference.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use snick_ir::{Graph, Located};
 
 use super::console::Failure;
 
-/// What a failure is.
+/// The expected failure.
 #[derive(Args, Clone, Debug)]
 pub struct Expected {
     /// The exit code of the failure
@@ -20,7 +20,7 @@ pub struct Expected {
     stderr_contains: Option<String>,
 }
 
-/// An exit code that a command chooses: a shell exits with 126 or 127 if it cannot start one.
+/// An exit code that a command may choose. Shells exit with 126 or 127 if they cannot start a command.
 fn exit_code(text: &str) -> Result<i32, String> {
     match text.parse() {
         Ok(126 | 127) => Err("a shell exits so if it cannot start the command".into()),
@@ -29,20 +29,20 @@ fn exit_code(text: &str) -> Result<i32, String> {
     }
 }
 
-/// What scripts print when they fail themselves, not the model: the exit code is the same.
+/// Output of scripts that crash themselves, with the same exit code as if the model failed.
 const CRASHES: [&str; 4] =
     ["Traceback (most recent call last)", "panicked at", "Segmentation fault", "command not found"];
 
-/// A command that fails on a model; without a command, inference.
+/// A command that fails on a model; inference if there is no command.
 pub struct FailingCommand<'o> {
     command: Option<&'o str>,
     expected: &'o Expected,
     folder: Folder,
-    /// The crashes of the command on the whole model: these are what is looked for.
+    /// Crashes that the command shows on the original model, and that are therefore expected.
     crashes: Vec<&'static str>,
 }
 
-/// The end of a command.
+/// How a command ended.
 struct End {
     /// `None` if a signal ended it.
     code: Option<i32>,
@@ -50,7 +50,7 @@ struct End {
 }
 
 impl<'o> FailingCommand<'o> {
-    /// Checks that the command fails on the whole model, which has these errors.
+    /// Checks that the command fails on the original model, which has these errors.
     pub fn new(
         command: Option<&'o str>,
         expected: &'o Expected,
@@ -81,7 +81,7 @@ impl<'o> FailingCommand<'o> {
         Ok(test)
     }
 
-    /// Whether it fails on a model with these errors, as it does on the whole one.
+    /// Whether a model with these errors fails like the original one.
     pub fn fails(&self, graph: &Graph, errors: &[Located]) -> Result<bool, Failure> {
         let end = self.run(graph, errors)?;
         let text = self.expected.stderr_contains.as_deref().unwrap_or_default();

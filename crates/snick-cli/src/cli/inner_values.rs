@@ -1,4 +1,4 @@
-//! Inner values of a run: to write to files, to compare, to find the first layer that differs.
+//! Inner values of a run, to write to files, to compare, and to find the first layer that differs.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use snick_tensor::Tensor;
 use super::compare::{Tolerance, compare};
 use super::console::Console;
 
-/// Whether a graph has a value of this name.
+/// Whether a graph has a value with this name.
 pub fn has_value(graph: &Graph, name: &str) -> bool {
     find_value(graph, name).is_some()
 }
@@ -37,7 +37,7 @@ fn find_value(graph: &Graph, name: &str) -> Option<Value> {
     of_layer(name, 0).or_else(with_port).or_else(of_tensor)
 }
 
-/// The inner values to take from a run, and those taken, in the order of the run.
+/// The requested inner values of a run, and the values taken so far in execution order.
 #[derive(Default)]
 pub struct InnerValues {
     requested: Vec<(String, Value)>,
@@ -53,7 +53,7 @@ impl InnerValues {
         value.is_some()
     }
 
-    /// Requests what another run takes.
+    /// Requests the same values as for another run.
     pub fn request_as(&mut self, other: &Self) {
         self.requested.clone_from(&other.requested);
     }
@@ -76,14 +76,14 @@ impl InnerValues {
     }
 }
 
-/// The file in the current folder that a value of this name is written to.
+/// The file in the current folder to which a value is written.
 pub fn dump_file(name: &str) -> PathBuf {
     let plain = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' };
     name.chars().map(plain).chain(".npy".chars()).collect::<String>().into()
 }
 
-/// The first layer of `after`, in the order of its run, whose outputs differ from those of the layer of that name in
-/// `before`.
+/// The first layer of `after`, in execution order, whose outputs differ from the outputs of the layer with
+/// the same name in `before`.
 pub fn first_difference(
     before: &Graph,
     after: &Graph,

@@ -1,4 +1,4 @@
-//! The inputs that the command line gives a model, step by step.
+//! The model inputs given on the command line, step by step.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::console::Failure;
 use super::texts;
 use crate::npz::{self, Header, UnreadableFile};
 
-/// The options that give inputs.
+/// Options that specify inputs.
 #[derive(Args, Clone, Debug, Default)]
 pub struct InputOptions {
     /// One input from an .npy file; NAME is a layer name, a tensor name or the index of the input
@@ -65,10 +65,10 @@ impl InputOptions {
         !self.text.is_empty()
     }
 
-    /// Reads the files; an array may take `memory` bytes, and all of a file together.
+    /// Reads the files. An array may take `memory` bytes, and so may all arrays of a file together.
     ///
     /// # Errors
-    /// A file that cannot be read, an array that is no input, or one of another element type or shape.
+    /// A file cannot be read, or an array is not an input or has another element type or shape.
     pub fn read(&self, graph: &Graph, memory: usize) -> Result<GivenInputs, Failure> {
         let mut single = Vec::new();
         for item in &self.input {
@@ -89,7 +89,8 @@ impl InputOptions {
                 None => Vec::new(),
             };
             arrays.extend(single.iter().cloned());
-            // A later array replaces an earlier one of the same input: --input those of --inputs.
+            // A later array replaces an earlier one for the same input, so --input takes precedence over
+            // --inputs.
             let inputs: Vec<_> = arrays.iter().map(|(name, _)| find_input(graph, name).ok()).collect();
             let mut places = 0..inputs.len();
             arrays.retain(|_| {
@@ -101,7 +102,7 @@ impl InputOptions {
         Ok(GivenInputs { steps, seed: self.seed })
     }
 
-    /// The arrays of a file, which are inputs of the model; with `--ignore-extra`, those that are.
+    /// The arrays of a file, all of which must be inputs of the model unless `--ignore-extra` is given.
     fn of_model(&self, graph: &Graph, path: &Path, memory: usize) -> Result<Vec<(String, Tensor)>, Failure> {
         let is_input = |name: &str| match find_input(graph, name) {
             Ok(_) => Ok(true),
@@ -117,7 +118,7 @@ impl InputOptions {
     }
 }
 
-/// An array must have the element type and a shape that its input declares, as far as its header says.
+/// Checks the element type and shape in an array's header against the declaration of the input.
 fn check_header(graph: &Graph, id: NodeId, header: &Header) -> Result<(), Failure> {
     let node = graph.node(id);
     let (Op::Parameter(parameter), Some(out)) = (node.op(), node.outs().first()) else { return Ok(()) };
@@ -142,17 +143,17 @@ fn check_header(graph: &Graph, id: NodeId, header: &Header) -> Result<(), Failur
     }
 }
 
-/// The inputs that the command line gives, by step and Parameter; the others are drawn.
+/// The inputs given on the command line, by step and Parameter; the others are random.
 pub struct GivenInputs {
     steps: Vec<Vec<Option<Tensor>>>,
     seed: u64,
 }
 
 impl GivenInputs {
-    /// The inputs of each step; another `round` draws others from the same seed.
+    /// The inputs of each step. Another `round` draws other random inputs from the same seed.
     ///
     /// # Errors
-    /// An input that would be too large.
+    /// An input would be too large.
     pub fn complete(
         &self,
         graph: &Graph,
@@ -172,7 +173,7 @@ impl GivenInputs {
         self.steps.iter().flatten().all(Option::is_some)
     }
 
-    /// A note on each input of the first step that is drawn.
+    /// A note on each random input of the first step.
     pub fn drawn(&self, graph: &Graph, inputs: &[Vec<Tensor>]) -> Vec<String> {
         let (Some(given), Some(inputs)) = (self.steps.first(), inputs.first()) else { return Vec::new() };
         let drawn = graph.parameters().zip(given).zip(inputs).filter(|((_, given), _)| given.is_none());
@@ -185,7 +186,7 @@ impl GivenInputs {
     }
 }
 
-/// The array in the element type of the input, where that is one that numpy lacks.
+/// Reinterprets the array as the element type of the input, if numpy lacks that type.
 fn fit_input(graph: &Graph, name: &str, array: &Tensor) -> Tensor {
     let node = find_input(graph, name).ok().map(|id| graph.node(id));
     let fitted = node.and_then(|node| {

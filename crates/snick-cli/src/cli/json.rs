@@ -1,4 +1,4 @@
-//! Answers as JSON: structs that serialise.
+//! JSON answers: serialisable structs.
 
 use std::io::{self, Write};
 
@@ -19,24 +19,24 @@ pub struct Answer<T> {
 }
 
 impl<T: Serialize> Answer<T> {
-    /// An answer that mentions no symbols, or lists none.
+    /// An answer without symbols, or that does not list them.
     pub fn new(schema: &'static str, content: T) -> Self {
         Self { schema, content, symbols: None }
     }
 
-    /// The same with the symbols of the model that it mentions.
+    /// Adds the symbols of the model that the answer mentions.
     #[must_use]
     pub fn with_symbols(self, model: &Model) -> Self {
         self.with_symbols_in(|text| model.symbols_in(text))
     }
 
-    /// The same with the symbols that `find` finds in its text.
+    /// Adds the symbols that `find` finds in the text of the answer.
     #[must_use]
     pub fn with_symbols_in(self, find: impl FnOnce(&str) -> Vec<Symbol>) -> Self {
         Self { symbols: Some(find(&line(&self.content))), ..self }
     }
 
-    /// Its text, where each object of a list of the answer is on a line of its own.
+    /// The text, with each object of a top-level list on its own line.
     pub fn text(&self) -> String {
         snick_emit::json_with(self, Lines::default()) + "\n"
     }
@@ -59,7 +59,7 @@ pub struct LayerError {
 }
 
 impl LayerError {
-    /// As JSON has it.
+    /// Converts an error for JSON.
     pub fn of(error: &Located) -> Self {
         let error = Diagnostic::from(error);
         Self {
@@ -82,7 +82,7 @@ pub struct Origin {
     loc: Option<String>,
 }
 
-/// The layer that made an input.
+/// The layer that computes an input.
 #[derive(Serialize)]
 struct MadeBy {
     layer: String,
@@ -96,7 +96,7 @@ impl From<InputOrigin> for Origin {
     }
 }
 
-/// Writes the objects of lists of the outermost object on lines of their own.
+/// A formatter that puts each object of the outermost object's lists on its own line.
 #[derive(Default)]
 struct Lines {
     /// The number of open objects and lists.

@@ -1,4 +1,4 @@
-//! Verbs that answer for one model or for many: a line for each, and a total.
+//! Verbs that answer for one model in full, or for many with a line each and a total.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ pub struct ManyOptions {
     jobs: Option<usize>,
 }
 
-/// What all models have in common.
+/// Options that apply to all models.
 #[derive(Args, Clone)]
 pub struct SharedOptions {
     /// Weights file, instead of the .bin beside the model
@@ -48,11 +48,11 @@ impl SharedOptions {
     }
 }
 
-/// What a verb says of a model.
+/// The answer of a verb for a model.
 pub struct Answer {
-    /// All of it: text, or one object of JSON.
+    /// The full answer: text, or one JSON object.
     pub whole: String,
-    /// The line among those of other models.
+    /// The line to print among other models.
     pub line: String,
     pub outcome: Outcome,
     pub model: Model,
@@ -60,14 +60,14 @@ pub struct Answer {
 
 /// The models of a command.
 pub enum Asked {
-    /// One, which is answered for in whole.
+    /// One model, with a full answer.
     One(ModelOptions),
-    /// Several, or what a folder holds.
+    /// Several models, or the models in folders.
     Many(Vec<ModelOptions>),
 }
 
 impl ManyOptions {
-    /// The models; a folder that is the home of a model is that model.
+    /// The models. A folder that belongs to a single model counts as that model.
     pub fn asked(&self) -> Result<Asked, Failure> {
         if let [path] = self.paths.as_slice()
             && (!path.is_dir() || models::is_home(path))
@@ -78,7 +78,7 @@ impl ManyOptions {
         Ok(Asked::Many(found.into_iter().map(|path| self.shared.of(path)).collect()))
     }
 
-    /// Prints what `answer` says of each model.
+    /// Prints the result of `answer` for each model.
     pub fn answer(
         &self,
         common: &Common,
@@ -89,7 +89,7 @@ impl ManyOptions {
             Asked::One(model) => {
                 let answer = answer(&model, console)?;
                 console.print(&answer.whole)?;
-                // The process ends here: freeing a large model would only take time.
+                // The process ends here, and freeing a large model takes time.
                 std::mem::forget(answer.model);
                 return Ok(answer.outcome);
             }
@@ -97,7 +97,7 @@ impl ManyOptions {
         };
         let quiet = console.quietly();
         let answers = on_each(models.len(), self.jobs, console, |at| {
-            // Freed here, not when all are done.
+            // Frees the model now, not after all models.
             Ok::<_, Failure>(
                 answer(&models[at], &quiet).map(|answer| (answer.whole, answer.line, answer.outcome)),
             )
@@ -118,7 +118,7 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// How the models of a command came out.
+/// Counts the outcomes of the models of a command.
 #[derive(Default)]
 struct Total {
     fine: usize,
@@ -128,7 +128,7 @@ struct Total {
 }
 
 impl Total {
-    /// The line of a model.
+    /// Counts a model and returns its line.
     fn add(
         &mut self,
         path: &str,
@@ -174,7 +174,7 @@ impl Total {
         format!("{}: {}\n", counted(all, "model"), parts.collect::<Vec<_>>().join(", "))
     }
 
-    /// The worst that happened.
+    /// The worst outcome.
     fn outcome(&self) -> Result<Outcome, Failure> {
         match self {
             Self { limits: 1.., .. } => Ok(Outcome::Limit),
@@ -194,13 +194,13 @@ fn of_model(model: &str, whole: Option<&str>, failure: &str) -> String {
     }
     let head = json::line(&Head { model, error: whole.is_none().then_some(failure) });
     let Some(whole) = whole else { return head };
-    // Line breaks of JSON are between its tokens; those in strings are escaped.
+    // Line breaks in JSON only occur between tokens; in strings they are escaped.
     let rest: String = whole.lines().map(str::trim_start).collect();
     format!("{},{}\n", head.trim_end().trim_end_matches('}'), rest.trim_start_matches('{'))
 }
 
-/// Calls `work` with each number below `count` on several threads, at most one for each; the results are in order. After an
-/// error no more begin.
+/// Calls `work` with each number below `count`, on at most as many threads; the results are in order. After
+/// an error no further calls start.
 pub fn on_each<T: Send, E: Send>(
     count: usize,
     jobs: Option<usize>,
@@ -233,5 +233,5 @@ pub fn on_each<T: Send, E: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The most threads, whatever `--jobs` says.
+/// Maximum number of threads, whatever `--jobs` says.
 const MAX_JOBS: usize = 256;

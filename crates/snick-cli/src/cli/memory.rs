@@ -1,6 +1,6 @@
-//! The memory that the tensors of a command may take.
+//! The memory limit for the tensors of a command.
 
-/// The limit if `--max-memory` does not say another: three quarters of the machine's memory, if the system reports it.
+/// The default of `--max-memory`: three quarters of the machine's memory, if the system reports it.
 pub fn default_limit() -> Option<usize> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = info.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -8,7 +8,7 @@ pub fn default_limit() -> Option<usize> {
     Some(kib.saturating_mul(1024) / 4 * 3)
 }
 
-/// A size such as `2G`, `512M`, `64k` or `1.5GiB`; a bare number is of bytes.
+/// A size such as `2G`, `512M`, `64k` or `1.5GiB`; a bare number means bytes.
 pub fn parse_size(text: &str) -> Result<usize, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].trim_end_matches("iB").trim_end_matches('B') {
@@ -22,7 +22,7 @@ pub fn parse_size(text: &str) -> Result<usize, String> {
     let number: f64 = digits.parse().map_err(|_| "expected a size such as 2G, 512M or 64k")?;
     let bytes = number * f64::from(2).powi(unit);
     match bytes >= 1.0 {
-        // Larger sizes than there are addresses are no limit.
+        // Sizes beyond the address space mean no limit.
         true => Ok(bytes as usize),
         false => Err("expected a size of at least one byte".into()),
     }

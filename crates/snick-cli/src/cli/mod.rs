@@ -1,4 +1,4 @@
-//! What the verbs share: options, the console, JSON, models and their inputs.
+//! Code shared by the verbs: options, the console, JSON, models and their inputs.
 
 #[cfg(unix)]
 pub mod bus_error;

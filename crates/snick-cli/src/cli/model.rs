@@ -1,4 +1,4 @@
-//! The model named on the command line.
+//! Reads, infers and rewrites the model named on the command line.
 
 use std::io::Read as _;
 
@@ -8,12 +8,12 @@ use snick_ir::Located;
 use super::console::{Console, Failure};
 use super::options::ModelOptions;
 
-/// Reads the model, prints its notes and sets the shapes of `--shape`.
+/// Reads the model, prints its notes and applies `--shape`.
 pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure> {
     load_with_optional_inputs(options, console, |_| false)
 }
 
-/// The same; inputs with a default value that `is_kept` says stay inputs.
+/// Like [`load`]; inputs with a default value for which `is_kept` holds stay inputs.
 pub fn load_with_optional_inputs(
     options: &ModelOptions,
     console: &Console,
@@ -30,7 +30,7 @@ pub fn load_with_optional_inputs(
     Ok(model)
 }
 
-/// Reads a model; `-` is text form on standard input. The optional inputs that are named stay inputs.
+/// Reads a model; `-` means text form on standard input. The named optional inputs stay inputs.
 pub fn read(options: &ModelOptions, console: &Console, optional_inputs: &[&str]) -> Result<Model, Failure> {
     let mut load =
         LoadOptions::new().limits(console.limits()).optional_inputs(optional_inputs.iter().copied());
@@ -53,7 +53,7 @@ pub fn read(options: &ModelOptions, console: &Console, optional_inputs: &[&str])
     in_time(snick::load_bytes(Format::Text, text, None, &load), console)
 }
 
-/// Infers the model. Errors of layers are returned.
+/// Infers the model and returns the errors of layers.
 pub fn infer(model: &mut Model, console: &Console) -> Result<Vec<Located>, Failure> {
     let mut options = InferOptions::new().limits(console.limits());
     if console.deadline().is_set() {
@@ -63,7 +63,7 @@ pub fn infer(model: &mut Model, console: &Console) -> Result<Vec<Located>, Failu
     in_time(model.infer_with(&options), console).map(Inference::into_located)
 }
 
-/// The options of rewriting that end it in time.
+/// Options for rewriting within the deadline.
 pub fn rewriting(console: &Console) -> RewriteOptions {
     let options = RewriteOptions::new().limits(console.limits());
     if !console.deadline().is_set() {
@@ -73,7 +73,7 @@ pub fn rewriting(console: &Console) -> RewriteOptions {
     options.progress(move |progress| deadline.advance(progress.layer))
 }
 
-/// The report of rewriting, unless a limit ended it.
+/// The report of rewriting, unless a limit stopped it.
 pub fn complete(mut report: Report, console: &Console) -> Result<Report, Failure> {
     console.deadline().check()?;
     match report.stopped.take() {
@@ -82,7 +82,7 @@ pub fn complete(mut report: Report, console: &Console) -> Result<Report, Failure
     }
 }
 
-/// A result that may be of work that was ended because the time is over.
+/// Turns a cancelled result into a failure of the deadline.
 pub fn in_time<T>(result: Result<T, snick::Error>, console: &Console) -> Result<T, Failure> {
     match result {
         Err(snick::Error::Cancelled { .. }) => {
@@ -93,7 +93,7 @@ pub fn in_time<T>(result: Result<T, snick::Error>, console: &Console) -> Result<
     }
 }
 
-/// Sets the input shapes of `--shape`.
+/// Applies `--shape` to the inputs.
 pub fn reshape(model: &mut Model, options: &ModelOptions) -> Result<(), Failure> {
     Ok(model.reshape(&options.shapes.join(","))?)
 }

@@ -1,4 +1,4 @@
-//! The models that paths of the command line stand for: files, and what folders hold.
+//! Finds the models in paths of the command line: files, and contents of folders.
 
 use std::fs;
 use std::io::Read as _;
@@ -8,10 +8,10 @@ use snick::Format;
 
 use super::console::Failure;
 
-/// The models of paths, those of a folder in order of their names, each once.
+/// The models in paths, each once; models in a folder are ordered by name.
 ///
 /// # Errors
-/// A path that does not exist, and a folder that cannot be read or holds no model.
+/// A path does not exist, or a folder cannot be read or contains no model.
 pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut models = Vec::new();
     for path in paths {
@@ -32,12 +32,12 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(models)
 }
 
-/// Whether a folder is the home of one model.
+/// Whether a folder belongs to a single model.
 pub fn is_home(folder: &Path) -> bool {
     snick::model_of_folder(folder).is_some()
 }
 
-/// The models in a folder and in those below it; links to folders are not followed, and hidden folders left out.
+/// The models in a folder and its subfolders, without hidden folders and links to folders.
 fn models_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut models = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -58,11 +58,11 @@ fn models_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(models)
 }
 
-/// So many bytes of a file are looked at.
+/// Number of bytes of a file to look at.
 const HEAD: u64 = 4096;
 
-/// Whether a file is to be read as a model. Files of XML and JSON are many things; one of which nothing can be said is
-/// read, so that a damaged model is noticed.
+/// Whether to read a file as a model. XML and JSON files can be anything. A file that gives no hint is read,
+/// so that damaged models are noticed.
 fn is_model(path: &Path) -> bool {
     match Format::to_read(path) {
         Some(Format::OpenVino) => {
@@ -73,7 +73,8 @@ fn is_model(path: &Path) -> bool {
     }
 }
 
-/// Whether the name of a file of XML says that it is a model: a page of an error in its place is to be noticed.
+/// Whether the name of an XML file is typical of a model. If the file then contains something else, such as
+/// an error page, that should be noticed.
 fn is_named_as_model(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default();
     stem == "model" || stem == "openvino_model" || path.with_extension("bin").is_file()
@@ -81,19 +82,19 @@ fn is_named_as_model(path: &Path) -> bool {
 
 fn head(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What cannot be read is found when it is checked.
+    // An unreadable file is reported when it is checked.
     let _ = fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut bytes));
     bytes
 }
 
-/// The name of the first element of XML; `None` if there is none.
+/// The name of the first XML element; `None` if there is none.
 fn root_element(head: &[u8]) -> Option<&[u8]> {
     let mut tags = head.split(|&byte| byte == b'<').skip(1);
     let tag = tags.find(|tag| tag.first().is_some_and(u8::is_ascii_alphabetic))?;
     tag.split(|byte| !byte.is_ascii_alphanumeric()).next()
 }
 
-/// Whether JSON begins as a list of nGraph functions or a description of DirectML operators does.
+/// Whether JSON starts like a list of nGraph functions or a DirectML description.
 fn is_json_model(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}').trim_start();

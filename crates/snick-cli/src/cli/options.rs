@@ -45,7 +45,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// The same with the format for verbs that have text and JSON alone; `None` if it is another one.
+    /// The same options with the format for verbs that only have text and JSON; `None` for another format.
     pub fn with_format(&self) -> Option<Self> {
         let format = match self.report {
             ReportFormat::Text => OutputFormat::Text,
@@ -55,7 +55,8 @@ impl Common {
         Some(Self { format, ..self.clone() })
     }
 
-    /// The limits that reading, inference, passes and runs are given. The time is that of the whole command.
+    /// The limits for reading, inference, passes and runs. The time limit is separate, because it applies to
+    /// the whole command.
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::new();
         (limits.layers, limits.rank, limits.fuel) = (self.max_layers, self.max_rank, self.fuel);

@@ -1,4 +1,4 @@
-//! How a verb ended.
+//! The outcome of a verb.
 
 use snick::Diagnostic;
 use snick_ir::{Located, OpError};
@@ -6,14 +6,14 @@ use snick_tensor::TensorError;
 
 use crate::npz::UnreadableFile;
 
-/// The outcome of a verb that did its work.
+/// The outcome of a verb that succeeded.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Nothing to report: exit code 0.
     Fine,
-    /// An error in the model, a difference, a failed check: exit code 1.
+    /// An error in the model, a difference or a failed check: exit code 1.
     Finding,
-    /// A layer needs more memory or fuel than there may be: exit code 3.
+    /// A layer exceeds the limit of memory or fuel: exit code 3.
     Limit,
 }
 
@@ -23,14 +23,14 @@ impl Outcome {
         if found { Self::Finding } else { Self::Fine }
     }
 
-    /// A finding if there are errors; a limit if one of them is of a limit.
+    /// A finding if there are errors; a limit if one of them is about a limit.
     pub fn of_errors(errors: &[Located]) -> Self {
         let is_limit = errors.iter().any(|error| error.error.is_limit());
         if is_limit { Self::Limit } else { Self::finding(!errors.is_empty()) }
     }
 }
 
-/// An error of a layer; one of a limit names the option that sets it.
+/// The diagnostic of a layer. If it is about a limit, it names the option that sets the limit.
 pub fn diagnostic(error: &Located) -> Diagnostic {
     let mut diagnostic = Diagnostic::from(error);
     diagnostic.message.push_str(match error.error.root() {
@@ -43,30 +43,30 @@ pub fn diagnostic(error: &Located) -> Diagnostic {
     diagnostic
 }
 
-/// Why a verb could not do its work.
+/// Why a verb failed.
 #[derive(thiserror::Error, Debug)]
 pub enum Failure {
     /// Wrong usage or unreadable input: exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// Errors of layers that stop the verb: exit code 1, or 3 if one is of a limit.
+    /// Errors of layers that stop the verb: exit code 1, or 3 if one is about a limit.
     #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
     Layers(Vec<Diagnostic>),
     /// A limit was reached: exit code 3.
     #[error("{0}")]
     Limit(String),
-    /// The reader of standard output is gone: not an error.
+    /// The reader of standard output has closed it, which is not an error.
     #[error("standard output is closed")]
     Closed,
 }
 
 impl Failure {
-    /// Wrong usage or unreadable input.
+    /// The failure for wrong usage or unreadable input.
     pub fn usage(message: impl ToString) -> Self {
         Self::Usage(message.to_string())
     }
 
-    /// An error of a layer that stops the verb.
+    /// The failure for an error of a layer.
     pub fn layer(error: impl Into<Diagnostic>) -> Self {
         Self::Layers(vec![error.into()])
     }

@@ -1,4 +1,4 @@
-//! Keeps the files that a command reads from being overwritten by what it writes.
+//! Prevents a command from overwriting the files that it reads.
 
 use std::fs;
 use std::path::Path;
@@ -17,8 +17,8 @@ pub struct OverwriteOptions {
 }
 
 impl OverwriteOptions {
-    /// Refuses to write `target`, or the weights beside it, over one of the files that the command reads, unless
-    /// `--force` is given. That is safe: files are renamed into place, and mapped weights of the old one stay valid.
+    /// Without `--force`, refuses to write `target` or its weights over a file that the command reads.
+    /// Forcing is safe: files are renamed into place, and mapped weights of the old file stay valid.
     pub fn check<'p>(
         &self,
         inputs: impl IntoIterator<Item = &'p Path>,
@@ -39,15 +39,15 @@ impl OverwriteOptions {
     }
 }
 
-/// What makes a file the same under two names: device and inode.
+/// Identifies a file regardless of its name: device and inode.
 #[cfg(unix)]
 type FileId = (u64, u64);
 
-/// What makes a file the same under two names: its full path, without links.
+/// Identifies a file regardless of its name: the full path without links.
 #[cfg(not(unix))]
 type FileId = std::path::PathBuf;
 
-/// The file that a path leads to; `None` if there is none.
+/// The file at a path; `None` if there is none.
 #[cfg(unix)]
 fn file_id(path: &Path) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt;
@@ -55,7 +55,7 @@ fn file_id(path: &Path) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// The file that a path leads to; `None` if there is none.
+/// The file at a path; `None` if there is none.
 #[cfg(not(unix))]
 fn file_id(path: &Path) -> Option<FileId> {
     fs::canonicalize(path).ok()

@@ -7,30 +7,31 @@ use snick_run::Progress;
 
 use super::console::Console;
 
-/// A bar on standard error, if that is a terminal, for work of more than a second. Dropping it erases it.
+/// A progress bar on standard error, for work of more than a second. Only drawn on a terminal; dropping it
+/// erases it.
 pub struct ProgressBar {
-    /// `None` for a bar that is never drawn.
+    /// `None` if the bar is never drawn.
     started: Option<Instant>,
     drawn: Option<Instant>,
 }
 
 impl ProgressBar {
-    /// Nothing is drawn before this time.
+    /// The bar appears after this delay.
     const DELAY: Duration = Duration::from_secs(1);
     const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
     const WIDTH: usize = 40;
 
-    /// A bar that is not drawn yet.
+    /// A bar that is not visible yet.
     pub fn new(console: &Console) -> Self {
         Self { started: console.shows_progress().then(Instant::now), drawn: None }
     }
 
-    /// Draws the progress over layers, at most ten times a second.
+    /// Shows the progress over layers, at most ten times a second.
     pub fn advance(&mut self, progress: &Progress) {
         self.advance_to(progress.done, progress.layers, "layers");
     }
 
-    /// Draws that so many of all `things` are done.
+    /// Shows that `done` of all `things` are done.
     pub fn advance_to(&mut self, done: usize, all: usize, things: &str) {
         if self.started.is_none_or(|started| started.elapsed() < Self::DELAY) {
             return;

@@ -1,38 +1,38 @@
-//! The search for inputs that a model runs with: which candidates are worth a run.
+//! The search for inputs that a model accepts: which candidates are worth a run.
 
 use snick::{Prediction, has_dynamic_dims};
 use snick_ir::Graph;
 use snick_tensor::Tensor;
 
-/// The elements of all values of all tried runs together, beyond which no further one is tried.
+/// Budget of elements of all values in all tried runs.
 const MAX_ELEMENTS: u64 = 1 << 27;
 
-/// The bytes of the values of a run, above which it is tried only if nothing else can be.
+/// A run with more bytes of values than this is only tried as a last resort.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The most candidates that are looked at.
+/// Maximum number of candidates to consider.
 const MAX_CANDIDATES: usize = 200;
 
-/// The candidates looked at so far. What is tried does not depend on the time that it takes: on every machine the same
-/// inputs are found.
+/// The candidates considered so far. The search does not depend on time, so it finds the same inputs on every
+/// machine.
 pub struct Search {
-    /// Whether sizes are to be chosen.
+    /// Whether there are sizes to choose.
     has_sizes: bool,
     looked_at: usize,
     elements: u64,
 }
 
 impl Search {
-    /// Nothing is looked at yet.
+    /// Starts a search.
     pub fn new(graph: &Graph) -> Self {
         Self { has_sizes: has_dynamic_dims(graph), looked_at: 0, elements: 0 }
     }
 
-    /// Whether inputs are worth a run: inference does not refute them, and what they take is left.
+    /// Whether inputs are worth a run: inference does not refute them, and they fit into the budget.
     pub fn admits(&mut self, graph: &Graph, steps: &[Vec<Tensor>]) -> bool {
         self.looked_at += 1;
         if !self.has_sizes {
-            return true; // all candidates are of the same sizes
+            return true; // all candidates have the same sizes
         }
         let predictions = steps.iter().map(|inputs| Prediction::of(graph, inputs));
         let mut elements = self.elements;
@@ -47,7 +47,7 @@ impl Search {
         true
     }
 
-    /// Whether no further candidate is to be looked at.
+    /// Whether to stop the search.
     pub fn is_over(&self) -> bool {
         self.looked_at >= MAX_CANDIDATES || self.elements >= MAX_ELEMENTS
     }
@@ -75,7 +75,7 @@ mod tests {
         assert!(!search.admits(&graph, &inputs(3, 4)), "the shapes differ");
         assert!(!search.admits(&graph, &inputs(1 << 15, 1 << 15)), "4 GiB");
         assert!(!search.is_over());
-        // Runs of 2^26 elements each: the budget is for one.
+        // Runs of 2^26 elements each: the budget suffices for one.
         assert!(search.admits(&graph, &inputs(1 << 13, 1 << 13)));
         assert!(!search.admits(&graph, &inputs(1 << 13, 1 << 13)) && !search.is_over());
         assert!(!(0..MAX_CANDIDATES).any(|_| search.admits(&graph, &inputs(3, 4))));

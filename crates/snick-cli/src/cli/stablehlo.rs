@@ -1,4 +1,4 @@
-//! Options of StableHLO: how exactly it computes, and the folder with its mesh of devices.
+//! Options of StableHLO: precision, and the folder with its mesh of devices.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use snick::{Format, Mesh, Model, Precision, ShardRules, StableHloOptions, State}
 
 use super::console::Failure;
 
-/// What is written of StableHLO.
+/// How to write StableHLO.
 #[derive(Args)]
 #[command(next_help_heading = "StableHLO")]
 pub struct StableHloArgs {
@@ -27,7 +27,7 @@ pub struct StableHloArgs {
     shard: Option<ShardRules>,
 }
 
-/// Formats that are folders.
+/// Formats that consist of a folder.
 #[derive(Copy, Clone, ValueEnum)]
 enum FolderFormat {
     /// A StableHLO module with its manifest
@@ -54,15 +54,15 @@ impl From<PrecisionName> for Precision {
 }
 
 impl StableHloArgs {
-    /// How exactly modules compute.
+    /// The precision of computations.
     pub fn precision(&self) -> Precision {
         self.precision.into()
     }
 
-    /// The files that are written into `output`, if that is to be a folder; else `output` itself.
+    /// The files to be written in `output`, if it is a folder; otherwise `output` itself.
     ///
     /// # Errors
-    /// An output that ends like a file where a folder is asked for, or the other way round.
+    /// A folder is requested but the output is named like a file, or vice versa.
     pub fn files(&self, output: &Path) -> Result<Vec<std::path::PathBuf>, Failure> {
         let is_named_as_folder =
             output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
@@ -87,7 +87,7 @@ impl StableHloArgs {
         }
     }
 
-    /// Writes the folder, if one is asked for; whether it was.
+    /// Writes the folder if requested, and returns whether it was.
     pub fn save(&self, model: &Model, output: &Path, states: Vec<State>) -> Result<bool, Failure> {
         if self.to.is_none() {
             return Ok(false);

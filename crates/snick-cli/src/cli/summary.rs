@@ -1,19 +1,19 @@
-//! A tensor in one line.
+//! Summarises a tensor in one line.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 use snick_tensor::{FiniteRange, Statistics, Tensor};
 
-/// Type, dims and the range of the elements; the elements themselves if they are few.
+/// Type, dims and range of the elements, or the elements themselves if there are few.
 pub struct Summary<'t> {
     tensor: &'t Tensor,
     found: Statistics,
-    /// Whether the elements are listed where they are integers or booleans; texts always are.
+    /// Whether to list integers and booleans; strings are always listed.
     lists_elements: bool,
 }
 
-/// Elements that are listed.
+/// Listed elements.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Elements<'t> {
@@ -21,7 +21,7 @@ enum Elements<'t> {
     Integers(Vec<i64>),
 }
 
-/// The most elements that are listed.
+/// Maximum number of elements to list.
 const MAX_LISTED: usize = 1 << 14;
 
 impl<'t> Summary<'t> {
@@ -30,7 +30,7 @@ impl<'t> Summary<'t> {
         Self { tensor, found: Statistics::of(tensor), lists_elements: false }
     }
 
-    /// The same, with the elements in place of their range, if they are integers, booleans or texts.
+    /// Lists the elements in place of their range, if they are integers, booleans or strings.
     pub fn with_elements(self) -> Self {
         Self { lists_elements: true, ..self }
     }
@@ -120,7 +120,7 @@ mod tests {
             Summary::of(&tensor).to_string(),
             "f32[4] {NaN, inf, 2, 4} min 2 max 4 mean 3 NaN 1 inf 1"
         );
-        // More than a line.
+        // Too many for one line.
         let many = |i: usize| if i % 5 == 4 { f32::INFINITY } else { i as f32 };
         let tensor = Tensor::from_vec(&[21], (0..21).map(many).collect()).unwrap();
         assert!(

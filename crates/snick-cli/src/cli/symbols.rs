@@ -1,4 +1,4 @@
-//! Symbols where they are used: shapes that declare them, and the legend below.
+//! Symbols in texts: their declarations in shapes, and the legend.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -6,23 +6,23 @@ use std::fmt::Write as _;
 use snick::{BirthKind, Fact, Graph, Interval, Symbol};
 use snick_ir::text::Escaped;
 
-/// The columns of a terminal.
+/// The width of a terminal.
 pub const COLUMNS: usize = 80;
 
-/// The symbols of inputs that a text is still to declare: each is written with its interval where it stands alone for the
-/// first time.
+/// Input symbols that a text still has to declare: the first time a symbol stands alone, its interval is
+/// printed.
 pub struct Declarations<'s> {
     open: HashMap<&'s str, Interval>,
 }
 
 impl<'s> Declarations<'s> {
-    /// None is declared yet.
+    /// Starts without declared symbols.
     pub fn new(symbols: &'s [Symbol]) -> Self {
         let inputs = symbols.iter().filter(|symbol| symbol.kind == BirthKind::Input);
         Self { open: inputs.map(|symbol| (symbol.name.as_str(), symbol.interval)).collect() }
     }
 
-    /// `f32[N,3,H=16..64]`, and where `H` was declared before, `f32[N,3,H]`.
+    /// `f32[N,3,H=16..64]`, or `f32[N,3,H]` if `H` is already declared.
     pub fn kind(&mut self, graph: &Graph, fact: &Fact) -> String {
         let symbols = graph.symbols();
         let Some(dims) = fact.shape().dims() else { return format!("{}[...]", fact.element_type()) };
@@ -43,7 +43,7 @@ impl<'s> Declarations<'s> {
     }
 }
 
-/// A line for each symbol that no input declares: where it was born, and why.
+/// Writes a line for each symbol that no input declares: where it originates, and why.
 pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut String) {
     write_all(symbols.filter(|symbol| symbol.kind != BirthKind::Input), text);
 }

@@ -1,4 +1,4 @@
-//! Options of the verbs that write a model.
+//! Options of verbs that write a model.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use snick::{FeatureLevel, SaveOptions, SliceAs};
 use super::console::Failure;
 use super::overwrite::OverwriteOptions;
 
-/// Choices that a format leaves, and whether to overwrite an input.
+/// Options of the output formats, and whether to overwrite an input.
 #[derive(Args)]
 pub struct TargetOptions {
     /// Feature level of a DirectML description
@@ -22,7 +22,7 @@ pub struct TargetOptions {
     overwrite: OverwriteOptions,
 }
 
-/// [`SliceAs`] by the names of the operation types.
+/// [`SliceAs`] by operation type.
 #[derive(Copy, Clone, ValueEnum)]
 #[value(rename_all = "PascalCase")]
 enum SliceOp {

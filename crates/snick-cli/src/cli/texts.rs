@@ -1,4 +1,4 @@
-//! Texts of the command line as inputs.
+//! Text inputs from the command line.
 
 use snick::find_input;
 use snick_ir::{Graph, NodeId, Op};
@@ -6,10 +6,11 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::console::Failure;
 
-/// The inputs that `--text` gives, by name: a batch for the only input of texts, or `NAME=TEXT` for several.
+/// The inputs given by `--text`, by name: a batch for the only string input, or `NAME=TEXT` for several
+/// inputs.
 ///
 /// # Errors
-/// A model without such an input, a name of none, or more texts than its shape takes.
+/// The model has no such input, or its shape takes fewer texts.
 pub fn given(graph: &Graph, options: &[String]) -> Result<Vec<(String, Tensor)>, Failure> {
     if options.is_empty() {
         return Ok(Vec::new());
@@ -44,7 +45,7 @@ pub fn given(graph: &Graph, options: &[String]) -> Result<Vec<(String, Tensor)>,
     given.map(|(id, batch)| Ok((graph.node(id).name().to_string(), tensor(graph, id, batch)?))).collect()
 }
 
-/// The texts as a tensor of the rank that the input declares.
+/// Texts as a tensor with the declared rank of the input.
 fn tensor(graph: &Graph, id: NodeId, batch: Vec<String>) -> Result<Tensor, Failure> {
     let node = graph.node(id);
     let shape = node.outs().first().map(|out| &out.fact.shape);

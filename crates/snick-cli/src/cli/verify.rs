@@ -1,6 +1,7 @@
-//! Verifies that two graphs compute the same: both run on the same inputs, and all bytes are compared. Sessions fuse layers
-//! and pick kernels as the graph lets them, so two graphs of the same layers may round differently: outputs that differ are
-//! compared again with all layers run one by one, and then within rounding of their largest element.
+//! Verifies that two graphs are equivalent: runs both on the same inputs and compares all bytes. Sessions
+//! fuse layers and pick kernels depending on the graph, so graphs with the same layers may round differently.
+//! Outputs that differ are therefore compared again with all layers run one by one, and then within rounding
+//! relative to their largest element.
 
 use std::fmt;
 
@@ -21,18 +22,18 @@ pub enum Verdict {
     Equal,
     /// Every output was compared, and some differ by rounding.
     Rounded,
-    /// An output differs or is gone.
+    /// An output differs or is missing.
     Different,
     /// A limit was reached before every output was compared.
     Limit,
-    /// An output of the original could not be computed.
+    /// An output of the original graph could not be computed.
     NotRun,
-    /// The original has no outputs: nothing was compared.
+    /// The original graph has no outputs, so nothing was compared.
     NoOutputs,
 }
 
 impl Verdict {
-    /// Whether every output was compared, and none differs.
+    /// Whether every output was compared without a difference.
     pub fn is_verified(self) -> bool {
         matches!(self, Self::Equal | Self::Rounded)
     }
@@ -51,14 +52,14 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// How far elements may differ by rounding in another way: of themselves, for rounding grows from layer to layer, and of the
-/// largest element of the output, for sums may cancel.
+/// The rounding tolerance: relative to each element, because rounding errors accumulate over layers, and
+/// relative to the largest element of the output, because sums may cancel.
 const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4, equal_nan: true };
 
-/// Rounds that always run if dims are dynamic; further ones run until every output has been compared.
+/// Rounds that always run if dims are dynamic. Further rounds run until every output has been compared.
 const ROUNDS: u64 = 5;
 
-/// Runs both graphs, whose inputs and outputs correspond; several rounds if dims are dynamic.
+/// Runs both graphs, whose inputs and outputs correspond; in several rounds if dims are dynamic.
 pub fn verify(
     before: &Graph,
     after: &Graph,
@@ -89,7 +90,7 @@ pub fn verify(
                 continue;
             }
         };
-        // The first sizes are always tried: if none fit, their error is shown.
+        // The first sizes are always tried, because their error is shown if no sizes fit.
         if !search.admits(before, &steps) && round > 0 {
             continue;
         }
@@ -122,7 +123,7 @@ pub fn verify(
                 let is_limit = !is_computed && errors.iter().any(|error| error.error.is_limit());
                 return Ok(if is_limit { Verdict::Limit } else { Verdict::Different });
             }
-            // Those of the first round are about the most fitting inputs.
+            // The first round has the best-fitting inputs, so its errors are the most relevant.
             if causes.is_empty() {
                 causes = old.errors;
             }
@@ -139,7 +140,7 @@ pub fn verify(
     Ok(verdict)
 }
 
-/// Runs a graph in the time of the command.
+/// Runs a graph within the deadline.
 pub fn watch(
     session: &Session,
     inputs: &[Tensor],
@@ -183,7 +184,7 @@ fn is_close(got: &Tensor, want: &Tensor) -> bool {
 mod tests {
     use super::*;
 
-    /// The tolerance is of the elements that there are: tiny outputs are compared, too.
+    /// The tolerance is relative, so that tiny outputs are compared, too.
     #[test]
     fn rounding_is_relative_to_the_largest_element() {
         let tensor = |elements: [f32; 3]| Tensor::from_vec(&[3], elements.to_vec()).unwrap();
@@ -191,7 +192,7 @@ mod tests {
         assert!(is_close(&tensor([1.0001e-8, 2e-8, -3e-8]), &tiny));
         assert!(!is_close(&tensor([1.1e-8, 2e-8, -3e-8]), &tiny));
         assert!(!is_close(&tensor([0.0; 3]), &tiny));
-        // A sum that cancels is off by much of itself.
+        // A sum that cancels has a large relative error.
         assert!(is_close(&tensor([1e-5, 1.0, 2.0]), &tensor([2e-5, 1.0, 2.0])));
         assert!(!is_close(&tensor([1e-3, 1.0, 2.0]), &tensor([2e-3, 1.0, 2.0])));
         assert!(!is_close(&Tensor::scalar(1i64), &Tensor::scalar(2i64)));

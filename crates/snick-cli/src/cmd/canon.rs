@@ -1,4 +1,4 @@
-//! `snick canon`: the canonical form, in which `slice` is the only op of the slice family.
+//! `snick canon`: the canonical form, in which `slice` is the only slice operation.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::target::{TargetOptions, is_stdout};
 use crate::cli::verify::{Verdict, verify};
 
-/// The pass whose declined layers are reported.
+/// The pass whose missed layers are reported.
 const LOWER_SLICES: &str = "lower-slices";
 
 /// Options of the verb.
@@ -88,18 +88,18 @@ fn answer(
     Ok(Answer { whole, line, outcome, model })
 }
 
-/// What became of a model in canonical form.
+/// The result of canonicalising a model.
 pub struct Canonical {
     report: Report,
-    /// The cost of the model with every slice-like layer lowered, and nothing else changed.
+    /// The cost of the model with only its slice-like layers lowered.
     lowered: Cost,
     verdict: Option<Verdict>,
-    /// Whether a session of the canonical model computes what its layers do.
+    /// The check that a session of the canonical model computes the same as its layers.
     session: Option<SessionCheck>,
     errors: Vec<Located>,
 }
 
-/// Rewrites an inferred model that has `errors`, and verifies it on `inputs` if they are given.
+/// Rewrites an inferred model with `errors`, and verifies it on `inputs`, if given.
 fn canonicalise(
     model: &mut Model,
     mut errors: Vec<Located>,
@@ -124,7 +124,7 @@ fn canonicalise(
     Ok(Canonical { report, lowered, verdict, session, errors })
 }
 
-/// Brings an inferred model that has `errors` into canonical form, as the verb does.
+/// Brings an inferred model with `errors` into canonical form, like the verb.
 pub fn of_model(
     model: &mut Model,
     errors: Vec<Located>,
@@ -137,7 +137,7 @@ pub fn of_model(
     canonicalise(model, errors, rewrite, is_verified.then_some(&inputs), &console)
 }
 
-/// Runs the passes, or all until nothing changes.
+/// Runs the given passes, or all until nothing changes.
 fn rewrite(graph: &mut Graph, options: &Options, passes: &[Pass], console: &Console) -> Report {
     let rewrite = model::rewriting(console).check(options.verify);
     let rewrite = options.stop_after.iter().fold(rewrite, |rewrite, &most| rewrite.stop_after(most));
@@ -159,8 +159,8 @@ impl Canonical {
         Outcome::finding(!self.errors.is_empty() || is_refuted)
     }
 
-    /// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments, so that the
-    /// whole output is text form.
+    /// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments,
+    /// so that the whole output is valid text form.
     pub fn as_text(&self, model: &Model, with_graph: bool) -> String {
         let Self { report, lowered, verdict, session, .. } = self;
         let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
@@ -211,7 +211,7 @@ impl Canonical {
         text
     }
 
-    /// The summary for programs.
+    /// The summary as JSON.
     pub fn as_json(&self, model: &Model) -> String {
         let Self { report, lowered, verdict, session, errors } = self;
         let cost = Cost::of(model.graph());
@@ -266,12 +266,12 @@ struct Summary<'s> {
     left: Vec<NotLowered<'s>>,
     /// `null` without `--verify`.
     session: Option<SessionSummary<'s>>,
-    /// `null` if it is unknown.
+    /// `null` if unknown.
     verified: Option<bool>,
     errors: Vec<LayerError>,
 }
 
-/// What a session computes in place of layers.
+/// The check of a session's substitutes.
 #[derive(Serialize)]
 struct SessionSummary<'s> {
     checked: usize,
@@ -279,7 +279,7 @@ struct SessionSummary<'s> {
     refuted: &'s [String],
 }
 
-/// A slice-like layer that stays.
+/// A slice-like layer that was not lowered.
 #[derive(Serialize)]
 struct NotLowered<'s> {
     name: &'s str,
@@ -287,14 +287,14 @@ struct NotLowered<'s> {
     reason: &'s str,
 }
 
-/// The line among those of other models.
+/// The line to print among other models.
 fn line(report: &Report, verdict: Option<Verdict>) -> String {
     let lowered = counted(report.slice_like_before, "slice-like layer");
     let verdict = verdict.map(|verdict| format!("; {verdict}")).unwrap_or_default();
     format!("{lowered} lowered to {}{verdict}", counted(report.slice_after, "slice"))
 }
 
-/// The graph with every slice-like layer lowered, and nothing else changed.
+/// The graph with only its slice-like layers lowered.
 fn lowered(graph: &Graph) -> Graph {
     let mut lowered = graph.clone();
     drop(snick_pass::lower_slices(&mut lowered));

@@ -1,4 +1,4 @@
-//! `snick completions`: the script with which a shell completes the command line.
+//! `snick completions`: the completion script for a shell.
 
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};

@@ -34,7 +34,7 @@ pub struct Options {
     stateful: bool,
 }
 
-/// What an .svg shows.
+/// What to show in an .svg.
 #[derive(Args)]
 #[command(next_help_heading = "Pictures (.svg)")]
 struct Picture {
@@ -57,7 +57,7 @@ impl Picture {
         self.depth.is_some() || self.around.is_some() || self.each_repeat
     }
 
-    /// Refuses a layer that the model does not have, and an output that is no picture.
+    /// Refuses a layer that the model does not have, and an output that is not a picture.
     fn check(&self, model: &Model, output: &Path) -> Result<(), Failure> {
         if self.is_asked_for() && Format::to_write(output) != Some(Format::Svg) {
             return Err(Failure::usage(
@@ -93,7 +93,7 @@ fn output_help() -> String {
     )
 }
 
-/// A model to write.
+/// A model ready to be written.
 struct Prepared {
     model: Model,
     errors: Vec<Located>,
@@ -112,7 +112,8 @@ fn prepare(options: &Options, console: &Console, keeps_optional: bool) -> Result
     Ok(Prepared { model, errors, states })
 }
 
-/// The model for the format to write. Only ONNX has default values, and an operator may need the value to be written.
+/// Prepares the model for the output format. Only ONNX has default values, and an operator may need the value
+/// as a constant to be written.
 fn prepare_with_optional_inputs(options: &Options, console: &Console) -> Result<Prepared, Failure> {
     let has_defaults = Format::to_write(&options.output) == Some(Format::Onnx);
     let mut prepared = prepare(options, console, has_defaults)?;
@@ -139,7 +140,7 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     }
     options.picture.check(&model, &options.output)?;
     states.iter().for_each(|state| console.note(&state.to_string()));
-    // A DirectML description holds slices only, so every slice-like layer is lowered.
+    // A DirectML description can only hold slices, so every slice-like layer is lowered.
     if Format::to_write(&options.output) == Some(Format::DirectMl) {
         errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);
     }

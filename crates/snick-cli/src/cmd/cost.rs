@@ -32,7 +32,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty()))
 }
 
-/// What an inferred model costs; as text with so many layers.
+/// The cost of an inferred model; as text, with the `top` most expensive layers.
 pub fn answer(model: &Model, format: OutputFormat, top: usize) -> Result<String, snick::Error> {
     let cost = model.cost()?;
     Ok(match format {
@@ -48,7 +48,7 @@ pub fn answer(model: &Model, format: OutputFormat, top: usize) -> Result<String,
     })
 }
 
-/// The totals, a line each; inspect shows them, too.
+/// Writes the totals, one per line; also used by `inspect`.
 pub fn write_totals(cost: &ModelCost, text: &mut String) {
     for (name, amount, unit) in [
         ("macs", &cost.macs, Unit::Count),
@@ -64,14 +64,14 @@ pub fn write_totals(cost: &ModelCost, text: &mut String) {
     }
 }
 
-/// What an amount counts.
+/// The unit of an amount.
 #[derive(Copy, Clone)]
 enum Unit {
     Count,
     Bytes,
 }
 
-/// A number in thousands, millions and so on, or an expression.
+/// A number with a prefix such as k or M, or an expression.
 fn amount_text(amount: &Amount, cost: &ModelCost, unit: Unit) -> String {
     let Some(number) = amount.number() else { return amount.display(&cost.symbols).to_string() };
     let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
@@ -86,7 +86,7 @@ fn amount_text(amount: &Amount, cost: &ModelCost, unit: Unit) -> String {
     }
 }
 
-/// A text over several lines, broken behind signs and spaces.
+/// Breaks a text into lines after operators and spaces.
 fn wrapped(text: &str, indent: usize) -> String {
     let text = Escaped(text).to_string();
     let mut lines = vec![String::new()];
@@ -135,7 +135,7 @@ fn as_text(cost: &ModelCost, top: usize) -> String {
     text
 }
 
-/// Operation and place of a layer, and as much of the end of its name as there is room for.
+/// Operation and location of a layer, and as much of the end of its name as fits.
 fn layer_text(layer: &LayerCost) -> String {
     let loc = if layer.loc.line > 0 { format!("  {}", layer.loc) } else { String::new() };
     let name = Escaped(&layer.name).to_string();
@@ -147,7 +147,7 @@ fn layer_text(layer: &LayerCost) -> String {
     format!("{} {name}{loc}", Escaped(&layer.op))
 }
 
-/// The layers of the most work, where symbols have sizes of no special kind.
+/// The most expensive layers, assuming ordinary sizes for symbols.
 fn dearest(cost: &ModelCost, top: usize) -> Vec<&LayerCost> {
     let size = |symbol: snick_shape::SymbolId| {
         let interval = cost.symbols.interval(&symbol.into());
@@ -161,7 +161,7 @@ fn dearest(cost: &ModelCost, top: usize) -> Vec<&LayerCost> {
     layers
 }
 
-/// The totals alone, as JSON.
+/// Serialises only the totals.
 pub struct Totals(pub ModelCost);
 
 impl Serialize for Totals {

@@ -1,4 +1,4 @@
-//! `snick explain`: what a code of `snick check` means, an example, and how to mend it.
+//! `snick explain`: the meaning of a code of `snick check`, an example and the remedy.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ const COLUMNS: usize = 100;
 /// The width of text in the documentation.
 const PAGE_COLUMNS: usize = 120;
 
-/// Prints what a code means.
+/// Explains a code, or lists all codes.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let codes = check_codes();
     let chosen: Vec<&CheckCode> = match &options.code {
@@ -114,7 +114,7 @@ fn capitalized(word: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Lines of so many columns at most, indented.
+/// Wraps text at `columns` columns, with an indent.
 fn wrapped(text: &str, columns: usize, indent: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! `snick infer`: shapes and element types of every output of every layer.
+//! `snick infer`: shapes and element types of all outputs of all layers.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     Ok(Answer { whole, line, outcome: Outcome::finding(!errors.is_empty()), model })
 }
 
-/// All that was inferred, errors included.
+/// All inferred facts and errors.
 pub fn facts(model: &Model, errors: &[Located], format: OutputFormat) -> String {
     match format {
         OutputFormat::Text => as_text(model),
@@ -86,7 +86,7 @@ fn signature(graph: &Graph, id: NodeId) -> Signature<'_> {
 struct PortFact {
     element_type: &'static str,
     shape: String,
-    /// The shape with its expressions, if they say more than intervals.
+    /// The shape with expressions, if they say more than the intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     symbolic: Option<String>,
 }
@@ -99,7 +99,7 @@ fn port_fact(graph: &Graph, out: &Output) -> PortFact {
     PortFact { element_type: fact.element_type.name(), shape, symbolic }
 }
 
-/// The layers of a graph: a large model has too many to collect them first.
+/// The layers of a graph, serialised one by one, because a large model has too many to collect.
 struct Nodes<'m>(&'m Graph);
 
 impl Serialize for Nodes<'_> {
@@ -164,7 +164,7 @@ fn as_text(model: &Model) -> String {
     text
 }
 
-/// One line for each layer: operation, types and name; bodies are indented below.
+/// Writes one line per layer: operation, types and name. Bodies are indented below their layer.
 fn table(text: &mut String, graph: &Graph, declarations: &mut Declarations, indent: &str) {
     for id in graph.ids() {
         let node = graph.node(id);

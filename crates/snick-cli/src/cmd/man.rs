@@ -12,10 +12,10 @@ pub struct Options {
     verb: Option<String>,
 }
 
-/// Prints a page in the format of man.
+/// Prints a page in man format.
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut command = Snick::command().bin_name("snick");
-    // Pages of verbs get the common options, and are called snick-VERB.
+    // This adds the common options to the pages of verbs, and names them snick-VERB.
     command.build();
     let page = match &options.verb {
         None => command,

@@ -1,4 +1,4 @@
-//! `snick ops`: the operations as they declare themselves.
+//! `snick ops`: the operations as declared.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct Options {
     markdown: bool,
 }
 
-/// Prints the reference, or the part on one operation.
+/// Prints the reference of all operations or one.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let entries = match &options.op {
         None => reference(),
@@ -38,7 +38,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::Fine)
 }
 
-/// The operation of this name; in any case of letters, unless one is spelt exactly so.
+/// Finds an operation by name, ignoring case unless one matches exactly.
 fn find(op: &str) -> Result<&'static Entry, Failure> {
     let entries = reference();
     let named =
@@ -84,7 +84,7 @@ fn kind(attr: &AttrSpec) -> String {
     text
 }
 
-/// A line an operation: name, versions, summary.
+/// One line per operation: name, versions, summary.
 fn as_list(entries: &[&Entry]) -> String {
     let mut text = String::new();
     for entry in entries {
@@ -161,7 +161,7 @@ struct Operation {
     dialect: &'static str,
     opsets: &'static [u8],
     min_inputs: usize,
-    /// Absent where there may be any number.
+    /// Absent if any number is allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_inputs: Option<usize>,
     properties: Vec<String>,

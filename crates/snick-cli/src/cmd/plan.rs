@@ -1,4 +1,4 @@
-//! `snick plan`: what each of several devices holds and sends, and how to spread a model over them.
+//! `snick plan`: what each of several devices holds and sends, and how to shard a model over them.
 
 use std::fmt::Write as _;
 
@@ -57,7 +57,7 @@ impl Options {
     }
 }
 
-/// Reads, infers, plans, prints. A plan that the memory does not hold is a finding.
+/// Reads, infers, plans, prints. A plan that does not fit the memory is a finding.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let plan = options.plan()?;
     let mut model = model::load(&options.model, console)?;
@@ -74,7 +74,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty() || plan.fits() == Some(false)))
 }
 
-/// A number of bytes in thousands, millions and so on.
+/// A number of bytes with a prefix such as k or M.
 fn bytes_text(bytes: u64) -> String {
     let prefixes = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     match prefixes.iter().find(|(factor, _)| bytes as f64 >= 10.0 * factor) {
@@ -83,7 +83,7 @@ fn bytes_text(bytes: u64) -> String {
     }
 }
 
-/// The bytes of all weights together.
+/// The total bytes of all weights.
 fn model_bytes(plan: &ModelPlan) -> u64 {
     let weights = plan.arguments.iter().filter(|argument| !argument.is_input);
     let bytes = weights.map(|argument| {
@@ -92,7 +92,7 @@ fn model_bytes(plan: &ModelPlan) -> u64 {
     bytes.sum()
 }
 
-/// What devices send, with how often they do; what is alike is counted together, what is sent most comes first.
+/// Groups equal transfers and counts them, sorted by traffic.
 fn counted(plan: &ModelPlan) -> Vec<(usize, &Transfer)> {
     let mut counted: Vec<(usize, &Transfer)> = Vec::new();
     for transfer in &plan.transfers {

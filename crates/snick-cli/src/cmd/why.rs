@@ -49,7 +49,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty()))
 }
 
-/// Where the sizes without an upper bound come from.
+/// The origins of sizes without an upper bound.
 pub fn of_unknown(model: &Model, format: OutputFormat) -> String {
     let unknowns = model.why_unknown();
     let listed = unknowns.origins.iter().filter_map(|origin| origin.symbol.as_deref()).collect();
@@ -59,7 +59,7 @@ pub fn of_unknown(model: &Model, format: OutputFormat) -> String {
     }
 }
 
-/// A text with a line for each symbol that it mentions and does not list itself.
+/// Adds a line for each symbol that the text mentions but does not list itself.
 fn with_legend(model: &Model, mut text: String, listed: &HashSet<&str>) -> String {
     let symbols = model.symbols_in(&text);
     let others = symbols.iter().filter(|symbol| !listed.contains(symbol.name.as_str()));
@@ -67,7 +67,7 @@ fn with_legend(model: &Model, mut text: String, listed: &HashSet<&str>) -> Strin
     text
 }
 
-/// The symbols that the leaves of a tree tell the origin of.
+/// Adds the symbols whose origin the leaves of a tree show.
 fn add_leaves<'t>(tree: &'t WhyNode, listed: &mut HashSet<&'t str>) {
     if tree.from.is_empty() {
         listed.insert(&tree.expr);
@@ -75,7 +75,7 @@ fn add_leaves<'t>(tree: &'t WhyNode, listed: &mut HashSet<&'t str>) {
     tree.from.iter().for_each(|node| add_leaves(node, listed));
 }
 
-/// Where an output, or a part of it, comes from.
+/// The origin of an output, or a part of it.
 pub fn of_target(model: &Model, target: &str, format: OutputFormat) -> Result<String, snick::Error> {
     let target = model.target(target)?;
     let parts: Vec<ValuePart> = target.parts(model);
@@ -119,7 +119,7 @@ fn explain_error(
     Ok(Outcome::Finding)
 }
 
-/// Where the operands of an error of inference come from.
+/// The origins of the operands of an inference error.
 pub fn of_error(
     model: &Model,
     error: impl Into<Diagnostic>,

@@ -1,7 +1,8 @@
 //! Tensors in files: numpy's `.npy`, and `.npz`, a zip archive of them.
 //!
-//! Types that numpy lacks are stored as their bits: bf16 as uint16 and 8-bit floats as uint8 of the same dims, smaller
-//! types as packed bytes in one dimension. [`fit`] reverses that, and accepts uint8 as booleans.
+//! Types that numpy lacks are stored as their bits: bf16 as uint16 and 8-bit floats as uint8 with the same
+//! dims, smaller types as packed bytes in one dimension. [`fit`] reverses that, and accepts uint8 as
+//! booleans.
 
 mod npy;
 
@@ -26,7 +27,7 @@ pub enum NpzError {
     Type(String),
     #[error("version {major}.{minor} of the .npy format is not supported; expected 1.0, 2.0 or 3.0")]
     Version { major: u8, minor: u8 },
-    /// Reading it would take more memory than there may be.
+    /// Reading it would exceed the memory limit.
     #[error("needs {needed} bytes of memory, more than the {free} that --max-memory leaves")]
     Memory { needed: usize, free: usize },
     #[error("needs {needed} bytes of elements, but has {found}: truncated?")]
@@ -39,7 +40,7 @@ pub enum NpzError {
     Tensor(#[from] TensorError),
 }
 
-/// A file of arrays that cannot be read.
+/// A file of arrays cannot be read.
 #[derive(thiserror::Error, Debug)]
 #[error("{}{}: {error}", path.display(), if array.is_empty() { String::new() } else { format!(": array `{array}`") })]
 pub struct UnreadableFile {
@@ -54,13 +55,13 @@ impl UnreadableFile {
         Self { path: path.to_path_buf(), array: array.to_string(), error: error.into() }
     }
 
-    /// Whether there is not enough memory to read it.
+    /// Whether reading it would exceed the memory.
     pub fn is_limit(&self) -> bool {
         matches!(self.error, NpzError::Memory { .. } | NpzError::Tensor(TensorError::OutOfMemory { .. }))
     }
 }
 
-/// The array of an `.npy` file, if `check` accepts its header; it may take `memory` bytes.
+/// Reads the array of an `.npy` file, if `check` accepts its header and it takes at most `memory` bytes.
 pub fn read_npy<E: From<UnreadableFile>>(
     path: &Path,
     memory: usize,
@@ -78,7 +79,7 @@ pub fn read_npy<E: From<UnreadableFile>>(
     Ok(tensor.map_err(wrong)?)
 }
 
-/// The memory that is left of `memory` bytes when an array was read.
+/// The part of `memory` bytes that is left after reading an array.
 fn within(memory: usize, header: &Header) -> Result<usize, NpzError> {
     let needed = header.memory();
     memory.checked_sub(needed).ok_or(NpzError::Memory { needed, free: memory })
@@ -93,8 +94,8 @@ pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<(), snick::Error> {
     })
 }
 
-/// The arrays of an `.npz` file with their names, in its order: those that are wanted by name, if `check` accepts their
-/// headers. Of others nothing is read. Together they may take `memory` bytes.
+/// Reads the wanted arrays of an `.npz` file in file order, if `check` accepts their headers. Skips all other
+/// arrays. Together the arrays may take `memory` bytes.
 pub fn read<E: From<UnreadableFile>>(
     path: &Path,
     memory: usize,
@@ -124,7 +125,7 @@ pub fn read<E: From<UnreadableFile>>(
     Ok(arrays)
 }
 
-/// Writes arrays by name, uncompressed. Names must differ.
+/// Writes arrays by name, uncompressed. Names must be unique.
 pub fn write<'a>(
     path: &Path,
     arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
@@ -146,8 +147,8 @@ pub fn write<'a>(
     })
 }
 
-/// Reinterprets a stored array as an element type that numpy lacks; other arrays must have that type. `declared` are the
-/// dims of a packed array, if known.
+/// Reinterprets a stored array as an element type that numpy lacks; other arrays must already have the type.
+/// `declared` are the dims of a packed array, if known.
 pub fn fit(array: Tensor, element_type: ElementType, declared: Option<&[usize]>) -> Option<Tensor> {
     let stored = array.element_type();
     let dims = fitted_dims(stored, array.dims(), element_type, declared)?;
@@ -157,7 +158,7 @@ pub fn fit(array: Tensor, element_type: ElementType, declared: Option<&[usize]>)
     Tensor::new(element_type, dims, Storage::heap(array.to_bytes().into_owned())).ok()
 }
 
-/// The dims of a stored array as an element type; `None` if it does not fit.
+/// The dims of a stored array viewed as an element type; `None` if it does not fit.
 pub fn fitted_dims<'d>(
     stored: ElementType,
     dims: &'d [usize],

@@ -1,4 +1,4 @@
-//! One array: a header, which is a Python literal, then the elements.
+//! A single array: a header, which is a Python literal, followed by the elements.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use snick_tensor::{Storage, Tensor, TensorError};
 
 use super::NpzError;
 
-/// The type codes of numpy, without byte order.
+/// Numpy's type codes, without byte order.
 const CODES: [(&str, ElementType); 12] = [
     ("b1", Boolean),
     ("u1", U8),
@@ -27,17 +27,17 @@ const CODES: [(&str, ElementType); 12] = [
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Longer headers are refused.
+/// Longer headers are rejected.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Whether elements are stored as uint8; smaller ones packed, in one dimension.
+/// Whether elements are stored as uint8; sub-byte elements are packed into one dimension.
 pub(super) fn is_packed(element_type: ElementType) -> bool {
     !matches!(element_type, Dynamic | String | BF16) && CODES.iter().all(|(_, et)| *et != element_type)
 }
 
-/// What the header of an array says.
+/// The header of an array.
 pub struct Header {
-    /// The type of the elements as they are stored: see [`super::fit`].
+    /// The stored element type: see [`super::fit`].
     pub element_type: ElementType,
     /// Its shape.
     pub dims: Vec<usize>,
@@ -52,16 +52,16 @@ pub struct Header {
     len: usize,
 }
 
-/// How texts are stored.
+/// The encoding of strings.
 #[derive(Copy, Clone, PartialEq)]
 enum Encoding {
-    /// Code points of 4 bytes.
+    /// 4-byte code points.
     Utf32,
     Utf8,
 }
 
 impl Header {
-    /// Reads the header, and nothing behind it.
+    /// Reads the header, and nothing after it.
     pub(super) fn read(source: &mut impl Read) -> Result<Self, NpzError> {
         let (text, len) = read_text(source)?;
         let literal = Literal::parse(&text).ok_or(NpzError::Header("malformed header"))?;
@@ -92,12 +92,12 @@ impl Header {
         Ok(Self { element_type, dims, encoding, big_endian, fortran_order, unit, count, len })
     }
 
-    /// Bytes of the elements as they are stored.
+    /// Bytes of the stored elements.
     pub fn byte_len(&self) -> usize {
         self.count * self.unit
     }
 
-    /// Bytes of memory that reading the elements takes: texts are stored, then decoded.
+    /// Bytes of memory needed to read the elements; strings are stored and then decoded.
     pub(super) fn memory(&self) -> usize {
         match self.encoding {
             Some(_) => self.unit.saturating_mul(2).saturating_add(TEXT).saturating_mul(self.count),
@@ -105,7 +105,7 @@ impl Header {
         }
     }
 
-    /// Reads the elements, which are behind the header in a file of `file_len` bytes.
+    /// Reads the elements, which follow the header, from a file of `file_len` bytes.
     pub(super) fn elements(self, source: &mut impl Read, file_len: u64) -> Result<Tensor, NpzError> {
         let needed = self.byte_len();
         let found = usize::try_from(file_len).unwrap_or(usize::MAX).saturating_sub(self.len);
@@ -118,7 +118,7 @@ impl Header {
         if bytes.len() < needed {
             return Err(NpzError::Short { needed, found: bytes.len() });
         }
-        // Fortran order is row-major order of the axes in reverse.
+        // Fortran order is row-major order with reversed axes.
         let mut dims = self.dims;
         if self.fortran_order {
             dims.reverse();
@@ -139,10 +139,10 @@ impl Header {
     }
 }
 
-/// Bytes of memory of a decoded text, its characters aside.
+/// Bytes of memory of a decoded string, without its characters.
 const TEXT: usize = size_of::<std::string::String>();
 
-/// A fixed-width text without its NUL padding.
+/// A fixed-width string without its NUL padding.
 fn text(bytes: &[u8], encoding: Encoding, big_endian: bool) -> Result<std::string::String, NpzError> {
     let bad = || NpzError::Header("an element is not valid text");
     let text = if encoding == Encoding::Utf32 {
@@ -156,7 +156,7 @@ fn text(bytes: &[u8], encoding: Encoding, big_endian: bool) -> Result<std::strin
     Ok(text.trim_end_matches('\0').to_string())
 }
 
-/// The Python literal of a header, and the bytes up to its end.
+/// The Python literal of a header, and the number of bytes up to its end.
 fn read_text(source: &mut impl Read) -> Result<(std::string::String, usize), NpzError> {
     let mut start = [0; 8];
     source.read_exact(&mut start)?;
@@ -234,7 +234,7 @@ pub(super) fn parts(tensor: &Tensor) -> (Vec<u8>, Cow<'_, [u8]>) {
     }
     let shape = if dims.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // Elements start at a multiple of 64 bytes; a line feed ends the header.
+    // Elements start at a multiple of 64 bytes. A line feed ends the header.
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     let mut out = Vec::with_capacity(10 + length);
     out.extend_from_slice(MAGIC);
@@ -244,7 +244,7 @@ pub(super) fn parts(tensor: &Tensor) -> (Vec<u8>, Cow<'_, [u8]>) {
     (out, bytes)
 }
 
-/// The longest length, and the texts as 4-byte code points padded to it.
+/// The maximum length, and the strings as 4-byte code points padded to it.
 fn wide_texts(texts: &[&str]) -> (usize, Vec<u8>) {
     let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
     let mut bytes = Vec::with_capacity(4 * width * texts.len());

@@ -1,11 +1,12 @@
-//! The program as other programs see it: exit codes, streams, JSON, and the recorded answers of `models/*/expect`.
+//! The program as seen by other programs: exit codes, streams, JSON, and the recorded answers in
+//! `models/*/expect`.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::{model, root, scratch, snick, text};
 
-/// Models that cannot be executed yet, or at all, with the reason the program gives.
+/// Models that cannot be executed, with the reason that the program reports.
 const NOT_EXECUTABLE: &[(&str, &str)] = &[("v10_no_precision", "no implementation to run `FancyOp`")];
 
 #[test]
@@ -92,7 +93,7 @@ fn dims_of_inputs_may_be_expressions() {
     assert!(text(&out.stdout).contains(masked), "{}", text(&out.stdout));
     assert!(text(&out.stdout).contains("\"symbolic\":\"[B,P+T,8]\""), "{}", text(&out.stdout));
 
-    // Random inputs agree with the expressions.
+    // Runs on random inputs confirm the expressions.
     let out = snick(&[&["run", &keys, "--check-facts"], &shapes[..]].concat());
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
 }
@@ -196,7 +197,7 @@ fn weights_may_be_missing_for_shapes() {
     let path = folder.join("model.xml");
     std::fs::copy(model("focus_cnn"), &path).unwrap();
     let path = path.to_str().unwrap();
-    // The index constants are gone too: less is known, and that is said once, but nothing fails.
+    // The index constants are missing as well, so less is known; that is reported once, but nothing fails.
     let out = snick(&["infer", path]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     assert_eq!(text(&out.stderr).matches("not found").count(), 1);
@@ -235,7 +236,7 @@ fn the_input_is_overwritten_only_when_forced() {
         let source = model("slice8_01_basic");
         assert_eq!(snick(&["convert", &source, "-o", name]).status.code(), Some(0), "{extension}");
         let before = std::fs::read(&path).unwrap();
-        // Under another name of the same file, too.
+        // Also under another name of the same file.
         let roundabout = folder.join(".").join(format!("m.{extension}"));
         for target in [name, roundabout.to_str().unwrap()] {
             let out = snick(&["convert", name, "-o", target]);
@@ -247,7 +248,7 @@ fn the_input_is_overwritten_only_when_forced() {
         assert_eq!(out.status.code(), Some(0), "{extension}: {}", text(&out.stderr));
         assert_eq!(snick(&["infer", name]).status.code(), Some(0), "{extension}");
     }
-    // The weights of the input are part of it.
+    // The weights are part of the input.
     let [source, named, other] = ["m.xml", "m.bin", "other.xml"].map(|name| folder.join(name));
     std::fs::copy(&source, &other).unwrap();
     let [other, named] = [&other, &named].map(|path| path.to_str().unwrap());
@@ -260,7 +261,7 @@ fn the_input_is_overwritten_only_when_forced() {
 fn nothing_half_written_is_left() {
     let folder = scratch("half");
     for extension in TARGETS {
-        // A folder stands where the file should: the last step fails.
+        // A folder blocks the output file, so the last step fails.
         let taken = folder.join(format!("taken.{extension}"));
         std::fs::create_dir(&taken).unwrap();
         let before = names_in(&folder);
@@ -269,7 +270,7 @@ fn nothing_half_written_is_left() {
         let left: Vec<String> = names_in(&folder).into_iter().filter(|name| !before.contains(name)).collect();
         assert!(left.is_empty(), "{extension}: {left:?}");
     }
-    // What a target cannot say leaves the old file as it was.
+    // If the target cannot express the model, the old file stays.
     for (name, extension) in [("v10_no_precision", "onnx"), ("focus_cnn", "json")] {
         let old = folder.join(format!("old.{extension}"));
         std::fs::write(&old, "old").unwrap();
@@ -349,12 +350,12 @@ fn a_reduced_model_fails_as_the_whole_one_does() {
         let _ = std::fs::remove_file(&out);
         (run.status.code(), text(&run.stderr).to_string(), small)
     };
-    // Without a command, the first error of inference stays.
+    // Without a command, the first inference error stays.
     let (code, stderr, small) = reduce(&[]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(small.contains("MatMul-1(") && !small.contains("Add-1("), "{small}");
     assert_eq!(small.lines().filter(|line| line.contains(" = ")).count(), 3, "{small}");
-    // An error is not traded for another one, unless that is asked for.
+    // The error may only change to another one if requested.
     let infer = format!("{} infer", env!("CARGO_BIN_EXE_snick"));
     let (_, _, small) = reduce(&["--test", &infer]);
     assert!(small.contains("MatMul-1("), "{small}");
@@ -362,7 +363,7 @@ fn a_reduced_model_fails_as_the_whole_one_does() {
     assert!(code == Some(0) && small.contains("Add-1(") && !small.contains("MatMul-1("), "{small}");
     let with_code = format!("{infer} {{}} > /dev/null; exit 7");
     assert_eq!(reduce(&["--test", &with_code, "--exit", "7", "--any-error"]).0, Some(0));
-    // A command that fails for reasons of its own says nothing of the model.
+    // A command that fails for other reasons says nothing about the model.
     for (command, says) in [
         ("no-such-command-anywhere {}", "could not start: the shell exited 127"),
         ("kill -9 $$ #", "was killed by a signal"),
@@ -404,7 +405,7 @@ fn states_are_saved_and_loaded() {
     let first = snick(&[&step[..], &["--save-state", &state]].concat());
     assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
     assert!(text(&first.stdout).starts_with("keys: f32[1, 2, 4]"), "{}", text(&first.stdout));
-    // The state is not written over without being asked to.
+    // The state is only overwritten if requested.
     let again = [&step[..], &["--load-state", &state, "--save-state", &state]].concat();
     assert_eq!(snick(&again).status.code(), Some(2));
     let second = snick(&[&again[..], &["--force"]].concat());
@@ -433,7 +434,7 @@ fn stateless_models_run_step_by_step_like_stateful_ones() {
     let shapes = "new_keys[1,2,4],past.0[1,0,4]";
     let out = snick(&["run", &stateless, "--shape", shapes, "-o", &first]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    // The same random tokens give the same keys to the model with a variable.
+    // For the same random tokens, the model with a variable computes the same keys.
     for model in [&cache, &stateful] {
         let out = snick(&[
             "run",

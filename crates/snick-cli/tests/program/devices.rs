@@ -1,10 +1,10 @@
-//! ONNX models that say how they are spread over devices, as protobuf by hand.
+//! ONNX models with multi-device configurations, as hand-written protobuf.
 
 use std::fs;
 
 use crate::{scratch, snick, text};
 
-/// A field of bytes: a text, or a message.
+/// A length-delimited field: a string or a message.
 fn field(number: u8, bytes: impl AsRef<[u8]>) -> Vec<u8> {
     let bytes = bytes.as_ref();
     let length = u8::try_from(bytes.len()).unwrap();
@@ -14,12 +14,12 @@ fn field(number: u8, bytes: impl AsRef<[u8]>) -> Vec<u8> {
     [tag, vec![length], bytes.to_vec()].concat()
 }
 
-/// A field of a small number.
+/// A field with a small number.
 fn number(field: u8, value: u8) -> Vec<u8> {
     vec![field << 3, value]
 }
 
-/// `y = relu(x)`, with a node's configurations and those of the model.
+/// `y = relu(x)`, with the configurations of the node and the model.
 fn model(ir_version: u8, of_node: &[u8], of_model: &[u8]) -> Vec<u8> {
     let dim = |size| field(1, number(1, size));
     let ty = field(2, field(1, [number(1, 1), field(2, [dim(8), dim(4)].concat())].concat()));
@@ -28,7 +28,7 @@ fn model(ir_version: u8, of_node: &[u8], of_model: &[u8]) -> Vec<u8> {
     let graph = [field(1, node), field(2, "g"), field(11, value("x")), field(12, value("y"))].concat();
     let opset = field(8, number(2, 21));
     let graph_field = [vec![7 << 3 | 2, graph.len() as u8], graph].concat();
-    // Messages of 128 bytes and more have two bytes of length.
+    // Messages of 128 bytes and more have a two-byte length.
     assert!(graph_field[1] < 128 || of_node.len() > 20);
     let graph_field = match graph_field.len() - 2 {
         0..128 => graph_field,
@@ -45,7 +45,8 @@ fn has(bytes: &[u8], part: &[u8]) -> bool {
 
 #[test]
 fn configurations_of_devices_are_kept() {
-    // x in two halves along axis 0: the first on the group -1, of devices 0 and 1, the second on device 2.
+    // x in two halves along axis 0: the first on group -1, which consists of devices 0 and 1, the second on
+    // device 2.
     let minus_one = [vec![255; 9], vec![1]].concat();
     let group = [vec![1 << 3], minus_one.clone(), field(2, [0, 1])].concat();
     let halves = [number(1, 8), number(3, 2)].concat();
@@ -53,7 +54,7 @@ fn configurations_of_devices_are_kept() {
         field(1, "x"),
         field(2, [minus_one, vec![2]].concat()),
         field(3, group),
-        // Axis 0 is the default, and not written.
+        // Axis 0 is the default and omitted.
         field(4, field(2, halves)),
     ]
     .concat();
@@ -62,7 +63,7 @@ fn configurations_of_devices_are_kept() {
     let folder = scratch("devices");
     let path = |name: &str| folder.join(name).display().to_string();
     fs::write(path("in.onnx"), model(11, &of_node, &of_model)).unwrap();
-    // Through the text form and OpenVINO IR, which keep them as metadata.
+    // The text form and OpenVINO IR keep the configurations as metadata.
     for (from, to) in [
         ("in.onnx", "direct.onnx"),
         ("in.onnx", "in.snick"),

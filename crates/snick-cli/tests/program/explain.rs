@@ -1,4 +1,4 @@
-//! What the program says of a model: where sizes come from, what a run costs, states and weights.
+//! Explanations of a model: origins of sizes, cost of a run, states and weights.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ fn why_tells_trees_unknown_sizes_and_errors_as_json() {
     }
 }
 
-/// The symbols without a name of their own in a text: `s3`.
+/// The unnamed symbols in a text, such as `s3`.
 fn symbols(text: &str) -> BTreeSet<&str> {
     let words = text.split(|c: char| !(c.is_alphanumeric() || "_./-:".contains(c)));
     let is_symbol = |word: &&str| {
@@ -130,7 +130,7 @@ fn every_symbol_of_an_answer_is_listed() {
     assert!(listed > 50 && counted > 1, "{listed} {counted}");
 }
 
-/// Texts, too, and no symbol of an input is taken for one of the count.
+/// Also in texts, and no input symbol is mistaken for a symbol of the count.
 #[test]
 fn symbols_of_a_count_are_listed() {
     let path = model("subgraphs_loop");

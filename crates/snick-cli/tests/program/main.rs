@@ -1,4 +1,4 @@
-//! The program as other programs see it. Here is what runs it, with models and folders.
+//! The program as seen by other programs, with helpers to run it on models and in folders.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod cli;

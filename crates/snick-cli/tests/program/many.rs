@@ -1,4 +1,4 @@
-//! What verbs say of many models.
+//! Verbs on many models.
 
 use crate::{scratch, snick, text};
 

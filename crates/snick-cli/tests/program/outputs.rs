@@ -1,4 +1,4 @@
-//! What commands write: arrays, profiles, scripts for shells, manual pages.
+//! Outputs of commands: arrays, profiles, completion scripts, manual pages.
 
 use std::fs;
 use std::path::Path;
@@ -125,7 +125,7 @@ fn inputs_of_onnx_models_keep_their_default_values() {
     done(&["convert", &path("model.onnx"), "-o", &path("again.onnx")]);
     let model = path("again.onnx");
     done(&["run", &model, "-o", &path("default.npz")]);
-    // The input as an output of a model that returns it.
+    // A model that returns the value for the input.
     let returned = "snick 1\ngraph \"g\" {\n  %c = Const-1 f32[2] <7.0, 8.0>\n  %w = Result-1(%c)\n}\n";
     fs::write(path("given.snick"), returned).unwrap();
     done(&["run", &path("given.snick"), "-o", &path("given.npz")]);

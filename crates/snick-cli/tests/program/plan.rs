@@ -6,7 +6,7 @@ fn example() -> String {
     root().join("docs/examples/feed_forward.snick").display().to_string()
 }
 
-/// The bytes of a row of 16 numbers.
+/// The bytes of a row of 16 floats.
 const ROW: usize = 16 * 4;
 
 fn planned(more: &[&str]) -> (Option<i32>, String) {
@@ -31,7 +31,7 @@ fn the_batch_is_spread_first() {
 
 #[test]
 fn matrices_are_spread_where_the_batch_cannot_be() {
-    // Columns of the first and, with them, rows of the second: one sum of a row for each device.
+    // The first matrix is sharded by columns, and therefore the second by rows: one sum of a row per device.
     let (code, plan) = planned(&["--shape", "x[1,16]", "--devices", "4"]);
     assert_eq!(code, Some(0), "{plan}");
     for part in [
@@ -48,20 +48,20 @@ fn matrices_are_spread_where_the_batch_cannot_be() {
 #[test]
 fn memory_decides() {
     let shape = ["--shape", "x[8,16]", "--devices", "4"];
-    // Weights alone are 4096 bytes: one axis is for them then.
+    // The weights alone take 4096 bytes, so one axis has to shard them.
     let (code, plan) = planned(&[&shape[..], &["--memory", "4000"]].concat());
     assert_eq!(code, Some(0), "{plan}");
     assert!(plan.contains("\"mesh\":\"batch=2,model=2\"") && plan.contains("\"fits\":true"), "{plan}");
     let (code, plan) = planned(&[&shape[..], &["--memory", "1000"]].concat());
     assert_eq!(code, Some(1), "{plan}");
-    // None fits: the one that needs the least.
+    // No mesh fits, so the one that needs the least memory is proposed.
     assert!(plan.contains("\"mesh\":\"batch=2,model=2\"") && plan.contains("\"fits\":false"), "{plan}");
 }
 
 #[test]
 fn given_meshes_and_rules_are_followed() {
     let (_, plan) = planned(&["--shape", "x[8,16]", "--mesh", "m=2", "--shard", "x[_,m],up[]"]);
-    // A sum of products along what only x is cut along: x is smaller than the sum, and gathered.
+    // The contracted axis is only sharded in x, which is gathered because it is smaller than the sum.
     assert!(
         plan.contains(&format!("\"collective\":\"all-gather\",\"devices\":2,\"bytes\":{}", 8 * ROW / 2)),
         "{plan}"

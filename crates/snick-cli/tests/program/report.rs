@@ -1,4 +1,4 @@
-//! Reports as files. What their page does is tested in a browser: `tests/browser`.
+//! Report files. `tests/browser` tests the page in a browser.
 
 use crate::{model, root, scratch, snick, text};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{model, scratch, snick, text};
 
-/// A product with weights of `u4`, 64 bytes into the `.bin`, that are decompressed: an IR of 2048 weights.
+/// Writes an IR of a product with 2048 compressed `u4` weights, which start 64 bytes into the `.bin`.
 fn write_compressed(folder: &Path) {
     let port = |id: usize, precision: &str, dims: &[usize]| {
         let dims: String = dims.iter().map(|dim| format!("<dim>{dim}</dim>")).collect();

@@ -1,6 +1,7 @@
-//! A file of findings that are known and left out: a line each, of code, model and layer, so that it merges well.
+//! The baseline: a file of known findings to ignore. Each line holds a code, a model and a layer, so that the
+//! file merges well.
 //!
-//! Lines of the file do not count, so findings stay known when others move them.
+//! Line numbers are not stored, so findings stay known when they move within a file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ const HEADER: &str = "# snick check: findings that are known. Code, model and la
 pub(super) struct Baseline(HashMap<String, usize>);
 
 impl Baseline {
-    /// All findings, for a file at this path.
+    /// The baseline of all findings, to be written to this path.
     pub(super) fn of(models: &[CheckedModel], file: &Path) -> Self {
         let mut lines = HashMap::new();
         for model in models {
@@ -50,7 +51,7 @@ impl Baseline {
         Ok(snick::write_file(file, |out| out.write_all(text.as_bytes()))?)
     }
 
-    /// Leaves out as many findings as there are lines.
+    /// Removes as many findings as there are matching lines.
     pub(super) fn remove_from(mut self, models: &mut [CheckedModel], file: &Path) {
         for model in models {
             let findings = std::mem::take(&mut model.findings);
@@ -74,7 +75,8 @@ fn line(model: &CheckedModel, finding: &Finding, file: &Path) -> String {
     format!("{}\t{}\t{}", finding.code, Escaped(&path), Escaped(&finding.layer))
 }
 
-/// The path of a model from the folder of the file, with `/`, if it lies in it: it holds wherever the project is.
+/// The path of a model relative to the folder of the file, with `/`, if it is inside. Such paths do not
+/// depend on the location of the project.
 fn relative(path: &Path, file: &Path) -> String {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let plain = |path: &Path| -> PathBuf {

@@ -1,4 +1,4 @@
-//! Annotations of GitHub workflows: commands on lines of their own.
+//! Annotations for GitHub workflows: one command per line.
 
 use std::fmt::Write as _;
 
@@ -29,12 +29,12 @@ fn write_annotation(model: &CheckedModel, finding: &Finding, text: &mut String) 
     let _ = writeln!(text, "::{command} file={file}{place},title={title}::{message}");
 }
 
-/// A message: what would end the line is escaped.
+/// Escapes a message, including line breaks.
 fn data(text: &str) -> String {
     Escaped(text).to_string().replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The value of a property, which colons and commas would end.
+/// Escapes a property value, including colons and commas.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,4 +1,4 @@
-//! `snick.check/1`.
+//! The JSON schema `snick.check/1`.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ struct Summary {
     notes: usize,
 }
 
-/// A finding with its file, and with its place as text.
+/// A finding with its file, and its location as text.
 #[derive(Serialize)]
 struct PlacedFinding<'f> {
     code: &'f str,
@@ -49,7 +49,7 @@ pub(super) fn render(report: &Report) -> String {
     Answer::new("snick.check/1", Content { models: &report.models, findings: report, summary }).text()
 }
 
-/// Seconds, to the microsecond.
+/// Seconds with microsecond precision.
 pub(super) fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((time.as_secs_f64() * 1e6).round() / 1e6)
 }

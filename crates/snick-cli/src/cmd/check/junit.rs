@@ -1,4 +1,4 @@
-//! JUnit's XML: a suite for each model, a case for each finding.
+//! JUnit XML: a suite per model, a case per finding.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ pub(super) fn render(report: &Report) -> String {
     xml
 }
 
-/// Errors are failures whatever makes the command fail.
+/// Errors always count as failures, whatever severity makes the command fail.
 fn is_failure(report: &Report, finding: &Finding) -> bool {
     finding.severity == snick::Severity::Error || report.fail_on.includes(finding.severity)
 }
@@ -54,7 +54,7 @@ fn write_case(report: &Report, model: &CheckedModel, finding: &Finding, xml: &mu
     let _ = writeln!(xml, "</testcase>");
 }
 
-/// Text of an element or an attribute.
+/// Escapes text for elements and attributes.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in Escaped(text).to_string().chars() {
@@ -63,7 +63,7 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // XML has no way to write these.
+            // XML cannot represent these.
             '\u{fffe}' | '\u{ffff}' => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
             c => out.push(c),
         }

@@ -89,7 +89,7 @@ struct CheckedModel {
 }
 
 impl CheckedModel {
-    /// The status after findings were left out; what kept the model from being checked stays.
+    /// Updates the status after findings were removed. A status that stopped the check stays.
     fn update_status(&mut self) {
         let worst = self.findings.iter().map(|finding| finding.severity).max();
         self.status = match (self.status, worst) {
@@ -101,24 +101,24 @@ impl CheckedModel {
     }
 }
 
-/// All models that were checked, and what makes the command fail.
+/// All checked models, and the severity that makes the command fail.
 struct Report {
     models: Vec<CheckedModel>,
     fail_on: FailOn,
 }
 
 impl Report {
-    /// The findings with the models that they are about.
+    /// All findings, with their models.
     fn findings(&self) -> impl Iterator<Item = (&CheckedModel, &Finding)> {
         self.models.iter().flat_map(|model| model.findings.iter().map(move |finding| (model, finding)))
     }
 
-    /// How many findings of a severity there are.
+    /// The number of findings with a severity.
     fn count(&self, severity: Severity) -> usize {
         self.findings().filter(|(_, finding)| finding.severity == severity).count()
     }
 
-    /// What the models have in one of the formats.
+    /// The report in one of the formats.
     fn render(&self, format: ReportFormat) -> String {
         match format {
             ReportFormat::Text => text::render(self),
@@ -142,7 +142,7 @@ impl Report {
     }
 }
 
-/// Finds the models, checks them, prints.
+/// Finds and checks the models, and prints the findings.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let settings = ProjectOptions::find(options)?;
     let paths = models::find(&options.paths)?;
@@ -202,7 +202,7 @@ fn check_one(
     Ok(CheckedModel { path: path.display().to_string(), status, time: started.elapsed(), findings })
 }
 
-/// The line and column of a finding, if it is about a place of the file.
+/// The line and column of a finding, if it has a location.
 fn place(finding: &Finding) -> Option<(u32, u32)> {
     (finding.loc.line > 0).then_some((finding.loc.line, finding.loc.column.max(1)))
 }

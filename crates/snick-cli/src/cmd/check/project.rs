@@ -1,4 +1,4 @@
-//! What to look for, from the command line and the `snick.toml` of a project.
+//! The settings of `check`, from the command line and the `snick.toml` of a project.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use toml::{Table, Value};
 use super::{FailOn, Options};
 use crate::cli::console::Failure;
 
-/// The name of the file, which is looked for in the working directory and above.
+/// The name of the project file, searched in the working directory and its parents.
 const FILE: &str = "snick.toml";
 
-/// What to look for. The command line replaces what the file says.
+/// The settings of `check`. The command line overrides the file.
 pub(super) struct ProjectOptions {
     pub(super) check: CheckOptions,
     pub(super) fail_on: FailOn,
@@ -56,7 +56,7 @@ impl ProjectOptions {
 }
 
 impl ProjectFile {
-    /// Of the first file upwards of the working directory.
+    /// Reads the first file found upwards from the working directory.
     fn find() -> Result<Self, Failure> {
         let folder = std::env::current_dir().unwrap_or_default();
         let Some(path) = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file())

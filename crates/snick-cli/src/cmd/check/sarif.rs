@@ -144,7 +144,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A path as a reference of a URI: relative as it is, absolute as a `file:`.
+/// A path as a URI reference: relative paths stay relative, absolute paths become `file:` URIs.
 fn uri(path: &str) -> String {
     let path = if std::path::MAIN_SEPARATOR == '\\' { path.replace('\\', "/") } else { path.to_string() };
     let mut uri = match (Path::new(&path).is_absolute(), path.starts_with('/')) {

@@ -1,4 +1,4 @@
-//! Findings as people read them: a line each, which editors and terminals can follow to its place.
+//! Findings as text: one per line, starting with a location that editors and terminals can follow.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use snick_ir::text::Escaped;
 
 use super::{CheckedModel, Report, place};
 
-/// So many findings of one code and one model are shown; others are counted.
+/// Maximum number of findings to show per code and model; the others are counted.
 const MAX_SHOWN: usize = 5;
 
 pub(super) fn render(report: &Report) -> String {
@@ -56,7 +56,7 @@ fn write_finding(model: &CheckedModel, finding: &Finding, helped: &mut HashSet<S
         finding.message
     );
     let _ = writeln!(text, "{}", Escaped(&line));
-    // Who reads a help once knows it.
+    // Shows each help once.
     if finding.severity > Severity::Note && helped.insert(finding.help.clone()) {
         let _ = writeln!(text, "    help: {}", Escaped(&finding.help));
     }

@@ -14,7 +14,7 @@ struct Content<'a> {
     #[serde(flatten)]
     diff: &'a ModelDiff,
     run: Option<Vec<Output<'a>>>,
-    /// Left out without a run, `null` if no layer differs.
+    /// Omitted without a run, `null` if no layer differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_difference: Option<Option<FirstDifference<'a>>>,
 }

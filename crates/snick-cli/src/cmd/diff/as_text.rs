@@ -1,5 +1,5 @@
-//! The differences as text: inputs and outputs, then causes with their places in both files, then what follows, then
-//! counts.
+//! The differences as text: inputs and outputs, then causes with their locations in both files, then
+//! consequences and counts.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use super::Answer;
 use super::run::RunDiff;
 use crate::cli::console::Console;
 
-/// The most layers that are listed of each kind.
+/// Maximum number of layers of each kind to list.
 const MAX_LISTED: usize = 50;
 
-/// The most characters of a value that are shown.
+/// Maximum number of characters of a value to show.
 const MAX_VALUE: usize = 80;
 
-/// The colours of what only one model has.
+/// The marks and colours of what only one model has.
 const SIDES: [(&str, &str); 2] = [("-", "31"), ("+", "32")];
 
 /// The whole answer. `files` are the models as the user named them.
@@ -55,12 +55,12 @@ struct Report<'r> {
 }
 
 impl Report<'_> {
-    /// A line; control characters of names are escaped.
+    /// Writes a line, escaping control characters in names.
     fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{}", Escaped(line));
     }
 
-    /// A line about one of the models, in its colour.
+    /// Writes a line about one of the models in its colour.
     fn side(&mut self, side: usize, layer: &LayerRef, more: &str) {
         let body = layer.body.as_ref().map(|body| format!(" in {body}")).unwrap_or_default();
         let place = match layer.loc.line {
@@ -76,7 +76,7 @@ impl Report<'_> {
         let _ = writeln!(self.text, "{}", self.console.paint_result(color, &line));
     }
 
-    /// A heading, and a part for each item.
+    /// Writes a heading and all items.
     fn section<T>(&mut self, heading: &str, items: &[T], write: impl Fn(&mut Self, &T)) {
         if items.is_empty() {
             return;
@@ -190,14 +190,14 @@ impl Report<'_> {
     }
 }
 
-/// Both sides, if they differ in nothing but the name.
+/// Both ends, if only their names differ.
 fn renamed_only(end: &EndChange) -> Option<(&ModelEnd, &ModelEnd)> {
     let (a, b) = end.a.as_ref().zip(end.b.as_ref())?;
     let is_same = a.element_type == b.element_type && a.shape == b.shape && a.index == b.index;
     (is_same && !end.is_moved && !end.is_exchanged).then_some((a, b))
 }
 
-/// The beginning of a long text.
+/// Truncates a long text.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_VALUE) {
         Some((end, _)) => format!("{}\u{2026}", &text[..end]),
@@ -205,7 +205,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// A share; none that is not 0 is shown as 0.
+/// A fraction as a percentage; nonzero fractions are never shown as 0.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent >= 1.0 { format!("{percent:.1} %") } else { format!("{percent:.2e} %") }

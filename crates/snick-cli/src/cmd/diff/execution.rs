@@ -1,4 +1,4 @@
-//! A model beside what a plug-in ran for it.
+//! Compares a model with the execution graph of a plug-in.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,17 +6,17 @@ use std::fmt::Write as _;
 use snick::text::Escaped;
 use snick::{ExecutedLayer, Execution, LayerRef};
 
-/// The most layers that are listed of each kind.
+/// Maximum number of layers of each kind to list.
 const MAX_LISTED: usize = 30;
 
-/// What ran, the slowest first; then what did not, and counts.
+/// The executed layers, slowest first; then the layers that were not executed, and counts.
 pub(super) fn write(execution: &Execution) -> String {
     let mut text = String::new();
     let total = execution.microseconds();
     let mut ran: Vec<&ExecutedLayer> =
         execution.layers.iter().filter(|layer| layer.time.microseconds.is_some()).collect();
     if ran.is_empty() {
-        // A graph that never ran has no times; constants have nothing to tell.
+        // A graph that never ran has no times, and its constants are not interesting.
         ran = execution.layers.iter().filter(|layer| layer.time.op != "Const").collect();
     }
     ran.sort_by_key(|layer| std::cmp::Reverse(layer.time.microseconds));
@@ -27,7 +27,7 @@ pub(super) fn write(execution: &Execution) -> String {
         let share = 100.0 * microseconds as f64 / total.max(1) as f64;
         let ran = format!("{} ({}, {})", time.layer, time.op, time.primitive);
         let _ = writeln!(text, "{microseconds:8} {share:4.1} %  {}", Escaped(&ran));
-        // A layer that computes the one of its own name says nothing new.
+        // A layer that only computes the layer of the same name adds no information.
         if !matches!(layer.sources.as_slice(), [source] if source.name == time.layer) {
             let _ = writeln!(text, "                   {}", Escaped(&sources(layer)));
         }
@@ -59,7 +59,7 @@ fn list(heading: &str, layers: &[LayerRef], text: &mut String) {
     more(layers.len(), text);
 }
 
-/// How many are not listed.
+/// Writes how many are not listed.
 fn more(len: usize, text: &mut String) {
     if len > MAX_LISTED {
         let _ = writeln!(text, "  and {} more, which --format json lists", len - MAX_LISTED);

@@ -1,4 +1,5 @@
-//! `snick diff`: how two models differ, whatever their formats; or what a plug-in made of a model.
+//! `snick diff`: the differences between two models in any formats, or between a model and its execution
+//! graph.
 
 mod as_json;
 mod as_text;
@@ -67,7 +68,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         })?;
         return Ok(Outcome::finding(!execution.is_of_the_model()));
     }
-    // A cycle leaves nothing to compare.
+    // Models with a cycle cannot be compared.
     let diff = snick::diff(&a, &b, &DiffOptions::new()).map_err(Failure::usage)?;
     let run = match options.run {
         true => Some(run::run([&a, &b], &diff, &options.inputs, options.tolerance, console)?),
@@ -83,7 +84,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
 }
 
-/// How two inferred models differ, which `names` are those of.
+/// The differences between two inferred models with these names.
 pub fn between(
     [a, b]: [&Model; 2],
     names: &[String; 2],
@@ -94,7 +95,7 @@ pub fn between(
     Ok(answer.render(names, format, &Console::silent(Limits::new())))
 }
 
-/// How two models differ, and what they compute.
+/// The differences between two models and their runs.
 struct Answer<'g> {
     diff: ModelDiff,
     run: Option<RunDiff>,
@@ -114,7 +115,7 @@ impl Answer<'_> {
     }
 }
 
-/// The first or the second model, inferred, in canonical form if that is to be compared.
+/// Loads and infers the first or second model, in canonical form if requested.
 fn load(path: &Path, at: usize, options: &Options, console: &Console) -> Result<Model, Failure> {
     let named = ModelOptions {
         model: path.to_path_buf(),

@@ -1,4 +1,4 @@
-//! `snick diff --run`: executes both models on the same inputs, and searches the first layer that differs.
+//! `snick diff --run`: executes both models on the same inputs, and finds the first layer that differs.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,28 +14,28 @@ use crate::cli::inputs::InputOptions;
 use crate::cli::progress::ProgressBar;
 use crate::cli::search::Search;
 
-/// The bytes of inner values that are kept at a time.
+/// Maximum bytes of inner values to keep at a time.
 const KEPT_BYTES: usize = 1 << 28;
 
-/// Rounds on other sizes, if sizes are open, as long as nothing differs.
+/// Number of rounds with other sizes, if sizes are dynamic and nothing differs.
 const ROUNDS: usize = 4;
 
-/// Why an output is not compared that one of the runs lacks.
+/// Why an output is not compared if one of the runs did not compute it.
 pub(super) const NOT_COMPUTED: &str = "not computed";
 
-/// Both runs.
+/// The comparison of both runs.
 pub(super) struct RunDiff {
     /// The outputs that both models have.
     pub outputs: Vec<OutputDiff>,
-    /// The first layer whose values differ, in both models, and how far.
+    /// The first layer whose values differ, in both models, and the comparison of its values.
     pub first: Option<(NodeId, NodeId, Comparison)>,
-    /// What failed, in either model.
+    /// The errors of both runs.
     pub errors: Vec<Located>,
 }
 
-/// An output in both runs.
+/// An output of both runs.
 pub(super) struct OutputDiff {
-    /// The name that users know it by in the first model.
+    /// The public name in the first model.
     pub name: String,
     pub comparison: Comparison,
     /// The dims of the value in the second model.
@@ -48,7 +48,7 @@ impl RunDiff {
         self.errors.is_empty() && self.outputs.iter().all(|output| output.comparison.is_within())
     }
 
-    /// Whether an output that both runs computed is not within the tolerance.
+    /// Whether an output that both runs computed is outside the tolerance.
     pub fn differs(&self) -> bool {
         self.outputs.iter().any(|output| output.is_computed() && !output.comparison.is_within())
     }
@@ -61,7 +61,7 @@ impl OutputDiff {
     }
 }
 
-/// The models, ready to run, and how.
+/// Both models, prepared to run, and how to compare them.
 struct Runs<'r> {
     sessions: [Session; 2],
     diff: &'r ModelDiff,
@@ -69,8 +69,8 @@ struct Runs<'r> {
     console: &'r Console,
 }
 
-/// Runs both models on the inputs given and drawn for the first, with sizes that it runs with. Small sizes hide much: where
-/// sizes are open, further ones are tried until something differs.
+/// Runs both models on given and random inputs for the first model, with sizes that it accepts. Small sizes
+/// hide many differences, so if sizes are dynamic, larger ones are tried until something differs.
 pub(super) fn run(
     models: [&Model; 2],
     diff: &ModelDiff,
@@ -93,7 +93,7 @@ pub(super) fn run(
                 continue;
             }
         };
-        // The first sizes are always tried: if none fit, their error is shown.
+        // The first sizes are always tried, because their error is shown if no sizes fit.
         if !search.admits(graph, &inputs) && found.is_some() {
             continue;
         }
@@ -120,16 +120,17 @@ pub(super) fn run(
     Ok(compared)
 }
 
-/// A run of which the inner values are known by their digests.
+/// A run with digests of its inner values.
 struct Digests {
-    /// Of the outputs of a layer together, with their bytes.
+    /// For each layer, the digest and the bytes of its outputs.
     layers: HashMap<NodeId, (u64, usize)>,
     outputs: Vec<Option<Tensor>>,
     errors: Vec<Located>,
 }
 
 impl Runs<'_> {
-    /// Runs the second model on the inputs of the first, those that it lacks aside, and compares.
+    /// Runs the second model on the inputs of the first, with random values for inputs that the first lacks,
+    /// and compares.
     fn compare(&self, inputs: &[Tensor], ours: Digests, spec: InputSpec) -> Result<RunDiff, Failure> {
         let theirs = self.other_inputs(inputs);
         let drawn = draw_inputs(self.graph(1), theirs, 0, spec).map_err(Failure::layer)?;
@@ -178,7 +179,7 @@ impl Runs<'_> {
         Ok(Digests { layers, outputs: run.values, errors: run.errors })
     }
 
-    /// The inputs of the second model that the first one has, too.
+    /// The inputs of the second model that the first model has as well.
     fn other_inputs(&self, inputs: &[Tensor]) -> Vec<Option<Tensor>> {
         let given: HashMap<NodeId, &Tensor> = self.graph(0).parameters().zip(inputs).collect();
         let of: HashMap<NodeId, NodeId> = self.diff.pairs.iter().map(|&(a, b)| (b, a)).collect();
@@ -202,8 +203,8 @@ impl Runs<'_> {
         compared.collect()
     }
 
-    /// The first layer whose values differ by more than the tolerance. Values are compared of layers whose digests
-    /// differ, as many at a time as there is memory for.
+    /// The first layer whose values differ by more than the tolerance. Only compares layers with different
+    /// digests, as many at a time as fit into memory.
     fn first_difference(
         &self,
         inputs: [&[Tensor]; 2],
@@ -231,7 +232,7 @@ impl Runs<'_> {
         Ok(None)
     }
 
-    /// The first of some layers whose values differ by more than the tolerance.
+    /// The first of these layers whose values differ by more than the tolerance.
     fn differs_within(
         &self,
         window: &[(NodeId, NodeId)],

@@ -43,7 +43,7 @@ struct Summary {
     weights_bytes: usize,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
-    /// Sizes of the outputs without an upper bound.
+    /// The number of sizes of outputs without an upper bound.
     #[serde(skip)]
     unbounded_outputs: usize,
     /// The same for all layers.
@@ -126,7 +126,7 @@ fn port(graph: &Graph, id: NodeId, declarations: &mut Declarations) -> Port {
     Port { layer, public_name, kind: kind.unwrap_or_default() }
 }
 
-/// How many sizes of layers have no upper bound; a shape of unknown rank counts as one.
+/// The number of sizes of these layers without an upper bound; an unknown rank counts as one.
 fn unbounded(graph: &Graph, layers: impl Iterator<Item = NodeId>) -> usize {
     let of = |id: NodeId| {
         let unranked = graph.node(id).outs().iter().filter(|out| out.fact.shape.rank().is_none()).count();
@@ -141,7 +141,7 @@ fn dims_of(graph: &Graph, id: NodeId) -> impl Iterator<Item = &SymExpr> {
 }
 
 impl Summary {
-    /// Counts layers, connections and weights, bodies included.
+    /// Counts layers, connections and weights, including bodies.
     fn count(&mut self, graph: &Graph) {
         for id in graph.ids() {
             let node = graph.node(id);

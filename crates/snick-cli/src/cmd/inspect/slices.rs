@@ -46,7 +46,7 @@ pub(super) fn add(graph: &Graph, canonical: &Graph, rows: &mut Vec<SliceRow>) {
     bodies.into_iter().for_each(|(body, canonical)| add(body, canonical, rows));
 }
 
-/// Writes the table, if there are any.
+/// Writes the table, if there are any slices.
 pub(super) fn write(rows: &[SliceRow], text: &mut String) {
     if !rows.is_empty() {
         let _ = writeln!(text, "\nslices");

@@ -7,7 +7,7 @@ use snick_ir::text::Escaped;
 
 use super::bytes_text;
 
-/// Writes the table, if there are any, and what all of them cost.
+/// Writes the table and the total size, if there are any states.
 pub(super) fn write(states: &[StateSize], text: &mut String) {
     if states.is_empty() {
         return;

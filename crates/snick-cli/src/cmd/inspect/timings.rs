@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use snick::LayerTime;
 use snick_ir::text::Escaped;
 
-/// The slowest layers that are shown.
+/// Number of slowest layers to show.
 const SHOWN: usize = 10;
 
-/// Writes what each type of operation took, and the slowest layers, if there are times.
+/// Writes the time of each type of operation and the slowest layers, if there are times.
 pub(super) fn write(times: &[LayerTime], text: &mut String) {
     let total: u64 = times.iter().filter_map(|time| time.microseconds).fold(0, u64::saturating_add);
     // A graph that never ran has no times.

@@ -9,13 +9,13 @@ use snick_ir::text::Escaped;
 
 use super::bytes_text;
 
-/// The layers without compression that are shown.
+/// Number of uncompressed layers to show.
 const SHOWN: usize = 8;
 
 type Weights = BTreeMap<WeightKind, WeightsOf>;
 
-/// Writes the table, if there are any weights: the type that they are stored in, which share a scale, how many there are,
-/// their bytes, bits a weight, and of uncompressed ones beside compressed ones the layers.
+/// Writes the table, if there are any weights: storage type, granularity of scales, count, bytes, and bits
+/// per weight. If some weights are compressed, the layers of uncompressed weights are listed.
 pub(super) fn write(weights: &Weights, text: &mut String) {
     if weights.is_empty() {
         return;
@@ -48,14 +48,14 @@ pub(super) fn write(weights: &Weights, text: &mut String) {
     }
 }
 
-/// Bits a weight, over all of them.
+/// Bits per weight over all weights.
 fn total_bits(weights: &Weights) -> f64 {
     let sum =
         |size: fn(&WeightsOf) -> usize| weights.values().map(|of_kind| size(of_kind) as f64).sum::<f64>();
     8.0 * sum(|of_kind| of_kind.bytes) / sum(|of_kind| of_kind.count).max(1.0)
 }
 
-/// A list of kinds, with the names of the layers.
+/// A list of kinds with the names of their layers.
 pub(super) fn serialize<S: Serializer>(weights: &Weights, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct WeightsOfKind<'w> {
@@ -65,7 +65,7 @@ pub(super) fn serialize<S: Serializer>(weights: &Weights, serializer: S) -> Resu
         of_kind: &'w WeightsOf,
         bits: f64,
     }
-    // Rounds as text does, half to even: 4.0625 to 4.062.
+    // Rounds like the text output, half to even: 4.0625 to 4.062.
     let bits = |of_kind: &WeightsOf| format!("{:.3}", of_kind.bits()).parse().unwrap_or_default();
     let rows = weights.iter().map(|(kind, of_kind)| WeightsOfKind { kind, of_kind, bits: bits(of_kind) });
     serializer.collect_seq(rows)

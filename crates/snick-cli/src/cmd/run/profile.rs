@@ -1,4 +1,4 @@
-//! Where the time of a run goes: by layer and by operation type.
+//! The time of a run by layer and by operation type.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,10 +8,11 @@ use serde::{Serialize, Serializer};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId};
 
-/// The time per layer. A body counts towards the layer that contains it, fused layers towards the last of them.
+/// The time per layer. A body counts towards the layer that contains it, fused layers towards the last of
+/// them.
 pub(super) struct Profile {
     layers: Vec<LayerTime>,
-    /// The places of layers in the list.
+    /// The index of each layer in the list.
     places: HashMap<NodeId, usize>,
     /// When the last layer ended.
     since: Instant,
@@ -36,17 +37,17 @@ struct OpTime<'p> {
 }
 
 impl Profile {
-    /// Nothing has run.
+    /// Starts an empty profile.
     pub fn new() -> Self {
         Self { layers: Vec::new(), places: HashMap::new(), since: Instant::now() }
     }
 
-    /// Starts the clock of the next layer.
+    /// Starts the clock for the next layer.
     pub fn resume(&mut self) {
         self.since = Instant::now();
     }
 
-    /// Adds the time since the last layer to this one; steps add up.
+    /// Adds the time since the last layer to this layer, accumulating over steps.
     pub fn took(&mut self, graph: &Graph, id: NodeId) {
         let time = self.since.elapsed();
         let place = *self.places.entry(id).or_insert_with(|| {
@@ -62,7 +63,7 @@ impl Profile {
         self.layers.iter().map(|layer| layer.time).sum()
     }
 
-    /// Operation types, the slowest first.
+    /// Operation types, slowest first.
     fn by_op(&self) -> Vec<OpTime<'_>> {
         let mut ops: Vec<OpTime> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -78,7 +79,7 @@ impl Profile {
         ops
     }
 
-    /// Two tables, the slowest first.
+    /// Two tables, slowest first.
     pub fn as_text(&self) -> String {
         let total = self.total().as_secs_f64().max(f64::MIN_POSITIVE);
         let columns = |time: Duration| {
@@ -102,7 +103,7 @@ impl Profile {
     }
 }
 
-/// Layers in the order of the run, and operation types.
+/// Layers in execution order, and operation types.
 impl Serialize for Profile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

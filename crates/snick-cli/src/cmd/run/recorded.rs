@@ -1,4 +1,4 @@
-//! Comparing outputs and inner values with recorded ones.
+//! Compares outputs and inner values with recorded arrays.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,7 +14,8 @@ use crate::cli::console::Failure;
 use crate::cli::inner_values::{InnerValues, has_value};
 use crate::npz;
 
-/// The arrays of a file that are outputs or other values of the model; the keys of the others are `unknown`.
+/// The arrays of a file that are outputs or inner values of the model. Keys of other arrays are added to
+/// `unknown`.
 pub(super) fn read_recorded(
     graph: &Graph,
     path: &Path,
@@ -34,8 +35,8 @@ pub(super) fn read_recorded(
     npz::read(path, memory, is_value, |_, _| Ok(()))
 }
 
-/// Compares every recorded array with the inner value or output of that name: inner values in the order of the run,
-/// then the outputs. Outputs that are not recorded are missing.
+/// Compares all recorded arrays with values of the same name: first inner values in execution order, then
+/// outputs. Outputs without a recorded array are missing.
 pub(super) fn compare_recorded(
     graph: &Graph,
     recorded: &[(String, Tensor)],

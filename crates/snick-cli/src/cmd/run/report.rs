@@ -22,21 +22,21 @@ pub struct RunReport {
     /// The variables after the last step.
     pub(super) variables: Variables,
     pub(super) compared: Vec<(String, Comparison)>,
-    /// Outputs that were to be compared, but are not in the file.
+    /// Outputs to compare that are not in the file.
     pub(super) missing: Vec<String>,
-    /// The first layer, in the order of execution, that differs.
+    /// The first differing layer in execution order.
     pub(super) first_difference: Option<String>,
-    /// The time of each layer, if it is asked for.
+    /// The time of each layer, if requested.
     pub(super) profile: Option<Profile>,
-    /// Whether integers are listed: what a tokenizer makes of texts.
+    /// Whether to list integers: the output of a tokenizer for given texts.
     pub(super) lists_elements: bool,
 }
 
 /// An output of a step, under one of its names.
 pub(super) struct RunOutput {
-    /// The name, with the prefix of the step from the second step on.
+    /// The name, prefixed with the step from the second step on.
     pub(super) key: String,
-    /// The name that is shown, once for each output.
+    /// The name to show, once per output.
     pub(super) shown: Option<String>,
     pub(super) value: Tensor,
 }

@@ -1,4 +1,4 @@
-//! Running the steps on given and drawn inputs.
+//! Runs the steps on given and random inputs.
 
 use std::path::Path;
 
@@ -16,25 +16,25 @@ use crate::cli::progress::ProgressBar;
 use crate::cli::search::Search;
 use crate::npz;
 
-/// What steps are run on, and how.
+/// What to run, and how.
 #[derive(Copy, Clone)]
 pub(super) struct StepOptions<'o> {
     pub(super) inputs: &'o InputOptions,
-    /// The file of the values that variables begin with.
+    /// The file with initial values of variables.
     pub(super) load_state: Option<&'o Path>,
     pub(super) keep_going: bool,
     pub(super) check_facts: bool,
     pub(super) profile: bool,
 }
 
-/// Codes of errors that larger sizes do not help: weights that are missing or cut, a limit, an op that cannot run.
+/// Codes of errors that other sizes do not fix: missing or truncated weights, a limit, an op that cannot run.
 const ANY_SIZES: [Code; 4] = [Code::WeightsMissing, Code::WeightsTruncated, Code::Limit, Code::CannotRun];
 
-/// A run, and what it was on.
+/// A run with its inputs.
 type Attempt = (Vec<Vec<Tensor>>, InnerValues, RunReport);
 
-/// Runs all steps on the inputs given and drawn: of the sizes that are open, on the first that the model runs with, or
-/// the first of all if it runs with none. Returns the inputs of each step.
+/// Runs all steps on given and random inputs. For dynamic sizes, uses the first candidate with which the
+/// model runs, or the first one if there is none. Returns the inputs of each step.
 pub(super) fn run_steps(
     session: &Session,
     options: StepOptions,
@@ -60,7 +60,7 @@ pub(super) fn run_steps(
                 continue;
             }
         };
-        // Nothing is left to choose, or failures are expected.
+        // There is nothing left to choose, or failures are expected.
         let is_only = given.is_complete() || options.keep_going;
         if is_only || search.admits(graph, &inputs) {
             let run = attempt(inputs)?;
