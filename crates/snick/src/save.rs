@@ -41,7 +41,7 @@ pub struct SaveOptions {
 
 impl Default for SaveOptions {
     /// The slice operation for which OpenVINO infers the most, and the lowest feature level that slices all
-    /// of its types.
+    /// element types of DirectML.
     fn default() -> Self {
         Self {
             feature_level: FeatureLevel::V4_1,

@@ -233,7 +233,7 @@ impl Session {
                 None => ControlFlow::Continue(()),
             }
         });
-        // A run that was stopped after its last layer has completed.
+        // A run that was stopped after its last layer is still complete.
         match monitor.into_stopped().filter(|_| !outputs.errors.is_empty()) {
             Some(stopped) => Err(stopped.into()),
             None => Ok(Outputs::new(graph, outputs.complete().map_err(refused)?)),

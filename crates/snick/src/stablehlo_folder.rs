@@ -70,7 +70,7 @@ pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> 
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
     let saved = fill(&module, folder);
     if saved.is_err() && is_new {
-        // The error of saving is the one to report.
+        // Only the error of saving is reported.
         let _ = fs::remove_dir(folder);
     }
     saved

@@ -1,4 +1,4 @@
-//! What a plug-in turned the layers of a model into.
+//! Relates the layers of a model to what a plug-in executed.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,6 +1,6 @@
 //! Analyses of a model: its weights and their compression, its states, the times of an execution graph, the
-//! cost of a run, and defects. Also differences between two models, what a plug-in turned a model into, and
-//! why shapes are what they are: symbols, and the trees of [`Model::why`](crate::Model::why).
+//! cost of a run, and defects. Also the differences between two models, the execution graph of a plug-in, and
+//! explanations of shapes: symbols, and the trees of [`Model::why`](crate::Model::why).
 
 mod check;
 mod cost;

@@ -129,8 +129,7 @@ fn ports_of_weights(op: &Op) -> &'static [usize] {
 /// The constants that a value is decompressed from; empty if it depends on anything else, or on too many
 /// layers.
 fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
-    /// Converted weights, a zero point, a scale, a Reshape and its target: a longer chain is no
-    /// decompression.
+    /// Converted weights, a zero point, a scale, a Reshape and its target: no decompression is longer.
     const MAX_LAYERS: usize = 16;
     let (mut constants, mut todo, mut seen) = (Vec::new(), vec![value], 0);
     while let Some(id) = todo.pop() {

@@ -29,8 +29,8 @@ pub struct ErrorKind {
 }
 
 impl ErrorKind {
-    /// The code of an error, the type of its layer, and which error it is regardless of its values. Different
-    /// sizes and different ranks are different errors.
+    /// The code of an error, the type of its layer, and which error it is regardless of its values. A
+    /// mismatch of sizes and a mismatch of ranks are different errors.
     pub fn of(error: &Located) -> Self {
         let mut plain = &error.error;
         while let OpError::WithInputs { error, .. } = plain {

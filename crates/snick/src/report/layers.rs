@@ -100,7 +100,7 @@ impl Serialize for Graphs<'_> {
             owner: Option<usize>,
             #[serde(skip_serializing_if = "Option::is_none")]
             role: Option<&'m str>,
-            /// Bodies of equal structure, each as a list in execution order.
+            /// Scopes of equal structure, each list in execution order.
             repeats: Vec<Vec<Text<String>>>,
             layers: Layers<'m>,
         }

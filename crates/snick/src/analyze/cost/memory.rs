@@ -276,7 +276,7 @@ impl<'g, 'l> Run<'g, 'l> {
         }
     }
 
-    /// The worst moments as amounts, ordered by the number of samples of which they are the worst.
+    /// The worst moments as amounts, ordered by the number of samples in which they are the worst.
     fn moments(&self) -> Vec<Amount> {
         let wins = |step: usize| self.worst.iter().filter(|(_, at)| *at == step).count();
         let mut steps: Vec<(usize, &Vec<SymExpr>)> =

@@ -35,7 +35,7 @@ pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -
                 let scaled = ledger.product(query.iter().chain([&SymExpr::from(4)]));
                 return ledger.symbols.add(&scores, &scaled);
             }
-            // Scores and weights, plus extended scores if there is a sink.
+            // Scores and weights, plus the scores with the sink if there is one.
             let copies = if node.input(5).is_some() { 3 } else { 2 };
             Some(ledger.product(rows.iter().chain([keys, &SymExpr::from(4 * copies)])))
         }
@@ -59,8 +59,8 @@ pub(super) fn of(graph: &Graph, id: NodeId, packed: bool, ledger: &mut Ledger) -
 }
 
 /// The bytes of the planes into which a convolution splits an image, so that each filter element reads
-/// contiguous elements: one plane per remainder by the stride, including padding. `None` if the image itself
-/// serves as the plane.
+/// contiguous elements: one plane per residue modulo the stride, including padding. `None` if the image
+/// itself serves as the plane.
 fn convolution(
     windows: &Windows,
     [data, kernel, out]: [&[SymExpr]; 3],

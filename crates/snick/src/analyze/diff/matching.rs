@@ -33,7 +33,7 @@ pub(super) struct Matching<'s, 'g> {
 type Keys = (Vec<u64>, Vec<u64>);
 
 impl<'s, 'g> Matching<'s, 'g> {
-    /// Matches layers. The correspondence of inputs is given, that of outputs optionally.
+    /// Matches layers. The correspondence of inputs is given; that of outputs may be.
     pub fn new(a: &'s Scope<'g>, b: &'s Scope<'g>, parameters: &Pairs, results: Option<Pairs>) -> Self {
         let mut matching =
             Self { a, b, of_a: vec![None; a.len()], of_b: vec![None; b.len()], found: Vec::new() };

@@ -234,8 +234,8 @@ impl Model {
     /// Plans how the model's StableHLO module runs on several devices. Call [`Model::infer`] first. Weights
     /// are arguments of the module, as in [`Model::save_stablehlo`].
     ///
-    /// Without a mesh, proposes one: of those that fit the memory, the one that sends least, and among equals
-    /// the one that needs the least memory. If none fits, the one that needs the least memory.
+    /// Without a mesh, proposes one that fits the memory and sends least; among equals, the one with the
+    /// least memory. If none fits, proposes the mesh that needs the least memory.
     ///
     /// # Errors
     /// [`Error::Invalid`] for what StableHLO cannot express, [`Error::Shard`] for a mesh or rules that do not
