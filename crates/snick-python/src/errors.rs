@@ -17,7 +17,7 @@ pub enum Stage {
     Other,
 }
 
-/// A built-in class that an exception also has, so that code unaware of snick can handle it.
+/// A built-in class from which an exception also derives, so that code unaware of snick can handle it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum AlsoIs {
     Nothing,

@@ -249,7 +249,7 @@ impl Session {
         Ok(complete)
     }
 
-    /// Evaluates a step alone on these input values, without rounding its outputs.
+    /// Evaluates a step alone on these input values, and returns the outputs as computed.
     pub(crate) fn evaluate_alone(&self, step: &Step, values: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let op = step.op(&self.graph);
         let mut operands = Vec::with_capacity(values.len());

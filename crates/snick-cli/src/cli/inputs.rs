@@ -65,7 +65,7 @@ impl InputOptions {
         !self.text.is_empty()
     }
 
-    /// Reads the files. An array may take `memory` bytes, and so may all arrays of a file together.
+    /// Reads the files. A single array, and all arrays of a file together, may take at most `memory` bytes.
     ///
     /// # Errors
     /// A file cannot be read, or an array is not an input or has another element type or shape.

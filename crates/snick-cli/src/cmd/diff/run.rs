@@ -70,7 +70,7 @@ struct Runs<'r> {
 }
 
 /// Runs both models on given and random inputs for the first model, with sizes that it accepts. Small sizes
-/// hide many differences, so if sizes are dynamic, larger ones are tried until something differs.
+/// hide many differences, so if sizes are dynamic, others are tried until something differs.
 pub(super) fn run(
     models: [&Model; 2],
     diff: &ModelDiff,
