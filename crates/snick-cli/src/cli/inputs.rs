@@ -21,13 +21,13 @@ pub struct InputOptions {
     /// Inputs from an .npz file; repeat for several steps, between which variables are kept
     #[arg(long = "inputs", value_name = "F.npz")]
     inputs: Vec<PathBuf>,
-    /// The text of the input that takes texts; repeat for a batch. With several such inputs, NAME=TEXT
+    /// Text for the string input; repeat for a batch. With several string inputs, NAME=TEXT
     #[arg(long = "text", value_name = "TEXT")]
     text: Vec<String>,
-    /// Ignore arrays of --inputs files that are no inputs of the model
+    /// Ignore arrays of --inputs files that are not inputs of the model
     #[arg(long)]
     ignore_extra: bool,
-    /// Seed of the random inputs that replace those not provided
+    /// Seed of the random inputs that replace missing ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 }

@@ -17,12 +17,12 @@ use super::{json, models};
 /// The models and their input shapes.
 #[derive(Args)]
 pub struct ManyOptions {
-    /// Models, and folders that are searched for models; - for text form on standard input
+    /// Models, or folders to search for models; - is text form on standard input
     #[arg(value_name = "MODEL", required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     shared: SharedOptions,
-    /// Models to work on at a time [default: the processors of the machine]
+    /// Number of models to process at a time [default: number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
 }
@@ -30,10 +30,10 @@ pub struct ManyOptions {
 /// Options that apply to all models.
 #[derive(Args, Clone)]
 pub struct SharedOptions {
-    /// Weights file, instead of the .bin beside the model
+    /// Weights file, instead of the .bin next to the model
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
-    /// Shape rules of operations that snick does not have, in a TOML file
+    /// TOML file with shape rules of custom operations
     #[arg(long, value_name = "OPS.toml")]
     pub ops: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input

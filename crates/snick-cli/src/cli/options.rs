@@ -12,10 +12,10 @@ use super::memory::parse_size;
 /// Options of every verb.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
-    /// Format of the results on standard output; the last three are for `check`
+    /// Format of the results on standard output; the last three are only for `check`
     #[arg(long = "format", global = true, value_enum, default_value_t = ReportFormat::Text)]
     pub report: ReportFormat,
-    /// The same for verbs that have text and JSON alone
+    /// The format for verbs that only have text and JSON
     #[arg(skip = OutputFormat::Text)]
     pub format: OutputFormat,
     /// Colour diagnostics; NO_COLOR is respected
@@ -30,16 +30,17 @@ pub struct Common {
     /// End the command after this time: 30s, 500ms, 2m, 1h
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_time)]
     pub timeout: Option<Duration>,
-    /// End the command if its tensors need more memory: 2G, 512M [default: three quarters of the machine's]
+    /// End the command if its tensors need more memory: 2G, 512M [default: three quarters of the machine's
+    /// memory]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     pub max_memory: Option<usize>,
-    /// End the command if the model has more layers, those of bodies included
+    /// End the command if the model has more layers, including layers of bodies
     #[arg(long, global = true, value_name = "N")]
     pub max_layers: Option<usize>,
     /// End the command if a value is inferred to have more dims
     #[arg(long, global = true, value_name = "N")]
     pub max_rank: Option<usize>,
-    /// End a run whose layers compute more elements; fold no more constants than that
+    /// End a run that computes more elements; also limits constant folding
     #[arg(long, global = true, value_name = "ELEMENTS")]
     pub fuel: Option<usize>,
 }
@@ -75,7 +76,7 @@ pub enum ReportFormat {
     Sarif,
     /// Annotations of GitHub workflows
     Github,
-    /// JUnit's XML, for test reports
+    /// JUnit XML, for test reports
     Junit,
 }
 
@@ -117,10 +118,10 @@ fn model_help() -> String {
 pub struct ModelOptions {
     #[arg(help = model_help())]
     pub model: PathBuf,
-    /// Weights file, instead of the .bin beside the model
+    /// Weights file, instead of the .bin next to the model
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
-    /// Shape rules of operations that snick does not have, in a TOML file
+    /// TOML file with shape rules of custom operations
     #[arg(long, value_name = "OPS.toml")]
     pub ops: Option<PathBuf>,
     /// Input shapes: "x[1,3,H=32..512,?],mask[1,2*H]", or "[1,3]" for a single input

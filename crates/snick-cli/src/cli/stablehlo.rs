@@ -11,18 +11,18 @@ use super::console::Failure;
 #[derive(Args)]
 #[command(next_help_heading = "StableHLO")]
 pub struct StableHloArgs {
-    /// Write a folder: model.mlir with large constants as arguments, manifest.json that says where their bytes are
-    /// (weights stay in the model's own files), and folded.bin for constants that folding made
+    /// Write a folder: model.mlir with large constants as arguments, manifest.json with the location of their
+    /// bytes (weights stay in the files of the model), and folded.bin with folded constants
     #[arg(long, value_name = "FORMAT", value_enum)]
     to: Option<FolderFormat>,
-    /// Compute in f32 and exactly, as `snick run` does, or in the types of the model and as fast as the device can
+    /// Compute exactly in f32 like `snick run`, or in the types of the model as fast as the device can
     #[arg(long, value_name = "HOW", value_enum, default_value = "highest")]
     precision: PrecisionName,
-    /// Devices to spread the arguments over, a size for each named axis: batch=2,model=4
+    /// Mesh of devices to shard the arguments over, as named axes with sizes: batch=2,model=4
     #[arg(long, value_name = "AXES", requires = "to")]
     mesh: Option<Mesh>,
-    /// Which dims are spread over which axis, by names of arguments: ids[batch],*.up.weight[model,_]; * is any text,
-    /// ? one character, _ a dim that stays whole
+    /// Which dims to shard over which axis, by argument name: ids[batch],*.up.weight[model,_]; * matches any
+    /// text, ? one character, and _ is an unsharded dim
     #[arg(long, value_name = "RULES", requires = "mesh")]
     shard: Option<ShardRules>,
 }

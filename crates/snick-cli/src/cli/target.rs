@@ -14,7 +14,7 @@ pub struct TargetOptions {
     /// Feature level of a DirectML description
     #[arg(long, value_name = "LEVEL", default_value_t = SaveOptions::default().feature_level)]
     feature_level: FeatureLevel,
-    /// OpenVINO operation that slices of the canonical form are written as [default: Slice, or StridedSlice for dynamic
+    /// OpenVINO operation for slices of the canonical form [default: Slice, or StridedSlice for dynamic
     /// bounds, where OpenVINO infers more]
     #[arg(long, value_name = "OP", value_enum, ignore_case = true)]
     slice_as: Option<SliceOp>,

@@ -26,7 +26,7 @@ pub struct Options {
     stablehlo: StableHloArgs,
     #[command(flatten)]
     picture: Picture,
-    /// Turn variables into inputs (past…) and outputs (present…), and say what each begins with
+    /// Turn variables into inputs (past…) and outputs (present…), and report their initial values
     #[arg(long, conflicts_with = "stateful")]
     stateless: bool,
     /// Turn inputs named past… and outputs named present… into variables
@@ -38,16 +38,16 @@ pub struct Options {
 #[derive(Args)]
 #[command(next_help_heading = "Pictures (.svg)")]
 struct Picture {
-    /// Draw the layers of deeper scopes as one box a scope; the scopes of a name end with / or .
+    /// Draw layers of deeper scopes as one box per scope; a scope ends at a / or . in names
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Draw only what is near this layer
+    /// Draw only the surroundings of this layer
     #[arg(long, value_name = "LAYER")]
     around: Option<String>,
-    /// Draw every block of those that repeat, not the first alone with their number
+    /// Draw every repeating block, instead of the first one with the number of repeats
     #[arg(long)]
     each_repeat: bool,
-    /// How many steps from LAYER are near
+    /// Maximum distance from LAYER, in steps
     #[arg(long, value_name = "N", default_value_t = 3, requires = "around")]
     steps: usize,
 }

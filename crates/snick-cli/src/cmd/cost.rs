@@ -18,7 +18,7 @@ use crate::cli::symbols::{self, COLUMNS};
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// How many layers to list, those that cost most
+    /// Number of most expensive layers to list
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
 }

@@ -14,7 +14,7 @@ use crate::cli::options::{Common, OutputFormat};
 /// Options of the verb.
 #[derive(Args)]
 pub struct Options {
-    /// A code, as S015, or its name, as unused-layer; all codes are listed if it is left out
+    /// A code such as S015, or its name such as unused-layer; lists all codes if omitted
     #[arg(value_name = "CODE")]
     code: Option<String>,
     /// Print a page of documentation

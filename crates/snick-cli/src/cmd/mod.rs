@@ -40,11 +40,11 @@ pub enum Verb {
     Why(why::Options),
     /// Count multiply-accumulates, operations and memory of a run
     Cost(cost::Options),
-    /// Plan a run on several devices: what each holds and sends, and how to spread the model over them
+    /// Plan a run on several devices: what each holds and sends, and how to shard the model
     Plan(plan::Options),
     /// Show how two models differ: layers are matched by structure, not by name or order
     Diff(diff::Options),
-    /// Check models and folders of models for what is broken or was not intended
+    /// Check models and folders of models for defects and likely mistakes
     Check(check::Options),
     /// Explain a code of `snick check`
     Explain(explain::Options),
@@ -56,7 +56,7 @@ pub enum Verb {
     Bench(bench::Options),
     /// Show the operations: attributes with types, defaults and versions
     Ops(ops::Options),
-    /// Print the script with which a shell completes the command line
+    /// Print the completion script for a shell
     Completions(completions::Options),
     /// Print the manual page of the program or of a verb
     Man(man::Options),

@@ -18,16 +18,17 @@ use crate::cli::stablehlo::PrecisionName;
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// How many devices there are
+    /// Number of devices
     #[arg(long, value_name = "N", required_unless_present = "mesh", value_parser = clap::value_parser!(u32).range(1..))]
     devices: Option<u32>,
     /// The memory of a device: 16GiB, 512M
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
-    /// Plan for this mesh, as of `convert`, instead of proposing one; inputs are spread over an axis `batch`
+    /// Plan for this mesh, as in `convert`, instead of proposing one; inputs are sharded over an axis named
+    /// `batch`
     #[arg(long, value_name = "AXES")]
     mesh: Option<Mesh>,
-    /// Plan for these rules, as of `convert`, instead of proposing some
+    /// Plan for these rules, as in `convert`, instead of proposing some
     #[arg(long, value_name = "RULES", requires = "mesh")]
     shard: Option<ShardRules>,
     /// Compute in f32, or in the types of the model

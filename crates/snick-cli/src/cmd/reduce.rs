@@ -19,14 +19,14 @@ use crate::cli::target::TargetOptions;
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// Command for the shell that fails on the model; `{}` is replaced by the file of the model to try, in text form, or
-    /// that is appended [default: inference, which must fail]
+    /// Shell command that fails on the model; `{}` stands for the file to test, in text form; without `{}`
+    /// the file is appended [default: inference, which must fail]
     #[arg(long, value_name = "CMD")]
     test: Option<String>,
     #[command(flatten)]
     expected: Expected,
-    /// Let inference fail with other errors than before; otherwise the first keeps its code and its operation, and no
-    /// other comes
+    /// Allow other inference errors than before; by default the first error keeps its code and operation, and
+    /// no new error may appear
     #[arg(long)]
     any_error: bool,
     /// File for the smallest model; a .snick file starts with the command as a `// RUN:` line

@@ -18,7 +18,7 @@ pub struct Options {
     /// The page to write: one HTML file that loads nothing else
     #[arg(short, long, value_name = "R.html")]
     output: PathBuf,
-    /// Show what changed from MODEL to this model
+    /// Also show the changes from MODEL to this model
     #[arg(long, value_name = "OTHER")]
     diff: Option<PathBuf>,
     #[command(flatten)]

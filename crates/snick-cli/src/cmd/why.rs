@@ -22,13 +22,13 @@ use crate::cli::symbols;
 pub struct Options {
     #[command(flatten)]
     model: ModelOptions,
-    /// An output, by the name of its layer and the port that the file gives it, and an axis of it; or a tensor name
+    /// An output, by layer name and the port number of the file, and optionally an axis; or a tensor name
     #[arg(value_name = "LAYER[:PORT[:AXIS]]", required_unless_present_any = ["unknown", "error"])]
     target: Option<String>,
-    /// Count the sizes without an upper bound at the places where they became unknown
+    /// Count the sizes without an upper bound by origin
     #[arg(long, conflicts_with_all = ["target", "error"])]
     unknown: bool,
-    /// Explain an error of inference, counted from 1 in the order that `snick infer` prints them
+    /// Explain an inference error, counted from 1 in the order of `snick infer`
     #[arg(long, value_name = "K", conflicts_with = "target")]
     error: Option<usize>,
 }

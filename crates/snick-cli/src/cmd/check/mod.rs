@@ -27,30 +27,30 @@ use project::ProjectOptions;
 /// Options of the verb.
 #[derive(Args)]
 pub struct Options {
-    /// Models, and folders that are searched for models
+    /// Models, or folders to search for models
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Look for these codes alone: S020,S03 or names; S is all of them
+    /// Check only these codes: S020,S03 or names; S means all
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     select: Vec<String>,
-    /// Do not look for these codes
+    /// Skip these codes
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// Leave out the findings that this file lists
+    /// Ignore the findings that this file lists
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Write all findings to the file of --baseline, to be left out from now on
+    /// Write all findings to the --baseline file, to ignore them from now on
     #[arg(long, requires = "baseline")]
     write_baseline: bool,
-    /// The severity from which the exit code is 1 [default: error]
+    /// Exit with 1 for findings of this severity or above [default: error]
     #[arg(long, value_enum, value_name = "SEVERITY")]
     fail_on: Option<FailOn>,
-    /// The release of OpenVINO that is to read the models: 2024.6
+    /// OpenVINO release that has to read the models: 2024.6
     #[arg(long, value_name = "RELEASE")]
     target_openvino: Option<Release>,
     #[command(flatten)]
     shared: SharedOptions,
-    /// Models to check at a time [default: the processors of the machine]
+    /// Number of models to check at a time [default: number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
 }

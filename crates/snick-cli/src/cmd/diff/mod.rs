@@ -25,19 +25,19 @@ pub struct Options {
     /// The first model, or - for text form on standard input
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// The second model, of whatever format
+    /// The second model, in any format
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Compare the canonical forms: for models of different formats
+    /// Compare the canonical forms, for models in different formats
     #[arg(long)]
     canon: bool,
-    /// Read the weights of A from this file, not from the .bin beside it; a second --weights names those of B
+    /// Weights file of A, instead of the .bin next to it; a second --weights is for B
     #[arg(long, value_name = "FILE")]
     weights: Vec<PathBuf>,
-    /// Shape rules of operations that snick does not have, in a TOML file
+    /// TOML file with shape rules of custom operations
     #[arg(long, value_name = "OPS.toml")]
     ops: Option<PathBuf>,
-    /// Input shapes of both models, as other verbs take them
+    /// Input shapes of both models, as in other verbs
     #[arg(long = "shape", value_name = "SPEC")]
     shapes: Vec<String>,
     /// Run both models on the same inputs, and find the first layer that differs

@@ -33,16 +33,16 @@ pub struct Options {
     model: ModelOptions,
     #[command(flatten)]
     inputs: InputOptions,
-    /// Write the outputs to an .npz file, or the output of a model that has one to an .npy file
+    /// Write the outputs to an .npz file, or a single output to an .npy file
     #[arg(short, long, value_name = "OUT.npz")]
     output: Option<PathBuf>,
-    /// Compare the outputs with those of an .npz file
+    /// Compare the outputs with the arrays of an .npz file
     #[arg(long, value_name = "F.npz")]
     compare: Option<PathBuf>,
     /// Compare only this output; repeat for several
     #[arg(long, value_name = "NAME", requires = "compare")]
     only: Vec<String>,
-    /// Begin with the values of variables in this .npz file
+    /// Start with the values of variables in this .npz file
     #[arg(long, value_name = "F.npz")]
     load_state: Option<PathBuf>,
     /// Write the values of variables after the last step to an .npz file
@@ -61,10 +61,10 @@ pub struct Options {
     /// Check every computed value against its inferred shape and type
     #[arg(long)]
     check_facts: bool,
-    /// Write a value inside the model to LAYER.npy
+    /// Write an inner value to LAYER.npy
     #[arg(long, value_name = "LAYER[:PORT]")]
     dump: Vec<String>,
-    /// Show the time of each layer and of each operation type; layers that run as one count as the last of them
+    /// Show the time of each layer and of each operation type; fused layers count as the last of them
     #[arg(long)]
     profile: bool,
     /// Number of threads; the outputs do not depend on it
