@@ -1,4 +1,4 @@
-//! Tells the linker of macOS that Python resolves the symbols of Python.
+//! Lets the macOS linker leave Python's symbols undefined until Python loads the module.
 
 fn main() {
     pyo3_build_config::add_extension_module_link_args();
