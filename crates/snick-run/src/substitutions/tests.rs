@@ -2,6 +2,7 @@
 
 use snick_ir::{infer, text};
 use snick_pass::Checker;
+use snick_tensor::kernels::QuantizedConvolution;
 
 use super::*;
 
@@ -67,4 +68,54 @@ fn numbers_of_slices_are_checked() {
                   %a = Add-1(%g, %more) {auto_broadcast: numpy}\n  \
                   %s = slice(%x, %a) {axes: [1], start: [\"in ?\"], len: [1], step: [1]}\n  %y = Result-1(%s)\n";
     wrong_plans_are_refuted("compute-slice-numbers", &format!("{X}{layers}"), ["1", "2"]);
+}
+
+/// A product with weights of 8 bits that are large enough to stay packed.
+fn packed_layers() -> String {
+    let codes = (0..256 * 256).map(|i| (i * 37 % 255).to_string()).collect::<Vec<_>>().join(", ");
+    let scales = (0..256).map(|i| format!("0.0{}", 1 + i % 7)).collect::<Vec<_>>().join(", ");
+    format!(
+        "  %x = Parameter-1 {{element_type: f32, shape: \"N,256\"}}\n  %codes = Const-1 u8[256,256] <{codes}>\n  \
+         %floats = Convert-1(%codes) {{destination_type: f32}}\n  %zero = Const-1 f32[1,1] <@>\n  \
+         %shifted = Subtract-1(%floats, %zero) {{auto_broadcast: numpy}}\n  %scales = Const-1 f32[256,1] <{scales}>\n  \
+         %w = Multiply-1(%shifted, %scales) {{auto_broadcast: numpy}}\n  \
+         %m = MatMul-1(%x, %w) {{transpose_a: false, transpose_b: true}}\n  %y = Result-1(%m)\n"
+    )
+}
+
+#[test]
+fn products_of_packed_weights_are_checked() {
+    wrong_plans_are_refuted("keep-packed", &packed_layers(), ["128", "127"]);
+}
+
+/// A convolution between two FakeQuantizes, with integer filters.
+fn quantized_layers() -> String {
+    let codes = (0..16 * 8 * 9).map(|i| (i * 37 % 255 - 127).to_string()).collect::<Vec<_>>().join(", ");
+    let scales = (0..16).map(|i| format!("0.0{}", 1 + i % 7)).collect::<Vec<_>>().join(", ");
+    let quantize = |name: &str, of: &str| {
+        format!(
+            "  %{name}0 = Const-1 f32[] <-2.0>\n  %{name}1 = Const-1 f32[] <1.984375>\n  \
+             %{name} = FakeQuantize-1(%{of}, %{name}0, %{name}1, %{name}0, %{name}1) {{levels: 256, auto_broadcast: numpy}}\n"
+        )
+    };
+    format!(
+        "  %x = Parameter-1 {{element_type: f32, shape: \"1,8,16,16\"}}\n{}  %codes = Const-1 i8[16,8,3,3] <{codes}>\n  \
+         %floats = Convert-1(%codes) {{destination_type: f32}}\n  %scales = Const-1 f32[16,1,1,1] <{scales}>\n  \
+         %w = Multiply-1(%floats, %scales) {{auto_broadcast: numpy}}\n  \
+         %c = Convolution-1(%a, %w) {{strides: [1,1], pads_begin: [1,1], pads_end: [1,1], dilations: [1,1], auto_pad: explicit}}\n  \
+         %bias = Const-1 f32[1,1,1,1] <@>\n  %d = Add-1(%c, %bias) {{auto_broadcast: numpy}}\n{}  %y = Result-1(%f)\n",
+        quantize("a", "x"),
+        quantize("f", "d"),
+    )
+}
+
+/// On machines without products of bytes such layers are computed in floats, so nothing is substituted for them.
+#[test]
+fn convolutions_on_levels_are_checked() {
+    match QuantizedConvolution::is_fast() {
+        true => wrong_plans_are_refuted("compute-on-levels", &quantized_layers(), ["0.5", "0.75"]),
+        false => assert!(
+            !claims(session(&quantized_layers().replace('@', "0.5"))).0.contains(&"compute-on-levels")
+        ),
+    }
 }
