@@ -250,7 +250,7 @@ fn explain_knows_codes_and_names() {
     let project = Project::new("explain");
     let (code, by_code, _) = project.snick(&["explain", "S024"]);
     assert_eq!((code, &by_code), (0, &project.snick(&["explain", "hard-coded-reshape"]).1));
-    for part in ["S024 hard-coded-reshape (warning)", "Why it matters", "How to mend it", "%flat = Reshape-1"]
+    for part in ["S024 hard-coded-reshape (warning)", "Why it matters", "How to fix it", "%flat = Reshape-1"]
     {
         assert!(by_code.contains(part), "{part} is not in {by_code}");
     }

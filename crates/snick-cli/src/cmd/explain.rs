@@ -82,7 +82,7 @@ fn as_text(code: &CheckCode) -> String {
         let _ = writeln!(text, "\nLooked for only if it is selected: --select {}", code.code);
     }
     let _ = writeln!(text, "\nWhy it matters\n{}", wrapped(code.reason, COLUMNS, "  "));
-    let _ = writeln!(text, "\nHow to mend it\n{}", wrapped(code.remedy, COLUMNS, "  "));
+    let _ = writeln!(text, "\nHow to fix it\n{}", wrapped(code.remedy, COLUMNS, "  "));
     let example = code.example.text().replace('\n', "\n  ");
     let _ = writeln!(text, "\nExample\n  {}", example.trim_end());
     text
@@ -96,7 +96,7 @@ fn as_markdown(codes: &[&CheckCode]) -> String {
         let _ = writeln!(text, "## {} {}\n", code.code, code.code.name());
         let meaning = format!("{}{on_demand}. {}", capitalized(severity(code.code.severity())), code.meaning);
         let (reason, remedy) =
-            (format!("Why it matters: {}", code.reason), format!("How to mend it: {}.", code.remedy));
+            (format!("Why it matters: {}", code.reason), format!("How to fix it: {}.", code.remedy));
         for paragraph in [meaning, reason, remedy] {
             let _ = writeln!(text, "{}\n", wrapped(&paragraph, PAGE_COLUMNS, ""));
         }

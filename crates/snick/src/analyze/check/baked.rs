@@ -16,10 +16,12 @@ pub(super) static FAMILY: Family =
 
 static HARD_CODED_RESHAPE: CheckCode = CheckCode {
     code: Code::HardCodedReshape,
-    meaning: "The target of a Reshape, a constant or computed in part from constants, fixes what an input leaves open.",
-    reason: "The model says that it takes any size, and fails with all but one. The export traced `x.view(1, 512)` in \
-             place of `x.view(x.shape[0], -1)`.",
-    remedy: "export with -1 or the size of the input in place of the number, or declare the input with the size",
+    meaning: "The target shape of a Reshape is at least partly constant and fixes a size that an input leaves \
+              dynamic.",
+    reason: "The model claims to accept any size but fails with all except one. The exporter traced `x.view(1, \
+             512)` instead of `x.view(x.shape[0], -1)`.",
+    remedy: "export with -1 or the size of the input instead of the number, or declare the input with this \
+             size",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"1..8,3,4\"}\n  %to = Const-1 i64[2] <2, 12>\n  \
          %flat = Reshape-1(%x, %to) {special_zero: false}\n  %y = Result-1(%flat)\n",
@@ -29,9 +31,9 @@ static HARD_CODED_RESHAPE: CheckCode = CheckCode {
 
 static BAKED_SIZE: CheckCode = CheckCode {
     code: Code::BakedSize,
-    meaning: "A dim of an input is declared open, but only one value can satisfy the layers behind it.",
-    reason: "The model says that it takes any size, and fails with all but one: the size was baked in at export.",
-    remedy: "declare the input with that size, or export the constant that fixes it as a function of the input",
+    meaning: "A dim of an input is declared dynamic, but the layers after it accept only one value.",
+    reason: "The model claims to accept any size but fails with all except one: the size was fixed at export.",
+    remedy: "declare the input with this size, or export the constant that fixes it as a function of the input",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"3,2..9\"}\n  %bias = Const-1 f32[4] <1.0, 2.0, 3.0, 4.0>\n  \
          %sum = Add-1(%x, %bias)\n  %y = Result-1(%sum)\n",

@@ -13,8 +13,9 @@ pub(super) static FAMILY: Family = Family { codes: &[&CONSTANT_OUTPUT], find, re
 static CONSTANT_OUTPUT: CheckCode = CheckCode {
     code: Code::ConstantOutput,
     meaning: "An output of the model depends on no input.",
-    reason: "It is the same in every run. Usually the export traced code with fixed data, or an edit cut an edge.",
-    remedy: "export the model with these data as an input, or remove the output",
+    reason: "It is the same in every run. Usually the exporter traced code with fixed data, or an edit removed \
+             an edge.",
+    remedy: "export the model with this data as an input, or remove the output",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %a = ReLU-1(%x)\n  %y = Result-1(%a)\n  \
          %mask = Const-1 f32[2] <0.0, 1.0>\n  %b = Exp-1(%mask)\n  %z = Result-1(%b)\n",

@@ -12,9 +12,10 @@ pub(super) static FAMILY: Family =
 
 static DANGLING_EDGE: CheckCode = CheckCode {
     code: Code::DanglingEdge,
-    meaning: "An edge comes from, or leads to, a layer or a port that is not there.",
-    reason: "The layer behind it lacks an input. The runtime ignores some of such edges and refuses others.",
-    remedy: "export the model again; if a script edits the file, remove the edges of the layers that it removes",
+    meaning: "An edge starts or ends at a layer or port that does not exist.",
+    reason: "The layer at its end lacks an input. The runtime ignores some of these edges and rejects others.",
+    remedy: "export the model again; if a script edits the file, make it remove the edges of the layers it \
+             removes",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
@@ -26,9 +27,9 @@ static DANGLING_EDGE: CheckCode = CheckCode {
 
 static DUPLICATE_ID: CheckCode = CheckCode {
     code: Code::DuplicateId,
-    meaning: "Two layers have one id.",
-    reason: "Edges name layers by id, so what they connect depends on the reader.",
-    remedy: "give each layer an id of its own; two files that were merged need new ids in one of them",
+    meaning: "Two layers have the same id.",
+    reason: "Edges refer to layers by id, so the connections depend on the reader.",
+    remedy: "give each layer a unique id; when merging two files, renumber one of them",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
@@ -40,9 +41,9 @@ static DUPLICATE_ID: CheckCode = CheckCode {
 
 static CYCLE: CheckCode = CheckCode {
     code: Code::Cycle,
-    meaning: "A layer reads what is computed from its own output.",
-    reason: "There is no order in which the layers could run.",
-    remedy: "cut the edge that leads back; recurrence belongs in a Loop, a TensorIterator or variables",
+    meaning: "A layer depends on its own output.",
+    reason: "The layers cannot be executed in any order.",
+    remedy: "remove the edge that leads back; express recurrence with a Loop, a TensorIterator or variables",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"a\" type=\"ReLU\" version=\"opset1\">",
         "<input><port id=\"0\"/></input><output><port id=\"1\"/></output></layer>\n",
@@ -56,9 +57,9 @@ static CYCLE: CheckCode = CheckCode {
 
 static SECOND_PRODUCER: CheckCode = CheckCode {
     code: Code::SecondProducer,
-    meaning: "Two edges lead to one port.",
-    reason: "Which of the values arrives depends on the reader: the model means two things.",
-    remedy: "remove the edge that was not meant",
+    meaning: "Two edges lead to the same input port.",
+    reason: "Which value arrives depends on the reader, so the model is ambiguous.",
+    remedy: "remove the unintended edge",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"a\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",

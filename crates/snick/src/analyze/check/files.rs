@@ -13,19 +13,19 @@ pub(super) static FAMILY: Family =
 
 static UNREADABLE: CheckCode = CheckCode {
     code: Code::Unreadable,
-    meaning: "The file is not a model, or so broken that nothing can be read.",
-    reason: "Nothing can load it. A download that ended early, a page of an error in place of the file, and a file of \
-             another format with the extension of a model look like this.",
-    remedy: "fetch or export the file again; the message says where reading ended",
+    meaning: "The file is not a model, or is too damaged to read anything.",
+    reason: "No tool can load it. Typical causes are an interrupted download, an error page saved as the file, \
+             and a file of another format with the extension of a model.",
+    remedy: "download or export the file again; the message says where reading stopped",
     example: Example::Files("curl -o model.xml https://example.com/moved  # a page with `404 Not Found`"),
     on_demand: false,
 };
 
 static LFS_POINTER: CheckCode = CheckCode {
     code: Code::LfsPointer,
-    meaning: "A git-LFS pointer is in place of the model or its weights.",
-    reason: "The repository was cloned without git-LFS, so the file holds the three lines that name the real one. \
-             Loaders report broken XML, or weights that are too short.",
+    meaning: "The file is a Git LFS pointer instead of the model or its weights.",
+    reason: "The repository was cloned without Git LFS, so the file only contains three lines that identify \
+             the real one. Loaders report broken XML or truncated weights.",
     remedy: "run `git lfs pull` in the repository, and fetch with LFS in CI (`lfs: true` of actions/checkout)",
     example: Example::Files("GIT_LFS_SKIP_SMUDGE=1 git clone https://example.com/model.git"),
     on_demand: false,
@@ -33,19 +33,21 @@ static LFS_POINTER: CheckCode = CheckCode {
 
 static UNSAFE_PATH: CheckCode = CheckCode {
     code: Code::UnsafePath,
-    meaning: "External data lies outside of the folder of the model: by an absolute path, `..`, or a link.",
-    reason: "Whoever loads the model reads a file that the model chose: a key, a password file. Loaders that allow it \
-             hand the content to the outputs.",
-    remedy: "put the data beside the model and export it with a relative path; load no such model of a stranger",
+    meaning: "External data is outside the folder of the model, through an absolute path, `..` or a link.",
+    reason: "Loading the model reads a file that its author chose, such as a private key or a password file. \
+             Loaders that allow this expose its content in the outputs.",
+    remedy: "put the data next to the model and export it with a relative path; do not load such models from \
+             untrusted sources",
     example: Example::Files("an ONNX model with an initializer whose `location` is `../../.ssh/id_rsa`"),
     on_demand: false,
 };
 
 static LIMIT: CheckCode = CheckCode {
     code: Code::Limit,
-    meaning: "A limit was reached: of time, memory, layers, rank, or another one.",
-    reason: "The model was not checked to its end. Hostile models declare sizes that no machine has.",
-    remedy: "raise the limit if the model is meant to be that large (`--max-layers`, `--max-rank`, `--max-memory`)",
+    meaning: "A limit was reached: time, memory, layers, rank or another one.",
+    reason: "The check of the model is incomplete. Malicious models declare sizes that exceed any machine.",
+    remedy: "raise the limit if the model is supposed to be that large (`--max-layers`, `--max-rank`, \
+             `--max-memory`)",
     example: Example::Files("snick check model.xml --max-layers 10"),
     on_demand: false,
 };

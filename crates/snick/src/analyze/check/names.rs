@@ -15,10 +15,11 @@ pub(super) static FAMILY: Family =
 
 static CONTROL_CHARACTERS: CheckCode = CheckCode {
     code: Code::ControlCharacters,
-    meaning: "The name of a layer, a tensor or an attribute has control characters, or marks that reverse the writing.",
-    reason: "Tools that print the name let the model steer the terminal, forge lines of a CI log, or show one name and \
-             mean another. snick escapes them.",
-    remedy: "rename the layer or tensor; distrust the model if nobody knows how the characters came there",
+    meaning: "The name of a layer, tensor or attribute contains control characters or marks that reverse the \
+              text direction.",
+    reason: "In tools that print such names, a model can control the terminal, forge lines of a CI log, or \
+             disguise one name as another. snick escapes them.",
+    remedy: "rename the layer or tensor; do not trust the model if the origin of these characters is unknown",
     example: Example::Xml(concat!(
         "<layers>\n",
         "<layer id=\"0\" name=\"gpj.&#x202E;exe\" type=\"Parameter\" version=\"opset1\">",
@@ -33,10 +34,10 @@ static CONTROL_CHARACTERS: CheckCode = CheckCode {
 
 static DUPLICATE_NAME: CheckCode = CheckCode {
     code: Code::DuplicateName,
-    meaning: "Two layers have one name, or two tensors have.",
-    reason: "Applications address inputs, outputs and layers by name and get either of the two. Quantisation tools that \
-             keep statistics by name mix them.",
-    remedy: "rename one of the two before the export",
+    meaning: "Two layers or two tensors have the same name.",
+    reason: "Applications that look up inputs, outputs or layers by name get either of the two. Quantisation \
+             tools that collect statistics by name mix them up.",
+    remedy: "rename one of them before the export",
     example: Example::Xml(concat!(
         "<layers>\n",
         "<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",

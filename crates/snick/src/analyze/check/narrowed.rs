@@ -15,10 +15,10 @@ pub(super) static FAMILY: Family = Family { codes: &[&NARROWED_INTEGERS], find, 
 
 static NARROWED_INTEGERS: CheckCode = CheckCode {
     code: Code::NarrowedIntegers,
-    meaning: "A layer computes with a constant of 64-bit or unsigned integers that i32 cannot hold.",
-    reason: "The CPU plug-in of OpenVINO computes in i32: it takes the nearest number that i32 has, and results differ \
-             without an error. A bound of a slice and the largest number of a type, which mean the end of an axis, are not \
-             reported.",
+    meaning: "A layer computes with a 64-bit or unsigned integer constant that i32 cannot represent.",
+    reason: "OpenVINO's CPU plug-in computes in i32 and clamps such numbers, so results differ without an \
+             error. Slice bounds, and the largest number of a type, which stands for the end of an axis, are \
+             not reported.",
     remedy: "keep the numbers within -2147483648..2147483647",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: i64, shape: \"2\"}\n  %c = Const-1 i64[2] <68719476736, 1>\n  \

@@ -13,11 +13,11 @@ pub(super) static FAMILY: Family =
 
 static UNKNOWN_OP: CheckCode = CheckCode {
     code: Code::UnknownOp,
-    meaning: "snick does not know the operation: it is an extension, or misspelt.",
-    reason: "The runtime needs the library of the extension to load the model. The shapes behind the layer are only as \
-             right as those that the file declares.",
-    remedy: "load the extension (`core.add_extension`) where the model is deployed; describe its shapes to snick in a \
-             file for `--ops`",
+    meaning: "snick does not know the operation: it is an extension or misspelt.",
+    reason: "The runtime needs the library of the extension to load the model. Shapes after the layer are only \
+             as accurate as the shapes declared in the file.",
+    remedy: "load the extension (`core.add_extension`) where the model is deployed; declare its shapes for \
+             snick in a file for `--ops`",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",
@@ -32,13 +32,13 @@ static UNKNOWN_OP: CheckCode = CheckCode {
 
 static RUNTIME_REFUSES: CheckCode = CheckCode {
     code: Code::RuntimeRefuses,
-    meaning: "The OpenVINO runtime is known to refuse the layer: it names no operation set, or it is an operation that \
-              plug-ins make for themselves. Nor does it load an execution graph, or a file with a tag or an attribute that \
-              is no name in XML, such as one that begins with a digit.",
-    reason: "`core.read_model` fails. A model that was saved after it was compiled, or by a script that leaves out \
-             `version`, looks like this. `rt_info` with keys that are numbers is saved with such tags.",
-    remedy: "save the model before it is compiled; write the `version` of the layer, as `opset1`; give keys of `rt_info` \
-             names that begin with a letter",
+    meaning: "The OpenVINO runtime is known to reject the layer: it has no operation set, or its operation is \
+              internal to plug-ins. The runtime also rejects execution graphs, and files in which a tag or an \
+              attribute is not a valid XML name, for example because it starts with a digit.",
+    reason: "`core.read_model` fails. Typical causes are saving a model after compiling it, a script that \
+             omits `version`, and `rt_info` with numeric keys, which become invalid tags.",
+    remedy: "save the model before compiling it; write the `version` of the layer, such as `opset1`; use \
+             `rt_info` keys that start with a letter",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",

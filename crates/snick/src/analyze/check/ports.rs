@@ -13,10 +13,10 @@ pub(super) static FAMILY: Family = Family { codes: &[&PORT_MISMATCH, &PORT_LOOSE
 
 static PORT_MISMATCH: CheckCode = CheckCode {
     code: Code::PortMismatch,
-    meaning: "A declared port contradicts what is inferred: no shape satisfies both.",
-    reason: "The runtime infers shapes anew, but tools that trust the file (viewers, converters, accelerators) see \
-             another model. The file was edited, or an exporter forgot to update it.",
-    remedy: "write the file anew, which declares what is inferred: `snick convert model.xml -o new.xml`",
+    meaning: "A declared port contradicts inference: no shape satisfies both.",
+    reason: "The runtime infers shapes again, but tools that trust the file (viewers, converters, \
+             accelerators) see a different model. The file was edited, or an exporter forgot to update it.",
+    remedy: "rewrite the file with inferred ports: `snick convert model.xml -o new.xml`",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2,3\" element_type=\"f32\"/>",
@@ -32,9 +32,9 @@ static PORT_MISMATCH: CheckCode = CheckCode {
 
 static PORT_LOOSE: CheckCode = CheckCode {
     code: Code::PortLoose,
-    meaning: "The declared ports of a layer are all dynamic where inference knows numbers.",
-    reason: "The file hides what is known. Tools that trust it plan for any size.",
-    remedy: "write the file anew, which declares what is inferred: `snick convert model.xml -o new.xml`",
+    meaning: "All declared ports of a layer are dynamic although inference knows their sizes.",
+    reason: "Tools that trust the file have to plan for any size.",
+    remedy: "rewrite the file with inferred ports: `snick convert model.xml -o new.xml`",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2,3\" element_type=\"f32\"/>",

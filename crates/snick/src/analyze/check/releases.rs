@@ -12,9 +12,9 @@ pub(super) static FAMILY: Family = Family { codes: &[&NEEDS_OPENVINO], find, rea
 
 static NEEDS_OPENVINO: CheckCode = CheckCode {
     code: Code::NeedsOpenVino,
-    meaning: "The lowest release of OpenVINO that reads the model, and the layer that asks for it. It is an error if \
-              that is above `--target-openvino`.",
-    reason: "A model that was exported with a newer release than the deployed one does not load there.",
+    meaning: "Names the oldest OpenVINO release that reads the model, and the layer that requires it. This is \
+              an error if the release is newer than `--target-openvino`.",
+    reason: "A model that was exported with a newer release than the deployed one may not load there.",
     remedy: "deploy that release, or export with the deployed one",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",

@@ -17,11 +17,13 @@ pub(super) static FAMILY: Family = Family { codes: &[&ROUNDED_TABLE], find, read
 
 static ROUNDED_TABLE: CheckCode = CheckCode {
     code: Code::RoundedTable,
-    meaning: "A table in f16 or bf16, of positions or angles, has numbers so large that neighbours differ by 2 or more.",
-    reason: "Such a number is off by up to 1 or more, which is another position, or a sixth of a turn of an angle. \
-             Compression of a model to f16 does this to its tables. The error of weights is relative, so they are not \
-             reported.",
-    remedy: "keep the table in f32: `save_model(model, path, compress_to_fp16=False)`, or exempt this constant",
+    meaning: "A table of positions or angles in f16 or bf16 contains numbers so large that adjacent \
+              representable values differ by 2 or more.",
+    reason: "Such a number is off by up to 1 or more, which is a different position, or a sixth of a turn for \
+             an angle. Compressing a model to f16 causes this. Weights are not reported, because their error \
+             is relative.",
+    remedy: "keep the table in f32: `save_model(model, path, compress_to_fp16=False)`, or exclude this \
+             constant from compression",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"1,3\"}\n  %table = Const-1 f16[1,3] <1.0, 3000.0, 30000.0>\n  \
          %f32 = Convert-1(%table) {destination_type: f32}\n  %angle = Multiply-1(%x, %f32)\n  \

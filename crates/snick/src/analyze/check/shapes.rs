@@ -13,8 +13,8 @@ pub(super) static FAMILY: Family = Family { codes: &[&SHAPE_ERROR], find, reads_
 
 static SHAPE_ERROR: CheckCode = CheckCode {
     code: Code::ShapeError,
-    meaning: "The inference of shapes and types fails at a layer.",
-    reason: "Loading the model fails there, or its first run.",
+    meaning: "Shape or type inference fails at a layer.",
+    reason: "Loading or running the model fails at this layer.",
     remedy: "`snick why MODEL --error K` shows where the sizes that clash come from",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  %w = Parameter-1 {element_type: f32, shape: \"4\"}\n  \

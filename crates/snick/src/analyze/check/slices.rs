@@ -16,10 +16,10 @@ pub(super) static FAMILY: Family =
 
 static EMPTY_SLICE: CheckCode = CheckCode {
     code: Code::EmptySlice,
-    meaning: "A slice selects nothing, whatever the sizes are.",
-    reason: "Everything behind it computes on no elements. Mostly begin and end are swapped, or the sign of the step is \
-             wrong.",
-    remedy: "compare begin, end and step with the code that the layer comes from",
+    meaning: "A slice is empty for all input sizes.",
+    reason: "All layers after it compute on no elements. Usually begin and end are swapped, or the sign of the \
+             step is wrong.",
+    remedy: "compare begin, end and step with the source code of the layer",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"8\"}\n  %start = Const-1 i64[1] <5>\n  \
          %stop = Const-1 i64[1] <2>\n  %step = Const-1 i64[1] <1>\n  %crop = Slice-8(%x, %start, %stop, %step)\n  \
@@ -30,9 +30,9 @@ static EMPTY_SLICE: CheckCode = CheckCode {
 
 static NO_OP_SLICE: CheckCode = CheckCode {
     code: Code::NoOpSlice,
-    meaning: "A slice selects everything, whatever the sizes are.",
-    reason: "It only costs time. Exporters leave such layers where a slice was optional.",
-    remedy: "remove the layer; `snick canon` does",
+    meaning: "A slice selects everything for all input sizes.",
+    reason: "It only costs time. Exporters leave such layers where a slice is optional.",
+    remedy: "remove the layer; `snick canon` does this",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"..4,8\"}\n  %start = Const-1 i64[2] <0, 0>\n  \
          %stop = Const-1 i64[2] <9223372036854775807, 8>\n  %step = Const-1 i64[2] <1, 1>\n  \
@@ -43,10 +43,10 @@ static NO_OP_SLICE: CheckCode = CheckCode {
 
 static DEAD_MASK: CheckCode = CheckCode {
     code: Code::DeadMask,
-    meaning: "A mask of a StridedSlice has bits beyond its entries, or bits that a stronger mask makes void.",
-    reason: "The bits do nothing. An ellipsis makes void what other masks say of its entry, a new axis what shrink, begin \
-             and end say, and shrink what begin and end say.",
-    remedy: "clear the bits, or find out which of the two was meant",
+    meaning: "A mask of a StridedSlice has bits beyond its entries, or bits overridden by another mask.",
+    reason: "The bits have no effect. For each entry, ellipsis_mask overrides all other masks, new_axis_mask \
+             overrides shrink, begin and end, and shrink_axis_mask overrides begin and end.",
+    remedy: "clear the bits, or find out which mask was intended",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"8\"}\n  %b = Const-1 i64[1] <1>\n  %e = Const-1 i64[1] <2>\n  \
          %s = Const-1 i64[1] <1>\n  %crop = StridedSlice-1(%x, %b, %e, %s) {begin_mask: [0], end_mask: [1], \
@@ -57,10 +57,10 @@ static DEAD_MASK: CheckCode = CheckCode {
 
 static CLAMPED_SLICE: CheckCode = CheckCode {
     code: Code::ClampedSlice,
-    meaning: "A constant bound of a slice lies outside of the axis for all sizes, and is moved to its end.",
-    reason: "The slice selects fewer elements than begin and end say. The largest number of a type is no such bound: it \
-             is how exporters write the end.",
-    remedy: "compare the bounds with the sizes that the model was made for",
+    meaning: "A constant bound of a slice is outside the axis for all sizes and is clamped.",
+    reason: "The slice selects fewer elements than begin and end suggest. The largest number of a type is not \
+             reported, because exporters use it for the end of an axis.",
+    remedy: "compare the bounds with the sizes that the model was designed for",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"8\"}\n  %start = Const-1 i64[1] <2>\n  \
          %stop = Const-1 i64[1] <100>\n  %step = Const-1 i64[1] <1>\n  %crop = Slice-8(%x, %start, %stop, %step)\n  \

@@ -17,9 +17,10 @@ pub(super) static FAMILY: Family = Family { codes: &[&UNBOUNDED_DIM], find, read
 
 static UNBOUNDED_DIM: CheckCode = CheckCode {
     code: Code::UnboundedDim,
-    meaning: "An output has a dim without an upper bound. Names the least set of dims of inputs to bound, which was tried.",
-    reason: "Memory cannot be planned ahead, and devices that need static or bounded shapes (NPU, some GPU plug-ins) \
-             refuse the model.",
+    meaning: "An output has a dim without an upper bound. snick names the smallest set of input dims to bound, \
+              which it has tried.",
+    reason: "Memory cannot be planned in advance, and devices that need static or bounded shapes (NPU, some \
+             GPU plug-ins) reject the model.",
     remedy: "give the dim of the input an upper bound: `model.reshape({\"x\": [Dimension(1, 1024), 3]})`",
     example: Example::Text("  %x = Parameter-1 {element_type: f32, shape: \"?,3\"}\n  %y = Result-1(%x)\n"),
     on_demand: false,

@@ -11,9 +11,9 @@ pub(super) static FAMILY: Family = Family { codes: &[&UNNAMED_PORT], find, reads
 static UNNAMED_PORT: CheckCode = CheckCode {
     code: Code::UnnamedPort,
     meaning: "An input or an output of the model has no tensor name.",
-    reason: "`model.input(\"x\")` and `request.get_tensor(\"y\")` address tensors by name and fail. Applications are left with \
-             positions, which change with the next export.",
-    remedy: "name it before the model is saved: `model.output(0).get_tensor().set_names({\"y\"})`",
+    reason: "`model.input(\"x\")` and `request.get_tensor(\"y\")` look up tensors by name and fail. \
+             Applications have to use positions, which may change with the next export.",
+    remedy: "name it before saving the model: `model.output(0).get_tensor().set_names({\"y\"})`",
     example: Example::Xml(concat!(
         "<layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">",
         "<data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n",

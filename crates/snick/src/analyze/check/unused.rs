@@ -14,10 +14,10 @@ pub(super) static FAMILY: Family =
 
 static UNUSED_LAYER: CheckCode = CheckCode {
     code: Code::UnusedLayer,
-    meaning: "A layer reaches no Result, no Assign and no other sink.",
-    reason: "It takes space in the file and time when the model is loaded, and gives nothing. Often an output was lost \
-             in an edit.",
-    remedy: "remove the layer, or add the Result that was meant; `snick canon` removes such layers",
+    meaning: "No Result, Assign or other sink depends on a layer.",
+    reason: "It takes space in the file and time at load without any effect. Often an output was lost in an \
+             edit.",
+    remedy: "remove the layer, or add the missing Result; `snick canon` removes such layers",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %lost = Exp-1(%x)\n  %a = ReLU-1(%x)\n  \
          %y = Result-1(%a)\n",
@@ -27,9 +27,9 @@ static UNUSED_LAYER: CheckCode = CheckCode {
 
 static UNUSED_INPUT: CheckCode = CheckCode {
     code: Code::UnusedInput,
-    meaning: "Nothing reads an input of the model.",
-    reason: "Applications have to give it all the same. Usually the export traced code that ignores an argument.",
-    remedy: "remove the input from the model, or find out why nothing reads it",
+    meaning: "No layer reads an input of the model.",
+    reason: "Applications must still supply it. Usually the exporter traced code that ignores an argument.",
+    remedy: "remove the input from the model, or find out why no layer reads it",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %mask = Parameter-1 {element_type: i64, shape: \"2\"}\n  \
          %y = Result-1(%x)\n",

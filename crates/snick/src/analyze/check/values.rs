@@ -17,10 +17,10 @@ pub(super) static FAMILY: Family =
 
 static NAN_WEIGHTS: CheckCode = CheckCode {
     code: Code::NanWeights,
-    meaning: "A constant has elements that are NaN.",
-    reason: "They spread to everything that is computed from them. A training that diverged, or a quantisation that \
-             divided by zero, was exported.",
-    remedy: "export from a checkpoint without NaN; `snick run` counts the NaN of each output",
+    meaning: "A constant contains NaN.",
+    reason: "NaN propagates to everything computed from it. The exported training run diverged, or the \
+             quantisation divided by zero.",
+    remedy: "export from a checkpoint without NaN; `snick run` counts the NaN values of each output",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %scale = Const-1 f32[2] <1.0, nan>\n  \
          %scaled = Multiply-1(%x, %scale)\n  %y = Result-1(%scaled)\n",
@@ -30,9 +30,9 @@ static NAN_WEIGHTS: CheckCode = CheckCode {
 
 static OVERFLOWS_F16: CheckCode = CheckCode {
     code: Code::OverflowsF16,
-    meaning: "A constant has finite elements that f16 cannot hold: beyond 65504.",
-    reason: "GPU and NPU plug-ins compute in f16 unless told otherwise, and compression to f16 rounds to infinity. Masks of \
-             -3.4e38 make rows of NaN then.",
+    meaning: "A constant has finite elements that f16 cannot represent: their magnitude exceeds 65504.",
+    reason: "GPU and NPU plug-ins compute in f16 by default, and compression to f16 rounds to infinity. Masks \
+             of -3.4e38 then produce rows of NaN.",
     remedy: "use a mask of -65504, or keep f32 where the model is deployed (`INFERENCE_PRECISION_HINT`)",
     example: Example::Text(
         "  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  %mask = Const-1 f32[2] <0.0, -1000000.0>\n  \
@@ -43,9 +43,9 @@ static OVERFLOWS_F16: CheckCode = CheckCode {
 
 static REPEATED_WEIGHTS: CheckCode = CheckCode {
     code: Code::RepeatedWeights,
-    meaning: "Two constants of 4 KiB or more have equal bytes, which the file holds twice.",
-    reason: "Tied weights, as those of an embedding and its inverse, were untied by the export: the file and the memory of \
-             a run are larger than they need be.",
+    meaning: "The file contains two constants of 4 KiB or more with equal bytes.",
+    reason: "The exporter stored tied weights twice, such as those of an embedding and its inverse. The file \
+             and the memory of a run are larger than necessary.",
     remedy: "`snick canon model.xml -o new.xml` merges equal constants",
     example: Example::Files("a language model whose `lm_head` was exported as a copy of its embedding"),
     on_demand: true,

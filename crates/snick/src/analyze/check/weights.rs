@@ -14,26 +14,29 @@ pub(super) static FAMILY: Family =
 
 static MISSING: CheckCode = CheckCode {
     code: Code::WeightsMissing,
-    meaning: "Constants need a `.bin` that is not there.",
-    reason: "An OpenVINO IR is two files. Without the second one the model does not load.",
-    remedy: "put the .bin beside the .xml, under the same name",
+    meaning: "Constants need a `.bin` that does not exist.",
+    reason: "An OpenVINO IR consists of two files. Without the second one, the model does not load.",
+    remedy: "put the .bin next to the .xml, with the same name",
     example: Example::Files("cp model.xml /deploy/  # and not model.bin"),
     on_demand: false,
 };
 
 static TRUNCATED: CheckCode = CheckCode {
     code: Code::WeightsTruncated,
-    meaning: "Constants reach beyond the end of the `.bin`.",
-    reason: "A copy that ended early, or the `.bin` of another export. Some loaders read whatever memory follows.",
-    remedy: "copy the .bin again, or export both files together: this one is cut short, or belongs to another model",
+    meaning: "Constants extend beyond the end of the `.bin`.",
+    reason: "The copy was interrupted, or the `.bin` belongs to another export. Some loaders read whatever \
+             memory follows.",
+    remedy: "copy the .bin again, or export both files together: this one is truncated or belongs to another \
+             model",
     example: Example::Files("truncate -s 100 model.bin"),
     on_demand: false,
 };
 
 static UNUSED: CheckCode = CheckCode {
     code: Code::WeightsUnused,
-    meaning: "No constant uses 4 KiB or more of the `.bin`.",
-    reason: "The file is larger than the model, or it belongs to another export, and the constants read wrong bytes.",
+    meaning: "4 KiB or more of the `.bin` are not used by any constant.",
+    reason: "The file is larger than necessary, or it belongs to another export and the constants read the \
+             wrong bytes.",
     remedy: "compare the .bin with the one that was exported with this .xml, or export both files together",
     example: Example::Files("cat model.bin other.bin > both.bin && mv both.bin model.bin"),
     on_demand: false,
@@ -42,8 +45,9 @@ static UNUSED: CheckCode = CheckCode {
 static OVERLAP: CheckCode = CheckCode {
     code: Code::WeightsOverlap,
     meaning: "Two constants share some, but not all, of their bytes.",
-    reason: "Equal constants share all of their bytes. Sharing a part is nearly always an offset that was computed wrong.",
-    remedy: "compare the `offset` and `size` of both with those that the exporter meant",
+    reason: "Equal constants share all of their bytes. Sharing only some nearly always means that an offset is \
+             wrong.",
+    remedy: "compare the `offset` and `size` of both with the intended values",
     example: Example::Files("two Const layers with offset=\"0\" size=\"64\" and offset=\"32\" size=\"64\""),
     on_demand: false,
 };

@@ -17,10 +17,13 @@ pub(super) static FAMILY: Family = Family { codes: &[&WRONG_WEIGHTS], find, read
 
 static WRONG_WEIGHTS: CheckCode = CheckCode {
     code: Code::WrongWeights,
-    meaning: "The `.bin` belongs to another model or is damaged: its numbers cannot be those of the constants.",
-    reason: "An OpenVINO IR names bytes by their place, so any file of the same length loads. Where shapes and axes are read \
-             from it the model fails; where only weights are, it computes nonsense. What follows is not reported.",
-    remedy: "copy the .bin that was exported with this .xml; do not write the model anew, which would keep the damage",
+    meaning: "The `.bin` belongs to another model or is damaged: its contents are implausible for the \
+              constants.",
+    reason: "An OpenVINO IR refers to bytes by offset, so any file of the same length loads. If shapes or axes \
+             come from it, the model fails; if only weights do, it computes nonsense. Consequences are not \
+             reported.",
+    remedy: "copy the .bin that was exported with this .xml; do not rewrite the model, which would keep the \
+             damage",
     example: Example::Files("cp other_model.bin model.bin"),
     on_demand: false,
 };
