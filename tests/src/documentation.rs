@@ -173,6 +173,13 @@ fn each_rule_of_the_canonical_form_is_described() {
 }
 
 #[test]
+fn each_operation_is_described() {
+    let bare = snick_ir::ops::reference().into_iter().map(|entry| entry.name);
+    let bare: Vec<&str> = bare.filter(|name| name.doc.trim().is_empty()).map(|name| name.name).collect();
+    assert!(bare.is_empty(), "without a description: {bare:?}");
+}
+
+#[test]
 fn each_format_is_described() {
     let page = Page::read(root().join("docs/src/formats.md"));
     for format in snick::Format::ALL {

@@ -39,7 +39,8 @@ impl Default for Gather {
 const CHECKS_INDICES: &str = "checks_indices";
 
 impl OpDef for Gather {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Gather", &[1, 7, 8])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("Gather", &[1, 7, 8])
+        .doc("Replaces one axis of input 0 with the axes of the indices (input 1); input 2 is the axis.")];
     const ARITY: Arity = Arity::exactly(3);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::MAYBE_SLICE);
 

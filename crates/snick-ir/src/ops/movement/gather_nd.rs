@@ -22,7 +22,8 @@ pub struct GatherNd {
 }
 
 impl OpDef for GatherNd {
-    const NAMES: &'static [OpName] = &[OpName::openvino("GatherND", &[5, 8])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("GatherND", &[5, 8])
+        .doc("Selects slices of input 0 by index tuples, which the last axis of input 1 holds.")];
     const ARITY: Arity = Arity::exactly(2);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE);
 

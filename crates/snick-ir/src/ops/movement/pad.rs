@@ -26,7 +26,8 @@ pub struct Pad {
 }
 
 impl OpDef for Pad {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Pad", &[1, 12])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("Pad", &[1, 12])
+        .doc("Extends the axes of input 0 by the numbers of elements in inputs 1 (before) and 2 (after).")];
     const ARITY: Arity = Arity::between(3, 4);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE);
 

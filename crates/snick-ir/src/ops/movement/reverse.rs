@@ -25,7 +25,9 @@ pub struct Reverse {
 }
 
 impl OpDef for Reverse {
-    const NAMES: &'static [OpName] = &[OpName::openvino("Reverse", &[1]).missing_in(2, 17)];
+    const NAMES: &'static [OpName] = &[OpName::openvino("Reverse", &[1])
+        .missing_in(2, 17)
+        .doc("Reverses the elements along the axes in input 1.")];
     const ARITY: Arity = Arity::exactly(2);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::SLICE_LIKE);
 

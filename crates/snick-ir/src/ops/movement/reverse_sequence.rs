@@ -22,7 +22,9 @@ pub struct ReverseSequence {
 }
 
 impl OpDef for ReverseSequence {
-    const NAMES: &'static [OpName] = &[OpName::openvino("ReverseSequence", &[1])];
+    const NAMES: &'static [OpName] = &[OpName::openvino("ReverseSequence", &[1]).doc(
+        "Reverses a leading part of an axis, whose length input 1 gives for each element of the batch axis.",
+    )];
     const ARITY: Arity = Arity::exactly(2);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE);
 

@@ -71,8 +71,8 @@ impl Bounds {
 
 impl OpDef for Bounds {
     const NAMES: &'static [OpName] = &[OpName::snick("bounds").doc(
-        "Where the range `start:stop:step` begins on an axis of `size` elements, and how many elements it has: numbers \
-         of a `slice`. Numbers written `in` are inputs, i64 scalars in the order of the attributes.",
+        "The first index and the length of the range `start:stop:step` on an axis of `size` elements, for a `slice`. \
+         Numbers written `in` are i64 scalar inputs, in the order of the attributes.",
     )];
     const ARITY: Arity = Arity::between(0, 4);
 

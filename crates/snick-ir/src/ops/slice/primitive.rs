@@ -62,7 +62,7 @@ impl From<Slice> for Op {
 impl OpDef for Slice {
     const NAMES: &'static [OpName] = &[OpName::snick("slice").doc(
         "Element `k` of a sliced axis is element `start + k * step` of the data. Numbers written `in <interval>` are \
-         inputs behind the data, in order of the axes: integer scalars.",
+         integer scalar inputs after the data, in the order of the axes.",
     )];
     const ARITY: Arity = Arity::at_least(1);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);

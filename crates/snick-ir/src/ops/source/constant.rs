@@ -74,8 +74,8 @@ impl Constant {
 
 impl OpDef for Constant {
     const NAMES: &'static [OpName] = &[
-        OpName::openvino("Const", &[1]).doc("A tensor that belongs to the model."),
-        OpName::openvino("Constant", &[1]).doc("Const under its name in nGraph functions."),
+        OpName::openvino("Const", &[1]).doc("A tensor stored in the model."),
+        OpName::openvino("Constant", &[1]).doc("The name of Const in nGraph functions."),
     ];
     const ARITY: Arity = Arity::exactly(0);
 
