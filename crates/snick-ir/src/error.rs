@@ -22,7 +22,7 @@ pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 /// assert_eq!(error.code(), "S020");
 /// ```
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
-#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[allow(missing_docs, reason = "the message of each variant explains its fields")]
 #[non_exhaustive]
 pub enum OpError {
     /// A required attribute is missing.
@@ -41,7 +41,7 @@ pub enum OpError {
     #[error("a value of another graph, or of a node that was removed")]
     ForeignValue,
     /// An inferred fact contains symbols of another graph.
-    #[error("{what} has symbols of another graph")]
+    #[error("{what} uses symbols of another graph")]
     ForeignSymbol { what: String },
     /// No op has this name.
     #[error("unknown operation `{name}`{}", nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
@@ -125,7 +125,7 @@ pub enum OpError {
     #[error("input {port} is connected to `{first}` and to `{second}`, expected one of them")]
     SecondProducer { port: usize, first: String, second: String },
     /// External data outside the folder of the model.
-    #[error("the location of external data is `{location}`, expected a file beside the model")]
+    #[error("the location of external data is `{location}`, expected a file next to the model")]
     UnsafePath { location: String },
     /// A dim of a declared op that cannot be parsed.
     #[error("{dim}: {fault}")]

@@ -199,7 +199,7 @@ impl<'d> Operator<'d> {
                 let room = 1 + (extent - 1) / stride.abs();
                 if output > room {
                     let what = format!("OutputTensor.Sizes[{axis}]");
-                    let expected = format!("at most {room}, the elements that the window holds");
+                    let expected = format!("at most {room}, the number of elements in the window");
                     return Err(OpError::out_of_range(what, output, expected));
                 }
                 // Backward from the end of the window, not of the axis.

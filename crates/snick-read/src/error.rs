@@ -12,7 +12,7 @@ use snick_ir::{Format, Loc, Located, Stopped};
 /// ```
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[allow(missing_docs, reason = "the message of each variant explains its fields")]
 pub enum ReadError {
     /// The file, or one beside it, cannot be opened or read.
     #[error("cannot read {}", path.display())]
@@ -61,7 +61,7 @@ pub enum ReadError {
     #[error("{}: this is a git-LFS pointer, not the file; fetch it with `git lfs pull`", path.display())]
     LfsPointer { path: PathBuf },
     /// A file of text with a block of zeros.
-    #[error("{}: the file holds zeros, not text, from byte {at} on: sparse, or not downloaded to its end?", path.display())]
+    #[error("{}: the file contains zeros instead of text from byte {at} on; is it sparse, or an incomplete download?", path.display())]
     Zeros { path: PathBuf, at: u64 },
     /// A limit was reached, or the progress function ended the reading.
     #[error("reading was stopped at layer `{}`", .0.layer)]

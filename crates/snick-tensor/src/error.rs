@@ -27,7 +27,7 @@ impl<T: Display> Display for Listed<'_, T> {
 /// assert_eq!(error.to_string(), "3 elements do not fill shape [2,2]");
 /// ```
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[allow(missing_docs, reason = "the message of each variant explains its fields")]
 #[non_exhaustive]
 pub enum TensorError {
     #[error("expected elements of type {expected}, got {found}")]

@@ -21,7 +21,7 @@ impl CharsMap {
         let (units, texts) = rest.split_at_checked(size).ok_or(wrong("it is shorter than its size"))?;
         let (units, remainder) = units.as_chunks::<4>();
         if !remainder.is_empty() || units.is_empty() {
-            return Err(wrong("its size is no number of units"));
+            return Err(wrong("its size is not a whole number of units"));
         }
         let units = units.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
         Ok(Self { units, texts: texts.to_vec() })

@@ -2,7 +2,7 @@
 
 /// Why a text could not be processed. Has no location: the caller adds the layer.
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[allow(missing_docs, reason = "the message of each variant explains its fields")]
 #[non_exhaustive]
 pub enum TextError {
     #[error("the pattern `{pattern}` is not understood: {reason}")]

@@ -245,7 +245,7 @@ impl Translator<'_> {
             c if c.is_ascii_alphanumeric() => return Err(format!("it has the escape \\{c}")),
             c => u32::from(c),
         };
-        let c = char::from_u32(code).ok_or_else(|| format!("{code:#x} is no character"))?;
+        let c = char::from_u32(code).ok_or_else(|| format!("{code:#x} is not a character"))?;
         self.literal(c);
         Ok(())
     }
@@ -264,7 +264,7 @@ impl Translator<'_> {
         match digits.is_empty() {
             true => Ok(0),
             false => {
-                u32::from_str_radix(digits.trim(), 16).map_err(|_| format!("\\x{{{digits}}} is no number"))
+                u32::from_str_radix(digits.trim(), 16).map_err(|_| format!("\\x{{{digits}}} is not a number"))
             }
         }
     }

@@ -198,7 +198,7 @@ impl Scene {
                 title: format!("{} layers", counts[place]),
                 name: match folded.repeats {
                     1 => (*scope).to_owned(),
-                    count => format!("{scope} and {} alike", count - 1),
+                    count => format!("{scope} and {} like it", count - 1),
                 },
                 details: Vec::new(),
                 outputs: Vec::new(),

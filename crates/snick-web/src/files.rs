@@ -25,8 +25,7 @@ pub struct ModelFiles {
     data: Vec<File>,
 }
 
-const WHAT_TO_OPEN: &str = "Open an .xml with its .bin, an .onnx with its external data, a .snick or a .json; or two of \
-                            them, to see what changed.";
+const WHAT_TO_OPEN: &str = "Open an .xml with its .bin, an .onnx with its external data, a .snick or a .json; or two of them to compare.";
 
 /// Finds one or two models among files. A `.json` only counts as a model if there are no others.
 ///
@@ -62,7 +61,7 @@ pub fn models(files: Vec<File>) -> Result<Vec<ModelFiles>, Problem> {
 fn no_model(data: &[File]) -> String {
     match data {
         [] => "no file was given".to_string(),
-        [one] => format!("{} is no model", one.name),
+        [one] => format!("{} is not a model", one.name),
         [first, ..] => format!("no model is among the {} files; the first is {}", data.len(), first.name),
     }
 }

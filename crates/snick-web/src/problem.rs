@@ -34,7 +34,7 @@ impl From<Error> for Problem {
             Code::Unreadable => "The file is damaged, or of another format than its name says.",
             Code::Limit => LIMIT_HELP,
             Code::CannotExpress => "Another format may be able to say it.",
-            Code::WrongName => "Names are those of the tab Table.",
+            Code::WrongName => "The tab Table lists the names.",
             Code::WrongShape => {
                 "A shape is written as image[N,3,H=32..64,64]; several are separated by commas."
             }

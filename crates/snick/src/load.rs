@@ -194,10 +194,10 @@ fn model_in(folder: &Path) -> Result<PathBuf, Error> {
     models.sort();
     let message = match models.as_slice() {
         [model] => return Ok(model.clone()),
-        [] => "the folder holds no model".to_string(),
+        [] => "the folder contains no model".to_string(),
         [first, ..] => {
             let first = first.file_name().unwrap_or_default().to_string_lossy();
-            format!("the folder holds {} models, {first} among them; name one", models.len())
+            format!("the folder contains {} models, including {first}; name one", models.len())
         }
     };
     Err(Error::Folder { path: folder.to_path_buf(), message })

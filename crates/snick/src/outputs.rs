@@ -68,7 +68,7 @@ impl Outputs {
 impl Index<&str> for Outputs {
     type Output = Tensor;
 
-    #[allow(clippy::panic, reason = "so do maps, and the message names what there is")]
+    #[allow(clippy::panic, reason = "so do maps, and the message lists the names")]
     fn index(&self, name: &str) -> &Tensor {
         self.get(name).unwrap_or_else(|| {
             let names: Vec<&str> = self.iter().map(|(name, _)| name).collect();

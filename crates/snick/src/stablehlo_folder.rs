@@ -109,7 +109,7 @@ fn refuse_weights_at(module: &stablehlo::Module, folded: &Path) -> Result<(), Er
     };
     match module.folded().next().is_some() && module.arguments.iter().any(is_there) {
         true => {
-            let message = "it holds the weights, which stay there; write another folder";
+            let message = "it contains the weights, which stay there; write another folder";
             Err(Error::io(folded, io::Error::new(io::ErrorKind::InvalidInput, message)))
         }
         false => Ok(()),

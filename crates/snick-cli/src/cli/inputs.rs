@@ -180,7 +180,7 @@ impl GivenInputs {
         let note = |((id, _), tensor): ((NodeId, _), &Tensor)| {
             let (name, element_type) = (graph.node(id).name(), tensor.element_type());
             let dims = Listed(tensor.dims());
-            format!("input {name} is drawn: {element_type}{dims}, seed {}", self.seed)
+            format!("input {name} is random: {element_type}{dims}, seed {}", self.seed)
         };
         drawn.map(note).collect()
     }

@@ -23,7 +23,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
         let found = models_in(path)?;
         if found.is_empty() {
-            return Err(Failure::usage(format!("{}: the folder holds no model", path.display())));
+            return Err(Failure::usage(format!("{}: the folder contains no model", path.display())));
         }
         models.extend(found);
     }

@@ -51,7 +51,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let passes: Result<Vec<Pass>, _> = options.passes.iter().map(|name| Pass::by_name(name)).collect();
     let passes = passes.map_err(Failure::usage)?;
     if matches!(options.models.asked()?, Asked::Many(_)) && (!options.verify || options.output.is_some()) {
-        return Err(Failure::usage("several models can only be verified: give --verify, and no -o"));
+        return Err(Failure::usage("with several models, give --verify and no -o"));
     }
     options.models.answer(common, console, |model, console| answer(model, options, &passes, common, console))
 }

@@ -61,7 +61,7 @@ impl Picture {
     fn check(&self, model: &Model, output: &Path) -> Result<(), Failure> {
         if self.is_asked_for() && Format::to_write(output) != Some(Format::Svg) {
             return Err(Failure::usage(
-                "--depth, --around and --each-repeat are for pictures: give -o a file that ends with .svg",
+                "--depth, --around and --each-repeat apply to pictures: give -o a name that ends in .svg",
             ));
         }
         let graph = model.graph();

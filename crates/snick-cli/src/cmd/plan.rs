@@ -150,7 +150,7 @@ fn as_text(plan: &ModelPlan) -> String {
         );
     }
     if !plan.unplanned.is_empty() {
-        let _ = writeln!(text, "\nnot known is what these send");
+        let _ = writeln!(text, "\ntraffic unknown for");
     }
     for unplanned in &plan.unplanned {
         let (operation, value) = (&unplanned.operation, Escaped(&unplanned.value));

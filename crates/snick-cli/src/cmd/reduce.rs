@@ -85,7 +85,7 @@ fn report(
     }
     let computes = |op: &Op| !matches!(op, Op::Parameter(_) | Op::Const(_) | Op::Result(_));
     if !reduction.graph.ids().any(|id| computes(reduction.graph.node(id).op())) {
-        console.note("no operation is left: the test may fail whatever the model is");
+        console.note("no operation is left: the test may fail for any model");
     }
     console.print(&match common.format {
         OutputFormat::Text => format!("reduced {before} layers to {after} in {tests} tests\n"),

@@ -19,7 +19,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Why a file cannot be read.
 #[derive(thiserror::Error, Debug)]
-#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+#[allow(missing_docs, reason = "the message of each variant explains its fields")]
 pub enum NpzError {
     #[error("not an .npy array: {0}")]
     Header(&'static str),

@@ -43,7 +43,7 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
         let from_end = if op.batch_dims < 0 { e.rank(1)? as i64 } else { 0 };
         let batch = op.batch_dims.saturating_add(from_end).try_into().unwrap_or(0_usize);
         if snick_ir::normalize_axis(axis, e.rank(0)?)? != batch {
-            return Err(OpError::unsupported("an axis that is not right behind batch_dims"));
+            return Err(OpError::unsupported("an axis that does not directly follow batch_dims"));
         }
         let (data, indices) = match with_zeros_behind(e, op, batch)? {
             Some(padded) => padded,

@@ -32,7 +32,7 @@ impl Xml {
         let starts = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | ':'));
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.');
         if !(starts && name.chars().all(is_part)) {
-            self.fault.get_or_insert_with(|| format!("`{name}`, which is no name of XML,"));
+            self.fault.get_or_insert_with(|| format!("`{name}`, which is not a valid XML name,"));
         }
     }
 

@@ -40,7 +40,7 @@ impl Function {
             let rounded = self.convert("given", operand.clone(), declared.element);
             let rounded = self.computed("given", rounded);
             let ty = self.computed_type(declared);
-            self.define(value, same_type("what a body is given", &rounded, &ty)?);
+            self.define(value, same_type("the inputs of a body", &rounded, &ty)?);
         }
         super::layers(body, self).map_err(OpError::Inside)
     }
@@ -93,7 +93,7 @@ fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
         for (port, ty) in types.iter().enumerate() {
             let result = body.output_link(port).and_then(|link| results.get(link.internal));
             let result = result.ok_or(OpError::NotConnected { port })?;
-            returned.push(same_type("what a branch returns", result, ty)?);
+            returned.push(same_type("the outputs of a branch", result, ty)?);
         }
         let (names, types) = listed(&returned);
         e.function.write(&format!("stablehlo.return {names} : {types}"));
@@ -241,7 +241,7 @@ fn iteration(
     let result = |number: usize| results.get(number).ok_or(OpError::NotConnected { port: number });
     let mut next = Vec::with_capacity(carried.len());
     for (state, old) in of.states.list.iter().zip(carried) {
-        next.push(same_type("what an iteration returns", result(state.result)?, &old.ty)?);
+        next.push(same_type("the outputs of an iteration", result(state.result)?, &old.ty)?);
     }
     for ((link, parts), whole) in of.made.iter().zip(carried.iter().skip(of.states.list.len())) {
         let place = parts.place(e, number)?;

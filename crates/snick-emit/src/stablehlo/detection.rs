@@ -33,7 +33,7 @@ impl Bins {
     fn new(counts: [usize; 2], samples: i64, max: bool) -> Result<Self, OpError> {
         match usize::try_from(samples) {
             Ok(samples) if samples > 0 && !counts.contains(&0) => Ok(Self { counts, samples, max }),
-            _ => Err(OpError::unsupported("samples of which the number depends on data")),
+            _ => Err(OpError::unsupported("a number of samples that depends on data")),
         }
     }
 }
@@ -54,7 +54,7 @@ fn pooled(
 ) -> Result<Operand> {
     let [rows, columns] = bins.counts;
     let regions = images.ty.size(0)?;
-    let too_many = || OpError::unsupported("so many samples of a region");
+    let too_many = || OpError::unsupported("this many samples of a region");
     let sampled = |count: usize| count.checked_mul(bins.samples).ok_or_else(too_many);
     let grid = [regions, sampled(rows)?, sampled(columns)?];
     let count = grid.iter().try_fold(1usize, |count, &size| count.checked_mul(size)).ok_or_else(too_many)?;

@@ -149,14 +149,14 @@ impl FromStr for Mesh {
             let (name, size) = part.split_once('=').ok_or_else(|| wrong(format!("`{part}` has no size")))?;
             let (name, size) = (name.trim(), size.trim());
             if !is_name(name) || name == "_" {
-                return Err(wrong(format!("`{name}` is no name of an axis")));
+                return Err(wrong(format!("`{name}` is not an axis name")));
             }
             if axes.iter().any(|(other, _)| other == name) {
                 return Err(wrong(format!("the axis `{name}` is there twice")));
             }
             match size.parse() {
                 Ok(size @ 1..) => axes.push((name.into(), size)),
-                _ => return Err(wrong(format!("`{size}` is no number of devices"))),
+                _ => return Err(wrong(format!("`{size}` is not a number of devices"))),
             }
         }
         let devices = axes.iter().try_fold(1_usize, |all, (_, size)| all.checked_mul(*size));
@@ -191,7 +191,7 @@ impl FromStr for ShardRules {
             rest = match behind.strip_prefix(',') {
                 Some(next) if !next.trim().is_empty() => next.trim_start(),
                 None if behind.is_empty() => behind,
-                _ => return Err(wrong("behind `]` comes `,` and another one, or the end")),
+                _ => return Err(wrong("expected `,` and another axis, or the end, after `]`")),
             };
         }
         Ok(Self { rules })
@@ -204,7 +204,7 @@ fn axes_of(text: &str) -> Result<Vec<Option<String>>, String> {
         let axis = match axis {
             "_" => None,
             axis if is_name(axis) => Some(axis.to_string()),
-            axis => return Err(format!("`{axis}` is no name of an axis")),
+            axis => return Err(format!("`{axis}` is not an axis name")),
         };
         if axis.is_some() && axes.contains(&axis) {
             return Err(format!("the axis `{}` is there twice", axis.unwrap_or_default()));

@@ -13,15 +13,15 @@ pub const GIVEN_UP: [&str; 9] = [
     NO_EXPRESSION,
 ];
 
-pub(crate) const TOO_LARGE: &str = "an expression of it would be too long, or a number in it beyond 64 bits";
-pub(crate) const TOO_LARGE_OUTSIDE: &str = "its expression outside of the body is too long";
+pub(crate) const TOO_LARGE: &str = "its expression would be too long or would need more than 64 bits";
+pub(crate) const TOO_LARGE_OUTSIDE: &str = "its expression outside the body is too long";
 pub(crate) const BEYOND_TYPE: &str =
-    "start, stop or step may be beyond the numbers that the element type counts exactly";
+    "start, stop or step may exceed the integers that the element type represents exactly";
 pub(crate) const EITHER_DIRECTION: &str = "the step may be negative or positive";
 pub(crate) const MAY_COPY: &str = "a size in the target shape may be 0, which copies a size of the input";
-pub(crate) const NO_ELEMENTS: &str = "the target shape has -1 and 0: no number of elements is left";
+pub(crate) const NO_ELEMENTS: &str = "the target shape has -1 and 0, so -1 is undefined";
 pub(crate) const NO_RULE: &str = "the operation is unknown, and the file declares no size";
 /// For values whose rank is not declared in the file either.
 pub const NO_RULE_FOR_RANK: &str = "the operation is unknown, and the file declares no rank";
 /// For layers with fully known inputs.
-pub const NO_EXPRESSION: &str = "the shapes of the inputs do not give it as an expression in every run";
+pub const NO_EXPRESSION: &str = "it is not a function of the input shapes in every run";

@@ -308,7 +308,7 @@ fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
         let Some(value) = value else { continue };
         let output = Value { node: root, port: u32::try_from(port).unwrap_or(u32::MAX) };
         if port >= patch.node().outs().len() && graph.uses(output).is_empty() {
-            let expected = format!("{} as of the layer", patch.node().outs().len());
+            let expected = format!("{}, as for the layer", patch.node().outs().len());
             return Err(OpError::mismatch("the number of new values", values.len(), expected));
         }
         patch.fact(*value)?;

@@ -173,7 +173,11 @@ impl Window {
         };
         let rest: Option<Vec<i64>> = (0..dims.len() - 2).map(unreached).collect();
         let rest = rest.ok_or_else(|| {
-            OpError::mismatch("the shape of the data", format!("{dims:?}"), "that of such a convolution")
+            OpError::mismatch(
+                "the shape of the data",
+                format!("{dims:?}"),
+                "the number of inputs of such a convolution",
+            )
         })?;
         let attrs = Attrs::new()
             .with("strides", AttrValue::Ints(self.strides.clone().into()))

@@ -35,7 +35,7 @@ pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
     let name = if json.is_object() { json.object()?.require("c_type_string")? } else { json };
     let text = name.text()?;
     let found = C_TYPES.iter().find(|(known, _)| *known == text);
-    found.map(|(_, et)| *et).ok_or_else(|| name.error(format!("`{text}` is no element type of nGraph")))
+    found.map(|(_, et)| *et).ok_or_else(|| name.error(format!("`{text}` is not an nGraph element type")))
 }
 
 /// A shape: a list in which null is a dynamic dim, or null for a dynamic rank.

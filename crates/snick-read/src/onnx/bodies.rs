@@ -189,7 +189,7 @@ impl<'m> Reading<'_, 'm, '_> {
             false => Err(OpError::mismatch(
                 format!("the graph `{attribute}`"),
                 "of other inputs or outputs than the node",
-                "as many as the operator says",
+                "as many as the operator declares",
             )),
         }
     }

@@ -187,7 +187,7 @@ impl<'m> Network<'m> {
         let value = self.add_source(node, None);
         self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
         if element_type == ElementType::Dynamic {
-            let error = OpError::unsupported("an input that is no tensor of a known element type");
+            let error = OpError::unsupported("an input that is not a tensor of a known element type");
             self.errors.push(self.graph.located(value.node, error));
         }
         value

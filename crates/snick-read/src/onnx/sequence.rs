@@ -82,7 +82,7 @@ const MAKERS: &[&str] = &[
 fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Result<Option<Item>, OpError> {
     let many = |i: usize| match items.get(i) {
         Some(Some(Item::Many(elements))) => Ok(elements.clone()),
-        _ => Err(OpError::unsupported(format!("input {i}, of which the length is not known"))),
+        _ => Err(OpError::unsupported(format!("input {i} of unknown length"))),
     };
     Ok(Some(match op_type {
         "SequenceEmpty" => {

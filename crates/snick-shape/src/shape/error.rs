@@ -62,7 +62,9 @@ pub enum ShapeError {
         cause: ExprError,
     },
     /// An expression whose divisor can be 0.
-    #[error("dimension `{0}` divides by what may be 0; bound the symbols of the divisor, such as `N=1..`")]
+    #[error(
+        "dimension `{0}` divides by a term that may be 0; bound the symbols of the divisor, such as `N=1..`"
+    )]
     ZeroDivisor(String),
     /// An expression that can be negative.
     #[error(

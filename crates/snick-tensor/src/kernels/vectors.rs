@@ -349,7 +349,7 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
             Isa::Base => work.run::<Base>(),
         };
     }
-    debug_assert!(isa == Isa::Base, "{isa:?} is not what this machine has");
+    debug_assert!(isa == Isa::Base, "this machine does not support {isa:?}");
     work.run::<Base>()
 }
 

@@ -34,7 +34,7 @@ impl Baseline {
         let cannot = |error| Failure::usage(format!("cannot read the baseline {}: {error}", file.display()));
         let text = std::fs::read_to_string(file).map_err(cannot)?;
         if !text.starts_with("# snick check") {
-            return Err(Failure::usage(format!("{}: this is no baseline of `snick check`", file.display())));
+            return Err(Failure::usage(format!("{}: not a baseline of `snick check`", file.display())));
         }
         let mut lines = HashMap::new();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {

@@ -68,7 +68,7 @@ impl ProjectFile {
         let mut file: Table = text.parse().map_err(|error: toml::de::Error| named(&error.message()))?;
         let table = match file.remove("check") {
             Some(Value::Table(table)) => table,
-            Some(_) => return Err(named(&"`check` is no table")),
+            Some(_) => return Err(named(&"`check` is not a table")),
             None => Table::new(),
         };
         let known = ["select", "ignore", "baseline", "fail-on", "target-openvino"];

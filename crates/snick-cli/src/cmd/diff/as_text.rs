@@ -30,7 +30,7 @@ pub(super) fn write(answer: &Answer, files: &[String; 2], console: &Console) -> 
     report.section("added", &diff.added, |report, layer| report.layer(layer, 1));
     if let Some(drift) = &diff.shape_drift {
         let layers = count(drift.layers, "layer");
-        report.line(&format!("shapes or types of {layers} follow, the first of which is"));
+        report.line(&format!("consequences: shapes or types of {layers} differ, first those of"));
         drift.first.iter().zip(&drift.facts).enumerate().for_each(|(side, (layer, fact))| {
             report.side(side, layer, &format!("  {fact}"));
         });
@@ -139,10 +139,10 @@ impl Report<'_> {
                 report.marked(side, &format!("{}  {} {}{}", of.index, of.name, of.element_type, of.shape));
             }
             if end.is_moved {
-                report.line("      stands at another place among the others");
+                report.line("      moved to another position");
             }
             if end.is_exchanged {
-                report.line("      the name is that of another one in the other model");
+                report.line("      another one has this name in the other model");
             }
         });
     }
@@ -161,7 +161,7 @@ impl Report<'_> {
             });
         });
         if let Some((a, b, _)) = &run.first {
-            self.line("first layer that computes something else");
+            self.line("first layer with different results");
             let both = [answer.graphs[0].node(*a), answer.graphs[1].node(*b)].map(LayerRef::from);
             both.iter().enumerate().for_each(|(side, layer)| self.side(side, layer, ""));
             self.text.push('\n');
@@ -174,7 +174,7 @@ impl Report<'_> {
             if diff.renamed > 0 { format!(", {} of them renamed", diff.renamed) } else { String::new() };
         if diff.is_equal() {
             let verdict = match run {
-                Some(run) if run.differs() => "equal, but what they compute is not",
+                Some(run) if run.differs() => "equal, but the results differ",
                 Some(run) if !run.is_equal() => "equal, but not all outputs were computed",
                 _ => "equal",
             };

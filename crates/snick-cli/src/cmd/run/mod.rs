@@ -142,8 +142,11 @@ fn write_outputs(path: &Path, report: &RunReport) -> Result<(), Failure> {
 /// Refuses to write several arrays, or an array that needs a name, to an .npy file.
 fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
     let refuse = |path: &Path, why: &str| {
-        let instead = "write an .npz file, which holds arrays by name";
-        Err(Failure::usage(format!("{}: an .npy file holds one array, and {why}; {instead}", path.display())))
+        let instead = "write an .npz file, which stores arrays by name";
+        Err(Failure::usage(format!(
+            "{}: an .npy file stores one array, and {why}; {instead}",
+            path.display()
+        )))
     };
     if let Some(path) = options.save_state.as_deref().filter(|path| is_npy(path)) {
         return refuse(path, "variables are read back by name");

@@ -106,7 +106,7 @@ impl SubGraph {
                 Some(&(_, to)) => argument(&arguments, to),
                 None => Err(OpError::NoValue {
                     what: format!("Result {number} of the body"),
-                    why: "there is no iteration".into(),
+                    why: "no iteration runs".into(),
                 }),
             },
         };

@@ -80,7 +80,7 @@ pub(super) fn no_parts(
     let fact = out.map(|out| &out.fact);
     let known = fact.and_then(|fact| fact.shape.dims().filter(|_| fact.element_type != ElementType::Dynamic));
     let (Some(fact), Some(known)) = (fact, known) else {
-        let (what, why) = (format!("Result {number} of the body"), "there is no iteration".to_string());
+        let (what, why) = (format!("Result {number} of the body"), "no iteration runs".to_string());
         return Err(OpError::NoValue { what, why });
     };
     let sizes = input_sizes(body, map);

@@ -201,7 +201,7 @@ impl OpDef for SubGraph {
     fn attr_specs() -> Vec<AttrSpec> {
         let docs = [
             "From inputs to Parameters of the body: `external -> internal note=value ..`.",
-            "From Results of the body to outputs, written likewise.",
+            "From Results of the body to outputs, in the same notation.",
             "Pairs of a Result and the Parameter that receives its value in the next iteration.",
         ];
         let kinds = [Vec::<String>::kind(), Vec::<String>::kind(), SmallVec::<[usize; 4]>::kind()];

@@ -102,7 +102,7 @@ impl ConvertPromoteTypes {
             Some(et) => Err(OpError::mismatch(
                 "the common type",
                 common,
-                format!("one that holds {et}, or `promote_unsafe`"),
+                format!("one that can represent {et}, or `promote_unsafe`"),
             )),
             None => Ok(common),
         }

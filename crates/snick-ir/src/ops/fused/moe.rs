@@ -126,7 +126,7 @@ impl EvalOp for Moe {
             let own = kernels::concat(&own.iter().collect::<Vec<_>>(), 0)?;
             let out = self.expert(&own, &weights, expert)?;
             if out.dims() != [rows.len(), width] {
-                let sentence = "an expert gives {} for tokens {}";
+                let sentence = "an expert returns {} for tokens {}";
                 return Err(OpError::dims_conflict(sentence, out.dims(), &[rows.len(), width]));
             }
             for (row, values) in rows.iter().zip(out.to_f32_vec()?.chunks(width)) {

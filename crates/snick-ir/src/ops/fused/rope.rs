@@ -219,7 +219,7 @@ impl EvalOp for Rope {
         let data = inputs.first().ok_or(OpError::InputNotProvided)?;
         let expected = if self.is_qwen || self.is_chatglm { 3..=3 } else { 3..=4 };
         if !expected.contains(&data.rank()) || (self.is_interleaved && data.rank() == 3 && !self.is_chatglm) {
-            return Err(OpError::rank("data", data.rank(), "that of the layout"));
+            return Err(OpError::rank("data", data.rank(), "the rank of the layout"));
         }
         let turned = self.rotation(inputs)?.turned()?;
         let out = match self {

@@ -57,7 +57,7 @@ impl OpDef for Einsum {
     }
 
     fn attr_specs() -> Vec<AttrSpec> {
-        let doc = "A letter an axis: `a,ab->b`; `...` stands for axes that broadcast.";
+        let doc = "One letter per axis: `a,ab->b`; `...` stands for broadcast axes.";
         vec![AttrSpec::required("equation", String::kind(), doc)]
     }
 }

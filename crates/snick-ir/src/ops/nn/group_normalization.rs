@@ -52,7 +52,7 @@ impl EvalOp for GroupNormalization {
         };
         let groups = usize::try_from(self.num_groups).unwrap_or(0);
         if groups == 0 || channels % groups != 0 || scale.dims() != [channels] || bias.dims() != [channels] {
-            let expected = format!("a multiple of {groups}, and as many as scale and bias have");
+            let expected = format!("a multiple of {groups} that equals the length of scale and bias");
             return Err(OpError::mismatch("the number of channels", channels, expected));
         }
         let element_type = data.element_type();

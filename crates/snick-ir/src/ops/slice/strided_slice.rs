@@ -111,7 +111,7 @@ impl StridedSlice {
             ("ellipsis_mask", self.ellipsis_mask),
         ] {
             if !mask.is_empty() && mask.len() != len {
-                let expected = format!("no bits, or as many as `begin_mask` has: {len}");
+                let expected = format!("no bits, or as many as `begin_mask`: {len}");
                 return Err(raw.attrs.bad(name, &expected));
             }
         }

@@ -111,7 +111,7 @@ fn unknown(cx: &mut Infer, dims: &[Interval]) -> Shape {
 }
 
 fn unknown_size(cx: &mut Infer, interval: Interval) -> SymExpr {
-    cx.unknown_data(interval, "of whatever was assigned to the variable last")
+    cx.unknown_data(interval, "of the value last assigned to the variable")
 }
 
 impl EvalOp for ReadValue {

@@ -31,7 +31,11 @@ impl EvalOp for CharsToBytes {
                 for c in text.chars() {
                     let byte = if c.is_ascii() { Some(c as u8) } else { byte_of(c) };
                     bytes.push(byte.ok_or_else(|| {
-                        OpError::mismatch("a character", format!("{c:?}"), "one that stands for a byte")
+                        OpError::mismatch(
+                            "a character",
+                            format!("{c:?}"),
+                            "a character that represents a byte",
+                        )
                     })?);
                 }
             }

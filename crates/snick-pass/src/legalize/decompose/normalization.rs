@@ -140,7 +140,7 @@ fn lrn(p: &mut Patch) -> Result<RewriteResult> {
     }
     let side = op.size.saturating_sub(1).max(0) / 2;
     if side > MAX_SIDE {
-        return Ok(RewriteResult::Declined("a window of so many elements".into()));
+        return Ok(RewriteResult::Declined("a window of this size".into()));
     }
     let share = (2 * side + 1) as f64 / op.size as f64;
     let alpha = op.alpha * share.powi(i32::try_from(axes.len()).unwrap_or(i32::MAX));

@@ -16,7 +16,7 @@ fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
     let (coords, classes, softmax) = (op.coords as i64, op.classes as i64, op.do_softmax);
     let boxes = if softmax { op.num } else { op.mask.len() } as i64;
     let entry = coords.checked_add(1).and_then(|numbers| numbers.checked_add(classes));
-    let Some(entry) = entry else { return Ok(RewriteResult::Declined("boxes of so many numbers".into())) };
+    let Some(entry) = entry else { return Ok(RewriteResult::Declined("boxes of this many numbers".into())) };
     let x = p.input(0)?;
     let apart = [Size::of(0), Size::Known(boxes), Size::Known(entry), Size::of(2), Size::of(3)];
     let boxed = reshape(p, x, &apart)?;
@@ -49,7 +49,7 @@ fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
             // The size of an empty axis would copy another one.
             Some(size) if size > 0 => sizes.push(size),
             _ => {
-                return Ok(RewriteResult::Declined("dynamic or empty axes behind the flattened ones".into()));
+                return Ok(RewriteResult::Declined("dynamic or empty axes after the flattened ones".into()));
             }
         }
     }

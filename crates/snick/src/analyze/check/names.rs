@@ -101,7 +101,7 @@ fn add_duplicates(what: &str, name: &str, mut nodes: Vec<NodeRef>, findings: &mu
 fn add_duplicate(what: &str, name: &str, node: NodeRef, first: NodeRef, findings: &mut Findings) {
     let (name, other) = (Escaped(name).to_string(), described(first));
     let message = match what {
-        "layer" => format!("the name `{name}` is also that of {other}"),
+        "layer" => format!("{other} has the same name `{name}`"),
         _ => format!("the tensor name `{name}` is also one of {other}"),
     };
     findings.add(&DUPLICATE_NAME, node, message).origins.push(other);
@@ -128,6 +128,6 @@ fn find_control_characters(node: NodeRef, findings: &mut Findings) {
             None => return,
         },
     };
-    let message = format!("the {what} `{}` has characters that are not visible", Escaped(name));
+    let message = format!("the {what} `{}` contains invisible characters", Escaped(name));
     findings.add(&CONTROL_CHARACTERS, node, message);
 }

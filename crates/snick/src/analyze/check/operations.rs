@@ -63,18 +63,17 @@ fn find(subject: &Subject, findings: &mut Findings) {
         }
         if is_unknown(subject, node) {
             let message =
-                format!("`{}` of {} is no operation that snick knows", node.op().type_name(), set_of(node));
+                format!("snick does not know the operation `{}` of {}", node.op().type_name(), set_of(node));
             findings.add(&UNKNOWN_OP, node, message);
         }
     }
     if let Some((loc, name)) = subject.survey.as_ref().and_then(|survey| survey.refused_name.as_ref()) {
-        let message =
-            format!("the runtime refuses the file, for `{name}` is no name of an XML element or attribute");
+        let message = format!("the runtime rejects the file, because `{name}` is not a valid XML name");
         findings.add_file(&RUNTIME_REFUSES, message).loc = *loc;
     }
     if let Some(node) = subject.nodes().find(|node| is_recorded(*node)) {
         let message =
-            "an execution graph: what a plug-in ran, for people to look at; the runtime does not load it";
+            "an execution graph, which a plug-in writes for people to read; the runtime does not load it";
         findings.add(&RUNTIME_REFUSES, node, message);
     }
     for error in subject.errors {

@@ -229,6 +229,6 @@ fn dead_bits(slice: &StridedSlice, entries: usize) -> Option<String> {
         let (strongest, _) =
             set.next().filter(|(name, _)| !name.starts_with("begin") && *name != "end_mask")?;
         let (void, _) = set.next()?;
-        Some(format!("bit {entry} of {void} is void, for that of {strongest} is set"))
+        Some(format!("bit {entry} of {void} has no effect, because the bit of {strongest} is set"))
     })
 }

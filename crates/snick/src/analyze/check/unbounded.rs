@@ -238,7 +238,7 @@ fn suggestion((shape, model): &(String, Model), bounded: &BTreeMap<OutputAxis, S
     let is_listed = |id: &NodeId| bounded.keys().any(|(result, _)| result == id);
     let given = model.graph().results().filter(is_listed).take(MAX_LISTED);
     let given: Vec<String> = given.map(|id| output_text(model.graph(), id)).collect();
-    Some(format!("bound it; tried: --shape \"{shape}\" gives {}", given.join(", ")))
+    Some(format!("bound it, for example: --shape \"{shape}\" results in {}", given.join(", ")))
 }
 
 /// Adds the finding about a layer whose output sizes have no bound for any input.
@@ -253,10 +253,10 @@ fn add_birth(
     let what = outputs_text(graph, axes);
     let message = match node.op() {
         Op::ReadValue(_) => format!("the variable has no upper bound, so {what} {} none", have(axes)),
-        _ => format!("{what} {} no upper bound, whatever the sizes of inputs are{reason}", have(axes)),
+        _ => format!("{what} {} no upper bound for any sizes of the inputs{reason}", have(axes)),
     };
     let finding = findings.add(&UNBOUNDED_DIM, node, message);
-    finding.help = format!("`snick why MODEL \"{}\"` shows what the size comes from", node.name());
+    finding.help = format!("`snick why MODEL \"{}\"` shows where the size comes from", node.name());
     finding.origins.push(described(node));
 }
 

@@ -70,7 +70,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
                 Some((_, other)) if std::ptr::eq(other.storage().bytes(), bytes) => {}
                 Some((first, _)) => {
                     let message =
-                        format!("its {} bytes are also those of {}", bytes.len(), described(*first));
+                        format!("its {} bytes are the same as those of {}", bytes.len(), described(*first));
                     findings.add(&REPEATED_WEIGHTS, node, message).origins.push(described(*first));
                 }
                 None => same.push((node, tensor)),

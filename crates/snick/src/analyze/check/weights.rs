@@ -119,7 +119,7 @@ fn find_overlaps(ranges: &[(Range<u64>, NodeRef)], findings: &mut Findings) {
             let shared = range.end.min(other.end) - range.start;
             let (start, end, other_start, other_end) = (range.start, range.end, other.start, other.end);
             let message = format!(
-                "{shared} of its bytes {start}..{end} of the weights are also those of {}, which has {other_start}..{other_end}",
+                "it shares {shared} of its bytes {start}..{end} of the weights with {}, which has {other_start}..{other_end}",
                 described(*first),
             );
             findings.add(&OVERLAP, *node, message).origins.push(described(*first));

@@ -100,7 +100,7 @@ fn of_text<'m>(read: &[Bytes<'m>]) -> Option<Damage<'m>> {
         different.insert(*byte);
     }
     let bytes = wide().next().filter(|_| count >= MIN_TEXT && different.len() >= 12)?;
-    Some(Damage { node: bytes.node, why: "its bytes are those of a text".into() })
+    Some(Damage { node: bytes.node, why: "its bytes are text".into() })
 }
 
 /// Floats of all magnitudes, as result from bytes that are not floats.
@@ -233,7 +233,8 @@ impl<'m> ShapeRead<'m> {
         };
         let is_possible = |number: &&i64| number.unsigned_abs() < most || number.unsigned_abs() >= end - 1;
         let number = self.numbers.iter().find(|number| !is_possible(number))?;
-        let why = format!("{} reads {number} from it, which is no size and no axis", described(self.reader));
+        let why =
+            format!("{} reads {number} from it, which is neither a size nor an axis", described(self.reader));
         Some(Damage { node: self.reader, why })
     }
 
