@@ -1,4 +1,4 @@
-//! A body of an If, a Loop or a TensorIterator, with what its port map says of each port.
+//! A body of an If, a Loop or a TensorIterator, with its port map.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,8 +7,8 @@ use snick_ir::Fact;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::{Graph, NodeId, Value};
 
-/// A body and its port map. A port map names Parameters and Results by their numbers; they are listed once, so that a
-/// body of many takes time in proportion to them.
+/// A body and its port map. A port map refers to Parameters and Results by index. The body lists them once,
+/// so that large bodies take linear time.
 pub(crate) struct Body<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) map: &'g PortMap,
@@ -16,7 +16,7 @@ pub(crate) struct Body<'g> {
     results: Vec<NodeId>,
     /// The first link into each Parameter.
     links: HashMap<usize, &'g PortLink>,
-    /// The first link into each Parameter that gives it a whole value.
+    /// The first link that passes a Parameter the whole value rather than one slice per iteration.
     #[cfg(feature = "onnx")]
     whole: HashMap<usize, &'g PortLink>,
     /// The first link to each output of the op.
@@ -57,7 +57,7 @@ impl<'g> Body<'g> {
         self.links.get(&parameter).copied()
     }
 
-    /// The link that gives a Parameter a whole value.
+    /// The link that passes a Parameter a whole value.
     #[cfg(feature = "onnx")]
     pub(crate) fn whole_link(&self, parameter: usize) -> Option<&'g PortLink> {
         self.whole.get(&parameter).copied()
@@ -68,29 +68,29 @@ impl<'g> Body<'g> {
         self.outputs.get(&port).copied()
     }
 
-    /// What a Result returns.
+    /// The value that a Result returns.
     pub(crate) fn returned(&self, result: usize) -> Option<Value> {
         let &id = self.results.get(result)?;
         self.graph.inputs(id).first().copied().flatten()
     }
 
-    /// What is known of a value of the body.
+    /// The fact of a value of the body.
     #[cfg(feature = "onnx")]
     pub(crate) fn fact(&self, value: Option<Value>) -> Fact {
         value.and_then(|value| self.graph.fact(value)).cloned().unwrap_or_else(Fact::unknown)
     }
 }
 
-/// A value that goes from iteration to iteration.
+/// A loop-carried value.
 pub(crate) struct State {
-    /// The Parameter that takes it; `None` where only the last one is wanted.
+    /// The Parameter that receives it; `None` if only the final value is used.
     pub(crate) parameter: Option<usize>,
-    /// The Result that gives the next one.
+    /// The Result that produces the next value.
     pub(crate) result: usize,
 }
 
-/// What goes from iteration to iteration of a TensorIterator or a Loop, for formats whose loops name all of it: the
-/// back edges, and what else is wanted of the last iteration.
+/// The loop-carried values of a TensorIterator or a Loop, for formats whose loops list them all: the back
+/// edges, and values whose last iteration is an output.
 pub(crate) struct States {
     pub(crate) list: Vec<State>,
     /// The first state of each Parameter.
@@ -118,12 +118,12 @@ impl States {
         Self { list, of_parameter, of_result }
     }
 
-    /// The number of the state that a Parameter takes.
+    /// The index of the state that a Parameter receives.
     pub(crate) fn of_parameter(&self, parameter: usize) -> Option<usize> {
         self.of_parameter.get(&parameter).copied()
     }
 
-    /// The number of the state that a Result gives.
+    /// The index of the state that a Result produces.
     pub(crate) fn of_result(&self, result: usize) -> Option<usize> {
         self.of_result.get(&result).copied()
     }

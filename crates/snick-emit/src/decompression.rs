@@ -1,18 +1,20 @@
-//! Weights that are decompressed in half precision, and then converted, are decompressed in the wider type at once.
+//! Decompresses weights directly in the wider type, where the model decompresses them in half precision and
+//! then converts.
 //!
-//! OpenVINO and `snick run` compute half floats in f32 and round nothing in between. ONNX Runtime rounds each product of
-//! halves, and so does what computes with constants ahead of the run; for weights of 4 bits that is the greatest error of
-//! the whole model.
+//! OpenVINO and `snick run` compute half floats in f32 without intermediate rounding. ONNX Runtime rounds
+//! each product of halves, and so do tools that fold constants ahead of time; for 4-bit weights this is the
+//! largest error of the whole model.
 
 use snick_ir::ops::Convert;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Graph, Op, OpError, Value};
 use snick_tensor::ElementType;
 
-/// A Convert from a half float goes before the layer that it reads, if that computes or moves weights for it alone.
+/// Moves a Convert from a half float above the layer that it reads, if that layer computes or moves weights
+/// for it alone.
 pub(crate) const RULE: Rule = Rule::exact("decompress-in-wide-type", decompress).may_round_within(1e-5, 0.0);
 
-/// The longest way from a constant through what decompresses it.
+/// Maximum number of layers between a constant and the decompressed weights.
 const MAX_STEPS: usize = 8;
 
 fn decompress(p: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -26,7 +28,7 @@ fn decompress(p: &mut Patch) -> Result<RewriteResult, OpError> {
     let op = p.op_of(x).clone();
     let mut inputs = p.inputs_of(x)?;
     if let Op::Convert(_) = op {
-        // Only of what half floats hold exactly: else the conversion rounds.
+        // Types that half floats do not hold exactly are left alone: their conversion rounds.
         let from = p.element_type(inputs[0])?;
         return match half == ElementType::F16 && is_exact_in_f16(from) {
             true => p.add_op(Convert { destination_type: wide }, &inputs).map(RewriteResult::one),
@@ -51,14 +53,14 @@ fn moves(op: &Op) -> bool {
     matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Unsqueeze(_) | Op::Squeeze(_))
 }
 
-/// Integers of 8 bits or less, and floats of 8 bits or less but powers of 2, which reach further.
+/// Integers and floats of at most 8 bits. F8E8M0 is missing: its powers of 2 exceed the range of f16.
 fn is_exact_in_f16(element: ElementType) -> bool {
     use ElementType::{F4E2M1, F8E4M3, F8E5M2};
     let is_small = element.bit_width().is_some_and(|bits| bits <= 8);
     (is_small && element.is_integer()) || matches!(element, F4E2M1 | F8E4M3 | F8E5M2)
 }
 
-/// Whether a value follows from constants by what decompresses weights.
+/// Whether a value is decompressed from constants.
 pub(crate) fn is_weights(graph: &Graph, value: Value) -> bool {
     is_unpacked(graph, value, MAX_STEPS)
 }

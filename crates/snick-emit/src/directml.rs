@@ -1,9 +1,9 @@
-//! DirectML descriptions: every `slice` of a canonical graph as `DML_OPERATOR_SLICE`, or as `DML_OPERATOR_SLICE1` if a
-//! step is negative.
+//! DirectML descriptions: each `slice` of a canonical graph becomes a `DML_OPERATOR_SLICE`, or a
+//! `DML_OPERATOR_SLICE1` if a step is negative.
 //!
-//! DirectML has fewer types and ranks than OpenVINO. The writer uses types that copy the same bits: bytes for boolean,
-//! 16-bit integers for bf16, pairs of 32-bit integers along an additional axis for 64-bit elements. Tensors of too few
-//! dimensions get leading ones.
+//! DirectML has fewer types and ranks than OpenVINO. The writer picks types that copy the same bits: bytes
+//! for booleans, 16-bit integers for bf16, and pairs of 32-bit integers along an extra axis for 64-bit
+//! elements. Tensors of too low a rank get leading dimensions of 1.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,13 +18,13 @@ use snick_tensor::ElementType;
 
 use crate::json::json;
 
-/// Writes the slices of an inferred, canonical graph, those of its bodies and of decompositions of custom ops included.
-/// Other layers are not described.
+/// Writes the slices of an inferred, canonical graph, including slices in bodies and in decomposed custom
+/// ops. Other layers are not described.
 ///
 /// # Errors
-/// The layer that has no description at this feature level: a slice of unknown size, an empty one, one of a type that
-/// the level does not have, or one that is not in canonical form. The first layer that computes something, if there is
-/// no slice at all.
+/// Names the layer that cannot be described at this feature level: a slice of unknown size, an empty one, one of a type
+/// that the level lacks, or one that is not in canonical form. If the graph has no slice at all, names the first layer
+/// that computes something.
 pub fn directml(graph: &Graph, level: FeatureLevel) -> Result<String, Box<Located>> {
     let mut writer = Writer { level, names: Names::default(), operators: Vec::new(), other: None };
     if has_custom_ops(graph) {
@@ -52,7 +52,7 @@ fn has_custom_ops(graph: &Graph) -> bool {
     })
 }
 
-/// An operator, as DirectML calls its fields.
+/// An operator with DirectML's field names.
 #[derive(Serialize)]
 #[serde(tag = "type", content = "desc", rename_all_fields = "PascalCase")]
 enum Operator {
@@ -89,7 +89,7 @@ struct Writer {
     level: FeatureLevel,
     names: Names,
     operators: Vec<Operator>,
-    /// The first layer that is no slice and does more than to give elements another shape.
+    /// The first layer that is not a slice and does more than reshape.
     other: Option<Box<Located>>,
 }
 
@@ -119,7 +119,7 @@ impl Writer {
                         graph.located(id, OpError::CannotWrite { what, format }).into()
                     });
                     for (_, body) in op.bodies() {
-                        // As deep as the reader let bodies nest.
+                        // The reader limits how deep bodies nest.
                         self.graph(body)?;
                         self.names.enter();
                     }
@@ -182,7 +182,8 @@ impl Writer {
         })
     }
 
-    /// The data type that copies the same bits; the axes change with it, and to a number that the level has.
+    /// The data type that copies the same bits. Adjusts `axes` to that type and to the ranks that the level
+    /// supports.
     fn fit(
         &self,
         element_type: ElementType,
@@ -215,7 +216,7 @@ impl Writer {
     }
 }
 
-/// Every axis of data of these sizes, with what is taken of it.
+/// Every axis of data with these sizes, with its slice.
 fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpError> {
     let mut axes: Vec<(i64, AxisSlice)> = Vec::with_capacity(dims.len());
     for &dim in dims {
@@ -237,7 +238,8 @@ fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpEr
     Ok(axes)
 }
 
-/// Offset and size of the smallest window that holds a slice; a backward slice begins at its end.
+/// Offset and size of the smallest window that contains a slice. The start of a backward slice is the end of
+/// its window.
 fn window(slice: AxisSlice) -> (i64, i64) {
     let reach = (slice.len - 1).saturating_mul(slice.step);
     (slice.start.saturating_add(reach.min(0)), reach.saturating_abs().saturating_add(1))
@@ -247,21 +249,21 @@ fn too_large(what: &str, value: i64) -> OpError {
     OpError::out_of_range(what, value, "a 32-bit integer")
 }
 
-/// The names of tensors: one a value, and no two the same.
+/// Unique names of tensors, one per value.
 #[derive(Default)]
 struct Names {
-    /// Of the graph that is being written.
+    /// Names in the graph being written.
     by_value: HashMap<Value, String>,
     taken: HashSet<String>,
 }
 
 impl Names {
-    /// Another graph, whose values have names of their own.
+    /// Starts another graph, whose values get names of their own.
     fn enter(&mut self) {
         self.by_value.clear();
     }
 
-    /// The first tensor name of a value, or its layer's name; numbered where that is taken.
+    /// The first tensor name of a value, or its layer's name. Names already taken get a number.
     fn of(&mut self, graph: &Graph, value: Value) -> &str {
         let taken = &mut self.taken;
         self.by_value.entry(value).or_insert_with(|| {
@@ -286,7 +288,7 @@ mod tests {
 
     use super::*;
 
-    /// The description of one slice of a parameter.
+    /// The description of one slice of a Parameter.
     fn described(parameter: &str, slice: &str, level: &str) -> Result<String, String> {
         let (et, shape) = parameter.split_once('[').unwrap();
         let shape = shape.trim_end_matches(']');

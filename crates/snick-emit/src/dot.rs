@@ -1,5 +1,5 @@
-//! Graphviz: a picture of a graph. Constants are drawn as part of the layers that read them. Sizes without an upper bound
-//! are amber, slices green, with the primitives that they become, and layers with an error red.
+//! Graphviz: a picture of a graph. Constants are drawn inside the layers that read them. Sizes without an
+//! upper bound are amber, slices green and labelled with their primitives, and layers with an error red.
 
 use std::fmt::Write as _;
 
@@ -12,19 +12,19 @@ const SLICE: &str = ", style=filled, fillcolor=\"#e6f5e9\", color=\"#2e8b57\"";
 const FAILED: &str = ", style=filled, fillcolor=\"#fde3e1\", color=\"#c9302c\"";
 const UNKNOWN: &str = ", fontcolor=\"#a86200\"";
 
-/// The inferred graph in the language of `dot`; bodies are clusters. `failed` tells the layers that inference could not
-/// accept.
+/// The inferred graph in the language of `dot`; bodies become clusters. `failed` returns whether inference
+/// rejected the layer with this name.
 pub fn dot(graph: &Graph, failed: &dyn Fn(&str) -> bool) -> String {
     let mut out = String::from("digraph {\n  node [shape=box, fontname=\"sans-serif\"];\n");
     let mut lowered = graph.clone();
-    // What is not lowered has no primitive.
+    // If lowering fails, the picture shows no primitives.
     drop(snick_pass::lower_slices(&mut lowered));
     cluster(&mut out, [graph, &lowered], "n", 1, failed);
     out.push_str("}\n");
     out
 }
 
-/// Nodes and wires, named `prefix` and their number in order, of a graph that is lowered in another.
+/// Nodes and edges named `prefix` plus an index. `lowered` is the same graph after lowering.
 fn cluster(
     out: &mut String,
     [graph, lowered]: [&Graph; 2],
@@ -102,7 +102,7 @@ fn type_text(graph: &Graph, out: &Output) -> String {
     format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols()))
 }
 
-/// The lines of a label, quoted.
+/// The quoted lines of a label.
 fn quoted(text: &str) -> String {
     let lines = text.lines().map(|line| Escaped(line).to_string().replace('\\', "\\\\").replace('"', "\\\""));
     format!("\"{}\"", lines.collect::<Vec<_>>().join("\\n"))

@@ -1,13 +1,13 @@
-//! One layer as the emitters of all formats see it: its operation and what is known of its inputs.
+//! One layer as the emitters of all formats see it: the operation and the facts of its inputs.
 
 use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
 use snick_ir::{Fact, Graph, NodeId, NodeRef, OpError, Value};
 use snick_shape::SymExpr;
 use snick_tensor::Tensor;
 
-/// A layer whose inputs are all connected.
+/// A layer with all inputs connected.
 pub(crate) struct Layer<'g> {
-    /// The graph that it is in.
+    /// The graph that contains the layer.
     pub(crate) graph: &'g Graph,
     pub(crate) id: NodeId,
     pub(crate) node: NodeRef<'g>,
@@ -28,7 +28,7 @@ impl<'g> Layer<'g> {
         self.inputs.len()
     }
 
-    /// What is known of input `i`.
+    /// The fact of input `i`.
     pub(crate) fn fact(&self, i: usize) -> Result<&'g Fact, OpError> {
         let fact = self.inputs.get(i).and_then(|&value| self.graph.fact(value));
         fact.ok_or(OpError::NotConnected { port: i })
@@ -55,31 +55,31 @@ impl<'g> Layer<'g> {
         self.tensor(i)?.to_f64_vec().ok()?.first().copied()
     }
 
-    /// The integers of input `i` as expressions over sizes, if they follow from these.
+    /// The integers of input `i` as expressions over sizes, if known.
     pub(crate) fn elements(&self, i: usize) -> Option<Vec<SymExpr>> {
         self.fact(i).ok()?.elements()
     }
 
-    /// The integers of input `i`, which the format wants as an attribute.
+    /// The integers of input `i`, which must be known because the format stores them in an attribute.
     pub(crate) fn fixed(&self, i: usize, what: &str) -> Result<Vec<i64>, OpError> {
         self.known(i).ok_or_else(|| at_run_time(what))
     }
 
-    /// The one integer of input `i`, which the format wants as an attribute.
+    /// The single integer of input `i`, which must be known because the format stores it in an attribute.
     #[cfg(feature = "onnx")]
     pub(crate) fn fixed_one(&self, i: usize, what: &str) -> Result<i64, OpError> {
         let first = self.fixed(i, what)?.first().copied();
         first.ok_or_else(|| OpError::mismatch(what, "an empty list", "a number"))
     }
 
-    /// The one float of input `i`, which the format wants as an attribute.
+    /// The single float of input `i`, which must be known because the format stores it in an attribute.
     #[cfg(feature = "onnx")]
     pub(crate) fn fixed_float(&self, i: usize, what: &str) -> Result<f64, OpError> {
         self.known_float(i).ok_or_else(|| at_run_time(what))
     }
 
-    /// The elements to crop along each spatial axis of the full result of a transposed convolution, whose input 2 lists
-    /// the sizes of the output. `None` if the numbers depend on the run.
+    /// How many elements to crop along each spatial axis from the full result of a transposed convolution
+    /// whose input 2 lists the output sizes. `None` if this is unknown before the run.
     pub(crate) fn excess(&self, transposed: &TransposedSliding, kernel: &[usize]) -> Option<Vec<i128>> {
         let data = self.fact(0).ok()?.shape.dims()?.get(2..)?;
         let wanted = self.node.outs().first()?.fact.shape.dims()?.get(2..)?;
@@ -91,28 +91,28 @@ impl<'g> Layer<'g> {
         .collect()
     }
 
-    /// Whether the first input is of floats.
+    /// Whether the first input is of a float type.
     pub(crate) fn is_float(&self) -> bool {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_float())
     }
 
-    /// Whether the first input holds integers that may be negative. Formats round their quotients towards zero.
+    /// Whether the first input is of a signed integer type. Formats round such quotients towards zero.
     pub(crate) fn is_signed_integer(&self) -> bool {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_signed() && !fact.element_type.is_float())
     }
 
-    /// Whether a layer reads output `port`.
+    /// Whether any layer reads output `port`.
     pub(crate) fn is_used(&self, port: u32) -> bool {
         !self.graph.uses(Value { node: self.id, port }).is_empty()
     }
 
-    /// Whether all inputs are constants, and the layer computes the same in every run.
+    /// Whether all inputs are constants and the layer is deterministic.
     pub(crate) fn is_constant(&self) -> bool {
         let is_known = |i| self.tensor(i).is_some();
         self.len() > 0 && self.node.op().traits().is_foldable() && (0..self.len()).all(is_known)
     }
 
-    /// The outputs, computed, if all inputs are constants.
+    /// The computed outputs, if all inputs are constants.
     pub(crate) fn evaluated(&self) -> Option<Vec<Tensor>> {
         if !self.is_constant() {
             return None;

@@ -1,4 +1,4 @@
-//! A graph made ready for a format, and what it remembers for messages.
+//! Legalizes a graph for a format and keeps the reasons for error messages.
 
 use snick_ir::rewrite::{MissedRewrite, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, infer};
@@ -7,21 +7,22 @@ use snick_pass::states::make_stateless;
 
 use crate::decompression;
 
-/// Words the refusals of a format.
+/// Words the error messages of a format.
 #[derive(Default)]
 pub(crate) struct Refusals {
     format: &'static str,
     declined: Vec<MissedRewrite>,
-    /// Whether variables can become inputs and outputs: none is in a body.
+    /// Whether `--stateless` can turn variables into inputs and outputs: no body has one.
     can_be_stateless: bool,
 }
 
 impl Refusals {
-    /// Decomposes what the format has no operator for; an If that is known to take a branch becomes that branch, and a Loop
-    /// without iterations its initial values; weights are decompressed in the type that they are used in.
+    /// Decomposes operations that the format lacks. Replaces an If by its branch if the condition is known,
+    /// and a Loop without iterations by its initial values. Decompresses weights in the type in which they
+    /// are used.
     ///
     /// # Errors
-    /// What inference says of the first layer that cannot run: what is known around it may contradict itself.
+    /// The error of inference for the first layer that cannot run: known values may contradict each other.
     pub(crate) fn legalize(
         graph: &mut Graph,
         target: &Target,
@@ -36,14 +37,14 @@ impl Refusals {
         Ok(Self { format, declined: for_target(graph, target), can_be_stateless })
     }
 
-    /// The error of a layer, with its place, and with the reason why it was not decomposed.
+    /// The error of a layer, with its location and the reason why it was not decomposed.
     pub(crate) fn located(&self, graph: &Graph, id: NodeId, error: OpError) -> Box<Located> {
         let OpError::Unsupported { what } = error else { return graph.located(id, error).into() };
         let node = graph.node(id);
         let declined =
             |missed: &&MissedRewrite| *missed.layer == *node.name() && missed.op == node.op().type_name();
         let what = match self.declined.iter().find(declined) {
-            // Users word these reasons.
+            // The authors of custom ops word these reasons.
             Some(missed) if matches!(node.op(), Op::Custom(_)) => format!("{what} ({})", missed.reason),
             Some(missed) if what == NO_OPERATOR => missed.reason.clone(),
             _ if what == VARIABLE && self.can_be_stateless => {
@@ -61,10 +62,10 @@ fn is_variable(op: &Op) -> bool {
     matches!(op, Op::ReadValue(_) | Op::Assign(_))
 }
 
-/// What cannot be written where a table has no row and no decomposition applies.
+/// Reported if a layer has neither a row in the table nor a decomposition.
 pub(crate) const NO_OPERATOR: &str = "this operation";
 
-/// The error of an emitter that finds no row for a layer.
+/// The error for a layer without a row in the table.
 pub(crate) fn no_operator(op: &Op) -> OpError {
     OpError::unsupported(if is_variable(op) { VARIABLE } else { NO_OPERATOR })
 }

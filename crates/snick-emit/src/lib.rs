@@ -1,7 +1,8 @@
-//! Graph to file formats: one file or folder per format.
+//! Writes graphs to file formats, one file or folder per format.
 //!
-//! A format writes the operations that it can express and returns an error that names the layer for every other one.
-//! The same graph gives the same bytes.
+//! A format writes the operations that it can express and returns an error that names the layer for any
+//! other.
+//! The output is deterministic.
 //!
 //! ```
 //! let text = r#"snick 1

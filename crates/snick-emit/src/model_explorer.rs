@@ -1,4 +1,4 @@
-//! Graphs for Google's Model Explorer: a collection with a graph for the model, and one for each body.
+//! Graphs for Google's Model Explorer: a collection of one graph for the model and one for each body.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use snick_ir::{Graph, NodeId, Op, Value};
 
 use crate::json::json;
 
-/// The graph, with its bodies, as JSON that Model Explorer opens. Scopes of names become its layers, which it folds.
+/// The graph and its bodies as JSON for Model Explorer, which groups layers by the scopes in their names.
 pub fn model_explorer(graph: &Graph) -> String {
     #[derive(Serialize)]
     struct Collection<'g> {
@@ -30,13 +30,14 @@ pub fn model_explorer(graph: &Graph) -> String {
     json(&[Collection { label: escaped(&graph.name), graphs }]) + "\n"
 }
 
-/// The layers of a graph, made while they are written. Their identifiers are their places in the order of a run.
+/// The layers of a graph, converted while they are serialized. A layer's identifier is its index in
+/// topological order.
 struct Nodes<'g> {
-    /// Of the graph.
+    /// The identifier of the graph.
     id: String,
     graph: &'g Graph,
     order: Vec<NodeId>,
-    /// By index of the node.
+    /// Identifiers, by node index.
     numbers: Vec<usize>,
 }
 
@@ -67,7 +68,7 @@ struct Edge {
     target_node_input_id: String,
 }
 
-/// What is shown of an output.
+/// The attributes shown for an output.
 #[derive(Serialize)]
 struct Metadata {
     id: String,
@@ -124,7 +125,7 @@ fn escaped(text: &str) -> String {
     Escaped(text).to_string()
 }
 
-/// The scopes of a name, which end with `/` or `.`.
+/// The scopes of a name, each terminated by `/` or `.`.
 fn namespace(name: &str) -> String {
     let scopes = name.rfind(['/', '.']).map_or("", |end| &name[..end]);
     escaped(scopes).replace('.', "/")

@@ -1,4 +1,4 @@
-//! A row of a format's table: which function writes an operation, and for which layers.
+//! A row of a format's table: the function that writes an operation, and the layers that it covers.
 
 use snick_ir::ops::{Arithmetic, AutoBroadcast, Bitwise, Compare, FakeQuantize, Logical, Select, Xor};
 use snick_ir::{Op, OpError};
@@ -7,11 +7,11 @@ use snick_tensor::ElementType;
 
 use crate::layer::Layer;
 
-/// Element types that an operator of the format lacks, and the wider type that has the same result once it is
-/// converted back; `None`: there is none.
+/// Element types that an operator of the format lacks, and a wider type that gives the same result after
+/// converting back; `None` if there is none.
 pub(crate) type TypeGap = (&'static [ElementType], Option<ElementType>);
 
-/// Writes a layer by means of `E`.
+/// Writes a layer with the emitter `E`.
 type Write<'g, E> = Box<dyn FnOnce(&mut E) -> Result<(), OpError> + 'g>;
 
 /// How a format expresses an operation.
@@ -24,13 +24,13 @@ pub(crate) struct OpRow<'g, E> {
 }
 
 impl<'g, E> OpRow<'g, E> {
-    /// `write` writes all layers of the operation.
+    /// A row whose `write` covers all layers of the operation.
     pub(crate) fn new(write: impl FnOnce(&mut E) -> Result<(), OpError> + 'g) -> Self {
         let only = Box::new(|_: &Layer| true);
         Self { write: Box::new(write), floats_only: false, gaps: &[], every_type: false, only }
     }
 
-    /// The operator takes no integers.
+    /// Restricts the row to floats.
     pub(crate) fn floats(mut self) -> Self {
         self.floats_only = true;
         self
@@ -43,21 +43,22 @@ impl<'g, E> OpRow<'g, E> {
         self
     }
 
-    /// The operator has all element types of the format, also those that others lack: most of these only move elements.
+    /// Marks the operator as accepting all element types of the format, including the common gaps. Most such
+    /// operators only move elements.
     #[cfg(feature = "onnx")]
     pub(crate) fn every_type(mut self) -> Self {
         self.every_type = true;
         self
     }
 
-    /// The operator does what only these layers do; others are decomposed.
+    /// Restricts the row to layers that the operator can express; others are decomposed.
     pub(crate) fn only(mut self, is_written: impl Fn(&Layer) -> bool + 'g) -> Self {
         self.only = Box::new(is_written);
         self
     }
 
-    /// Whether the operator lacks the types of a layer, and the wider type to compute it in. Operators that do not take every
-    /// type lack the `common` ones as well, in the output and in any input.
+    /// The gap that the types of a layer fall into, if any: the wider type to compute in, or `None`. The
+    /// `common` gaps apply to the output and all inputs, unless the operator accepts every type.
     pub(crate) fn gap(&self, layer: &Layer, common: &[TypeGap]) -> Option<Option<ElementType>> {
         let own = layer.node.outs().first()?.fact.element_type;
         let of_row = self.gaps.iter().find(|(types, _)| types.contains(&own));
@@ -69,7 +70,7 @@ impl<'g, E> OpRow<'g, E> {
         of_row.or_else(of_all).map(|(_, wide)| *wide)
     }
 
-    /// Whether the operator does what a layer does.
+    /// Whether the operator can express a layer.
     pub(crate) fn writes(&self, layer: &Layer, common: &[TypeGap]) -> bool {
         let is_integer = || {
             let element_type = layer.fact(0).map(|fact| fact.element_type);
@@ -83,7 +84,7 @@ impl<'g, E> OpRow<'g, E> {
     }
 }
 
-/// Whether the operation broadcasts by mode `pdpd`, which no format has.
+/// Whether the operation uses broadcast mode `pdpd`, which no format supports.
 fn is_pdpd(op: &Op) -> bool {
     let (Op::Arithmetic(Arithmetic { broadcast, .. })
     | Op::Bitwise(Bitwise { broadcast, .. })

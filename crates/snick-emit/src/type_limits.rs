@@ -1,8 +1,8 @@
-//! Bounds of numbers in formats that take them as values of a type.
+//! Bounds for formats that store them as values of the element type.
 
 use snick_tensor::ElementType;
 
-/// Bounds of numbers of a type: those of integers are rounded inwards, and are no further than the type reaches.
+/// Bounds in an element type. Integer bounds are rounded inwards and clamped to the range of the type.
 pub(crate) fn bounds(min: f64, max: f64, element_type: ElementType) -> [f64; 2] {
     match element_type.integer_range_f64() {
         Some((least, most)) => [min.ceil(), max.floor()].map(|bound| bound.clamp(least, most)),

@@ -1,17 +1,17 @@
-//! Names, no two alike.
+//! Unique names.
 
 use std::collections::HashMap;
 
-/// Gives out names, none twice, in time linear in their number however many would be alike.
+/// Makes names unique in linear time, however many collide.
 #[derive(Default)]
 pub(crate) struct UniqueNames {
-    /// The number behind the last name that was given in place of each.
+    /// The last number appended to each name.
     last: HashMap<String, u64>,
 }
 
 impl UniqueNames {
-    /// The name, or the name with a separator and a number behind it, the least above `from` that makes it unlike all
-    /// given before.
+    /// Returns the name, or if it is taken, the name with a separator and the least number above `from` that
+    /// makes it unique.
     pub(crate) fn give(&mut self, name: String, separator: char, from: u64) -> String {
         let Some(&last) = self.last.get(&name) else {
             self.last.insert(name.clone(), from);

@@ -1,6 +1,6 @@
-//! Orders of axes.
+//! Permutations of axes.
 
-/// An order of axes with some in front, and the order that undoes it.
+/// A permutation that moves some axes to the front, and its inverse.
 pub(super) fn to_front(rank: usize, front: &[i64]) -> (Vec<i64>, Vec<i64>) {
     let rest = (0..rank as i64).filter(|axis| !front.contains(axis));
     let order: Vec<i64> = front.iter().copied().chain(rest).collect();

@@ -1,8 +1,9 @@
-//! If, Loop and TensorIterator: an If or a Loop of ONNX, whose graphs read names of the graphs around them.
+//! Writes If, Loop and TensorIterator as ONNX's If or Loop, whose graphs can read names from the enclosing
+//! graphs.
 //!
-//! What is the same in every iteration is read by its name. An input that is cut is gathered inside by the number of
-//! the iteration; an output put together is stacked by the Loop, and brought under its axis behind it. Where an output
-//! is what the last iteration gave of a value that is no state, it is made one.
+//! Loop-invariant values are read by name. A sliced input is gathered inside the body by iteration number.
+//! The Loop stacks the parts of a concatenated output along a new axis, which is then merged into the
+//! concatenated one. A value whose last iteration is an output becomes a state if it is not one already.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
@@ -65,7 +66,7 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
         });
     }
     let graph = loop_body(e, &body, &states, &outer)?;
-    // The parts that are put together follow the states, in the order of their links.
+    // Concatenated outputs follow the states, in the order of their links.
     let mut made = states.list.len()..;
     let count = states.list.len() + map.outputs.iter().filter(|link| link.cut.is_some()).count();
     let outputs: Vec<String> = (0..count).map(|_| e.fresh("Loop")).collect();
@@ -85,8 +86,8 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     Ok(())
 }
 
-/// The graph of a Loop: takes the number of the iteration, a condition and the states; gives a condition, the states
-/// and parts of outputs.
+/// The body of a Loop. Inputs: iteration number, condition, states. Outputs: condition, states, parts of
+/// outputs.
 fn loop_body(
     e: &mut Emitter,
     body: &Body,
@@ -144,7 +145,7 @@ fn loop_body(
     Ok(e.writer.leave(around))
 }
 
-/// The value in the body that has the type of a state.
+/// The value in the body that has the type of the state.
 fn typed(state: &State, body: &Body) -> Option<Value> {
     match state.parameter {
         Some(number) => body.parameters.get(number).map(|&id| value(id)),
@@ -160,7 +161,7 @@ fn value(node: NodeId) -> Value {
     Value { node, port: 0 }
 }
 
-/// The name of what enters a Parameter as a whole.
+/// The name of the whole value passed to a Parameter.
 fn fed(body: &Body, parameter: usize, outer: &[String]) -> Result<String> {
     let name = body.whole_link(parameter).and_then(|link| outer.get(link.external?));
     name.cloned().ok_or_else(|| {
@@ -180,20 +181,20 @@ fn inside(e: &mut Emitter, body: &Graph) -> Result {
     Ok(())
 }
 
-/// An output of the graph being written: what a Result returns, under a name of its own.
+/// Adds what a Result returns to the outputs of the current graph, under a new name.
 fn give(e: &mut Emitter, body: &Body, result: usize) -> Result {
     let returned = body.returned(result).ok_or(OpError::NotConnected { port: 0 })?;
     let name = e.node("Identity", &[e.writer.names.of(returned)], vec![]);
     e.writer.output(name, &body.fact(Some(returned)), body.graph.symbols())
 }
 
-/// A condition as a scalar.
+/// Converts a condition to a boolean scalar.
 fn truth(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
     let truth = e.cast(name, fact.element_type, ElementType::Boolean)?;
     first(e, truth, fact)
 }
 
-/// The first element as a scalar: what a vector says that is longer than one, only a run can know.
+/// Takes the first element as a scalar. The contents of a longer vector are unknown before the run.
 fn first(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
     match fact.shape.dims() {
         Some([]) => Ok(name),
@@ -218,7 +219,7 @@ fn graph_attribute(name: &str, graph: onnx::Graph) -> onnx::Attribute {
     }
 }
 
-/// How often a Loop runs at most; nothing where there is no limit, which is what a number below 0 means.
+/// The maximum trip count of a Loop. A missing or negative one means no limit.
 fn limit(e: &mut Emitter) -> Result<String> {
     let known = e.known(0).and_then(|known| known.first().copied());
     if known.is_some_and(|known| known < 0) {
@@ -234,19 +235,19 @@ fn limit(e: &mut Emitter) -> Result<String> {
     Ok(e.node("Where", &[unlimited, most, trips], vec![]))
 }
 
-/// Whether a number of iterations is known not to be negative.
+/// Whether the trip count is known not to be negative.
 fn is_counted(symbols: &Symbols, number: &Fact) -> bool {
     let first = number.elements().and_then(|elements| elements.first().cloned());
     first.is_some_and(|first| symbols.interval(&first).lo() >= 0)
 }
 
-/// How often a TensorIterator runs: the number of parts of an input that is cut.
+/// The trip count of a TensorIterator: the number of parts of a sliced input.
 fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     let cut = body.map.inputs.iter().find_map(|link| Some((link.external?, link.cut?)));
     let (port, cut) = cut.ok_or_else(|| OpError::unsupported("no input that is cut"))?;
     let axis = normalize_axis(cut.axis, e.rank(port)?)?;
     let (first, last) = if cut.stride < 0 { (cut.end, cut.start) } else { (cut.start, cut.end) };
-    // Each end is a number, or counts from one behind the size.
+    // A negative end counts from one past the size.
     let behind = |at: i64| if at < 0 { (1, at.saturating_add(1)) } else { (0, at) };
     let ((first_sizes, first), (last_sizes, last)) = (behind(first), behind(last));
     let shape = e.node("Shape", &[e.input(port)?], vec![]);
@@ -260,8 +261,8 @@ fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     Ok(e.node("Div", &[length, step], vec![]))
 }
 
-/// An initial value for a state that no iteration reads before writing it. Its sizes are possible sizes of the state,
-/// because a loop that runs no iteration returns it.
+/// An initial value for a state that every iteration writes before reading. A loop without iterations returns
+/// it, so its sizes must be possible sizes of the state.
 fn placeholder(e: &mut Emitter, body: &Body, result: usize) -> Result<String> {
     let fact = body.fact(body.returned(result));
     let dims = fact.shape.dims().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;
@@ -276,7 +277,7 @@ fn placeholder(e: &mut Emitter, body: &Body, result: usize) -> Result<String> {
     Ok(e.node("Expand", &[zero, sizes], vec![]))
 }
 
-/// The number of the iteration, as the body wants it.
+/// The iteration number in the type and shape of the body's Parameter.
 fn counter(e: &mut Emitter, iteration: &str, fact: &Fact) -> Result<String> {
     let number = e.cast(iteration.to_string(), ElementType::I64, fact.element_type)?;
     if fact.shape.rank() == Some(0) {
@@ -286,7 +287,7 @@ fn counter(e: &mut Emitter, iteration: &str, fact: &Fact) -> Result<String> {
     Ok(e.node("Reshape", &[number, shape], vec![]))
 }
 
-/// The part of an iteration. Indices below 0 count from the end, as those of Gather do.
+/// The slice for one iteration. Gather counts negative indices from the end.
 fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Result<String> {
     let border = if cut.start < 0 { cut.start.saturating_add(1) } else { cut.start };
     let first = if cut.stride < 0 { border.saturating_sub(cut.part_size) } else { border };
@@ -300,10 +301,10 @@ fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Result<Strin
     Ok(e.node("Gather", &[whole, &indices], vec![super::emitter::int("axis", cut.axis)]))
 }
 
-/// Elements of one part along its axis: each has an index.
+/// Maximum part size along its axis; each element has an index.
 const MAX_PART: usize = 1 << 16;
 
-/// Parts, stacked along a new first axis, brought together along theirs to an output.
+/// Concatenates parts, which are stacked along a new first axis, along their own axis.
 fn assembled(e: &mut Emitter, stacked: String, cut: Cut, part: Fact, port: usize) -> Result<String> {
     let dims = part.shape.dims().ok_or_else(|| OpError::unsupported("parts of unknown rank"))?;
     let rank = dims.len();
@@ -323,12 +324,12 @@ fn assembled(e: &mut Emitter, stacked: String, cut: Cut, part: Fact, port: usize
     }
     let all = e.node.outs().get(port).and_then(|out| out.fact.shape.dims()?.get(axis));
     let is_empty = all.and_then(SymExpr::as_const) == Some(0);
-    // A part may have another size than the link says. Without iterations the stack may have any sizes.
+    // A part may differ in size from the link. Without iterations the stack may have any sizes.
     if dims[axis].as_const() == Some(1) && !is_empty {
         let single = e.vector(&[axis as i64 + 1])?;
         return Ok(e.node("Squeeze", &[whole, single], vec![]));
     }
-    // The stack and the axis become one: the sizes before and behind stay.
+    // Merges the stacking axis into the concatenated axis; sizes before and after it stay.
     let shape = e.node("Shape", &[&whole], vec![]);
     let zero = e.vector(&[0])?;
     let at = e.vector(&[axis as i64])?;

@@ -1,4 +1,4 @@
-//! Boxes, regions, and what is read at places between pixels.
+//! Boxes, regions, and sampling between pixels.
 
 use snick_ir::ops::detection::non_max_suppression::BoxEncoding;
 use snick_ir::ops::detection::roi_align::{RoiAlignment, RoiPoolMode};
@@ -41,7 +41,8 @@ fn grid_sample(e: &mut Emitter, op: &GridSample) -> Result {
     e.last("GridSample", &e.inputs(), attrs)
 }
 
-/// Rows of batch, class and box, in ONNX by falling score within a class; the layer may have them so over all.
+/// ONNX returns rows of batch, class and box by descending score within each class; the layer may sort across
+/// all classes.
 fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     if e.outputs().len() < 3 {
         return Err(OpError::unsupported("rows filled up with -1"));
@@ -55,7 +56,7 @@ fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     let scores = inputs[1].clone();
     if e.len() > 2 {
         let most = e.input_i64(2)?;
-        // Thresholds that are missing are 0; in ONNX every score is above one that is missing.
+        // A missing score threshold is 0 in OpenVINO and minus infinity in ONNX.
         let score = if e.len() > 4 { real(e, 4)? } else { e.number(ElementType::F32, 0.0)? };
         for limit in [most, overlap_limit(e)?, score] {
             inputs.push(e.reshaped(&limit, &[1])?);
@@ -81,7 +82,8 @@ fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     e.last_port(2, "Cast", &[count], Emitter::to(target)?)
 }
 
-/// The IoU above which ONNX drops a box: the layer drops it at its threshold, too, so it is the number before that.
+/// The IoU threshold for ONNX, which drops boxes above it. The layer also drops boxes at its threshold, so
+/// this is the next smaller number.
 fn overlap_limit(e: &mut Emitter) -> Result<String> {
     if e.len() <= 3 {
         return Err(OpError::unsupported("an IoU threshold of 0"));
@@ -141,7 +143,7 @@ fn columns_to_image(e: &mut Emitter, op: &Col2Im) -> Result {
     if e.rank(0)? != 2 {
         return e.last("Col2Im", &inputs, attrs);
     }
-    // ONNX has batches of columns only.
+    // ONNX requires a batch axis.
     let [columns, image, kernel] = inputs;
     let columns = e.unsqueezed(&columns, &[0])?;
     let images = e.node("Col2Im", &[columns, image, kernel], attrs);
@@ -149,7 +151,7 @@ fn columns_to_image(e: &mut Emitter, op: &Col2Im) -> Result {
     e.last("Squeeze", &[images, axes], vec![])
 }
 
-/// ONNX fades out at the edges, as the later definition may.
+/// Like version 8 with `bilinear_interpolation_pad`, ONNX interpolates with zeros at the edges.
 fn deformable_convolution(e: &mut Emitter, op: &DeformableConvolution) -> Result {
     let windows = op.sliding.windows();
     if !op.bilinear_interpolation_pad || windows.auto_pad.is_same() {

@@ -1,12 +1,12 @@
-//! How a model is spread over devices, as the reader of ONNX keeps it in the metadata of the model: back in the messages.
+//! Restores messages about device placement, which the ONNX reader keeps in the metadata of the model.
 
 use snick_ir::{Graph, Info};
 use snick_onnx as onnx;
 
-/// The version of the file format that has these messages.
+/// The first file format version with these messages.
 const IR_VERSION: i64 = 11;
 
-/// Gives the model and its nodes what the metadata of the graph says; nodes that are no longer there are left out.
+/// Adds the metadata of the graph to the model and its nodes. Metadata of removed nodes is dropped.
 pub(super) fn add(graph: &Graph, model: &mut onnx::Model) {
     let kept = || {
         let roots = graph.info.iter().filter(|info| info.name == "device_configurations");

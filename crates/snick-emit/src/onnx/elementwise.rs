@@ -1,4 +1,4 @@
-//! Ops on one element at a time, and conversions.
+//! Elementwise ops and conversions.
 
 use snick_ir::ops::elementwise::gelu::Approximation;
 use snick_ir::ops::elementwise::hard_sigmoid::HardSigmoid;
@@ -56,7 +56,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         }
         Op::LogicalNot(_) => renamed("Not").only(is_boolean),
         Op::PRelu(_) => OpRow::new(prelu).lacks(FLOATS_TO_32_BITS),
-        // ONNX only rounds halves to even. An integer has no half, so its mode does not matter.
+        // ONNX rounds half to even only. The mode does not affect integers.
         Op::Round(op) => {
             identity_on_integers("Round").only(|layer| !layer.is_float() || op.mode == RoundMode::HalfToEven)
         }
@@ -73,7 +73,7 @@ fn arithmetic<'g>(function: BinaryOp) -> Option<OpRow<'g>> {
         BinaryOp::Add => renamed("Add"),
         BinaryOp::Div => renamed("Div"),
         BinaryOp::FloorDiv => renamed("Div").only(|layer| !layer.is_signed_integer()),
-        // Of floats there is only the remainder with the sign of the dividend.
+        // For floats, ONNX has only the remainder with the sign of the dividend.
         BinaryOp::FloorMod => modulo(0).only(|layer| !layer.is_float()),
         BinaryOp::Max => renamed("Max").lacks(SHORT_IN_I32),
         BinaryOp::Min => renamed("Min").lacks(SHORT_IN_I32),
@@ -127,7 +127,7 @@ fn is_boolean(layer: &Layer) -> bool {
     layer.element_type(0) == Ok(ElementType::Boolean)
 }
 
-/// ONNX Runtime has no Where of booleans.
+/// ONNX Runtime has no Where for booleans.
 fn select(e: &mut Emitter) -> Result {
     if e.element_type(1)? != ElementType::Boolean {
         return e.last("Where", &e.inputs(), vec![]);
@@ -139,7 +139,7 @@ fn select(e: &mut Emitter) -> Result {
     e.last("Or", &[then, otherwise], vec![])
 }
 
-/// Booleans have operators of their own.
+/// ONNX has separate operators for booleans.
 fn bitwise(e: &mut Emitter, op: &str, of_booleans: &str) -> Result {
     let boolean = e.element_type(0)? == ElementType::Boolean;
     e.last(if boolean { of_booleans } else { op }, &e.inputs(), vec![])
@@ -163,7 +163,7 @@ fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
     e.last("Clip", &inputs, vec![])
 }
 
-/// Whether the parameters, inputs of the layer, can be attributes.
+/// Whether the parameters, which are inputs of the layer, can become attributes.
 fn has_known_parameters(layer: &Layer) -> bool {
     (1..layer.len()).all(|i| layer.known_float(i).is_some())
 }
@@ -205,7 +205,7 @@ fn not_equal(e: &mut Emitter) -> Result {
     e.last("Not", &[equal], vec![])
 }
 
-/// A slope of the channels has axes of size 1 behind it; ONNX would lay it along the last axis.
+/// A slope per channel needs trailing axes of size 1, because ONNX would align it to the last axis.
 fn prelu(e: &mut Emitter) -> Result {
     let (x, slope) = (e.input(0)?, e.input(1)?);
     // Old files mix types.

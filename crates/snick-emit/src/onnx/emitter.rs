@@ -1,4 +1,4 @@
-//! What a row of the table sees: one layer, and the means to write ONNX nodes for it.
+//! The context of a table row: one layer, and helpers that write ONNX nodes for it.
 
 use std::ops::Deref;
 
@@ -19,7 +19,7 @@ pub(super) struct Emitter<'g> {
     pub(super) writer: &'g mut Writer,
 }
 
-/// A result whose error is an [`OpError`].
+/// A result whose error defaults to [`OpError`].
 pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 
 impl<'g> Deref for Emitter<'g> {
@@ -62,7 +62,7 @@ impl<'g> Emitter<'g> {
         Ok(dims.iter().map(|&dim| dim as i64).collect())
     }
 
-    /// The length of input `i`, a vector.
+    /// The length of input `i`, which must be a vector of known length.
     pub(super) fn fixed_len(&self, i: usize) -> Result<i64> {
         match self.dims(i)?.as_slice() {
             &[len] => Ok(len),
@@ -70,7 +70,7 @@ impl<'g> Emitter<'g> {
         }
     }
 
-    /// A node whose one output is an intermediate value.
+    /// Adds a node with one output, an intermediate value.
     pub(super) fn node<S: AsRef<str>>(
         &mut self,
         op: &str,
@@ -83,7 +83,7 @@ impl<'g> Emitter<'g> {
         output
     }
 
-    /// The node that computes the outputs of the layer.
+    /// Adds the node that computes the outputs of the layer.
     pub(super) fn last<S: AsRef<str>>(
         &mut self,
         op: &str,
@@ -95,7 +95,7 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// The node that computes the outputs of the layer, of which ONNX has the first `count`.
+    /// Adds the node that computes the first `count` outputs of the layer; ONNX lacks the others.
     pub(super) fn last_of<S: AsRef<str>>(
         &mut self,
         count: usize,
@@ -108,7 +108,7 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// A node that computes output `port` of the layer.
+    /// Adds a node that computes output `port` of the layer.
     pub(super) fn last_port<S: AsRef<str>>(
         &mut self,
         port: usize,
@@ -121,7 +121,7 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// A constant that is output `port` of the layer.
+    /// Adds a constant as output `port` of the layer.
     pub(super) fn last_constant(&mut self, port: usize, value: &Tensor) -> Result {
         match self.outputs.get(port).cloned() {
             Some(name) => self.writer.tensor(name, value),
@@ -129,7 +129,7 @@ impl<'g> Emitter<'g> {
         }
     }
 
-    /// A node of several outputs, which are intermediate values.
+    /// Adds a node with several outputs, all intermediate values.
     pub(super) fn nodes<S: AsRef<str>>(
         &mut self,
         op: &str,
@@ -143,7 +143,7 @@ impl<'g> Emitter<'g> {
         outputs
     }
 
-    /// A node with outputs named by the caller.
+    /// Adds a node with the given output names.
     pub(super) fn push<S: AsRef<str>>(
         &mut self,
         op: &str,
@@ -157,34 +157,34 @@ impl<'g> Emitter<'g> {
         self.writer.node(onnx::Node { input, output, name, op_type, attribute, ..onnx::Node::default() });
     }
 
-    /// Names of the outputs.
+    /// The names of the outputs.
     pub(super) fn outputs(&self) -> &[String] {
         &self.outputs
     }
 
-    /// A name for an intermediate value.
+    /// A new name for an intermediate value.
     pub(super) fn fresh(&mut self, what: &str) -> String {
         self.writer.names.fresh(&format!("{}/{what}", self.layer.node.name()))
     }
 
-    /// A constant.
+    /// Adds a constant.
     pub(super) fn tensor(&mut self, tensor: &Tensor) -> Result<String> {
         let name = self.fresh("Const");
         self.writer.tensor(name.clone(), tensor)?;
         Ok(name)
     }
 
-    /// A vector of i64.
+    /// Adds a vector of i64.
     pub(super) fn vector(&mut self, values: &[i64]) -> Result<String> {
         self.tensor(&Tensor::from_vec(&[values.len()], values.to_vec())?)
     }
 
-    /// A scalar of an element type.
+    /// Adds a scalar of an element type.
     pub(super) fn number(&mut self, element_type: ElementType, value: f64) -> Result<String> {
         self.tensor(&Tensor::scalar(value).cast(element_type)?)
     }
 
-    /// A value converted to another element type.
+    /// Converts a value to another element type.
     pub(super) fn cast(&mut self, value: String, from: ElementType, to: ElementType) -> Result<String> {
         if from == to {
             return Ok(value);
@@ -193,52 +193,52 @@ impl<'g> Emitter<'g> {
         Ok(self.node("Cast", &[value], vec![to]))
     }
 
-    /// A scalar of i64.
+    /// Adds a scalar of i64.
     pub(super) fn index(&mut self, value: i64) -> Result<String> {
         self.tensor(&Tensor::scalar(value))
     }
 
-    /// The sizes of a value.
+    /// The shape of a value.
     pub(super) fn shape(&mut self, value: &str) -> String {
         self.node("Shape", &[value], vec![])
     }
 
-    /// The size of a value along an axis, as a vector of one.
+    /// The size of a value along an axis, as a vector of length 1.
     pub(super) fn size(&mut self, value: &str, axis: i64) -> Result<String> {
         let (shape, axis) = (self.shape(value), self.vector(&[axis])?);
         Ok(self.node("Gather", &[shape, axis], vec![]))
     }
 
-    /// A value under other sizes: one may be -1.
+    /// Reshapes a value; one size may be -1.
     pub(super) fn reshaped(&mut self, value: &str, sizes: &[i64]) -> Result<String> {
         let attrs = if sizes.contains(&0) { vec![int("allowzero", 1)] } else { vec![] };
         let sizes = self.vector(sizes)?;
         Ok(self.node("Reshape", &[value, &sizes], attrs))
     }
 
-    /// A value under sizes that the graph computes: a size of 0 is one, not a copy of the old size.
+    /// Reshapes a value to computed sizes. A size of 0 means 0 and does not copy the old size.
     pub(super) fn reshaped_to(&mut self, value: &str, sizes: &str) -> String {
         self.node("Reshape", &[value, sizes], vec![int("allowzero", 1)])
     }
 
-    /// A value with its axes in another order.
+    /// Permutes the axes of a value.
     pub(super) fn transposed(&mut self, value: &str, order: &[i64]) -> String {
         self.node("Transpose", &[value], vec![ints("perm", order.to_vec())])
     }
 
-    /// A value with axes of size 1 put in.
+    /// Inserts axes of size 1.
     pub(super) fn unsqueezed(&mut self, value: &str, axes: &[i64]) -> Result<String> {
         let axes = self.vector(axes)?;
         Ok(self.node("Unsqueeze", &[value, &axes], vec![]))
     }
 
-    /// Elements `start..stop` along an axis.
+    /// Slices `start..stop` along an axis.
     pub(super) fn cut(&mut self, value: &str, axis: i64, start: i64, stop: i64) -> Result<String> {
         let bounds = [self.vector(&[start])?, self.vector(&[stop])?, self.vector(&[axis])?];
         Ok(self.node("Slice", &[value, &bounds[0], &bounds[1], &bounds[2]], vec![]))
     }
 
-    /// Values one after the other along an axis.
+    /// Concatenates values along an axis.
     pub(super) fn joined<S: AsRef<str>>(&mut self, values: &[S], axis: i64) -> String {
         match values {
             [single] => single.as_ref().to_string(),
@@ -246,7 +246,7 @@ impl<'g> Emitter<'g> {
         }
     }
 
-    /// The attribute for a conversion to an element type.
+    /// The attribute of a Cast to an element type.
     pub(super) fn to(element_type: ElementType) -> Result<Vec<onnx::Attribute>> {
         Ok(vec![int("to", number_of(element_type)?.into())])
     }
@@ -264,7 +264,8 @@ impl<'g> Emitter<'g> {
         self.cast(self.input(i)?, self.element_type(i)?, ElementType::I64)
     }
 
-    /// Input `i`, a scalar, as a vector of one i64. ONNX Runtime infers shapes only from what is a constant itself.
+    /// Input `i`, a scalar, as an i64 vector of length 1. ONNX Runtime infers shapes only from values that
+    /// are constants themselves.
     pub(super) fn input_as_vector(&mut self, i: usize) -> Result<String> {
         if let Some(known) = self.known(i)
             && known.len() == 1
@@ -282,13 +283,13 @@ pub(super) fn int(name: &str, value: i64) -> onnx::Attribute {
     onnx::Attribute { name: name.into(), i: Some(value), kind: Some(kind::INT), ..onnx::Attribute::default() }
 }
 
-/// A real attribute.
+/// A float attribute.
 pub(super) fn float(name: &str, value: f64) -> onnx::Attribute {
     let f = Some(value as f32);
     onnx::Attribute { name: name.into(), f, kind: Some(kind::FLOAT), ..onnx::Attribute::default() }
 }
 
-/// A list of integers.
+/// An attribute with a list of integers.
 pub(super) fn ints(name: &str, ints: Vec<i64>) -> onnx::Attribute {
     onnx::Attribute { name: name.into(), ints, kind: Some(kind::INTS), ..onnx::Attribute::default() }
 }
@@ -299,19 +300,19 @@ pub(super) fn text(name: &str, value: &str) -> onnx::Attribute {
     onnx::Attribute { name: name.into(), s, kind: Some(kind::STRING), ..onnx::Attribute::default() }
 }
 
-/// A list of floats.
+/// An attribute with a list of floats.
 pub(super) fn floats(name: &str, values: &[f64]) -> onnx::Attribute {
     let floats = values.iter().map(|&v| v as f32).collect();
     onnx::Attribute { name: name.into(), floats, kind: Some(kind::FLOATS), ..onnx::Attribute::default() }
 }
 
-/// A list of words.
+/// An attribute with a list of strings.
 pub(super) fn texts(name: &str, values: &[&str]) -> onnx::Attribute {
     let strings = values.iter().map(|v| bytes::Bytes::copy_from_slice(v.as_bytes())).collect();
     onnx::Attribute { name: name.into(), strings, kind: Some(kind::STRINGS), ..onnx::Attribute::default() }
 }
 
-/// The number of outputs that a layer computes: a file may declare more, of which nothing is known and that nobody reads.
+/// The number of computed outputs. A file may declare more; these have no type and no reader.
 fn computed(graph: &Graph, id: NodeId) -> u32 {
     let outs = (0..).zip(graph.node(id).outs());
     let is_computed = |port, out: &Output| {

@@ -1,9 +1,9 @@
 //! ONNX models of operator set 21.
 //!
-//! What ONNX has no operator for is decomposed first (`snick_pass::legalize`, `prepare.rs` for slices). `names.rs` names
-//! the values, `writer.rs` holds the
-//! messages. Files by family match on [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`).
-//! `table.rs` combines the families.
+//! Operations without an ONNX operator are decomposed first (`snick_pass::legalize`, `prepare.rs` for
+//! slices). `names.rs` names the values, `writer.rs` collects the messages. The other files each match on one
+//! family of [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`). `table.rs`
+//! combines the families.
 
 mod axes;
 mod bodies;
@@ -39,19 +39,19 @@ use crate::legalized::Refusals;
 pub use self::table::has_operator;
 pub use self::writer::ModelFile;
 
-/// A model, and what lies in the file beside it.
+/// A model and its external data file.
 #[derive(Debug)]
 pub struct OnnxFiles {
     /// The model.
     pub model: ModelFile,
-    /// Constants of a model that would be too large for one file.
+    /// Constants, if the model would be too large for one file.
     pub data: WeightsFile,
 }
 
-/// Writes an inferred graph as an ONNX model. Constants that do not fit go to a file named `data_name` beside it.
+/// Writes an inferred graph as an ONNX model. Constants that do not fit go to an external file `data_name`.
 ///
 /// # Errors
-/// The layer that ONNX has no operators for.
+/// Names the layer that ONNX cannot express.
 pub fn onnx(graph: &Graph, data_name: &str) -> Result<OnnxFiles, Box<Located>> {
     files(graph, data_name, MAX_EMBEDDED)
 }
@@ -76,7 +76,7 @@ fn files(graph: &Graph, data_name: &str, max_embedded: usize) -> Result<OnnxFile
     Ok(OnnxFiles { model: model.finish(), data })
 }
 
-/// Writes a layer of the model or of a body that is neither input nor output.
+/// Writes a layer of the model or of a body, except inputs and outputs.
 fn layer(graph: &Graph, id: NodeId, writer: &mut Writer) -> Result<(), OpError> {
     match graph.node(id).op() {
         Op::Const(constant) => writer.constant(id, constant),

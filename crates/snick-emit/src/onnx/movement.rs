@@ -1,4 +1,4 @@
-//! Ops that take elements to other places.
+//! Ops that move elements.
 
 use snick_ir::ops::ReverseSequence;
 use snick_ir::ops::movement::reverse::Mode;
@@ -72,7 +72,7 @@ fn pad(e: &mut Emitter, mode: PadMode) -> Result {
     e.last("Pad", &inputs, vec![text("mode", name)])
 }
 
-/// Axes beyond the second go to the front and back.
+/// Moves axes beyond the second to the front and back.
 fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     let rank = e.rank(0)?;
     let axis = |axis| Ok::<_, OpError>(snick_ir::normalize_axis(axis, rank)? as i64);
@@ -92,7 +92,7 @@ fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     e.last("Transpose", &[y], vec![ints("perm", back)])
 }
 
-/// Backwards along axes that a list names or a mask shows.
+/// Reverses the axes given by a list or a mask.
 fn reverse(e: &mut Emitter, mode: Mode) -> Result {
     let x = e.input(0)?;
     let mut axes: Vec<i64> = if mode == Mode::Mask {
@@ -102,7 +102,7 @@ fn reverse(e: &mut Emitter, mode: Mode) -> Result {
     } else {
         e.fixed(1, "the axes")?
     };
-    // A list may name an axis twice, a Slice may not.
+    // Slice does not allow a repeated axis, the list does.
     axes.sort_unstable();
     axes.dedup();
     if axes.is_empty() {
@@ -113,7 +113,7 @@ fn reverse(e: &mut Emitter, mode: Mode) -> Result {
     e.last("Slice", &[&x, &bounds[0], &bounds[1], &bounds[2], &bounds[3]], vec![])
 }
 
-/// What goes out at the end of an axis comes in at its beginning.
+/// Rotates elements along axes.
 fn roll(e: &mut Emitter) -> Result {
     let axes = e.fixed(2, "the axes")?;
     let shifts = e.input_i64(1)?;
@@ -125,7 +125,7 @@ fn roll(e: &mut Emitter) -> Result {
         let at = if single { 0 } else { i };
         let shift = e.cut(&shifts, 0, at, at + 1)?;
         let size = e.size(&value, axis)?;
-        // An axis without elements has nothing to divide by.
+        // Avoids a division by zero for an empty axis.
         let divisor = e.node("Max", &[&size, &one], vec![]);
         let shift = e.node("Mod", &[shift, divisor], vec![int("fmod", 0)]);
         let place = e.node("Sub", &[&size, &shift], vec![]);
@@ -137,7 +137,7 @@ fn roll(e: &mut Emitter) -> Result {
     e.last("Identity", &[value], vec![])
 }
 
-/// ONNX wants one number of repeats for each axis: axes or numbers that are missing stand in front, and are 1.
+/// ONNX wants one repeat per axis: missing axes and repeats are prepended as 1.
 fn tile(e: &mut Emitter) -> Result {
     let (mut x, mut repeats, rank) = (e.input(0)?, e.input_i64(1)?, e.rank(0)?);
     let count = match e.fact(1)?.shape.as_static().as_deref() {
@@ -154,7 +154,7 @@ fn tile(e: &mut Emitter) -> Result {
     e.last("Tile", &[x, repeats], vec![])
 }
 
-/// An empty order reverses the axes, as ONNX does without one.
+/// An empty order reverses the axes, like a missing one in ONNX.
 fn transpose(e: &mut Emitter) -> Result {
     let order = e.fixed(1, "the order of axes")?;
     let x = e.input(0)?;

@@ -1,4 +1,4 @@
-//! Unique names for values and outputs: a tensor name if there is one, otherwise the name of the layer.
+//! Unique names for values and outputs: a tensor name, or else the name of the layer.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,20 +6,20 @@ use snick_ir::{Graph, NodeId, Op, Value};
 
 use crate::unique_names::UniqueNames;
 
-/// Stands between a name that is taken and a number.
+/// Separates a name from the number that makes it unique.
 const SEPARATOR: char = '~';
 
 /// Names of values.
 pub(super) struct Names {
     by_value: HashMap<Value, String>,
-    /// The names of outputs of the model by Result.
+    /// The names of the model's outputs, by Result.
     outputs: HashMap<NodeId, String>,
     values: UniqueNames,
     nodes: UniqueNames,
 }
 
 impl Names {
-    /// Names all outputs. What users know comes first: inputs and outputs keep their names.
+    /// Names all outputs. Inputs and outputs of the model come first, so that they keep their names.
     pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
         let mut names = Self {
             by_value: HashMap::new(),
@@ -61,8 +61,8 @@ impl Names {
         names
     }
 
-    /// Names for the values of a body, in place of those of the graph around it, which are returned. Its Parameters
-    /// are named with [`Names::set`].
+    /// Names the values of a body and returns the names of the enclosing graph. Parameters of the body are
+    /// named with [`Names::set`].
     pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> HashMap<Value, String> {
         let around = std::mem::take(&mut self.by_value);
         let has_name = |id: &&NodeId| !matches!(body.node(**id).op(), Op::Parameter(_) | Op::Result(_));
@@ -75,12 +75,12 @@ impl Names {
         around
     }
 
-    /// Back to the names of the graph around a body.
+    /// Restores the names of the enclosing graph.
     pub(super) fn leave(&mut self, around: HashMap<Value, String>) {
         self.by_value = around;
     }
 
-    /// A value of a body that has this name.
+    /// Names a value of a body.
     pub(super) fn set(&mut self, value: Value, name: String) {
         self.by_value.insert(value, name);
     }
@@ -90,17 +90,18 @@ impl Names {
         self.by_value.insert(value, name);
     }
 
-    /// The name for a value, or the name with a number behind it.
+    /// A unique name for a value: this one or a numbered variant.
     pub(super) fn fresh(&mut self, name: &str) -> String {
         self.values.give(if name.is_empty() { "value" } else { name }.into(), SEPARATOR, 1)
     }
 
-    /// The name for a node, or the name with a number behind it.
+    /// A unique name for a node: this one or a numbered variant.
     pub(super) fn node(&mut self, name: &str) -> String {
         self.nodes.give(name.into(), SEPARATOR, 1)
     }
 
-    /// The name of a Result's output. It differs from the value's name if another input or output has that name.
+    /// The name of a Result's output, which differs from the value's name if another input or output has that
+    /// name.
     pub(super) fn of_output(&self, result: NodeId) -> String {
         self.outputs.get(&result).cloned().unwrap_or_default()
     }
@@ -111,8 +112,8 @@ impl Names {
     }
 }
 
-/// The name of an output in the written model: the first tensor name, or the name of the Result if it is a tensor name
-/// too or there is none.
+/// The name of an output in the written model: the first tensor name. The name of the Result if that is also
+/// a tensor name or there are none.
 fn output_name(graph: &Graph, result: NodeId, value: Value) -> String {
     let tensor_names = graph.output(value).map(|out| out.names()).unwrap_or_default();
     let layer = graph.node(result).name();

@@ -1,4 +1,4 @@
-//! What neural networks are made of.
+//! Layers of neural networks.
 
 use snick_ir::ops::index_type::IndexType;
 use snick_ir::ops::nn::pool::PoolWindow;
@@ -33,7 +33,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Transposed operands are written as such, but for vectors, which have nothing to transpose.
+/// Adds a Transpose for transposed operands. Vectors stay as they are.
 fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     let mut inputs = e.inputs();
     for (i, transposed) in [(0, op.transpose_a), (1, op.transpose_b)] {
@@ -55,7 +55,8 @@ fn spatial(e: &Emitter, filters_extra: usize) -> Result<usize, OpError> {
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
-/// The inputs with filters without the axis of groups in front, whose number is added to the attributes.
+/// The inputs, with filters reshaped to drop the leading axis of groups; the group count is added to the
+/// attributes.
 fn ungrouped(e: &mut Emitter, grouped: bool, attrs: &mut Vec<Attribute>) -> Result<[String; 2], OpError> {
     let (x, mut filters) = (e.input(0)?, e.input(1)?);
     if grouped {
@@ -78,7 +79,7 @@ fn convolution(e: &mut Emitter, op: &DilatedSliding, grouped: bool) -> Result {
     e.last("Conv", &inputs, attrs)
 }
 
-/// Zeros that ConvTranspose cannot add are added by Pad.
+/// Adds zeros with Pad where ConvTranspose cannot.
 fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, grouped: bool) -> Result {
     let spatial = spatial(e, usize::from(grouped))?;
     let windows = transposed.sliding.windows();
@@ -107,7 +108,7 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
         let (begin, end) = (begin?, end?);
         (cropped[i], cropped[spatial + i]) = (begin.max(0), end.max(0));
         zeros[2 + i] = begin.min(0).saturating_neg();
-        // Runtimes want less than a stride of zeros at the end.
+        // Runtimes require the output padding to be smaller than the stride.
         let after = end.min(0).saturating_neg();
         *(if after < windows.axis(i).stride { &mut extra[i] } else { &mut zeros[spatial + 4 + i] }) = after;
     }
@@ -121,13 +122,13 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
     e.last("Pad", &[y, zeros], vec![])
 }
 
-/// Attributes that leave the padding to the runtime: it depends on the size of the data.
+/// Attributes that leave the padding to the runtime because it depends on the size of the data.
 fn padding_by_output_shape(
     e: &Emitter,
     transposed: &TransposedSliding,
     spatial: usize,
 ) -> Result<Vec<Attribute>, OpError> {
-    // The odd element to crop is at the other end than the layer's attribute says.
+    // ONNX puts the odd cropped element at the opposite end.
     let auto_pad = match transposed.sliding.sliding.auto_pad {
         AutoPad::SameUpper => "SAME_LOWER",
         AutoPad::SameLower => "SAME_UPPER",
@@ -142,7 +143,7 @@ fn padding_by_output_shape(
     Ok(vec![ints("output_shape", sizes), ints("output_padding", extra), text("auto_pad", auto_pad)])
 }
 
-/// Kernel, sliding and rounding of a pool. `counts` says whether elements of padding count.
+/// Kernel, window and rounding attributes of a pool. `counts` is whether padding elements count.
 fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result<Vec<Attribute>, OpError> {
     let (windows, kernel) = (op.windows(dilations), op.kernel.as_slice());
     let axes = || (0..kernel.len()).map(|i| windows.axis(i));
@@ -151,7 +152,7 @@ fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result
     let same = windows.auto_pad.is_same();
     let slides = || sliding(e, &windows, kernel.len(), Some(kernel));
     let (sliding, ceil) = match windows.rounding {
-        // A window that starts in the padding counts here, and not in ONNX.
+        // A window that starts in the padding counts in OpenVINO, but not in ONNX.
         Rounding::Ceil if gaps && same => {
             return Err(OpError::unsupported("rounding_type `ceil` with gaps and padding to the same size"));
         }
@@ -207,7 +208,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
     e.last_of(1 + usize::from(second), "MaxPool", &e.inputs(), attrs)
 }
 
-/// The ellipses of ONNX stand for as many axes in each operand.
+/// ONNX requires that ellipses cover the same number of axes in each operand.
 fn einsum(e: &mut Emitter, op: &Einsum) -> Result {
     let mut inputs = e.inputs();
     if op.equation.contains("...") {

@@ -1,14 +1,14 @@
-//! Slices that ONNX cannot say, by the primitive, and that by Slice-8.
+//! Rewrites slices that ONNX cannot express: to the primitive, then to Slice-8.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule, apply_throughout};
 use snick_ir::{Graph, Located, Op, OpError};
 use snick_pass::legalize::from_slice::{self, SliceAs};
 use snick_pass::legalize::to_slice;
 
-/// StridedSlice with bounds known only at run time: ONNX has no masks.
+/// A StridedSlice with dynamic bounds, because ONNX has no masks.
 const DYNAMIC_BOUNDS: Rule = Rule::exact("lower-dynamic-strided-slice", lower);
 
-/// A copy of the graph without them, bodies included.
+/// Rewrites these slices in the graph and its bodies.
 pub(super) fn prepare(mut graph: Graph) -> Result<Graph, Box<Located>> {
     apply_throughout(&mut graph, &[DYNAMIC_BOUNDS])?;
     apply_throughout(&mut graph, &[from_slice::ranges(SliceAs::Slice)])?;

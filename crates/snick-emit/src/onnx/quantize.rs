@@ -1,4 +1,5 @@
-//! FakeConvert, and FakeQuantize: as QuantizeLinear and DequantizeLinear where these compute the same; elsewhere it is decomposed.
+//! FakeConvert, and FakeQuantize as QuantizeLinear and DequantizeLinear where these compute the same result.
+//! Otherwise it is decomposed.
 
 use snick_ir::ops::elementwise::fake_convert::FakeType;
 use snick_ir::{Op, OpError};
@@ -17,7 +18,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Scaled, shifted, kept within a small float type and brought to it and back.
+/// Scales and shifts, clamps to a small float type, and converts to that type and back.
 fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
     let (target, greatest) = to.limits();
     let real = e.element_type(0)?;
@@ -32,7 +33,7 @@ fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
     }
     let bounds = [e.number(ElementType::F32, -greatest)?, e.number(ElementType::F32, greatest)?];
     value = e.node("Clip", &[&value, &bounds[0], &bounds[1]], vec![]);
-    // By way of half floats, as the layer does it.
+    // Converts through f16, like the layer.
     for element_type in [ElementType::F16, target, ElementType::F32] {
         value = e.node("Cast", &[&value], Emitter::to(element_type)?);
     }
@@ -53,7 +54,7 @@ fn fake_quantize(e: &mut Emitter, levels: i64) -> Result {
     e.last("DequantizeLinear", &[integers, to, zero_point], axis)
 }
 
-/// Scales and zero points of unsigned integers that do what the layer does: one of each, or one an index of an axis.
+/// Scales and zero points of unsigned integers that match the layer: one for all or one per index of an axis.
 struct Code {
     axis: Option<i64>,
     /// Scales of the input.
@@ -64,9 +65,10 @@ struct Code {
 }
 
 impl Code {
-    /// Only where input and output ranges have as many levels as an integer type and steps that hit 0 at the same
-    /// level, and that an even one: halves are rounded to even before the zero point is added, not after. And only
-    /// where steps of the input are powers of 2, so that data halfway between two levels is so by either computation.
+    /// Requires that the input and output ranges have as many levels as an integer type, and that their zeros
+    /// fall on the same, even level: halves are rounded to even before the zero point is added. Also requires
+    /// steps of the input that are powers of 2, so that both computations agree on data halfway between two
+    /// levels.
     fn find(e: &Layer, levels: i64) -> Result<Option<Self>, OpError> {
         let integers = match levels {
             256 => ElementType::U8,
@@ -85,7 +87,7 @@ impl Code {
                     && -zero_point * scale == low
                     && (steps - zero_point) * scale == high
             };
-            let is_power_of_two = scales[0].to_bits() << 9 == 0; // no digits behind the first
+            let is_power_of_two = scales[0].to_bits() << 9 == 0; // the mantissa is 0
             let in_reach = is_power_of_two && zero_point % 2.0 == 0.0 && (0.0..=steps).contains(&zero_point);
             if !in_reach || !is_exact(scales[0], low, high) || !is_exact(scales[1], out_low, out_high) {
                 return Ok(None);
@@ -101,14 +103,15 @@ impl Code {
     }
 }
 
-/// The ends of input and output ranges, each one number or one an index of an axis.
+/// The ends of the input and output ranges, one for all or one per index of an axis.
 struct Ranges {
     ends: [Vec<f32>; 4],
     count: usize,
 }
 
 impl Ranges {
-    /// The ranges of f32 data, if they are known and differ along one axis at most; and that axis.
+    /// The ranges of f32 data and the one axis that they vary along, if any. `None` if they are unknown or
+    /// vary along several.
     fn find(e: &Layer) -> Result<Option<(Self, Option<i64>)>, OpError> {
         let Some(rank) = e.fact(0)?.shape.rank().filter(|_| e.element_type(0) == Ok(ElementType::F32)) else {
             return Ok(None);
@@ -131,7 +134,7 @@ impl Ranges {
         Ok(Some((Self { ends, count }, found.map(|axis| axis as i64))))
     }
 
-    /// The four ends, one index of the axis after the other.
+    /// The four ends for each index of the axis.
     fn each(&self) -> impl Iterator<Item = [f32; 4]> {
         let at = |end: &[f32], i: usize| end.get(i).or(end.first()).copied().unwrap_or(0.0);
         (0..self.count).map(move |i| [0, 1, 2, 3].map(|end| at(&self.ends[end], i)))
@@ -142,7 +145,7 @@ impl Ranges {
 mod tests {
     use snick_ir::{infer, text};
 
-    /// The operators that a FakeQuantize of these levels and ranges, one a channel, becomes.
+    /// The operators written for a FakeQuantize with these levels and ranges, one per channel.
     fn operators(levels: usize, low: [f32; 2], high: [f32; 2]) -> Vec<String> {
         let range = |[a, b]: [f32; 2]| format!("Const-1 f32[2,1] <{a:?}, {b:?}>");
         let text = format!(
@@ -165,7 +168,7 @@ mod tests {
         let integers = ["QuantizeLinear", "DequantizeLinear"];
         assert_eq!(operators(256, [-64.0, 0.0], [63.5, 255.0]), integers);
         assert_eq!(operators(65536, [0.0, 0.0], [65535.0, 65535.0]), integers);
-        // An odd level is 0; a step is no power of 2; there is no such type.
+        // Zero falls on an odd level; the step is not a power of 2; no such type exists.
         assert!(operators(256, [-63.5, 0.0], [64.0, 255.0]).contains(&"Round".to_string()));
         assert!(operators(256, [0.0, 0.0], [76.5, 255.0]).contains(&"Round".to_string()));
         assert!(operators(255, [-127.0, -127.0], [127.0, 127.0]).contains(&"Round".to_string()));

@@ -1,4 +1,4 @@
-//! Recurrent cells and sequences as ONNX's GRU, LSTM and RNN: a cell is a sequence of one step.
+//! Recurrent cells and sequences as ONNX's GRU, LSTM and RNN. A cell is a sequence of one step.
 
 use snick_ir::ops::recurrent::cell::{Cell, CellKind};
 use snick_ir::ops::recurrent::direction::Direction;
@@ -29,8 +29,8 @@ fn operator(cell: &Cell) -> &'static str {
     }
 }
 
-/// Where the IR has the gates that ONNX lists. Those of an LSTM are forget, input, cell and output; ONNX has input,
-/// output, forget and cell.
+/// The positions in the IR of the gates in ONNX's order. An LSTM has forget, input, cell, output in the IR
+/// and input, output, forget, cell in ONNX.
 fn gates(cell: &Cell) -> &'static [usize] {
     match cell.kind {
         CellKind::Lstm => &[1, 3, 0, 2],
@@ -76,13 +76,14 @@ fn attrs(cell: &Cell, direction: Direction, hidden: i64) -> Result<Vec<Attribute
     Ok(attrs)
 }
 
-/// The size of a state: the last one of the weights R, which are input `i`.
+/// The size of a state, which is the last dim of the weights R at input `i`.
 fn hidden(e: &Emitter, i: usize) -> Result<i64, OpError> {
     let size = e.fact(i)?.shape.dims().and_then(|dims| dims.last()?.as_const());
     size.ok_or_else(|| OpError::unsupported("weights of unknown size"))
 }
 
-/// Weights, with an axis of directions, as ONNX wants them: W, R, and B with both biases, if there is any.
+/// Weights with an axis of directions, in ONNX's layout: W, R, and B, which holds both biases, if there is
+/// one.
 fn weights(e: &mut Emitter, cell: &Cell, inputs: [String; 3]) -> Result<[String; 3], OpError> {
     let [w, r, b] = inputs;
     let gates = gates(cell);
@@ -94,7 +95,7 @@ fn weights(e: &mut Emitter, cell: &Cell, inputs: [String; 3]) -> Result<[String;
     let nothing = e.node("Sub", &[&parts[0], &parts[0]], vec![]);
     let mut order: Vec<&String> = gates.iter().map(|&gate| &parts[gate]).collect();
     order.resize(2 * gates.len(), &nothing);
-    // The bias of the reset product stands apart.
+    // The recurrent bias of the linear-before-reset product is separate.
     if let (Some(inner), Some(last)) = (parts.get(gates.len()), order.last_mut()) {
         *last = inner;
     }
@@ -117,7 +118,7 @@ fn reordered(e: &mut Emitter, weights: &str, gates: &[usize]) -> Result<String> 
     Ok(e.joined(&order, 1))
 }
 
-/// Peepholes of forget, input and output as those of input, output and forget.
+/// Reorders peepholes from forget, input, output to input, output, forget.
 fn peepholes(e: &mut Emitter, value: &str) -> Result<String> {
     let parts = split(e, value, 3)?;
     Ok(e.joined(&[&parts[1], &parts[2], &parts[0]], 1))
@@ -156,13 +157,13 @@ fn cell(e: &mut Emitter, cell: &Cell) -> Result {
     let mut lifted = Vec::new();
     for i in 0..e.len() {
         let value = e.input(i)?;
-        // A step, or a direction, in front.
+        // Adds an axis of steps or directions.
         lifted.push(e.unsqueezed(&value, &[0])?);
     }
     let (front, rest) = lifted.split_at(1 + states);
     let [w, r, more @ ..] = rest else { return Err(OpError::NotConnected { port: 4 }) };
     let mut more = more.iter();
-    // Without a name there is no input.
+    // An empty name means a missing input.
     let b = more.next().cloned().unwrap_or_default();
     let [w, r, b] = weights(e, cell, [w.clone(), r.clone(), b])?;
     let mut inputs = vec![front[0].clone(), w, r, b, String::new()];

@@ -1,4 +1,4 @@
-//! Resize, where it computes what Interpolate does. The rest is decomposed.
+//! Resize, where it computes the same as Interpolate. Other cases are decomposed.
 
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize};
 use snick_ir::ops::nn::scale::Scale;
@@ -29,21 +29,21 @@ struct Resize {
     target: usize,
     /// The axes that it resamples.
     axes: Vec<usize>,
-    /// Their entries in the list of sizes or scales.
+    /// Their entries in that list.
     entries: Vec<usize>,
     /// Their scales; `None` for sizes.
     scales: Option<Vec<f32>>,
     /// The number of sizes.
     count: usize,
-    /// Whether ONNX Runtime resamples these axes of such data at once.
+    /// Whether ONNX Runtime can resample all these axes in one Resize.
     at_once: bool,
 }
 
 impl Resize {
-    /// `None` where Resize of ONNX, or ONNX Runtime, computes something else or nothing.
+    /// `None` if ONNX's Resize or ONNX Runtime would compute something else or fail.
     fn of(layer: &Layer, op: &Interpolate) -> Option<Self> {
         let coordinates = op.coordinate_transformation_mode;
-        // `tf_half_pixel_for_nn` is no mode of Resize since operator set 13.
+        // Resize dropped `tf_half_pixel_for_nn` in operator set 13.
         if !op.since.at_least(4) || op.is_padded() || coordinates == Coordinates::TfHalfPixelForNn {
             return None;
         }
@@ -90,15 +90,15 @@ impl Resize {
             entries.push(i);
         }
         let scales = known.map(|scales| entries.iter().filter_map(|&i| scales.get(i).copied()).collect());
-        // ONNX Runtime moves a Resize across a transpose, to axes that it does not resize in cubic mode.
+        // ONNX Runtime moves a Resize across a Transpose, even to axes that it cannot resize in cubic mode.
         let is_transposed = matches!(layer.graph.node(layer.inputs.first()?.node).op(), Op::Transpose(_));
         let at_once = is_taken(mode, dims.len(), &axes) && !(mode == "cubic" && is_transposed);
         Some(Self { mode, target, axes, entries, scales, count: all.len(), at_once })
     }
 }
 
-/// The mode of Resize for data that ONNX Runtime resizes. Below five axes `linear` is between two neighbours along each,
-/// as in ONNX.
+/// The mode of Resize for a type that ONNX Runtime can resize. For ranks below 5, `linear` interpolates
+/// between two neighbours per axis, as in ONNX.
 fn mode(op: &Interpolate, element_type: ElementType, rank: usize) -> Option<&'static str> {
     use ElementType::{F16, F32, I8, I32, U8};
     let (mode, fits) = match op.mode {
@@ -161,7 +161,8 @@ fn interpolate(e: &mut Emitter, op: &Interpolate) -> Result {
     e.last("Resize", &inputs, attrs)
 }
 
-/// The sizes of all axes. ONNX Runtime ignores the attribute `axes` when it moves a Resize across a transpose.
+/// Lists the sizes of all axes, because ONNX Runtime ignores the attribute `axes` when it moves a Resize
+/// across a Transpose.
 fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
     let rank = e.rank(0)?;
     if plan.axes.iter().copied().eq(0..rank) && plan.entries.iter().copied().eq(0..plan.count) {
@@ -174,7 +175,7 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
         return e.vector(&all);
     }
     let shape = e.shape(&e.input(0)?);
-    // Runs of adjacent axes of one kind: whether they go by sizes, and the range of entries.
+    // Groups adjacent axes: whether they take their size from the input, and the range of entries.
     let mut runs: Vec<(bool, std::ops::Range<usize>)> = Vec::new();
     for axis in 0..rank {
         let (is_resized, entry) = match plan.axes.iter().position(|&resized| resized == axis) {
@@ -197,9 +198,9 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
     Ok(e.joined(&parts, 0))
 }
 
-/// Resamples each axis between two others into which the remaining ones are merged. Transposes would not help: ONNX
-/// Runtime moves a Resize across them, and then refuses its axes. All sizes are products, since a -1 has no meaning
-/// beside the size 0 of an empty axis.
+/// Resamples one axis at a time, with all axes before and after it merged into one each. Transposes would not
+/// work: ONNX Runtime moves Resize across them and then rejects its axes. All sizes are computed, since -1 is
+/// ambiguous next to an empty axis.
 fn one_by_one(e: &mut Emitter, plan: &Resize, sizes: Option<String>, mut attrs: Vec<Attribute>) -> Result {
     let rank = e.rank(0)? as i64;
     attrs.push(ints("axes", vec![2]));
@@ -234,7 +235,7 @@ fn one_by_one(e: &mut Emitter, plan: &Resize, sizes: Option<String>, mut attrs: 
     Ok(())
 }
 
-/// The product of sizes as a vector of one: 1 of none.
+/// The product of sizes as a vector of length 1. An empty product is 1.
 fn product(e: &mut Emitter, sizes: Option<&str>) -> Result<String> {
     match sizes {
         Some(sizes) => Ok(e.node("ReduceProd", &[sizes], vec![])),

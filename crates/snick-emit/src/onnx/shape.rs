@@ -56,7 +56,7 @@ fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
             e.last("Expand", &[x, shape], vec![])
         }
         (BroadcastMode::Explicit, 3) => {
-            // Axes of the data stand where the mapping says, the others have size 1.
+            // Puts axes of the data where the mapping says; others get size 1.
             let places = e.fixed(2, "the mapping of axes")?;
             let rank = e.fixed_len(1)?;
             let others: Vec<i64> = (0..rank).filter(|axis| !places.contains(axis)).collect();
@@ -74,7 +74,7 @@ fn cum_sum(e: &mut Emitter, op: &CumSum) -> Result {
     e.last("CumSum", &[x, axis], attrs)
 }
 
-/// All three numbers have the type of the result.
+/// Range requires that all three inputs have one type.
 fn range(e: &mut Emitter, output_type: ElementType) -> Result {
     let target = match output_type {
         ElementType::Dynamic => e.element_type(0)?,
@@ -83,12 +83,12 @@ fn range(e: &mut Emitter, output_type: ElementType) -> Result {
     let mut types = (0..e.len()).map(|i| e.element_type(i));
     let are_integers = types.all(|element_type| element_type.is_ok_and(ElementType::is_integer));
     let wide = match target {
-        // The number of elements follows from integers that a float may not have.
+        // The element count depends on integers that a float may not represent.
         _ if are_integers => ElementType::I64,
-        // Half floats are not among the types.
+        // Range does not support half floats.
         ElementType::F16 | ElementType::BF16 => ElementType::F32,
-        // A bound that ONNX Runtime follows from a Shape counts as i64, whatever Cast lies between, and must then be of
-        // the type of the others.
+        // ONNX Runtime treats a bound derived from a Shape as i64 regardless of any Cast, and requires that
+        // the others match.
         _ if target.is_integer() => ElementType::I64,
         _ => target,
     };
@@ -112,7 +112,7 @@ fn range(e: &mut Emitter, output_type: ElementType) -> Result {
     e.last("Cast", &[range], Emitter::to(target)?)
 }
 
-/// Ones on a diagonal of a matrix, or of a batch of them.
+/// Ones on a diagonal of a matrix or of a batch of matrices.
 fn eye(e: &mut Emitter, target: ElementType) -> Result {
     let diagonal = e.fixed_one(2, "the diagonal")?;
     let sizes = [e.input_as_vector(0)?, e.input_as_vector(1)?];
@@ -137,7 +137,7 @@ fn reduction_operands(
         0 => e.input_as_vector(1)?,
         _ => e.input_i64(1)?,
     };
-    // Without axes the layer does nothing, where ONNX by itself would take all.
+    // Without axes the layer does nothing, whereas ONNX by default reduces all.
     let attrs = vec![int("keepdims", keep_dims.into()), int("noop_with_empty_axes", 1)];
     Ok((vec![e.input(0)?, axes], attrs))
 }
@@ -147,7 +147,7 @@ fn reduce(e: &mut Emitter, op: &str, keep_dims: bool) -> Result {
     e.last(op, &inputs, attrs)
 }
 
-/// Booleans are counted: some are true if their number is not 0, all if none is false.
+/// Counts booleans: any is true if some are true, all is true if none is false.
 fn reduce_booleans(e: &mut Emitter, all: bool, keep_dims: bool) -> Result {
     let (mut inputs, attrs) = reduction_operands(e, keep_dims)?;
     if all {
@@ -163,11 +163,11 @@ fn reduce_booleans(e: &mut Emitter, all: bool, keep_dims: bool) -> Result {
     e.last("Not", &[some], vec![])
 }
 
-/// A 0 copies the size of the same axis, or is a size: for ONNX an attribute says which.
+/// A 0 either copies the input's size or is a size; in ONNX an attribute selects which.
 fn reshape(e: &mut Emitter, copies: bool) -> Result {
     let zeros = e.known(1).is_none_or(|sizes| sizes.contains(&0));
     let x = e.input(0)?;
-    // The format has no -1 beside a 0, nor where the data is empty.
+    // The format does not allow -1 next to 0, nor for empty data.
     let dims = e.node.outs().first().and_then(|out| out.fact.shape.as_static());
     if let Some(dims) = dims.filter(|dims| dims.contains(&0))
         && e.known(1).is_some_and(|sizes| sizes.contains(&-1))
@@ -181,7 +181,7 @@ fn reshape(e: &mut Emitter, copies: bool) -> Result {
     e.last("Reshape", &[x, sizes], attrs)
 }
 
-/// ONNX Runtime has no Shape of elements of 4 bits.
+/// ONNX Runtime has no Shape for 4-bit types.
 fn has_bytes(layer: &Layer) -> bool {
     !matches!(layer.element_type(0), Ok(ElementType::I4 | ElementType::U4))
 }
@@ -197,7 +197,7 @@ fn shape_of(e: &mut Emitter, output_type: IndexType) -> Result {
     }
 }
 
-/// Axes that cannot have size 1 stay, listed or not: ONNX refuses to list them.
+/// Keeps listed axes that cannot have size 1, because ONNX rejects them.
 fn squeeze(e: &mut Emitter, skips: bool) -> Result {
     let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec);
     let listed = match &dims {
@@ -224,7 +224,7 @@ fn squeeze(e: &mut Emitter, skips: bool) -> Result {
         return e.last("Squeeze", &[x, axes], vec![]);
     }
     let mut inputs = vec![e.input(0)?];
-    // Without axes all of size 1 go, also where a list of axes is there and empty.
+    // Without axes, or with an empty list, squeezes all axes of size 1.
     if e.len() > 1 && e.known(1).is_none_or(|axes| !axes.is_empty()) {
         inputs.push(axes(e)?);
     }

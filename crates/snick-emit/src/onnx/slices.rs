@@ -1,7 +1,7 @@
 //! The slice family: Slice-8, StridedSlice with known bounds, Split.
 //!
-//! ONNX clamps bounds as the IR does, so they are written unchanged; only the order of inputs differs. One exception:
-//! runtimes read the greatest integer as "no bound" for the end of a backward slice, too.
+//! ONNX clamps bounds like the IR, so they are written unchanged except for the order of inputs. One
+//! exception: runtimes read the greatest integer as "no bound", even as the end of a backward slice.
 
 use snick_ir::ops::StridedSlice;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -24,7 +24,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// The same end, but not the greatest integer of 32 or 64 bits, which runtimes take for "no bound".
+/// Avoids the greatest 32- or 64-bit integer as the end of a backward slice, where runtimes read it as "no
+/// bound".
 fn careful(end: i64, step: i64) -> i64 {
     if step < 0 && end >= i64::from(i32::MAX) { i64::from(i32::MAX) - 1 } else { end }
 }
@@ -56,12 +57,12 @@ fn slice8(e: &mut Emitter) -> Result {
     e.last("Slice", &inputs, vec![])
 }
 
-/// The ranges of a StridedSlice, then a Squeeze and an Unsqueeze.
+/// A Slice, then a Squeeze and an Unsqueeze.
 fn strided_slice(e: &mut Emitter, op: &StridedSlice) -> Result {
     let facts: Vec<&Fact> = (0..e.len()).map(|i| e.fact(i)).collect::<Result<_, _>>()?;
     let unranked = || OpError::unsupported("an ellipsis over an unknown rank");
     let plan = op.plan(&facts)?.ok_or_else(unranked)?;
-    // An index that no size admits would leave an axis of size 0 that Squeeze cannot take.
+    // Squeeze would fail on the empty axis that an index out of range leaves.
     let dims = facts[0].shape.dims().unwrap_or_default();
     for range in plan.ranges().filter(|range| range.single) {
         if let Some(dim) = dims.get(range.axis).and_then(SymExpr::as_const) {
@@ -69,7 +70,7 @@ fn strided_slice(e: &mut Emitter, op: &StridedSlice) -> Result {
         }
     }
     let ranges: Vec<[i64; 4]> = plan.ranges().map(onnx_range).collect::<Result<_, _>>()?;
-    // Whole axes are left out.
+    // Omits whole axes.
     let ranges: Vec<[i64; 4]> =
         ranges.into_iter().filter(|&[start, end, _, step]| (start, end, step) != (0, i64::MAX, 1)).collect();
     let mut steps: Vec<(&str, Vec<String>)> = Vec::new();
@@ -102,7 +103,7 @@ fn onnx_range(range: &AxisRange) -> Result<[i64; 4], OpError> {
     let axis = range.axis as i64;
     if range.single {
         let index = start.unwrap_or(0);
-        // Behind -1 there is no number but the end itself.
+        // The end after -1 is the end of the axis.
         let next = if index == -1 { i64::MAX } else { index.saturating_add(1) };
         return Ok([index, next, axis, 1]);
     }
@@ -136,7 +137,7 @@ fn variadic_split(e: &mut Emitter) -> Result {
     e.last("Split", &[data, lengths], vec![int("axis", axis)])
 }
 
-/// Lengths with -1 replaced by the rest: the size of the axis less the sum of the others.
+/// Replaces a length of -1 by the size of the axis minus the sum of the others.
 fn rest_filled(e: &mut Emitter, axis: i64) -> Result<String, OpError> {
     let data = e.input(0)?;
     let lengths = e.input_i64(2)?;
@@ -162,7 +163,7 @@ fn sizes(e: &Emitter, axis: i64) -> Result<Option<Vec<i64>>, OpError> {
 mod tests {
     use snick_ir::{infer, text};
 
-    /// The operators for a slice with this step and with bounds known at run time.
+    /// The operators written for a slice with this step and dynamic bounds.
     fn operators(step: i64) -> Vec<String> {
         let text = format!(
             "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"?\"}}\n\

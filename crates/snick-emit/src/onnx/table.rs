@@ -1,4 +1,5 @@
-//! The table of operations that ONNX expresses: each family of operations has a function that gives its rows.
+//! The table of operations that ONNX expresses. Each family of operations has a function that returns its
+//! rows.
 
 use snick_ir::Op;
 use snick_pass::legalize::Target;
@@ -37,7 +38,7 @@ fn written<'g>(layer: &Layer<'g>) -> Option<OpRow<'g>> {
     row(layer.node.op()).filter(|row| row.writes(layer, COMMON))
 }
 
-/// What decompositions have to leave.
+/// The layers that decompositions must leave alone.
 pub(super) fn target() -> Target {
     Target {
         can_write: |graph, id| {

@@ -1,5 +1,5 @@
-//! Element types that operators of ONNX or of ONNX Runtime lack in operator set 21, and the wider types that give the
-//! same result. Half floats are not listed: ONNX Runtime computes them in f32 by itself.
+//! Element types that operators of ONNX or ONNX Runtime lack in operator set 21, and wider types that give
+//! the same result. Half floats are not listed because ONNX Runtime already computes them in f32.
 
 use snick_tensor::ElementType::{
     self, BF16, Boolean, F8E4M3, F8E5M2, F16, F32, F64, I4, I8, I16, I32, I64, U4, U8, U16, U32, U64,
@@ -10,7 +10,7 @@ use crate::table::TypeGap;
 const SMALL_INTEGERS: &[ElementType] = &[I8, U8, I16, U16];
 const LARGE_UNSIGNED: &[ElementType] = &[U32, U64];
 
-/// Integers are rounded or wrapped in ways of their own.
+/// Integers would round or wrap differently.
 const NO_INTEGERS: TypeGap = (&[Boolean, I8, U8, I16, U16, I32, U32, I64, U64], None);
 
 const NO_BOOLEANS: TypeGap = (&[Boolean], None);
@@ -18,71 +18,71 @@ const NO_BOOLEANS: TypeGap = (&[Boolean], None);
 /// No wider float gives the same result as f64.
 const NO_F64: TypeGap = (&[F64], None);
 
-/// ONNX only stores and converts small floats: a Cast to one replaces infinity.
+/// ONNX only stores and converts small floats, and a Cast to one replaces infinity.
 const NO_SMALL_FLOATS: TypeGap = (&[F8E4M3, F8E5M2], None);
 
 const INT4_IN_I32: TypeGap = (&[I4, U4], Some(I32));
 
-/// ONNX Runtime computes nothing in bf16, though ONNX has it: operators that only move or convert elements have it.
-/// Types of 4 and 8 bits are only stored and converted.
+/// ONNX has bf16, but ONNX Runtime only moves and converts it. Types of 4 and 8 bits are only stored and
+/// converted.
 pub(super) const COMMON: &[TypeGap] = &[(&[BF16], Some(F32)), (&[I4, U4], None), NO_SMALL_FLOATS];
 
-/// The operator has no integers.
+/// The operator does not support integers.
 pub(super) const FLOATS: &[TypeGap] = &[NO_INTEGERS];
 
-/// The operator has neither integers nor f64.
+/// The operator supports neither integers nor f64.
 pub(super) const FLOATS_TO_32_BITS: &[TypeGap] = &[NO_INTEGERS, NO_F64];
 
-/// The operator moves elements of 8 bits and more.
+/// The operator moves elements of at least 8 bits.
 pub(super) const MOVED: &[TypeGap] = &[INT4_IN_I32, NO_SMALL_FLOATS];
 
-/// The operator moves elements of 8 bits and more, small floats too.
+/// The operator moves elements of at least 8 bits, including small floats.
 pub(super) const MOVED_BYTES: &[TypeGap] = &[INT4_IN_I32];
 
 /// The operator moves elements of 8, 32 and 64 bits.
 pub(super) const PADDED: &[TypeGap] = &[(&[I16, U16], Some(I32)), INT4_IN_I32, NO_SMALL_FLOATS];
 
-/// The operator selects and bounds numbers of 8, 32 and 64 bits, but not u64.
+/// The operator selects and clamps numbers of 8, 32 and 64 bits, except u64.
 pub(super) const SELECTED: &[TypeGap] = &[(&[I16, U16], Some(I32)), (&[U64], Some(I64))];
 
-/// The operator compares, and has no numbers of 16 bits.
+/// The comparison does not support 16-bit numbers.
 pub(super) const SHORT_IN_I32: &[TypeGap] = &[(&[I16, U16], Some(I32))];
 
-/// The operator has neither numbers of 16 bits nor types of 4 and 8 bits.
+/// The operator supports neither 16-bit numbers nor types of 4 and 8 bits.
 pub(super) const CLAMPED: &[TypeGap] =
     &[(&[BF16], Some(F32)), (&[I16, U16], Some(I32)), (&[I4, U4], None), NO_SMALL_FLOATS];
 
-/// The operator moves elements of 8 bits and more, and combines numbers of 32 and 64.
+/// The operator moves elements of at least 8 bits and combines numbers of 32 and 64 bits.
 pub(super) const COMBINED: &[TypeGap] =
     &[(&[F16], Some(F32)), (&[Boolean], Some(I32)), INT4_IN_I32, NO_SMALL_FLOATS];
 
-/// The operator has no integers of 8 and 16 bits.
+/// The operator does not support integers of 8 and 16 bits.
 pub(super) const SMALL_IN_I32: &[TypeGap] = &[(SMALL_INTEGERS, Some(I32)), NO_BOOLEANS];
 
-/// The operator has signed integers of 32 and 64 bits; sums and products wrap in the same way in them.
+/// The operator supports signed integers of 32 and 64 bits, whose sums and products wrap the same way.
 pub(super) const IN_SIGNED: &[TypeGap] =
     &[(SMALL_INTEGERS, Some(I32)), (LARGE_UNSIGNED, Some(I64)), NO_BOOLEANS];
 
-/// The operator has signed integers of 32 and 64 bits, and computes some of these as floats.
+/// The operator supports signed integers of 32 and 64 bits, but computes some of them as floats.
 pub(super) const REDUCED: &[TypeGap] =
     &[(SMALL_INTEGERS, Some(I32)), (&[U32], Some(I64)), (&[U64], None), NO_BOOLEANS];
 
-/// The operator orders numbers of 8 bits, and signed ones of 32 and 64.
+/// The operator compares numbers of 8 bits and signed ones of 32 and 64.
 pub(super) const EXTREMES: &[TypeGap] =
     &[(&[I16, U16], Some(I32)), (&[U32], Some(I64)), (&[Boolean, U64], None)];
 
-/// The operator has signed integers only; unsigned ones wrap in the same way in them.
+/// The operator supports signed integers only. Unsigned ones wrap the same way.
 pub(super) const NEGATED: &[TypeGap] = &[(&[U8, U16], Some(I32)), (LARGE_UNSIGNED, Some(I64))];
 
-/// The operator has only f32, f64, i8, i64 and strings.
+/// The operator supports only f32, f64, i8, i64 and strings.
 pub(super) const OF_UNIQUE: &[TypeGap] = &[(&[U8, I16, U16, I32, U32], Some(I64)), (&[Boolean, U64], None)];
 
-/// The operator has only floats and integers of 8 bits.
+/// The operator supports only floats and 8-bit integers.
 pub(super) const OF_BLOCKS: &[TypeGap] = &[(&[Boolean, I16, U16, I32, U32, I64, U64], None)];
 
-/// The operator has only floats and integers of 8 bits.
+/// The operator supports only floats and 8-bit integers.
 pub(super) const OF_MAX_POOL: &[TypeGap] =
     &[(&[I16, U16, I32], Some(F64)), (&[Boolean, I64, U32, U64], None)];
 
-/// The operator has only f32, i32 and integers of 8 bits.
+/// The operator supports only f32, i32 and 8-bit integers.
 pub(super) const OF_RESIZE: &[TypeGap] = &[(&[Boolean, I16, U16, U32, I64, U64], None), NO_F64];

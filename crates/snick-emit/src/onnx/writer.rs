@@ -1,4 +1,4 @@
-//! The model being written.
+//! Collects the messages of a model.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,16 +13,16 @@ use snick_tensor::{ElementType, Tensor};
 use super::names::Names;
 use crate::legalized::Refusals;
 
-/// The operator set that all nodes belong to.
+/// The operator set of all nodes.
 const OPSET: i64 = 21;
 
-/// The file format of that operator set.
+/// The file format version of that operator set.
 const IR_VERSION: i64 = 10;
 
-/// A protobuf message cannot be larger; names and nodes have the rest.
+/// The size limit of a protobuf message, minus room for names and nodes.
 pub(super) const MAX_EMBEDDED: usize = i32::MAX as usize - (64 << 20);
 
-/// Constants of less stay in the model, so that shapes can be told without the other file.
+/// Smaller constants stay in the model, so that shapes can be inferred without the external file.
 const MIN_EXTERNAL: usize = 1 << 10;
 
 /// Collects inputs, constants, nodes and outputs.
@@ -47,8 +47,8 @@ impl Writer {
         Self { names, refusals, graph, constants: Vec::new() }
     }
 
-    /// The model, and the constants that go to the file `data_name` beside it because all together have more than
-    /// `max_embedded` bytes.
+    /// Returns the model and the constants for the external file `data_name`. Constants are external if they
+    /// exceed `max_embedded` bytes in total.
     pub(super) fn finish(mut self, data_name: &str, max_embedded: usize) -> (UnfinishedModel, WeightsFile) {
         let (mut embedded, mut external) = (Vec::new(), WeightsFile::new());
         let constants = self.used_constants();
@@ -74,8 +74,8 @@ impl Writer {
         (UnfinishedModel { message: self.model(), embedded }, external)
     }
 
-    /// Takes the constants that the graph or a graph inside it reads: others have become attributes, and ONNX Runtime
-    /// warns of each constant that nothing reads.
+    /// Takes the constants that the graph or a subgraph reads. Others have become attributes, and ONNX
+    /// Runtime warns about unread constants.
     fn used_constants(&mut self) -> Vec<Initializer> {
         let mut used = HashSet::new();
         add_read_names(&self.graph, &mut used);
@@ -103,7 +103,7 @@ impl Writer {
         let value = Value { node: id, port: 0 };
         let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
         let mut ty = type_of(&fact, graph.symbols(), parameter.element_type)?;
-        // Names are those that the user wrote, where inference has not found a number for them.
+        // Dims that inference could not resolve keep the names the user gave.
         if let (ShapeSpec::Dims(specs), Some(shape)) =
             (&parameter.shape, ty.tensor.as_mut().and_then(|t| t.shape.as_mut()))
         {
@@ -156,20 +156,20 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds a node, under a name that no other has.
+    /// Adds a node under a unique name.
     pub(super) fn node(&mut self, mut node: onnx::Node) {
         node.name = self.names.node(&node.name);
         self.graph.node.push(node);
     }
 
-    /// An output of the model: the value it returns, under the name of the output.
+    /// Adds an output of the model: the returned value, under the name of the output.
     pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Result<(), OpError> {
         let value = graph.inputs(id).first().copied().flatten().ok_or(OpError::NotConnected { port: 0 })?;
         let (returned, name) = (self.names.of(value), self.names.of_output(id));
         let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
         if returned != name {
             if matches!(fact.element_type, ElementType::I4 | ElementType::U4) {
-                // ONNX Runtime has no Identity of it.
+                // ONNX Runtime has no Identity for this type.
                 let what = format!("a value of {} under a second name", fact.element_type);
                 return Err(OpError::unsupported(what));
             }
@@ -187,7 +187,7 @@ impl Writer {
     }
 }
 
-/// Adds the names that nodes read and the names of inputs and outputs, for a graph and the graphs inside it.
+/// Adds the names that nodes read and the names of inputs and outputs, including subgraphs.
 fn add_read_names<'g>(graph: &'g onnx::Graph, names: &mut HashSet<&'g str>) {
     names.extend(graph.input.iter().chain(&graph.output).map(|value| value.name.as_str()));
     for node in &graph.node {
@@ -206,7 +206,7 @@ fn bytes_of(tensor: &Tensor) -> usize {
 /// A model without the elements of its constants.
 pub(super) struct UnfinishedModel {
     pub(super) message: onnx::Model,
-    /// The constants in the file of the model, by the number of their initializers, in order.
+    /// The constants stored in the model file, by index of their initializers, in order.
     embedded: Vec<(usize, Tensor)>,
 }
 
@@ -219,10 +219,10 @@ impl UnfinishedModel {
     }
 }
 
-/// The file of a model. It keeps the constants, and writes the bytes of one at a time.
+/// A model file. It keeps the constants and serializes one at a time.
 #[derive(Debug)]
 pub struct ModelFile {
-    /// What is before each of the constants, and behind the last.
+    /// The bytes before each constant and after the last.
     parts: Vec<Vec<u8>>,
     constants: Vec<Tensor>,
 }
@@ -231,7 +231,7 @@ impl ModelFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Errors of the writer.
     pub fn write(&self, mut to: impl std::io::Write) -> std::io::Result<()> {
         for (i, part) in self.parts.iter().enumerate() {
             to.write_all(part)?;
@@ -245,20 +245,20 @@ impl ModelFile {
     /// The whole file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        // There is always room in memory.
+        // Writing to memory cannot fail.
         let _ = self.write(&mut bytes);
         bytes
     }
 }
 
-/// The graph around a body that is being written.
+/// The saved state of the enclosing graph while a body is written.
 pub(super) struct Around {
     graph: onnx::Graph,
     constants: Vec<Initializer>,
     names: HashMap<Value, String>,
 }
 
-/// Bodies: what is written between entering and leaving goes to their graphs.
+/// Between `enter` and `leave`, everything is written to the graph of the body.
 impl Writer {
     pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> Around {
         let names = self.names.enter(body, order);
@@ -268,7 +268,7 @@ impl Writer {
         Around { graph: std::mem::replace(&mut self.graph, graph), constants, names }
     }
 
-    /// Back to the graph around; gives that of the body.
+    /// Restores the enclosing graph and returns the graph of the body.
     pub(super) fn leave(&mut self, around: Around) -> onnx::Graph {
         self.names.leave(around.names);
         // Constants of bodies stay in the model.
@@ -281,14 +281,14 @@ impl Writer {
         std::mem::replace(&mut self.graph, around.graph)
     }
 
-    /// A formal input of a body.
+    /// Adds an input of a body.
     pub(super) fn formal(&mut self, name: String, fact: &Fact, symbols: &Symbols) -> Result<(), OpError> {
         let ty = type_of(fact, symbols, fact.element_type)?;
         self.graph.input.push(onnx::ValueInfo { name, ty: Some(ty) });
         Ok(())
     }
 
-    /// An output of a body.
+    /// Adds an output of a body.
     pub(super) fn output(&mut self, name: String, fact: &Fact, symbols: &Symbols) -> Result<(), OpError> {
         let ty = type_of(fact, symbols, fact.element_type)?;
         self.graph.output.push(onnx::ValueInfo { name, ty: Some(ty) });
@@ -296,7 +296,8 @@ impl Writer {
     }
 }
 
-/// The greatest number of an element type of operator set 21, i4; later sets have types of 2 bits and floats of 4 bits.
+/// The greatest number of an element type in operator set 21, i4. Later sets add 2-bit types and 4-bit
+/// floats.
 const LAST_TYPE: i32 = 22;
 
 fn known_number(element_type: ElementType) -> Option<i32> {
@@ -308,12 +309,12 @@ pub(super) fn has_type(element_type: ElementType) -> bool {
     known_number(element_type).is_some()
 }
 
-/// The number of an element type, or that the operator set has none.
+/// The number of an element type, or an error if the operator set lacks it.
 pub(super) fn number_of(element_type: ElementType) -> Result<i32, OpError> {
     known_number(element_type).ok_or_else(|| OpError::unsupported(format!("element type {element_type}")))
 }
 
-/// Type and shape as the file declares them: numbers, names of symbols, nothing for the rest.
+/// Type and shape as declared in the file: numbers, names of symbols, or nothing if unknown.
 fn type_of(fact: &Fact, symbols: &Symbols, element_type: ElementType) -> Result<onnx::Type, OpError> {
     let shape = fact.shape.dims().map(|dims| {
         let dims = dims.iter().map(|dim| {

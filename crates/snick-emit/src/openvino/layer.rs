@@ -1,4 +1,4 @@
-//! One layer: its attributes, ports, notes and bodies.
+//! Writes a layer: attributes, ports, metadata and bodies.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use snick_tensor::ElementType;
 use super::{LayerIds, Writer};
 use crate::legalized::NO_OPERATOR;
 
-/// Notes of a layer that name a part of it, and not an element of their own.
+/// Metadata with these names belongs to a part of the layer and is not an element of its own.
 const PARTS: [&str; 4] = ["layer", "data", "input", "output"];
 
 impl Writer {
@@ -61,7 +61,7 @@ impl Writer {
     fn data(&mut self, graph: &Graph, node: NodeRef, infos: &[Info]) -> Result<(), OpError> {
         let attrs = match node.op() {
             Op::Const(constant) => self.constant(constant)?,
-            // Their maps are elements of their own.
+            // Port maps are separate elements.
             Op::SubGraph(_) => Attrs::new(),
             Op::Parameter(parameter) => {
                 let mut parameter = parameter.clone();
@@ -78,10 +78,10 @@ impl Writer {
             op => op.attrs(),
         };
         let extra = node.details().as_ref().map(|details| &details.extra);
-        // The default value of an input has no place in the format.
+        // The format has no default values of inputs.
         let extra = extra.iter().flat_map(|extra| extra.iter());
         let extra = extra.filter(|(_, value)| !matches!(value, AttrValue::Tensor(_)));
-        // XML takes a name once.
+        // XML allows each attribute name only once.
         let mut names = HashSet::new();
         let all: Vec<_> = attrs.iter().chain(extra).filter(|(name, _)| names.insert(*name)).collect();
         let mut inside = part(infos, "data").flat_map(|info| &info.children).peekable();
@@ -105,12 +105,12 @@ impl Writer {
         Ok(attrs.with("offset", place.start as i64).with("size", place.len() as i64))
     }
 
-    /// The attributes of an opaque layer. A constant of an operation set that does not exist has its value among them,
-    /// and the place where that was.
+    /// The attributes of an opaque layer. A tensor `value`, from a constant of an unknown operation set, goes
+    /// to the weights.
     ///
     /// # Errors
-    /// An operation that no runtime has: only a layer of an IR can belong to an extension of OpenVINO. A layer without
-    /// an operation set belongs to an execution graph or is unreadable.
+    /// No runtime knows the operation. Only a layer that was read from an IR may belong to an OpenVINO extension; a layer
+    /// without an operation set comes from an execution graph or is unreadable.
     fn opaque(&mut self, node: NodeRef) -> Result<Attrs<'static>, OpError> {
         let old = node.op().attrs().into_owned();
         let version = node.version();
@@ -152,7 +152,7 @@ impl Writer {
 
     fn outputs(&mut self, graph: &Graph, id: NodeId, infos: &[Info]) {
         let node = graph.node(id);
-        // What a Result hands out leaves the model: it has no port, unless a layer reads it.
+        // A Result has no output port, unless a layer reads it.
         let is_end = matches!(node.op(), Op::Result(_)) && graph.used_outputs(id).is_empty();
         if node.outs().is_empty() || is_end {
             return;
@@ -170,14 +170,14 @@ impl Writer {
         self.xml.close("output");
     }
 
-    /// Precision, names and dims of the port just begun. Dims that are no numbers are -1.
+    /// Precision, names and dims of the current port. Unknown dims are -1.
     fn port(&mut self, out: &Output, names: &[String], is_opaque: bool) {
         let declared = out.declared.as_ref();
         let known =
             out.fact.shape.dims().map(|dims| dims.iter().map(|d| d.as_const().unwrap_or(-1)).collect());
         let dims: Option<Vec<i64>> = known.or_else(|| Some(declared?.dims.as_ref()?.to_vec()));
         let element_type = match (out.fact.element_type, declared) {
-            // Without a type, as a type without dims would declare a scalar.
+            // A type without dims would declare a scalar.
             _ if is_opaque && dims.is_none() => ElementType::Dynamic,
             (ElementType::Dynamic, Some(declared)) => declared.element_type,
             (element_type, _) => element_type,
@@ -233,7 +233,7 @@ impl Writer {
     }
 }
 
-/// The numbers of the layers by which a body is entered and left.
+/// The numbers of a body's Parameters and Results.
 struct Ends {
     parameters: Vec<usize>,
     results: Vec<usize>,
@@ -249,7 +249,8 @@ impl Ends {
     }
 }
 
-/// Replaces dims that the format cannot say by intervals: what a symbol of a Parameter declares, else what is inferred.
+/// Replaces dims that the format cannot express by intervals: the declared interval for a symbol of a
+/// Parameter, otherwise the inferred one.
 fn drop_names(graph: &Graph, id: NodeId, shape: &mut ShapeSpec) {
     let is_parameter = matches!(graph.node(id).op(), Op::Parameter(_));
     let inferred = graph.fact(Value { node: id, port: 0 }).and_then(|fact| fact.shape.dims());
@@ -273,12 +274,12 @@ pub(super) fn input_id(node: NodeRef, port: usize) -> u32 {
     ids.map_or(u32::try_from(port).unwrap_or(u32::MAX), |ids| ids.id(port))
 }
 
-/// Notes of one part of a layer.
+/// The metadata of one part of a layer.
 fn part<'i>(infos: &'i [Info], name: &'static str) -> impl Iterator<Item = &'i Info> {
     infos.iter().filter(move |info| info.name == name)
 }
 
-/// Elements inside a port.
+/// The metadata elements of a port.
 fn port_part<'i>(infos: &'i [Info], side: &'static str, number: u32) -> impl Iterator<Item = &'i Info> {
     let number = number.to_string();
     let of_port =
@@ -286,7 +287,7 @@ fn port_part<'i>(infos: &'i [Info], side: &'static str, number: u32) -> impl Ite
     part(infos, side).filter(of_port).flat_map(|info| &info.children)
 }
 
-/// A value as an IR writes it: lists by commas.
+/// An attribute value in IR syntax: lists are separated by commas.
 fn attr_text(value: &AttrValue) -> String {
     fn list(items: impl Iterator<Item = String>) -> String {
         items.fold(String::new(), |mut text, item| {
@@ -303,12 +304,12 @@ fn attr_text(value: &AttrValue) -> String {
         AttrValue::Ints(v) => list(v.iter().map(i64::to_string)),
         AttrValue::Floats(v) => list(v.iter().map(|&v| float_text(v))),
         AttrValue::Texts(v) => list(v.iter().cloned()),
-        // Only Const has one, and writes it as weights.
+        // Only Const has a tensor, and stores it in the weights.
         AttrValue::Tensor(_) => String::new(),
     }
 }
 
-/// The shortest decimal that reads back, with an exponent where zeros would fill the line.
+/// The shortest decimal that reads back exactly. Very large and very small numbers have an exponent.
 fn float_text(v: f64) -> String {
     if v == 0.0 || (1e-5..1e16).contains(&v.abs()) { v.to_string() } else { format!("{v:e}") }
 }

@@ -1,9 +1,9 @@
 //! OpenVINO IR: `.xml` and `.bin`.
 //!
-//! `layer.rs` writes a layer with its ports and bodies, `xml.rs` knows elements and escapes. The primitives become ops
-//! that the format has before (`snick_pass::legalize::from_slice`). An If that is known to take a branch becomes that
-//! branch: the runtime refuses errors of inference in the other one, too. A Loop that is known to run no iteration
-//! becomes its initial values.
+//! `layer.rs` writes a layer with its ports and bodies, `xml.rs` writes and escapes elements. Primitives are
+//! first replaced by operations that the format has (`snick_pass::legalize::from_slice`). An If with a known
+//! condition becomes that branch, because the runtime also rejects inference errors in the branch not taken.
+//! A Loop that is known not to iterate becomes its initial values.
 
 mod layer;
 mod xml;
@@ -24,10 +24,12 @@ pub struct Files {
     pub bin: WeightsFile,
 }
 
-/// Writes an inferred graph as an IR, of the newest version if it was read from none; `slice_as` is what becomes of the `slice` primitive.
+/// Writes an inferred graph as an IR. A graph that was not read from an IR gets the newest version.
+/// `slice_as` selects the replacement for the `slice` primitive.
 ///
 /// # Errors
-/// The layer that the format cannot say: constants without weights, primitives without counterpart, unknown operations.
+/// Names the layer that the format cannot express: a constant without weights, a primitive without counterpart, or an
+/// unknown operation.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
     let mut graph = graph.clone();
     apply_throughout(&mut graph, &[CUSTOM_OPS, inline_if::RULE, inline_if::HALVES, skip_loop::RULE])?;
@@ -65,7 +67,7 @@ struct Writer {
 type LayerIds = Vec<usize>;
 
 impl Writer {
-    /// The inside of `<net>` or of a body; returns the numbers of the layers.
+    /// Writes the contents of `<net>` or of a body and returns the numbers of the layers.
     fn net(&mut self, graph: &Graph) -> Result<LayerIds, Box<Located>> {
         let order = graph.order()?;
         let mut ids = vec![0; graph.bound()];
@@ -143,7 +145,7 @@ mod tests {
         }
     }
 
-    /// The runtime gives its states no elements.
+    /// The runtime would return empty states.
     #[test]
     fn a_loop_whose_condition_is_false_at_first_is_its_initial_value() {
         let of = |starts: u8| {
@@ -208,7 +210,7 @@ mod tests {
                 "snick 1\ngraph \"g\" {{\n{net}\n{x}\n%y = {layer} : f32[2]\n%r = Result-1(%y)\n}}\n"
             ))
         };
-        // A layer of an IR may be of an extension, or of an operation set to come.
+        // A layer from an IR may belong to an extension or to a future operation set.
         assert!(written("ir 11", "opaque Foo-\"extension\"(%x)").is_ok());
         assert!(written("ir 11", "opaque Foo-99(%x)").is_ok());
         for (net, layer) in [

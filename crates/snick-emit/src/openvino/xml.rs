@@ -1,16 +1,16 @@
-//! Elements, attributes and text, escaped.
+//! Writes XML elements, attributes and text with escaping.
 
 use std::collections::HashSet;
 use std::fmt::{Display, Write as _};
 
-/// An XML text in the making. Elements without content close themselves.
+/// A growing XML document. Elements without content become self-closing tags.
 #[derive(Default)]
 pub(super) struct Xml {
     out: String,
     depth: usize,
-    /// Whether the last start tag still takes attributes.
+    /// Whether the last start tag still accepts attributes.
     is_open: bool,
-    /// The first thing that XML cannot say.
+    /// The first problem that XML cannot represent.
     fault: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Xml {
         self.out.push_str("<?xml version=\"1.0\"?>\n");
     }
 
-    /// What was written that XML cannot say, since the last call.
+    /// Takes what `fault` has recorded since the last call.
     pub(super) fn take_fault(&mut self) -> Option<String> {
         self.fault.take()
     }
@@ -36,7 +36,7 @@ impl Xml {
         }
     }
 
-    /// Begins an element.
+    /// Opens an element.
     pub(super) fn open(&mut self, name: &str) {
         self.check_name(name);
         if self.is_open {
@@ -48,14 +48,14 @@ impl Xml {
         self.is_open = true;
     }
 
-    /// An attribute of the element just begun.
+    /// Adds an attribute to the element just opened.
     pub(super) fn attr(&mut self, name: &str, value: impl Display) {
         let _ = write!(self.out, " {name}=\"");
         let _ = write!(Escape { out: &mut self.out, fault: &mut self.fault }, "{value}");
         self.out.push('"');
     }
 
-    /// Attributes that a model names, beside `taken` ones.
+    /// Adds attributes whose names come from a model. Names that repeat or are in `taken` are a fault.
     pub(super) fn model_attrs<'a>(
         &mut self,
         taken: &[&'a str],
@@ -71,7 +71,7 @@ impl Xml {
         }
     }
 
-    /// Text as the next content of the element; nothing if it is empty.
+    /// Adds text to the element; does nothing if it is empty.
     pub(super) fn text(&mut self, text: &str) {
         if !text.is_empty() {
             if self.is_open {
@@ -82,7 +82,7 @@ impl Xml {
         }
     }
 
-    /// Ends an element.
+    /// Closes an element.
     pub(super) fn close(&mut self, name: &str) {
         self.depth = self.depth.saturating_sub(1);
         if std::mem::take(&mut self.is_open) {
@@ -100,7 +100,7 @@ impl Xml {
     }
 }
 
-/// Writes text so that a reader finds it unchanged in an attribute or in content.
+/// Escapes text so that it reads back unchanged from attributes and content.
 struct Escape<'a> {
     out: &'a mut String,
     fault: &'a mut Option<String>,
@@ -115,7 +115,7 @@ impl std::fmt::Write for Escape<'_> {
                 '>' => self.out.push_str("&gt;"),
                 '"' => self.out.push_str("&quot;"),
                 '\t' | '\n' | '\r' | '\u{7f}' => write!(self.out, "&#{};", u32::from(c))?,
-                // Not even a reference to one is allowed.
+                // XML does not even allow references to these.
                 '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
                     self.fault.get_or_insert_with(|| format!("the character U+{:04X}", u32::from(c)));
                 }
