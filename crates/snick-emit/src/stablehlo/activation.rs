@@ -1,4 +1,4 @@
-//! Activations whose parts near 0 need functions that the IR does not have.
+//! Activations that are computed with functions the IR lacks, for accuracy near 0.
 
 use snick_ir::Op;
 use snick_tensor::kernels::UnaryOp;
@@ -19,7 +19,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 fn elu(e: &mut Emitter, alpha: f64) -> Result {
     activate(e, |e, x| {
         let (zero, alpha) = (e.full(0.0, &x.ty)?, e.full(alpha, &x.ty)?);
-        // Not of what is above 0: it could be infinite.
+        // Values above 0 could overflow to infinity.
         let below = e.same("stablehlo.minimum", &[x, &zero]);
         let grown = e.same("stablehlo.exponential_minus_one", &[&below]);
         let scaled = e.same("stablehlo.multiply", &[&alpha, &grown]);

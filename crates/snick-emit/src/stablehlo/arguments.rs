@@ -8,7 +8,7 @@ use super::types::Type;
 use super::weights::is_large;
 
 impl Function {
-    /// A constant that lies in a file of the model, as an argument.
+    /// A constant stored in a file of the model, as an argument.
     pub(super) fn stored(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
         let stored = |function: &mut Self| function.weights.as_mut()?.get_mut(tensor).cloned();
         let (Some(stored), Some((path, range))) = (stored(self), tensor.file_range()) else {
@@ -31,7 +31,7 @@ impl Function {
         Ok(Some(self.computed(name, shaped)))
     }
 
-    /// A large constant that lies in no file, as an argument.
+    /// A large constant that no file stores, as an argument.
     pub(super) fn folded(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
         if self.weights.is_none() || !is_large(tensor) {
             return Ok(None);

@@ -1,12 +1,12 @@
-//! Sums of products, as other operations use them.
+//! Contractions (`dot_general`), as used by other operations.
 
 use snick_shape::SymExpr;
 use snick_tensor::Tensor;
 
 use super::emitter::{Emitter, Operand, Result};
 
-/// The sum of products over the `shared` axes of each, for each place of the `batch` axes: these come first, then the
-/// other axes of `a`, then those of `b`.
+/// Contracts the `shared` axes for each index of the `batch` axes. The result has the batch axes, then the
+/// other axes of `a`, then the other axes of `b`.
 pub(super) fn contract(
     e: &mut Emitter,
     a: &Operand,
@@ -32,11 +32,11 @@ pub(super) fn contract(
     Ok(e.line("stablehlo.dot_general", &what, &tail, ty))
 }
 
-/// Along an axis, sums with the weights `[output, input]`.
+/// Multiplies by the weights `[output, input]` along an axis.
 pub(super) fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Result<Operand> {
     let weights = e.constant(&weights.cast(x.ty.element)?)?;
     let sums = contract(e, x, &weights, [&[], &[]], [&[axis], &[1]])?;
-    // The axis of sums stands last.
+    // The contraction puts the new axis last.
     let last = x.ty.rank() - 1;
     let order: Vec<usize> = (0..axis).chain([last]).chain(axis..last).collect();
     Ok(e.transpose(&sums, &order))

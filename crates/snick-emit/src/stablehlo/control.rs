@@ -1,4 +1,4 @@
-//! If, Loop and TensorIterator: regions that read what is around them.
+//! If, Loop and TensorIterator, whose regions can read values from enclosing regions.
 
 use snick_ir::ops::control::execute::parts_of;
 use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
@@ -22,8 +22,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 }
 
 impl Function {
-    /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own, and f16 and
-    /// bf16 are rounded where they enter and leave.
+    /// Writes a body with the given Parameters and returns its results. The body has its own scope. f16 and
+    /// bf16 values are rounded when they enter and leave it.
     fn inline(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result<Vec<Operand>, OpError> {
         let around = std::mem::take(&mut self.scope);
         let written = self.inside(body, given);
@@ -46,7 +46,7 @@ impl Function {
     }
 }
 
-/// The operand under a type that is spelled like its own.
+/// Checks that the operand's type prints the same as `ty`.
 fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     if operand.ty.to_string() != ty.to_string() {
         return Err(OpError::mismatch(what, &operand.ty, ty));
@@ -54,7 +54,7 @@ fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     Ok(Operand { name: operand.name.clone(), ty: ty.clone() })
 }
 
-/// A boolean of one element.
+/// A boolean scalar.
 fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     if x.ty.dims.iter().any(|dim| dim.as_const().is_some_and(|dim| dim != 1)) {
         return Err(OpError::unsupported(format!("a condition of {}", x.ty)));
@@ -107,7 +107,7 @@ fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
     Ok(())
 }
 
-/// Where the parts of an axis begin, how many there are, and what lies between two of them.
+/// The number of slices along an axis, where they start, and the stride between them.
 struct Parts {
     axis: usize,
     first: i64,
@@ -131,7 +131,7 @@ impl Parts {
         Ok(Self { axis, first: first as i64, count: (count as i64).into(), size, backwards })
     }
 
-    /// The first place of the part of an iteration.
+    /// The start index of an iteration's slice.
     fn place(&self, e: &mut Emitter, number: &Operand) -> Result<Operand> {
         let mut number = number.clone();
         if self.backwards {
@@ -145,14 +145,14 @@ impl Parts {
     }
 }
 
-/// The body of a Loop or TensorIterator, and what it is fed.
+/// The body of a Loop or TensorIterator, with its inputs.
 struct Iterated<'g> {
     body: Body<'g>,
     states: States,
-    /// Outputs that are put together of parts.
+    /// Concatenated outputs.
     made: Vec<(&'g PortLink, Parts)>,
     outer: Vec<Operand>,
-    /// The Result that tells whether there is a next iteration, unless there always is.
+    /// The Result that decides whether to continue; `None` if it is always true.
     condition: Option<usize>,
 }
 
@@ -199,7 +199,7 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     let iterated = Iterated { body, states, made, outer, condition };
     let last =
         e.repeat(&count, &start, goes_on, |e, number, carried| iteration(e, &iterated, number, carried))?;
-    // The values that are put together of parts follow the states, in the order of their links.
+    // Concatenated outputs follow the states, in the order of their links.
     let mut made = iterated.states.list.len()..;
     for link in &map.outputs {
         let Some(port) = link.external else { continue };
@@ -210,7 +210,7 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     Ok(())
 }
 
-/// What the next iteration is given, of what this one was given.
+/// Computes the inputs of the next iteration from those of this one.
 fn iteration(
     e: &mut Emitter,
     of: &Iterated,
@@ -260,7 +260,7 @@ fn iteration(
     Ok(next)
 }
 
-/// What feeds a Parameter as a whole.
+/// The whole value passed to a Parameter.
 fn fed(body: &Body, parameter: usize, outer: &[Operand]) -> Result<Operand> {
     let value = body.link(parameter).and_then(|link| outer.get(link.external?));
     value.cloned().ok_or_else(|| {
@@ -273,7 +273,7 @@ fn returned(body: &Body, result: usize) -> Result<snick_ir::Fact, OpError> {
     fact.ok_or(OpError::NotConnected { port: result })
 }
 
-/// The most iterations of a Loop; a number below 0 is none.
+/// The maximum trip count of a Loop. Negative means no limit.
 fn limit(e: &mut Emitter) -> Result<Operand> {
     let limit = e.input(0)?;
     match e.known(0).as_deref() {
@@ -287,7 +287,7 @@ fn limit(e: &mut Emitter) -> Result<Operand> {
     }
 }
 
-/// The Result that tells whether a Loop continues; `None` if it always does.
+/// The Result that decides whether a Loop continues; `None` if it always does.
 fn condition(e: &Emitter, body: &Body) -> Option<usize> {
     let link = body.map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition))?;
     let next = returned(body, link.internal).ok().and_then(|fact| fact.ints());

@@ -1,4 +1,4 @@
-//! Sequences read out of what a network says at each step.
+//! Decodes sequences from a network's output at each step.
 
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
@@ -18,7 +18,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Of places along an axis the first that is chosen, i64; the axis falls away. A large number where none is.
+/// Reduces an axis to the index of the first true element as i64, or a large number if there is none.
 fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
     let places = e.iota(axis, chosen.ty.with(ElementType::I64))?;
     let none = e.full(i64::MAX as f64, &places.ty)?;
@@ -27,7 +27,7 @@ fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
     Ok(e.reduce(&places, &[axis], "minimum", &most))
 }
 
-/// The class at each step, without those that repeat or are blank, at the front of its sequence; -1 behind them.
+/// The class at each step. Blank and repeated classes are removed and each sequence is filled up with -1.
 fn ctc_greedy(e: &mut Emitter, merge_repeated: bool, has_lengths: bool) -> Result {
     let (mut x, mut mask) = (e.input(0)?, e.input(1)?);
     if !has_lengths {
@@ -90,8 +90,8 @@ fn ctc_greedy(e: &mut Emitter, merge_repeated: bool, has_lengths: bool) -> Resul
     Ok(())
 }
 
-/// Beams `[steps, batch, beams]` followed back from parent to parent; from the first end token on there is nothing
-/// else.
+/// Follows beams `[steps, batch, beams]` back through their parents. Everything after the first end token is
+/// replaced by end tokens.
 fn gather_tree(e: &mut Emitter) -> Result {
     let (ids, parents, lengths, end) = (e.input(0)?, e.input(1)?, e.input(2)?, e.input(3)?);
     let steps = ids.ty.size(0)?;

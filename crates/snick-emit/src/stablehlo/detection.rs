@@ -1,4 +1,4 @@
-//! Regions of maps: pooled samples of them, and what a detector says of them.
+//! Region pooling and feature extraction for detectors.
 
 use snick_ir::ops::detection::roi_align::{RoiAlignment, RoiPoolMode};
 use snick_ir::ops::detection::roi_pooling::RoiPoolingMethod;
@@ -20,8 +20,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// How a region becomes a small map: rows and columns, samples of a cell along each axis, and whether the greatest
-/// counts, not the mean.
+/// How to pool a region: the output rows and columns, the samples of a bin along each axis, and whether to
+/// take their maximum rather than the mean.
 struct Bins {
     counts: [usize; 2],
     samples: usize,
@@ -29,7 +29,7 @@ struct Bins {
 }
 
 impl Bins {
-    /// Without a number of samples it follows from the sizes of each region.
+    /// Without a fixed sample count, the count would depend on the size of each region.
     fn new(counts: [usize; 2], samples: i64, max: bool) -> Result<Self, OpError> {
         match usize::try_from(samples) {
             Ok(samples) if samples > 0 && !counts.contains(&0) => Ok(Self { counts, samples, max }),
@@ -38,13 +38,13 @@ impl Bins {
     }
 }
 
-/// Along one axis, `[R]` each: where regions begin, and how long they are.
+/// Starts and lengths of the regions along one axis, `[R]` each.
 struct Side {
     start: Operand,
     size: Operand,
 }
 
-/// Small maps `[R, C, rows, columns]` of regions of maps `[N, C, H, W]`, in f32.
+/// Pools regions of maps `[N, C, H, W]` to `[R, C, rows, columns]`, in f32.
 fn pooled(
     e: &mut Emitter,
     maps: &Operand,
@@ -72,7 +72,7 @@ fn pooled(
     let apart = e.reshape(&mixture, &[regions, rows, bins.samples, columns, bins.samples, channels])?;
     let cells = if bins.max {
         let best = maximum(e, &apart, &[2, 4])?;
-        // Samples outside are 0.
+        // Samples outside the map are 0.
         let zero = e.full(0.0, &best.ty)?;
         e.same("stablehlo.maximum", &[&best, &zero])
     } else {
@@ -82,7 +82,7 @@ fn pooled(
     Ok(e.transpose(&cells, &[0, 3, 1, 2]))
 }
 
-/// Where the samples of each region lie along an axis, `[R, cells * samples]`.
+/// The sample positions of each region along an axis, `[R, cells * samples]`.
 fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Result<Operand> {
     let all =
         side.start.ty.sized([side.start.ty.dims.as_slice(), &[((cells * samples) as i64).into()]].concat());
@@ -105,7 +105,8 @@ fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Result
     Ok(at)
 }
 
-/// The two elements around a place of an axis; none more than `slack` outside. Beyond the last element it counts whole.
+/// The two elements to interpolate between at a position. Positions more than `slack` outside the axis get
+/// none; nearer ones use the border element.
 fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<Tap>, OpError> {
     let last = size as f64 - 1.0;
     let (first, end) = (e.full(-slack, &at.ty)?, e.full(last + slack, &at.ty)?);
@@ -125,14 +126,15 @@ fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<
     ])
 }
 
-/// Column `i` of numbers `[R, 4]`, in f32.
+/// Column `i` of `[R, 4]`, in f32.
 fn column(e: &mut Emitter, x: &Operand, i: i64) -> Result<Operand> {
     let part = e.part(x, 1, &i.into(), 1.into())?;
     let part = e.convert(&part, ElementType::F32);
     e.reshape(&part, part.ty.dims.get(..1).unwrap_or_default().to_vec())
 }
 
-/// Corners x, y, x, y as sides along y and x, after each corner is moved onto the maps. Sizes are `least` at least.
+/// Converts corners x, y, x, y to sides along y and x after mapping each corner to map coordinates. Lengths
+/// are at least `least`.
 fn sides(
     e: &mut Emitter,
     regions: &Operand,
@@ -159,7 +161,7 @@ fn align(e: &mut Emitter, op: &RoiAlign) -> Result {
         op.regions.sampling_ratio,
         op.mode == RoiPoolMode::Max,
     )?;
-    // What is added to corners before scaling and after, and whether small regions stay small.
+    // What to add to corners before and after scaling, and whether regions may be smaller than one element.
     let (before, after, exact) = match op.aligned_mode {
         RoiAlignment::HalfPixelForNn => (0.0, -0.5, true),
         RoiAlignment::HalfPixel => (0.5, -0.5, true),
@@ -178,7 +180,7 @@ fn align(e: &mut Emitter, op: &RoiAlign) -> Result {
     e.give(0, y)
 }
 
-/// What is said of regions, but 0 from the first of image -1 on, which ends the list.
+/// Zeroes the results of all regions from the first with image -1 on, which ends the list.
 fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Result<Operand> {
     let places = e.iota(0, images.ty.clone())?;
     let (end, none) = (e.full(-1.0, &images.ty)?, e.full(i64::MAX as f64, &images.ty)?);
@@ -193,7 +195,7 @@ fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Result<Operand> {
     Ok(e.select(&is_listed, y, &nothing))
 }
 
-/// The greatest element of each bin of a region `[image, x, y, x, y]`; or the sample in its corner.
+/// Pools regions `[image, x, y, x, y]` by the maximum of each bin or by bilinear samples.
 fn pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     let (maps, regions) = (e.input(0)?, e.input(1)?);
     let wide = e.convert(&maps, ElementType::F32);
@@ -216,7 +218,7 @@ fn pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     e.give(0, y)
 }
 
-/// Samples of which the first and the last along each axis are the ends of the region, in parts of the axis.
+/// Bilinear samples, evenly spaced from one end of the region to the other; ends are fractions of the axis.
 fn corner_samples(
     e: &mut Emitter,
     maps: &Operand,
@@ -240,7 +242,7 @@ fn corner_samples(
                 let middle = e.times(&both, 0.5)?;
                 e.times(&middle, end)?
             } else if i + 1 == bins {
-                // Exactly the end, whatever rounding says: beyond it there is nothing.
+                // Not computed by steps, because rounding could move it outside.
                 e.times(last, end)?
             } else {
                 let length = e.same("stablehlo.subtract", &[last, first]);
@@ -264,7 +266,7 @@ fn corner_samples(
     Ok(e.transpose(&mixture, &[0, 3, 1, 2]))
 }
 
-/// The greatest element of the rows and columns of each bin; 0 where there is none.
+/// The maximum over the rows and columns of each bin; 0 for an empty bin.
 fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand; 2]; 2]) -> Result<Operand> {
     let out = e.output(0)?.fixed()?;
     let &[regions, ..] = out.as_slice() else { return Err(OpError::rank("the output", 0, "4")) };
@@ -283,7 +285,7 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
             Some(other) => e.same("stablehlo.or", &[&other, &is_empty]),
             None => is_empty,
         });
-        // Each bin, in front of the axis, sees its own elements.
+        // Adds an axis of bins and masks the elements of each.
         let mut each = y.ty.dims.clone();
         each.insert(axis, (out[axis] as i64).into());
         let apart: Vec<usize> = (0..each.len()).filter(|&own| own != axis).collect();
@@ -298,14 +300,14 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
     Ok(e.select(&empty, &zero, &y))
 }
 
-/// Which places of an axis of `size` each of the bins between two ends has, `[R, bins, size]`: the region's first and
-/// last place divided by the bins, cut to the map.
+/// A mask `[R, bins, size]` of the elements of an axis in each bin. Divides the region, including both ends,
+/// into equal bins and clips them to the map.
 fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Result<Operand> {
     let mut whole = Vec::with_capacity(2);
     for end in ends {
         let near = e.same("stablehlo.round_nearest_afz", &[end]);
         let near = e.convert(&near, ElementType::I64);
-        // Products with the number of bins stay exact.
+        // Keeps products with the number of bins exact.
         let bound = (1_i64 << 40) as f64;
         whole.push(e.within(&near, -bound, bound)?);
     }
@@ -333,9 +335,9 @@ fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Re
     Ok(e.same("stablehlo.and", &[&above, &below]))
 }
 
-/// Each region aligned on the level of a pyramid that suits its size: it is aligned on all, and one is chosen.
+/// Aligns each region on all levels of a pyramid, and selects the level that suits its size.
 fn feature_extractor(e: &mut Emitter, op: &RoiFeatureExtractor) -> Result {
-    /// A region of this size, side by side, is for level 2.
+    /// A square region with this side length belongs to level 2.
     const CANONICAL_SIZE: f64 = 224.0;
     const CANONICAL_LEVEL: f64 = 2.0;
     let regions = e.input(0)?;
@@ -353,7 +355,7 @@ fn feature_extractor(e: &mut Emitter, op: &RoiFeatureExtractor) -> Result {
     let level = e.plus(&level, CANONICAL_LEVEL)?;
     let level = e.same("stablehlo.floor", &[&level]);
     let level = e.within(&level, 0.0, levels.saturating_sub(1) as f64)?;
-    // A region with no area has no level, and its features are zeros.
+    // A region without area has no level, and its features are 0.
     let zero = e.full(0.0, &area.ty)?;
     let has_area = e.compare("GT", &area, &zero);
     let images = e.full(0.0, &area.ty.with(ElementType::I64))?;

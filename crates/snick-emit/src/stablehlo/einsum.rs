@@ -1,4 +1,4 @@
-//! Einsum: operands are multiplied from left to right, summing over a letter as soon as nobody else has it.
+//! Einsum: multiplies operands from left to right and sums over a letter once no other operand uses it.
 
 use snick_ir::ops::Einsum;
 use snick_ir::{Op, OpError};
@@ -17,7 +17,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// An operand with a letter an axis.
+/// An operand with a letter for each axis.
 struct LabelledOperand {
     x: Operand,
     letters: Vec<u32>,
@@ -53,7 +53,7 @@ fn einsum(e: &mut Emitter, op: &Einsum) -> Result {
     e.give(0, y)
 }
 
-/// One axis for a letter that an operand has twice: the elements where both places are the same.
+/// Takes the diagonal of two axes with the same letter.
 fn diagonal(e: &mut Emitter, mut named: LabelledOperand) -> Result<LabelledOperand, OpError> {
     let twice = |letters: &[u32]| {
         let own = letters.iter().enumerate();
@@ -74,7 +74,7 @@ fn diagonal(e: &mut Emitter, mut named: LabelledOperand) -> Result<LabelledOpera
     Ok(named)
 }
 
-/// Axes of one element are repeated to the size that other operands have for their letter.
+/// Broadcasts axes of size 1 to the size that other operands have for their letter.
 fn stretched(e: &mut Emitter, operands: &mut [LabelledOperand]) -> Result<(), OpError> {
     let one = SymExpr::from(1);
     let mut sizes: Vec<(u32, SymExpr)> = Vec::new();
@@ -98,7 +98,7 @@ fn stretched(e: &mut Emitter, operands: &mut [LabelledOperand]) -> Result<(), Op
     Ok(())
 }
 
-/// Letters that nobody wants are summed over.
+/// Sums over letters that are no longer used.
 fn summed(
     e: &mut Emitter,
     named: LabelledOperand,
@@ -116,7 +116,8 @@ fn summed(
     })
 }
 
-/// Letters of both that are wanted stay, the other letters of both are summed over.
+/// Contracts two operands. Letters that both share are batch axes if they are still used, and summed over
+/// otherwise.
 fn product(
     e: &mut Emitter,
     a: &LabelledOperand,

@@ -1,4 +1,4 @@
-//! Ops on one element at a time, and conversions.
+//! Elementwise ops and conversions.
 
 use snick_ir::ops::elementwise::fake_convert::FakeType;
 use snick_ir::ops::elementwise::round::RoundMode;
@@ -81,7 +81,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Without the sign, which unsigned numbers have none of.
+/// The absolute value; StableHLO's `abs` does not take unsigned numbers.
 fn size(e: &mut Emitter, x: &Operand) -> Operand {
     if is_unsigned(x) { x.clone() } else { e.same("stablehlo.abs", &[x]) }
 }
@@ -100,7 +100,7 @@ fn is_unsigned(x: &Operand) -> bool {
     x.ty.element.is_integer() && !x.ty.element.is_signed()
 }
 
-/// Of integers, not of their bits.
+/// Logical, not bitwise, negation.
 fn logical_not(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     if x.ty.element != ElementType::Boolean {
@@ -122,11 +122,11 @@ fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
 }
 
 fn convert(e: &mut Emitter, to: ElementType) -> Result {
-    // Constants are converted ahead of the run; what overflows in a run is saturated here, and not by XLA.
+    // Constants are converted ahead of the run. At run time, snick saturates overflows and XLA does not.
     if is_low_bit(to) {
         return Err(OpError::unsupported(format!("the element type {to}")));
     }
-    // Halves are computed in f32, but what is stored as such in weights was rounded when they were compressed.
+    // Halves are computed in f32, but compressed weights were rounded to halves and must stay so.
     let is_stored = to.is_half() && e.is_float() && e.inputs.first().is_some_and(|&x| is_weights(e.graph, x));
     activate(e, |e, x| {
         let x = if is_stored { e.convert(x, to) } else { x.clone() };
@@ -134,7 +134,7 @@ fn convert(e: &mut Emitter, to: ElementType) -> Result {
     })
 }
 
-/// Scaled, shifted, kept within a float of 8 bits, brought to it by way of a half float, and back.
+/// Scales and shifts, clamps to an 8-bit float type, and converts to that type through f16 and back.
 fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
     let (target, greatest) = to.limits();
     let mut operands = e.operands()?;
@@ -164,7 +164,7 @@ fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
     e.give(0, y)
 }
 
-/// Whether numbers of a type have fewer than 8 bits, or are floats of 8.
+/// Whether numbers of a type have fewer than 8 bits, or are 8-bit floats.
 fn is_low_bit(element: ElementType) -> bool {
     let bits = element.bit_width().unwrap_or(u32::MAX);
     element != ElementType::Boolean && (bits < 8 || (bits == 8 && element.is_float()))
@@ -180,7 +180,7 @@ fn select(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-/// Signed numbers are filled with their sign.
+/// The shift is arithmetic for signed numbers.
 fn shift_right(e: &mut Emitter) -> Result {
     let [a, b] = e.pair()?;
     let kind = if is_unsigned(&a) { "logical" } else { "arithmetic" };
@@ -195,7 +195,7 @@ fn is_finite(e: &mut Emitter) -> Result {
     })
 }
 
-/// Infinities of the signs that are asked for.
+/// Tests for infinities of the selected signs.
 fn is_infinite(e: &mut Emitter, op: &IsInf) -> Result {
     let signs = [(op.detect_negative, -1.0), (op.detect_positive, 1.0)];
     activate(e, |e, x| {

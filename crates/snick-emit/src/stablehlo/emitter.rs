@@ -1,4 +1,4 @@
-//! What a row of the table sees: one layer, and the means to write operations for it.
+//! The context of a table row: one layer, and helpers that write operations for it.
 
 use std::fmt::Write as _;
 use std::ops::Deref;
@@ -18,24 +18,24 @@ use crate::layer::Layer;
 use crate::legalized::Refusals;
 use crate::unique_names::UniqueNames;
 
-/// A result whose error is an [`OpError`].
+/// A result whose error defaults to [`OpError`].
 pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 
-/// The function that is being written.
+/// The function being written.
 #[derive(Default)]
 pub(super) struct Function {
     arguments: Vec<Argument>,
     results: Vec<Port>,
     body: Body,
-    /// Of values, and of arguments.
+    /// Names of values.
     names: UniqueNames,
     argument_names: UniqueNames,
     pub(super) scope: Scope,
     pub(super) refusals: Refusals,
     pub(super) precision: Precision,
-    /// Where large constants are arguments; `None` where they stay in the text.
+    /// Large constants that become arguments; `None` to keep all constants in the text.
     pub(super) weights: Option<Weights>,
-    /// How many regions are open.
+    /// The number of open regions.
     pub(super) depth: usize,
 }
 
@@ -44,7 +44,7 @@ impl Function {
         Self { refusals, precision, weights, ..Self::default() }
     }
 
-    /// Adds an argument; its value is as declared.
+    /// Adds an argument and returns its value in the declared type.
     pub(super) fn argument(&mut self, name: &str, ty: Type, data: ArgumentData) -> Operand {
         let operand = Operand { name: self.fresh(name), ty };
         let own_name = self.argument_names.give(name.to_string(), '~', 1);
@@ -58,17 +58,17 @@ impl Function {
         operand
     }
 
-    /// The type of a value as it is computed.
+    /// The type that a value is computed in.
     pub(super) fn type_of(&self, fact: &Fact) -> Result<Type> {
         Ok(self.computed_type(Type::declared(fact)?))
     }
 
-    /// The type that values of this one are computed in.
+    /// The type that values of type `ty` are computed in.
     pub(super) fn computed_type(&self, ty: Type) -> Type {
         Type { element: self.precision.computed(ty.element), ..ty }
     }
 
-    /// An argument of the function, unless it is given already.
+    /// Adds an argument, unless the Parameter already has a value.
     pub(super) fn parameter(&mut self, graph: &Graph, id: NodeId) -> Result {
         let value = Value { node: id, port: 0 };
         if self.scope.values.contains_key(&value) {
@@ -82,7 +82,7 @@ impl Function {
         Ok(())
     }
 
-    /// What a graph returns, in the type that it is declared to have.
+    /// Adds a result of the graph, in its declared type.
     pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Result {
         let not_connected = || OpError::NotConnected { port: 0 };
         let value = graph.inputs(id).into_iter().flatten().next().ok_or_else(not_connected)?;
@@ -97,7 +97,7 @@ impl Function {
         Ok(())
     }
 
-    /// Other elements of the same values.
+    /// Converts the elements.
     pub(super) fn convert(&mut self, name: &str, x: Operand, element: ElementType) -> Operand {
         if x.ty.element == element {
             return x;
@@ -107,13 +107,13 @@ impl Function {
         self.line(name, "stablehlo.convert", &x.name, &tail, ty)
     }
 
-    /// The value in the type that it is computed in.
+    /// Converts a value to the type that it is computed in.
     pub(super) fn computed(&mut self, name: &str, x: Operand) -> Operand {
         let element = self.precision.computed(x.ty.element);
         self.convert(name, x, element)
     }
 
-    /// A layer whose outputs are known.
+    /// Writes a layer with known outputs as constants.
     pub(super) fn constants(&mut self, graph: &Graph, id: NodeId) -> Result {
         for (port, out) in (0..).zip(graph.node(id).outs()) {
             let Some(tensor) = out.fact.as_tensor() else { continue };
@@ -123,7 +123,7 @@ impl Function {
         Ok(())
     }
 
-    /// From here on the value is this.
+    /// Binds the value to an operand.
     pub(super) fn define(&mut self, value: Value, operand: Operand) {
         for (axis, symbol) in operand.ty.dims.iter().map(SymExpr::as_symbol).enumerate() {
             if let Some(symbol) = symbol.filter(|symbol| !self.scope.sources.contains_key(symbol)) {
@@ -148,19 +148,19 @@ impl Function {
         name
     }
 
-    /// A line of the function, or of the region that is open.
+    /// Writes a line of the function or of the open region.
     pub(super) fn write(&mut self, line: &str) {
         let _ = writeln!(self.body.text, "{:1$}{line}", "", 4 + 2 * self.depth);
     }
 
-    /// A line with the bytes of a constant in it.
+    /// Writes a line that contains the bytes of a constant.
     fn write_with_bytes(&mut self, before: &str, bytes: literal::Bytes, after: &str) {
         let _ = write!(self.body.text, "{:1$}{before}", "", 4 + 2 * self.depth);
         self.body.literals.push((self.body.text.len(), bytes));
         let _ = writeln!(self.body.text, "{after}");
     }
 
-    /// A constant, written as it is and given as it is computed with.
+    /// Writes a constant, converted to the type that it is computed in.
     pub(super) fn constant(&mut self, name: &str, tensor: &Tensor) -> Result<Operand> {
         if let Some(stored) = self.stored(name, tensor)? {
             return Ok(stored);
@@ -190,18 +190,18 @@ impl Function {
         Ok(self.computed(name, operand))
     }
 
-    /// A name that no value has, as near to `name` as MLIR allows.
+    /// A unique name, as close to `name` as MLIR allows.
     pub(super) fn fresh(&mut self, name: &str) -> String {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-');
         let mut base: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
-        // Digits at the start would be a number, and numbers are MLIR's own.
+        // Names that start with a digit are reserved for MLIR.
         if !base.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             base.insert(0, '_');
         }
         self.names.give(format!("%{base}"), '_', 0)
     }
 
-    /// The module.
+    /// Returns the finished module.
     pub(super) fn finish(self, name: &str) -> Module {
         Module {
             name: name.to_string(),
@@ -250,10 +250,10 @@ impl<'g> Emitter<'g> {
         self.function.type_of(fact.ok_or(OpError::NotConnected { port: port as usize })?)
     }
 
-    /// The value is output `port` of the layer.
+    /// Binds output `port` of the layer to an operand.
     pub(super) fn give(&mut self, port: u32, operand: Operand) -> Result {
         let want = self.output(port)?;
-        // Two expressions may be one size; MLIR knows only that it is not known.
+        // Compares printed types, because different expressions may denote the same size.
         if operand.ty.to_string() != want.to_string() {
             return Err(OpError::mismatch("what is written", operand.ty, want));
         }
@@ -274,7 +274,7 @@ impl<'g> Emitter<'g> {
         self.function.line(self.layer.node.name(), op, what, tail, ty)
     }
 
-    /// `%x:2 = dialect.op tail`, an operation of several results.
+    /// `%x:2 = dialect.op tail`, an operation with several results.
     pub(super) fn lines<const N: usize>(&mut self, op: &str, tail: &str, types: [Type; N]) -> [Operand; N] {
         let name = self.function.lines(self.layer.node.name(), op, tail, N);
         let mut number = 0..;
@@ -289,12 +289,12 @@ impl<'g> Emitter<'g> {
         self.line(&format!("\"{op}\""), "", &tail, ty)
     }
 
-    /// A constant.
+    /// Writes a constant.
     pub(super) fn constant(&mut self, tensor: &Tensor) -> Result<Operand> {
         self.function.constant(self.layer.node.name(), tensor)
     }
 
-    /// One number in all places.
+    /// A value with all elements equal to `value`.
     pub(super) fn full(&mut self, value: f64, ty: &Type) -> Result<Operand> {
         let one = Tensor::scalar(value).cast(ty.element)?;
         if ty.is_fixed() {
@@ -304,12 +304,12 @@ impl<'g> Emitter<'g> {
         self.spread(&one, &[], &ty.dims)
     }
 
-    /// Other elements of the same values.
+    /// Converts the elements.
     pub(super) fn convert(&mut self, x: &Operand, element: ElementType) -> Operand {
         self.function.convert(self.layer.node.name(), x.clone(), element)
     }
 
-    /// The same elements in other sizes.
+    /// Reshapes a value.
     pub(super) fn reshape(&mut self, x: &Operand, dims: impl Sizes) -> Result<Operand> {
         let ty = x.ty.sized(dims);
         if x.ty == ty {
@@ -322,7 +322,7 @@ impl<'g> Emitter<'g> {
         Ok(self.generic("stablehlo.dynamic_reshape", &[x, &sizes], "", ty))
     }
 
-    /// Axes in another order.
+    /// Permutes the axes.
     pub(super) fn transpose(&mut self, x: &Operand, order: &[usize]) -> Operand {
         if order.iter().copied().eq(0..order.len()) {
             return x.clone();
@@ -332,7 +332,7 @@ impl<'g> Emitter<'g> {
         self.line("stablehlo.transpose", &x.name, &format!(", dims = {order:?} : ({}) -> {ty}", x.ty), ty)
     }
 
-    /// Repeated to sizes `dims`: axis `i` of `x` becomes axis `axes[i]`, and has its size or 1.
+    /// Broadcasts to sizes `dims`: axis `i` of `x` becomes axis `axes[i]` and has its size or 1.
     pub(super) fn spread(&mut self, x: &Operand, axes: &[usize], dims: impl Sizes) -> Result<Operand> {
         let ty = x.ty.sized(dims);
         if x.ty == ty {
@@ -348,7 +348,7 @@ impl<'g> Emitter<'g> {
         Ok(self.line("stablehlo.dynamic_broadcast_in_dim", &what, &tail, ty))
     }
 
-    /// Repeated to sizes `dims` as numpy does: axes are matched from the last on.
+    /// Broadcasts to sizes `dims` by numpy's rules: axes are aligned from the last.
     pub(super) fn broadcast(&mut self, x: &Operand, dims: impl Sizes) -> Result<Operand> {
         let dims = dims.sizes();
         let first = dims.len().saturating_sub(x.ty.rank());
@@ -356,7 +356,7 @@ impl<'g> Emitter<'g> {
         self.spread(x, &axes, dims)
     }
 
-    /// The two inputs, repeated to the shape that both have together.
+    /// The two inputs, broadcast to their common shape.
     pub(super) fn pair(&mut self) -> Result<[Operand; 2]> {
         let dims = self.output(0)?.dims;
         let [a, b] = [self.input(0)?, self.input(1)?];
@@ -364,19 +364,19 @@ impl<'g> Emitter<'g> {
         Ok([self.broadcast(&a, &dims)?, self.broadcast(&b, &dims)?])
     }
 
-    /// One element in all places.
+    /// Broadcasts a single element.
     pub(super) fn everywhere(&mut self, x: &Operand, dims: impl Sizes) -> Result<Operand> {
         let one = self.reshape(x, &[])?;
         self.spread(&one, &[], dims)
     }
 
-    /// Axes turned round.
+    /// Reverses axes.
     pub(super) fn reverse(&mut self, x: &Operand, axes: &[usize]) -> Operand {
         let ty = x.ty.clone();
         self.line("stablehlo.reverse", &x.name, &format!(", dims = {axes:?} : {ty}"), ty)
     }
 
-    /// Side by side along an axis.
+    /// Concatenates along an axis.
     pub(super) fn concatenate(&mut self, parts: &[Operand], axis: usize) -> Result<Operand> {
         let first = parts.first().ok_or(OpError::NotConnected { port: 0 })?;
         if parts.len() == 1 {
@@ -391,7 +391,7 @@ impl<'g> Emitter<'g> {
         Ok(self.generic("stablehlo.concatenate", &parts, &format!("dimension = {axis} : i64"), ty))
     }
 
-    /// So many elements more before and behind each axis; fewer where negative.
+    /// Adds this many elements before and after each axis; negative counts remove elements.
     pub(super) fn padded(
         &mut self,
         x: &Operand,

@@ -1,4 +1,4 @@
-//! Fourier transforms: along each axis a product with the matrices of cosines and sines.
+//! Fourier transforms as products with matrices of cosines and sines along each axis.
 
 use std::f64::consts::TAU;
 
@@ -23,16 +23,16 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// The most elements of a matrix.
+/// Maximum number of elements in a matrix.
 const MAX_MATRIX: usize = 1 << 22;
 
-/// The real and the imaginary parts of numbers.
+/// The real and imaginary parts of a value.
 struct Complex {
     re: Operand,
     im: Option<Operand>,
 }
 
-/// Axes of the transform, and the sizes of the signal along them; `own` are its sizes where none are given.
+/// The axes of the transform and the signal sizes along them. `own` are the data's sizes, used by default.
 fn signal(e: &Emitter, rank: usize, own: impl Fn(usize) -> Result<usize, OpError>) -> Signal {
     let axes = e.fixed(1, "the axes of a transform")?;
     let axes = axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));
@@ -50,7 +50,7 @@ fn signal(e: &Emitter, rank: usize, own: impl Fn(usize) -> Result<usize, OpError
 
 type Signal = Result<Vec<(usize, usize)>, OpError>;
 
-/// Cut, or with zeros at the end, to a size along an axis.
+/// Truncates or zero-pads an axis to a size.
 fn resized(e: &mut Emitter, x: &Operand, axis: usize, size: usize) -> Result<Operand> {
     let own = x.ty.size(axis)?;
     if size <= own {
@@ -101,7 +101,7 @@ fn along(
     Ok(Complex { re, im: Some(e.same("stablehlo.add", &[&im, &down])) })
 }
 
-/// The parts that lie along the last axis.
+/// Splits the last axis into real and imaginary parts.
 fn apart(e: &mut Emitter, x: &Operand) -> Result<Complex, OpError> {
     let last = x.ty.rank().saturating_sub(1);
     let dims = x.ty.dims.get(..last).unwrap_or_default().to_vec();
@@ -139,7 +139,7 @@ fn complex(e: &mut Emitter, inverse: bool) -> Result {
     together(e, x)
 }
 
-/// Of a real signal, the spectrum along the last of the axes up to the middle.
+/// For a real signal, the spectrum along the last of the axes up to the middle.
 fn half_spectrum(e: &mut Emitter) -> Result {
     let mut x = Complex { re: e.input(0)?, im: None };
     let signal = signal(e, x.re.ty.rank(), |axis| x.re.ty.size(axis))?;
@@ -152,8 +152,8 @@ fn half_spectrum(e: &mut Emitter) -> Result {
     together(e, x)
 }
 
-/// The real signal of which there is the spectrum along the last of the axes up to the middle: what is missing mirrors
-/// it, conjugated.
+/// Restores a real signal from the first half of its spectrum along the last of the axes. The other half
+/// mirrors it, conjugated.
 fn signal_of_half(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let mut x = apart(e, &x)?;
@@ -169,7 +169,7 @@ fn signal_of_half(e: &mut Emitter) -> Result {
         x = each(e, x, axis, size, true)?;
     }
     let half = size.min(size / 2 + 1);
-    // All but the first and the middle are there twice.
+    // All entries except the first and the middle occur twice.
     let share = |entry: usize| if entry == 0 || 2 * entry == size { 1.0 } else { 2.0 } / size.max(1) as f64;
     let cosines = matrix([size, half], size, |entry, angle| share(entry) * angle.cos())?;
     let sines = matrix([size, half], size, |entry, angle| share(entry) * angle.sin())?;
@@ -183,7 +183,7 @@ fn signal_of_half(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-/// The spectra of frames of a signal, each weighted by a window.
+/// The spectra of frames of a signal, each multiplied by a window.
 fn short_time(e: &mut Emitter, op: &Stft) -> Result {
     let (signal, window) = (e.input(0)?, e.input(1)?);
     let one = |e: &Emitter, i: usize, what: &str| {
@@ -203,7 +203,7 @@ fn short_time(e: &mut Emitter, op: &Stft) -> Result {
     let signal = e.reshape(&signal, &[batch, length])?;
     let framed = super::lookup::along(e, &signal, &places, 1)?;
     let framed = e.reshape(&framed, &frames)?;
-    // A shorter window stands in the middle.
+    // A shorter window is centred.
     let room = size.saturating_sub(window.ty.size(0)?) as i64;
     let (before, zero) = (room / 2, e.full(0.0, &window.ty.sized(&[]))?);
     let window = e.padded(&window, &zero, &[before], &[room - before], window.ty.sized(&[size]));

@@ -1,4 +1,4 @@
-//! Elements chosen by indices.
+//! Ops that select elements by indices.
 
 use snick_ir::ops::{Gather, GatherElements, GatherNd, ReverseSequence};
 use snick_ir::{Op, OpError};
@@ -18,7 +18,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Each index takes a whole slice of the data across one axis; the first axes may be common to both.
+/// Each index takes a slice of the data across one axis. The first `batch_dims` axes are batch axes.
 fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = e.fixed(2, "the axis of a Gather")?.first().copied().unwrap_or(0);
@@ -29,7 +29,7 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     columns.push(column(e, &entries)?);
     let places = e.concatenate(&columns, entries.ty.rank())?;
     let dims = e.output(0)?.dims;
-    // The axes that the indices become.
+    // The axes that come from the indices.
     let inside: Vec<usize> = (0..batch).chain(axis..axis + indices.ty.rank() - batch).collect();
     let indexed: Vec<usize> = (0..batch).chain([axis]).collect();
     let mut sizes = data.ty.dims.clone();
@@ -38,12 +38,12 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let lookup = Lookup { offset, collapsed: indexed.clone(), indexed, sizes };
     let y = look_up(e, &data, &places, lookup, &dims)?;
     let size = data.ty.dims[axis].clone();
-    // The least that the axis may have.
+    // The smallest possible size of the axis.
     let least = e.graph.symbols().interval(&size).lo();
     if e.known(1).is_some_and(|indices| indices.iter().all(|&index| (-least..least).contains(&index))) {
         return e.give(0, y);
     }
-    // StableHLO moves an index that is out of range to the edge, the layer gives 0 for it.
+    // StableHLO clamps an index that is out of range; the layer returns 0 for it.
     let (zero, end) = (e.full(0.0, &entries.ty)?, e.number(&size)?);
     let end = e.spread(&end, &[], &entries.ty.dims)?;
     let (above, below) = (e.compare("GE", &entries, &zero), e.compare("LT", &entries, &end));
@@ -54,7 +54,7 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     e.give(0, y)
 }
 
-/// Along `axis` the place is read from the indices, along the others it is that of the result.
+/// The index along `axis` comes from the indices, along other axes from the position in the result.
 fn gather_elements(e: &mut Emitter, op: &GatherElements) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = snick_ir::normalize_axis(op.axis, data.ty.rank())?;
@@ -62,7 +62,7 @@ fn gather_elements(e: &mut Emitter, op: &GatherElements) -> Result {
     e.give(0, y)
 }
 
-/// The beginning of each sequence of a batch in reverse order.
+/// Reverses the beginning of each sequence of a batch.
 fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     let (data, lengths) = (e.input(0)?, e.input(1)?);
     let batch = snick_ir::normalize_axis(op.batch_axis, data.ty.rank())?;
@@ -79,8 +79,8 @@ fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     e.give(0, y)
 }
 
-/// The last axis of the indices holds the first entries of a place behind the axes common to both; the window is the
-/// rest.
+/// The last axis of the indices holds the leading entries of an index, not counting batch axes. The window
+/// covers the rest.
 fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let batch = op.batch_dims;
@@ -104,7 +104,7 @@ fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let offset = (first..dims.len()).collect();
     let lookup = Lookup { offset, collapsed: indexed.clone(), indexed, sizes };
     let y = look_up(e, &data, &places, lookup, dims)?;
-    // Before version 8 the batch axes are one.
+    // Before version 8 the batch axes are merged.
     let dims = e.output(0)?.dims;
     let y = e.reshape(&y, dims)?;
     e.give(0, y)

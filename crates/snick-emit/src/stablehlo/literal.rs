@@ -1,14 +1,14 @@
-//! Constants as MLIR spells them.
+//! Constants in MLIR syntax.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use snick_tensor::{ElementType, Tensor, TensorError};
 
-/// Elements that are written as numbers, at most; more of them are written as their bytes.
+/// Maximum number of elements to print as numbers. Larger constants are printed as bytes.
 pub(super) const MAX_NUMBERS: usize = 64;
 
-/// What stands inside `dense<..>` without its bytes: numbers row by row, or one number for all. `None` if [`Bytes`] are
+/// The contents of `dense<..>` as numbers row by row, or as one number for a splat. `None` if [`Bytes`] is
 /// shorter.
 pub(super) fn dense(tensor: &Tensor) -> Result<Option<String>, TensorError> {
     let element = tensor.element_type();
@@ -31,7 +31,7 @@ pub(super) fn dense(tensor: &Tensor) -> Result<Option<String>, TensorError> {
     uniform(tensor)?.map(|one| Ok(numbers(&one)?.remove(0))).transpose()
 }
 
-/// The bytes of a constant as they stand inside `dense<..>`. They are made a few at a time while they are written.
+/// The bytes of a constant inside `dense<..>`, formatted in chunks while they are written.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes(pub(super) Tensor);
 
@@ -51,10 +51,10 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The number of bytes that are spelled at a time.
+/// The number of bytes formatted at a time.
 const AT_ONCE: usize = 1 << 12;
 
-/// The one element that a tensor has in all places.
+/// The single element of a tensor whose elements are all equal.
 pub(super) fn uniform(tensor: &Tensor) -> Result<Option<Tensor>, TensorError> {
     if tensor.is_empty() {
         return Ok(None);
@@ -68,7 +68,7 @@ pub(super) fn uniform(tensor: &Tensor) -> Result<Option<Tensor>, TensorError> {
     }
 }
 
-/// The elements, none smaller than a byte: MLIR packs only booleans.
+/// The elements with at least one byte each: MLIR packs only booleans.
 fn whole_bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, TensorError> {
     let element = tensor.element_type();
     let Some(bits @ 1..8) = element.bit_width() else { return Ok(tensor.to_bytes()) };
@@ -76,7 +76,7 @@ fn whole_bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, TensorError> {
         let byte = if element.is_signed() { ElementType::I8 } else { ElementType::U8 };
         return Ok(Cow::Owned(tensor.cast(byte)?.to_bytes().into_owned()));
     }
-    // Low bits of a byte first.
+    // The low bits of a byte come first.
     let (count, mask) = (8 / bits, (1_u8 << bits) - 1);
     let packed = tensor.to_bytes();
     let parts = packed.iter().flat_map(|byte| (0..count).map(move |i| (byte >> (i * bits)) & mask));
@@ -100,16 +100,16 @@ fn numbers(tensor: &Tensor) -> Result<Vec<String>, TensorError> {
     })
 }
 
-/// A real number: decimal digits that read back as the same number, or the bits of what is no number.
+/// A float as decimal digits that read back exactly, or as bits if it is not finite.
 pub(super) fn real(value: f64, element: ElementType) -> String {
     if !value.is_finite() {
         let bits = match element {
             ElementType::F64 => value.to_bits(),
             ElementType::F32 => u64::from((value as f32).to_bits()),
-            // The exponent all ones; the sign and one digit as f64 has them.
+            // Exponent all ones, with the sign and one mantissa bit from f64.
             ElementType::F16 => sixteen(value, 0x7C00, 0x0200),
             ElementType::F8E5M2 => sixteen(value, 0x7C00, 0x0200) >> 8,
-            // The only value of each that is no number.
+            // The only NaN of each type.
             ElementType::F8E4M3 => 0x7F,
             ElementType::F8E8M0 => 0xFF,
             _ => sixteen(value, 0x7F80, 0x0040),
@@ -144,7 +144,7 @@ fn numbers_or_one(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
 
 /// `[[1, 2], [3, 4]]`
 fn nested(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
-    // The number of elements below each bracket, from the innermost one on.
+    // The number of elements in each bracket, from the innermost.
     let mut blocks = Vec::with_capacity(dims.len());
     let mut elements = 1;
     for &dim in dims.iter().rev() {
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn one_number_for_all_takes_no_memory() {
-        // Packed, none of these fits into a machine.
+        // Unpacked, none of these fits in memory.
         let dims = [1 << 18, 1 << 17];
         assert_eq!(spelled(&Tensor::full(&dims, true).unwrap()), "true");
         assert_eq!(spelled(&Tensor::full(&dims, 7u8).unwrap()), "7");

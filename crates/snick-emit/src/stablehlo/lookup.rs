@@ -1,4 +1,4 @@
-//! Elements looked up by indices, as other operations use it.
+//! Gathers, as used by other operations.
 
 use snick_ir::OpError;
 use snick_shape::SymExpr;
@@ -7,19 +7,19 @@ use snick_tensor::ElementType;
 use super::emitter::{Emitter, Operand, Result};
 use super::types::{Sizes, fixed};
 
-/// How windows of the data are found and where they go.
+/// StableHLO's gather dimension numbers and window sizes.
 pub(super) struct Lookup {
-    /// Axes of the result that are those of the window.
+    /// Axes of the result that come from the window.
     pub(super) offset: Vec<usize>,
-    /// Axes of the data that the window does not have.
+    /// Axes of the data that the window drops.
     pub(super) collapsed: Vec<usize>,
-    /// Axes of the data that the entries of an index are for.
+    /// Axes of the data that an index selects along.
     pub(super) indexed: Vec<usize>,
     /// Sizes of the window.
     pub(super) sizes: Vec<SymExpr>,
 }
 
-/// The indices' last axis holds the entries of one index.
+/// Gathers windows; the last axis of `indices` holds the entries of one index.
 pub(super) fn look_up(
     e: &mut Emitter,
     data: &Operand,
@@ -46,7 +46,7 @@ pub(super) fn look_up(
     Ok(e.generic("stablehlo.dynamic_gather", &[data, indices, &sizes], &numbers, ty))
 }
 
-/// Slices of the data across one axis at known places `[count, 1]`.
+/// Gathers slices of the data across one axis at places `[count, 1]`.
 pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usize) -> Result<Operand> {
     let (mut sizes, mut dims) = (data.ty.dims.clone(), data.ty.dims.clone());
     sizes[axis] = 1.into();
@@ -67,7 +67,7 @@ pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> 
     Ok(e.select(&below, &moved, &indices))
 }
 
-/// Where values of these sizes stand along an axis, as a column along a new last axis.
+/// The position of each element of `like` along an axis, as a column along a new last axis.
 pub(super) fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Result<Operand> {
     let places = e.iota(axis, like.ty.with(ElementType::I64))?;
     column(e, &places)
@@ -77,7 +77,7 @@ pub(super) fn column(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     e.reshape(x, [x.ty.dims.as_slice(), &[1.into()]].concat())
 }
 
-/// Whole places, along a new last axis, of elements that are chosen along one axis of the data.
+/// The full index, along a new last axis, of elements selected along one axis of the data.
 pub(super) fn places_along(
     e: &mut Emitter,
     indices: &Operand,
@@ -93,7 +93,7 @@ pub(super) fn places_along(
     e.concatenate(&columns, rank)
 }
 
-/// Elements whose place along `axis` is read from the indices.
+/// Gathers single elements; the index along `axis` comes from `indices`.
 pub(super) fn elements_along(
     e: &mut Emitter,
     data: &Operand,

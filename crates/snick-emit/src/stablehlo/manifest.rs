@@ -1,4 +1,4 @@
-//! `manifest.json`: what a module is called with, for programs that call it.
+//! `manifest.json`: the arguments and results of a module, for programs that call it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,10 +10,10 @@ use super::mesh::Mesh;
 use super::module::{ArgumentData, Module, Port};
 use crate::json::json;
 
-/// The file beside a module that has its folded constants.
+/// The file next to a module that holds its folded constants.
 pub const FOLDED: &str = "folded.bin";
 
-/// Folded constants begin at multiples of this many bytes.
+/// Folded constants are aligned to this many bytes.
 const ALIGNMENT: usize = 64;
 
 impl Module {
@@ -30,7 +30,7 @@ impl Module {
         })
     }
 
-    /// Notes that an input and a result are a state: what the one returns is what the other is given next.
+    /// Marks an input and a result as a state: the result of one call is the input of the next.
     pub fn mark_state(&mut self, input: &str, result: &str, state: &str) {
         let inputs =
             self.arguments.iter_mut().filter(|argument| matches!(argument.data, ArgumentData::Input));
@@ -39,11 +39,11 @@ impl Module {
         inputs.chain(results).for_each(|port| port.state = Some(state.to_string()));
     }
 
-    /// The manifest, as JSON: the mesh, all arguments in order, and which of them are inputs. `relative` gives the path of a
-    /// file of the model as it is written.
+    /// The manifest as JSON: the mesh, all arguments in order, and which of them are inputs. `relative`
+    /// returns the path to write for a file of the model.
     ///
     /// # Errors
-    /// That of `relative`.
+    /// The error of `relative`.
     pub fn manifest<E>(&self, relative: impl Fn(&Path) -> Result<String, E>) -> Result<String, E> {
         let mut folded = self.folded().map(|(offset, _)| offset);
         let mut arguments = Vec::with_capacity(self.arguments.len());
@@ -62,7 +62,7 @@ impl Module {
         let inputs = inputs.map(|argument| json(&argument.port)).collect();
         let results = self.results.iter().map(json).collect();
         let mut text = format!("{{\"schema\":\"snick.stablehlo/1\",\"mesh\":{}", json(&self.mesh));
-        // A line each, for people who read it and for `diff`.
+        // One line each, for readability and `diff`.
         for (key, lines) in [("arguments", arguments), ("inputs", inputs), ("results", results)] {
             let _ = write!(text, ",\n\"{key}\":[\n{}\n]", lines.join(",\n"));
         }
@@ -71,7 +71,7 @@ impl Module {
     }
 }
 
-/// The sizes of the axes by name, in order.
+/// The axis sizes by name, in order.
 impl Serialize for Mesh {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.axes().iter().map(|(name, size)| (name, size)))
@@ -88,7 +88,7 @@ struct Argument<'m> {
     sharding: Option<&'m [Option<String>]>,
 }
 
-/// Where the value of an argument lies.
+/// Where an argument's value is stored.
 #[derive(Serialize)]
 struct Place {
     file: String,
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn every_argument_has_a_line() {
-        // What is computed from small constants alone is folded; the bytes are those of `folded`.
+        // Values computed from small constants are folded into the bytes that `folded` returns.
         let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"300\"}
   %start = Const-1 i64[] <0>\n  %stop = Const-1 i64[] <300>\n  %step = Const-1 i64[] <1>
   %steps = Range-4(%start, %stop, %step) {output_type: f32}\n  %y = Add-1(%x, %steps) {auto_broadcast: numpy}

@@ -1,4 +1,4 @@
-//! A mesh of devices, and rules that spread arguments over its axes.
+//! A mesh of devices, and rules that shard arguments over its axes.
 
 use std::str::FromStr;
 
@@ -14,10 +14,10 @@ pub struct Mesh {
     axes: Vec<(String, usize)>,
 }
 
-/// Rules that spread arguments over a mesh: `ids[batch],*.up.weight[model,_]`.
+/// Rules that shard arguments over a mesh: `ids[batch],*.up.weight[model,_]`.
 ///
-/// A rule is a pattern of argument names, in which `*` stands for any characters and `?` for one, and an axis of the mesh
-/// or `_` for each dim; dims that are left out are whole on each device.
+/// A rule is a pattern of argument names, in which `*` matches any characters and `?` matches one, followed
+/// by an axis of the mesh or `_` for each dim. Omitted dims are not sharded.
 ///
 /// ```
 /// let rules: snick_emit::ShardRules = "ids[batch],*.up.weight[_,model]".parse()?;
@@ -36,14 +36,14 @@ pub(super) struct ShardRule {
     pub(super) axes: Vec<Option<String>>,
 }
 
-/// Why a module cannot be spread over a mesh so.
+/// Why a module cannot be sharded over a mesh.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ShardError {
     /// Not a mesh.
     #[error("`{text}` is not a mesh: {why}; write it like batch=2,model=4")]
     Mesh {
-        /// As it was given.
+        /// The text as given.
         text: String,
         /// What is wrong with it.
         why: String,
@@ -56,14 +56,14 @@ pub enum ShardError {
         /// What is wrong with it.
         why: String,
     },
-    /// An axis that the mesh does not have.
+    /// An axis that is not in the mesh.
     #[error("`{rule}`: the mesh has no axis `{axis}`; it has {axes}")]
     UnknownAxis {
         /// The rule.
         rule: String,
         /// The axis.
         axis: String,
-        /// The axes that there are.
+        /// The axes of the mesh.
         axes: String,
     },
     /// A pattern that no argument matches.
@@ -71,10 +71,10 @@ pub enum ShardError {
     NoMatch {
         /// The rule.
         rule: String,
-        /// Names that there are.
+        /// Similar names that exist.
         hint: String,
     },
-    /// Two rules for one argument.
+    /// Two rules that match the same argument.
     #[error("`{rule}` and `{other}` both match `{argument}`; narrow one of them")]
     TwoRules {
         /// The argument.
@@ -84,7 +84,7 @@ pub enum ShardError {
         /// The second.
         other: String,
     },
-    /// A rule with more dims than an argument has.
+    /// A rule with more dims than the argument.
     #[error("`{rule}` has {axes} dims, but `{argument}` has {rank}")]
     Rank {
         /// The rule.
@@ -96,7 +96,7 @@ pub enum ShardError {
         /// Dims of the argument.
         rank: usize,
     },
-    /// A size that an axis does not divide.
+    /// A size that is not divisible by the size of an axis.
     #[error("`{rule}`: {axis}={size} does not divide dim {dim} of `{argument}`, which is {extent}; {hint}")]
     Indivisible {
         /// The rule.
@@ -111,13 +111,13 @@ pub enum ShardError {
         axis: String,
         /// The size of the axis.
         size: usize,
-        /// Sizes that would do.
+        /// Sizes that would work.
         hint: String,
     },
 }
 
 impl Mesh {
-    /// The axes, from the one whose neighbours are furthest apart, with their sizes.
+    /// The axes with their sizes. Neighbours along the first are furthest apart.
     pub fn axes(&self) -> &[(String, usize)] {
         &self.axes
     }
@@ -167,7 +167,7 @@ impl FromStr for Mesh {
     }
 }
 
-/// More than there are anywhere.
+/// More devices than exist anywhere.
 const MAX_DEVICES: usize = 1 << 24;
 
 impl FromStr for ShardRules {

@@ -1,16 +1,17 @@
-//! StableHLO, as MLIR text: the road to XLA and its partitioner.
+//! StableHLO as MLIR text, the input of XLA and its partitioner.
 //!
-//! What StableHLO has no operation for is decomposed first (`snick_pass::legalize`), and slice-like layers become the
-//! primitive. Files by family match on [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`), and
-//! `table.rs` combines the families. `types.rs` and `literal.rs` know how MLIR spells types and constants. What inference knows already is written as a constant, and
-//! what it knows as an expression over the sizes of inputs as arithmetic on these (`sizes.rs`): no shape is computed by
-//! the layers that did so in the graph.
-//! Functions that StableHLO leaves to its companion dialect CHLO (`erf`, `acos` ..) are spelled out (`special.rs`).
+//! Operations that StableHLO lacks are decomposed first (`snick_pass::legalize`), and slice-like layers
+//! become the primitive. Files by family match on [`Op`]: a row (`row.rs`) writes one operation with an
+//! `Emitter` (`emitter.rs`), and `table.rs` combines the families. `types.rs` and `literal.rs` print types
+//! and constants in MLIR syntax. Values that inference knows are written as constants. Expressions over input
+//! sizes are written as arithmetic (`sizes.rs`), not by the layers that computed them in the graph. Functions
+//! that StableHLO leaves to its companion dialect CHLO, such as `erf` and `acos`, are expanded
+//! (`special.rs`).
 //!
-//! A module has its constants in its text, or large ones as arguments (`weights.rs`), whose dims can be spread over a mesh
-//! of devices (`mesh.rs`).
+//! Constants are in the text of the module, or, if large, become arguments (`weights.rs`), whose dims can be
+//! sharded over a mesh of devices (`mesh.rs`).
 //!
-//! Followed: the StableHLO specification, version 1.0, and Shardy's annotations.
+//! Based on the StableHLO specification, version 1.0, and Shardy's annotations.
 
 mod activation;
 mod arguments;
@@ -75,13 +76,14 @@ use crate::legalized::Refusals;
 /// Writes an inferred graph as an MLIR module of one function, `main`, with its constants in the text.
 ///
 /// # Errors
-/// The layer that StableHLO has no operations for: sizes that depend on data, types that MLIR lacks.
+/// Names the layer that StableHLO cannot express, such as one with data-dependent sizes or types that MLIR
+/// lacks.
 pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Located>> {
     written(graph, precision, None)
 }
 
-/// Writes an inferred graph as an MLIR module of one function, `main`. Constants of 1 KiB or more are arguments: weights,
-/// whose bytes are not read, and what folding made of others.
+/// Writes an inferred graph as an MLIR module of one function, `main`. Constants of 1 KiB or more become
+/// arguments: weights, whose bytes are not read, and folded constants.
 ///
 /// ```
 /// let text = r#"snick 1
@@ -99,7 +101,7 @@ pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Loca
 /// ```
 ///
 /// # Errors
-/// Those of [`stablehlo`].
+/// The same as [`stablehlo`].
 pub fn module(graph: &Graph, precision: Precision) -> Result<Module, Box<Located>> {
     written(graph, precision, Some(Weights::of(graph)))
 }
@@ -113,12 +115,12 @@ fn written(graph: &Graph, precision: Precision, weights: Option<Weights>) -> Res
     Ok(function.finish(&graph.name))
 }
 
-/// Writes the layers of a graph that its results are computed from. Parameters that are not given are arguments.
+/// Writes the layers that the results of a graph depend on. Parameters without a value become arguments.
 fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
     let order = graph.order()?;
     let symbols = sizes::of_arguments(graph);
     let kinds = kinds(graph, &order, &symbols, function.weights.as_ref());
-    // Inputs and results keep the order of the model.
+    // Arguments and results keep the order of the model.
     for id in graph.parameters() {
         function.parameter(graph, id).map_err(|error| function.refusals.located(graph, id, error))?;
     }
@@ -142,17 +144,17 @@ fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
 /// How a layer is written.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Kind {
-    /// Not here: no result needs it, or it is an input or a result.
+    /// Not written: no result needs the layer, or it is an input or a result.
     Unused,
-    /// As the values that inference knows.
+    /// As constants.
     Constant,
     /// As arithmetic on the sizes of arguments.
     ShapeValue,
-    /// As what it computes.
+    /// As operations.
     Computed,
 }
 
-/// By [`NodeId::index`]: how each layer is written, of those that results are computed from.
+/// How each layer is written, by [`NodeId::index`]. Layers that no result depends on are unused.
 fn kinds(graph: &Graph, order: &[NodeId], symbols: &[SymbolId], weights: Option<&Weights>) -> Vec<Kind> {
     let users = weights.map(|weights| weights.users(graph, order, table::has_rule));
     let uses_weights = |id: NodeId| users.as_ref().is_some_and(|users| users[id.index()]);
@@ -312,7 +314,7 @@ mod tests {
         ] {
             assert!(text("i32").contains(line), "{line} in\n{}", text("i32"));
         }
-        // What is below 0 goes by way of i64.
+        // Negative numbers are converted through i64.
         assert!(text("u8").contains("(tensor<2xi64>) -> tensor<2xui8>"));
     }
 
@@ -368,7 +370,7 @@ mod tests {
             ))
             .unwrap()
         };
-        // Two rows and two columns mix; only zeros stand outside.
+        // Interpolates between two rows and two columns; only padding with zeros needs a mask.
         for (padding, chosen) in [("zeros", 4), ("border", 0)] {
             let text = text(padding);
             assert_eq!(text.matches("stablehlo.gather\"").count(), 4, "{text}");
@@ -417,7 +419,7 @@ mod tests {
         ] {
             assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
         }
-        // Sizes are arithmetic on sizes, not a walk through the layers that computed them.
+        // Sizes are computed from input sizes, not by the layers that computed them in the model.
         assert!(!text.contains("stablehlo.gather"), "{text}");
     }
 
@@ -431,7 +433,7 @@ mod tests {
             ));
             sorted.unwrap()
         };
-        // Whether one is NaN, and the other is not.
+        // Tests whether one operand is NaN and the other is not.
         for (mode, [nan, number]) in [("max", ["%a", "%b"]), ("min", ["%b", "%a"])] {
             let text = text("f32", mode);
             for part in [format!("compare NE, {nan}, {nan} "), format!("compare EQ, {number}, {number} ")] {

@@ -1,4 +1,4 @@
-//! A module: its function, and what the function is called with.
+//! A module: its function and arguments.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use super::literal::Bytes;
 use super::mesh::Mesh;
 use super::types::Type;
 
-/// A StableHLO module of one function, `main`. Its text is what [`fmt::Display`] writes.
+/// A StableHLO module of one function, `main`. [`fmt::Display`] writes its text.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Module {
     /// The name of the graph.
     pub name: String,
-    /// What `main` is called with, in order: the inputs of the graph, then its weights.
+    /// The arguments of `main`, in order: the inputs of the graph, then its weights.
     pub arguments: Vec<Argument>,
-    /// What `main` returns, in order.
+    /// The results of `main`, in order.
     pub results: Vec<Port>,
-    /// The devices that the arguments are spread over; see [`Module::shard`].
+    /// The devices that the arguments are sharded over; see [`Module::shard`].
     pub mesh: Option<Mesh>,
     pub(super) body: Body,
     /// The names and types of the values that `main` returns.
@@ -32,7 +32,7 @@ pub struct Module {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Body {
     pub(super) text: String,
-    /// The bytes of constants, and where in the text they belong, in order.
+    /// The bytes of constants and their positions in the text, in order.
     pub(super) literals: Vec<(usize, Bytes)>,
 }
 
@@ -54,12 +54,12 @@ impl fmt::Display for Body {
 pub struct Port {
     /// The name of the layer; names of arguments are unique.
     pub name: String,
-    /// The element type, as the model declares it.
+    /// The element type that the model declares.
     #[serde(serialize_with = "element_type")]
     pub element_type: ElementType,
-    /// The sizes; `None` where one is known only at run time.
+    /// The sizes; `None` for a dynamic one.
     pub dims: Vec<Option<usize>>,
-    /// The variable that it was, if a state became an input and an output.
+    /// The variable that this input or output replaces, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Port {
         Self { name: name.into(), element_type: ty.element, dims: dims.collect(), state: None }
     }
 
-    /// Its size in bytes, elements of less than 8 bits packed; `None` if a size is known only at run time.
+    /// Its size in bytes, with elements of less than 8 bits packed; `None` if a size is dynamic.
     pub fn bytes(&self) -> Option<usize> {
         let elements = self.dims.iter().try_fold(1_usize, |all, &dim| all.checked_mul(dim?));
         self.element_type.byte_len(elements?)
@@ -89,7 +89,7 @@ pub struct Argument {
     pub port: Port,
     /// Where its value comes from.
     pub data: ArgumentData,
-    /// For each dim, the axis of the mesh that it is spread over. Empty if the partitioner is to choose.
+    /// For each dim, the axis of the mesh that it is sharded over. Empty if the partitioner may choose.
     pub sharding: Vec<Option<String>>,
     /// Its name in the text, and its type.
     pub(super) value: String,
@@ -99,20 +99,20 @@ pub struct Argument {
 /// Where the value of an argument comes from.
 #[derive(Clone, Debug)]
 pub enum ArgumentData {
-    /// Whoever calls the function gives it.
+    /// Passed by the caller.
     Input,
-    /// It lies in a file of the model.
+    /// Stored in a file of the model.
     File {
         /// The file.
         path: PathBuf,
         /// Its bytes there.
         range: Range<usize>,
     },
-    /// It was computed from constants of the model.
+    /// Computed from constants of the model.
     Folded(Tensor),
 }
 
-/// A text in quotes, without what MLIR would need escapes for.
+/// A quoted string. Drops characters that MLIR would need escapes for.
 struct Quoted<'t>(&'t str);
 
 impl fmt::Display for Quoted<'_> {

@@ -1,4 +1,4 @@
-//! Elements to other places.
+//! Ops that move elements.
 
 use snick_ir::ops::movement::reverse::Mode;
 use snick_ir::ops::{Concat, Reverse};
@@ -37,7 +37,7 @@ fn reverse(e: &mut Emitter, op: &Reverse) -> Result {
     e.give(0, y)
 }
 
-/// The end of an axis is put in front of its beginning.
+/// Moves the end of an axis to the front.
 fn roll(e: &mut Emitter) -> Result {
     let mut x = e.input(0)?;
     let (shifts, axes) = (e.fixed(1, "shifts")?, e.fixed(2, "axes")?);
@@ -49,7 +49,7 @@ fn roll(e: &mut Emitter) -> Result {
             continue;
         }
         let symbols = e.graph.symbols();
-        // The end, as long as the shift, and the beginning.
+        // Splits the axis into the end, as long as the shift, and the rest.
         let end = symbols.modulo(&shift.into(), &size);
         let cut = end.as_ref().and_then(|end| symbols.sub(&size, end));
         let (Some(end), Some(cut)) = (end, cut) else {
@@ -63,7 +63,7 @@ fn roll(e: &mut Emitter) -> Result {
     e.give(0, x)
 }
 
-/// Padding by one value.
+/// Pads with one value.
 fn pad(e: &mut Emitter) -> Result {
     let (x, ty) = (e.input(0)?, e.output(0)?);
     let value = match e.len() {

@@ -1,4 +1,4 @@
-//! Products: matrices and convolutions.
+//! Matrix products and convolutions.
 
 use snick_ir::ops::MatMul;
 use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
@@ -24,9 +24,9 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// The last two axes of each, the second of them exchanged where the operand is written transposed; the axes before
-/// are brought to one shape. An operand without such axes is not repeated: weights are read once, and XLA's library of
-/// products confuses the copies.
+/// Multiplies matrices, transposing an operand's last two axes if asked. The leading axes are broadcast. An
+/// operand without leading axes is not broadcast: weights are read once, and XLA's matrix library mishandles
+/// the copies.
 pub(super) fn multiply(
     e: &mut Emitter,
     a: &Operand,
@@ -65,7 +65,7 @@ pub(super) fn multiply(
     }
 }
 
-/// Vectors are matrices of one row or column, which falls away again.
+/// Vectors are multiplied as matrices with one row or column, which is dropped again.
 fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     let (a, b) = (e.input(0)?, e.input(1)?);
     let mut transposed = [op.transpose_a, op.transpose_b];
@@ -94,13 +94,13 @@ fn layout(spatial: usize) -> String {
     format!("#stablehlo.conv<[b, f{axes}]x[o, i{axes}]->[b, f{axes}]>")
 }
 
-/// How the window of a convolution moves.
+/// The strides, padding and dilations of a convolution.
 #[derive(Default)]
 struct Moves {
     strides: Vec<usize>,
-    /// Elements before and behind each axis.
+    /// Elements before and after each axis.
     padding: Vec<[i64; 2]>,
-    /// Zeros between the elements of the data.
+    /// Dilation of the data: zeros between its elements.
     lhs_dilation: Vec<usize>,
     rhs_dilation: Vec<usize>,
 }
@@ -126,7 +126,7 @@ fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, move
     e.give(0, y)
 }
 
-/// Filters without the axis of groups in front, and how many groups there are.
+/// Filters without the leading axis of groups, and the number of groups.
 fn ungrouped(e: &mut Emitter, grouped: bool) -> Result<(Operand, usize), OpError> {
     let filters = e.input(1)?;
     match filters.ty.fixed()?.as_slice() {
@@ -152,7 +152,7 @@ fn convolution(e: &mut Emitter, sliding: &DilatedSliding, grouped: bool) -> Resu
     convolve(e, &x, &filters, groups, &moves)
 }
 
-/// A convolution with the filters turned round, over data with zeros between its elements.
+/// A convolution with reversed filters over dilated data.
 fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, grouped: bool) -> Result {
     let (x, filters) = (e.input(0)?, e.input(1)?);
     // Filters `[G, I, O, kernel..]` become `[G * O, I, kernel..]`.

@@ -1,4 +1,4 @@
-//! Recurrent cells, and sequences as loops over them.
+//! Recurrent cells, and sequences as loops over cells.
 
 use snick_ir::ops::recurrent::cell::{Cell, CellKind};
 use snick_ir::ops::recurrent::direction::Direction;
@@ -22,9 +22,9 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 struct Weights {
     cell: Cell,
     r: Operand,
-    /// What is added to the products with X and W, gate by gate.
+    /// Added to the products with X and W, gate by gate.
     bias: Operand,
-    /// What is added to the product of the last gate with R.
+    /// Added to the product of the last gate with R.
     inner_bias: Option<Operand>,
     hidden: SymExpr,
 }
@@ -40,7 +40,7 @@ fn gates(e: &mut Emitter, x: &Operand, first: i64, count: i64, hidden: &SymExpr)
     e.part(x, x.ty.rank().saturating_sub(1), &start, len)
 }
 
-/// The function at a place of the cell's activations.
+/// Applies the activation at `place` in the cell's list.
 fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Operand) -> Result<Operand> {
     let mut x = x.clone();
     if clipped && cell.settings.clip > 0.0 {
@@ -58,7 +58,7 @@ fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Opera
     }
 }
 
-/// The next states, of the sums of X W and the bias of a step.
+/// Computes the next states from `X W` plus the bias of a step.
 fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Result<Vec<Operand>, OpError> {
     let h = states.first().ok_or(OpError::NotConnected { port: 1 })?;
     match (w.cell.kind, states) {
@@ -119,7 +119,7 @@ fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Res
     }
 }
 
-/// The weights of a direction, `W` and `[W, R, B]` without the axis of directions.
+/// The weights of one direction, without the axis of directions.
 fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weights, OpError> {
     let hidden = r.ty.dims.last().cloned().ok_or_else(|| OpError::rank("R", 0, "2"))?;
     let count = cell.kind.gates() as i64;
@@ -131,7 +131,7 @@ fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weig
     Ok(Weights { cell: cell.clone(), r, bias, inner_bias, hidden })
 }
 
-/// Refuses what the layer itself cannot compute.
+/// Rejects options that the layer itself does not support.
 fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
     if cell.input_forget {
         return Err(OpError::unsupported("input_forget"));
@@ -202,8 +202,8 @@ fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     Ok(())
 }
 
-/// One direction: all steps of the first state, and the last states. Steps past the length of a sequence change nothing
-/// and give 0; a reversed direction begins with these.
+/// Runs one direction and returns the first state of all steps, and the final states. Steps past the length
+/// of a sequence keep the states and return 0; a reversed direction starts with these steps.
 fn run(
     e: &mut Emitter,
     weights: &Weights,

@@ -1,4 +1,4 @@
-//! Many elements to one.
+//! Reductions.
 
 use snick_ir::Op;
 use snick_tensor::kernels::ReduceOp;

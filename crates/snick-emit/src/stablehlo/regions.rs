@@ -1,4 +1,4 @@
-//! Operations with regions: loops, and how elements meet.
+//! Operations with regions: loops, reductions and scatters.
 
 use snick_ir::OpError;
 use snick_tensor::{ElementType, Tensor};
@@ -8,14 +8,13 @@ use super::scope::Mark;
 use super::types::Type;
 
 impl Function {
-    /// Opens a region. What is written inside is not seen behind it, sizes included: they are given back by
-    /// [`Function::close`].
+    /// Opens a region. [`Function::close`] forgets the values and sizes written inside.
     pub(super) fn open(&mut self) -> Mark {
         self.depth += 1;
         self.scope.mark()
     }
 
-    /// Closes it.
+    /// Closes a region.
     pub(super) fn close(&mut self, before: Mark) {
         self.depth -= 1;
         self.scope.forget(before);
@@ -23,7 +22,8 @@ impl Function {
 }
 
 impl Emitter<'_> {
-    /// The generic form with a region: how two elements become one, or that the second replaces the first.
+    /// The generic form with a region that combines two elements, or returns the second if `combine` is
+    /// `None`.
     pub(super) fn folding(
         &mut self,
         op: &str,
@@ -51,7 +51,7 @@ impl Emitter<'_> {
         self.line(&format!("\"{op}\""), "", &tail, ty)
     }
 
-    /// All elements along axes become one; the axes fall away.
+    /// Reduces axes to one element and drops them.
     pub(super) fn reduce(&mut self, x: &Operand, axes: &[usize], combine: &str, start: &Operand) -> Operand {
         let kept = x.ty.dims.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
         let ty = x.ty.sized(kept.map(|(_, dim)| dim.clone()).collect::<Vec<_>>());
@@ -62,8 +62,9 @@ impl Emitter<'_> {
         self.line("stablehlo.reduce", &what, &format!(": ({}, {}) -> {ty}", x.ty, start.ty), ty)
     }
 
-    /// Runs `body` for each number below `count`, a scalar of i64, with what the run before gave; and gives what the
-    /// last one gave. Where `condition` is a place in `start`, only as long as the truth value there holds.
+    /// Runs `body` for each number below the i64 scalar `count`, passes it the results of the previous
+    /// iteration, and returns the last results. `condition` is the index in `start` of a boolean that must
+    /// hold to continue.
     pub(super) fn repeat(
         &mut self,
         count: &Operand,
@@ -107,7 +108,7 @@ impl Emitter<'_> {
         Ok(results.collect())
     }
 
-    /// A value with `part` put at place `at`, a scalar of i64, of one axis.
+    /// Replaces the slice of `x` at `place`, an i64 scalar, along one axis by `part`.
     pub(super) fn put(
         &mut self,
         x: &Operand,
@@ -121,7 +122,7 @@ impl Emitter<'_> {
         Ok(self.generic("stablehlo.dynamic_update_slice", &operands, "", x.ty.clone()))
     }
 
-    /// A scalar of i64.
+    /// Converts to an i64 scalar.
     pub(super) fn index(&mut self, x: &Operand) -> Result<Operand, OpError> {
         let x = self.reshape(x, &[])?;
         Ok(self.convert(&x, ElementType::I64))

@@ -5,7 +5,7 @@ use super::emitter::Emitter;
 /// How StableHLO expresses an operation.
 pub(super) type OpRow<'g> = crate::table::OpRow<'g, Emitter<'g>>;
 
-/// The operation of this name on one value.
+/// Writes a unary operation.
 pub(super) fn unary<'g>(op: &'static str) -> OpRow<'g> {
     OpRow::new(move |e| {
         let x = e.input(0)?;
@@ -14,7 +14,7 @@ pub(super) fn unary<'g>(op: &'static str) -> OpRow<'g> {
     })
 }
 
-/// The same for floats; integers stay as they are.
+/// Writes the operation for floats; integers are unchanged.
 pub(super) fn identity_on_integers<'g>(op: &'static str) -> OpRow<'g> {
     OpRow::new(move |e| {
         let x = e.input(0)?;
@@ -23,7 +23,7 @@ pub(super) fn identity_on_integers<'g>(op: &'static str) -> OpRow<'g> {
     })
 }
 
-/// The operation of this name on two values, which are broadcast.
+/// Writes a binary operation on broadcast inputs.
 pub(super) fn binary<'g>(op: &'static str) -> OpRow<'g> {
     OpRow::new(move |e| {
         let [a, b] = e.pair()?;
@@ -32,7 +32,7 @@ pub(super) fn binary<'g>(op: &'static str) -> OpRow<'g> {
     })
 }
 
-/// A comparison of two values, which are broadcast.
+/// Writes a comparison of broadcast inputs.
 pub(super) fn comparison<'g>(direction: &'static str) -> OpRow<'g> {
     OpRow::new(move |e| {
         let [a, b] = e.pair()?;

@@ -1,4 +1,4 @@
-//! Maps read between their elements, at places known only at run time.
+//! Interpolates maps at positions known only at run time.
 
 use snick_ir::ops::nn::grid_sample::{GridSample, Mode, Padding};
 use snick_ir::{Op, OpError};
@@ -45,7 +45,7 @@ fn grid_sample(e: &mut Emitter, op: &GridSample) -> Result {
     e.give(0, y)
 }
 
-/// From -1..1 to elements.
+/// Maps -1..1 to element positions.
 fn place(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Result<Operand> {
     let raised = e.plus(at, 1.0)?;
     let at = match op.align_corners {
@@ -97,7 +97,7 @@ fn taps_at(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Resul
     Ok(taps)
 }
 
-/// The element `step` behind a whole place, which may be outside.
+/// The element `step` after an integer position, which may be outside.
 fn tap(
     e: &mut Emitter,
     op: &GridSample,
@@ -118,7 +118,7 @@ fn tap(
         }
         Padding::Border => (e.within(&at, 0.0, last)?, None),
         Padding::Reflection => {
-            // There and back again.
+            // The period of a reflection: there and back.
             let back = if op.align_corners { 2.0 * last } else { 2.0 * last + 1.0 };
             let period = e.full(if op.align_corners { back.max(1.0) } else { back + 1.0 }, &at.ty)?;
             let rest = e.same("stablehlo.remainder", &[&at, &period]);

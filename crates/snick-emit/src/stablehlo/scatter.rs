@@ -1,4 +1,4 @@
-//! Updates put into data at places that indices name.
+//! Ops that write updates at indices.
 
 use snick_ir::ops::ScatterElementsUpdate;
 use snick_ir::ops::movement::scatter_reduction::ScatterReduction;
@@ -20,23 +20,23 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Where windows of the updates go.
+/// StableHLO's scatter dimension numbers.
 struct Target {
-    /// Axes of the updates that are those of the window.
+    /// Axes of the updates that come from the window.
     window: Vec<usize>,
-    /// Axes of the data that the window does not have, and that the entries of an index are for.
+    /// Axes of the data that the window drops, and that an index selects along.
     indexed: Vec<usize>,
 }
 
-/// How an update meets what is at its place.
+/// How an update combines with the existing element.
 struct Combine {
-    /// The operation; none replaces.
+    /// The operation; `None` replaces.
     op: Option<&'static str>,
-    /// The number that changes nothing.
+    /// The neutral element.
     neutral: f64,
 }
 
-/// The last axis of the indices holds the entries of one index.
+/// Scatters updates; the last axis of `indices` holds the entries of one index.
 fn put(
     e: &mut Emitter,
     data: &Operand,
@@ -62,7 +62,7 @@ fn combine(reduction: ScatterReduction, data: &Operand) -> Result<Combine, OpErr
     let (op, neutral) = match reduction {
         ScatterReduction::None => return Ok(Combine { op: None, neutral: 0.0 }),
         ScatterReduction::Sum if is_boolean => ("or", 0.0),
-        // Updates are negated before.
+        // Sub negates the updates first.
         ScatterReduction::Sum | ScatterReduction::Sub => ("add", 0.0),
         ScatterReduction::Prod if is_boolean => ("and", 1.0),
         ScatterReduction::Prod => ("multiply", 1.0),
@@ -73,7 +73,7 @@ fn combine(reduction: ScatterReduction, data: &Operand) -> Result<Combine, OpErr
     Ok(Combine { op: Some(op), neutral })
 }
 
-/// Along `axis` the place is read from the indices, along the others it is that of the update.
+/// The index along `axis` comes from the indices, along other axes from the position in the updates.
 fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> Result {
     let (mut data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let axis = axis(e, &data)?;
@@ -93,7 +93,7 @@ fn axis(e: &Emitter, data: &Operand) -> Result<usize, OpError> {
     snick_ir::normalize_axis(axis.first().copied().unwrap_or(0), data.ty.rank())
 }
 
-/// The last axis of the indices holds the first entries of a place; the window is the rest.
+/// The last axis of the indices holds the leading entries of an index; the window covers the rest.
 fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
     let (data, indices, mut updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let first = indices.ty.rank().saturating_sub(1);
@@ -108,7 +108,7 @@ fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
     e.give(0, y)
 }
 
-/// Entry by entry, indices that count from the start of axes of these sizes.
+/// Makes the entries of each index count from the start of axes with these sizes.
 fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Result<Operand> {
     let last = indices.ty.rank().saturating_sub(1);
     let mut parts = Vec::with_capacity(sizes.len());
@@ -122,13 +122,13 @@ fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Resu
     }
 }
 
-/// Each index takes a whole slice of the updates across one axis.
+/// Each index writes a slice of the updates across one axis.
 fn scatter_update(e: &mut Emitter) -> Result {
     let (data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let axis = axis(e, &data)?;
     let entries = from_start(e, &indices, &data.ty.dims[axis])?;
     let entries = e.reshape(&entries, [indices.ty.dims.as_slice(), &[1.into()]].concat())?;
-    let inside = axis..axis + indices.ty.rank(); // the axes that the indices become
+    let inside = axis..axis + indices.ty.rank(); // the axes that come from the indices
     let window = (0..updates.ty.rank()).filter(|own| !inside.contains(own)).collect();
     let y = put(e, &data, &entries, &updates, &Target { window, indexed: vec![axis] }, None);
     e.give(0, y)

@@ -1,4 +1,4 @@
-//! What is known of values while a function is written, and forgotten at the end of a region.
+//! Values and sizes written so far, which are forgotten at the end of a region.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -9,11 +9,11 @@ use snick_shape::{SymExpr, SymbolId};
 
 use super::operand::Operand;
 
-/// A map that forgets what was put in since a mark, in time linear in that alone: a function of many regions is not
-/// copied for each.
+/// A map that can undo insertions back to a mark, in time linear in their number: entering a region does not
+/// copy the map.
 pub(super) struct ScopedMap<K, V> {
     map: HashMap<K, V>,
-    /// What was put in, with what it replaced; kept only while there is a mark.
+    /// Inserted keys with the values they replaced; recorded only while there is a mark.
     log: Vec<(K, Option<V>)>,
     marks: usize,
 }
@@ -50,7 +50,7 @@ impl<K: Hash + Eq + Clone, V> ScopedMap<K, V> {
         self.log.len()
     }
 
-    /// Forgets what was put in since the mark, which must be the last one.
+    /// Undoes insertions since the mark, which must be the last one.
     fn forget(&mut self, mark: usize) {
         self.marks = self.marks.saturating_sub(1);
         for (key, old) in self.log.drain(mark.min(self.log.len())..).rev() {
@@ -62,20 +62,20 @@ impl<K: Hash + Eq + Clone, V> ScopedMap<K, V> {
     }
 }
 
-/// What a graph, or a region, knows of its own values.
+/// The values and sizes of a graph or region.
 #[derive(Default)]
 pub(super) struct Scope {
     pub(super) values: ScopedMap<Value, Operand>,
     pub(super) results: Vec<Operand>,
-    /// For symbols, a value and an axis of it whose size they are.
+    /// For each symbol, a value and an axis of it with that size.
     pub(super) sources: ScopedMap<SymbolId, (Operand, usize)>,
-    /// Sizes that are written already, as scalars of i64.
+    /// Sizes written so far, as i64 scalars.
     pub(super) numbers: ScopedMap<SymExpr, Operand>,
-    /// Steps towards sizes that are written already, by their text.
+    /// Intermediate results of size arithmetic, by their text.
     pub(super) steps: ScopedMap<String, Operand>,
 }
 
-/// A place to return to.
+/// A state of the scope to return to.
 #[derive(Copy, Clone)]
 pub(super) struct Mark {
     values: usize,
@@ -96,7 +96,7 @@ impl Scope {
         }
     }
 
-    /// Forgets what became known since the last mark.
+    /// Forgets everything since the last mark.
     pub(super) fn forget(&mut self, mark: Mark) {
         self.values.forget(mark.values);
         self.results.truncate(mark.results);

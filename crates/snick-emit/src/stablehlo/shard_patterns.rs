@@ -1,4 +1,4 @@
-//! Rules for shardings that are given by argument: one for all whose names differ in numbers alone.
+//! Merges shardings of single arguments into rules: one rule for all names that differ only in numbers.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use super::mesh::{Mesh, ShardRule, ShardRules};
 use super::sharding::matches;
 
 impl ShardRules {
-    /// Rules that spread these arguments so and no others: of each the name, and an axis for each dim, none for those
-    /// that no rule is for.
+    /// Returns rules that give exactly these shardings. Each argument has a name and an axis for each dim, or
+    /// no axes if no rule may match it.
     ///
     /// ```
     /// use snick_emit::ShardRules;
@@ -33,7 +33,7 @@ impl ShardRules {
             }
             let general = without_numbers(name);
             let is_free = |pattern: &str| {
-                // No argument may have two rules.
+                // No argument may match two rules.
                 let own = arguments.iter().filter(|(name, _)| matches(pattern, name));
                 own.clone().all(|(name, _)| !rules.iter().any(|rule| matches(&rule.pattern, name)))
             };
@@ -48,14 +48,14 @@ impl ShardRules {
     }
 }
 
-/// A name as a pattern of itself: what a rule could not hold stands as `?`.
+/// A name as a pattern that matches it; `?` replaces characters that rules cannot contain.
 fn plain(name: &str) -> String {
     name.chars()
         .map(|c| if matches!(c, '[' | ']' | ',' | '*') || c.is_whitespace() { '?' } else { c })
         .collect()
 }
 
-/// A name with `*` for each number.
+/// A name with each number replaced by `*`.
 fn without_numbers(name: &str) -> String {
     let mut pattern = String::new();
     for c in plain(name).chars() {
@@ -99,7 +99,7 @@ mod tests {
             ShardRules::of_arguments(&arguments).to_string()
         };
         assert_eq!(rules(&[("w1", &model), ("w2", &model), ("w31", &model)]), "w*[model]");
-        // `w*` would match w2, which is whole.
+        // `w*` would also match w2, which is not sharded.
         assert_eq!(rules(&[("w1", &model), ("w2", &none), ("w3", &model)]), "w1[model],w3[model]");
         assert_eq!(rules(&[("a[0], b", &model)]), "a?0???b[model]");
         let text = rules(&[("a[0], b", &model)]);

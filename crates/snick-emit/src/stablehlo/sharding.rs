@@ -1,4 +1,4 @@
-//! Which dims of arguments are spread over which axes of a mesh: Shardy's annotations.
+//! Shardy's annotations: which dims of arguments are sharded over which axes of a mesh.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ impl ShardRule {
         format!("{}[{}]", self.pattern, axes.join(","))
     }
 
-    /// The axis of each dim of an argument.
+    /// The mesh axis of each dim of an argument.
     fn sharding(&self, mesh: &Mesh, argument: &Port) -> Result<Vec<Option<String>>, ShardError> {
         let rank = argument.dims.len();
         if self.axes.len() > rank {
@@ -44,10 +44,10 @@ impl ShardRule {
     }
 }
 
-/// The divisors of a size, the least ones of many: `1, 2, 3, 6`.
+/// The divisors of a size, truncated if there are many: `1, 2, 3, 6`.
 fn divisors(size: usize) -> String {
     const SHOWN: usize = 12;
-    // Enough to find all that a mesh may have.
+    // No mesh axis in use is larger.
     let all: Vec<usize> = (1..=size.min(1 << 12)).filter(|&d| size.is_multiple_of(d)).collect();
     let mut text = all.iter().take(SHOWN).map(usize::to_string).collect::<Vec<_>>().join(", ");
     if all.len() > SHOWN {
@@ -56,11 +56,11 @@ fn divisors(size: usize) -> String {
     text
 }
 
-/// Whether a name fits a pattern with `*` and `?`, in time of the product of both lengths at most.
+/// Whether a name matches a pattern with `*` and `?`, in at most quadratic time.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // The last star, and where what it stands for ends.
+    // The last star, and the end of its match.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match (pattern.get(p), star) {
@@ -84,11 +84,11 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
 }
 
 impl Module {
-    /// Spreads the arguments over a mesh as the rules say; the partitioner places those that no rule matches.
+    /// Shards the arguments over a mesh by the rules. The partitioner places arguments that no rule matches.
     ///
     /// # Errors
-    /// An axis that the mesh does not have, a rule that matches nothing, two that match one argument, a size that its
-    /// axis does not divide. The module is as before then.
+    /// An axis that is not in the mesh, a rule without match, two rules that match the same argument, or a
+    /// size not divisible by its axis. The module is unchanged on error.
     pub fn shard(&mut self, mesh: Mesh, rules: &ShardRules) -> Result<(), ShardError> {
         let mut shardings: HashMap<usize, (&ShardRule, Vec<Option<String>>)> = HashMap::new();
         for rule in &rules.rules {
@@ -121,7 +121,7 @@ impl Module {
         Ok(())
     }
 
-    /// Names of arguments that share the longest run of letters with a pattern.
+    /// Names of arguments that share the longest substring with a pattern.
     fn names_like(&self, pattern: &str) -> String {
         const SHOWN: usize = 4;
         let parts: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Dynamic sizes: expressions over the sizes of arguments, written as operations.
+//! Dynamic sizes: expressions over the sizes of arguments, written as arithmetic.
 
 use snick_ir::{Graph, NodeId, Op, OpError, Value};
 use snick_shape::{BinaryOp, ExprFolder, SymExpr, SymbolId};
@@ -7,12 +7,12 @@ use snick_tensor::{ElementType, Tensor};
 use super::emitter::{Emitter, Function, Operand, Result};
 use super::types::{Sizes, Type};
 
-/// Scalars that sizes are counted in.
+/// The type of sizes.
 fn scalar() -> Type {
     Type { element: ElementType::I64, dims: vec![] }
 }
 
-/// The symbols that the sizes of a graph's inputs are.
+/// The symbols in the sizes of a graph's inputs.
 pub(super) fn of_arguments(graph: &Graph) -> Vec<SymbolId> {
     let arguments = graph.parameters();
     let facts = arguments.filter_map(|node| graph.fact(Value { node, port: 0 }));
@@ -23,7 +23,7 @@ pub(super) fn of_arguments(graph: &Graph) -> Vec<SymbolId> {
     symbols
 }
 
-/// Whether a layer computes integers that follow from the sizes of the graph's inputs, as ShapeOf does.
+/// Whether a layer computes integers that depend only on the sizes of the graph's inputs, as ShapeOf does.
 pub(super) fn is_shape_value(graph: &Graph, id: NodeId, symbols: &[SymbolId]) -> bool {
     let node = graph.node(id);
     let known = |symbol: &SymbolId| symbols.binary_search(symbol).is_ok();
@@ -36,7 +36,7 @@ pub(super) fn is_shape_value(graph: &Graph, id: NodeId, symbols: &[SymbolId]) ->
 }
 
 impl Function {
-    /// A layer whose outputs follow from sizes.
+    /// Writes a layer whose outputs depend only on sizes.
     pub(super) fn emit_shape_value(&mut self, graph: &Graph, id: NodeId) -> Result {
         let node = graph.node(id);
         for (port, out) in (0..).zip(node.outs()) {
@@ -51,7 +51,7 @@ impl Function {
         Ok(())
     }
 
-    /// The same elements in other sizes, both of them known.
+    /// Reshapes between known sizes.
     pub(super) fn shaped(&mut self, name: &str, x: Operand, ty: &Type) -> Operand {
         if x.ty == *ty {
             return x;
@@ -60,7 +60,7 @@ impl Function {
         self.line(name, "stablehlo.reshape", &x.name, &tail, ty.clone())
     }
 
-    /// Expressions as a vector of i64.
+    /// Writes expressions as an i64 vector.
     pub(super) fn vector(&mut self, name: &str, numbers: &[SymExpr]) -> Result<Operand> {
         let known: Option<Vec<i64>> = numbers.iter().map(SymExpr::as_const).collect();
         let one = scalar().sized(&[1]);
@@ -82,7 +82,7 @@ impl Function {
         Ok(self.line(name, "stablehlo.concatenate", &names.join(", "), &tail, ty))
     }
 
-    /// An expression as a scalar of i64, written once.
+    /// Writes an expression as an i64 scalar, once.
     pub(super) fn number(&mut self, number: &SymExpr) -> Result<Operand> {
         if let Some(known) = self.scope.numbers.get(number) {
             return Ok(known.clone());
@@ -92,7 +92,7 @@ impl Function {
         Ok(scalar)
     }
 
-    /// Whether a size follows from what is written.
+    /// Whether a size can be computed from values written so far.
     pub(super) fn knows(&self, size: &SymExpr) -> bool {
         let scope = &self.scope;
         size.symbols()
@@ -153,7 +153,7 @@ impl ExprFolder for Function {
             BinaryOp::Min => "minimum",
             BinaryOp::Max => "maximum",
             BinaryOp::FloorDivide => {
-                // StableHLO divides towards zero, and its remainder has the sign of the dividend.
+                // StableHLO truncates division, and its remainder has the sign of the dividend.
                 let remainder = self.step("remainder", &[&a, &b]);
                 let lifted = self.step("add", &[&remainder, &b]);
                 let above = self.step("remainder", &[&lifted, &b]);
@@ -166,8 +166,8 @@ impl ExprFolder for Function {
 }
 
 impl Emitter<'_> {
-    /// Writes the sizes that `shapes` broadcast to, where inference knows no expression for them: for each such axis,
-    /// the size of the first shape that is not 1.
+    /// Writes the sizes that `shapes` broadcast to where inference has no expression: on each such axis, the
+    /// size of the first shape that is not 1.
     pub(super) fn meet(&mut self, shapes: &[&[SymExpr]], dims: &[SymExpr]) -> Result {
         for (axis, dim) in dims.iter().enumerate() {
             let Some(symbol) = dim.as_symbol() else { continue };
@@ -192,12 +192,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// An expression as a scalar of i64.
+    /// Writes an expression as an i64 scalar.
     pub(super) fn number(&mut self, number: &SymExpr) -> Result<Operand> {
         self.function.number(number)
     }
 
-    /// Sizes as a vector of i64.
+    /// Writes sizes as an i64 vector.
     pub(super) fn vector(&mut self, sizes: impl Sizes) -> Result<Operand> {
         self.function.vector("sizes", &sizes.sizes())
     }

@@ -1,4 +1,4 @@
-//! The `slice` primitive, and slices that other operations need.
+//! The `slice` primitive, and slices for other operations.
 
 use snick_ir::ops::Slice;
 use snick_ir::{IntOrValue, Op, OpError};
@@ -18,13 +18,13 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 /// Where a slice of an axis begins.
 #[derive(Clone)]
 enum Start {
-    /// As an expression over sizes.
+    /// An expression over sizes.
     At(SymExpr),
-    /// As a scalar of i64 that is known when the graph runs.
+    /// An i64 scalar known only at run time.
     Operand(Operand),
 }
 
-/// The selected part of an axis: `len` elements, every `step`-th of the `span` elements from `first` on.
+/// The selected part of an axis: `len` elements, every `step`-th of the `span` elements from `first`.
 #[derive(Clone)]
 struct AxisSpan {
     first: Start,
@@ -39,7 +39,7 @@ impl AxisSpan {
         Self { first: Start::At(0.into()), span: dim.clone(), step: 1, len: dim.clone() }
     }
 
-    /// `2:8:3`, if that is known.
+    /// `2:8:3`, if known.
     fn range(&self) -> Option<String> {
         let Start::At(first) = &self.first else { return None };
         let (first, span) = (first.as_const()?, self.span.as_const()?);
@@ -51,7 +51,7 @@ impl AxisSpan {
     }
 }
 
-/// Axes with a negative step are sliced in ascending order and then reversed.
+/// Slices axes with a negative step in ascending order, and then reverses them.
 fn slice(e: &mut Emitter, op: &Slice) -> Result {
     let inputs: Vec<usize> = (1..e.len()).collect();
     let slices = op.bind(&inputs)?;
@@ -85,7 +85,7 @@ fn slice(e: &mut Emitter, op: &Slice) -> Result {
     e.give(0, y)
 }
 
-/// `len` elements from `start` on, every `step`-th, in ascending order.
+/// `len` elements from `start`, every `step`-th, in ascending order.
 fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<AxisSpan, OpError> {
     let size = step.saturating_abs().max(1);
     let symbols = e.graph.symbols();
@@ -117,7 +117,8 @@ fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<Ax
     Ok(AxisSpan { first, span, step, len: len.clone() })
 }
 
-/// `slice` if all numbers are known, `dynamic_slice` if only starts are not, and else `real_dynamic_slice`.
+/// Uses `slice` if all bounds are known, `dynamic_slice` if only starts are not, and `real_dynamic_slice`
+/// otherwise.
 fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
     if taken.iter().zip(&x.ty.dims).all(|(taken, dim)| taken.is_all_of(dim)) {
         return Ok(x.clone());
@@ -137,7 +138,7 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
         let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         let attributes = format!("slice_sizes = array<i64: {sizes}>");
         let run = e.generic("stablehlo.dynamic_slice", &operands, &attributes, x.ty.sized(spans));
-        // Steps greater than 1 apply to the result.
+        // Applies steps greater than 1 to the result.
         let thin: Vec<AxisSpan> =
             taken.iter().map(|taken| AxisSpan { first: Start::At(0.into()), ..taken.clone() }).collect();
         return take(e, &run, &thin);
@@ -163,7 +164,7 @@ fn scalar(e: &mut Emitter, first: &Start) -> Result<Operand> {
 }
 
 impl Emitter<'_> {
-    /// `len` elements of one axis from `at`, a scalar of i64, on.
+    /// `len` elements along one axis from `at`, an i64 scalar.
     pub(super) fn pick(&mut self, x: &Operand, axis: usize, at: &Operand, len: &SymExpr) -> Result<Operand> {
         let mut taken: Vec<AxisSpan> = x.ty.dims.iter().map(AxisSpan::whole).collect();
         if let Some(taken) = taken.get_mut(axis) {
@@ -173,7 +174,7 @@ impl Emitter<'_> {
         take(self, x, &taken)
     }
 
-    /// `len` elements of one axis from `first` on.
+    /// `len` elements along one axis from `first`.
     pub(super) fn part(
         &mut self,
         x: &Operand,

@@ -1,4 +1,4 @@
-//! The best elements along an axis.
+//! The k largest or smallest elements along an axis.
 
 use snick_ir::Op;
 use snick_ir::ops::TopK;
@@ -16,7 +16,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// All are sorted and the first are kept.
+/// Sorts all elements and keeps the first.
 fn top_k(e: &mut Emitter, op: &TopK) -> Result {
     let x = e.input(0)?;
     let axis = snick_ir::normalize_axis(op.axis, x.ty.rank())?;

@@ -1,8 +1,8 @@
-//! Sorting, as other operations use it.
+//! Sorting, as used by other operations.
 
 use super::emitter::{Emitter, Operand};
 
-/// Values and where they stood, sorted; of equal ones the first is first. NaN counts as the largest.
+/// Sorts values together with their original positions. The sort is stable; NaN counts as the largest.
 pub(super) fn sorted(
     e: &mut Emitter,
     by: &Operand,

@@ -1,4 +1,4 @@
-//! Functions of floats that StableHLO has no operation for, spelled out.
+//! Float functions that StableHLO lacks, expanded.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, PI};
 
@@ -28,7 +28,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(OpRow::new(move |e| in_type(e, least, function)).floats())
 }
 
-/// Of the input, computed in a type, or in the input's own if that is wider: halves overflow between the steps.
+/// Applies a function in type `least`, or in the input's type if that is wider: intermediate results overflow
+/// in halves.
 fn in_type(
     e: &mut Emitter,
     least: ElementType,
@@ -83,14 +84,14 @@ fn atanh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     e.times(&both, 0.5)
 }
 
-/// `yes` where `x` is above a number, else `no`.
+/// `yes` where `x` exceeds a number, else `no`.
 fn beyond(e: &mut Emitter, x: &Operand, number: f64, yes: &Operand, no: &Operand) -> Result<Operand> {
     let number = e.full(number, &x.ty)?;
     let is_above = e.compare("GT", x, &number);
     Ok(e.select(&is_above, yes, no))
 }
 
-/// Where `x^2 + 1` is `x^2`, and `e^-x` nothing beside `e^x`; far enough from where they overflow.
+/// Beyond these, `x^2 + 1` rounds to `x^2`, and `e^-x` is negligible next to `e^x`, far below overflow.
 const LARGE: f64 = 1e10;
 const LARGE_EXPONENT: f64 = 20.0;
 
@@ -100,7 +101,7 @@ fn log_of_double(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     e.plus(&log, LN_2)
 }
 
-/// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` of the size `a`, with the sign of `x`.
+/// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` for `a = |x|`, with the sign of `x`.
 fn asinh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let size = e.unary("abs", x);
     let square = e.binary("multiply", &size, &size);
@@ -115,7 +116,7 @@ fn asinh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     Ok(e.binary("multiply", &sign, &y))
 }
 
-/// `log(1 + t + sqrt(t (t + 2)))` where `x` is `1 + t`.
+/// `log(1 + t + sqrt(t (t + 2)))` for `x = 1 + t`.
 fn acosh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let t = e.plus(x, -1.0)?;
     let above = e.plus(&t, 2.0)?;
@@ -126,13 +127,13 @@ fn acosh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     beyond(e, x, LARGE, &far, &near)
 }
 
-/// `e^a / 2` of a large size, which may overflow only where the result does.
+/// `e^a / 2` for large `a`, which overflows only if the result does.
 fn half_power(e: &mut Emitter, size: &Operand) -> Result<Operand> {
     let less = e.plus(size, -LN_2)?;
     Ok(e.unary("exponential", &less))
 }
 
-/// `(m + m / (m + 1)) / 2` where `m` is `e^a - 1`, with the sign of `x`.
+/// `(m + m / (m + 1)) / 2` for `m = e^a - 1`, with the sign of `x`.
 fn sinh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let size = e.unary("abs", x);
     let grown = e.unary("exponential_minus_one", &size);
@@ -156,16 +157,17 @@ fn cosh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     beyond(e, &size, LARGE_EXPONENT, &far, &near)
 }
 
-/// Coefficients of a polynomial, from the highest power on.
+/// Coefficients of a polynomial, highest power first.
 type Coefficients = &'static [f64];
 
-/// The error function by two formulas that meet at 1. `a P(a^2)` below, and above `1 - erfc(a)` with
-/// `erfc(a) = exp(-a^2) Q((a - K) / (a + K)) / (1 + 2 a)`, K = 2.5 (the form of Shepherd and Laframboise, 1981). P and Q
-/// are Chebyshev interpolations made for these ranges with 40 digits: the relative error is 1.6e-7 in f32 and 2e-16 in f64.
+/// The error function by two formulas that meet at 1: `a P(a^2)` below, and above it `1 - erfc(a)` with
+/// `erfc(a) = exp(-a^2) Q((a - K) / (a + K)) / (1 + 2 a)` and K = 2.5 (the form of Shepherd and Laframboise,
+/// 1981). P and Q are Chebyshev interpolants for these ranges, computed with 40 digits. The relative error is
+/// 1.6e-7 in f32 and 2e-16 in f64.
 struct ErrorFunction {
     near: Coefficients,
     far: Coefficients,
-    /// From here on `erf` is 1.
+    /// `erf` rounds to 1 from here on.
     end: f64,
 }
 
@@ -243,7 +245,7 @@ fn polynomial(e: &mut Emitter, coefficients: Coefficients, x: &Operand) -> Resul
     Ok(y)
 }
 
-/// `erf` as the formula below 1 has it, and `erfc` as the one above has it; of a size.
+/// `erf` by the formula below 1, and `erfc` by the formula above 1, of an absolute value.
 fn both_formulas(e: &mut Emitter, size: &Operand) -> Result<[Operand; 2]> {
     let function = if size.ty.element == ElementType::F64 { &IN_F64 } else { &IN_F32 };
     let end = e.full(function.end, &size.ty)?;
@@ -272,7 +274,8 @@ fn erf(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     Ok(e.binary("multiply", &sign, &y))
 }
 
-/// Winitzki's formula (2008), which has a relative error of 0.002, and two steps of Halley's method, as `snick run` does.
+/// Winitzki's formula (2008), with a relative error of 0.002, and two steps of Halley's method, as in `snick
+/// run`.
 fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     const A: f64 = 0.147;
     const STEPS: usize = 2;
@@ -305,7 +308,7 @@ fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
         let step = e.binary("divide", &step, &bend);
         y = e.binary("subtract", &y, &step);
     }
-    // Zero and infinity have no steps; beyond 1 the roots are NaN already.
+    // Zero and infinity need no steps; beyond 1 the roots are already NaN.
     let (zero, infinity) = (e.full(0.0, &x.ty)?, e.full(f64::INFINITY, &x.ty)?);
     let (is_zero, is_one) = (e.compare("EQ", &target, &zero), e.compare("EQ", &target, &one));
     let y = e.select(&is_zero, &zero, &y);
@@ -318,7 +321,7 @@ fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
 mod tests {
     use super::*;
 
-    /// What the module computes for a size, in f64.
+    /// The module's result for an absolute value, in f64.
     fn erf_by(function: &ErrorFunction, x: f64) -> f64 {
         let at = |coefficients: Coefficients, x: f64| coefficients.iter().fold(0.0, |y, c| y * x + c);
         let size = x.min(function.end);

@@ -1,4 +1,5 @@
-//! The table of operations that StableHLO expresses: each family of operations has a function that gives its rows.
+//! The table of operations that StableHLO expresses. Each family of operations has a function that returns
+//! its rows.
 
 use snick_ir::{Graph, NodeId, Op};
 use snick_pass::legalize::Target;
@@ -43,7 +44,7 @@ fn written<'g>(layer: &Layer<'g>) -> Option<OpRow<'g>> {
     row(layer.node.op()).filter(|row| row.writes(layer, &[]))
 }
 
-/// What decompositions have to leave.
+/// The layers that decompositions must leave alone.
 pub(super) fn target() -> Target {
     Target {
         can_write: |graph, id| {
@@ -54,7 +55,7 @@ pub(super) fn target() -> Target {
     }
 }
 
-/// Whether a layer is written as it is.
+/// Whether a layer is written without decomposition.
 pub(super) fn has_rule(graph: &Graph, id: NodeId) -> bool {
     Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some())
 }

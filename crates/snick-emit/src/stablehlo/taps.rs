@@ -1,15 +1,15 @@
-//! Mixtures of elements at places known only at run time, and arithmetic with numbers.
+//! Weighted sums of elements at positions known only at run time, and arithmetic with numbers.
 
 use snick_ir::OpError;
 
 use super::emitter::{Emitter, Operand, Result};
 
-/// An element along one axis that a place mixes, and how much of it.
+/// An element along one axis, with its weight in the sum.
 pub(super) struct Tap {
-    /// Its place, i64; where it is outside, any.
+    /// Its index, i64; arbitrary if it is outside.
     pub(super) at: Operand,
     pub(super) weight: Operand,
-    /// Whether there is such an element, if that is not sure.
+    /// Whether the element exists, unless this is certain.
     pub(super) inside: Option<Operand>,
 }
 
@@ -32,7 +32,7 @@ impl Emitter<'_> {
         Ok(self.same("stablehlo.divide", &[x, &number]))
     }
 
-    /// Kept within bounds.
+    /// Clamps to bounds.
     pub(super) fn within(&mut self, x: &Operand, low: f64, high: f64) -> Result<Operand> {
         let (low, high) = (self.full(low, &x.ty)?, self.full(high, &x.ty)?);
         let above = self.same("stablehlo.maximum", &[x, &low]);
@@ -40,8 +40,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The mixture `[P, C]` of the elements of maps `[N, C, H, W]` that each of P places takes, row by row: of the image
-/// that `images` names, and of the taps of both axes, `[P]` each.
+/// The weighted sums `[P, C]` of elements of maps `[N, C, H, W]` at P positions. The position is given by
+/// `images` and by the taps of both axes, `[P]` each.
 pub(super) fn mixed(
     e: &mut Emitter,
     maps: &Operand,
@@ -80,13 +80,13 @@ fn added(e: &mut Emitter, sum: Option<Operand>, x: Operand) -> Operand {
     }
 }
 
-/// `[P, C]` times a weight a row.
+/// `[P, C]` times a weight per row.
 fn weighted(e: &mut Emitter, x: &Operand, weight: &Operand) -> Result<Operand> {
     let weight = e.spread(weight, &[0], &x.ty.dims)?;
     Ok(e.same("stablehlo.multiply", &[&weight, x]))
 }
 
-/// All channels at image, row and column.
+/// All channels at an image, row and column.
 fn element(e: &mut Emitter, maps: &Operand, place: [&Operand; 3]) -> Result<Operand> {
     let mut columns = Vec::with_capacity(3);
     for part in place {

@@ -1,4 +1,4 @@
-//! Types as MLIR spells them.
+//! Types in MLIR syntax.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use snick_ir::{Fact, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-/// The type of a value: elements, and sizes as far as inference knows them.
+/// The type of a value: its element type, and its sizes as far as inference knows them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Type {
     pub(super) element: ElementType,
@@ -14,7 +14,7 @@ pub(super) struct Type {
 }
 
 impl Type {
-    /// Of a value whose rank is known, as it is declared.
+    /// The declared type of a value of known rank.
     pub(super) fn declared(fact: &Fact) -> Result<Self, OpError> {
         let dims = fact.shape.dims();
         let dims = dims.ok_or_else(|| OpError::unsupported("a rank known only at run time"))?;
@@ -22,18 +22,18 @@ impl Type {
         Ok(Self { element: fact.element_type, dims: dims.to_vec() })
     }
 
-    /// Of these elements and known sizes.
+    /// A type of known sizes.
     pub(super) fn fixed_at(element: ElementType, dims: &[usize]) -> Result<Self, OpError> {
         spelled(element)?;
         Ok(Self { element, dims: dims.sizes() })
     }
 
-    /// The same sizes, other elements.
+    /// The same sizes with another element type.
     pub(super) fn with(&self, element: ElementType) -> Self {
         Self { element, dims: self.dims.clone() }
     }
 
-    /// Of these sizes.
+    /// The same element type with other sizes.
     pub(super) fn sized(&self, dims: impl Sizes) -> Self {
         Self { element: self.element, dims: dims.sizes() }
     }
@@ -69,7 +69,7 @@ pub(super) fn fixed(dim: &SymExpr) -> Result<usize, OpError> {
     known.ok_or_else(|| OpError::unsupported("a size known only at run time where a number is needed"))
 }
 
-/// Sizes, as numbers or as expressions.
+/// Sizes given as numbers or as expressions.
 pub(super) trait Sizes {
     /// As expressions.
     fn sizes(self) -> Vec<SymExpr>;
@@ -114,12 +114,12 @@ impl fmt::Display for Type {
             Some(dim) => write!(f, "{dim}x"),
             None => f.write_str("?x"),
         })?;
-        // Types without a spelling are refused where a `Type` is made.
+        // The constructors reject types without a spelling.
         write!(f, "{}>", spelled(self.element).unwrap_or("none"))
     }
 }
 
-/// Whether values can have an element type.
+/// Whether MLIR has an element type.
 pub(super) fn has_type(element: ElementType) -> bool {
     spelled(element).is_ok()
 }

@@ -1,10 +1,10 @@
-//! Functions of one value, as other operations use them.
+//! Unary functions, as used by other operations.
 
 use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
 
-/// A function of the one input that matters.
+/// Applies a function to the first input.
 pub(super) fn activate(
     e: &mut Emitter,
     function: impl Fn(&mut Emitter, &Operand) -> Result<Operand>,
@@ -14,7 +14,7 @@ pub(super) fn activate(
     e.give(0, y)
 }
 
-/// Truth is what is not zero.
+/// Converts elements; nonzero numbers become true.
 pub(super) fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Result<Operand> {
     let to = e.function.precision.computed(to);
     if to != ElementType::Boolean || x.ty.element == to {

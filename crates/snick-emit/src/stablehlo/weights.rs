@@ -1,4 +1,4 @@
-//! Constants that are arguments: weights, which stay in the files of the model, and what folding made of them.
+//! Constants that are arguments: weights, which stay in the files of the model, and folded constants.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,29 +10,29 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::operand::Operand;
 
-/// Constants of this many bytes or more are arguments; smaller ones stay in the text.
+/// Minimum size in bytes of constants that become arguments; smaller ones stay in the text.
 const LEAST_BYTES: usize = 1024;
 
-/// A place in a file, and what its bytes are read as.
+/// A range of a file, and the type of its elements.
 type Place = (PathBuf, Range<usize>, ElementType);
 
-/// The large constants of a model, by their places in its files.
+/// The large constants of a model, by their location in its files.
 #[derive(Default)]
 pub(super) struct Weights {
     stored: HashMap<Place, Stored>,
 }
 
-/// A constant of the model as its file has it.
+/// A constant as the model stores it.
 #[derive(Clone)]
 pub(super) struct Stored {
     pub(super) name: String,
     pub(super) dims: Vec<usize>,
-    /// The argument, once there is one.
+    /// The argument, once created.
     pub(super) argument: Option<Operand>,
 }
 
 impl Weights {
-    /// Those of a graph and its bodies. Of constants in one place the first names it.
+    /// The large constants of a graph and its bodies. The first constant at a location names it.
     pub(super) fn of(graph: &Graph) -> Self {
         let mut weights = Self::default();
         weights.add(graph);
@@ -51,7 +51,7 @@ impl Weights {
         }
     }
 
-    /// The constant whose bytes these elements are.
+    /// The constant stored in the same bytes as a tensor.
     pub(super) fn get_mut(&mut self, tensor: &Tensor) -> Option<&mut Stored> {
         let (path, range) = place(tensor)?;
         self.stored.get_mut(&(path.to_path_buf(), range, tensor.element_type()))
@@ -62,8 +62,8 @@ impl Weights {
         place.is_some_and(|place| self.stored.contains_key(&place))
     }
 
-    /// By [`NodeId::index`]: the layers of known value that are computed by the module all the same, because they follow
-    /// from weights: folding them would copy the weights.
+    /// The layers of known value, by [`NodeId::index`], that the module computes anyway because they depend
+    /// on weights: folding them would copy the weights.
     pub(super) fn users(
         &self,
         graph: &Graph,
@@ -96,7 +96,7 @@ pub(super) fn is_large(tensor: &Tensor) -> bool {
     tensor.element_type().byte_len(tensor.len()).is_none_or(|bytes| bytes >= LEAST_BYTES)
 }
 
-/// Where a large constant lies in a file.
+/// Where a large constant is stored in a file.
 fn place(tensor: &Tensor) -> Option<(&Path, Range<usize>)> {
     tensor.file_range().filter(|(_, range)| range.len() >= LEAST_BYTES)
 }

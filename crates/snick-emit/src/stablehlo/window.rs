@@ -1,4 +1,4 @@
-//! Windows that slide: pooling, and sums that run along an axis.
+//! Sliding windows: pooling, and cumulative sums.
 
 use snick_ir::ops::nn::pool::PoolWindow;
 use snick_ir::ops::nn::window::Rounding;
@@ -26,19 +26,19 @@ pub(super) struct Window {
     pub(super) sizes: Vec<usize>,
     pub(super) strides: Vec<usize>,
     pub(super) dilations: Vec<usize>,
-    /// Elements before and behind each axis.
+    /// Elements before and after each axis.
     pub(super) padding: Vec<[i64; 2]>,
 }
 
 impl Window {
-    /// Every element by itself.
+    /// A window of one element.
     pub(super) fn single(rank: usize) -> Self {
         let ones = vec![1; rank];
         Self { sizes: ones.clone(), strides: ones.clone(), dilations: ones, padding: vec![[0, 0]; rank] }
     }
 }
 
-/// Each window becomes one element.
+/// Reduces each window to one element.
 pub(super) fn slide(
     e: &mut Emitter,
     x: &Operand,
@@ -63,8 +63,8 @@ pub(super) fn slide(
     Ok(e.folding("stablehlo.reduce_window", &[x, &start], &attributes, Some(combine), x.ty.sized(dims)))
 }
 
-/// The window of a pooling layer, and the padding that the layer names at the end of each axis: windows that begin
-/// inside of it may end behind it.
+/// The window of a pooling layer, and the layer's own padding at the end of each axis: a window that starts
+/// in it may end beyond it.
 fn of_pool(
     e: &Emitter,
     x: &Operand,
@@ -82,7 +82,7 @@ fn of_pool(
         };
         let mut padding = windows.padding(i, fixed(input).ok(), size)?;
         ends[axis] = padding[1];
-        // The last window may reach beyond the padding.
+        // The last window may extend beyond the padding.
         if windows.rounding != Rounding::Floor {
             let behind = own.overhang(fixed(input)?, size, fixed(output)?, padding[0]);
             padding[1] = i64::try_from(behind).map_err(|_| OpError::unsupported("a window of this size"))?;
@@ -101,7 +101,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, _) = of_pool(e, &x, &op.window, &op.dilations)?;
-    // A window beside all of the data has the least number that there is.
+    // The maximum of a window outside the data is the smallest finite number.
     let least = match x.ty.element {
         ElementType::F32 => f32::MIN.into(),
         ElementType::F64 => f64::MIN,
@@ -111,7 +111,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
     e.give(0, y)
 }
 
-/// The sum divided by the number of elements that count: those of the data, or of the padding too.
+/// Divides the sum by the number of counted elements, with or without the padding.
 fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, ends) = of_pool(e, &x, &op.window, &op.dilations)?;
@@ -131,11 +131,11 @@ fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
     e.give(0, y)
 }
 
-/// A window as long as the axis, that hangs over its beginning; or over its end, if sums run backwards.
+/// Uses a window as long as the axis that extends over its beginning, or over its end for reverse sums.
 fn cumulative_sum(e: &mut Emitter, op: &CumSum) -> Result {
     let x = e.input(0)?;
     let axis = match x.ty.rank() {
-        1 => 0, // there is no other
+        1 => 0, // the only axis
         rank => {
             let axis = e.fixed(1, "the axis of a sum")?.first().copied().unwrap_or(0);
             snick_ir::normalize_axis(axis, rank)?
@@ -154,7 +154,8 @@ fn cumulative_sum(e: &mut Emitter, op: &CumSum) -> Result {
     e.give(0, y)
 }
 
-/// A product with the matrix that has ones where an element counts: no window is as long as an axis of unknown size.
+/// Multiplies by a matrix of ones where an element counts, because no window can have the length of a dynamic
+/// axis.
 fn sums_by_product(e: &mut Emitter, op: &CumSum, x: &Operand, axis: usize) -> Result<Operand> {
     let direction = match (op.reverse, op.exclusive) {
         (false, false) => "LE",
@@ -168,7 +169,7 @@ fn sums_by_product(e: &mut Emitter, op: &CumSum, x: &Operand, axis: usize) -> Re
     let counts = e.compare(direction, &from, &to);
     let ones = e.convert(&counts, x.ty.element);
     let sums = contract(e, x, &ones, [&[], &[]], [&[axis], &[0]])?;
-    // The axis of sums stands last.
+    // The contraction puts the new axis last.
     let last = x.ty.rank() - 1;
     let order: Vec<usize> = (0..axis).chain([last]).chain(axis..last).collect();
     Ok(e.transpose(&sums, &order))

@@ -1,13 +1,14 @@
-//! A mesh as the partitioner sees it: each axis in prime parts, so that a dim can be spread over a part of an axis.
+//! The mesh as the partitioner sees it: each axis is factored into primes, its parts, so that a dim can be
+//! sharded over a part of an axis.
 
 use crate::stablehlo::mesh::Mesh;
 
-/// Over which parts of the mesh's axes each dim of a value is spread, the outermost first.
+/// For each dim of a value, the parts of mesh axes that it is sharded over, outermost first.
 pub(super) type Spread = Vec<Vec<usize>>;
 
 /// The parts of all axes.
 pub(super) struct Devices {
-    /// By part, the axis and the size.
+    /// Axis and size of each part.
     parts: Vec<(usize, usize)>,
     names: Vec<String>,
 }
@@ -21,7 +22,7 @@ impl Devices {
         Self { parts, names: mesh.axes().iter().map(|(name, _)| name.clone()).collect() }
     }
 
-    /// How many devices these parts are.
+    /// The number of devices along these parts.
     pub(super) fn count(&self, parts: &[usize]) -> usize {
         parts
             .iter()
@@ -35,7 +36,7 @@ impl Devices {
         (0..self.parts.len()).filter(|&part| Some(self.parts[part].0) == axis).collect()
     }
 
-    /// The elements of a value that a device holds, with what the last one of each dim is filled up with.
+    /// The number of elements of a value that a device holds, including padding at the end of each dim.
     pub(super) fn elements(&self, dims: &[usize], spread: &Spread) -> usize {
         let local = |(dim, size): (usize, &usize)| {
             size.div_ceil(spread.get(dim).map_or(1, |parts| self.count(parts)))
@@ -43,7 +44,7 @@ impl Devices {
         dims.iter().enumerate().map(local).fold(1, usize::saturating_mul)
     }
 
-    /// The spread without axes of which only a part is used: arguments and results have none.
+    /// The sharding without partially used axes, which arguments and results cannot have.
     pub(super) fn whole_axes(&self, spread: &Spread) -> Spread {
         let of_dim = |parts: &Vec<usize>| {
             let count = |axis: usize, among: &mut dyn Iterator<Item = usize>| {

@@ -1,6 +1,6 @@
-//! Operations on elements.
+//! Elementwise operations.
 
-/// Whether elements are computed each from those in the same place.
+/// Whether each element of the result depends only on the elements in the same place.
 pub(super) fn is_elementwise(op: &str) -> bool {
     matches!(
         op,

@@ -1,24 +1,24 @@
-//! Factors: how dims of the values of an operation belong together.
+//! Factors: which dims of an operation's values correspond.
 
 use snick_ir::{AxisMap, FactorKind};
 
-/// Dims that are spread alike, or parts of dims.
+/// Dims, or parts of dims, that are sharded the same way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Factor {
     pub(super) size: usize,
     pub(super) kind: FactorKind,
-    /// The dims: operands are counted first, then results.
+    /// The dims, as tensor and dim. Operands come first, then results.
     pub(super) places: Vec<(usize, usize)>,
 }
 
-/// The factors of an operation; those of one dim stand from the outermost to the innermost.
+/// The factors of an operation. The factors of one dim are in order from outermost to innermost.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Rule {
     pub(super) factors: Vec<Factor>,
 }
 
 impl Rule {
-    /// The factors of corresponding dims, with their sizes in these tensors: the operands, then the result.
+    /// The factors of corresponding dims, sized for these tensors: the operands, then the result.
     pub(super) fn sized(map: AxisMap, tensors: &[&[usize]]) -> Self {
         let mut rule = Self::default();
         for factor in map.factors {
@@ -39,7 +39,7 @@ impl Rule {
         self.factors.push(Factor { size, kind, places: places.into_iter().collect() });
     }
 
-    /// By dim of a tensor, its factors.
+    /// The factors of each dim of a tensor.
     pub(super) fn of_tensor(&self, tensor: usize, rank: usize) -> Vec<Vec<usize>> {
         let mut dims = vec![Vec::new(); rank];
         for (at, factor) in self.factors.iter().enumerate() {

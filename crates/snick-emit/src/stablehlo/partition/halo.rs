@@ -1,22 +1,23 @@
-//! Slices along a dim that is spread: elements move to the devices that hold them then, by permutations of devices.
+//! Slices along a sharded dim. Collective permutes move elements to the devices that hold them afterwards.
 //!
-//! XLA exchanges with neighbours if no device needs more than they hold; all send what the one needs that needs most.
-//! Otherwise it gathers pairs of devices into permutations, in each of which all send what any of the pairs does.
+//! If every device only needs elements of its neighbours, XLA exchanges with neighbours, and all devices send
+//! as much as the neediest one needs. Otherwise it groups pairs of devices into permutations. All pairs of a
+//! permutation send the union of the ranges that they need.
 
 use std::ops::Range;
 
-/// A run of elements along a dim of several devices.
+/// A slice along a sharded dim.
 pub(super) struct Slice {
     pub(super) devices: usize,
-    /// What a device holds before, and after.
+    /// The number of elements per device before and after.
     pub(super) from: usize,
     pub(super) to: usize,
-    /// The first element.
+    /// The first element of the slice.
     pub(super) start: usize,
 }
 
 impl Slice {
-    /// The width of what each device sends, of each permutation.
+    /// The number of elements that each device sends, for each permutation.
     pub(super) fn widths(&self) -> Vec<usize> {
         let most = |missing: &dyn Fn(usize) -> usize| (0..self.devices).map(missing).max().unwrap_or(0);
         let before = most(&|at| (at * self.from).saturating_sub(self.start + at * self.to));
@@ -27,11 +28,11 @@ impl Slice {
         self.permutations().iter().map(Range::len).collect()
     }
 
-    /// What is sent in each permutation, as a range of what a device holds.
+    /// The range of local elements that devices send in each permutation.
     fn permutations(&self) -> Vec<Range<usize>> {
         let mut sent: Vec<Range<usize>> = Vec::new();
         for source in 0..self.devices {
-            // A device sends once in a permutation.
+            // A device sends once per permutation.
             let mut first = 0;
             for target in (0..self.devices).filter(|&target| target != source) {
                 let piece = self.piece(source, target);
@@ -55,7 +56,7 @@ impl Slice {
         sent
     }
 
-    /// What a device holds of what another one needs.
+    /// The range of the source's elements that the target needs.
     fn piece(&self, source: usize, target: usize) -> Range<usize> {
         let (held, needed) = (source * self.from, self.start + target * self.to);
         let (start, end) = (needed.max(held), (needed + self.to).min(held + self.from));
@@ -67,7 +68,7 @@ impl Slice {
 mod tests {
     use super::Slice;
 
-    /// As compiled by XLA, of jaxlib 0.10.2.
+    /// As compiled by XLA in jaxlib 0.10.2.
     #[test]
     fn widths_are_those_of_xla() {
         for (devices, size, start, end, widths) in [

@@ -1,19 +1,18 @@
-//! What a device holds: the values that live together at the worst moment. Values are freed after their last use; what
-//! only gives elements another place or repeats them is a view; an element-wise operation writes over an operand of its
-//! size that nobody else needs. Results have memory of their own from the beginning, and sums over devices are not made in
-//! place.
+//! Peak memory of a device. Values are freed after their last use. Operations that only rearrange or repeat
+//! elements are views. An elementwise operation reuses the buffer of an operand of its size that has no other
+//! use. Results have buffers of their own from the start, and sums over devices are not in place.
 
 use super::elementwise::is_elementwise;
 use super::program::Program;
 use super::propagate::Placement;
 use super::transfers::local_bytes;
 
-/// The bytes of the values that are computed and live together at the worst moment, arguments aside; by operation, whether
-/// devices sum what it gives.
+/// The peak size in bytes of live computed values, excluding arguments. `is_summed` is whether devices sum
+/// the result of each operation.
 pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) -> u64 {
     let program = placement.program;
     let count = program.values.len();
-    // The buffer of each value, and of each buffer its bytes and how many uses are left.
+    // The buffer of each value, and the bytes and remaining uses of each buffer.
     let mut buffer_of: Vec<Option<usize>> = vec![None; count];
     let mut buffers: Vec<(u64, usize)> = Vec::new();
     let mut uses = vec![0_usize; count];
@@ -70,7 +69,7 @@ pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) 
     worst
 }
 
-/// By value, whether it is a result, or one is a view of it.
+/// For each value, whether it is a result or a result is a view of it.
 fn kept(program: &Program) -> Vec<bool> {
     let mut kept = vec![false; program.values.len()];
     program.results.iter().for_each(|&value| kept[value] = true);

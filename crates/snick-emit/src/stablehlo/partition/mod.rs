@@ -1,8 +1,8 @@
-//! What a module becomes on a mesh of devices: where each value is placed, what a device holds and what it sends. The
-//! rules are those of Shardy and of XLA's partitioner; where they are not known here, the operation is named.
+//! Estimates how a module runs on a mesh of devices: how each value is sharded, what a device holds, and what
+//! it sends. Follows the rules of Shardy and XLA's partitioner, and reports operations with unknown rules.
 //!
-//! Bytes are counted for rings of `g` devices, in which each device sends `2 (g - 1) / g` of what is summed, and
-//! `(g - 1) / g` of what is gathered or exchanged; in a permutation of devices it sends all.
+//! Bytes are counted for rings of `g` devices. Each device sends `2 (g - 1) / g` of the bytes in a sum, `(g -
+//! 1) / g` in a gather or exchange, and all of them in a permutation.
 
 mod devices;
 mod elementwise;
@@ -22,14 +22,14 @@ pub use self::program::Program;
 use self::propagate::{Placement, Shape};
 use super::mesh::Mesh;
 
-/// The place of a value in [`Program::values`].
+/// The index of a value in [`Program::values`].
 type ValueId = usize;
 
 /// Why a module cannot be planned.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PartitionError {
-    /// A size that only a run shows.
+    /// A size known only at run time.
     #[error("the sizes of `{value}` are known only at run time; give the inputs sizes with --shape")]
     Dynamic {
         /// The value.
@@ -37,22 +37,22 @@ pub enum PartitionError {
     },
 }
 
-/// How devices exchange what they hold.
+/// How devices exchange data.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Collective {
-    /// All get the sum (or the maximum) of what each holds.
+    /// All devices get the sum (or maximum) of all shards.
     AllReduce,
-    /// All get what each holds.
+    /// All devices get all shards.
     AllGather,
-    /// Each gets a part of what each other holds.
+    /// Each device gets a part of every other shard.
     AllToAll,
-    /// Each sends to one other, or to none.
+    /// Each device sends to at most one other.
     CollectivePermute,
 }
 
 impl Collective {
-    /// As XLA calls it.
+    /// XLA's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::AllReduce => "all-reduce",
@@ -63,31 +63,31 @@ impl Collective {
     }
 }
 
-/// What devices send for one operation.
+/// The data sent for one operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Transfer {
-    /// The value that the operation gives, named after its layer.
+    /// The result of the operation, named after its layer.
     pub value: String,
     /// The operation of StableHLO.
     pub operation: String,
-    /// How they send it.
+    /// How it is sent.
     pub collective: Collective,
-    /// How many devices exchange.
+    /// The number of devices in a group.
     pub devices: usize,
     /// The bytes that each device sends.
     pub bytes: u64,
 }
 
-/// An operation of which it is not known what devices send.
+/// An operation with unknown traffic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Unplanned {
-    /// The value that it gives, named after its layer.
+    /// The result of the operation, named after its layer.
     pub value: String,
     /// The operation of StableHLO.
     pub operation: String,
-    /// Why it is not known.
+    /// Why its traffic is unknown.
     pub reason: String,
 }
 
@@ -95,17 +95,17 @@ pub struct Unplanned {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Partition {
-    /// By argument and dim, the axes that it is spread over.
+    /// For each argument and dim, the axes that it is sharded over.
     pub arguments: Vec<Vec<Vec<String>>>,
-    /// By argument, the bytes that each device holds.
+    /// For each argument, the bytes that each device holds.
     pub argument_bytes: Vec<u64>,
     /// The bytes of the results that each device holds.
     pub result_bytes: u64,
-    /// The bytes of values that a device computes and that live together at the worst moment, results included.
+    /// The peak size in bytes of live computed values on a device, including results.
     pub peak_bytes: u64,
     /// What devices send.
     pub transfers: Vec<Transfer>,
-    /// Operations of which that is not known: they add to what is sent.
+    /// Operations with unknown traffic, which is not counted.
     pub unplanned: Vec<Unplanned>,
 }
 
@@ -117,8 +117,8 @@ impl Partition {
 }
 
 impl Program {
-    /// Spreads a program over a mesh: by argument, the axis of each dim; arguments without any are placed as the
-    /// partitioner would.
+    /// Partitions a program over a mesh. `shardings` holds the axis of each dim of each argument; the
+    /// partitioner shards the arguments without axes.
     pub fn partition(&self, mesh: &Mesh, shardings: &[Vec<Option<String>>]) -> Partition {
         let devices = Devices::of(mesh);
         let shapes: Vec<Option<Shape>> =
@@ -160,7 +160,7 @@ impl Program {
         }
     }
 
-    /// Whether an argument is a matrix that values are multiplied with, and nothing else: not a table that is looked up.
+    /// Whether an argument is used only as a matrix operand, not as a lookup table.
     pub fn is_multiplied(&self, argument: usize) -> bool {
         let mut values: Vec<ValueId> = self.arguments.get(argument).copied().into_iter().collect();
         let mut is_multiplied = false;
@@ -170,7 +170,7 @@ impl Program {
                     _ if !user.operands.contains(&value) => {}
                     "dot_general" | "convolution" => is_multiplied = true,
                     "gather" | "slice" | "dynamic_slice" => return false,
-                    // What decompresses it comes first.
+                    // Decompresses the matrix first.
                     "convert" | "transpose" | "reshape" | "multiply" | "subtract" => {
                         values.extend(&user.results)
                     }
@@ -189,7 +189,7 @@ impl Program {
         Some(Shape { rule, dims })
     }
 
-    /// By operation, whether a result needs it.
+    /// For each operation, whether a result needs it.
     fn used(&self) -> Vec<bool> {
         let mut needed = vec![false; self.values.len()];
         self.results.iter().for_each(|&value| needed[value] = true);

@@ -1,4 +1,4 @@
-//! The operations of a module, read back from the lines that were written: what they take and give, in fixed sizes.
+//! Parses the operations of a module back from its text, with operands, results and static sizes.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use super::elementwise::is_elementwise;
 use super::{PartitionError, ValueId};
 use crate::stablehlo::module::Module;
 
-/// A value: an argument, or what an operation gives.
+/// A value: an argument or the result of an operation.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
-    /// Without the `%`.
+    /// The name without the `%`.
     pub(super) name: String,
     pub(super) bits: usize,
     pub(super) dims: Vec<usize>,
 }
 
 impl Value {
-    /// The bytes of so many elements.
+    /// The size of this many elements in bytes.
     pub(super) fn bytes_of(&self, elements: usize) -> u64 {
         (elements as u64).saturating_mul(self.bits as u64).div_ceil(8)
     }
@@ -29,19 +29,19 @@ pub(super) struct Operation {
     pub(super) op: String,
     pub(super) operands: Vec<ValueId>,
     pub(super) results: Vec<ValueId>,
-    /// All of its text.
+    /// The whole statement.
     text: String,
-    /// Whether it follows from constants alone: each use computes the part that it needs.
+    /// Whether it depends only on constants: each use computes the shard that it needs.
     pub(super) is_constant: bool,
 }
 
 impl Operation {
-    /// The numbers in brackets behind a word: `dims = [0, 1]`.
+    /// The numbers in brackets after a word: `dims = [0, 1]`.
     pub(super) fn list(&self, word: &str) -> Option<Vec<usize>> {
         self.lists(word).map(|[first, _]| first)
     }
 
-    /// The numbers in the two brackets behind a word: `contracting_dims = [1] x [0]`.
+    /// The numbers in both pairs of brackets after a word: `contracting_dims = [1] x [0]`.
     pub(super) fn lists(&self, word: &str) -> Option<[Vec<usize>; 2]> {
         let rest = self.behind(word)?.strip_prefix('[')?;
         let (first, rest) = rest.split_once(']')?;
@@ -49,14 +49,14 @@ impl Operation {
         Some([numbers(first), numbers(second)])
     }
 
-    /// The number behind a word: `dimension = 1`.
+    /// The number after a word: `dimension = 1`.
     pub(super) fn number(&self, word: &str) -> Option<usize> {
         let rest = self.behind(word)?;
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         rest[..end].parse().ok()
     }
 
-    /// The first element of each dim, and the step, of a slice: `[0:4, 1:9:2]`.
+    /// The start and step of each dim of a slice: `[0:4, 1:9:2]`.
     pub(super) fn ranges(&self) -> Option<Vec<(usize, usize)>> {
         let (_, rest) = self.text.split_once('[')?;
         let (ranges, _) = rest.split_once(']')?;
@@ -81,7 +81,7 @@ fn numbers(list: &str) -> Vec<usize> {
     list.split(',').filter_map(|number| number.trim().parse().ok()).collect()
 }
 
-/// The operations of a module of fixed sizes.
+/// The operations of a module with static sizes.
 ///
 /// ```
 /// # use snick_emit::stablehlo::{self, Program};
@@ -98,23 +98,23 @@ fn numbers(list: &str) -> Vec<usize> {
 /// let program = Program::of(&stablehlo::module(&graph, Default::default())?)?;
 /// let rows = vec![vec![None, Some("model".to_string())], vec![Some("model".to_string()), None]];
 /// let partition = program.partition(&"model=2".parse()?, &rows);
-/// // The sum of 4 x 2 numbers over two devices: each sends half of it twice.
+/// // The sum of 4 x 2 numbers over two devices: each sends half of them twice.
 /// assert_eq!(partition.sent(), 32);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(super) values: Vec<Value>,
-    /// The values of arguments, in order, with the bytes of an element as it is stored.
+    /// The values of the arguments, in order.
     pub(super) arguments: Vec<ValueId>,
     pub(super) operations: Vec<Operation>,
     pub(super) results: Vec<ValueId>,
-    /// By value: the operations that take or give it.
+    /// For each value, the operations that use or define it.
     pub(super) touching: Vec<Vec<usize>>,
     pub(super) constant: Vec<bool>,
 }
 
-/// What is read of a module so far.
+/// The statements parsed so far.
 #[derive(Default)]
 struct Reading {
     values: Vec<Value>,
@@ -132,7 +132,7 @@ impl Reading {
         Ok(id)
     }
 
-    /// The values whose names are in a text.
+    /// The values named in a text.
     fn named_in(&self, text: &str) -> Vec<ValueId> {
         let ends = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-' | '#'));
         let names = text.split('%').skip(1).map(|rest| &rest[..rest.find(ends).unwrap_or(rest.len())]);
@@ -144,7 +144,7 @@ impl Program {
     /// Reads the operations of a module.
     ///
     /// # Errors
-    /// A value whose size is known only at run time.
+    /// A value with a dynamic size.
     pub fn of(module: &Module) -> Result<Self, PartitionError> {
         let mut reading = Reading::default();
         let mut arguments = Vec::new();
@@ -169,7 +169,7 @@ impl Program {
     }
 }
 
-/// The statements of a body, each with the lines of its regions.
+/// The statements of a function, each including its regions.
 fn statements(body: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for line in body.lines() {
@@ -192,14 +192,14 @@ fn operation(text: &str, reading: &mut Reading) -> Result<Operation, PartitionEr
     let first_line = text.lines().next().unwrap_or_default();
     let op = first_line.split([' ', '(']).next().unwrap_or_default();
     let op = op.trim_matches('"').trim_start_matches("stablehlo.").to_string();
-    // A loop has its types behind its head, others at their end.
+    // A loop has its types after its head, other operations at the end.
     let signed = if op == "while" { first_line } else { text };
     let (head, signature) = signed.rsplit_once(" : ").unwrap_or((signed, ""));
     let head = head.lines().next().unwrap_or_default();
     let types = types(signature.rsplit_once("->").map_or(signature, |(_, results)| results));
     let types = if count.is_none() { types.split_at(types.len().saturating_sub(1)).1 } else { &types };
     let operands = match op.as_str() {
-        // The literal of a constant names nothing.
+        // The literal of a constant contains no names.
         "constant" => Vec::new(),
         _ => reading.named_in(head),
     };
@@ -215,18 +215,18 @@ fn operation(text: &str, reading: &mut Reading) -> Result<Operation, PartitionEr
     Ok(Operation { op, operands, results, text: text.into(), is_constant: is_free })
 }
 
-/// Whether an operation on constants is repeated for each use, so that uses do not bind one another.
+/// Whether each use recomputes such an operation on constants, so that uses can be sharded independently.
 fn spreads_constants(op: &str) -> bool {
     is_elementwise(op) || matches!(op, "broadcast_in_dim" | "reshape" | "transpose" | "slice" | "convert")
 }
 
-/// `tensor<..>` and so on, without what is between them.
+/// The contents of each `tensor<..>`.
 fn types(signature: &str) -> Vec<&str> {
     let inner = |part: &'_ str| part.find('>');
     signature.split("tensor<").skip(1).filter_map(|part| inner(part).map(|end| &part[..end])).collect()
 }
 
-/// The bits of an element, and the sizes, of `4x6xf32`.
+/// The bits per element and the sizes of `4x6xf32`.
 fn type_of(name: &str, ty: &str) -> Result<(usize, Vec<usize>), PartitionError> {
     let ty = ty.trim_start_matches("tensor<").trim_end_matches('>');
     let (dims, element) = ty.rsplit_once('x').unwrap_or(("", ty));
@@ -236,7 +236,7 @@ fn type_of(name: &str, ty: &str) -> Result<(usize, Vec<usize>), PartitionError> 
     Ok((bits(element), dims))
 }
 
-/// Of `f32`, `ui4`, `bf16`, `f8E4M3FN`; `i1` takes a byte.
+/// The bits of `f32`, `ui4`, `bf16` or `f8E4M3FN`; `i1` takes a byte.
 fn bits(element: &str) -> usize {
     let digits = element.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());

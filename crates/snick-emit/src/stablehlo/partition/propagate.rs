@@ -1,8 +1,9 @@
-//! Where values are placed whose placement nobody asked for: as Shardy does, from what is known of the operands to the
-//! results and back, first through operations that only pass elements on.
+//! Shards values without a sharding. Like Shardy, propagates from operands to results and back, first through
+//! operations that only pass elements on.
 //!
-//! Parts of axes are followed for each factor of an operation. A factor takes what all tensors that have it agree on,
-//! as far as nothing else of the same tensor is spread over it; on both ways, until nothing changes.
+//! Propagates parts of axes through the factors of an operation. A factor gets the parts that all tensors
+//! with this factor agree on, unless another factor of the same tensor uses them. Runs in both directions to
+//! a fixed point.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use super::elementwise::is_elementwise;
 use super::factors::Rule;
 use super::program::Program;
 
-/// Which tensors of an operation others follow.
+/// Which tensors of an operation determine the others.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Direction {
     Neither,
@@ -22,24 +23,24 @@ enum Direction {
     Both,
 }
 
-/// The rule of an operation, with the factors of each dim of each of its tensors.
+/// The rule of an operation and, for each dim of its tensors, the factors.
 pub(super) struct Shape {
     pub(super) rule: Rule,
-    /// By tensor, operands first, and dim.
+    /// Factors by tensor (operands first) and dim.
     pub(super) dims: Vec<Vec<Vec<usize>>>,
 }
 
-/// How a tensor's spread falls on the factors of an operation.
+/// The sharding of a tensor in terms of an operation's factors.
 pub(super) struct Projected {
-    /// By factor.
+    /// Parts of each factor.
     pub(super) parts: Vec<Vec<usize>>,
-    /// Parts that fall on no factor.
+    /// Parts that divide no factor.
     pub(super) rest: Vec<usize>,
-    /// By factor, whether parts come behind it that fall on none.
+    /// For each factor, whether its dim has further parts that divide no factor.
     cut: Vec<bool>,
 }
 
-/// The parts of a dim go to its factors from the outermost on, as long as they divide them.
+/// Assigns the parts of a dim to its factors, outermost first, as long as they divide them.
 pub(super) fn project(shape: &Shape, tensor: usize, spread: &Spread, devices: &Devices) -> Projected {
     let count = shape.rule.factors.len();
     let mut projected =
@@ -66,7 +67,8 @@ pub(super) fn project(shape: &Shape, tensor: usize, spread: &Spread, devices: &D
     projected
 }
 
-/// The spread of a tensor whose factors are spread so; what is inside a factor that is not wholly spread stays whole.
+/// The sharding of a tensor, given the parts of its factors. Stops at the first factor of a dim that is not
+/// fully sharded.
 pub(super) fn joined(shape: &Shape, tensor: usize, parts: &[Vec<usize>], devices: &Devices) -> Spread {
     let of_dim = |factors: &Vec<usize>| {
         let mut all = Vec::new();
@@ -81,19 +83,19 @@ pub(super) fn joined(shape: &Shape, tensor: usize, parts: &[Vec<usize>], devices
     shape.dims[tensor].iter().map(of_dim).collect()
 }
 
-/// What is placed so far.
+/// The shardings so far.
 pub(super) struct Placement<'p> {
     pub(super) program: &'p Program,
     pub(super) devices: &'p Devices,
     pub(super) shapes: &'p [Option<Shape>],
-    /// By value.
+    /// Sharding of each value.
     pub(super) spreads: Vec<Spread>,
-    /// By value: placed by the user, so that nothing is added.
+    /// For each value, whether the user fixed its sharding.
     pub(super) closed: Vec<bool>,
 }
 
 impl Placement<'_> {
-    /// Places all values.
+    /// Shards all values.
     pub(super) fn propagate(&mut self) {
         for round in 0..3 {
             let is_spread = |value: &usize| self.spreads[*value].iter().any(|parts| !parts.is_empty());
@@ -110,7 +112,7 @@ impl Placement<'_> {
         }
     }
 
-    /// Propagates through one operation; the values that are spread further.
+    /// Propagates through one operation. Returns the values whose sharding grew.
     fn update(&mut self, at: usize, round: usize) -> Vec<usize> {
         let operation = &self.program.operations[at];
         let Some(shape) = self.shapes[at].as_ref().filter(|_| !operation.is_constant) else { return vec![] };
@@ -184,7 +186,8 @@ impl Placement<'_> {
     }
 }
 
-/// Rounds: what passes elements on; what is spread for each part on its own; everything.
+/// The direction in each round: first operations that only pass elements on, then factors whose parts are
+/// independent, then everything.
 fn direction(op: &str, kind: FactorKind, round: usize) -> Direction {
     let passes = kind == FactorKind::PassThrough || kind == FactorKind::Lookup;
     match op {
@@ -197,7 +200,7 @@ fn direction(op: &str, kind: FactorKind, round: usize) -> Direction {
     }
 }
 
-/// The parts that all tensors with a factor agree on; those on the far side of the direction add none.
+/// The parts that all tensors with a factor agree on. Tensors on the far side of the direction add none.
 fn agree(
     shape: &Shape,
     factor: usize,

@@ -4,8 +4,9 @@ use snick_ir::FactorKind;
 
 use super::factors::Rule;
 
-/// Dims are followed from the outermost on, in steps of the greatest common divisor. Where two sizes have none, as in
-/// `[6] -> [..4..]`, the factors belong to one side alone until both sides have come as far.
+/// Walks both shapes from the outermost dim in steps of the greatest common divisor. If two sizes have none,
+/// as in `[6] -> [..4..]`, factors belong to one side only until both sides have covered the same number of
+/// elements.
 pub(super) fn rule(x: &[usize], result: &[usize]) -> Option<Rule> {
     if x.contains(&0) || result.contains(&0) {
         return None;
@@ -50,7 +51,7 @@ pub(super) fn rule(x: &[usize], result: &[usize]) -> Option<Rule> {
     Some(rule)
 }
 
-/// How far the side that is behind goes: to where the other one is, if that is a whole number of its parts.
+/// How far to advance the side that is behind: up to the other side, if that is a multiple.
 fn step(left: usize, shared: usize, passed: usize, ahead: usize) -> usize {
     if ahead.is_multiple_of(passed) && left.is_multiple_of(ahead / passed) {
         return ahead / passed;
@@ -58,11 +59,11 @@ fn step(left: usize, shared: usize, passed: usize, ahead: usize) -> usize {
     if left > shared { left / shared } else { left }
 }
 
-/// How far the dims of one side are followed.
+/// The progress along the dims of one side.
 struct Side<'d> {
     dims: &'d [usize],
     dim: usize,
-    /// What is done of the dim.
+    /// The covered part of the current dim.
     done: usize,
     /// The product of all factors so far.
     passed: usize,
@@ -79,7 +80,7 @@ impl<'d> Side<'d> {
         }
     }
 
-    /// What is left of the dim.
+    /// The remaining size of the current dim.
     fn left(&self) -> Option<usize> {
         self.dims.get(self.dim).map(|size| size / self.done)
     }
@@ -102,7 +103,7 @@ fn gcd(a: usize, b: usize) -> usize {
 mod tests {
     use super::rule;
 
-    /// Each factor with its size and its dims.
+    /// The size and dims of each factor.
     fn factors(x: &[usize], result: &[usize]) -> Vec<(usize, Vec<(usize, usize)>)> {
         rule(x, result).unwrap().factors.into_iter().map(|factor| (factor.size, factor.places)).collect()
     }
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_elsewhere_belongs_to_one_side() {
-        // 2 of the 4 and of the 6 are one factor, what comes behind is not.
+        // 4 and 3 have no common divisor, so no factor is shared.
         let factors = factors(&[4, 3], &[3, 4]);
         assert!(factors.iter().all(|(_, places)| places.len() == 1), "{factors:?}");
         assert_eq!(rule(&[0, 3], &[0]).map(|rule| rule.factors.len()), None);

@@ -1,5 +1,5 @@
-//! Which dims of an operation's operands and result correspond. Corresponding dims form a factor, as in Shardy's rules,
-//! and are sharded the same way.
+//! Which dims of an operation's operands and result correspond. Corresponding dims form a factor, as in
+//! Shardy's rules, and are sharded the same way.
 
 use snick_ir::{AxisMap, FactorKind};
 
@@ -21,7 +21,7 @@ pub(super) fn of(program: &Program, operation: &Operation) -> Option<Rule> {
 }
 
 fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> Option<AxisMap> {
-    // Scalars have no dims. Parts move along dims that are cut or joined.
+    // Scalars have no dims. Shards move along dims that are sliced or concatenated.
     let aligned = || AxisMap::aligned(operands, result, |_| false);
     match (operation.op.as_str(), operands) {
         ("constant" | "iota", _) => Some(AxisMap::default()),
@@ -51,7 +51,7 @@ fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> O
     }
 }
 
-/// Adds a dim of operand 0 that the result may have only in part. Unless it has all of it, nobody knows where the part is.
+/// Adds a dim of operand 0 that the result may have only a part of. The position of such a part is unknown.
 fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
     if x.get(from) == result.get(to) {
         map.add(FactorKind::PassThrough, [(0, from)], Some(to));

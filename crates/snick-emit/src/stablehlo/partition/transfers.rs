@@ -1,4 +1,4 @@
-//! What devices send one another, once all values are placed.
+//! The data that devices exchange once all values are sharded.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use super::program::Program;
 use super::propagate::{Placement, Projected, Shape, joined, project};
 use super::{Collective, Transfer, Unplanned};
 
-/// The collectives of all operations, and the operations that nothing can be said of.
+/// The collectives of all operations, and the operations with unknown traffic.
 pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec<Unplanned>) {
     let (mut transfers, mut unplanned) = (Vec::new(), Vec::new());
-    // What is placed otherwise once is not moved again for another operation.
+    // A value that was resharded once can be reused in that sharding.
     let mut moved = HashSet::new();
     for (at, operation) in placement.program.operations.iter().enumerate() {
         let Some(&value) = operation.results.first() else { continue };
@@ -46,7 +46,7 @@ pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec
     (transfers, unplanned)
 }
 
-/// A collective, of so many devices, and the bytes that each of them sends.
+/// A collective, the number of devices in a group, and the bytes that each of them sends.
 type Step = (Collective, usize, u64);
 
 fn of_operation(
@@ -97,7 +97,8 @@ fn of_operation(
     Ok(steps)
 }
 
-/// By factor, over what the operation is spread while it computes: as its result is, and along sums as its operands are.
+/// For each factor, the sharding while the operation computes: that of its result, or for summed factors of
+/// its operands.
 fn computed_as(
     placement: &Placement,
     shape: &Shape,
@@ -157,7 +158,7 @@ fn computed_as(
     Ok(parts)
 }
 
-/// Whether an operation is a slice that is spread alike before and after along a factor.
+/// Whether an operation is a slice with the same sharding before and after along a factor.
 fn is_sliced(placement: &Placement, shape: &Shape, values: &[usize], factor: usize) -> bool {
     let &[x, y] = values else { return false };
     shape.rule.factors[factor]
@@ -166,7 +167,7 @@ fn is_sliced(placement: &Placement, shape: &Shape, values: &[usize], factor: usi
         .all(|&(_, dim)| placement.spreads[x].get(dim) == placement.spreads[y].get(dim))
 }
 
-/// The permutations of a slice along a dim that is spread.
+/// The permutations of a slice along a sharded dim.
 fn sliced(
     placement: &Placement,
     at: usize,
@@ -205,8 +206,8 @@ fn sliced(
     Ok((width > 0).then_some((Collective::CollectivePermute, devices, bytes)))
 }
 
-/// Whether a product of which one operand alone is spread along a sum gathers that operand: it is not larger than the
-/// result, which would have to be summed.
+/// Whether to gather the operand of a product instead of summing the result. Applies if only this operand is
+/// sharded along the contracted dim and it is not larger than the result.
 fn gathers_instead(
     placement: &Placement,
     shape: &Shape,
@@ -238,7 +239,7 @@ pub(super) fn local_bytes(program: &Program, value: usize, spread: &Spread, devi
     value.bytes_of(devices.elements(&value.dims, spread))
 }
 
-/// What it takes to place a value otherwise: nothing where parts are only cut further.
+/// The step that reshards a value. Sharding further is free.
 fn transition(
     program: &Program,
     value: usize,
@@ -264,6 +265,6 @@ fn transition(
     if lost.iter().any(|part| gained.contains(part)) {
         return Err("its operand is placed in another way, by more than one step".into());
     }
-    // What is cut further is cut before it is gathered.
+    // Shards further before gathering.
     Ok(Some((Collective::AllGather, group as usize, sent(want))))
 }
