@@ -1,8 +1,8 @@
-//! DirectML descriptions: a list of `DML_OPERATOR_SLICE` and `DML_OPERATOR_SLICE1`, wired by the names of their
-//! tensors.
+//! DirectML descriptions: a list of `DML_OPERATOR_SLICE` and `DML_OPERATOR_SLICE1` operators, connected by
+//! tensor names.
 //!
-//! Tensors that no operator writes are inputs; tensors that none reads are outputs. Every rule of the API is checked at
-//! the feature level that the description names.
+//! Tensors that no operator writes are inputs; tensors that none reads are outputs. All rules of the API are
+//! checked for the feature level that the description names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,9 +25,9 @@ const VERSION: i64 = 1;
 /// The two operators.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum OperatorKind {
-    /// Positive strides; the output has the dimensions `Sizes`.
+    /// Positive strides. `Sizes` are the output's dimensions.
     Slice,
-    /// Strides of either sign in a window; the size of the output says how many elements.
+    /// Strides of either sign within a window. The output's size gives the number of elements.
     Slice1,
 }
 
@@ -63,11 +63,11 @@ struct Operator<'d> {
     input: Tensor,
     output: Tensor,
     dimensions: i64,
-    /// By [`OperatorKind::fields`].
+    /// In the order of [`OperatorKind::fields`].
     lists: [Vec<i64>; 3],
 }
 
-/// Reads a description, watched.
+/// Reads a description. The monitor may stop it.
 pub(crate) fn read(root: &Object, source: &str, monitor: &mut Monitor) -> Result<Read, ReadError> {
     let version = root.require("directml")?;
     if version.int()? != VERSION {
@@ -122,7 +122,7 @@ impl<'d> Operator<'d> {
         })
     }
 
-    /// The slice of every axis; checks the rules of the API.
+    /// The slice of every axis. Checks the rules of the API.
     fn slices(&self, level: FeatureLevel) -> Result<Vec<AxisSlice>, OpError> {
         let name = self.kind.name();
         if self.kind == OperatorKind::Slice1 && !level.has_slice1() {
@@ -163,7 +163,7 @@ impl<'d> Operator<'d> {
         Ok(())
     }
 
-    /// The slice of one axis, for which every list has an item.
+    /// The slice of one axis. Every list must have an item for it.
     fn slice(&self, axis: usize) -> Result<AxisSlice, OpError> {
         let [offset, extent, stride] = [0, 1, 2].map(|list| self.lists[list][axis]);
         let (input, output) = (self.input.sizes[axis], self.output.sizes[axis]);
@@ -180,7 +180,7 @@ impl<'d> Operator<'d> {
                     let expected = format!("Sizes[{axis}] = {extent}");
                     return Err(OpError::mismatch(format!("OutputTensor.Sizes[{axis}]"), output, expected));
                 }
-                // 32-bit integers, so nothing overflows.
+                // The integers have 32 bits, so nothing overflows.
                 let last = offset + (extent - 1) * stride;
                 if last >= input {
                     return Err(past("the last element", last));
@@ -202,7 +202,7 @@ impl<'d> Operator<'d> {
                     let expected = format!("at most {room}, the number of elements in the window");
                     return Err(OpError::out_of_range(what, output, expected));
                 }
-                // Backward from the end of the window, not of the axis.
+                // A backward slice starts at the end of the window, not of the axis.
                 if stride > 0 { offset } else { last }
             }
         };
@@ -210,7 +210,7 @@ impl<'d> Operator<'d> {
     }
 }
 
-/// An unsigned 32-bit integer of at least `least`.
+/// Checks for an unsigned 32-bit integer of at least `least`.
 fn unsigned(name: &str, axis: usize, value: i64, least: u32) -> Result<(), OpError> {
     match u32::try_from(value) {
         Ok(number) if number >= least => Ok(()),
@@ -221,7 +221,7 @@ fn unsigned(name: &str, axis: usize, value: i64, least: u32) -> Result<(), OpErr
     }
 }
 
-/// An unknown field is an error: it could change the meaning of the others.
+/// Rejects unknown fields, which could change the meaning of the others.
 fn refuse_unknown(object: &Object, known: impl Fn(&str) -> bool) -> Result<(), ReadError> {
     match object.iter().find(|(name, json)| !json.is_null() && !known(name)) {
         Some((name, json)) => Err(json.error(format!("field `{name}` is not supported"))),
@@ -262,7 +262,7 @@ impl Tensor {
 struct DescriptionBuilder {
     graph: Graph,
     errors: Vec<Located>,
-    /// By name, with the source of its elements.
+    /// Tensors by name, with the value that holds their elements.
     tensors: HashMap<String, (Tensor, Value)>,
     level: FeatureLevel,
 }
@@ -271,7 +271,7 @@ impl DescriptionBuilder {
     fn add_all(&mut self, operators: &[Operator]) -> Result<(), ReadError> {
         let written: HashSet<&str> = operators.iter().map(|op| op.output.name.as_str()).collect();
         let read: HashSet<&str> = operators.iter().map(|op| op.input.name.as_str()).collect();
-        // Inputs first: they are the signature of the graph.
+        // Inputs come first because they are the signature of the graph.
         for operator in operators.iter().filter(|op| !written.contains(op.input.name.as_str())) {
             if !self.tensors.contains_key(&operator.input.name) {
                 self.parameter(operator);
@@ -302,7 +302,7 @@ impl DescriptionBuilder {
 
     fn parameter(&mut self, operator: &Operator) {
         let tensor = &operator.input;
-        // Sizes that no tensor can have are reported with the operator.
+        // Invalid sizes are reported with the operator.
         let dims = tensor.sizes.iter().map(|&size| DimSpec::Interval(Interval::exact(size.max(0))));
         let op = Parameter { element_type: tensor.element_type, shape: ShapeSpec::Dims(dims.collect()) };
         let value = self.layer(&tensor.name, op.into(), operator.json.loc(), &[]);
@@ -310,7 +310,7 @@ impl DescriptionBuilder {
         self.tensors.insert(tensor.name.clone(), (tensor.clone(), value));
     }
 
-    /// The primitive; an opaque layer, with the error noted, if a rule is violated.
+    /// Adds the primitive. If a rule is violated, adds an opaque layer and records the error.
     fn operator(&mut self, operator: &Operator, source: &Tensor, data: Value) -> Value {
         let slices = if *source == operator.input {
             operator.slices(self.level)

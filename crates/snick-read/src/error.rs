@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use snick_ir::{Format, Loc, Located, Stopped};
 
-/// The file cannot be read, or is not of the format of its extension. Errors of single layers are in [`crate::Read`].
+/// The file cannot be read, or does not match the format of its extension. Errors of single layers are in
+/// [`crate::Read`].
 ///
 /// ```
 /// let error = snick_read::read_text("snick 2", None, "new.snick").unwrap_err();
@@ -14,17 +15,17 @@ use snick_ir::{Format, Loc, Located, Stopped};
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each variant explains its fields")]
 pub enum ReadError {
-    /// The file, or one beside it, cannot be opened or read.
+    /// The file, or its weights or external data, cannot be opened or read.
     #[error("cannot read {}", path.display())]
     Io {
         path: PathBuf,
         #[source]
         error: std::io::Error,
     },
-    /// A format of text, and bytes that are no text.
+    /// A text format, but not UTF-8.
     #[error("{source_name}: the file is not UTF-8 text")]
     NotUtf8 { source_name: String },
-    /// The extension names no format that can be read.
+    /// The extension does not belong to a readable format.
     #[error(
         "{source_name}: unknown input format; the extension must be one of {}",
         Format::described(Format::can_read)
@@ -33,16 +34,16 @@ pub enum ReadError {
     /// The format is not compiled in.
     #[error("{source_name}: this format needs the feature `{feature}` of the crates snick and snick-read")]
     FeatureOff { source_name: String, feature: &'static str },
-    /// A file of weights for a model that takes none.
+    /// A weights file for a model that takes none.
     #[error("{source_name}: {why}; remove `{}`", weights.display())]
     Weights { source_name: String, weights: PathBuf, why: &'static str },
-    /// XML that is no OpenVINO IR.
+    /// XML that is not OpenVINO IR.
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },
-    /// Layers and edges that make no graph.
+    /// Layers and edges that do not form a graph.
     #[error("{}:{}: {}", .0.source, .0.loc, .0.error)]
     Graph(Box<Located>),
-    /// JSON that is no model.
+    /// JSON that is not a model.
     #[error("{source_name}:{loc}: {message}")]
     Json { source_name: String, loc: Loc, message: String },
     /// A version of the IR that is too old or too new.
@@ -51,19 +52,19 @@ pub enum ReadError {
          or 2020.3 to 2021.4 (IR v10)"
     )]
     IrVersion { source_name: String, version: String },
-    /// Bytes that are no ONNX model, or one that is damaged.
+    /// Bytes that are not an ONNX model, or a damaged one.
     #[error("{source_name}: {message}")]
     Onnx { source_name: String, message: String },
     /// Text form that does not parse.
     #[error("{source_name}:{error}")]
     Text { source_name: String, error: snick_ir::text::ParseError },
-    /// A git-LFS pointer in place of the file.
+    /// A git-LFS pointer instead of the file.
     #[error("{}: this is a git-LFS pointer, not the file; fetch it with `git lfs pull`", path.display())]
     LfsPointer { path: PathBuf },
-    /// A file of text with a block of zeros.
+    /// A text file with a block of zeros.
     #[error("{}: the file contains zeros instead of text from byte {at} on; is it sparse, or an incomplete download?", path.display())]
     Zeros { path: PathBuf, at: u64 },
-    /// A limit was reached, or the progress function ended the reading.
+    /// A limit was reached, or the progress function stopped reading.
     #[error("reading was stopped at layer `{}`", .0.layer)]
     Stopped(Stopped),
 }

@@ -10,7 +10,7 @@ use snick_tensor::Storage;
 
 use crate::ReadError;
 
-/// Fails for anything but a regular file: opening a pipe would wait for a writer, and a device may have no end.
+/// Fails for anything but regular files: opening a pipe would block, and a device may have no end.
 fn check_regular(path: &Path) -> std::io::Result<()> {
     let kind = std::fs::metadata(path)?.file_type();
     match kind.is_file() || kind.is_dir() {
@@ -30,13 +30,13 @@ pub(crate) fn map(path: &Path) -> std::io::Result<Storage> {
     unsafe { Storage::map(path) }
 }
 
-/// Maps a file; refuses git-LFS pointers.
+/// Maps a file. Rejects git-LFS pointers.
 pub(crate) fn open(path: &Path) -> Result<Storage, ReadError> {
     let storage = map(path).map_err(|error| ReadError::io(path, error))?;
     refuse_lfs_pointer(path, storage.bytes()).map(|()| storage)
 }
 
-/// Reads a file of text into memory: as a mapping it could change after it was found to be UTF-8.
+/// Reads a text file into memory. A mapping could change after it was checked to be UTF-8.
 pub(crate) fn read(path: &Path) -> Result<Storage, ReadError> {
     let zeros = check_regular(path).and_then(|()| zeros_of(path));
     if let Some(at) = zeros.map_err(|error| ReadError::io(path, error))? {
@@ -46,8 +46,8 @@ pub(crate) fn read(path: &Path) -> Result<Storage, ReadError> {
     refuse_lfs_pointer(path, storage.bytes()).map(|()| storage)
 }
 
-/// Where a large file that should be text has a block of zeros, as a sparse file or an unfinished download has: reading
-/// all of it would take time and memory for nothing. Looks at one block in 16 MiB.
+/// The offset of a block of zeros in a large text file, such as a sparse file or an unfinished download.
+/// Detecting it avoids reading the whole file in vain. Checks one block in 16 MiB.
 fn zeros_of(path: &Path) -> std::io::Result<Option<u64>> {
     const BLOCK: u64 = 1 << 16;
     const STRIDE: u64 = 1 << 24;
@@ -69,7 +69,7 @@ fn zeros_of(path: &Path) -> std::io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// The file of weights beside a model, or beside the file that a symbolic link to a model leads to.
+/// The weights file next to a model, or next to the target if the model is a symbolic link.
 pub(crate) fn weights_beside(format: Format, model: &Path) -> PathBuf {
     let weights_of = |model: &Path| format.weights_of(model).unwrap_or_else(|| model.with_extension("bin"));
     let beside = weights_of(model);

@@ -61,7 +61,7 @@ impl<'d> Json<'d> {
         self.raw.starts_with('[')
     }
 
-    /// Whether the value is a text.
+    /// Whether the value is a string.
     #[cfg(feature = "ngraph")]
     pub(crate) fn is_text(self) -> bool {
         self.raw.starts_with('"')
@@ -72,7 +72,7 @@ impl<'d> Json<'d> {
         self.raw == "null"
     }
 
-    /// The fields of an object, in order; duplicate names are refused.
+    /// The fields of an object, in order. Rejects duplicate names.
     pub(crate) fn object(self) -> Result<Object<'d>, ReadError> {
         let Fields(fields) = self.parse("an object")?;
         let fields: Vec<_> = fields.into_iter().map(|(name, raw)| (name, self.part(raw))).collect();
@@ -90,7 +90,7 @@ impl<'d> Json<'d> {
         Ok(items.into_iter().map(|raw| self.part(raw)).collect())
     }
 
-    /// A text.
+    /// A string.
     pub(crate) fn text(self) -> Result<String, ReadError> {
         self.parse("a text")
     }
@@ -119,7 +119,7 @@ impl<'d> Json<'d> {
         Self { document: self.document, raw: raw.get() }
     }
 
-    /// The value for a message; of a long one, its kind.
+    /// The value as quoted in a message; for a long one, its kind.
     fn shown(self) -> String {
         match self.raw.as_bytes().first() {
             Some(b'{') => "an object".into(),
@@ -151,7 +151,7 @@ impl<'d> Json<'d> {
     }
 }
 
-/// The length of the longest value that a message quotes.
+/// Maximum length of a value quoted in a message.
 const SHOWN: usize = 60;
 
 /// The fields of an object.
@@ -173,7 +173,7 @@ impl<'d> Object<'d> {
         self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| *value)
     }
 
-    /// A field that must be there.
+    /// A required field.
     pub(crate) fn require(&self, name: &str) -> Result<Json<'d>, ReadError> {
         self.get(name).ok_or_else(|| self.json.error(format!("field `{name}` is missing")))
     }

@@ -1,8 +1,8 @@
-//! Bytes to graph: one folder or file per format.
+//! Reads models into graphs, with one folder or file per format.
 //!
-//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. Readers keep everything that
-//! a file says. A layer that cannot be read as the operation it names stays in the graph as an opaque layer, and
-//! [`Read::errors`] has the cause.
+//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. Readers keep
+//! everything in the file. A layer that cannot be read as the operation it names stays in the graph as an
+//! opaque layer, and [`Read::errors`] has the reason.
 //!
 //! ```
 //! let text = r#"snick 1
@@ -41,7 +41,7 @@ use file::{open, read, weights_beside};
 
 pub use error::ReadError;
 
-/// A graph as read, and the errors and notes of reading it.
+/// The result of reading: a graph, errors and notes.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n";
@@ -58,7 +58,7 @@ pub struct Read {
     pub graph: Graph,
     /// Errors of layers that stay opaque.
     pub errors: Vec<Located>,
-    /// Notes for the user, such as absent weights.
+    /// Notes for the user, such as missing weights.
     pub notes: Vec<String>,
     /// The files that were read: the model, its weights, external data.
     pub files: Vec<PathBuf>,
@@ -66,7 +66,7 @@ pub struct Read {
     pub optional_inputs: Vec<String>,
 }
 
-/// How to read.
+/// Options for reading.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n}\n";
@@ -90,19 +90,20 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the ops of snick, and weights from the `.bin` beside a model.
+    /// Reads snick's built-in ops, and weights from the `.bin` next to the model.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Names the file of the weights, which must exist then, of an OpenVINO IR or a text form; for other formats, and
-    /// for models in memory, it is an error.
+    /// Sets the weights file of an OpenVINO IR or text form. It must exist. Setting it is an error for other
+    /// formats and for models in memory.
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { weights: Some(path.into()), ..self }
     }
 
-    /// Gives an ONNX model in memory the bytes of a file that it keeps constants in; `location` is what the model calls it.
+    /// Provides the bytes of an external data file for an ONNX model in memory. `location` is its name in the
+    /// model.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn external(mut self, location: impl Into<String>, bytes: Vec<u8>) -> Self {
@@ -110,8 +111,8 @@ impl Reader {
         self
     }
 
-    /// Keeps inputs of an ONNX model that have a default value as inputs: Parameters with the value as the extra
-    /// attribute `default`. Without this they are constants.
+    /// Keeps these inputs of an ONNX model, which have default values, as inputs: Parameters with the value
+    /// as extra attribute `default`. By default they become constants.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn optional_inputs(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -119,32 +120,34 @@ impl Reader {
         self
     }
 
-    /// Reads registered ops, too.
+    /// Also reads registered ops.
     #[must_use]
     pub fn ops(self, ops: &Registry) -> Self {
         Self { ops: ops.clone(), ..self }
     }
 
-    /// Limits the reading and reports its progress: of ONNX models by node, of others by layer.
+    /// Sets limits and a progress callback, which is called for each node of an ONNX model and each layer of
+    /// others.
     #[must_use]
     pub fn watch(self, watch: Watch) -> Self {
         Self { watch, ..self }
     }
 
-    /// Reads a model file in the [`Format`] of its extension. Text is read into memory. Weights and ONNX files are mapped:
-    /// nobody may shorten or rewrite them while the model is in use. A process that reads beyond the new end of such a
-    /// file gets the signal SIGBUS, which the program `snick` turns into an error; [`Reader::bytes`] maps nothing.
+    /// Reads a model file in the [`Format`] of its extension. Text is read into memory. Weights and ONNX
+    /// files are mapped and must not be truncated or rewritten while the model is in use. Reading beyond the
+    /// new end of such a file raises SIGBUS, which the program `snick` turns into an error; [`Reader::bytes`]
+    /// maps nothing.
     ///
     /// # Errors
-    /// A file that cannot be read, or is not of that format; [`ReadError::Stopped`].
+    /// The file cannot be read or does not match the format, or [`ReadError::Stopped`].
     pub fn file(&self, path: &Path) -> Result<Read, ReadError> {
-        // A file that cannot be looked at fails when it is opened.
+        // A file without metadata fails when it is opened.
         let len = || std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let is_text = Format::to_read(path).is_some_and(is_text);
         self.watched(if is_text { len() } else { 0 }, |monitor| self.read_file(path, monitor))
     }
 
-    /// What `read` reads, unless the monitor ends it: then its own result is of a model in part.
+    /// Runs `read`. If the monitor stops it, the partial model is discarded.
     fn watched(
         &self,
         text_bytes: u64,
@@ -194,11 +197,11 @@ impl Reader {
         Ok(read)
     }
 
-    /// Reads a model from memory; `weights` are the bytes of the `.bin`. Messages call the model `source`. No file is
-    /// opened: ONNX models have the external data that `Reader::external` gives them.
+    /// Reads a model from memory. `weights` are the bytes of the `.bin`. Messages refer to the model as
+    /// `source`. Opens no files: ONNX models get external data from `Reader::external`.
     ///
     /// # Errors
-    /// Bytes that are not of this format; [`ReadError::Stopped`].
+    /// The bytes do not match the format, or [`ReadError::Stopped`].
     pub fn bytes(
         &self,
         format: Format,
@@ -335,17 +338,17 @@ fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {
     std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.into() })
 }
 
-/// Reads a model file in the [`Format`] of its extension. `weights` names the file of the weights; by default it is the
-/// `.bin` beside the model.
+/// Reads a model file in the [`Format`] of its extension. `weights` is the weights file; by default it is the
+/// `.bin` next to the model.
 ///
 /// # Errors
-/// As [`Reader::file`].
+/// The same as [`Reader::file`].
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
     Reader { weights: weights.map(Path::to_path_buf), ..Reader::new() }.file(path)
 }
 
-/// Reads JSON from memory: an array of serialised nGraph functions, or an object with a field `directml`, a DirectML
-/// description.
+/// Reads JSON from memory: an array of serialised nGraph functions, or an object with a field `directml`, a
+/// DirectML description.
 #[cfg(any(feature = "ngraph", feature = "directml"))]
 pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
     json_model(text, source, &mut Monitor::default())
@@ -372,7 +375,7 @@ fn json_model(text: &str, source: &str, monitor: &mut Monitor) -> Result<Read, R
     }
 }
 
-/// Reads the text form from memory; `weights` is the `.bin` beside it.
+/// Reads the text form from memory; `weights` is its `.bin`.
 ///
 /// # Errors
 /// [`ReadError::Text`] with line and column.
@@ -380,7 +383,7 @@ pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<
     Reader::new().text(text.as_bytes(), weights, source, &mut Monitor::default())
 }
 
-/// The error for a constant whose bytes a file does not have.
+/// The error for a constant that extends beyond the end of its file.
 fn out_of_file((start, end): (usize, usize), file: &str, len: usize) -> OpError {
     OpError::WeightsTruncated {
         why: format!("needs bytes {start}..{end} of {file}, but the file has {len}: truncated?"),

@@ -1,4 +1,4 @@
-//! Builds the graph: names, wires, and a [`Site`] for each node.
+//! Builds the graph: names, connections, and a [`Site`] for each node.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,8 @@ impl<'f> FunctionBuilder<'f> {
         self.named.contains_key(name)
     }
 
-    /// Adds a node other than a Result; it stays opaque if it does not become an op, and the error is kept.
+    /// Adds a node other than a Result. A node that does not become an op stays opaque, and its error is
+    /// recorded.
     pub(super) fn node(&mut self, node: &Node) -> Result<(), ReadError> {
         let inputs = node.inputs.iter().map(|source| self.value(source, None)).collect::<Result<_, _>>()?;
         if node.op == "XLATuple" {
@@ -98,7 +99,7 @@ impl<'f> FunctionBuilder<'f> {
             let names = node.tensor_names(port)?;
             self.graph.set_tensor_names(*output, names);
         }
-        // Inference of the whole graph reports what is wrong.
+        // Errors are reported by the inference of the whole graph.
         let _ = self.graph.infer_node(value.node);
         self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
         let named = if further.is_empty() && value.port == 0 {
@@ -135,8 +136,7 @@ impl<'f> FunctionBuilder<'f> {
         self.add_result(&node.name, value, node.object.json())
     }
 
-    /// Adds a Result for a node that the function returns directly,
-    /// or one for each member of a tuple.
+    /// Adds a Result for a node that the function returns directly, or one for each member of a tuple.
     pub(super) fn return_value(&mut self, name: &str, place: Json) -> Result<(), ReadError> {
         if let Some(NamedValue::Several(values)) = self.named.get(name)
             && values.len() != 1
@@ -177,7 +177,7 @@ impl<'f> FunctionBuilder<'f> {
             if !layer.op().is_opaque() {
                 return Err(wrong());
             }
-            // The outputs of an unknown op are known only from its readers.
+            // The output count of an unknown op is known only from its readers.
             self.graph.ensure_outputs(node, port + 1);
         }
         Ok(Value { node, port: port as u32 })

@@ -1,4 +1,4 @@
-//! The value of a Constant: one text for each element, or one for all.
+//! The value of a Constant: one string for each element, or one for all.
 
 use std::str::FromStr;
 
@@ -10,10 +10,10 @@ use super::value_type;
 use crate::ReadError;
 use crate::json::Json;
 
-/// Maximum number of elements that one text may fill: a small file must not cause a huge allocation.
+/// Maximum number of elements that one string may fill: a small file must not cause a huge allocation.
 const MAX_SPLAT: usize = 1 << 28;
 
-/// The tensor of a Constant; the inner error is about the value.
+/// The tensor of a Constant. The inner error concerns the value.
 pub(super) fn tensor(node: &Node) -> Result<Result<Tensor, OpError>, ReadError> {
     let element_type = value_type::element_type(value_type::of_node(&node.object, "element_type")?)?;
     let shape = value_type::of_node(&node.object, "shape")?;
@@ -32,7 +32,7 @@ pub(super) fn tensor(node: &Node) -> Result<Result<Tensor, OpError>, ReadError> 
     Ok(parse(element_type, &dims, &texts))
 }
 
-/// A text, or a number without quotes.
+/// A string, or a number without quotes.
 fn element(json: Json) -> Result<String, ReadError> {
     if json.is_text() { json.text() } else { Ok(json.raw().to_string()) }
 }
@@ -41,7 +41,7 @@ fn parse(element_type: ElementType, dims: &[usize], texts: &[String]) -> Result<
     match element_type {
         ElementType::F32 => all::<f32>(dims, texts),
         ElementType::F64 => all::<f64>(dims, texts),
-        // The text was written from the narrow type, so parsing the wide one loses nothing.
+        // The string was written from the narrow type, so parsing the wide one loses nothing.
         ElementType::F16 | ElementType::BF16 => Ok(all::<f64>(dims, texts)?.cast(element_type)?),
         ElementType::I8 => all::<i8>(dims, texts),
         ElementType::I16 => all::<i16>(dims, texts),

@@ -1,4 +1,4 @@
-//! Dot: the last axes of the first input against the first axes of the second.
+//! Dot: contracts the last axes of the first input with the first axes of the second.
 
 use snick_ir::{OpError, Value};
 use snick_tensor::Listed;

@@ -6,10 +6,10 @@ use snick_tensor::ElementType;
 
 use super::site::{Site, element_type, sizes, word};
 
-/// Maximum axis in a mask: OpenVINO's masks have an entry for each axis up to it.
+/// Maximum axis in a mask, because OpenVINO's masks have an entry for each axis up to it.
 const MAX_MASKED_AXIS: usize = 256;
 
-/// A strided slice; the sets of axes become masks.
+/// A strided slice. Converts sets of axes to masks.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let masks = [
         ("begin_mask", "lower_bounds_mask"),
@@ -37,7 +37,7 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("StridedSlice", 1, attrs, &inputs)
 }
 
-/// The third input lists the new axes; the others are those of the data.
+/// The third input lists the new axes. The other axes come from the data, in order.
 pub(super) fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     let (data, shape, axes) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = site.sizes(shape).and_then(|sizes| sizes.first().copied());
@@ -102,7 +102,7 @@ pub(super) fn arg(site: &mut Site, mode: &'static str) -> Result<Value, OpError>
     site.ir_op("Squeeze", 1, Attrs::new(), &[Value { port: 1, ..found }, axis])
 }
 
-/// The first output is the indices, the second the values. A `k` of 0 means the whole axis.
+/// The first output holds the indices, the second the values. A `k` of 0 means the whole axis.
 pub(super) fn top_k(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let known = |site: &Site, port: usize, what: &str| {

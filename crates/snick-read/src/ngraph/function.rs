@@ -1,4 +1,4 @@
-//! The other functions of a file, which nodes name to combine two elements.
+//! Auxiliary functions of a file, which nodes refer to for combining two elements.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use super::node::{Node, list};
 use crate::ReadError;
 use crate::json::Json;
 
-/// A function that is one op of its two parameters.
+/// A function that is a single op on its two parameters.
 #[derive(Clone)]
 pub(super) struct Binary {
-    /// Type of the op.
+    /// The type of the op.
     pub(super) op: String,
     /// Whether its inputs are the parameters in order.
     pub(super) in_order: bool,
 }
 
-/// Functions by name; `None` for one that is not one op of two parameters.
+/// Functions by name; `None` for one that is not a single op on two parameters.
 pub(super) struct Functions(HashMap<String, Option<Binary>>);
 
 impl Functions {

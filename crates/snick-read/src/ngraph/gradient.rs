@@ -8,7 +8,7 @@ use super::layers::product;
 use super::site::{Site, sizes};
 use super::window::{dilated, numbers, numbers_or};
 
-/// Windows that select their maximum, the first of equal elements.
+/// Windows that select their maximum, and among equal elements the first.
 pub(super) struct Maxima {
     pub(super) kernel: Vec<i64>,
     pub(super) strides: Vec<i64>,
@@ -17,7 +17,8 @@ pub(super) struct Maxima {
 }
 
 impl Maxima {
-    /// `initial`, broadcast; at the maximum of each window of `data`, the element of `delta` for that window is added.
+    /// Broadcasts `initial`, and adds each window's element of `delta` at the position of the maximum of that
+    /// window of `data`.
     pub(super) fn scatter(
         self,
         site: &mut Site,
@@ -47,7 +48,7 @@ impl Maxima {
     }
 }
 
-/// Adds each element of the second input at the maximum of its window of the first.
+/// Adds each element of the second input at the maximum of the corresponding window of the first.
 pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
     let kernel = numbers(site, "window_shape")?.to_vec();
     let count = kernel.len();
@@ -154,7 +155,7 @@ impl Window {
             let got = format!("ranks {} and {}", kernel.len(), windows.len());
             return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", dims.len())));
         }
-        // Data cropped by negative padding has no gradient: zeros are added back.
+        // Data cropped by negative padding has no gradient, so zeros are added back.
         let cut = self.below.iter().chain(&self.above).any(|&pad| pad < 0);
         let (below, above) = if cut {
             (vec![0; self.below.len()], vec![0; self.above.len()])
@@ -197,7 +198,8 @@ impl Window {
     }
 }
 
-/// The gradient of a convolution with respect to its data; for dilated data, of the elements between the zeros.
+/// The gradient of a convolution with respect to its data. For dilated data, only that of the original
+/// elements.
 pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "data_batch_shape")?;
     let spatial = shape.len().saturating_sub(2);
@@ -219,8 +221,8 @@ pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
     site.add_op(Slice8, &inputs)
 }
 
-/// The gradient of a convolution with respect to its filters: the convolution of the data by the gradient of the output,
-/// with batch and channels swapped, and strides and dilations swapped.
+/// The gradient of a convolution with respect to its filters: convolves the data with the gradient of the
+/// output, with batch and channels swapped, and strides and dilations swapped.
 pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
     let filters = sizes(site, "filters_shape")?;
     let spatial = filters.len().saturating_sub(2);
@@ -233,7 +235,7 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
         let got = format!("ranks {} and {}", dims.len(), windows.len());
         return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", filters.len())));
     }
-    // The padding at the end is just what the filters reach.
+    // The padding at the end is just large enough for the filters.
     let behind = |i: usize| {
         let kernel = filters[i + 2].checked_sub(1)?.checked_mul(window.dilations[i])?;
         let reach = windows[i + 2].checked_sub(1)?.checked_mul(window.strides[i])?.checked_add(1)?;

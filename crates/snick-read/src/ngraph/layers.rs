@@ -1,4 +1,4 @@
-//! Layers that several nodes need: reshapes, transposes, padding.
+//! Layers for several kinds of nodes: reshapes, transposes, padding.
 
 use snick_ir::{OpError, Value};
 
@@ -10,7 +10,7 @@ impl Site<'_, '_> {
         self.sizes(value).ok_or_else(|| OpError::unsupported(format!("a {} of unknown sizes", self.node.op)))
     }
 
-    /// `value` with its axes reordered; unchanged if the order is.
+    /// Permutes the axes of `value`.
     pub(super) fn transposed(&mut self, value: Value, order: &[i64]) -> Result<Value, OpError> {
         if order.iter().copied().eq(0..order.len() as i64) {
             return Ok(value);
@@ -18,7 +18,7 @@ impl Site<'_, '_> {
         self.transpose(value, order)
     }
 
-    /// `value` padded with zeros; negative numbers crop.
+    /// Pads `value` with zeros. Negative numbers crop.
     pub(super) fn padded(&mut self, value: Value, below: &[i64], above: &[i64]) -> Result<Value, OpError> {
         if below.iter().chain(above).all(|&pad| pad == 0) {
             return Ok(value);

@@ -1,4 +1,4 @@
-//! One node: the fields that all ops share, in every version of the format.
+//! A node: the fields that all ops share, in every version of the format.
 
 use std::borrow::Cow;
 
@@ -9,25 +9,25 @@ use crate::json::{Json, Object};
 
 /// A node as written.
 pub(super) struct Node<'d> {
-    /// Unique in its function.
+    /// Its name, unique within the function.
     pub(super) name: String,
     /// Operation type.
     pub(super) op: String,
-    /// Version of the operation; 0 if the file has none.
+    /// The version of the operation; 0 if missing.
     pub(super) version: i64,
-    /// Where its inputs come from.
+    /// The sources of its inputs.
     pub(super) inputs: Vec<Source<'d>>,
-    /// The names of its output tensors, if the file gives any.
+    /// The names of its output tensors, if given.
     pub(super) outputs: Vec<String>,
     /// The attributes of its operation.
     pub(super) attrs: Attrs<'static>,
-    /// All of it.
+    /// The whole object.
     pub(super) object: Object<'d>,
 }
 
 /// The source of an input.
 pub(super) struct Source<'d> {
-    /// A node.
+    /// The name of a node.
     pub(super) name: String,
     /// The index of its output, if given.
     pub(super) index: Option<i64>,
@@ -70,12 +70,12 @@ impl<'d> Node<'d> {
         })
     }
 
-    /// Whether the attributes have the names of the op.
+    /// Whether the attributes have the op's own names.
     pub(super) fn attrs_are_visited(&self) -> bool {
         self.object.get("attribute_visitor").is_some_and(|flag| flag.raw() == "true")
     }
 
-    /// The names of output tensor `port`; those of the first include the names of the node.
+    /// The names of output tensor `port`. The first output also has the names of the node.
     pub(super) fn tensor_names(&self, port: usize) -> Result<Vec<String>, ReadError> {
         let mut names: Vec<String> = self.outputs.get(port).cloned().into_iter().collect();
         if port == 0 {
@@ -104,8 +104,7 @@ impl<'d> Source<'d> {
     }
 }
 
-/// The items of an array that may be absent or null if empty, and may be written
-/// without brackets if it has one item.
+/// The items of an array. An empty array may be missing or null, and a single item may lack brackets.
 pub(super) fn list<'d>(object: &Object<'d>, name: &str) -> Result<Vec<Json<'d>>, ReadError> {
     match object.get(name) {
         Some(json) if json.is_text() => Ok(vec![json]),
@@ -119,7 +118,7 @@ fn type_info_version(object: &Object) -> Result<i64, ReadError> {
     info.object()?.get("version").map_or(Ok(0), Json::int)
 }
 
-/// An output is a name, or an object with one.
+/// An output is a string, or an object with a name.
 fn tensor_name(json: Json) -> Result<String, ReadError> {
     if json.is_object() {
         return json.object()?.get("name").map_or(Ok(String::new()), Json::text);
@@ -127,7 +126,7 @@ fn tensor_name(json: Json) -> Result<String, ReadError> {
     json.text()
 }
 
-/// The other fields, typed by their syntax; anything else stays JSON text.
+/// The remaining fields, typed by their syntax. Anything else stays JSON text.
 fn attrs(object: &Object) -> Attrs<'static> {
     let own = object.iter().filter(|(name, json)| !COMMON.contains(name) && !json.is_null());
     own.map(|(name, json)| (Cow::Owned(name.to_string()), attr(json))).collect()

@@ -1,17 +1,17 @@
-//! Batch normalisation and quantisation: parameters along some axes, applied to all of the data.
+//! Batch normalisation and quantisation: parameters along some axes, applied to all data.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::site::{Site, element_type, sizes, word};
 
-/// `value` along the listed axes, broadcastable to data of `rank`.
+/// Makes `value`, which lies along `axes`, broadcastable to data of `rank`.
 fn along(site: &mut Site, value: Value, axes: &[i64], rank: usize) -> Result<Value, OpError> {
     let others: Vec<i64> = (0..rank as i64).filter(|axis| !axes.contains(axis)).collect();
     if others.is_empty() { Ok(value) } else { site.unsqueeze(value, &others) }
 }
 
-/// The rank of `value`, 2 or more.
+/// The rank of `value`, which must be at least 2.
 fn rank(site: &Site, value: Value) -> Result<usize, OpError> {
     let rank = site.dims(value).map(|dims| dims.len());
     let rank = rank.ok_or_else(|| OpError::unsupported(format!("a {} of unknown rank", site.node.op)))?;
@@ -31,7 +31,7 @@ fn not_channels(rank: usize) -> Vec<i64> {
     (0..rank as i64).filter(|&axis| axis != 1).collect()
 }
 
-/// BatchNormInference-1 has nGraph's order of inputs: gamma, beta, data, mean, variance.
+/// BatchNormInference-1 has nGraph's input order: gamma, beta, data, mean, variance.
 pub(super) fn batch_norm(site: &mut Site) -> Result<Value, OpError> {
     let attrs = Attrs::new().with("epsilon", epsilon(site)?);
     let inputs = site.inputs.to_vec();

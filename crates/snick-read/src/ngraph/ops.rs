@@ -1,4 +1,4 @@
-//! The layers of each node: by the tables of `table.rs`, or by a function.
+//! Maps each node to layers, with the tables of `table.rs` or with a function.
 
 use snick_ir::ops::{Concat, Convert, Identity, Reduce};
 use snick_ir::{Attrs, OpError, Value};
@@ -17,7 +17,8 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
         ("ArgMax", 0) => dynamic::arg(site, "max"),
         ("ArgMin", 0) => dynamic::arg(site, "min"),
         ("AvgPoolBackprop", 0) => gradient::avg_pool(site),
-        // Older files use one op for both: with five inputs mean and variance are given, with three they are computed.
+        // Older files use one op for both: five inputs include mean and variance, with three they are
+        // computed.
         ("BatchNorm", 0) if site.inputs.len() == 3 => normalize::batch_norm_training(site),
         ("BatchNorm" | "BatchNormInference", 0) => normalize::batch_norm(site),
         ("BatchNormTraining", 0) => normalize::batch_norm_training(site),
@@ -73,7 +74,7 @@ fn reshape(site: &mut Site) -> Result<Value, OpError> {
     site.reshape(data, &shape)
 }
 
-/// `axes` of the output are new; the others are those of the input, in order.
+/// `axes` of the output are new. The other axes come from the input, in order.
 fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "shape")?;
     let axes = sizes(site, "axes")?;
@@ -83,7 +84,7 @@ fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     }
     let kept: Vec<i64> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
     let data = site.input(0)?;
-    // Kept axes have the sizes of the output: an axis of size 1 is not repeated.
+    // Kept axes have the output's sizes: an axis of size 1 is not broadcast.
     for (dim, &axis) in site.dims(data).unwrap_or_default().into_iter().zip(&kept) {
         let want = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)).copied();
         if dim.is_some() && dim != want {
@@ -140,7 +141,7 @@ fn reverse(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("Reverse", 1, Attrs::new().with("mode", "index"), &[data, axes])
 }
 
-/// Over several axes: the exponentials of the distances to the maximum, divided by their sum.
+/// Normalises over several axes: subtracts the maximum, exponentiates, and divides by the sum.
 fn softmax(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let axes = match (site.node.attrs.sizes("softmax_axes")?, site.inputs.get(1)) {
@@ -180,7 +181,7 @@ fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
     site.select(positive, delta, zero)
 }
 
-/// Newer files write newer ops with the attribute names of OpenVINO, which has the same ops.
+/// Newer files contain newer ops, which OpenVINO shares, with OpenVINO's attribute names.
 fn same_as_openvino(site: &mut Site, version: i64) -> Result<Option<Value>, OpError> {
     let Ok(opset) = u8::try_from(version) else { return Ok(None) };
     let (attrs, inputs) = (site.node.attrs.clone(), site.inputs.to_vec());

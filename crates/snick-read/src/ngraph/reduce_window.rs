@@ -1,4 +1,5 @@
-//! Reductions by a function of the file: over axes, over windows, and scattering to the selected element of a window.
+//! Reductions with an auxiliary function: over axes, over windows, and scatters to the selected element of a
+//! window.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::Tensor;
@@ -11,10 +12,10 @@ use super::site::{Site, sizes};
 /// Maximum number of positions listed for the windows of one axis.
 const MAX_POSITIONS: i64 = 1 << 24;
 
-/// Adds the op of a function of two elements.
+/// Adds the op of a binary function.
 type Join = fn(&mut Site, Value, Value) -> Result<Value, OpError>;
 
-/// For each function of two elements: its op, the reduction by it, and how one more element is combined.
+/// For each binary function: the name of its op, the reduction, and how to combine one more element.
 const REDUCTIONS: &[(&str, ReduceOp, Join)] = &[
     ("Add", ReduceOp::Sum, |site, x, y| site.add(x, y)),
     ("And", ReduceOp::LogicalAnd, |site, x, y| site.logical_and(x, y)),
@@ -39,7 +40,7 @@ fn reduction(site: &Site) -> Result<(ReduceOp, Join), OpError> {
     row.map(|row| (row.1, row.2)).ok_or_else(|| OpError::unsupported(format!("a reduction by `{op}`")))
 }
 
-/// Reduces `reduction_axes` by a function, starting from the second input.
+/// Reduces `reduction_axes` with a function. The initial value is the second input.
 pub(super) fn reduce(site: &mut Site) -> Result<Value, OpError> {
     let (reduce, join) = reduction(site)?;
     let axes = sizes(site, "reduction_axes")?;
@@ -48,7 +49,7 @@ pub(super) fn reduce(site: &mut Site) -> Result<Value, OpError> {
     join(site, value, initial)
 }
 
-/// Reduces each window by a function, starting from the second input; one axis after the other.
+/// Reduces each window with a function, one axis at a time. The initial value is the second input.
 pub(super) fn reduce_window(site: &mut Site) -> Result<Value, OpError> {
     let (reduce, join) = reduction(site)?;
     let windows = windows(site)?;
@@ -113,8 +114,8 @@ fn windows(site: &Site) -> Result<Vec<Window>, OpError> {
     axes.map(window).collect()
 }
 
-/// The third input, broadcast; at the maximum of each window of the first input, the element of the second input for
-/// that window is added. `GreaterEq` selects the last of equal elements: the first in reverse order.
+/// Broadcasts the third input, and adds each window's element of the second input at the maximum of that
+/// window of the first. `GreaterEq` selects the last of equal elements, which is the first in reverse order.
 pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let last = match function(site, "selection_function")? {
         (op, true) if op == "Greater" => false,
@@ -140,7 +141,7 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let all: Vec<usize> = (0..rank).collect();
     let unreached: Vec<i64> = windows.iter().map(|window| window.dim - reached(window)).collect();
     if last {
-        // In reverse order, the first window begins at the end of the last one.
+        // In reverse order, the first window starts at the end of the last one.
         let crop: Vec<i64> = unreached.iter().map(|rest| -rest).collect();
         data = site.padded(data, &vec![0; rank], &crop)?;
         data = reversed(site, data, &slides)?;

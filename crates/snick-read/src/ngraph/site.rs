@@ -1,4 +1,4 @@
-//! Where a node becomes layers: a [`GraphBuilder`] with the inputs and attributes of the node.
+//! Converts a node to layers: a [`GraphBuilder`] with the node's inputs and attributes.
 
 use std::ops::{Deref, DerefMut};
 
@@ -19,13 +19,13 @@ pub(super) const MAX_OUTPUTS: usize = 1 << 16;
 /// A [`GraphBuilder`] for the layers of one node.
 pub(super) struct Site<'b, 'd> {
     pub(super) builder: GraphBuilder<'b>,
-    /// The other functions of the file.
+    /// The auxiliary functions of the file.
     pub(super) functions: &'b Functions,
     /// The node.
     pub(super) node: &'b Node<'d>,
     /// The values at its inputs.
     pub(super) inputs: SmallVec<[Value; 4]>,
-    /// The values of its outputs after the first, if several layers give them.
+    /// The values of its outputs after the first, if several layers produce them.
     pub(super) further: SmallVec<[Value; 4]>,
 }
 
@@ -49,7 +49,7 @@ impl Site<'_, '_> {
         self.inputs.get(port).copied().ok_or(OpError::NotConnected { port })
     }
 
-    /// Adds the op that an operation set of OpenVINO names so; returns its first output.
+    /// Adds the op with this name in an operation set of OpenVINO and returns its first output.
     pub(super) fn ir_op(
         &mut self,
         op_type: &str,
@@ -72,13 +72,13 @@ impl Site<'_, '_> {
         self.dims(value)?.into_iter().collect()
     }
 
-    /// The sizes of a value, `None` for unknown ones; `None` if the rank is unknown.
+    /// The sizes of a value, each `None` if unknown; `None` if the rank is unknown.
     pub(super) fn dims(&self, value: Value) -> Option<Vec<Option<i64>>> {
         let dims = self.fact(value).ok()?.shape.dims()?;
         Some(dims.iter().map(|dim| dim.as_const()).collect())
     }
 
-    /// The integers that a value is known to hold.
+    /// The integers of a value, if known.
     pub(super) fn known(&self, value: Value) -> Option<SmallVec<[i64; 4]>> {
         self.fact(value).ok()?.ints()
     }
@@ -103,7 +103,7 @@ impl Site<'_, '_> {
     /// An opaque layer with the declared type and shape.
     pub(super) fn opaque(&mut self, declared: Option<&Declared>) -> Result<Value, OpError> {
         let mut layer = self.layer(Op::opaque(&self.node.op, self.node.attrs.clone()));
-        // Without a version it would be an op of OpenVINO of that name where it is written.
+        // Without a version, a writer would make it the OpenVINO op of that name.
         layer.version = Version::Custom("ngraph".into());
         let outputs = self.node.outputs.len().clamp(1, MAX_OUTPUTS);
         layer.outs.resize_with(outputs, Output::unknown);
@@ -116,7 +116,7 @@ impl Site<'_, '_> {
         Ok(Value { node: self.add_node(layer, &inputs, outputs)?, port: 0 })
     }
 
-    /// The output that the attributes of a gradient declare.
+    /// The output type declared by the attributes of a gradient.
     fn declared_by_attrs(&self) -> Option<Declared> {
         let names = ["data_batch_shape", "filters_shape", "forward_arg_shape", "output_shape"];
         let sizes = names.into_iter().find_map(|name| self.node.attrs.sizes(name).ok().flatten())?;
@@ -139,7 +139,7 @@ pub(super) fn element_type(site: &Site, name: &'static str) -> Result<ElementTyp
     })
 }
 
-/// An enumeration value, a name or a number.
+/// An enumeration value, as a name or a number.
 pub(super) fn word(site: &Site, name: &str) -> Option<String> {
     Some(site.node.object.get(name)?.raw().trim_matches('"').to_string())
 }

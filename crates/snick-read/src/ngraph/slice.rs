@@ -14,23 +14,23 @@ struct BoundedRange {
     lower: i64,
     upper: i64,
     stride: i64,
-    /// Size of the axis, if known.
+    /// The size of the axis, if known.
     dim: Option<i64>,
 }
 
 impl BoundedRange {
-    /// The slice; it is within bounds, so it does not depend on the size of the axis.
+    /// The slice. It is within bounds, so it does not depend on the size of the axis.
     fn slice(self) -> Result<AxisSlice, OpError> {
         Ok(AxisSlice::resolve(self.upper, Some(self.lower), Some(self.upper), self.stride)?)
     }
 
-    /// Whether it is known to take the whole axis.
+    /// Whether it is known to cover the whole axis.
     fn is_whole(self) -> bool {
         self.dim == Some(self.upper) && self.lower == 0 && (self.stride == 1 || self.upper == 1)
     }
 }
 
-/// The ranges of the data; checks the rules of the format.
+/// The ranges of the data. Checks the rules of the format.
 fn ranges(site: &Site, data: Value) -> Result<Vec<BoundedRange>, OpError> {
     let (lower, upper) = (sizes(site, "lower_bounds")?, sizes(site, "upper_bounds")?);
     let mut strides = sizes(site, "strides")?;
@@ -68,7 +68,7 @@ fn ranges(site: &Site, data: Value) -> Result<Vec<BoundedRange>, OpError> {
     bounds.map(range).collect()
 }
 
-/// Slice-8 if all sizes are known; otherwise the primitive, which does not clamp either.
+/// Slice-8 if all sizes are known, otherwise the primitive. Neither clamps.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let ranges = ranges(site, data)?;
@@ -86,7 +86,7 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     site.add_op(Slice8, &inputs)
 }
 
-/// The primitive.
+/// Adds the primitive.
 fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, OpError> {
     let partial = ranges.iter().filter(|range| !range.is_whole());
     let axes = partial.map(|range| Ok((range.axis, range.slice()?)));
@@ -94,8 +94,8 @@ fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, O
     site.add_op(Slice::fixed(axes), &[data])
 }
 
-/// The data with a slice replaced by the second input. Axis by axis: what lies outside the
-/// range stays; inside it, the other axes are replaced.
+/// Replaces a slice of the data by the second input, one axis at a time: elements outside the range stay, and
+/// inside it the other axes are replaced.
 pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     let (data, patch) = (site.input(0)?, site.input(1)?);
     let ranges = ranges(site, data)?;
@@ -123,13 +123,13 @@ pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     if partial.is_empty() { site.add_op(Identity, &[patch]) } else { Ok(result) }
 }
 
-/// `data` with its range along one axis replaced by `patch`.
+/// Replaces the range of `data` along one axis by `patch`.
 fn replace_along(site: &mut Site, data: Value, range: BoundedRange, patch: Value) -> Result<Value, OpError> {
     let len = range.slice()?.len;
     let axis = i64::try_from(range.axis).unwrap_or(i64::MAX);
     let fits = site.dims(patch).and_then(|dims| dims.get(range.axis).copied().flatten()) == Some(len);
     match range.dim.filter(|_| fits && (range.stride == 1 || len == 1)) {
-        // Without gaps: the part before, the patch, the part after.
+        // Without gaps, concatenates the part before, the patch and the part after.
         Some(dim) => {
             let mut pieces = Vec::new();
             let end = range.lower.saturating_add(len);

@@ -1,4 +1,4 @@
-//! nGraph ops that a table maps to one layer.
+//! nGraph ops that map to one layer each.
 
 use snick_ir::ops::Reduce;
 use snick_ir::{Attrs, Op, OpError, Value};
@@ -22,7 +22,7 @@ const BROADCASTING: &[&str] = &[
     "NotEqual", "Or", "Power", "Select", "SquaredDifference", "Subtract", "Xor",
 ];
 
-/// Names of these ops that differ in OpenVINO.
+/// OpenVINO's names of these ops where they differ.
 const RENAMED: &[(&str, &str)] = &[
     ("Not", "LogicalNot"),
     ("And", "LogicalAnd"),
@@ -42,7 +42,7 @@ const REDUCTIONS: &[(&str, ReduceOp)] = &[
     ("Sum", ReduceOp::Sum),
 ];
 
-/// An op with the same inputs: the names of its attributes in OpenVINO and in nGraph, and constant attributes.
+/// An op with the same inputs: attribute names in OpenVINO and in nGraph, and constant attributes.
 struct Same {
     op: &'static str,
     row: (&'static str, u8),
@@ -54,7 +54,7 @@ const fn same(op: &'static str, name: &'static str, opset: u8) -> Same {
     Same { op, row: (name, opset), attrs: &[], fixed: &[] }
 }
 
-/// First versions of ops whose inputs did not change.
+/// The first versions of ops whose inputs have not changed.
 const SAME: &[Same] = &[
     same("BatchMatMul", "MatMul", 1),
     Same {
@@ -99,7 +99,7 @@ const SAME: &[Same] = &[
     same("Unsqueeze", "Unsqueeze", 1),
 ];
 
-/// Adds the layer of a node whose op is in a table; `None` for others.
+/// Adds the layer of a node whose op is in a table; returns `None` for others.
 pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     let (op, version) = (site.node.op.as_str(), site.node.version);
     if UNARY.contains(&op) {
@@ -143,8 +143,8 @@ fn broadcasting(site: &mut Site) -> Result<Value, OpError> {
     elementwise(site, attrs)
 }
 
-/// The broadcast attributes: a name, or an object with a number and an axis. By default there is none in
-/// the first version of an op, and numpy's in later ones.
+/// The broadcast attributes: a name, or an object with a number and an axis. The default is no broadcasting
+/// in the first version of an op, and numpy's in later ones.
 fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     let numpy = Attrs::new().with("auto_broadcast", "numpy");
     let none = Attrs::new().with("auto_broadcast", "none");
@@ -166,7 +166,7 @@ fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     }
 }
 
-/// Newer files have the axes as a second input, and an empty list.
+/// In newer files the axes are a second input and the list is empty.
 fn reduction(site: &mut Site, function: ReduceOp) -> Result<Value, OpError> {
     let axes = site.node.attrs.sizes("reduction_axes")?.unwrap_or_default();
     let axes = match site.inputs.get(1) {

@@ -1,4 +1,4 @@
-//! Element types and shapes as nGraph writes them.
+//! Element types and shapes in nGraph's notation.
 
 use smallvec::SmallVec;
 use snick_ir::Declared;
@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 use crate::ReadError;
 use crate::json::{Json, Object};
 
-/// C++ types and the element types they stand for.
+/// C++ types and their element types.
 const C_TYPES: &[(&str, ElementType)] = &[
     ("char", ElementType::Boolean),
     ("bfloat16", ElementType::BF16),
@@ -53,7 +53,7 @@ pub(super) fn shape(json: Json) -> Result<DeclaredDims, ReadError> {
     Ok(Some(json.array()?.into_iter().map(dim).collect::<Result<_, _>>()?))
 }
 
-/// A field of a node, or of its `value_type`, as in older files.
+/// A field of a node, or in older files of its `value_type`.
 pub(super) fn of_node<'d>(node: &Object<'d>, name: &str) -> Result<Json<'d>, ReadError> {
     match (node.get(name), node.get("value_type")) {
         (Some(json), _) => Ok(json),
@@ -66,7 +66,7 @@ pub(super) fn of_node<'d>(node: &Object<'d>, name: &str) -> Result<Json<'d>, Rea
 pub(super) fn declared(node: &Object) -> Result<Option<Declared>, ReadError> {
     let Some(json) = node.get("value_type").filter(|json| json.is_object()) else { return Ok(None) };
     let object = json.object()?;
-    // Several outputs have a tuple type; the nodes that select one of them declare its type.
+    // A node with several outputs has a tuple type; the nodes that select an output declare its type.
     let (Some(of), Some(dims)) = (object.get("element_type"), object.get("shape")) else { return Ok(None) };
     Ok(Some(Declared { element_type: element_type(of)?, dims: shape(dims)? }))
 }

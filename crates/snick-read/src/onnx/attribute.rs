@@ -1,4 +1,4 @@
-//! Attributes of a node as the typed list that ops read.
+//! Converts the attributes of a node to the typed list that ops read.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use snick_onnx::{Attribute, kind};
 
 use super::tensor::Tensors;
 
-/// The attributes of a node, without graphs. In a function, `given` are the attributes of the call.
+/// The attributes of a node, except graphs. In a function, `given` are the attributes of the call.
 ///
 /// # Errors
 ///
-/// An attribute that is given twice, or whose tensor cannot be read.
+/// An attribute is repeated, or its tensor cannot be read.
 pub(super) fn attributes(
     attributes: &[Attribute],
     given: &[Attribute],
@@ -28,7 +28,7 @@ pub(super) fn attributes(
     Ok(attrs)
 }
 
-/// Refuses two attributes with one name: nothing says which one is meant.
+/// Rejects duplicate attribute names, because it is unclear which one is meant.
 pub(super) fn without_duplicates(attributes: &[Attribute]) -> Result<(), OpError> {
     let mut names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     names.sort_unstable();
@@ -38,7 +38,7 @@ pub(super) fn without_duplicates(attributes: &[Attribute]) -> Result<(), OpError
     }
 }
 
-/// Attributes by name; a reference to an attribute of the call is resolved, or absent.
+/// Attributes by name. A reference to an attribute of the call is resolved, or omitted if the call lacks it.
 pub(super) fn resolved<'a>(
     attributes: &'a [Attribute],
     given: &'a [Attribute],
@@ -52,7 +52,7 @@ pub(super) fn resolved<'a>(
     })
 }
 
-/// The value, by the kind of the attribute; files of the first format version have no kind.
+/// The value, by the kind of the attribute. Files of the first format version have no kind.
 fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'static>>, OpError> {
     let a = attribute;
     let text = |bytes: &bytes::Bytes| String::from_utf8_lossy(bytes).into_owned();

@@ -1,7 +1,7 @@
-//! If, Loop and Scan, nodes with inner graphs: they become If, Loop and TensorIterator.
+//! If, Loop and Scan, nodes with subgraphs: they become If, Loop and TensorIterator.
 //!
-//! An inner graph reads names of the graphs around it. These become inputs of the node and Parameters of the body;
-//! constants are copied into the body, so that its nodes see constants.
+//! Subgraphs can read names from enclosing graphs. These values become inputs of the node and Parameters of
+//! the body. Constants are copied into the body, so that its nodes see constants.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,23 +20,23 @@ use super::free_names::{Refusal, free_names_of};
 use super::network::{CallSite, Network, Scope, define};
 use super::types::declared;
 
-/// The type of a formal input of a body.
+/// The type of a body input.
 struct Fed {
     element_type: ElementType,
     rank: Option<usize>,
-    /// The input is a slice along this axis, which the body does not see.
+    /// The axis, if the input is a slice. The body does not see that axis.
     axis: Option<i64>,
 }
 
-/// A body and the values that it captures: they become Parameters after its own inputs.
+/// A body and its captured values, which become Parameters after its own inputs.
 struct Body {
     graph: Graph,
     captured: Vec<Value>,
 }
 
 impl<'m> Network<'m> {
-    /// Reads a node with bodies; returns its outputs. The decoder limits the nesting of graphs; calls inside of them count
-    /// towards the depth of calls.
+    /// Reads a node with bodies and returns its outputs. The decoder limits the nesting of graphs. Calls
+    /// inside bodies count towards the call depth.
     pub(super) fn with_bodies(
         &mut self,
         node: &'m onnx::Node,
@@ -63,7 +63,7 @@ struct Reading<'n, 'm, 'a> {
     name: &'a str,
     inputs: &'a [Option<Value>],
     scope: &'a Scope,
-    /// The call site of the nodes of the bodies.
+    /// The call site of the nodes in the bodies.
     place: &'a CallSite<'a>,
 }
 
@@ -86,11 +86,12 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::If, bodies, maps, &inputs)
     }
 
-    /// A Loop. Its body takes the number of the iteration, the condition and the states, and returns the condition, the
-    /// states, and slices of outputs.
+    /// A Loop. Its body takes the iteration number, the condition and the states, and returns the condition,
+    /// the states, and slices of outputs.
     fn repeated(&mut self) -> Result<Vec<Value>, Refusal> {
         let graph = self.graph("body")?;
-        // In ONNX, no number is no limit, and a negative number is no iteration. In the IR, a negative number is no limit.
+        // In ONNX a missing trip count means no limit, and a negative one no iteration. In the IR a negative
+        // one means no limit.
         let trips = match self.optional(0) {
             Some(trips) => self.build(|b| at_least_zero(b, trips))?,
             None => self.build(|b| b.int(-1))?,
@@ -124,8 +125,8 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::Loop, vec![body.graph], vec![map], &inputs)
     }
 
-    /// A Scan of operator set 9 or later. Its body takes the states and a slice of each scanned input, and returns the
-    /// states and slices of outputs.
+    /// A Scan of operator set 9 or later. Its body takes the states and a slice of each scanned input, and
+    /// returns the states and slices of outputs.
     fn scanned(&mut self) -> Result<Vec<Value>, Refusal> {
         if self.place.opsets.get("").is_some_and(|&opset| opset < 9) {
             return Err(OpError::unsupported("the batch axis of Scan-8").into());
@@ -165,7 +166,7 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::TensorIterator, vec![body.graph], vec![map], &inputs)
     }
 
-    /// One slice along an axis for each iteration, forward, or backward if the direction is 1.
+    /// One slice along an axis for each iteration. A direction of 1 iterates backward.
     fn cuts(&self, axes: &str, directions: &str, count: usize) -> Result<Vec<Cut>, OpError> {
         let (axes, directions) = (self.ints(axes), self.ints(directions));
         let fits = |list: &[i64]| list.is_empty() || list.len() == count;
@@ -203,7 +204,7 @@ impl<'m> Reading<'_, 'm, '_> {
     }
 
     fn attribute(&self, name: &str) -> Option<&'m onnx::Attribute> {
-        // Graphs and attributes of iterations never refer to a function call.
+        // Subgraphs and attributes of iterations never refer to a function call.
         resolved(&self.node.attribute, &[]).find(|(found, _)| *found == name).map(|(_, attribute)| attribute)
     }
 
@@ -232,12 +233,12 @@ impl<'m> Reading<'_, 'm, '_> {
         }
     }
 
-    /// Adds to the current graph: that of the node, or a body.
+    /// Adds layers to the current graph, which is the node's graph or a body.
     fn build<T>(&mut self, build: impl FnOnce(&mut NodeBuilder) -> Result<T, OpError>) -> Result<T, OpError> {
         build(&mut NodeBuilder::new(&mut self.network.graph, self.name))
     }
 
-    /// Reads an inner graph. `made` has, for each output that is a slice of an output of the node, its axis.
+    /// Reads a subgraph. For each body output that is a slice of a node output, `made` has its axis.
     fn body(&mut self, graph: &'m onnx::Graph, fed: &[Fed], made: &[Option<i64>]) -> Result<Body, Refusal> {
         let mut inner = Graph::new(graph.name.clone());
         inner.source = self.network.graph.source.clone();
@@ -251,7 +252,7 @@ impl<'m> Reading<'_, 'm, '_> {
         Ok(Body { graph, captured: captured? })
     }
 
-    /// Fills the body; returns the values of the outer graph that it captures.
+    /// Fills the body and returns the values of the outer graph that it captures.
     fn fill(
         &mut self,
         graph: &'m onnx::Graph,
@@ -297,7 +298,7 @@ impl<'m> Reading<'_, 'm, '_> {
         Ok(captured)
     }
 
-    /// A value of the outer graph inside the body: a copy of a constant, or a Parameter.
+    /// Makes a value of the outer graph available in the body, as a copy of a constant or as a Parameter.
     fn capture(&mut self, name: &str, value: Value, outer: &Graph, captured: &mut Vec<Value>) -> Value {
         if let Op::Const(Constant::Here(tensor)) = outer.node(value.node).op() {
             let constant = Constant::new(Arc::clone(tensor)).into();
@@ -313,7 +314,7 @@ impl<'m> Reading<'_, 'm, '_> {
         self.parameter(name, &fed)
     }
 
-    /// A Parameter of the body with dynamic dims: inference takes them from the input.
+    /// A Parameter of the body with dynamic dims, which inference takes from the input.
     fn parameter(&mut self, name: &str, fed: &Fed) -> Value {
         let shape = match fed.rank {
             Some(rank) => ShapeSpec::Dims(vec![DimSpec::Interval(Interval::DIM); rank]),
@@ -343,10 +344,11 @@ impl<'m> Reading<'_, 'm, '_> {
     }
 }
 
-/// Links captured values to the Parameters from `first` on; a value that is an input already is reused.
+/// Links captured values to the Parameters from `first` on. Reuses a value that is already an input.
 fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: usize) -> Vec<PortLink> {
     let entry = |(i, value): (usize, Value)| {
-        // The first inputs have a special meaning, and a state of a Loop or Scan is another value inside.
+        // The first inputs have a special meaning, and a state of a Loop or Scan has a different value
+        // inside.
         let port = inputs.iter().position(|&input| input == value).filter(|&port| port >= first.max(1));
         let port = port.unwrap_or_else(|| {
             inputs.push(value);
@@ -357,7 +359,7 @@ fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: 
     captured.enumerate().map(entry).collect()
 }
 
-/// The larger of an integer and 0; the integer itself, if it is known not to be negative.
+/// Clamps an integer to 0 or more, unless it is known not to be negative.
 fn at_least_zero(b: &mut NodeBuilder, number: Value) -> Result<Value, OpError> {
     let fact = b.fact(number)?;
     let (elements, element_type) = (fact.elements(), fact.element_type);

@@ -1,4 +1,4 @@
-//! What a row of the operator table sees: the inputs and attributes of one ONNX node, and a [`GraphBuilder`].
+//! The context of an operator table row: the inputs and attributes of one ONNX node, and a [`GraphBuilder`].
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use snick_ir::ops::{self, Constant, Reshape};
 use snick_ir::{AttrValue, Attrs, BuildMode, Graph, GraphBuilder, Op, OpError, Operand, Value};
 use snick_tensor::{ElementType, Tensor};
 
-/// Builds what one ONNX node becomes. Rows may rely on ranks, element types and constants only: the user may still
-/// change sizes. Errors of inference are reported with the graph, when it is inferred as a whole.
+/// Builds the layers of one ONNX node. Rows may rely on ranks, element types and constants, but not on sizes,
+/// which the user may still change. Inference errors are reported when the whole graph is inferred.
 pub(super) struct NodeBuilder<'g> {
     pub(super) builder: GraphBuilder<'g>,
-    /// Name of the node.
+    /// The name of the node.
     pub(super) name: &'g str,
     /// The operator set that defines the operator.
     pub(super) since: i64,
-    /// Inputs; `None` for one left out.
+    /// The inputs; `None` for an omitted one.
     pub(super) inputs: Vec<Option<Value>>,
-    /// Which outputs have a name.
+    /// Which outputs are named.
     pub(super) wanted: Vec<bool>,
-    /// Attributes.
+    /// The attributes.
     pub(super) attrs: Attrs<'static>,
 }
 
@@ -37,11 +37,11 @@ impl DerefMut for NodeBuilder<'_> {
     }
 }
 
-/// A result whose error is an [`OpError`].
+/// A result whose error defaults to [`OpError`].
 pub(super) type Result<T = Value, E = OpError> = std::result::Result<T, E>;
 
 impl<'g> NodeBuilder<'g> {
-    /// Adds to `graph` layers whose names begin with that of the node.
+    /// A builder that adds layers to `graph` and prefixes their names with the node's name.
     pub(super) fn new(graph: &'g mut Graph, name: &'g str) -> Self {
         Self {
             builder: GraphBuilder::on(graph).mode(BuildMode::Lenient).scope(name),
@@ -58,12 +58,12 @@ impl<'g> NodeBuilder<'g> {
         self.optional(i).ok_or(OpError::NotConnected { port: i })
     }
 
-    /// Input `i`, if it is there.
+    /// Input `i`, if present.
     pub(super) fn optional(&self, i: usize) -> Option<Value> {
         self.inputs.get(i).copied().flatten()
     }
 
-    /// All inputs, none of which may be left out.
+    /// All inputs; an omitted one is an error.
     pub(super) fn all(&self) -> Result<Vec<Value>> {
         (0..self.inputs.len()).map(|i| self.input(i)).collect()
     }
@@ -73,7 +73,7 @@ impl<'g> NodeBuilder<'g> {
         self.wanted.get(i).copied().unwrap_or(false)
     }
 
-    /// Refuses nodes that use outputs from `i` on.
+    /// Rejects nodes that use output `i` or later ones.
     pub(super) fn outputs_below(&self, i: usize) -> Result<()> {
         match (i..self.wanted.len()).find(|&i| self.wants(i)) {
             Some(i) => Err(OpError::unsupported(format!("output {i}"))),
@@ -86,12 +86,12 @@ impl<'g> NodeBuilder<'g> {
         Ok(self.attrs.int(name)?.unwrap_or(default))
     }
 
-    /// An integer attribute that must be there.
+    /// A required integer attribute.
     pub(super) fn required_int(&self, name: &'static str) -> Result<i64> {
         self.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })
     }
 
-    /// A truth value written as an integer.
+    /// A boolean stored as an integer.
     pub(super) fn flag_attr(&self, name: &'static str, default: bool) -> Result<bool> {
         Ok(self.int_attr(name, i64::from(default))? != 0)
     }
@@ -101,12 +101,12 @@ impl<'g> NodeBuilder<'g> {
         Ok(self.attrs.float(name)?.unwrap_or(default))
     }
 
-    /// A text attribute.
+    /// A string attribute.
     pub(super) fn text_attr(&self, name: &'static str, default: &'static str) -> Result<&str> {
         Ok(self.attrs.text(name)?.unwrap_or(default))
     }
 
-    /// The counterpart, in a table, of a text attribute; the first one if the attribute is absent.
+    /// Looks up a string attribute in a table. A missing attribute selects the first entry.
     pub(super) fn choice<T: Copy>(&self, name: &'static str, table: &[(&str, T)]) -> Result<T> {
         let text = self.attrs.text(name)?;
         let found = table.iter().find(|(word, _)| text.is_none_or(|text| text == *word));
@@ -116,12 +116,12 @@ impl<'g> NodeBuilder<'g> {
         })
     }
 
-    /// A list of integers, if it is there.
+    /// A list of integers, if present.
     pub(super) fn ints_attr(&self, name: &'static str) -> Result<Option<Vec<i64>>> {
         Ok(self.attrs.ints(name)?.map(|v| v.to_vec()))
     }
 
-    /// The element type whose ONNX number an attribute holds.
+    /// The element type of an attribute that holds its ONNX number.
     pub(super) fn type_attr(&self, name: &'static str) -> Result<Option<ElementType>> {
         let Some(number) = self.attrs.int(name)? else { return Ok(None) };
         let found = i32::try_from(number).ok().and_then(snick_onnx::from_number);
@@ -136,7 +136,7 @@ impl<'g> NodeBuilder<'g> {
         }
     }
 
-    /// The integers of a constant of the file, if they are few.
+    /// The integers of a short constant in the file.
     pub(super) fn known_ints(&self, value: Value) -> Option<Vec<i64>> {
         let is_constant = matches!(self.graph().node(value.node).op(), Op::Const(_));
         self.fact(value).ok().filter(|_| is_constant)?.ints().map(|v| v.to_vec())
@@ -147,7 +147,7 @@ impl<'g> NodeBuilder<'g> {
         self.fact(value).ok()?.shape.as_static().map(|dims| dims.to_vec())
     }
 
-    /// The size of a value along an axis, if it is known.
+    /// The size of a value along an axis, if known.
     pub(super) fn fixed_size(&self, value: Value, axis: usize) -> Option<i64> {
         self.fact(value).ok()?.shape.dims()?.get(axis)?.as_const()
     }
@@ -158,12 +158,12 @@ impl<'g> NodeBuilder<'g> {
         size(x).is_some_and(|x| Some(x) == size(y))
     }
 
-    /// An axis counted from 0.
+    /// A normalised axis.
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
         snick_ir::normalize_axis(axis, rank)
     }
 
-    /// Adds the op that OpenVINO IR names so, with attributes as it writes them.
+    /// Adds the op by its name and attributes in OpenVINO IR.
     pub(super) fn ir_op(&mut self, op_type: &str, attrs: Attrs, inputs: &[Value]) -> Result {
         self.add_op(Op::by_name(op_type, attrs)?, inputs)
     }
@@ -179,14 +179,14 @@ impl<'g> NodeBuilder<'g> {
         self.add_op_with_outputs(Op::by_name(op_type, attrs)?, inputs, outputs)
     }
 
-    /// `x / y` as ONNX divides: integers towards zero.
+    /// `x / y` as in ONNX, which truncates integers towards zero.
     pub(super) fn divide(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result {
         let [x, y] = self.operands(x, y)?;
         let function = snick_tensor::kernels::BinaryOp::Div;
         self.add_op(ops::Arithmetic { function, broadcast: ops::AutoBroadcast::Numpy }, &[x, y])
     }
 
-    /// The value converted to an element type, neither of them text.
+    /// Converts a value to an element type. Strings are not supported.
     pub(super) fn convert(&mut self, value: Value, element_type: ElementType) -> Result {
         let types = [Ok(element_type), self.element_type(value)];
         if types[0] != types[1] && types.contains(&Ok(ElementType::String)) {
@@ -195,7 +195,7 @@ impl<'g> NodeBuilder<'g> {
         self.builder.convert(value, element_type)
     }
 
-    /// The elements of `value` under sizes of which a 0 copies the size of the same axis.
+    /// Reshapes a value; a size of 0 copies the size of the same axis.
     pub(super) fn reshape_copying(&mut self, value: Value, sizes: Value) -> Result {
         self.add_op(Reshape { special_zero: true }, &[value, sizes])
     }

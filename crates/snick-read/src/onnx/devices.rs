@@ -1,13 +1,13 @@
-//! How a model is spread over devices: kept as metadata of the model, node by node under the name of what it computes, so
-//! that rewriting a layer does not lose it.
+//! Device placement, kept as metadata of the model under the name of each node's output, so that it survives
+//! rewrites.
 
 use snick_ir::Info;
 use snick_onnx as onnx;
 
-/// The element that holds all of it.
+/// The metadata element that contains all others.
 const NAME: &str = "device_configurations";
 
-/// The groups of devices, and the nodes that are spread over them; `None` if the file has none.
+/// The groups of devices and the nodes placed on them; `None` if the file has none.
 pub(super) fn info(model: &onnx::Model, main: &onnx::Graph) -> Option<Info> {
     let mut children: Vec<Info> = model.configuration.iter().map(group).collect();
     children.extend(main.node.iter().filter(|node| !node.device_configurations.is_empty()).map(node));

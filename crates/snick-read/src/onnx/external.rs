@@ -1,4 +1,4 @@
-//! Files beside a model, which hold bytes of its constants.
+//! External data: files next to a model that hold bytes of its constants.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,25 +14,25 @@ use crate::file::map;
 pub(crate) struct ExternalFiles {
     /// The folder of the model and, if the model is a symbolic link, the folder of its target. Empty for a model in memory.
     folders: Vec<PathBuf>,
-    /// What was mapped or given, by location; the path of a mapped file.
+    /// Files by location: the path of a mapped file, or `None` for data given in memory.
     opened: RefCell<BTreeMap<String, (Option<PathBuf>, Storage)>>,
 }
 
 impl ExternalFiles {
-    /// Those beside a model file. The caches of model hubs keep files in one folder, under their hashes, and links to
-    /// them in others.
+    /// Files next to a model. Model hubs cache files under their hashes in one folder, with links to them in
+    /// others.
     pub(crate) fn beside(model: &Path) -> Self {
         let target = model.canonicalize().ok();
         let paths = std::iter::once(model).chain(target.as_deref());
         Self { folders: paths.filter_map(Path::parent).map(named).collect(), ..Self::default() }
     }
 
-    /// Those in a folder.
+    /// Files in a folder.
     pub(super) fn in_folder(folder: &Path) -> Self {
         Self { folders: vec![named(folder)], ..Self::default() }
     }
 
-    /// Those that come with a model in memory, by location.
+    /// Files given along with a model in memory, by location.
     pub(crate) fn in_memory(files: &BTreeMap<String, Storage>) -> Self {
         let given = files.iter().map(|(location, bytes)| (location.clone(), (None, bytes.clone())));
         Self { folders: Vec::new(), opened: RefCell::new(given.collect()) }
@@ -43,7 +43,7 @@ impl ExternalFiles {
         self.opened.borrow().values().filter_map(|(path, _)| path.clone()).collect()
     }
 
-    /// Opens a file; refuses anything outside the folders.
+    /// Opens a file. Rejects anything outside the folders.
     pub(super) fn open(&self, location: &str) -> Result<Storage, OpError> {
         let outside = || OpError::UnsafePath { location: location.to_string() };
         let inside =
@@ -70,8 +70,8 @@ impl ExternalFiles {
         Ok(storage)
     }
 
-    /// The file at this location in the first folder that contains it, with symbolic links resolved; otherwise the error of
-    /// the first folder. `None` without folders.
+    /// Finds the first folder that contains the file at this location, with symbolic links resolved. Returns
+    /// the error of the first folder if none does, and `None` without folders.
     fn find(&self, location: &str) -> Option<std::io::Result<PathBuf>> {
         let mut found = self.folders.iter().map(|folder| folder.join(location).canonicalize());
         let first = found.next()?;
@@ -113,7 +113,7 @@ mod tests {
             Self(hub)
         }
 
-        /// What a model opens at a location, which is a link to `target`.
+        /// The bytes that a model reads from a location that is a link to `target`.
         fn opened(&self, model: &str, location: &str, target: &str) -> Result<Vec<u8>, OpError> {
             let link = self.0.join(model).with_file_name(location);
             symlink(target, &link).unwrap();
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(hub.opened("rev/again.onnx", "data", "../blobs/9ab2"), blob());
         symlink("rev/onnx", hub.0.join("folder")).unwrap();
         assert_eq!(hub.opened("folder/model.onnx", "data", "../../blobs/9ab2"), blob());
-        // Beside the file that the link leads to.
+        // The file next to the target of the link.
         let beside = ExternalFiles::beside(&hub.0.join(model)).open("9ab2").unwrap();
         assert_eq!(beside.bytes(), b"blobs/9ab2");
     }
@@ -159,7 +159,7 @@ mod tests {
             );
         }
         assert!(matches!(hub.opened(model, "data", "../../other"), Err(OpError::UnsafePath { .. })));
-        // A model that is a file has one folder.
+        // A model that is not a link has one folder.
         write(hub.0.join("rev/onnx/file.onnx"), "").unwrap();
         let opened = hub.opened("rev/onnx/file.onnx", "data", "../../blobs/9ab2");
         assert!(matches!(opened, Err(OpError::UnsafePath { .. })), "{opened:?}");

@@ -1,4 +1,4 @@
-//! Nodes with graphs of their own: which there are, and the names they read from around them.
+//! Nodes with subgraphs, and the names that these capture.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use snick_onnx as onnx;
 
 use super::opsets::normal_domain;
 
-/// Why a node is refused: the file is invalid, or only the node, which stays opaque.
+/// Why a node is rejected. Either the file is invalid, or just this node, which stays opaque.
 pub(super) enum Refusal {
     File(String),
     Node(OpError),
@@ -25,12 +25,12 @@ impl From<OpError> for Refusal {
     }
 }
 
-/// Whether the inner graphs of the node are read here.
+/// Whether the reader supports the subgraphs of the node.
 pub(super) fn has_bodies(node: &onnx::Node) -> bool {
     normal_domain(&node.domain).is_empty() && matches!(node.op_type.as_str(), "If" | "Loop" | "Scan")
 }
 
-/// Names that the inner graphs of a node capture, in order of first use.
+/// Names that the subgraphs of a node capture, in order of first use.
 pub(super) fn free_names(node: &onnx::Node) -> Vec<&str> {
     let mut free = Vec::new();
     let graphs = node

@@ -1,10 +1,10 @@
-//! ONNX models: protobuf messages to a graph of IR ops.
+//! Converts ONNX models from protobuf messages to a graph of IR ops.
 //!
 //! `model.rs` decodes the file, `network.rs` holds the graph under construction, `nodes.rs` walks the nodes,
-//! `function.rs` inlines functions, `bodies.rs` reads inner graphs,
-//! `tensor.rs` reads constants, also those in files beside the model (`external.rs`). A row of the table in `ops/` builds the IR nodes of an ONNX node
-//! with a `NodeBuilder` (`builder.rs`); `sequence.rs` resolves sequences. A node without a row, or whose
-//! row refuses it, stays an opaque layer with the declared types of its outputs.
+//! `function.rs` inlines functions, `bodies.rs` reads subgraphs, `tensor.rs` reads constants, including
+//! external data (`external.rs`). A row of the table in `ops/` builds the layers of an ONNX node with a
+//! `NodeBuilder` (`builder.rs`); `sequence.rs` resolves sequences. A node without a row, or rejected by its
+//! row, stays an opaque layer with the declared types of its outputs.
 
 mod attribute;
 mod bodies;

@@ -1,4 +1,4 @@
-//! A model file.
+//! The model file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +26,7 @@ impl AsRef<[u8]> for View {
     }
 }
 
-/// Reads a model; constants are views of `file`, external data is in `folder`.
+/// Reads a model. Constants are views of `file`, external data is in `folder`.
 ///
 /// # Errors
 /// [`ReadError::Onnx`] if the bytes are not a model of a supported operator set, or a value is missing.
@@ -35,7 +35,8 @@ pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read,
     read_with(file, external, source, &Registry::builtin(), &BTreeSet::new(), &mut Monitor::default())
 }
 
-/// [`read`] with registered ops, watched; `kept` inputs that have a default value stay inputs.
+/// [`read`] with registered ops. The monitor may stop it. Inputs in `kept` that have a default value stay
+/// inputs.
 pub(crate) fn read_with(
     file: &Storage,
     external: ExternalFiles,
@@ -53,7 +54,7 @@ pub(crate) fn read_with(
     let opsets = opsets(&model.opset_import).map_err(error)?;
     let tensors = Tensors::new(file, external);
     let mut network = Network::new(source, &tensors, functions(&model), ops, monitor);
-    // In earlier versions of the format all constants are listed among the inputs.
+    // Earlier format versions list all constants among the inputs.
     if model.ir_version.is_some_and(|version| version >= FIRST_WITH_DEFAULTS) {
         network.find_optional_inputs(main, kept);
     }

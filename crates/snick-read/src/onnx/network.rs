@@ -20,7 +20,7 @@ use crate::Read;
 /// Values by name; `None` for an input that a function call omits.
 pub(super) type Scope = HashMap<String, Option<Value>>;
 
-/// The graph under construction, and what the reader knows of its names.
+/// The graph under construction, with the names known so far.
 pub(super) struct Network<'m> {
     pub(super) tensors: &'m Tensors<'m>,
     pub(super) functions: Functions<'m>,
@@ -28,14 +28,14 @@ pub(super) struct Network<'m> {
     pub(super) ops: &'m Registry,
     /// The main graph, or the body being read.
     pub(super) graph: Graph,
-    /// Elements of sequences by name, prefixed with the name of the call.
+    /// Elements of sequences, by name prefixed with the name of the call.
     pub(super) sequences: HashMap<String, Vec<Value>>,
     pub(super) errors: Vec<Located>,
     pub(super) notes: Vec<String>,
     dims: DimNames,
-    /// Inputs that have a default value.
+    /// Inputs with a default value.
     optional_inputs: Vec<String>,
-    /// Default values of those that stay inputs.
+    /// Default values of inputs that stay inputs.
     defaults: HashMap<&'m str, &'m onnx::Tensor>,
     /// Declared types of values.
     pub(super) declared: HashMap<String, Declared>,
@@ -43,20 +43,20 @@ pub(super) struct Network<'m> {
     pub(super) unknown: BTreeMap<String, usize>,
     /// Number of inlined nodes.
     pub(super) inlined: usize,
-    /// Nodes so far, those of bodies and inlined functions included.
+    /// Number of nodes so far, including bodies and inlined functions.
     read: usize,
     monitor: &'m mut Monitor,
 }
 
-/// The context of nodes: the main graph, or a function that a node calls.
+/// The context of nodes: the main graph, or a call of a function.
 pub(super) struct CallSite<'p> {
     /// Operator sets.
     pub(super) opsets: &'p Opsets,
     /// Attributes of the call.
     pub(super) given: &'p [onnx::Attribute],
-    /// Prefix of layer names: the names of the calls.
+    /// Prefix of layer names, built from the names of the calls.
     pub(super) prefix: &'p str,
-    /// Depth of calls.
+    /// The call depth.
     pub(super) depth: usize,
 }
 
@@ -89,19 +89,19 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Reports a node. `Err` if no more are to be read.
+    /// Reports a node. Returns an error if reading should stop.
     pub(super) fn report(&mut self, node: &str) -> Result<(), String> {
         self.read += 1;
         self.monitor.report(self.read, self.read, node);
         if self.monitor.is_stopped() { Err("reading was stopped".into()) } else { Ok(()) }
     }
 
-    /// Adds to the graph; errors of inference are reported with the graph, when it is inferred as a whole.
+    /// Adds to the graph. Inference errors are reported when the whole graph is inferred.
     pub(super) fn builder(&mut self) -> GraphBuilder<'_> {
         GraphBuilder::on(&mut self.graph).mode(BuildMode::Lenient)
     }
 
-    /// Finds the inputs that have a default value. Inputs named in `kept` stay inputs.
+    /// Finds inputs with a default value. Inputs named in `kept` stay inputs.
     pub(super) fn find_optional_inputs(&mut self, main: &'m onnx::Graph, kept: &BTreeSet<String>) {
         let inputs: HashSet<&str> = main.input.iter().map(|info| info.name.as_str()).collect();
         for default in main.initializer.iter().filter(|default| inputs.contains(default.name.as_str())) {
@@ -112,7 +112,7 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Reads the main graph. `Err` names the value that is missing.
+    /// Reads the main graph. The error names a missing value.
     pub(super) fn read(&mut self, main: &'m onnx::Graph, opsets: &Opsets) -> Result<(), String> {
         self.graph.name = main.name.clone();
         let infos = main.value_info.iter().chain(&main.output);
@@ -156,7 +156,7 @@ impl<'m> Network<'m> {
         Ok(())
     }
 
-    /// The graph without dead nodes.
+    /// Returns the graph without dead nodes.
     pub(super) fn finish(mut self) -> Read {
         self.graph.remove_dead_nodes();
         let unknown = self.unknown.iter().map(|(op, count)| {
@@ -197,7 +197,7 @@ impl<'m> Network<'m> {
         match self.tensors.tensor(message) {
             Ok(tensor) => self.source(&message.name, Constant::new(Arc::new(tensor)).into()),
             Err(error) => {
-                // The dims are known, whatever the elements are.
+                // The dims are known even if the elements are not.
                 let dims = message.dims.iter().all(|&dim| dim >= 0).then(|| message.dims.iter().copied());
                 let dims = dims.map(Iterator::collect);
                 let declared = Declared { element_type: ElementType::Dynamic, dims };
@@ -208,14 +208,14 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// An opaque layer for something invalid; keeps the error.
+    /// Adds an opaque layer for something invalid and records the error.
     fn broken(&mut self, name: &str, op: &str, error: OpError) -> Value {
         let value = self.source(name, Op::opaque(op, Attrs::new()));
         self.errors.push(self.graph.located(value.node, error));
         value
     }
 
-    /// A layer without inputs; its tensor has the same name.
+    /// Adds a layer without inputs. Its tensor has the same name.
     pub(super) fn source(&mut self, name: &str, op: Op) -> Value {
         self.source_of(name, op, None)
     }
@@ -224,14 +224,14 @@ impl<'m> Network<'m> {
         self.add_source(Node::new(name, op), declared)
     }
 
-    /// Adds a node without inputs, whose tensor has its name.
+    /// Adds a node without inputs. Its tensor has the same name.
     fn add_source(&mut self, mut node: Node, declared: Option<Declared>) -> Value {
         let mut out = Output::unknown();
         out.names.push(node.name.to_string());
         out.declared = declared;
         node.outs.push(out);
         let node = self.graph.add(node);
-        // Inference of the whole graph reports errors.
+        // Errors are reported by the inference of the whole graph.
         let _ = self.graph.infer_node(node);
         Value { node, port: 0 }
     }
@@ -240,7 +240,7 @@ impl<'m> Network<'m> {
         self.graph.add_tensor_name(value, name.to_string());
     }
 
-    /// A sequence that is an output of the graph: an opaque layer.
+    /// Adds an opaque layer for a sequence that is an output of the graph.
     fn whole(&mut self, name: &str, elements: &[Value]) -> Value {
         let mut layer = Node::new(name, Op::opaque("SequenceConstruct", Attrs::new()));
         layer.outs.push(Output::unknown());

@@ -1,4 +1,4 @@
-//! The walk over the nodes of a graph: a node becomes layers by its row, is inlined, has bodies, or stays opaque.
+//! Walks the nodes of a graph. A node is converted by its row, inlined, read with its bodies, or kept opaque.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -53,7 +53,7 @@ impl<'m> Network<'m> {
         Ok(())
     }
 
-    /// Reads a node with bodies; it stays opaque if it is refused.
+    /// Reads a node with bodies. A rejected node stays opaque.
     fn control(
         &mut self,
         node: &'m onnx::Node,
@@ -76,7 +76,7 @@ impl<'m> Network<'m> {
         Ok(values.into_iter().map(Some).collect())
     }
 
-    /// Reads a node by its row; it stays opaque without one, or if it is refused.
+    /// Reads a node by its row. A node that has no row or is rejected stays opaque.
     fn node(
         &mut self,
         node: &onnx::Node,
@@ -137,7 +137,7 @@ impl<'m> Network<'m> {
         Ok(values)
     }
 
-    /// Gives layers that compute outputs the name of the node.
+    /// Names the layers that compute outputs after the node.
     fn name_layers(&mut self, name: &str, values: &[Value], added: &[NodeId]) {
         let mut unnamed: HashSet<NodeId> = added.iter().copied().collect();
         let mut is_first = true;
@@ -206,7 +206,7 @@ impl<'m> Network<'m> {
     ) -> (NodeId, Vec<Value>) {
         let inputs: Vec<Value> = inputs.iter().copied().flatten().collect();
         let id = self.graph.add_wired(layer, &inputs);
-        // Inference of the whole graph reports errors.
+        // Errors are reported by the inference of the whole graph.
         let _ = self.graph.infer_node(id);
         (id, (0..).zip(&node.output).map(|(port, _)| Value { node: id, port }).collect())
     }
@@ -220,13 +220,13 @@ fn qualified(domain: &str, name: &str) -> String {
     }
 }
 
-/// The name of a node, or that of its first output.
+/// The name of a node, or of its first output.
 fn label(node: &onnx::Node) -> &str {
     let output = || node.output.iter().find(|o| !o.is_empty()).map_or(node.op_type.as_str(), String::as_str);
     if node.name.is_empty() { output() } else { &node.name }
 }
 
-/// A topological order of the nodes: that of the file, if it is one.
+/// A topological order of the nodes: the order in the file, if that is one.
 fn order(nodes: &[onnx::Node], scope: &Scope) -> Result<Vec<usize>, String> {
     let mut makers: HashMap<&str, usize> = HashMap::new();
     for (i, node) in nodes.iter().enumerate() {
@@ -242,7 +242,7 @@ fn order(nodes: &[onnx::Node], scope: &Scope) -> Result<Vec<usize>, String> {
             readers[maker].push(i);
             missing[i] += 1;
         }
-        // Names that inner graphs read and no node computes are reported when these are read.
+        // A name that subgraphs capture and no node computes is reported when they are read.
         for maker in free_names(node).into_iter().filter_map(|name| makers.get(name)) {
             readers[*maker].push(i);
             missing[i] += 1;

@@ -1,4 +1,4 @@
-//! Operator sets and functions of a model.
+//! The operator sets and functions of a model.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use snick_onnx::{Function, Model, OperatorSet};
 /// Supported operator sets of ONNX.
 const OPSETS: std::ops::RangeInclusive<i64> = 1..=28;
 
-/// Operator set versions by domain; the domain of ONNX itself is empty.
+/// Operator set versions by domain. The domain of ONNX itself is empty.
 pub(super) type Opsets = HashMap<String, i64>;
 
 /// Functions by domain, name and overload.
@@ -27,7 +27,7 @@ pub(super) fn opsets(imports: &[OperatorSet]) -> Result<Opsets, String> {
     Ok(opsets)
 }
 
-/// The domain with one name for ONNX itself, which has two.
+/// Normalises the domain: ONNX itself has two names.
 pub(super) fn normal_domain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
 }

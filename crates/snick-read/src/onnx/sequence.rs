@@ -1,5 +1,5 @@
-//! Sequences of tensors and optional values. The IR has neither, so the reader resolves them: a
-//! sequence of known length is the list of its elements.
+//! Sequences of tensors and optional values. The IR has neither, so the reader resolves them: a sequence of
+//! known length is a list of its elements.
 
 use snick_ir::{OpError, Value};
 use snick_onnx as onnx;
@@ -22,7 +22,7 @@ enum Item {
 }
 
 impl Network<'_> {
-    /// Resolves a node that produces or consumes a sequence; false for any other node.
+    /// Resolves a node that produces or consumes a sequence. Returns false for any other node.
     pub(super) fn sequence(
         &mut self,
         node: &onnx::Node,
@@ -126,7 +126,7 @@ fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Resul
     }))
 }
 
-/// The index in input `i`, counted from the end if negative; below `end`.
+/// The index in input `i`, which must be below `end`. Negative indices count from the end.
 fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usize, OpError> {
     let at = match b.optional(i) {
         None => default as i64,
@@ -135,7 +135,7 @@ fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usi
             known.ok_or_else(|| OpError::unsupported("a place in a sequence known only at run time"))?
         }
     };
-    // Negative indices count from the last element.
+    // As an insertion point, -1 means before the last element.
     let from_end = if i == 2 { end.saturating_sub(1) } else { end };
     let at = if at < 0 { at.saturating_add(from_end as i64) } else { at };
     let found = usize::try_from(at).ok().filter(|&at| at < end);
@@ -156,7 +156,7 @@ fn concat(b: &mut NodeBuilder, mut elements: Vec<Value>) -> Result<Value, OpErro
     b.concat(axis, &elements)
 }
 
-/// Parts of the sizes that input 1 lists, of the one size that it holds, or of size 1, then maybe without the axis.
+/// Splits by the sizes in input 1, by a single size, or to size 1. Drops the axis if `keepdims` is 0.
 fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (x, axis, keeps) = (b.input(0)?, b.int_attr("axis", 0)?, b.flag_attr("keepdims", true)?);
     let unknown = || OpError::unsupported("splitting into an unknown number of parts");

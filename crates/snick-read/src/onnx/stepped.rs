@@ -10,15 +10,15 @@ use super::builder::{NodeBuilder, Result};
 
 /// A loop along an axis.
 pub(super) struct Stepped<'v> {
-    /// Values to slice; each slice keeps the axis, with size 1.
+    /// Values to slice. Each slice keeps the axis with size 1.
     pub(super) parts: &'v [Value],
-    /// The axis of all of them, and of the results.
+    /// The axis of all values and results.
     pub(super) axis: i64,
     /// Whether the loop runs backward.
     pub(super) reverse: bool,
     /// Initial states.
     pub(super) states: &'v [Value],
-    /// Values that are the same in every step.
+    /// Loop-invariant values.
     pub(super) fixed: &'v [Value],
 }
 
@@ -26,13 +26,13 @@ pub(super) struct Stepped<'v> {
 pub(super) struct Step {
     /// The next states.
     pub(super) states: Vec<Value>,
-    /// Slices of size 1, which are concatenated.
+    /// Slices of size 1 to be concatenated.
     pub(super) made: Vec<Value>,
 }
 
 impl Stepped<'_> {
-    /// Builds the loop: `step` builds one step from slices, states and fixed values. Returns the last states and the
-    /// concatenated slices.
+    /// Builds the loop. `step` builds one step from slices, states and loop-invariant values. Returns the
+    /// last states and the concatenated slices.
     pub(super) fn build(
         &self,
         b: &mut NodeBuilder,

@@ -1,4 +1,4 @@
-//! Constants: views of the model file or of external files; typed fields are copied.
+//! Constants are views of the model file or of external files; typed fields are copied.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use snick_tensor::{ElementType, Storage, Tensor};
 use super::external::ExternalFiles;
 use crate::out_of_file;
 
-/// Number of [`Message::data_location`] for data in another file.
+/// The value of [`Message::data_location`] for data in another file.
 const EXTERNAL: i32 = 1;
 
 /// The files that hold the bytes of constants.
@@ -28,7 +28,7 @@ impl<'m> Tensors<'m> {
         self.external.paths()
     }
 
-    /// The tensor of a message.
+    /// Converts a message to a tensor.
     pub(super) fn tensor(&self, message: &Message) -> Result<Tensor, OpError> {
         let number = message.data_type.unwrap_or_default();
         let element_type = from_number(number)
@@ -63,7 +63,7 @@ impl<'m> Tensors<'m> {
         Ok(Tensor::new(element_type, &dims, storage)?)
     }
 
-    /// The window of the file that these bytes are.
+    /// The window of the file that holds these bytes.
     fn view(&self, raw: &bytes::Bytes) -> Storage {
         let start = (raw.as_ptr() as usize).wrapping_sub(self.file.bytes().as_ptr() as usize);
         let window = self.file.window(start, raw.len());

@@ -179,14 +179,14 @@ fn field(tag: u8, content: &[u8]) -> Vec<u8> {
 #[test]
 fn bytes_that_are_no_model_have_a_place() {
     assert!(bytes_refused(b"").contains("no graph"));
-    // A graph that is a number, a length beyond the end, a group that is never closed.
+    // A graph that is a number, a length beyond the end, and a group that is never closed.
     assert!(bytes_refused(&[7 << 3, 1]).starts_with("m: byte "));
     assert!(bytes_refused(&[7 << 3 | 2, 0xff, 0xff, 0xff, 0x7f]).starts_with("m: byte "));
     assert!(bytes_refused(&[7 << 3 | 3]).starts_with("m: byte "));
     assert!(bytes_refused(&[0xff; 40]).starts_with("m: byte "));
 }
 
-/// Graphs in attributes of nodes of graphs, and so on: deeper than a stack may hold.
+/// Subgraphs nested in attributes, deeper than the stack allows.
 #[test]
 fn nesting_is_bounded() {
     let mut graph = field(2, b"g");
@@ -196,7 +196,7 @@ fn nesting_is_bounded() {
     assert!(bytes_refused(&field(7, &graph)).starts_with("m: byte "));
 }
 
-/// ONNX has types that snick lacks: INT2 and the 6-bit floats.
+/// ONNX has types that snick lacks, such as INT2 and 6-bit floats.
 #[test]
 fn dims_of_types_that_snick_lacks_are_known() {
     for number in [26, 27, 28] {
@@ -258,7 +258,7 @@ fn sequences_are_resolved() {
         node.attribute = vec![attribute];
         node
     };
-    // Columns 0..4, 4..8, 8..10; the second goes, the last comes first, all are joined.
+    // Columns 0..4, 4..8, 8..10. Removes the second, copies the last to the front, and joins them.
     let nodes = vec![
         with(node("SplitToSequence", &["x", "four"], &["s"]), int("axis", 1)),
         node("SequenceErase", &["s", "one"], &["t"]),
@@ -282,7 +282,7 @@ fn sequences_are_resolved() {
     assert_eq!(shape_of_output(&model(empty, vec![])), "[]");
 }
 
-/// A graph of a node, without types.
+/// A graph with these nodes and untyped values.
 fn inner(node: Vec<onnx::Node>, inputs: &[&str], outputs: &[&str]) -> onnx::Graph {
     let infos = |names: &[&str]| {
         names.iter().map(|name| onnx::ValueInfo { name: name.to_string(), ty: None }).collect()
@@ -312,7 +312,7 @@ fn integer(name: &str, value: i64) -> onnx::Attribute {
 
 #[test]
 fn graphs_inside_read_names_around_them() {
-    // The nodes stand in another order than they run: the loop reads `a`, though it is no input of it.
+    // The nodes are not in execution order: the loop captures `a`, which is not an input of it.
     let step = vec![
         node("Concat", &["s", "a", "ones"], &["t"]),
         node("Identity", &["go"], &["on"]),
@@ -350,7 +350,7 @@ fn branches_become_one_op() {
         vec![node("Less", &["k", "k"], &["less"]), with_graphs(node("If", &[condition], &["y"]), branches)]
     };
     assert_eq!(shape_of_output(&model(nodes("less"), vec![vector("k", &[1])])), "[batch_size,20]");
-    // A condition is one element, of whatever rank.
+    // A condition has one element and any rank.
     let matrix = node("Unsqueeze", &["less", "axis"], &["matrix"]);
     let constants = vec![vector("k", &[1]), vector("axis", &[0])];
     let nodes = [vec![matrix], nodes("matrix")].concat();
@@ -398,7 +398,7 @@ fn what_is_wrong_with_graphs_inside_is_told() {
         deep = body(vec![with_graphs(node("Loop", &["", "", "s"], &["t"]), vec![("body", deep)])]);
     }
     assert!(text(Some(deep)).contains("recursion limit"));
-    // A function whose loop calls the function.
+    // A function whose loop calls the function itself.
     let mut call = node("Again", &["s"], &["t"]);
     call.domain = "mine".into();
     let graphs = vec![("body", body(vec![call.clone()]))];

@@ -1,4 +1,4 @@
-//! Types of values as a file declares them.
+//! Value types as declared in the file.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use snick_onnx::{DimValue, ValueInfo, from_number};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
 
-/// Symbols for names of dims: a file may use any text, a symbol is an identifier.
+/// Symbols for names of dims. A file may use any text, but a symbol is an identifier.
 #[derive(Default)]
 pub(super) struct DimNames {
     symbols: HashMap<String, String>,
 }
 
 impl DimNames {
-    /// The symbol of a name, unique for each name.
+    /// The unique symbol of a name.
     fn symbol(&mut self, name: &str) -> String {
         if let Some(symbol) = self.symbols.get(name) {
             return symbol.clone();
@@ -51,7 +51,7 @@ impl DimNames {
     }
 }
 
-/// Whether a text names a size. Exporters write `?` for any unknown size, so these need not be equal.
+/// Whether a text names a size. Exporters write `?` for unknown sizes, which need not be equal.
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
 }

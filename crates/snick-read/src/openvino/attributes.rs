@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The attributes of an element, in the order of the file; their names differ.
+/// The attributes of an element, in file order, with unique names.
 #[derive(Default)]
 pub(super) struct Attributes<'x> {
     list: Vec<(&'x str, Cow<'x, str>)>,
@@ -11,7 +11,7 @@ pub(super) struct Attributes<'x> {
     names: HashSet<&'x str>,
 }
 
-/// Up to so many names are compared one by one, which is faster than hashing them.
+/// Up to this many names are compared one by one, which is faster than hashing.
 const FEW: usize = 16;
 
 impl<'x> Attributes<'x> {
@@ -22,7 +22,7 @@ impl<'x> Attributes<'x> {
         }
     }
 
-    /// Adds an attribute; `false` if there is one of this name.
+    /// Adds an attribute. Returns `false` if the name is taken.
     #[must_use]
     #[inline]
     pub(super) fn push(&mut self, name: &'x str, value: Cow<'x, str>) -> bool {
@@ -40,7 +40,7 @@ impl<'x> Attributes<'x> {
         is_new
     }
 
-    // Inlined, so that a name that is known compares in place.
+    // Inlined, so that a constant name is compared in place.
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&Cow<'x, str>> {
         self.list.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
@@ -61,7 +61,7 @@ impl<'x> Attributes<'x> {
 mod tests {
     use super::*;
 
-    /// So many that comparing each pair of names would not end.
+    /// Enough names that comparing each pair would take forever.
     const MANY: usize = 1_000_000;
 
     #[test]

@@ -10,7 +10,7 @@ use super::ordinals::Ordinals;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// The bodies of a layer and their port maps as written; the second of each belongs to the else branch.
+/// The bodies of a layer and their port maps as written. The second of each belongs to the else branch.
 #[derive(Default)]
 pub(super) struct Body<'x> {
     pub(super) nets: [Option<Net>; 2],
@@ -59,8 +59,8 @@ impl<'x> Body<'x> {
         }
     }
 
-    /// Hands the bodies and maps to the layer: port numbers become positions, layer ids become indices of Parameters and
-    /// Results of a body.
+    /// Moves the bodies and maps to the layer. Port numbers become indices, and layer ids become indices of
+    /// Parameters and Results of a body.
     pub(super) fn attach(
         self,
         raw: &mut RawNode,

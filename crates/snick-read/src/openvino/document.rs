@@ -15,7 +15,7 @@ use super::weights::Beyond;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// Reads a document: one `<net>`.
+/// Reads a document, which is one `<net>`.
 pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Result<Graph, ReadError> {
     loop {
         match cursor.step()? {
@@ -44,7 +44,7 @@ pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Resul
     Ok(graph)
 }
 
-/// Reads the inside of `<net>`, `<body>`, `<then_body>` or `<else_body>`.
+/// Reads the contents of `<net>`, `<body>`, `<then_body>` or `<else_body>`.
 fn read_net(cursor: &mut Cursor, context: &mut Context) -> Result<Net, ReadError> {
     let mut net = Net { graph: Graph::new(""), layers: LayerIds::default() };
     net.graph.source = context.source.into();
@@ -87,7 +87,7 @@ fn read_layers(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Res
     Ok(())
 }
 
-/// Adds a node for a layer; it stays opaque if it does not become an op, and the error is kept.
+/// Adds a node for a layer. A layer that does not become an op stays opaque, and its error is recorded.
 fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId {
     let inputs = PortIds::new(&layer.input_ids);
     let outputs = PortIds::new(&layer.output_ids);
@@ -151,7 +151,7 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     }
     context.errors.extend(wrong.into_iter().map(|error| graph.located(node, error)));
     let input_count = match layer.input_ids.len() {
-        // Some files leave out the ports; an op without inputs has none.
+        // Some files omit the ports. An op without inputs has arity 0.
         0 => graph.node(node).op().arity().max.min(MAX_INPUTS),
         count => count,
     };
@@ -173,8 +173,8 @@ fn read_edges(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Resu
     }
 }
 
-/// Connects an edge. Returns what is wrong if it leads nowhere, which the runtime ignores, or to an input that is
-/// connected; of each layer the first such input.
+/// Connects an edge. Returns an error if the edge leads nowhere, which the runtime ignores, or for the first
+/// edge of a layer to an input that already has a producer.
 fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<Option<Located>, ReadError> {
     let (from, from_port): (u64, u32) = (cursor.number("from-layer")?, cursor.number("from-port")?);
     let (to, to_port): (u64, u32) = (cursor.number("to-layer")?, cursor.number("to-port")?);

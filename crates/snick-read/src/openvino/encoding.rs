@@ -1,5 +1,5 @@
-//! The encodings of an `.xml`, found as the OpenVINO runtime (pugixml) finds them: by a byte order mark, by the first
-//! characters, or by the declaration.
+//! Detects the encoding of an `.xml` like the OpenVINO runtime (pugixml): by a byte order mark, the first
+//! characters, or the declaration.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::ReadError;
 /// The text of an `.xml`.
 pub(crate) struct Decoded<'b> {
     pub(crate) text: Cow<'b, str>,
-    /// What the user should know about it.
+    /// A note for the user.
     pub(crate) note: Option<String>,
 }
 
@@ -26,10 +26,10 @@ enum Endian {
     Big,
 }
 
-/// Decodes the bytes of an `.xml`. Errors and notes call the file `source`.
+/// Decodes the bytes of an `.xml`. Errors and notes refer to the file as `source`.
 ///
 /// # Errors
-/// Bytes without any markup that are not text.
+/// The bytes are not text and contain no markup.
 pub(crate) fn decode<'b>(bytes: &'b [u8], source: &str) -> Result<Decoded<'b>, ReadError> {
     let text = match Encoding::of(bytes) {
         Encoding::Utf8 => return utf8(bytes, source),
@@ -54,7 +54,7 @@ pub(crate) fn decode<'b>(bytes: &'b [u8], source: &str) -> Result<Decoded<'b>, R
     Ok(Decoded { text: Cow::Owned(text), note: None })
 }
 
-/// The runtime does not check bytes that should be UTF-8. Such bytes do not matter in a comment or in `rt_info`.
+/// The runtime does not validate UTF-8, and invalid bytes do not matter in a comment or in `rt_info`.
 fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<Decoded<'b>, ReadError> {
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
         return Ok(Decoded { text: Cow::Borrowed(text), note: None });
@@ -87,12 +87,12 @@ impl Encoding {
     }
 }
 
-/// The runtime knows no other names, and reads everything else as UTF-8.
+/// The runtime knows no other names and reads everything else as UTF-8.
 fn is_latin1(name: &[u8]) -> bool {
     [&b"iso-8859-1"[..], b"latin1"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// The encoding that the XML declaration at the start of a file names.
+/// The encoding named by the XML declaration at the start of a file.
 fn declared(bytes: &[u8]) -> Option<&[u8]> {
     let inside =
         bytes.strip_prefix(b"<?xml").filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))?;

@@ -1,7 +1,7 @@
-//! Execution graphs: what a plug-in ran, as `CompiledModel.get_runtime_model` writes it. Their layers have kernels and times
-//! but no attributes, so nothing can be inferred or run; they are kept with what the file declares.
+//! Execution graphs as written by `CompiledModel.get_runtime_model`: the layers that a plug-in ran. They have
+//! kernels and times but no attributes, so they cannot be inferred or run, and are kept as declared.
 
-/// The note on so many such layers.
+/// The note on this many such layers.
 pub(super) fn note(layers: usize) -> Option<String> {
     let text = "an execution graph: layers as a plug-in ran them, with its times, kernels and shapes. They have no \
                 attributes, so they cannot be inferred or run";

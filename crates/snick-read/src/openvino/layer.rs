@@ -28,7 +28,7 @@ pub(super) struct Layer<'x> {
     pub(super) body: Option<Box<Body<'x>>>,
 }
 
-/// Reads a layer, after its start tag; `read_net` reads the inside of a body.
+/// Reads a layer after its start tag. `read_net` reads the contents of a body.
 pub(super) fn read_layer<'x>(
     cursor: &mut Cursor<'x>,
     context: &mut Context,
@@ -96,7 +96,7 @@ fn read_data<'x>(cursor: &mut Cursor<'x>, layer: &mut Layer<'x>) -> Result<(), R
     }
 }
 
-/// Reads input ports: all but their numbers follows from the edges.
+/// Reads input ports. Only their numbers matter; the edges determine the rest.
 fn read_inputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError> {
     loop {
         match cursor.step()? {
@@ -181,7 +181,7 @@ fn port_info(side: &str, id: u32, info: Info) -> Info {
 
 /// Splits tensor names at commas; a backslash escapes a comma inside a name.
 fn split_names(text: &str) -> Vec<String> {
-    // Mostly there is one.
+    // Usually there is one.
     if memchr::memchr2(b',', b'\\', text.as_bytes()).is_none() && !text.is_empty() {
         return vec![text.to_string()];
     }
@@ -207,7 +207,7 @@ fn split_names(text: &str) -> Vec<String> {
     names
 }
 
-/// Port numbers as a node keeps them: `None` if they count from `first`.
+/// Port numbers as stored in a node: `None` if they count from `first`.
 pub(super) fn port_ids(ids: &[u32], first: u32) -> Option<PortIds> {
     let ids = PortIds::new(ids);
     (ids != PortIds::From(first)).then_some(ids)

@@ -1,22 +1,23 @@
-//! The layers of a network by the ids that the file gives them.
+//! The layers of a network by their ids in the file.
 
 use snick_ir::{NodeId, PortIds};
 
 use super::port_set::PortSet;
 
-/// Layers by id, ascending. Ids mostly count from 0 without gaps, so the id is nearly always the index.
+/// Layers in ascending order of ids. Ids usually count from 0 without gaps, so the id is nearly always the
+/// index.
 #[derive(Default)]
 pub(super) struct LayerIds(pub(super) Vec<LayerId>);
 
 pub(super) struct LayerId {
     pub(super) id: u64,
     pub(super) node: NodeId,
-    /// The numbers of the input ports; the graph keeps only unusual ones.
+    /// The numbers of the input ports. The graph keeps only unusual ones.
     pub(super) inputs: PortIds,
-    /// How many input ports there are; `MAX_INPUTS` at most if the file names none.
+    /// The number of input ports, at most `MAX_INPUTS` if the file lists none.
     pub(super) input_count: usize,
     pub(super) outputs: PortIds,
-    /// The inputs that have a producer.
+    /// The inputs that already have a producer.
     pub(super) connected: PortSet,
     /// Whether a second producer of an input was reported.
     pub(super) is_doubled: bool,

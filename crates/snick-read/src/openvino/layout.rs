@@ -1,10 +1,10 @@
-//! Layouts of inputs: their letters name open sizes.
+//! Names dynamic sizes of inputs after the letters of their layouts.
 
 use snick_ir::{Graph, Info, NodeId, NodeRef, Op};
 use snick_shape::{DimSpec, ShapeSpec};
 
-/// Names the open sizes of inputs after the letters of their layouts. Inputs with the same letter may have different
-/// sizes, so only the first of them is named.
+/// Names the dynamic sizes of inputs after the letters of their layouts. Inputs with the same letter may
+/// differ in size, so only the first gets the name.
 pub(super) fn name_sizes(graph: &mut Graph) {
     let mut taken: Vec<String> = Vec::new();
     let inputs: Vec<NodeId> = graph.parameters().collect();
@@ -22,7 +22,7 @@ pub(super) fn name_sizes(graph: &mut Graph) {
                 *dim = DimSpec::Symbol { name: name.to_owned(), interval: *interval };
             }
         }
-        // It is a Parameter, so there is no error.
+        // The node is a Parameter, so this cannot fail.
         let _ = graph.set_parameter_shape(id, ShapeSpec::Dims(dims));
     }
 }
@@ -38,7 +38,7 @@ fn value<'i>(info: &'i Info, name: &str) -> Option<&'i str> {
     info.attrs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-/// The name of each of `rank` axes, `None` for one without. `None` if the layout has another rank.
+/// The name of each of `rank` axes, if it has one. `None` if the layout has another rank.
 fn names<'l>(layout: &'l str, rank: usize) -> Option<Vec<Option<&'l str>>> {
     let entries: Vec<&'l str> =
         layout.strip_prefix('[')?.strip_suffix(']')?.split(',').map(str::trim).collect();

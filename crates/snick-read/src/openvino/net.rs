@@ -1,4 +1,4 @@
-//! A network or a body as far as it is read, and what all networks of a document share.
+//! A partially read network or body, and the state shared by all networks of a document.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,12 @@ pub(super) struct Context<'c> {
     pub(super) errors: Vec<Located>,
     /// Constants beyond the end of the weights.
     pub(super) truncated: Truncated,
-    /// Attributes that ops do not declare, by operation type and name: how many layers have them, and the first place.
+    /// Undeclared attributes by operation type and name: the number of layers with them, and the first
+    /// location.
     pub(super) undeclared: BTreeMap<(&'static str, String), (usize, Loc)>,
     /// Layers of an execution graph.
     pub(super) recorded: usize,
-    /// Layers so far, those of bodies included.
+    /// The number of layers so far, including bodies.
     pub(super) layers: usize,
     pub(super) monitor: &'c mut Monitor,
 }
@@ -37,7 +38,7 @@ impl Context<'_> {
         }
     }
 
-    /// Reports a layer, and whether more are to be read.
+    /// Reports a layer, and returns whether to continue.
     pub(super) fn goes_on(&mut self, layer: &str) -> bool {
         self.layers += 1;
         self.monitor.read_layer(self.layers, layer)
@@ -59,26 +60,26 @@ impl Context<'_> {
     }
 }
 
-/// Why an edge connects nothing.
+/// Why an edge cannot be connected.
 pub(super) struct BrokenEnd {
-    /// The layer that it would lead to.
+    /// The layer that it should lead to.
     pub(super) at: Option<NodeId>,
     pub(super) fault: String,
 }
 
-/// A network, and its layers by the ids of the file.
+/// A network, with its layers by id.
 pub(super) struct Net {
     pub(super) graph: Graph,
     pub(super) layers: LayerIds,
 }
 
 impl Net {
-    /// The numbers of Parameters and Results.
+    /// The indices of Parameters and Results.
     pub(super) fn ordinals(&self) -> Ordinals<'_> {
         Ordinals::new(&self.graph, &self.layers)
     }
 
-    /// An error of a layer, or of the network, at a place of the file.
+    /// Locates an error of a layer or the network in the file.
     pub(super) fn located(&self, layer: Option<NodeId>, error: OpError, loc: Loc) -> Located {
         let mut located = match layer {
             Some(node) => self.graph.located(node, error),
@@ -92,8 +93,7 @@ impl Net {
         self.graph.node(self.layers.0[layer].node).name()
     }
 
-    /// What an edge connects, by layer and port ids: the value, and at which input of which layer. What is not there
-    /// otherwise, and the layer that is.
+    /// Resolves an edge between layer and port ids to a value, and the index and input of the target layer.
     pub(super) fn ends(&self, from: (u64, u32), to: (u64, u32)) -> Result<(Value, usize, usize), BrokenEnd> {
         let (id, port) = from;
         let target = self.layers.index(to.0);

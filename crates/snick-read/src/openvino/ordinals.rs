@@ -1,4 +1,4 @@
-//! The numbers of Parameters and Results, which port maps of ops with bodies refer to.
+//! The indices of Parameters and Results that port maps refer to.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use snick_ir::{Graph, NodeId, OpError};
 
 use super::layer_ids::LayerIds;
 
-/// The index of each Parameter of a body among its Parameters, and of each Result among its Results.
+/// The index of each Parameter among the Parameters of a body, and of each Result among its Results.
 pub(super) struct Ordinals<'n> {
     layers: &'n LayerIds,
     numbers: HashMap<NodeId, usize>,

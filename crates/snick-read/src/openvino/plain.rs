@@ -1,7 +1,8 @@
 //! A fast parser for plain markup.
 //!
-//! Nearly all markup of an IR is `<name attribute="value" ..>`, `</name>` and `<dim>7</dim>`. Parsing it here takes half the
-//! time of the XML reader's events. Anything else (other quotes, entities, comments, errors) is left to the XML reader.
+//! Nearly all markup of an IR is `<name attribute="value" ..>`, `</name>` and `<dim>7</dim>`. Parsing it here
+//! takes half the time of the XML reader. Anything else, such as other quotes, entities, comments and errors,
+//! is left to the XML reader.
 
 use std::borrow::Cow;
 
@@ -10,18 +11,19 @@ use super::attributes::Attributes;
 /// A start tag.
 pub(super) struct StartTag<'x> {
     pub(super) name: &'x str,
-    /// Written `<name/>`.
+    /// Whether it is written `<name/>`.
     pub(super) empty: bool,
     /// The text after it.
     pub(super) behind: &'x str,
 }
 
-/// The start tag that `text` begins with; fills `attributes`, which are unspecified after `None`.
+/// Parses the start tag at the beginning of `text` and fills `attributes`, which are unspecified after
+/// `None`.
 pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> Option<StartTag<'x>> {
     let (name, mut rest) = name(text.strip_prefix('<')?)?;
     attributes.clear();
     loop {
-        // Mostly there is one space.
+        // Usually there is one space.
         let next = match rest.strip_prefix(' ') {
             Some(next) if next.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) => next,
             _ => rest.trim_ascii_start(),
@@ -33,7 +35,7 @@ pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> O
             return Some(StartTag { name, empty: true, behind });
         }
         if next.len() == rest.len() {
-            return None; // attributes that touch
+            return None; // no space between attributes
         }
         let (name, value) = self::name(next)?;
         let value = value.strip_prefix("=\"")?;
@@ -46,7 +48,7 @@ pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> O
     }
 }
 
-/// The bytes that end the value of an attribute, or are not plain in it; a table is faster than five comparisons.
+/// Bytes that end an attribute value or need the XML reader. A table is faster than five comparisons.
 const ENDS_VALUE: [bool; 256] = {
     let mut table = [false; 256];
     table[b'"' as usize] = true;
@@ -57,8 +59,8 @@ const ENDS_VALUE: [bool; 256] = {
     table
 };
 
-/// Where the value of an attribute ends, or holds what is not plain. Most values are so short that a search costs more to
-/// begin than a loop takes.
+/// Finds the end of an attribute value, or the first byte that needs the XML reader. Most values are so short
+/// that starting a search costs more than a loop.
 fn value_end(value: &[u8]) -> Option<usize> {
     const SHORT: usize = 12;
     let (start, rest) = value.split_at_checked(SHORT).unwrap_or((value, &[]));
@@ -69,16 +71,16 @@ fn value_end(value: &[u8]) -> Option<usize> {
     })
 }
 
-/// The text inside the `<dim>` element that `text` begins with, and the text after the element.
+/// The text of the `<dim>` element at the beginning of `text`, and the text after it.
 pub(super) fn dim(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix("<dim>")?;
-    // A few digits: no search is faster than a loop.
+    // For a few digits, a loop is the fastest search.
     let end = inside.as_bytes().iter().position(|b| matches!(b, b'<' | b'&'))?;
     let (dim, behind) = inside.split_at(end);
     Some((dim, behind.strip_prefix("</dim>")?))
 }
 
-/// Whether a byte may occur in a name, as a table: most bytes of an IR are looked at once for this.
+/// Whether a byte may occur in a name. A table, because most bytes of an IR are checked.
 const IN_NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0u8;
@@ -100,7 +102,7 @@ fn name(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// Name, attributes, whether it is empty, what is behind.
+    /// Name, attributes, whether it is empty, and the text after it.
     type Read<'x> = (&'x str, Vec<(&'x str, String)>, bool, &'x str);
 
     fn read(text: &str) -> Option<Read<'_>> {

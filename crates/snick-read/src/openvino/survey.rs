@@ -1,5 +1,5 @@
-//! What a file declares that a graph does not keep, for whoever checks files: the sizes of input ports, and where the
-//! constants lie in the weights.
+//! Declarations that a graph does not keep, for checking files: sizes of input ports, and the location of
+//! constants in the weights.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::decode;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// What the layers of a file declare, those of bodies included, by their places.
+/// The declarations of the layers of a file and its bodies, by location.
 ///
 /// ```
 /// let text = r#"<net name="n" version="11"><layers><layer id="0" name="y" type="Result" version="opset1">
@@ -22,15 +22,15 @@ use crate::ReadError;
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Survey {
-    /// The dims of all input ports, of layers that declare any; -1 if dynamic.
+    /// The dims of all input ports, for layers that declare any; -1 if dynamic.
     pub input_ports: HashMap<Loc, Vec<Vec<i64>>>,
-    /// The bytes of constants.
+    /// The byte ranges of constants.
     pub constants: Vec<(Loc, Range<u64>)>,
-    /// The first name of an element or an attribute that the XML parser of the runtime refuses, and its place.
+    /// The first element or attribute name that the runtime's XML parser rejects, with its location.
     pub refused_name: Option<(Loc, String)>,
 }
 
-/// A layer whose element is open.
+/// A layer whose element is still open.
 struct OpenLayer {
     loc: Loc,
     is_constant: bool,
@@ -38,10 +38,10 @@ struct OpenLayer {
 }
 
 impl Survey {
-    /// Reads the file once more; `source` is what errors call it.
+    /// Reads the file a second time. Errors refer to it as `source`.
     ///
     /// # Errors
-    /// Bytes that are no XML.
+    /// The bytes are not XML.
     pub fn of(bytes: &[u8], source: &str) -> Result<Self, ReadError> {
         let text = decode(bytes, source)?.text;
         let mut cursor = Cursor::new(&text, source);
@@ -67,7 +67,7 @@ impl Survey {
         }
     }
 
-    /// Takes what an element says that begins inside of those of `path`.
+    /// Processes the start of an element inside the elements of `path`.
     fn enter(&mut self, cursor: &mut Cursor, path: &[&str], name: &str, layers: &mut Vec<OpenLayer>) {
         if name == "layer" {
             let is_constant = cursor.attr("type").is_some_and(|name| matches!(&**name, "Const" | "Constant"));
@@ -89,7 +89,7 @@ impl Survey {
                 layer.ports.push(dims);
             }
             ([.., "layer", "input", "port"], "dim") => {
-                // Only of files with comments or references inside; they are not compared.
+                // Happens only with comments or references inside a port. Such ports are not compared.
                 layer.ports.pop();
                 layer.ports.push(Vec::new());
             }
@@ -105,8 +105,8 @@ impl Survey {
     }
 }
 
-/// Whether pugixml, with which the runtime reads files, takes a name: it begins with a letter, `_`, `:` or a character
-/// beyond ASCII, and goes on with those, digits, `-` and `.`.
+/// Whether pugixml, the runtime's XML parser, accepts a name. The first character must be a letter, `_`, `:`
+/// or beyond ASCII; digits, `-` and `.` may follow.
 fn is_read_by_runtime(name: &str) -> bool {
     let starts = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':' | 0x80..);
     let goes_on = |byte: u8| starts(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');

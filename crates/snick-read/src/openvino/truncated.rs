@@ -1,13 +1,13 @@
-//! Weights that are cut.
+//! Truncated weights.
 
 use snick_ir::{Located, OpError};
 
-/// The constants beyond the end of the weights: a file that is cut is one error.
+/// Constants beyond the end of the weights. A truncated file is reported as one error.
 #[derive(Default)]
 pub(super) struct Truncated {
     /// The error of the first one.
     first: Option<Located>,
-    /// How many others there are.
+    /// The number of further ones.
     others: usize,
     /// The end of the last one.
     end: usize,

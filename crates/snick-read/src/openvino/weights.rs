@@ -1,4 +1,4 @@
-//! Constants as views of the mapped `.bin`, without copies.
+//! Constants as zero-copy views of the mapped `.bin`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) struct Beyond {
 }
 
 impl Weights {
-    /// Maps the `.bin`. Absent weights are an error only if the user named the file.
+    /// Maps the `.bin`. Missing weights are an error only if the user named the file.
     pub fn open(path: &Path, required: bool) -> Result<Self, ReadError> {
         let storage = match crate::file::open(path) {
             Ok(storage) => Some(storage),
@@ -37,12 +37,12 @@ impl Weights {
         Ok(Self { path: path.to_path_buf(), storage, missed: false.into() })
     }
 
-    /// No weights: constants are absent. Messages call the missing file `name`.
+    /// Missing weights: constants are absent. Messages refer to the missing file as `name`.
     pub fn absent(name: &str) -> Self {
         Self { path: name.into(), storage: None, missed: false.into() }
     }
 
-    /// Weights in memory; messages call them `name`.
+    /// Weights in memory. Messages refer to them as `name`.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
         Self { path: name.into(), storage: Some(Storage::heap(bytes)), missed: false.into() }
     }
@@ -55,8 +55,8 @@ impl Weights {
         }
     }
 
-    /// Gives a Const layer its value: attribute `value` in place of `offset` and `size`; nothing if the weights are absent,
-    /// or end before the constant does.
+    /// Replaces the attributes `offset` and `size` of a Const layer by its `value`. Does nothing if the
+    /// weights are absent or end before the constant does.
     pub(super) fn attach(&self, attrs: &mut Attrs) -> Result<Option<Beyond>, OpError> {
         let need = |name| OpError::MissingAttribute { name };
         let element_type = attrs.element_type("element_type")?.ok_or(need("element_type"))?;
@@ -81,8 +81,8 @@ impl Weights {
     }
 }
 
-/// The strings of a constant as OpenVINO packs them: their number, the offset of each, the end of the last, all as i32,
-/// then the characters.
+/// The strings of a constant in OpenVINO's packing: their count, the offset of each and the end of the last,
+/// all as i32, followed by the characters.
 fn unpack_strings(bytes: &[u8]) -> Result<Vec<String>, OpError> {
     let broken =
         || OpError::mismatch("the bytes of a string constant", "inconsistent", "count, offsets, text");
@@ -92,7 +92,7 @@ fn unpack_strings(bytes: &[u8]) -> Result<Vec<String>, OpError> {
         usize::try_from(i32::from_le_bytes(word)).ok()
     };
     let count = word(0).ok_or_else(broken)?;
-    // A count that the bytes cannot hold is refused before memory is allocated.
+    // Rejects a count that the bytes cannot hold before allocating memory.
     let text_at = count.checked_add(2).and_then(|n| n.checked_mul(4)).filter(|&at| at <= bytes.len());
     let text = &bytes[text_at.ok_or_else(broken)?..];
     let string = |i: usize| -> Option<String> {

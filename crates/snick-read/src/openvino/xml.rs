@@ -11,11 +11,11 @@ use super::attributes::Attributes;
 use super::{plain, references};
 use crate::ReadError;
 
-/// Maximum nesting of elements; real files need about 6 for each level of bodies. A constant, for it protects the stack:
-/// `Limits::nesting` is what a caller sets.
+/// Maximum nesting of elements. Real files need about 6 for each level of bodies. This is a constant because
+/// it protects the stack; callers set `Limits::nesting`.
 const MAX_DEPTH: usize = 256;
 
-/// What comes next.
+/// The next item of the document.
 #[derive(Debug)]
 pub(super) enum Step<'x> {
     /// Start of an element; the cursor holds its attributes until the next step.
@@ -31,21 +31,21 @@ pub(super) enum Step<'x> {
 pub(super) struct Cursor<'x> {
     text: &'x str,
     source: &'x str,
-    /// The text behind the last step.
+    /// The text after the last step.
     rest: &'x str,
-    /// Reads what the plain parser cannot, and is moved to `rest` only then.
+    /// Reads markup that the plain parser cannot, and is moved to `rest` only then.
     reader: Reader<&'x [u8]>,
     /// Attributes of the last start tag.
     attrs: Attributes<'x>,
     /// Names of the open elements.
     open: Vec<&'x str>,
-    /// The last start tag was `<a/>`: its end is the next step.
+    /// Whether the last start tag was `<a/>`: its end is the next step.
     empty: bool,
-    /// The reader has returned character data and expects markup.
+    /// Whether the reader has returned character data and expects markup.
     behind_text: bool,
     /// Byte offset of the last step.
     at: usize,
-    /// A byte offset whose line is known.
+    /// A byte offset with a known line.
     mark: Mark,
 }
 
@@ -58,16 +58,16 @@ struct Mark {
 
 impl<'x> Cursor<'x> {
     pub(super) fn new(text: &'x str, source: &'x str) -> Self {
-        // The reader would pass over a byte order mark, and not count it.
+        // The reader would skip a byte order mark without counting it.
         let text = text.trim_start_matches('\u{feff}');
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
-        // A reference splits a text in parts, whose white space counts.
+        // A reference splits a text into parts, whose whitespace matters.
         config.trim_text(false);
         config.allow_dangling_amp = true;
         // End tags are checked here, against borrowed names.
         config.check_end_names = false;
-        // The reader does not see the elements that the plain parser reads.
+        // The reader does not see elements that the plain parser has read.
         config.allow_unmatched_ends = true;
         let mark = Mark { at: 0, line: 1, line_start: 0 };
         Self {
@@ -133,7 +133,7 @@ impl<'x> Cursor<'x> {
         let element = self.borrow(start.name().into_inner());
         self.enter(element)?;
         self.attrs.clear();
-        // The iterator would allocate a list of names to find duplicates; they are found below.
+        // The iterator would allocate a list of names to find duplicates, which `push` finds.
         for attr in start.attributes().with_checks(false) {
             let attr = attr.map_err(|error| self.error(error.to_string()))?;
             let (name, raw) = (self.borrow(attr.key.into_inner()), self.borrow(&attr.value));
@@ -160,7 +160,8 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The text from the next markup on: inside the root, and not after character data, when the reader expects markup.
+    /// The text from the next markup on. `None` outside the root, and after character data, when the reader
+    /// expects markup.
     fn markup(&self) -> Option<&'x str> {
         if self.empty || self.behind_text || self.open.is_empty() {
             return None;
@@ -174,7 +175,7 @@ impl<'x> Cursor<'x> {
         let at = self.text.len() - markup.len();
         if let Some(end) = markup.strip_prefix("</") {
             let open = self.open.last()?;
-            // Another end is an error, which the reader places.
+            // A mismatched end tag is an error; the reader locates it.
             self.rest = end.strip_prefix(open)?.strip_prefix('>')?;
             self.at = at;
             self.open.pop();
@@ -185,7 +186,7 @@ impl<'x> Cursor<'x> {
         Some(self.enter(tag.name).map(|()| Step::Open(tag.name)))
     }
 
-    /// The same text with the lifetime of the document, from which events borrow.
+    /// The same text with the lifetime of the document, for events to borrow from.
     fn borrow(&self, part: &str) -> &'x str {
         let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         let found = start.checked_add(part.len()).and_then(|end| self.text.get(start..end));
@@ -234,7 +235,7 @@ impl<'x> Cursor<'x> {
         self.attrs.drain()
     }
 
-    /// The text up to the end of the open element; refuses elements inside.
+    /// The text up to the end of the open element. Rejects nested elements.
     pub(super) fn text(&mut self) -> Result<Cow<'x, str>, ReadError> {
         let mut all = Cow::Borrowed("");
         loop {
@@ -250,14 +251,14 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The text of the next element, if that is a `<dim>` that the plain parser can read.
+    /// The text of the next element, if it is a `<dim>` that the plain parser can read.
     pub(super) fn dim(&mut self) -> Option<&'x str> {
         let (dim, rest) = plain::dim(self.markup()?)?;
         self.rest = rest;
         Some(dim)
     }
 
-    /// The open element with everything inside, uninterpreted.
+    /// The open element with its contents, uninterpreted.
     pub(super) fn info(&mut self, name: &str) -> Result<Info, ReadError> {
         let attrs = self.attrs.drain().map(|(n, v)| (n.to_string(), v.into_owned())).collect();
         let mut info = Info { name: name.to_string(), attrs, ..Info::default() };
@@ -277,7 +278,8 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// Line and column of the last step. Counts from the previous call, so that locating every layer costs one pass.
+    /// Line and column of the last step. Counts from the previous call, so that locating every layer takes
+    /// one pass.
     pub(super) fn loc(&mut self) -> Loc {
         let at = self.at.min(self.text.len());
         let bytes = self.text.as_bytes();
@@ -310,7 +312,7 @@ impl<'x> Cursor<'x> {
 mod tests {
     use super::*;
 
-    /// The reader and the plain parser, which take turns here, agree about the position.
+    /// The reader and the plain parser, which alternate here, agree about the position.
     #[test]
     fn byte_order_marks_are_passed_over() {
         for marks in 0..3 {

@@ -1,4 +1,4 @@
-//! Attention and rotary embedding, by matrix products and a softmax.
+//! Attention and rotary embedding, built from matrix products and a softmax.
 
 use snick_ir::{Attrs, OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -15,7 +15,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("RotaryEmbedding", &[23], rotary_embedding).attrs("interleaved num_heads rotary_embedding_dim"),
 ];
 
-/// `[batch, length, heads * size]` as `[batch, heads, length, size]`.
+/// Splits `[batch, length, heads * size]` to `[batch, heads, length, size]`.
 pub(super) fn heads_apart(b: &mut NodeBuilder, x: Value, heads: i64) -> Result {
     let sizes = b.ints(&[0, 0, heads, -1])?;
     let x = b.reshape_copying(x, sizes)?;
@@ -29,7 +29,7 @@ pub(super) fn heads_together(b: &mut NodeBuilder, x: Value) -> Result {
     b.reshape_copying(x, sizes)
 }
 
-/// The inputs of attention; all of rank 4.
+/// The inputs of attention, all of rank 4.
 pub(super) struct Scores {
     /// Queries `[batch, heads, length, size]`.
     pub(super) q: Value,
@@ -37,23 +37,24 @@ pub(super) struct Scores {
     pub(super) k: Value,
     /// Values `[batch, heads, keys, size of a value]`.
     pub(super) v: Value,
-    /// Bias of the scores; a row of minus infinities gives zeros.
+    /// Added to the scores. A row of minus infinities results in zeros.
     pub(super) bias: Option<Value>,
-    /// Factor of the scores; by default the inverse square root of the size.
+    /// Scale of the scores; by default the inverse square root of the size.
     pub(super) scale: Option<f64>,
-    /// Bound of the scores by a hyperbolic tangent; 0 for none.
+    /// Soft cap of the scores by a hyperbolic tangent; 0 for none.
     pub(super) cap: f64,
     /// Element type of the softmax.
     pub(super) precision: Option<ElementType>,
-    /// A score for each head, or for all, that takes part in the softmax and has no value.
+    /// An extra score, per head or for all heads, that takes part in the softmax without a value.
     pub(super) sink: Option<Value>,
 }
 
 impl Scores {
-    /// The output, and the scores as computed, bounded, biased, and after the softmax.
+    /// The output, and the scores: raw, capped, biased, and after the softmax.
     pub(super) fn mix(&self, b: &mut NodeBuilder) -> Result<(Value, [Value; 4]), OpError> {
         let element_type = b.element_type(self.q)?;
-        // Either factor gets the root of the scale, as in the standard, so that small types do not overflow.
+        // Multiplies each factor by the root of the scale, as in the standard, so that small types do not
+        // overflow.
         let root = match self.scale {
             Some(scale) => b.scalar(element_type, scale.sqrt())?,
             None => {
@@ -95,7 +96,7 @@ impl Scores {
     }
 }
 
-/// The softmax of scores and the sink, without the sink's share.
+/// The softmax of the scores and the sink, without the sink's share.
 fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     let element_type = b.element_type(scores)?;
     let sink = b.convert(sink, element_type)?;
@@ -109,7 +110,7 @@ fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     b.slice_range(shares, -1, 0, -1)
 }
 
-/// Keys or values with each head repeated for its group of query heads.
+/// Repeats each head of keys or values for its group of query heads.
 pub(super) fn repeated_heads(b: &mut NodeBuilder, x: Value, q: Value) -> Result {
     let (heads, wanted) = (b.size_of(x, 1)?, b.size_of(q, 1)?);
     let each = b.divide(wanted, heads)?;
@@ -127,7 +128,8 @@ pub(super) fn repeated_heads(b: &mut NodeBuilder, x: Value, q: Value) -> Result 
 pub(super) struct Window {
     pub(super) left: Option<i64>,
     pub(super) right: Option<i64>,
-    /// Number of keys before the first query: a scalar, or broadcastable to `[batch, 1, queries, keys]`.
+    /// The number of keys before the first query, as a scalar or broadcastable to `[batch, 1, queries,
+    /// keys]`.
     pub(super) offset: Option<Value>,
 }
 
@@ -162,12 +164,12 @@ impl Window {
     }
 }
 
-/// A bias that adds minus infinity to what is not seen.
+/// Adds minus infinity to hidden keys.
 pub(super) fn masked(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
     lowered(b, bias, seen, f64::NEG_INFINITY, real)
 }
 
-/// A bias that adds `low` to what is not seen.
+/// Adds `low` to hidden keys.
 pub(super) fn lowered(
     b: &mut NodeBuilder,
     bias: Option<Value>,
@@ -251,13 +253,13 @@ fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![y, present_k, present_v, stage])
 }
 
-/// Whether queries and keys may have different numbers of heads.
+/// Whether queries and keys may differ in the number of heads.
 fn differ(b: &NodeBuilder, q: Value, k: Value) -> bool {
     let heads = b.fixed_size(q, 1);
     heads.is_none() || heads != b.fixed_size(k, 1)
 }
 
-/// A mask as a bias: minus infinity where it is false, and after its end.
+/// Converts a mask to a bias: minus infinity where it is false and past its end.
 fn bias_of(b: &mut NodeBuilder, mask: Value, keys: Value, real: ElementType) -> Result {
     let mut bias = mask;
     if b.element_type(mask)? == ElementType::Boolean {
@@ -275,7 +277,7 @@ fn bias_of(b: &mut NodeBuilder, mask: Value, keys: Value, real: ElementType) -> 
     b.pad_by(bias, begin, end, low)
 }
 
-/// A causal depthwise convolution; the second output is the state for the next call.
+/// A causal depthwise convolution. The second output is the state for the next call.
 fn causal_convolution(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (x, w) = (b.input(0)?, b.input(1)?);
     let dims = b.dims(w).filter(|dims| dims.len() == 3);
@@ -304,14 +306,15 @@ fn causal_convolution(b: &mut NodeBuilder) -> Result<Vec<Value>> {
         "silu" | "swish" => y = b.add_op(ops::Swish, &[y])?,
         _ => return Err(b.attrs.bad("activation", "none, silu or swish")),
     }
-    // The state: the last positions of past and input.
+    // The state consists of the last positions of past and input.
     let (start, stop) = (b.size_of(x, 2)?, b.ints(&[i64::MAX])?);
     let (step, axis) = (b.ints(&[1])?, b.ints(&[2])?);
     let state = b.add_op(ops::Slice8, &[all, start, stop, step, axis])?;
     Ok(vec![y, state])
 }
 
-/// Rotates pairs of elements by angles whose cosines and sines are given, by position if there are positions.
+/// Rotates pairs of elements by angles with the given cosines and sines, looked up by position if there are
+/// positions.
 fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (mut tables, positions) = ([b.input(1)?, b.input(2)?], b.optional(3));
@@ -333,8 +336,8 @@ fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// Rotates the first `turned` elements of the last of four axes, all if that is 0, by angles
-/// `[batch, length, pairs]`. Pairs are adjacent if interleaved, else one from each half.
+/// Rotates the first `turned` elements of the last of four axes, or all if that is 0, by angles `[batch,
+/// length, pairs]`. Pairs are adjacent if interleaved, and otherwise take one element from each half.
 pub(super) fn rotated(
     b: &mut NodeBuilder,
     x: Value,
@@ -346,7 +349,7 @@ pub(super) fn rotated(
         0 => (x, None),
         _ => (b.slice_range(x, -1, 0, turned)?, Some(b.slice_range(x, -1, turned, i64::MAX)?)),
     };
-    // Broadcast over the heads.
+    // Broadcasts over the heads.
     let (cos, sin) = (b.unsqueeze(tables[0], &[1])?, b.unsqueeze(tables[1], &[1])?);
     let pairs = if interleaved {
         let sizes = b.ints(&[0, 0, 0, -1, 2])?;

@@ -1,4 +1,4 @@
-//! The recurrent cells: how ONNX and the IR order their gates, and the functions of these.
+//! Recurrent cells: gate orders in ONNX and in the IR, and activations.
 
 use snick_ir::OpError;
 
@@ -8,7 +8,7 @@ use crate::onnx::builder::{NodeBuilder, Result};
 pub(super) struct Cell {
     /// The IR op.
     pub(super) op_type: &'static str,
-    /// Index in ONNX of each gate of the IR.
+    /// The index in ONNX of each gate of the IR.
     pub(super) gates: &'static [usize],
     /// Number of states.
     pub(super) states: usize,
@@ -19,7 +19,7 @@ pub(super) struct Cell {
 pub(super) const GRU: Cell =
     Cell { op_type: "GRUSequence", gates: &[0, 1, 2], states: 1, activations: &["sigmoid", "tanh"] };
 
-/// ONNX has input, output, forget and cell; the IR has forget, input, cell and output.
+/// The order is input, output, forget, cell in ONNX and forget, input, cell, output in the IR.
 pub(super) const LSTM: Cell = Cell {
     op_type: "LSTMSequence",
     gates: &[2, 0, 3, 1],
@@ -29,7 +29,7 @@ pub(super) const LSTM: Cell = Cell {
 
 pub(super) const RNN: Cell = Cell { op_type: "RNNSequence", gates: &[0], states: 1, activations: &["tanh"] };
 
-/// Activations of one direction, and their parameters.
+/// The activations of one direction, with their parameters.
 #[derive(PartialEq)]
 pub(super) struct Functions {
     pub(super) names: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) struct Functions {
     pub(super) betas: Vec<f64>,
 }
 
-/// The activations of each direction. ONNX lists parameters only for activations that have some.
+/// The activations of each direction. ONNX lists parameters only for activations that take some.
 pub(super) fn functions(b: &NodeBuilder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
     let count = cell.activations.len();
     let names: Vec<String> = match b.attrs.texts("activations")?.filter(|names| !names.is_empty()) {

@@ -1,4 +1,4 @@
-//! Operators that produce values from nothing, or from a shape.
+//! Operators that create values, or create them from a shape.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! GridSample: samples an image or a volume between its pixels.
+//! GridSample: samples an image or volume between its pixels.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -34,7 +34,7 @@ pub(super) fn grid_sample(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// Sampling of a volume.
+/// Options for sampling a volume.
 struct Volume {
     linear: bool,
     padding: &'static str,
@@ -55,7 +55,7 @@ impl Volume {
         let real = b.element_type(x)?;
         let grid = b.convert(grid, real)?;
         let places = b.split(grid, -1, 3)?;
-        // Depth, height, width; positions have the reverse order. Each is [batch, positions].
+        // Depth, height, width; positions are in reverse order. Each is [batch, positions].
         let (mut axes, mut sizes) = (Vec::new(), Vec::new());
         for (axis, place) in (2..).zip(places.into_iter().rev()) {
             let form = b.ints(&[0, -1])?;
@@ -98,11 +98,11 @@ impl Volume {
         b.reshape_to(y, sizes)
     }
 
-    /// The pixels along an axis around positions from -1 to 1.
+    /// The pixels along an axis around positions in -1..1.
     fn pixels(&self, b: &mut NodeBuilder, place: Value, size: Value) -> Result<Vec<Pixel>, OpError> {
         let (unit, half) = (b.scalar_like(place, 1.0)?, b.scalar_like(place, 0.5)?);
         let last = b.subtract(size, unit)?;
-        // From the centre of the first pixel to that of the last, or from edge to edge.
+        // The distance between the centres of the first and last pixel, or between their outer edges.
         let width = if self.corners { last } else { size };
         let place = b.add(place, unit)?;
         let place = b.multiply(place, half)?;
@@ -126,7 +126,7 @@ impl Volume {
         Ok(vec![pixel(b, floor, rest, last)?, pixel(b, next, share, last)?])
     }
 
-    /// Positions reflected at both ends of the width, repeatedly.
+    /// Reflects positions at both ends of the width, repeatedly.
     fn reflected(&self, b: &mut NodeBuilder, place: Value, width: Value) -> Result {
         let unit = b.scalar_like(place, 1.0)?;
         let low = b.scalar_like(place, if self.corners { 0.0 } else { -0.5 })?;
@@ -151,7 +151,7 @@ fn kept_inside(b: &mut NodeBuilder, place: Value, last: Value) -> Result {
     b.minimum(place, last)
 }
 
-/// The pixel at an integer position; its weight is 0 outside the axis.
+/// The pixel at an integer position, with a weight of 0 outside the axis.
 fn pixel(b: &mut NodeBuilder, place: Value, weight: Value, last: Value) -> Result<Pixel, OpError> {
     let zero = b.scalar_like(place, 0.0)?;
     let (from, to) = (b.greater_equal(place, zero)?, b.less_equal(place, last)?);

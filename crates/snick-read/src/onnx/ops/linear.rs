@@ -20,7 +20,7 @@ fn einsum(b: &mut NodeBuilder) -> Result {
     b.ir_op("Einsum", attrs, &inputs)
 }
 
-/// A value times a number, which is often 1.
+/// Multiplies by a factor, which is often 1.
 pub(super) fn scaled(b: &mut NodeBuilder, x: Value, factor: f64) -> Result {
     if factor == 1.0 { Ok(x) } else { b.multiply(x, factor) }
 }

@@ -1,4 +1,4 @@
-//! Attention without a softmax: a state of keys times values, updated by each token.
+//! Linear attention: without a softmax, with a state of key-value products that each token updates.
 
 use snick_ir::{OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -11,8 +11,8 @@ use crate::onnx::stepped::{Step, Stepped};
 pub(super) const ENTRIES: &[ImportEntry] = &[many("LinearAttention", &[27], linear_attention)
     .attrs("chunk_size kv_num_heads q_num_heads scale update_rule")];
 
-/// Inputs: queries, keys, values `[batch, length, heads * size]`, the state `[batch, heads, size, size of a value]`,
-/// decay and rate of the update. Computed in f32.
+/// Inputs: queries, keys, values `[batch, length, heads * size]`, the state `[batch, heads, size, size of a
+/// value]`, decay and rate of the update. Computed in f32.
 fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let heads = |b: &NodeBuilder, name: &'static str| {
         b.attrs.int(name)?.filter(|&heads| heads > 0).ok_or(OpError::MissingAttribute { name })
@@ -35,7 +35,7 @@ fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
         let value = b.convert(value, ElementType::F32)?;
         heads_apart(b, value, kv_heads)
     };
-    // Queries are grouped by their head of keys: [batch, heads, length, group, size].
+    // Groups queries by their key head: [batch, heads, length, group, size].
     let q = b.convert(x, ElementType::F32)?;
     let sizes = b.ints(&[0, 0, kv_heads, q_heads / kv_heads, -1])?;
     let q = b.reshape_copying(q, sizes)?;
@@ -94,7 +94,7 @@ fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![b.convert(y, element_type)?, b.convert(states[0], state_type)?])
 }
 
-/// The scale of the node; 0 means the inverse square root of the query size.
+/// The scale attribute. 0 means the inverse square root of the query size.
 fn scale(b: &mut NodeBuilder, q: Value) -> Result {
     match b.float_attr("scale", 0.0)? {
         0.0 => {

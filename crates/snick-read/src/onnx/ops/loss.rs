@@ -20,7 +20,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("ignore_index reduction"),
 ];
 
-/// The negative log likelihood of the target classes, weighted by class, except an ignored class.
+/// The negative log likelihood of the target classes, weighted by class and ignoring one class if the node
+/// names it.
 fn likelihood(b: &mut NodeBuilder, scores: Value) -> Result {
     let target = b.input(1)?;
     let mut target = b.convert(target, ElementType::I64)?;

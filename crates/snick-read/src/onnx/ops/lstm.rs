@@ -1,4 +1,4 @@
-//! An LSTM step by step, for what LSTMSequence lacks: peepholes, coupled gates, quantized products.
+//! A step-by-step LSTM for features that LSTMSequence lacks: peepholes, coupled gates, quantized products.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -7,7 +7,7 @@ use super::cell::{LSTM, functions};
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::stepped::{Step, Stepped};
 
-/// One index of the first axis, which is dropped; a constant stays a constant.
+/// Takes one index of the first axis, which is dropped. A constant stays a constant.
 pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
     if let Some(tensor) = b.tensor(value) {
         let part = tensor.slice(0, index, 1, 1)?.squeeze(0)?.contiguous();
@@ -21,7 +21,7 @@ pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
 pub(super) struct Cell<'a> {
     /// Activations of the input, output and forget gates, of the cell gate, and of the cell state.
     pub(super) activations: &'a [String],
-    /// Bound of the sums of gates; 0 for none.
+    /// Clips the sums of gates; 0 for none.
     pub(super) clip: f64,
     /// Whether the forget gate is one minus the input gate.
     pub(super) coupled: bool,
@@ -44,8 +44,8 @@ impl Cell<'_> {
         }
     }
 
-    /// The next state and cell state, from the sums for input, output, forget and cell gate. Peepholes are
-    /// those of input, output and forget gate.
+    /// The next state and cell state, from the sums for the input, output, forget and cell gates. Peepholes
+    /// belong to the input, output and forget gates.
     fn step(
         &self,
         b: &mut NodeBuilder,
@@ -78,7 +78,7 @@ impl Cell<'_> {
         Ok([b.multiply(output, shown)?, cell])
     }
 
-    /// All steps of a direction; `product` multiplies the state by its weights.
+    /// All steps of a direction. `product` multiplies the state by its weights.
     pub(super) fn run(
         &self,
         b: &mut NodeBuilder,
@@ -87,7 +87,7 @@ impl Cell<'_> {
     ) -> Result<[Value; 3], OpError> {
         let Direction { index, reverse, mut gates, states, mut fixed, lengths } = direction;
         if let Some(bias) = b.optional(3) {
-            // The bias of the data, then that of the state.
+            // The bias of the data, followed by the bias of the state.
             let bias = at(b, bias, index)?;
             let halves = b.split(bias, 0, 2)?;
             let bias = b.add(halves[0], halves[1])?;
@@ -102,7 +102,7 @@ impl Cell<'_> {
         };
         let mut parts = vec![gates];
         if let Some(lengths) = lengths {
-            // The sequences that have this step.
+            // The sequences that are long enough for this step.
             let steps = b.size_of(gates, 0)?;
             let (steps, lengths) = (b.count_to(steps)?, b.convert(lengths, ElementType::I64)?);
             let (steps, lengths) = (b.reshape(steps, &[-1, 1, 1])?, b.reshape(lengths, &[1, -1, 1])?);
@@ -140,7 +140,7 @@ pub(super) struct Direction {
     pub(super) gates: Value,
     /// Initial state and cell state `[batch, hidden]`.
     pub(super) states: Vec<Value>,
-    /// Values that the product with the state needs.
+    /// Loop-invariant values for the product with the state.
     pub(super) fixed: Vec<Value>,
     /// Lengths of the sequences.
     pub(super) lengths: Option<Value>,
@@ -179,7 +179,7 @@ impl Results {
     }
 }
 
-/// LSTM with the steps as the first axis.
+/// An LSTM with steps as the first axis.
 pub(super) fn stepwise(b: &mut NodeBuilder, directions: &[&str]) -> Result<Vec<Value>> {
     if b.flag_attr("layout", false)? {
         return Err(OpError::unsupported("a batch-first layout with peepholes or coupled gates"));

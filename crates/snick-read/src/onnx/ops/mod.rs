@@ -1,4 +1,4 @@
-//! The table of operators, in files by family: a row each, with the operator sets that define it.
+//! The table of operators, in one file per family. Each row lists the operator sets that define the operator.
 
 mod attention;
 mod cell;
@@ -37,18 +37,18 @@ use super::builder::{NodeBuilder, Result};
 pub(super) struct ImportEntry {
     /// Its name.
     name: &'static str,
-    /// The operator sets that define it, ascending: for a node of operator set N, the last one up to N applies.
+    /// The operator sets that define it, ascending. The last one that is not newer than the node's applies.
     since: &'static [i64],
-    /// The attributes that its rule reads, whichever way it goes: names with spaces between.
+    /// The attributes that its rule reads in any case, separated by spaces.
     attrs: &'static str,
-    /// Attributes without effect: for training, or given by the inputs as well.
+    /// Attributes without effect: for training, or redundant with the inputs.
     ignored: &'static str,
     form: ImportRule,
 }
 
 /// How a node is converted.
 enum ImportRule {
-    /// To the IR op of this type, with the same inputs and no attributes.
+    /// To the IR op of this type with the same inputs and no attributes.
     Same(&'static str),
     /// To nodes with one output.
     One(fn(&mut NodeBuilder) -> Result),
@@ -107,7 +107,7 @@ static TABLE: LazyLock<HashMap<(&'static str, &'static str), &'static ImportEntr
     standard.chain(microsoft).collect()
 });
 
-/// An operator that the reader knows.
+/// An operator that the reader supports.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Operator {
     /// Its domain; empty for ONNX itself.
@@ -118,7 +118,7 @@ pub struct Operator {
     pub since: &'static [i64],
 }
 
-/// All operators that the reader knows, by domain and name.
+/// All operators that the reader supports, by domain and name.
 pub fn operators() -> Vec<Operator> {
     let row = |(&(domain, name), row): (&(&'static str, &'static str), &&'static ImportEntry)| Operator {
         domain,
@@ -130,7 +130,7 @@ pub fn operators() -> Vec<Operator> {
     operators
 }
 
-/// The row of an operator and the operator set that defines it for a node of `opset`.
+/// The row of an operator, and the operator set that defines it for a node of `opset`.
 pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static ImportEntry, i64)> {
     let row = *TABLE.get(&(domain, op_type))?;
     let since = row.since.iter().rev().find(|&&since| since <= opset)?;
@@ -138,18 +138,18 @@ pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static 
 }
 
 impl ImportEntry {
-    /// The row with all attributes that its rule reads.
+    /// Lists all attributes that the rule reads.
     const fn attrs(self, attrs: &'static str) -> Self {
         Self { attrs, ..self }
     }
 
-    /// The row with attributes that have no effect.
+    /// Lists attributes without effect.
     const fn ignores(self, ignored: &'static str) -> Self {
         Self { ignored, ..self }
     }
 
-    /// Builds the layers of a node; returns its outputs. An attribute that the row does not list, or that its rule does
-    /// not read, could change the meaning, so it is refused.
+    /// Builds the layers of a node and returns its outputs. Rejects attributes that the row does not list or
+    /// its rule does not read, because they could change the meaning.
     pub(super) fn build(&self, b: &mut NodeBuilder) -> Result<Vec<Value>> {
         let outputs = match self.form {
             ImportRule::Same(op_type) => {
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// A new operator is such a row in the `ENTRIES` of its family.
+    /// A new operator is a row like this in the `ENTRIES` of its family.
     const SCALED: ImportEntry = one("Scaled", &[1], |b| {
         let (x, by) = (b.input(0)?, b.float_attr("by", 1.0)?);
         b.multiply(x, by)

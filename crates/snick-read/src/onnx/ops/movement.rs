@@ -73,7 +73,7 @@ fn non_zero(b: &mut NodeBuilder) -> Result {
     b.non_zero(x)
 }
 
-/// `values` is the pair of off and on; indices and depth may have any type.
+/// `values` holds the off and on values. Indices and depth may have any type.
 fn one_hot(b: &mut NodeBuilder) -> Result {
     let (indices, depth, values) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let axis = b.int_attr("axis", -1)?;
@@ -86,7 +86,7 @@ fn one_hot(b: &mut NodeBuilder) -> Result {
     b.ir_op("OneHot", attrs, &[indices, depth, on, off])
 }
 
-/// Pads are one vector, all begins, then all ends, for all axes or the listed ones.
+/// Pads are one vector of all begins followed by all ends, for all axes or the listed ones.
 pub(super) fn pad(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     let mode = match b.text_attr("mode", "constant")? {
@@ -132,7 +132,7 @@ pub(super) fn pad(b: &mut NodeBuilder) -> Result {
     b.ir_op("Pad", Attrs::new().with("pad_mode", mode), &[data, halves[0], halves[1], value])
 }
 
-/// Pads from the other end: indices wrap around each axis.
+/// Pads with elements from the other end: indices wrap around each axis.
 fn wrapped(b: &mut NodeBuilder, data: Value) -> Result {
     let (pads, rank) = (b.input(1)?, b.rank(data)?);
     let axes: Vec<i64> = match b.optional(3) {
@@ -164,7 +164,7 @@ fn reverse_sequence(b: &mut NodeBuilder) -> Result {
     b.ir_op("ReverseSequence", attrs, &inputs)
 }
 
-/// The reduction, in words of the IR.
+/// The IR's name for the reduction.
 fn scatter_reduction(b: &NodeBuilder) -> Result<&'static str, OpError> {
     let table = [("none", "none"), ("add", "sum"), ("mul", "prod"), ("max", "max"), ("min", "min")];
     b.choice("reduction", &table)

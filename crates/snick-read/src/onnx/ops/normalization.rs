@@ -23,13 +23,13 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Softmax", &[1, 11, 13], |b| softmax(b, false)).attrs("axis"),
 ];
 
-/// Before operator set 13, all axes from `axis` on are one.
+/// Before operator set 13, all axes from `axis` on count as one.
 fn softmax(b: &mut NodeBuilder, log: bool) -> Result {
     let x = b.input(0)?;
     softmax_of(b, x, log)
 }
 
-/// The same for a value, with the attributes of the node.
+/// The same for any value, with the attributes of the node.
 pub(super) fn softmax_of(b: &mut NodeBuilder, x: Value, log: bool) -> Result {
     let along = |b: &mut NodeBuilder, x, axis| if log { b.log_softmax(x, axis) } else { b.softmax(x, axis) };
     let axis = b.int_attr("axis", if b.since < 13 { 1 } else { -1 })?;
@@ -90,7 +90,7 @@ fn batch_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok([vec![y], outputs].concat())
 }
 
-/// The updated running statistics, then those of the batch.
+/// The updated running statistics, and the statistics of the batch.
 fn batch_statistics(b: &mut NodeBuilder, x: Value, inputs: &[Value], momentum: f64) -> Result<Vec<Value>> {
     let [_, _, _, running_mean, running_variance] = inputs else {
         return Err(OpError::NotConnected { port: 4 });
@@ -133,7 +133,7 @@ fn instance_normalization(b: &mut NodeBuilder) -> Result {
     b.add(x, bias)
 }
 
-/// A vector along axis 1, of this rank.
+/// Puts a vector along axis 1 of this rank.
 pub(super) fn along_channels(b: &mut NodeBuilder, vector: Value, rank: usize) -> Result {
     let mut sizes = vec![1; rank.saturating_sub(1)];
     if let Some(first) = sizes.first_mut() {
@@ -157,7 +157,7 @@ fn layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     layer_norm(b, x, scale, bias, &axes, epsilon)
 }
 
-/// The same over axes; mean and inverse deviation only if the node uses them.
+/// Layer normalisation over axes. Returns mean and inverse deviation only if the node uses them.
 pub(super) fn layer_norm(
     b: &mut NodeBuilder,
     x: Value,

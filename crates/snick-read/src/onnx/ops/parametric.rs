@@ -35,7 +35,7 @@ fn cast(b: &mut NodeBuilder) -> Result {
     let how = Rounding::read(b)?;
     match b.type_attr("to") {
         Ok(to) => cast_to(b, x, to.unwrap_or(ElementType::Dynamic), how),
-        // The shape is known, whatever the elements are.
+        // The shape is known even if the elements are not.
         Err(_) if snick_onnx::is_type_number(number) => b.convert(x, ElementType::Dynamic),
         Err(error) => Err(error),
     }
@@ -53,9 +53,9 @@ fn cast_like(b: &mut NodeBuilder) -> Result {
 /// How small float types round.
 #[derive(Copy, Clone)]
 struct Rounding {
-    /// To the end of the range instead of to infinity or NaN.
+    /// Whether overflow becomes the end of the range instead of infinity or NaN.
     saturates: bool,
-    /// In which direction powers of two round.
+    /// The direction in which powers of two round.
     mode: &'static str,
 }
 
@@ -91,7 +91,8 @@ fn power_of_two(b: &mut NodeBuilder, x: Value, mode: &str) -> Result {
     b.convert(power, ElementType::F8E8M0)
 }
 
-/// Bounds are attributes up to operator set 6, then inputs. If the lower bound is above the upper one, that is the result.
+/// Bounds are attributes up to operator set 6, and inputs later. A lower bound above the upper one gives the
+/// upper bound.
 fn clip(b: &mut NodeBuilder) -> Result {
     let mut x = b.input(0)?;
     for (i, name) in [(1, "min"), (2, "max")] {
@@ -106,7 +107,7 @@ fn clip(b: &mut NodeBuilder) -> Result {
     Ok(x)
 }
 
-/// At inference nothing is dropped; the mask is all true.
+/// At inference nothing is dropped and the mask is all true.
 fn dropout(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     if let Some(training) = b.optional(2) {
@@ -154,7 +155,7 @@ fn hard_sigmoid(b: &mut NodeBuilder) -> Result {
     ramp(b, x, alpha, beta)
 }
 
-/// `alpha x + beta`, clamped to 0..1. A zero parameter has another meaning in the IR's HardSigmoid.
+/// `alpha x + beta`, clamped to 0..1. The IR's HardSigmoid gives a zero parameter another meaning.
 pub fn ramp(b: &mut NodeBuilder, x: Value, alpha: f64, beta: f64) -> Result {
     let meant = alpha != 0.0 && beta != 0.0;
     let (alpha, beta) = (b.scalar_like(x, alpha)?, b.scalar_like(x, beta)?);
@@ -180,7 +181,7 @@ fn leaky_relu(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::PRelu, &[x, slope])
 }
 
-/// `x`, times `slope` where negative. The IR's PReLU broadcasts a vector along the channels, so it does not fit.
+/// `x`, multiplied by `slope` where negative. The IR's PReLU would broadcast a vector along the channels.
 fn sloped(b: &mut NodeBuilder, x: Value, slope: Value) -> Result {
     let negative = b.less(x, 0.0)?;
     let scaled = b.multiply(x, slope)?;

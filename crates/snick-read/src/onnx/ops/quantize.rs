@@ -33,22 +33,22 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         .attrs("axis block_size output_dtype precision saturate"),
 ];
 
-/// A quantization: an integer `x` means `(x - zero_point) * scale`.
+/// A quantization: an integer `x` represents `(x - zero_point) * scale`.
 #[derive(Copy, Clone)]
 pub(super) struct Code {
-    /// A scalar, a vector along the axis, or a number for each block of elements.
+    /// A scalar, a vector along the axis, or one number per block of elements.
     pub(super) scale: Value,
-    /// Of the same form.
+    /// Has the same shape.
     pub(super) zero_point: Option<Value>,
 }
 
 impl Code {
-    /// From two inputs of the node.
+    /// Reads two inputs of the node.
     pub(super) fn read(b: &NodeBuilder, scale: usize, zero_point: usize) -> Result<Self, OpError> {
         Ok(Self { scale: b.input(scale)?, zero_point: b.optional(zero_point) })
     }
 
-    /// Broadcast to `x` by the attributes of the node.
+    /// Broadcasts both to `x` according to the attributes of the node.
     fn laid(self, b: &mut NodeBuilder, x: Value) -> Result<Self, OpError> {
         let zero_point = match self.zero_point {
             Some(zero_point) => Some(along_axis(b, zero_point, x)?),
@@ -57,7 +57,7 @@ impl Code {
         Ok(Self { scale: along_axis(b, self.scale, x)?, zero_point })
     }
 
-    /// Dequantizes, to the type of the scale.
+    /// Dequantizes to the type of the scale.
     pub(super) fn decode(self, b: &mut NodeBuilder, x: Value) -> Result {
         let real = b.element_type(self.scale)?;
         let mut y = b.convert(x, real)?;
@@ -74,7 +74,7 @@ impl Code {
         let x = b.convert(x, real)?;
         let mut y = b.divide(x, self.scale)?;
         if target.is_float() {
-            // Zero points of floats are zero; adding them removes negative zeros.
+            // Zero points of floats are zero. Adding them removes negative zeros.
             y = b.add(y, 0.0)?;
             return saturated(b, y, target);
         }
@@ -102,7 +102,7 @@ pub(super) fn saturated(b: &mut NodeBuilder, x: Value, target: ElementType) -> R
     };
     let mut x = x;
     if target == ElementType::F4E2M1 {
-        // The type has no NaN; the standard converts it to negative zero.
+        // The type has no NaN; the standard converts NaN to negative zero.
         let wrong = b.ir_op("IsNaN", Attrs::new(), &[x])?;
         x = b.select(wrong, -0.0, x)?;
     }
@@ -174,7 +174,7 @@ pub(super) fn dynamically(b: &mut NodeBuilder, x: Value) -> Result<(Value, Code)
     let (low, high) = (b.minimum(low, zero)?, b.maximum(high, zero)?);
     let width = b.subtract(high, low)?;
     let scale = b.divide(width, 255.0)?;
-    // All zeros: any scale will do.
+    // If all values are zero, any scale works.
     let empty = b.equal(scale, zero)?;
     let scale = b.select(empty, 1.0, scale)?;
     let below = b.negative(low)?;
@@ -183,7 +183,7 @@ pub(super) fn dynamically(b: &mut NodeBuilder, x: Value) -> Result<(Value, Code)
     Ok((code.encode(b, x, ElementType::U8)?, code))
 }
 
-/// Integers minus their zero point, in an element type that holds all of them.
+/// Subtracts the zero point from integers, in an element type that can represent all results.
 fn centred(b: &mut NodeBuilder, x: Value, zero_point: Option<Value>, target: ElementType) -> Result {
     let x = b.convert(x, target)?;
     let Some(zero_point) = zero_point else { return Ok(x) };
@@ -191,12 +191,12 @@ fn centred(b: &mut NodeBuilder, x: Value, zero_point: Option<Value>, target: Ele
     b.subtract(x, zero_point)
 }
 
-/// A vector along the rows of matrices; anything else broadcasts as it is.
+/// Puts a vector along the rows of matrices. Anything else already broadcasts.
 fn along_rows(b: &mut NodeBuilder, parameter: Value) -> Result {
     if b.rank(parameter)? == 1 { b.unsqueeze(parameter, &[-1]) } else { Ok(parameter) }
 }
 
-/// The exact product of integers: in f32 for constant weights, since that is fast everywhere, else in i32.
+/// The exact product of integers: in f32 for constant weights, which is fast everywhere, otherwise in i32.
 pub(super) fn product_of_integers(
     b: &mut NodeBuilder,
     factors: [Value; 2],
@@ -213,7 +213,7 @@ pub(super) fn product_of_integers(
     summed_in_parts(b, [x, y], [-1, -2], parts, |b, x, y| b.matmul(x, y))
 }
 
-/// Sums of products over an axis, split into parts; the parts are added in i32.
+/// Sums products over an axis in parts, and adds the parts in i32.
 fn summed_in_parts(
     b: &mut NodeBuilder,
     [x, y]: [Value; 2],
@@ -249,7 +249,7 @@ fn quantized_product(b: &mut NodeBuilder) -> Result {
     rescaled(b, product, scales, code)
 }
 
-/// Requantizes a sum of products of integers, whose scale is the product of two scales.
+/// Requantizes a sum of integer products, whose scale is the product of two scales.
 fn rescaled(b: &mut NodeBuilder, sum: Value, scales: [Value; 2], code: Code) -> Result {
     let real = b.element_type(scales[0])?;
     let scale = b.ir_op("Multiply", Attrs::new(), &scales)?;
@@ -262,7 +262,7 @@ fn rescaled(b: &mut NodeBuilder, sum: Value, scales: [Value; 2], code: Code) -> 
     code.encode(b, sum, target)
 }
 
-/// A vector with an element for each filter, along the first axis of the filters.
+/// Puts a vector with one element per filter along the first axis of the filters.
 fn along_filters(b: &mut NodeBuilder, parameter: Value, filters: Value) -> Result {
     if b.rank(parameter)? == 0 {
         return Ok(parameter);
@@ -281,14 +281,15 @@ fn convolution_of_integers(b: &mut NodeBuilder) -> Result {
     b.convert(sum, ElementType::I32)
 }
 
-/// A convolution of integers: in f32 for constant filters, else in f64, which holds all sums exactly.
+/// A convolution of integers: in f32 for constant filters, otherwise in f64, which represents all sums
+/// exactly.
 fn convolved_integers(
     b: &mut NodeBuilder,
     [x, filters]: [Value; 2],
     zeros: [Option<Value>; 2],
     bias: Option<Value>,
 ) -> Result {
-    // Groups do not see all channels, so they are not split by channels.
+    // Groups do not see all channels, so they cannot be split by channels.
     let groups = b.int_attr("group", 1)?;
     let parts = exact_parts(b, x, filters, zeros[1], Summed::Filters);
     let parts = parts.filter(|parts| groups == 1 || parts.len() < 2);

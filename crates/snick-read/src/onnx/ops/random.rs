@@ -34,7 +34,7 @@ fn shape_of_input(b: &mut NodeBuilder) -> Result<(Value, ElementType), OpError> 
     Ok((b.shape_of(x)?, element_type))
 }
 
-/// Uniform random numbers of a range; the seed of the node is the seed of the layer.
+/// Uniform random numbers in a range. The seed of the node becomes the seed of the layer.
 fn drawn(b: &mut NodeBuilder, sizes: Value, real: ElementType, [low, high]: [f64; 2], stream: i64) -> Result {
     let bounds = [b.scalar(real, low)?, b.scalar(real, high)?];
     let seed = seed(b)?.saturating_add(stream);
@@ -66,7 +66,7 @@ fn normal(b: &mut NodeBuilder, form: Sampler) -> Result {
     b.convert(y, real)
 }
 
-/// 1 with the probability that the input gives.
+/// 1 with the probability given by the input.
 fn bernoulli(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (sizes, target) = shape_of_input(b)?;
@@ -76,7 +76,7 @@ fn bernoulli(b: &mut NodeBuilder) -> Result {
     b.convert(hit, target)
 }
 
-/// Samples classes by the logarithms of their probabilities.
+/// Samples classes by their log probabilities.
 fn multinomial(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let count = b.int_attr("sample_size", 1)?;
@@ -87,7 +87,7 @@ fn multinomial(b: &mut NodeBuilder) -> Result {
     b.ir_op("Multinomial", attrs, &[x, count])
 }
 
-/// The seed of the node as an integer.
+/// The seed attribute as an integer.
 fn seed(b: &NodeBuilder) -> Result<i64, OpError> {
     Ok(i64::from((b.float_attr("seed", 0.0)? as f32).to_bits()))
 }

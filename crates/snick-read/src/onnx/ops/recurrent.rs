@@ -21,7 +21,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         .attrs("activation_alpha activation_beta activations clip direction hidden_size layout"),
 ];
 
-/// Inputs in the layout of the IR: directions are the first axis of weights, the second of states.
+/// Inputs in the IR's layout: directions are the first axis of weights and the second axis of states.
 struct Inputs {
     x: Value,
     states: Vec<Value>,
@@ -60,7 +60,8 @@ pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>> 
         ([direction], [functions]) => call(b, &inputs, direction, functions)?,
         (_, [forward, reverse]) if forward == reverse => call(b, &inputs, "bidirectional", forward)?,
         _ => {
-            // The IR has the same activations for both directions, so each direction gets a layer of its own.
+            // The IR has the same activations for both directions, so each direction becomes a separate
+            // layer.
             let halves = inputs.by_direction(b)?;
             let mut results = Vec::new();
             for ((direction, half), functions) in directions.iter().zip(&halves).zip(&functions) {
@@ -138,7 +139,7 @@ impl Inputs {
         let (of_w, of_r) = biases.split_at(cell.gates.len());
         let mut sums = Vec::new();
         for (i, &gate) in cell.gates.iter().enumerate() {
-            // A gate that is reset after the product has separate biases.
+            // A gate with reset after the product has separate biases.
             if linear && cell.op_type == GRU.op_type && i == 2 {
                 sums.extend([of_w[gate], of_r[gate]]);
             } else {
@@ -165,7 +166,7 @@ impl Inputs {
     }
 }
 
-/// Weights with the gates in the order of the IR.
+/// Reorders the gates of weights to the IR's order.
 fn reordered(b: &mut NodeBuilder, weights: Value, cell: &Cell) -> Result {
     if cell.gates.is_sorted() {
         return Ok(weights);

@@ -39,7 +39,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs(AXES),
 ];
 
-/// The axes: an attribute or input 1. Without axes, all of them, or none if the node says so.
+/// The axes, from an attribute or input 1. A missing list means all axes, or none if the node says so.
 fn axes(b: &mut NodeBuilder, data: Value) -> Result {
     let none_means_none = b.flag_attr("noop_with_empty_axes", false)?;
     let axes = match b.ints_attr("axes")? {
@@ -47,7 +47,7 @@ fn axes(b: &mut NodeBuilder, data: Value) -> Result {
         None => b.optional(1),
     };
     match axes {
-        // As in OpenVINO, whatever their number.
+        // Like OpenVINO, for any number of axes.
         Some(axes) if none_means_none => return Ok(axes),
         Some(axes) => match b.dims(axes) {
             Some(dims) if !dims.contains(&0) => return Ok(axes),
@@ -61,7 +61,7 @@ fn axes(b: &mut NodeBuilder, data: Value) -> Result {
     b.ints(&all)
 }
 
-/// Whether a list of axes is known to be empty: the reduction keeps all elements.
+/// Whether a list of axes is known to be empty, so that the reduction does nothing.
 fn is_empty(b: &NodeBuilder, axes: Value) -> bool {
     b.dims(axes).is_some_and(|dims| dims.contains(&0))
 }
@@ -72,7 +72,7 @@ fn keeps(b: &NodeBuilder) -> Result<bool, OpError> {
 
 pub(super) fn reduce_value(b: &mut NodeBuilder, function: ReduceOp, x: Value, keep_dims: bool) -> Result {
     let axes = axes(b, x)?;
-    // The CPU plug-in refuses to drop none of the dims.
+    // The CPU plug-in rejects dropping zero dims.
     let keep_dims = keep_dims || is_empty(b, axes);
     b.add_op(ops::Reduce { function, keep_dims }, &[x, axes])
 }
@@ -104,20 +104,20 @@ fn log_sum_exp(b: &mut NodeBuilder) -> Result {
         return Ok(sum);
     }
     let axes = axes(b, x)?;
-    // A Squeeze without axes takes all dims of 1.
+    // A Squeeze without axes would drop all dims of 1.
     if is_empty(b, axes) {
         return Ok(sum);
     }
     b.ir_op("Squeeze", Attrs::new(), &[sum, axes])
 }
 
-/// Selects the first of equal elements, or the last: the first of the reversed axis.
+/// Selects the first of equal elements. To select the last, reverses the axis.
 fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
     let (mut x, axis) = (b.input(0)?, b.int_attr("axis", 0)?);
     if let Some(mut dims) = b.dims(x) {
         let of = b.axis(axis, dims.len())?;
         if std::mem::replace(&mut dims[of], 1) == 0 {
-            // TopK refuses an axis without elements even if there are no lines along it.
+            // TopK rejects an empty axis even if there is nothing to reduce.
             if !dims.contains(&0) {
                 return Err(OpError::mismatch(format!("the size of axis {of}"), 0, "1 or more"));
             }
@@ -127,7 +127,7 @@ fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
             return b.constant(Tensor::zeros(ElementType::I64, &dims)?);
         }
     }
-    // NaN is found first, as by numpy, which is so where the greatest is looked for.
+    // numpy selects NaN first; TopK does so only for the maximum.
     let is_negated = mode == TopKMode::Min && b.element_type(x)?.is_float();
     let mode = if is_negated { TopKMode::Max } else { mode };
     if is_negated {
@@ -160,7 +160,7 @@ fn cumulative_product(b: &mut NodeBuilder) -> Result {
     let x = whole;
     let axis = b.to_scalar(axis)?;
     let axis = b.convert(axis, ElementType::I64)?;
-    // The axis is swapped with the last one, and back.
+    // Swaps the axis with the last one and back.
     let last = b.rank(x)? as i64 - 1;
     let order: Vec<i64> = (0..=last).collect();
     let (order, last, count) = (b.ints(&order)?, b.int(last)?, b.int(last + 1)?);
@@ -183,7 +183,7 @@ fn cumulative_product(b: &mut NodeBuilder) -> Result {
     let factors = b.select(takes_part, x, 1.0)?;
     let products = b.reduce_prod(factors, &[-1], false)?;
     let products = b.add_op(ops::Transpose, &[products, order])?;
-    // The sizes are those of the data, whatever the axis.
+    // The result has the sizes of the data for any axis.
     let sizes = b.shape_of(whole)?;
     b.reshape_copying(products, sizes)
 }

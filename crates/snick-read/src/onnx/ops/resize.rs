@@ -1,7 +1,7 @@
 //! Resize and Upsample.
 //!
-//! Interpolate of the IR rounds sizes and ties otherwise, and leaves an axis alone whose size stays. What is not the same
-//! for all sizes of the data becomes other layers.
+//! The IR's Interpolate rounds sizes and ties differently, and skips axes whose size does not change.
+//! Whatever would differ for some sizes of the data becomes other layers.
 
 use snick_ir::ops::Round;
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize, ShapeCalculation};
@@ -24,12 +24,12 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Upsample", &[7, 9], upsample).attrs("mode scales"),
 ];
 
-/// What determines the sizes of the output, with an entry for each axis.
+/// Determines the sizes of the output, with an entry for each axis.
 #[derive(Copy, Clone)]
 enum ResizeBy {
     Scales(Value),
     Sizes(Value),
-    /// The smallest or largest ratio of these sizes to the input sizes scales all axes.
+    /// Scales all axes by the smallest or largest ratio of these sizes to the input sizes.
     AspectRatio(Value, ReduceOp),
 }
 
@@ -84,8 +84,8 @@ fn resize(b: &mut NodeBuilder) -> Result {
     resampled(b, axes.as_deref(), sizes, sampling)
 }
 
-/// Upsample and Resize-10: nearest is rounded up where an axis shrinks, and down where it grows. Their text has no formula
-/// for coordinates; ONNX Runtime copies the data if no size changes.
+/// Upsample and Resize-10: nearest rounds up where an axis shrinks and down where it grows. The specification
+/// has no formula for coordinates; ONNX Runtime copies the data if no size changes.
 fn first(b: &mut NodeBuilder, scales: Value) -> Result {
     let known = b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok());
     let nearest = match known {
@@ -130,7 +130,8 @@ fn sizes(b: &NodeBuilder) -> Result<ResizeBy> {
     }
 }
 
-/// One Interpolate, if it computes the same for data of any size; else a layer for each axis and step.
+/// A single Interpolate, if it gives the same result for data of any size; otherwise a layer for each axis
+/// and step.
 fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, by: ResizeBy, mut sampling: Resampling) -> Result {
     let x = b.input(0)?;
     if let Some((op, target)) = interpolation(b, by, &sampling) {
@@ -184,7 +185,8 @@ fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, by: ResizeBy, mut sampli
     b.convert(y, element_type)
 }
 
-/// Interpolate over the axes that change: in cubic mode the OpenVINO runtime resizes at most two of those listed.
+/// Interpolates over the axes that change, because in cubic mode the OpenVINO runtime resizes at most two
+/// listed axes.
 fn interpolate(
     b: &mut NodeBuilder,
     x: Value,
@@ -209,7 +211,7 @@ fn interpolate(
     let element_type = if op.by_scales() { ElementType::F32 } else { ElementType::I64 };
     let mut inputs = vec![x, b.convert(target, element_type)?];
     if let Some(mut axes) = axes {
-        // The OpenVINO runtime refuses negative axes.
+        // The OpenVINO runtime rejects negative axes.
         if let Ok(rank) = b.rank(x) {
             axes.iter_mut().try_for_each(|axis| b.axis(*axis, rank).map(|found| *axis = found as i64))?;
         }
@@ -218,7 +220,7 @@ fn interpolate(
     b.add_op(Op::Interpolate(Box::new(op)), &inputs)
 }
 
-/// The Interpolate that computes the same, and its input with scales or sizes.
+/// The Interpolate that gives the same result, and its input with scales or sizes.
 fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option<(Interpolate, Value)> {
     let coordinates = match sampling.transformation {
         CoordinateTransformation::AlignCorners => Coordinates::AlignCorners,
@@ -260,7 +262,7 @@ fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option
     }
 }
 
-/// Whether scales leave all sizes as they are.
+/// Whether scales leave all sizes unchanged.
 fn no_size_changes(b: &mut NodeBuilder, x: Value, scales: Value) -> Result {
     let sizes = b.shape_of(x)?;
     let sizes = b.convert(sizes, ElementType::F32)?;
@@ -280,7 +282,7 @@ fn common_ratio(b: &mut NodeBuilder, x: Value, sizes: Value, axes: &[usize], pic
     b.reduce(pick, ratios, &[0], false)
 }
 
-/// An element of a vector, as a scalar of f32.
+/// Extracts an element of a vector as an f32 scalar.
 fn nth(b: &mut NodeBuilder, vector: Value, i: usize) -> Result {
     let i = i as i64;
     let part = b.slice_range(vector, 0, i, i + 1)?;

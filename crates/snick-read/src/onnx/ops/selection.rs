@@ -28,7 +28,7 @@ fn compress(b: &mut NodeBuilder) -> Result {
     b.gather(x, places, axis)
 }
 
-/// Zeros, with each element at the index it was pooled from.
+/// Zeros, with each element at the index that it was pooled from.
 fn max_unpool(b: &mut NodeBuilder) -> Result {
     let (x, places) = (b.input(0)?, b.input(1)?);
     let kernel = b.ints_attr("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
@@ -64,7 +64,7 @@ fn max_unpool(b: &mut NodeBuilder) -> Result {
     b.pad_by(y, begin, end, zero)
 }
 
-/// Writes updates along an axis, starting at an index for each batch.
+/// Writes updates along an axis, starting at a given index for each batch.
 fn tensor_scatter(b: &mut NodeBuilder) -> Result {
     let (past, update, axis) = (b.input(0)?, b.input(1)?, b.int_attr("axis", -2)?);
     let rank = b.rank(past)?;
@@ -94,13 +94,14 @@ fn tensor_scatter(b: &mut NodeBuilder) -> Result {
     b.scatter_elements(past, places, update, axis as i64)
 }
 
-/// Outputs: each value once, the index of its first occurrence, the index of each element's value, and the counts.
+/// Outputs: the distinct values, the index of their first occurrence, the index of each element's value, and
+/// the counts.
 pub(super) fn unique(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let mut inputs = vec![b.input(0)?];
     if let Some(axis) = b.attrs.int("axis")? {
         inputs.push(b.int(axis)?);
     }
-    // ONNX Runtime's operator, which has no attributes, does not sort.
+    // ONNX Runtime's version of the operator has no attributes and does not sort.
     let sorted = b.flag_attr("sorted", b.since >= 11)?;
     let attrs = Attrs::new().with("sorted", sorted);
     let attrs =

@@ -22,20 +22,20 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 
 fn expand(b: &mut NodeBuilder) -> Result {
     let (x, sizes) = (b.input(0)?, b.input(1)?);
-    // Without sizes nothing changes, and the CPU plug-in cannot broadcast a scalar to a scalar.
+    // An empty shape changes nothing, and the CPU plug-in cannot broadcast a scalar to a scalar.
     if b.rank(x) == Ok(0) && b.dims(sizes).is_some_and(|dims| dims[..] == [0]) {
         return Ok(x);
     }
     b.broadcast_both(x, sizes)
 }
 
-/// Two axes: those before `axis`, and the others.
+/// Merges the axes before `axis`, and the remaining ones.
 fn flatten(b: &mut NodeBuilder) -> Result {
     let (x, axis) = (b.input(0)?, b.int_attr("axis", 1)?);
     matrix(b, x, axis)
 }
 
-/// `x` as a matrix with the axes before `axis` as rows.
+/// Reshapes `x` to a matrix; the axes before `axis` are the rows.
 pub(super) fn matrix(b: &mut NodeBuilder, x: Value, axis: i64) -> Result {
     if axis == 0 {
         return b.reshape(x, &[1, -1]);
@@ -56,7 +56,7 @@ fn size(b: &mut NodeBuilder, shape: Value) -> Result {
     b.reduce_prod(shape, &[0], false)
 }
 
-/// A 0 copies the size of the same axis, unless `allowzero` says otherwise.
+/// A 0 copies the size of the same axis, unless `allowzero` is set.
 fn reshape(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let copies = !b.flag_attr("allowzero", false)?;
@@ -75,7 +75,7 @@ fn shape(b: &mut NodeBuilder) -> Result {
     if start == 0 && end == i64::MAX { Ok(shape) } else { b.slice_range(shape, 0, start, end) }
 }
 
-/// Axes are an attribute before operator set 13, then an input; Squeeze may have none.
+/// Axes are an attribute before operator set 13, and an input later; Squeeze may omit them.
 fn with_axes(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
     let axes = match b.ints_attr("axes")?.filter(|_| b.since < 13) {
@@ -89,7 +89,7 @@ fn with_axes(b: &mut NodeBuilder, op_type: &str) -> Result {
     b.ir_op(op_type, Attrs::new(), &inputs)
 }
 
-/// By default the axes are reversed; in the IR, that is an empty list.
+/// By default the axes are reversed; the IR uses an empty list for that.
 fn transpose(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let order = b.ints_attr("perm")?.unwrap_or_default();

@@ -18,7 +18,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("STFT", &[17], stft).attrs("onesided"),
 ];
 
-/// A sum of cosines, `terms[k] * cos(2 pi k i / n)`; `n` is the size, or one less in a symmetric window.
+/// A sum of cosines, `terms[k] * cos(2 pi k i / n)`. `n` is the size, or the size minus 1 for a symmetric
+/// window.
 fn window(b: &mut NodeBuilder, terms: &[f64]) -> Result {
     let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);
     let size = b.input(0)?;
@@ -39,7 +40,7 @@ fn window(b: &mut NodeBuilder, terms: &[f64]) -> Result {
     b.convert(sum.ok_or(OpError::NotConnected { port: 0 })?, target)
 }
 
-/// A signal as complex numbers: the last axis is real and imaginary part.
+/// A signal as complex numbers, with real and imaginary parts along the last axis.
 fn complex(b: &mut NodeBuilder, x: Value) -> Result {
     let rank = b.rank(x)?;
     match b.fixed_size(x, rank.saturating_sub(1)) {
@@ -53,7 +54,7 @@ fn complex(b: &mut NodeBuilder, x: Value) -> Result {
     }
 }
 
-/// Inputs: signal, length to crop or pad to, and, since operator set 20, the axis.
+/// Inputs: signal, length to crop or pad to, and since operator set 20 the axis.
 fn dft(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let rank = i64::try_from(b.rank(x)?).unwrap_or(i64::MAX);
@@ -79,7 +80,7 @@ fn dft(b: &mut NodeBuilder) -> Result {
         inputs.push(b.reshape(length, &[1])?);
     }
     if inverse && onesided {
-        // The inverse of a one-sided spectrum is real; ONNX has an axis of size 1 for it.
+        // The inverse of a one-sided spectrum is real; ONNX adds an axis of size 1.
         let y = b.ir_op("IRDFT", Attrs::new(), &inputs)?;
         return b.unsqueeze(y, &[-1]);
     }
@@ -97,7 +98,7 @@ fn one_side(b: &mut NodeBuilder, y: Value, axis: Value, rank: i64) -> Result {
     if b.tensor(axis).is_some() {
         return Ok(half);
     }
-    // The last axis keeps real and imaginary part.
+    // The last axis keeps real and imaginary parts.
     let shape = b.shape_of(half)?;
     let (front, two) = (b.slice_range(shape, 0, 0, rank.saturating_sub(1))?, b.ints(&[2])?);
     let sizes = b.concat(0, &[front, two])?;
@@ -135,9 +136,9 @@ fn stft(b: &mut NodeBuilder) -> Result {
     if b.flag_attr("onesided", true)? { one_side(b, y, axis, 4) } else { Ok(y) }
 }
 
-/// Triangular filters `[bins, triangles]`, evenly spaced on the mel scale; each reaches from the centre
-/// of the previous one to that of the next. Inputs: triangles, length of the transform, sample rate, lower and upper
-/// edge.
+/// Triangular filters `[bins, triangles]`, evenly spaced on the mel scale. Each extends from the centre of
+/// the previous one to the centre of the next. Inputs: triangles, length of the transform, sample rate, lower
+/// and upper edge.
 fn mel_weights(b: &mut NodeBuilder) -> Result {
     const REAL: ElementType = ElementType::F64;
     let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);
@@ -150,7 +151,7 @@ fn mel_weights(b: &mut NodeBuilder) -> Result {
         return Err(OpError::Arity { expected: "5".into(), got: inputs.len() });
     };
     let (one, two) = (b.scalar(REAL, 1.0)?, b.scalar(REAL, 2.0)?);
-    // 2595 log10(1 + f / 700), and back.
+    // 2595 log10(1 + f / 700) and its inverse.
     let (factor, corner) = (b.scalar(REAL, 2595.0 / 10f64.ln())?, b.scalar(REAL, 700.0)?);
     let mel = |b: &mut NodeBuilder, frequency: Value| {
         let ratio = b.divide(frequency, corner)?;

@@ -10,7 +10,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     many("Split", &[2, 11, 13, 18], split).attrs("axis num_outputs split"),
 ];
 
-/// The first version has attributes; later ones have inputs: starts, ends, axes, steps.
+/// The first version has attributes, later ones inputs: starts, ends, axes, steps.
 fn slice(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     if b.since < 10 {
@@ -33,7 +33,7 @@ fn slice(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::Slice8, &inputs)
 }
 
-/// A vector of ones, as long as another vector.
+/// A vector of ones with the length of another vector.
 fn ones(b: &mut NodeBuilder, vector: Value) -> Result {
     if let Some(elements) = b.known_ints(vector) {
         return b.ints(&vec![1; elements.len()]);
@@ -42,7 +42,8 @@ fn ones(b: &mut NodeBuilder, vector: Value) -> Result {
     b.broadcast_to(one, shape)
 }
 
-/// Equal parts, parts of given sizes, or, since operator set 18, a number of parts of which the last may be smaller.
+/// Equal parts, parts of given sizes, or since operator set 18 a number of parts, the last of which may be
+/// smaller.
 fn split(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (data, outputs) = (b.input(0)?, b.wanted.len());
     let axis = b.int_attr("axis", 0)?;
@@ -65,7 +66,7 @@ fn split(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if b.since < 18 || dim.is_some_and(|dim| parts > 0 && dim % parts == 0) {
         return b.split(data, axis, parts);
     }
-    // The size of all parts but the last is rounded up.
+    // The part size is rounded up; the last part is the rest.
     let shape = b.shape_of(data)?;
     let at = b.ints(&[axis])?;
     let dim = b.gather(shape, at, 0)?;

@@ -21,7 +21,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     ),
 ];
 
-/// The input position of each output pixel: `theta` times its coordinates from -1 to 1 and a 1.
+/// The input position of each output pixel: `theta` times its coordinates in -1..1 and a 1.
 fn affine_grid(b: &mut NodeBuilder) -> Result {
     let (theta, size) = (b.input(0)?, b.input(1)?);
     let spatial = match b.dims(size).as_deref() {
@@ -38,7 +38,7 @@ fn affine_grid(b: &mut NodeBuilder) -> Result {
         let size = b.slice_range(sizes, 0, axis, axis + 1)?;
         let count = b.count_to(size)?;
         let (count, size) = (b.convert(count, real)?, b.convert(size, real)?);
-        // From edge to edge, or from the centre of the first pixel to that of the last.
+        // From edge to edge, or between the centres of the first and last pixel.
         let (places, width) = if corners {
             (count, b.subtract(size, unit)?)
         } else {
@@ -65,7 +65,7 @@ fn affine_grid(b: &mut NodeBuilder) -> Result {
     b.reshape_to(grid, target)
 }
 
-/// Crops or pads around the centre; of an odd number, the smaller half comes first.
+/// Crops or pads around the centre. If the difference is odd, the smaller half comes first.
 fn center_crop_pad(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let axes = match b.ints_attr("axes")? {
@@ -110,7 +110,7 @@ fn window(b: &NodeBuilder, count: usize) -> Result<Attrs<'static>, OpError> {
     Ok(attrs.with("pads_begin", list(&begin)).with("pads_end", list(&end)))
 }
 
-/// Adds columns, one for each block of an image, at the positions of their blocks.
+/// Adds columns, one per block of an image, at the positions of their blocks.
 fn columns_to_image(b: &mut NodeBuilder) -> Result {
     let (x, image, block) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let spatial = [image, block].into_iter().find_map(|sizes| b.dims(sizes)).and_then(|d| d.first().copied());
@@ -123,7 +123,7 @@ fn columns_to_image(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// By a transposed convolution whose filters each have a 1 at another position of the block.
+/// Uses a transposed convolution. Each filter has a 1 at a different position of the block.
 fn columns_by_convolution(
     b: &mut NodeBuilder,
     [x, image, block]: [Value; 3],
@@ -152,7 +152,7 @@ fn columns_by_convolution(
     let form = b.concat(0, &[taps, one, block])?;
     let filters = b.reshape_to(filters, form)?;
     let y = b.ir_op("ConvolutionBackpropData", attrs, &[columns, filters])?;
-    // The end that no block reaches is 0.
+    // Elements at the end that no block covers are 0.
     let shape = b.shape_of(y)?;
     let have = b.slice_range(shape, 0, 2, i64::MAX)?;
     let missing = b.subtract(image, have)?;
@@ -201,7 +201,8 @@ fn non_max_suppression(b: &mut NodeBuilder) -> Result {
             None => b.scalar(element_type, default)?,
         });
     }
-    // ONNX drops boxes that overlap by more than the limit, the IR also at the limit: the next number is passed.
+    // ONNX drops boxes whose overlap exceeds the limit, the IR also at the limit, so the next larger number
+    // is passed.
     let limit = b.multiply(inputs[3], 1.0 + f64::from(f32::EPSILON))?;
     inputs[3] = b.add(limit, f64::from(f32::MIN_POSITIVE))?;
     let encoding = if b.flag_attr("center_point_box", false)? { "center" } else { "corner" };
@@ -219,7 +220,7 @@ fn roi_align(b: &mut NodeBuilder) -> Result {
         "output_half_pixel" => "asymmetric",
         _ => return Err(b.attrs.bad("coordinate_transformation_mode", "half_pixel or output_half_pixel")),
     };
-    // `max` selects the maximum weighted pixel in ONNX, the maximum interpolated point in the IR.
+    // `max` selects the maximum weighted pixel in ONNX and the maximum interpolated point in the IR.
     let mode = match b.text_attr("mode", "avg")? {
         "avg" => "avg",
         other => return Err(OpError::unsupported(format!("mode `{other}`"))),

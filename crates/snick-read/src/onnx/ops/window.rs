@@ -1,4 +1,4 @@
-//! Operators that slide a window: convolutions and pools.
+//! Sliding windows: convolutions and pools.
 
 use snick_ir::ops::nn::window::{AutoPad, WindowAxis};
 use snick_ir::{AttrWords, Attrs, OpError, Value};
@@ -77,13 +77,13 @@ impl Sliding {
     }
 }
 
-/// Number of spatial axes, by the rank of the data or of the filters.
+/// The number of spatial axes, from the rank of the data or of the filters.
 fn spatial(b: &NodeBuilder, x: Value, filters: Value) -> Result<usize, OpError> {
     let rank = b.rank(x).or_else(|_| b.rank(filters))?;
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
-/// Filters with a new first axis of groups, which were concatenated along the first axis.
+/// Splits the first axis of filters into an axis of groups and the filters of a group.
 fn grouped(b: &mut NodeBuilder, filters: Value, groups: i64) -> Result {
     let dims = b.dims(filters).ok_or_else(|| OpError::unsupported("filters of unknown size in groups"))?;
     let sizes: Option<Vec<i64>> = dims.iter().map(|&dim| i64::try_from(dim).ok()).collect();
@@ -128,13 +128,13 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     let mut sliding = Sliding::read(b, spatial)?;
     let extra = b.ints_attr("output_padding")?.unwrap_or_else(|| vec![0; spatial]);
     let sizes = match b.ints_attr("output_shape")? {
-        // It may include batch and channels.
+        // The list may include batch and channels.
         Some(sizes) if sizes.len() >= spatial => Some(sizes[sizes.len() - spatial..].to_vec()),
         Some(_) => return Err(b.attrs.bad("output_shape", &format!("{spatial} sizes"))),
         None => None,
     };
     if sizes.is_some() {
-        // The odd element to crop is at the beginning, unless the node says otherwise.
+        // The odd cropped element is at the beginning, unless the node says otherwise.
         sliding.auto_pad = match sliding.auto_pad {
             AutoPad::SameUpper => AutoPad::SameLower,
             _ => AutoPad::SameUpper,
@@ -162,7 +162,8 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     with_bias(b, y, bias, spatial + 2)
 }
 
-/// Pads that make the output `stride` times as large as the input, whatever its size; none where it is smaller without.
+/// Padding that makes the output `stride` times as large as the input. Zero if the output is smaller without
+/// padding.
 fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
     let unknown = || OpError::unsupported("auto_pad with filters of unknown size");
     let too_large = || OpError::unsupported("a window of this size");
@@ -180,7 +181,7 @@ fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i6
     Ok(())
 }
 
-/// Attributes common to pools.
+/// Attributes shared by all pools.
 fn pool_attrs(b: &NodeBuilder) -> Result<Attrs<'static>, OpError> {
     let kernel = b.ints_attr("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
     let sliding = Sliding::read(b, kernel.len())?;
@@ -211,7 +212,7 @@ pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(outputs)
 }
 
-/// Column-major indices from row-major ones, over the spatial axes.
+/// Converts row-major indices over the spatial axes to column-major ones.
 fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     let rank = b.rank(x)? as i64;
     let (shape, mut stride) = (b.shape_of(x)?, b.ints(&[1])?);
@@ -234,7 +235,7 @@ fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     Ok(sum)
 }
 
-/// The norm of each window: the root of the sum of powers, that is, of their mean times the size of the window.
+/// The norm of each window: the root of the sum of powers, which is their mean times the size of the window.
 fn norm_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let p = b.int_attr("p", 2)? as f64;
@@ -259,7 +260,7 @@ fn global_norm_pool(b: &mut NodeBuilder) -> Result {
     b.power(sum, 1.0 / p)
 }
 
-/// All axes but those of the batch and the channels.
+/// All axes except batch and channels.
 fn spatial_axes(b: &NodeBuilder, x: Value) -> Result<Vec<i64>> {
     Ok((2..b.rank(x)? as i64).collect())
 }

@@ -1,4 +1,4 @@
-//! Attributes that are unknown or given twice.
+//! Unknown and repeated attributes.
 
 use snick_onnx as onnx;
 
@@ -28,7 +28,7 @@ fn attributes_of_other_operators_are_refused() {
     }
 }
 
-/// Of two attributes with one name, none is the right one; in a layer of the text form they would be unreadable.
+/// It is unclear which of two attributes with one name is right, and the text form could not represent both.
 #[test]
 fn an_attribute_that_is_given_twice_is_refused() {
     let integer =

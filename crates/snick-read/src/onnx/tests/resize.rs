@@ -1,4 +1,4 @@
-//! Resize as OpenVINO reads it.
+//! Resize in terms of OpenVINO.
 
 use snick_ir::Op;
 use snick_onnx as onnx;
@@ -22,7 +22,7 @@ fn resized_axes_count_from_the_front() {
     assert_eq!(graph.fact(axes).unwrap().ints().unwrap()[..], [1, 0]);
 }
 
-/// The OpenVINO runtime folds an index to a scalar where it is the larger of a constant and bounds that are equal.
+/// The OpenVINO runtime folds the maximum of a constant and equal bounds to a scalar index.
 #[test]
 fn the_last_bound_of_a_nearest_element_is_the_size() {
     let mut resize = node("Resize", &["x", "", "", "sizes"], &["y"]);

@@ -1,4 +1,4 @@
-//! Attention as ONNX Runtime fuses it: projections, masks and rotation are part of the operator.
+//! ONNX Runtime's fused attention, which includes projections, masks and rotation.
 
 use snick_ir::{OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -35,14 +35,14 @@ fn scale(b: &NodeBuilder) -> Result<Option<f64>, OpError> {
     Ok(b.attrs.float("scale")?.filter(|&scale| scale != 0.0))
 }
 
-/// Lowers the scores of masked keys by the filter value of the node.
+/// Adds the node's mask filter value to the scores of hidden keys.
 fn filtered(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
     let low = b.float_attr("mask_filter_value", -10000.0)?;
     lowered(b, bias, seen, low, real)
 }
 
-/// Keys that a mask admits, broadcastable to `[batch, heads, queries, keys]`. The mask has a 1 for each key or pair, or
-/// the end of each sequence, maybe followed by the starts.
+/// Keys that a mask admits, broadcastable to `[batch, heads, queries, keys]`. The mask is 1 for each visible
+/// key or pair, or contains the ends of the sequences, optionally followed by their starts.
 fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Result {
     let rank = b.rank(mask)?;
     let mask = b.convert(mask, ElementType::I64)?;
@@ -71,7 +71,7 @@ fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Resul
     }
 }
 
-/// Queries, keys and values from one product; past and present are pairs of keys and values.
+/// Queries, keys and values from one product. Past and present are pairs of keys and values.
 fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if b.optional(6).is_some() {
         return Err(OpError::unsupported("a shared buffer of past and present"));
@@ -81,7 +81,7 @@ fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     projected_attention(b, all)
 }
 
-/// The same for integers. Inputs: data, weights, bias, scales of both, mask, zero points of both, past.
+/// Attention on integers. Inputs: data, weights, bias, scales of both, mask, zero points of both, past.
 fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (factors, scales) = ([b.input(0)?, b.input(1)?], [b.input(3)?, b.input(4)?]);
     let zeros = [b.optional(6), b.optional(7)];
@@ -128,8 +128,8 @@ fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>
     Ok(vec![heads_together(b, y)?, present])
 }
 
-/// The bias of the scores: input 5, lowered where the mask, or the order in a
-/// `unidirectional` attention after `offset` past keys, hides a key.
+/// The bias of the scores: input 5, lowered where a key is hidden by the mask, or by the order in a
+/// `unidirectional` attention after `offset` past keys.
 fn whole_bias(
     b: &mut NodeBuilder,
     [q, k]: [Value; 2],
@@ -152,7 +152,7 @@ fn whole_bias(
     Ok(bias)
 }
 
-/// Separate queries, keys and values; the heads of those with four axes are split already.
+/// Separate queries, keys and values. Inputs with four axes already have separate heads.
 fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let query = b.input(0)?;
     let (Some(key), Some(value)) = (b.optional(1), b.optional(2)) else {
@@ -164,7 +164,7 @@ fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (real, heads) = (b.element_type(query)?, heads(b)?);
     let mut inputs = [query, key, value];
     if let Some(bias) = b.optional(3) {
-        // One vector holds the biases of all three.
+        // One vector contains the biases of all three.
         let mut sizes = Vec::new();
         for input in inputs {
             sizes.push(if b.rank(input)? == 3 { b.size_of(input, 2)? } else { b.size_of(query, 2)? });
@@ -196,7 +196,7 @@ fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![heads_together(b, y)?, k, v, stages[0]])
 }
 
-/// Positions `[batch, length]` of new queries; `last` is the number of keys of each sequence, less one.
+/// Positions `[batch, length]` of new queries. `last` is the number of keys of each sequence minus one.
 fn positions(b: &mut NodeBuilder, last: Value, queries: Value) -> Result {
     let last = b.convert(last, ElementType::I64)?;
     let (last, unit) = (b.reshape(last, &[-1, 1])?, b.int(1)?);
@@ -209,7 +209,7 @@ fn positions(b: &mut NodeBuilder, last: Value, queries: Value) -> Result {
     b.add(before, count)
 }
 
-/// Causal, with fewer heads of keys than of queries; may rotate queries and keys.
+/// Causal attention with fewer key heads than query heads. May rotate queries and keys.
 fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if (12..b.inputs.len()).any(|i| b.optional(i).is_some()) {
         return Err(OpError::unsupported("quantization or normalisation of keys"));
@@ -278,13 +278,13 @@ fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![heads_together(b, y)?, present_k, present_v])
 }
 
-/// The number of elements of a head that a table of cosines rotates.
+/// The number of elements of a head that a cosine table rotates.
 fn table_reach(b: &NodeBuilder, table: Value) -> Result<i64, OpError> {
     let pairs = b.fixed_size(table, 1).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
     Ok(pairs.saturating_mul(2))
 }
 
-/// Positions are given for each token, or for the first one.
+/// Positions are given for each token or only for the first.
 fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     if b.float_attr("scale", 1.0)? != 1.0 || b.flag_attr("is_packed_batching", false)? {
         return Err(OpError::unsupported("scaling or packed batching"));

@@ -1,4 +1,4 @@
-//! Fused operators: a product with an activation or a sum, a sum with a normalisation.
+//! Fused operators: products with activations or sums, and sums with normalisations.
 
 use snick_ir::{Attrs, OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -55,7 +55,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     })
     .attrs("auto_pad ceil_mode dilations kernel_shape pads strides"),
     one("Pad", &[1], |b| {
-        // As in the standard since operator set 11.
+        // As in the standard from operator set 11 on.
         b.since = 11;
         pad(b)
     })
@@ -76,7 +76,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     }),
 ];
 
-/// An operator on images with channels last, by transposing there and back.
+/// Applies an operator to channels-last images by transposing there and back.
 pub(super) fn channels_first_of(
     b: &mut NodeBuilder,
     x: Value,
@@ -129,7 +129,7 @@ fn fused_product(b: &mut NodeBuilder) -> Result {
     let mut inputs = b.all()?;
     for (input, name) in inputs.iter_mut().zip(["transBatchA", "transBatchB"]) {
         if b.flag_attr(name, false)? {
-            // The first axis moves behind the batch.
+            // Moves the first axis after the batch.
             let rank = b.rank(*input)? as i64;
             let order: Vec<i64> = (1..rank - 1).chain([0, rank - 1]).collect();
             *input = b.transpose(*input, &order)?;
@@ -174,7 +174,7 @@ fn activated(b: &mut NodeBuilder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> 
     }
 }
 
-/// Channels are last by default; an activation of 1 means Swish.
+/// Channels are last by default. An activation of 1 means Swish.
 fn group_norm(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (gamma, beta) = (b.input(1)?, b.input(2)?);
@@ -190,7 +190,8 @@ fn group_norm(b: &mut NodeBuilder) -> Result {
     if b.flag_attr("activation", false)? { b.add_op(ops::Swish, &[y]) } else { Ok(y) }
 }
 
-/// Outputs: the normalised sum, mean and inverse deviation (not in the simplified operator), the sum.
+/// Outputs: the normalised sum, the mean and inverse deviation (missing in the simplified operator), and the
+/// sum.
 fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value>> {
     let (scale, at) = (b.input(2)?, if simplified { 3 } else { 4 });
     let parts: Vec<Value> =

@@ -1,4 +1,4 @@
-//! Operators of ONNX Runtime, domain com.microsoft, as in optimised models.
+//! ONNX Runtime's operators, domain com.microsoft, which occur in optimised models.
 
 mod attention;
 mod fused;

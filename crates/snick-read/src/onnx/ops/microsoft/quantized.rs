@@ -1,4 +1,4 @@
-//! Operators on quantized values: dequantized, computed in floats, quantized again.
+//! Operators on quantized values, which dequantize, compute in floats and quantize again.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("axes keepdims"),
     one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.sigmoid(x))),
     one("QLinearSoftmax", &[1], |b| {
-        // The operator set defines the meaning.
+        // The attribute selects the operator set that defines the meaning.
         b.since = b.required_int("opset")?;
         single(b, |b, x| softmax_of(b, x, false))
     })
@@ -140,7 +140,7 @@ fn quantized_gemm(b: &mut NodeBuilder) -> Result {
     let alpha = b.float_attr("alpha", 1.0)?;
     let mut product = scaled(b, product, alpha)?;
     if let Some(bias) = bias {
-        // The scale of the bias is the product of both scales, times `alpha`.
+        // The scale of the bias is the product of both scales and `alpha`.
         let scales = [b.input(1)?, b.input(4)?];
         let unit = b.ir_op("Multiply", Attrs::new(), &scales)?;
         let bias = Code { scale: unit, zero_point: None }.decode(b, bias)?;
@@ -159,7 +159,7 @@ fn product_to_real(b: &mut NodeBuilder) -> Result {
     with_bias(b, product, 6)
 }
 
-/// The dequantized product of integers.
+/// The dequantized product of integer matrices.
 pub(super) fn scaled_product(
     b: &mut NodeBuilder,
     factors: [Value; 2],
@@ -173,7 +173,7 @@ pub(super) fn scaled_product(
     b.multiply(product, scale)
 }
 
-/// A constant of bytes as integers of 2, 4 or 8 bits, lowest bits first.
+/// Unpacks a constant of bytes to integers of 2, 4 or 8 bits, lowest bits first.
 fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Result {
     let element_type = match bits {
         2 => ElementType::U2,
@@ -190,7 +190,8 @@ fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Res
     b.convert(packed, ElementType::U8)
 }
 
-/// Rows of a table of 2, 4 or 8 bits, with a scale for each block of a row; the default zero point is half the range.
+/// Gathers rows of a table of 2, 4 or 8 bits with a scale for each block of a row. The default zero point is
+/// half the range.
 fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     let (table, indices, scales) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let (bits, block) = (b.int_attr("bits", 4)?, b.int_attr("block_size", 128)?);
@@ -246,13 +247,13 @@ fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     b.reshape_copying(values, form)
 }
 
-/// Half the range of so many bits, the default zero point.
+/// Half the range of a number of bits, which is the default zero point.
 fn half_range(b: &mut NodeBuilder, real: ElementType, bits: i64) -> Result {
     b.scalar(real, 2f64.powi(i32::try_from(bits).unwrap_or(1) - 1))
 }
 
-/// Weights `[N, blocks, bytes]` of 2, 4 or 8 bits; each block has a scale and a zero point,
-/// by default half the range.
+/// Weights `[N, blocks, bytes]` of 2, 4 or 8 bits. Each block has a scale and a zero point, by default half
+/// the range.
 fn product_of_few_bits(b: &mut NodeBuilder) -> Result {
     if b.optional(4).is_some() {
         return Err(OpError::unsupported("an index of groups"));

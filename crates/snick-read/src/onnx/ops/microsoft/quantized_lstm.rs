@@ -1,4 +1,4 @@
-//! An LSTM with 8-bit weights, as ONNX Runtime computes it: the data, and in each step the state, are quantized to 8 bits
+//! ONNX Runtime's LSTM with 8-bit weights, which quantizes the data and, in each step, the state to 8 bits
 //! before the products.
 
 use snick_ir::{OpError, Value};
@@ -13,7 +13,7 @@ use crate::onnx::ops::{ImportEntry, many};
 pub(super) const ENTRIES: &[ImportEntry] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)
     .attrs("activation_alpha activation_beta activations clip direction hidden_size input_forget")];
 
-/// Weights of one direction: integers `[inputs, gates]`, and their quantization.
+/// The weights of one direction: integers `[inputs, gates]`, and their quantization.
 struct Weights {
     integers: Value,
     scale: Value,
@@ -21,7 +21,7 @@ struct Weights {
 }
 
 impl Weights {
-    /// The weights of a direction, from the inputs of the node.
+    /// Reads the weights of a direction from the inputs of the node.
     fn read(b: &mut NodeBuilder, weights: usize, scale: usize, direction: usize) -> Result<Self, OpError> {
         let mut part = |input: usize| {
             let value = b.input(input)?;
