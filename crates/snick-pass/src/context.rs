@@ -1,4 +1,4 @@
-//! What a pass over a graph tells of its work.
+//! The log of a pass over a graph.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ impl PassContext {
         Self { pass, tolerance, limit, trace: Trace::default() }
     }
 
-    /// The number of layers that it may still replace; `None` without a limit.
+    /// How many more layers it may replace; `None` without a limit.
     pub fn remaining(&self) -> Option<usize> {
         self.limit.map(|limit| limit.saturating_sub(self.trace.applied.len()))
     }
@@ -34,7 +34,7 @@ impl PassContext {
         });
     }
 
-    /// Logs that the pass leaves a layer alone, and why.
+    /// Logs that the pass leaves a layer alone, with the reason.
     pub fn declined(&mut self, layer: NodeRef<'_>, reason: impl Into<String>) {
         self.trace.missed.push(MissedRewrite {
             rule: self.pass.clone(),
@@ -44,7 +44,7 @@ impl PassContext {
         });
     }
 
-    /// Logs how the pass ended.
+    /// Logs the result of the pass.
     pub(crate) fn end(&mut self, graph: &Graph, outcome: Result<(), PassFailure>) {
         let of_model = |error| Located::of_model(&*graph.source, &*graph.name, error);
         if let Err(PassFailure(failure)) = outcome {
@@ -57,7 +57,7 @@ impl PassContext {
     }
 }
 
-/// Why a pass over a graph failed: at a layer, or as a whole.
+/// Why a pass over a graph failed, at a layer or as a whole.
 #[derive(Debug)]
 pub struct PassFailure(Result<Located, OpError>);
 
@@ -73,10 +73,10 @@ impl From<OpError> for PassFailure {
     }
 }
 
-/// The return type of a closure of [`Pass::graph`](crate::Pass::graph): `()`, or a result whose error belongs to a layer or
-/// to the whole graph.
+/// The return type of a closure of [`Pass::graph`](crate::Pass::graph): `()`, or a result whose error refers
+/// to a layer or to the whole graph.
 pub trait PassOutcome {
-    /// The error, if there is one.
+    /// The error, if any.
     ///
     /// # Errors
     /// The error of the pass.

@@ -1,10 +1,10 @@
-//! What slicing costs: layers, and the bytes that have to be moved where slices are no views.
+//! The cost of slicing: layers, and the bytes to move where slices are not views.
 
 use snick_ir::{Dialect, Graph, NodeId, Op};
 
 use crate::legalize::to_slice::is_slice_like;
 
-/// Counts of a graph, bodies included.
+/// Counts over a graph and its bodies.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -17,17 +17,16 @@ use crate::legalize::to_slice::is_slice_like;
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
-    /// Layers.
+    /// Number of layers.
     pub layers: usize,
-    /// Slice-like layers, primitives among them.
+    /// Number of slice-like layers, including primitives.
     pub slices: usize,
-    /// Bytes of all that slices give out, each output once; open sizes count as the smallest they can be, but as 1 at
-    /// least.
+    /// Total bytes of all outputs of slices. Dynamic sizes count as their minimum, but at least as 1.
     pub bytes: u64,
 }
 
 impl Cost {
-    /// Of an inferred graph.
+    /// The cost of an inferred graph.
     pub fn of(graph: &Graph) -> Self {
         let mut cost = Self { layers: graph.len(), ..Self::default() };
         for id in graph.ids() {

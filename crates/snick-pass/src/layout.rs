@@ -6,12 +6,12 @@ use snick_ir::{Op, OpError, Value};
 /// The maximum number of reshapes and transposes to look through.
 const MAX_DEPTH: usize = 16;
 
-/// Whether an op gives the elements of input 0 another shape or order, which costs nothing.
+/// Whether an op only reshapes or transposes input 0, which costs nothing.
 pub(crate) fn is_view(op: &Op) -> bool {
     matches!(op, Op::Transpose(_) | Op::Reshape(_) | Op::Squeeze(_) | Op::Unsqueeze(_))
 }
 
-/// Whether a slice of `value`, which nothing else reads, would reach something that it makes cheaper.
+/// Whether a slice of `value`, which has no other reader, would reach something that it makes cheaper.
 pub(crate) fn pays(patch: &Patch, mut value: Value) -> Result<bool, OpError> {
     for _ in 0..MAX_DEPTH {
         match patch.op_of(value) {

@@ -1,14 +1,15 @@
-//! Graph to better graph: named passes and the canonical form.
+//! Graph transformations: named passes and the canonical form.
 //!
-//! A pass is a list of [`Rule`]s, or one function over the graph. The driver in [`snick_ir::rewrite`] applies rules,
-//! checks that every replacement refines what was known, and keeps names and source locations. [`canonicalise`] runs
-//! all [`PASSES`] until nothing changes; [`apply`] runs passes of your choice. With [`RewriteOptions::check`] every
-//! single application of a rule is executed before and after, on random shapes and elements ([`Checker`]).
+//! A pass is a list of [`Rule`]s, or one function over the graph. The driver in [`snick_ir::rewrite`] applies
+//! rules, checks that every replacement refines the known facts, and keeps names and source locations.
+//! [`canonicalise`] runs all [`PASSES`] to a fixed point; [`apply`] runs passes of your choice. With
+//! [`RewriteOptions::check`] the graph is executed before and after every single application of a rule, on
+//! random shapes and elements ([`Checker`]).
 //!
-//! [`legalize::for_target`] decomposes the layers that a target has no operator for. Decompositions are rules like the
-//! others: [`Pass::by_name`] knows them too.
+//! [`legalize::for_target`] decomposes the layers that a target has no operator for. Decompositions are rules
+//! like any other and also available through [`Pass::by_name`].
 //!
-//! A pass of your own is a rule, a name and a call:
+//! To add a pass, write a rule and give it a name:
 //!
 //! ```
 //! use snick_ir::rewrite::{RewriteResult, Rule};

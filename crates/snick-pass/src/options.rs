@@ -1,4 +1,4 @@
-//! How passes are applied.
+//! Options for applying passes.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use snick_ir::{Limits, Progress, Watch};
 
 use crate::check::Checker;
 
-/// How passes are applied to a graph.
+/// Options for applying passes to a graph.
 ///
 /// ```
 /// use snick_pass::RewriteOptions;
@@ -25,29 +25,31 @@ pub struct RewriteOptions {
 }
 
 impl RewriteOptions {
-    /// Nothing is checked, and no limit is set.
+    /// No checks and no limits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Executes every replacement, before and after, on random sizes and elements, and refuses those that differ.
+    /// Executes the graph before and after every replacement on random sizes and elements, and rejects
+    /// replacements that differ.
     #[must_use]
     pub fn check(self, check: bool) -> Self {
         Self { check, ..self }
     }
 
-    /// The seed of the random sizes and elements; 0 if it is not set.
+    /// The seed for random sizes and elements; the default is 0.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Stops after so many replacements: to bisect for a wrong one.
+    /// Stops after this many replacements, for bisecting a wrong one.
     #[must_use]
     pub fn stop_after(self, rewrites: usize) -> Self {
         Self { stop_after: Some(rewrites), ..self }
     }
 
+<<<<<<< HEAD
     /// Measures how long each rule takes; see [`Report::by_rule`](crate::Report::by_rule).
     #[must_use]
     pub fn timed(self, timed: bool) -> Self {
@@ -55,12 +57,15 @@ impl RewriteOptions {
     }
 
     /// Ends the work at these limits; see [`Report::stopped`](crate::Report::stopped).
+=======
+    /// Stops at these limits; see [`Report::stopped`](crate::Report::stopped).
+>>>>>>> 01cce8ff (Reword comments of the passes and rules)
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { watch: self.watch.limits(limits), ..self }
     }
 
-    /// Calls `progress` after each layer that rules look at, new ones included; `Break` ends the work.
+    /// Calls `progress` after each layer that rules visit, including new ones. `Break` stops the pass.
     #[must_use]
     pub fn progress(self, progress: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self { watch: self.watch.progress(progress), ..self }

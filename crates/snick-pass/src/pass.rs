@@ -1,4 +1,4 @@
-//! Passes: a name, and rules or one function over the graph.
+//! A pass has a name, and rules or one function over the graph.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use snick_ir::rewrite::{self, DriverOptions, Rule, RuleWork, Tolerance, Trace};
 
 use crate::context::{PassContext, PassOutcome};
 
-/// A named pass. Cheap to clone if it is a constant.
+/// A named pass. A constant pass is cheap to clone.
 ///
 /// ```
 /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -31,27 +31,27 @@ use crate::context::{PassContext, PassOutcome};
 pub struct Pass {
     name: Cow<'static, str>,
     kind: PassKind,
-    /// Of passes over the graph: how far its outputs may differ. Rules have their own.
+    /// For passes over the graph, how far outputs may differ. Rules declare their own tolerance.
     tolerance: Option<Tolerance>,
 }
 
-/// What a pass does.
+/// What a pass runs.
 #[derive(Clone, Debug)]
 enum PassKind {
-    /// Applies rules, in order of preference, until nothing changes.
+    /// Applies rules to a fixed point; earlier rules have priority.
     Rules(Cow<'static, [Rule]>),
-    /// Looks at the graph as a whole.
+    /// A function over the graph.
     Graph(GraphFn),
-    /// The same, as a closure.
+    /// A closure over the graph.
     Closure(GraphClosure),
-    /// Looks at the graph of the model as a whole, not at its bodies.
+    /// A function over the graph of the model, but not its bodies.
     Model(GraphFn),
 }
 
-/// Changes a graph, at most so many times.
+/// Changes a graph, with an optional limit on the number of changes.
 type GraphFn = fn(&mut Graph, Option<usize>) -> Trace;
 
-/// Changes a graph, and logs it.
+/// Changes a graph and logs the changes.
 #[derive(Clone)]
 struct GraphClosure(Arc<ChangeGraph>);
 
@@ -64,20 +64,22 @@ impl fmt::Debug for GraphClosure {
 }
 
 impl Pass {
-    /// A pass of rules, in order of preference. They apply until nothing changes.
+    /// A pass of rules, which are applied to a fixed point. Earlier rules have priority.
     pub fn new(name: impl Into<Cow<'static, str>>, rules: impl Into<Vec<Rule>>) -> Self {
         Self { name: name.into(), kind: PassKind::Rules(Cow::Owned(rules.into())), tolerance: None }
     }
 
-    /// [`Pass::new`] of constant rules, as a constant.
+    /// [`Pass::new`] for constant rules, as a constant.
     pub const fn of_rules(name: &'static str, rules: &'static [Rule]) -> Self {
         let kind = PassKind::Rules(Cow::Borrowed(rules));
         Self { name: Cow::Borrowed(name), kind, tolerance: None }
     }
 
-    /// A closure over a whole graph. It runs for the model and then for each body, and logs in the context what it replaces. Layers that nothing reads are removed after it. With a check, the graph is executed before and after on
-    /// sample sizes; a pass that makes it compute something else is refused and undone, and one that cannot be executed,
-    /// because it changes inputs or outputs, say, is counted as [unchecked](crate::Report::unchecked).
+    /// A closure over a whole graph. It runs for the model and then for each body, and logs its replacements
+    /// in the context. Layers without readers are removed afterwards. With checks, the graph is executed
+    /// before and after on sample sizes: a pass that changes a result is rejected and undone, and one that
+    /// cannot be executed, for instance because it changes inputs or outputs, is counted as
+    /// [unchecked](crate::Report::unchecked).
     ///
     /// ```
     /// use snick_pass::{Pass, PassContext, RewriteOptions, apply};
@@ -113,40 +115,42 @@ impl Pass {
         Self { name: name.into(), kind: PassKind::Closure(GraphClosure(Arc::new(change))), tolerance: None }
     }
 
-    /// A function over the graph, which changes it at most so many times and leaves replaced layers unread.
+    /// A function over the graph that makes at most the given number of changes and leaves replaced layers
+    /// unread.
     pub const fn of_graph(name: &'static str, change: fn(&mut Graph, Option<usize>) -> Trace) -> Self {
         Self { name: Cow::Borrowed(name), kind: PassKind::Graph(change), tolerance: None }
     }
 
-    /// [`Pass::of_graph`], for the graph of a model and not for its bodies.
+    /// [`Pass::of_graph`] for the graph of a model, but not its bodies.
     pub const fn of_model(name: &'static str, change: fn(&mut Graph, Option<usize>) -> Trace) -> Self {
         Self { name: Cow::Borrowed(name), kind: PassKind::Model(change), tolerance: None }
     }
 
-    /// The same pass over the graph, declared to round differently: `relative` to each element, and `absolute`, as
-    /// [`Rule::may_round_within`]. Of a pass of rules, each rule declares it.
+    /// Declares that a pass over the graph may round differently: by `relative` for each element plus
+    /// `absolute`, as in [`Rule::may_round_within`]. In a pass of rules, each rule declares its own
+    /// tolerance.
     #[must_use]
     pub const fn may_round_within(mut self, relative: f64, absolute: f64) -> Self {
         self.tolerance = Some(Tolerance { relative, absolute });
         self
     }
 
-    /// How far the outputs may differ after a pass over the graph.
+    /// The tolerance for outputs after a pass over the graph.
     pub(crate) const fn tolerance(&self) -> Option<Tolerance> {
         self.tolerance
     }
 
-    /// Whether the pass looks at the graph as a whole.
+    /// Whether the pass is a function over the graph.
     pub(crate) fn is_of_graph(&self) -> bool {
         !matches!(self.kind, PassKind::Rules(_))
     }
 
-    /// Whether the pass runs on bodies, too.
+    /// Whether the pass also runs on bodies.
     pub(crate) fn visits_bodies(&self) -> bool {
         !matches!(self.kind, PassKind::Model(_))
     }
 
-    /// Its name in commands.
+    /// Its name on the command line.
     pub const fn name(&self) -> &str {
         match &self.name {
             Cow::Borrowed(name) => name,
@@ -154,7 +158,7 @@ impl Pass {
         }
     }
 
-    /// Runs on a graph, without its bodies, and removes dead layers.
+    /// Runs on a graph, but not its bodies, and removes dead layers.
     pub(crate) fn run(&self, graph: &mut Graph, options: DriverOptions<'_>) -> Trace {
         let begun = (options.timed && !cfg!(target_family = "wasm")).then(Instant::now);
         let mut trace = match &self.kind {

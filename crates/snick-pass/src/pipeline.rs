@@ -15,8 +15,8 @@ macro_rules! canonical_form {
     ($($rule:path),* $(,)?) => {
         const RULES: &[Rule] = &[$($rule),*];
 
-        /// Every pass there is, by the name it has on the command line. The canonical form is what is left when none of
-        /// them finds anything to do.
+        /// All passes, by their names on the command line. The canonical form is the result of applying them
+        /// to a fixed point.
         ///
         /// ```
         /// let names: Vec<&str> = snick_pass::PASSES.iter().map(|pass| pass.name()).collect();
@@ -29,7 +29,7 @@ macro_rules! canonical_form {
     };
 }
 
-// The rules of the canonical form, each of which is a pass, too. Those that make the graph smaller come first.
+// The rules of the canonical form, each of which is also a pass. Rules that shrink the graph come first.
 canonical_form![
     inline_if::RULE,
     inline_if::HALVES,
@@ -55,7 +55,8 @@ const fn alone(rules: &'static [Rule; 1]) -> Pass {
     Pass::of_rules(rules[0].name(), rules)
 }
 
-/// Merging duplicates may open the way for a rule, and that for merging. More often than this it does not.
+/// Maximum number of rounds. Merging duplicates can enable a rule, and a rule can enable merging, but rarely
+/// more often.
 const MAX_ROUNDS: usize = 8;
 
 /// No pass has this name.
@@ -67,12 +68,12 @@ const MAX_ROUNDS: usize = 8;
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("no pass named `{name}`; the passes are {}", PASSES.iter().chain(states::PASSES).map(Pass::name).collect::<Vec<_>>().join(", "))]
 pub struct UnknownPass {
-    /// The name asked for.
+    /// The requested name.
     pub name: String,
 }
 
 impl Pass {
-    /// The pass of this name: one of [`PASSES`], one that moves states, or a decomposition.
+    /// The pass with this name: one of [`PASSES`], a pass that moves states, or a decomposition.
     ///
     /// ```
     /// assert_eq!(snick_pass::Pass::by_name("merge-slices")?.name(), "merge-slices");
@@ -91,8 +92,8 @@ impl Pass {
     }
 }
 
-/// Brings an inferred graph, and the bodies in it, into canonical form: of the slice family only `slice` is left,
-/// but for what [`Report::missed`] lists, and no rule finds anything to improve.
+/// Brings an inferred graph and its bodies into canonical form: `slice` is the only slicing operation left,
+/// except for layers listed in [`Report::missed`], and no rule finds anything to improve.
 ///
 /// ```
 /// use snick_pass::{RewriteOptions, canonicalise};
@@ -123,9 +124,9 @@ pub fn lower_slices(graph: &mut Graph) -> Report {
     apply(graph, const { &[alone(const { &[to_slice::RULE] })] }, &RewriteOptions::new())
 }
 
-/// Applies passes to an inferred graph and its bodies, once each, one after the other. What is replaced is gone: dead
-/// layers are removed, and so are unknown ones that a rule replaces. Where a rule replaces an unknown layer, the graph
-/// is inferred again, and the pass goes on with what is known then.
+/// Applies passes to an inferred graph and its bodies, once each and in order. Dead layers are removed, and
+/// so are unknown layers that a rule replaces. After a rule replaces an unknown layer, the graph is inferred
+/// again and the pass continues with the new facts.
 ///
 /// ```
 /// use std::collections::HashSet;
@@ -161,7 +162,8 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
             if left == unknown {
                 break;
             }
-            // Layers after an unknown one may be known now. What is declined or fails then is reported.
+            // Layers after an unknown one may be known now. Report only what is declined or fails in this
+            // run.
             unknown = left;
             inference = snick_ir::infer(graph);
             manager.report.missed.truncate(missed);
@@ -173,7 +175,7 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
     manager.finish(graph)
 }
 
-/// Passes at work on a model.
+/// Runs passes on a model.
 struct PassManager {
     stop_after: Option<usize>,
     timed: bool,
@@ -201,7 +203,7 @@ impl PassManager {
         self.report
     }
 
-    /// The bodies of the graph, and then itself: layers whose bodies differ as read may be alike then.
+    /// Canonicalises the bodies first: layers whose bodies differed may then be equal.
     fn canonicalise(&mut self, graph: &mut Graph) {
         graph.for_each_body(|body| self.canonicalise(body));
         const STEPS: &[Pass] = &[
@@ -215,7 +217,7 @@ impl PassManager {
             }
             let is_last = round + 1 == MAX_ROUNDS || trace.applied.is_empty() || self.monitor.is_stopped();
             if !is_last {
-                // The last round reports declined and failed layers.
+                // Only the last round reports declined and failed layers.
                 (trace.missed, trace.errors) = (Vec::new(), Vec::new());
             }
             self.report.add(trace);
@@ -225,7 +227,7 @@ impl PassManager {
         }
     }
 
-    /// A pass on the graph, and then on its bodies.
+    /// Runs a pass on the graph and then on its bodies.
     fn apply(&mut self, graph: &mut Graph, pass: &Pass) {
         let trace = self.run(graph, pass, 0);
         self.report.add(trace);
@@ -234,7 +236,7 @@ impl PassManager {
         }
     }
 
-    /// A pass on the graph without its bodies, when there are so many replacements that are not in the report yet.
+    /// Runs a pass on the graph without its bodies; `unreported` replacements are not in the report yet.
     fn run(&mut self, graph: &mut Graph, pass: &Pass, unreported: usize) -> Trace {
         if self.monitor.is_stopped() {
             return Trace::default();
@@ -255,7 +257,7 @@ impl PassManager {
         self.checked(graph, pass, before, trace)
     }
 
-    /// Executes a graph before and after a pass over it, and restores it if it computes something else.
+    /// Executes a graph before and after a pass, and restores it if a result differs.
     fn checked(&mut self, graph: &mut Graph, pass: &Pass, before: Graph, mut trace: Trace) -> Trace {
         let Some(checker) = &mut self.checker else { return trace };
         let difference = Difference::of(&before, graph);
@@ -276,7 +278,7 @@ impl PassManager {
     }
 }
 
-/// What is logged of a pass that changes a graph and logs nothing.
+/// The log entry for a pass that changes a graph without logging anything.
 fn of_graph(pass: &Pass, graph: &Graph) -> Applied {
     let exact = pass.tolerance().is_none();
     Applied {

@@ -1,11 +1,11 @@
-//! Which primitives slice-like layers became.
+//! Maps slice-like layers to their primitives.
 
 use std::collections::HashMap;
 
 use snick_ir::{Dialect, Graph, NodeId, Op};
 
-/// The primitives of a lowered graph by the names of the layers that they were, bodies aside: a primitive keeps the name of
-/// its layer, alone or before `/` or `.`.
+/// The primitives of a lowered graph by the names of the original layers, not including bodies. A primitive's
+/// name is the name of its layer, optionally followed by `/` or `.` and a suffix.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  %axis = Const-1 i64[] <0>\n  \

@@ -1,4 +1,4 @@
-//! What passes did.
+//! Reports what passes did.
 
 use snick_ir::rewrite::{Applied, CheckFailure, MissedRewrite, RuleWork, Trace};
 use snick_ir::{Dialect, Graph, Located, Op, Stopped};
@@ -6,7 +6,7 @@ use snick_ir::{Dialect, Graph, Located, Op, Stopped};
 use crate::check::Checker;
 use crate::legalize::to_slice::{self, is_slice_like};
 
-/// What [`apply`](crate::apply) or [`canonicalise`](crate::canonicalise) did.
+/// The result of [`apply`](crate::apply) or [`canonicalise`](crate::canonicalise).
 ///
 /// ```
 /// use snick_pass::RewriteOptions;
@@ -26,35 +26,36 @@ use crate::legalize::to_slice::{self, is_slice_like};
 #[must_use = "the report has the errors of rules and the failures of checks"]
 #[non_exhaustive]
 pub struct Report {
-    /// Slice-like layers as read: those of the slice family, and others that turned out to be slices.
+    /// Slice-like layers in the original graph, including layers that turned out to be slices.
     pub slice_like_before: usize,
-    /// `slice` primitives now.
+    /// `slice` primitives afterwards.
     pub slice_after: usize,
     /// Replacements, in order.
     pub applied: Vec<Applied>,
-    /// Layers that a rule matched but declined, with reasons; of canonicalisation, the slice-like layers that stay.
+    /// Layers that a rule matched but declined, with reasons. After canonicalisation, the remaining
+    /// slice-like layers.
     pub missed: Vec<MissedRewrite>,
-    /// Rules that failed, and replacements that were refused, located at the layer.
+    /// Failed rules and rejected replacements, located at the layer.
     pub errors: Vec<Located>,
-    /// Replacements that did not pass the check, and were not made.
+    /// Replacements that failed the check and were not made.
     pub check_failures: Vec<CheckFailure>,
-    /// Replacements that were executed before and after, and found equal.
+    /// Replacements that were executed before and after with equal results.
     pub checked: usize,
-    /// Replacements that a check was asked for and that could not be executed: a layer that nothing here runs, tensors too
-    /// large, a pass that changes inputs or outputs.
+    /// Replacements that should have been checked but could not be executed: a layer without an
+    /// implementation, tensors that are too large, or a pass that changes inputs or outputs.
     pub unchecked: usize,
     work: Vec<RuleWork>,
-    /// Why the work ended early, if it did: the graph is sound, but rewritten in part.
+    /// Why processing stopped early, if it did. The graph is valid, but only partly rewritten.
     pub stopped: Option<Stopped>,
 }
 
 impl Report {
-    /// Whether a rule fired that computes in another order, so that real numbers may round differently.
+    /// Whether an applied rule changed the order of computation, so that floats may round differently.
     pub fn may_round(&self) -> bool {
         self.applied.iter().any(|applied| !applied.exact)
     }
 
-    /// Whether no rule failed and, if a check was asked for, every replacement was executed before and after and passed.
+    /// Whether no rule failed and, with checks, every replacement was executed before and after and passed.
     ///
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -77,7 +78,7 @@ impl Report {
         self.errors.is_empty() && self.check_failures.is_empty() && self.unchecked == 0
     }
 
-    /// The work of each rule, and of each pass over the graph, in the order of their first try.
+    /// The statistics of each rule and pass, in the order in which they were first tried.
     ///
     /// ```
     /// use snick_pass::{RewriteOptions, canonicalise};
@@ -105,7 +106,7 @@ impl Report {
         Self { slice_like_before: count(graph, &is_slice_like), ..Self::default() }
     }
 
-    /// The replacements that a limit leaves.
+    /// How many replacements the limit still allows.
     pub(crate) fn remaining(&self, stop_after: Option<usize>) -> Option<usize> {
         stop_after.map(|most| most.saturating_sub(self.applied.len()))
     }
@@ -123,7 +124,7 @@ impl Report {
         }
     }
 
-    /// Counts what is left.
+    /// Counts the remaining slices.
     pub(crate) fn finish(&mut self, graph: &Graph, checker: Option<&Checker>) {
         let others =
             |applied: &&Applied| applied.rule == to_slice::RULE.name() && !to_slice::is_family(&applied.op);
@@ -135,7 +136,7 @@ impl Report {
     }
 }
 
-/// The number of ops that are so, in the graph and its bodies.
+/// The number of matching ops in the graph and its bodies.
 pub(crate) fn count(graph: &Graph, which: &impl Fn(&Op) -> bool) -> usize {
     let here = |id| usize::from(which(graph.node(id).op()));
     let inside = |id| graph.node(id).op().bodies().map(|(_, body)| count(body, which)).sum::<usize>();

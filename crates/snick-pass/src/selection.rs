@@ -1,4 +1,4 @@
-//! What a `slice` primitive selects, as rules that move it need it.
+//! The selection of a `slice` primitive, for rules that move it.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -6,9 +6,9 @@ use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
 
-/// The slice of one axis, static or not.
+/// The slice of one axis, static or dynamic.
 pub(crate) trait AnySlice: Copy + PartialEq + Into<DynAxisSlice> {
-    /// The slice, if all its numbers are integers.
+    /// The slice, if it is static.
     fn as_static(&self) -> Option<AxisSlice> {
         (*self).into().as_static()
     }
@@ -18,7 +18,7 @@ impl AnySlice for AxisSlice {}
 
 impl AnySlice for DynAxisSlice {}
 
-/// Slices by axis, ascending; axes not listed are whole. Static by default.
+/// Slices by axis, ascending; unlisted axes are not sliced. Static by default.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Selection<C = AxisSlice> {
     axes: SmallVec<[(usize, C); 2]>,
@@ -32,7 +32,7 @@ impl<C> Default for Selection<C> {
 }
 
 impl Selection {
-    /// What a slice without operands selects; `None` for everything else.
+    /// The selection of a static slice; `None` for any other op.
     pub(crate) fn of(op: &Op) -> Option<Self> {
         let Op::Slice(slice) = op else { return None };
         Some(Self { axes: slice.as_static()? })
@@ -40,20 +40,20 @@ impl Selection {
 }
 
 impl Selection<DynAxisSlice> {
-    /// The slice at hand if it slices what an op that `pick` accepts computes: what it selects, of which value, and what
-    /// `pick` returns.
+    /// If the matched slice reads an op that `pick` accepts: its selection, the sliced value, and the result
+    /// of `pick`.
     pub(crate) fn of_computed<T>(
         patch: &Patch,
         pick: impl FnOnce(&Op) -> Option<T>,
     ) -> Result<Option<(Self, Value, T)>, OpError> {
         let Op::Slice(slice) = patch.node().op() else { return Ok(None) };
         let data = patch.input(0)?;
-        // Many rules look at every slice: nothing is copied for the ops that they do not accept.
+        // Many rules visit every slice, so copy nothing for ops that they do not accept.
         let Some(picked) = pick(patch.op_of(data)) else { return Ok(None) };
         Ok(Some((Self { axes: slice.bind(&patch.inputs_of(patch.output(0))?[1..])? }, data, picked)))
     }
 
-    /// What the slice that computes `value` selects; `None` for every other op.
+    /// The selection of the slice that computes `value`; `None` for any other op.
     pub(crate) fn computing(patch: &Patch, value: Value) -> Result<Option<Self>, OpError> {
         let Op::Slice(slice) = patch.op_of(value) else { return Ok(None) };
         Ok(Some(Self { axes: slice.bind(&patch.inputs_of(value)?[1..])? }))
@@ -61,12 +61,12 @@ impl Selection<DynAxisSlice> {
 }
 
 impl<C: AnySlice> Selection<C> {
-    /// Slices by axis, in any order, an axis at most once.
+    /// Slices by axis, in any order, at most one per axis.
     pub(crate) fn new(axes: impl IntoIterator<Item = (usize, C)>) -> Self {
         Self::sorted(axes.into_iter().collect())
     }
 
-    /// Compiled once, not for every kind of list.
+    /// Separate function so that it is compiled once and not per iterator type.
     fn sorted(mut axes: SmallVec<[(usize, C); 2]>) -> Self {
         axes.sort_by_key(|&(axis, _)| axis);
         Self { axes }
@@ -77,23 +77,23 @@ impl<C: AnySlice> Selection<C> {
         self.axes.iter().map(|(axis, slice)| (*axis, slice))
     }
 
-    /// The slice of one axis; `None` where that is whole.
+    /// The slice of one axis; `None` if the axis is not sliced.
     pub(crate) fn on(&self, axis: usize) -> Option<&C> {
         self.iter().find(|&(at, _)| at == axis).map(|(_, slice)| slice)
     }
 
-    /// The same selection with another slice of one axis.
+    /// The same selection with a different slice of one axis.
     pub(crate) fn with(&self, axis: usize, slice: C) -> Self {
         let others = self.axes.iter().filter(|(at, _)| *at != axis).cloned();
         Self::new(others.chain([(axis, slice)]))
     }
 
-    /// The same selection with one axis whole.
+    /// The same selection without a slice of one axis.
     pub(crate) fn without(&self, axis: usize) -> Self {
         Self { axes: self.axes.iter().filter(|(at, _)| *at != axis).cloned().collect() }
     }
 
-    /// The slices of the axes that `accepts` allows, and the others.
+    /// Splits into the slices of axes that `accepts` allows, and the others.
     pub(crate) fn split(&self, accepts: impl Fn(usize) -> bool) -> (Self, Self) {
         let (accepted, others) = self.axes.iter().copied().partition(|&(axis, _)| accepts(axis));
         (Self { axes: accepted }, Self { axes: others })
@@ -104,7 +104,7 @@ impl<C: AnySlice> Selection<C> {
         self.axes.is_empty()
     }
 
-    /// Adds the slice of `data`: `data` itself where everything is selected.
+    /// Adds a slice of `data`, or returns `data` if everything is selected.
     pub(crate) fn apply(&self, patch: &mut Patch, data: Value) -> Result<Value, OpError> {
         let dims = patch.dims(data)?.unwrap_or_default();
         let is_whole = |axis: usize, slice: &C| {
@@ -115,8 +115,8 @@ impl<C: AnySlice> Selection<C> {
         patch.slice(data, sliced.map(|(axis, &slice)| (axis, slice)))
     }
 
-    /// Whether this selection of dims, whose slice is the node at hand, has fewer elements than the dims: a static slice
-    /// for every size, a dynamic one for some.
+    /// Whether the matched slice, with this selection, has fewer elements than `dims`: for all sizes if
+    /// static, for some if dynamic.
     pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> Result<bool, OpError> {
         let kept = patch.dims(patch.output(0))?.unwrap_or_default();
         let symbols = patch.graph().symbols();

@@ -1,4 +1,4 @@
-//! What the tests of the rules share: a rule at work, alone, each application checked.
+//! Test helpers that apply a single rule with checks.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ fn at_work(rule: &str, layers: &str) -> (Graph, Report) {
     (graph, report)
 }
 
-/// The graph that a rule makes of these layers, as text. The rule must fire, and have nothing left to do after.
+/// Applies a rule to these layers and returns the graph as text. The rule must fire and reach a fixed point.
 pub(crate) fn fires(rule: &str, layers: &str) -> String {
     let (mut graph, report) = at_work(rule, layers);
     assert!(!report.applied.is_empty(), "{rule} does not fire");
@@ -31,7 +31,7 @@ pub(crate) fn fires(rule: &str, layers: &str) -> String {
     print(&graph, PrintOptions::default())
 }
 
-/// The rule must leave these layers alone.
+/// Checks that the rule leaves these layers alone.
 pub(crate) fn silent(rule: &str, layers: &str) {
     let (_, report) = at_work(rule, layers);
     assert!(report.applied.is_empty(), "{:?}", report.applied);

@@ -1,38 +1,38 @@
-//! What a check decides: values that are claimed to be equal.
+//! The claim that a check decides: that values are equal.
 
 use snick_ir::rewrite::{Proposal, Tolerance};
 use snick_ir::{Graph, NodeId, Value};
 
-/// Pairs of values of one graph that are claimed to be equal, up to a tolerance.
+/// Pairs of values in one graph that are claimed to be equal within a tolerance.
 pub(super) struct Claim<'a> {
     /// The graph, with old and new layers.
     pub(super) graph: &'a Graph,
-    /// The rule or the pass.
+    /// The name of the rule or pass.
     pub(super) rule: &'a str,
-    /// The replaced layer, or the graph.
+    /// The name of the replaced layer, or of the graph.
     pub(super) place: &'a str,
-    /// `None` if all bits are equal.
+    /// `None` for bitwise equality.
     pub(super) tolerance: Option<Tolerance>,
     /// Old and new values.
     pub(super) pairs: Vec<Pair>,
     /// The new layers.
     pub(super) added: &'a [NodeId],
-    /// Whether values of f16 and bf16 are computed in f32.
+    /// Whether f16 and bf16 values are computed in f32.
     pub(super) widens: bool,
 }
 
-/// A value, and what replaces it.
+/// A value and its replacement.
 pub(super) struct Pair {
-    /// What the report calls it: `output 0`.
+    /// Its name in the report: `output 0`.
     pub(super) name: String,
     /// The replaced value.
     pub(super) old: Value,
-    /// The new one.
+    /// The new value.
     pub(super) new: Value,
 }
 
 impl<'a> Claim<'a> {
-    /// The claim that a replacement makes.
+    /// The claim made by a replacement.
     pub(super) fn of(proposal: &Proposal<'a>) -> Self {
         let pairs = (0..).zip(proposal.values).filter_map(|(port, &new)| {
             let old = Value { node: proposal.root, port };

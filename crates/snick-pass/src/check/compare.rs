@@ -1,4 +1,4 @@
-//! Compares old and new values of a sample.
+//! Compares old and new values on a sample.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,25 @@ use super::claim::{Claim, Pair};
 use super::evaluate::{Evaluation, Failure};
 use super::sample::Sample;
 
-/// The number of perturbed evaluations: one of them is about as far off as rounding can be.
+/// The number of perturbed evaluations. The worst of them approximates the worst rounding error.
 const PERTURBED: u64 = 4;
 
-/// Old and new values may round in opposite directions, and more often than perturbed ones.
+/// A safety factor: old and new values may round in opposite directions, and more often than perturbed ones.
 const SAFETY: f64 = 8.0;
 
-/// What a sample shows of a pair.
+/// The result of comparing a pair on a sample.
 pub(super) enum Outcome {
     /// Old and new value are equal.
     Agrees,
-    /// The old layers fail for this sample, or it cannot occur.
+    /// The old layers fail on this sample, or it cannot occur.
     DoesNotRun,
-    /// Nothing here runs one of the layers.
+    /// One of the layers cannot be executed here.
     CannotRun,
-    /// They differ, and how.
+    /// The values differ, with a description.
     Differs(String),
 }
 
-/// Compares a pair. What both values are computed from is computed once.
+/// Compares a pair. Shared inputs are computed once.
 pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut Evaluation) -> Outcome {
     let graph = claim.graph;
     let want = match values.value(pair.old) {
@@ -59,7 +59,7 @@ pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut 
     }
 }
 
-/// How `got` contradicts the inferred fact of a value.
+/// Describes how `got` contradicts the inferred fact of a value, if it does.
 fn contradiction(
     graph: &Graph,
     value: Value,
@@ -81,8 +81,8 @@ fn contradiction(
     })
 }
 
-/// How far rounding may move each element of an old value: what perturbed evaluations show. Sums of terms that cancel
-/// move by much of themselves. `None` if they have another shape.
+/// Estimates how far rounding may move each element of an old value, from perturbed evaluations. Cancellation
+/// can make this large. `None` if the shapes differ.
 fn noise(claim: &Claim, sample: &Sample, old: Value, want: &Tensor) -> Option<Vec<f64>> {
     let exact = want.to_f64_vec().ok()?;
     let mut noise = vec![0.0f64; exact.len()];
@@ -99,13 +99,13 @@ fn noise(claim: &Claim, sample: &Sample, old: Value, want: &Tensor) -> Option<Ve
     Some(noise)
 }
 
-/// Whether two numbers are equal, or neither is one.
+/// Whether two numbers are equal or both are NaN.
 fn is_same(x: f64, y: f64) -> bool {
     x == y || (x.is_nan() && y.is_nan())
 }
 
-/// The first difference of two tensors, exact without a tolerance. Elements that are farther off than the tolerance are
-/// compared with the noise, too.
+/// The first difference between two tensors, which is exact without a tolerance. Elements outside the
+/// tolerance are also compared with the noise.
 fn difference(
     want: &Tensor,
     got: &Tensor,
@@ -126,7 +126,7 @@ fn difference(
         let is_nan = |x: &f64, y: &f64| x.is_nan() && y.is_nan();
         return match a.iter().zip(&b).position(|(x, y)| x.to_bits() != y.to_bits() && !is_nan(x, y)) {
             Some(at) => Some(format!("element {at} of {} is {}, expected {}", describe(got), b[at], a[at])),
-            // Every NaN is the same.
+            // All NaNs are considered equal.
             None if a.iter().any(|x| x.is_nan()) => None,
             None => Some("the bits differ".into()),
         };

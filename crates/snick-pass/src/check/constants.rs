@@ -1,7 +1,7 @@
-//! Applies rules that round again, to the same layers with other constants.
+//! Applies rules that round again to the same layers with different constants.
 //!
-//! The constants of the model can hide a mistake in a rule that folds them: a forgotten epsilon does not show next to a
-//! variance of 1. Constants of many magnitudes reveal it.
+//! The constants of the model can hide a mistake in a rule that folds them: a forgotten epsilon has no effect
+//! next to a variance of 1. Constants of many magnitudes reveal it.
 
 use std::slice;
 
@@ -15,13 +15,13 @@ use super::region::{Reach, Region};
 use super::report::as_test;
 use super::sample::{Fill, Sample, Samples, random_tensor};
 
-/// The number of applications with other constants.
+/// The number of applications with different constants.
 const ROUNDS: u64 = 3;
 
 /// Decides a claim.
 type Decide<'a> = dyn FnMut(&Claim) -> Result<(), String> + 'a;
 
-/// Applies the rule of a correct replacement again, or reports what is wrong with another constant.
+/// Applies the rule of a correct replacement again, and reports a failure with different constants.
 pub(super) fn check_with_others(
     proposal: &Proposal,
     claim: &Claim,
@@ -60,13 +60,13 @@ pub(super) fn check_with_others(
 /// Checks the replacements in a test.
 struct Again<'a, 'd> {
     decide: &'a mut Decide<'d>,
-    /// What the replacement in the model folded.
+    /// The constants folded in the model.
     folded: &'a [Tensor],
 }
 
 impl Check for Again<'_, '_> {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // A rule that adds the same again has captured it, and is made for the constants of the model.
+        // A rule that adds the same constants again has captured them, and is valid only for this model.
         if folded(proposal.graph, proposal.added) == self.folded {
             return Ok(());
         }
@@ -74,7 +74,7 @@ impl Check for Again<'_, '_> {
     }
 }
 
-/// The constants of floats among these nodes.
+/// The float constants among these nodes.
 fn folded(graph: &Graph, added: &[NodeId]) -> Vec<Tensor> {
     let constant = |&id: &NodeId| match graph.node(id).op() {
         Op::Const(Constant::Here(tensor)) if tensor.element_type().is_float() => Some(Tensor::clone(tensor)),
@@ -83,7 +83,7 @@ fn folded(graph: &Graph, added: &[NodeId]) -> Vec<Tensor> {
     added.iter().filter_map(constant).collect()
 }
 
-/// Whether a value is a constant of floats, or converted or reshaped from one.
+/// Whether a value is a float constant, possibly converted or reshaped.
 fn is_float_constant(graph: &Graph, value: Value) -> bool {
     let fact = graph.fact(value);
     fact.is_some_and(|fact| fact.element_type.is_float() && matches!(fact.known, Some(Known::Tensor(_))))

@@ -1,4 +1,4 @@
-//! Evaluates values of a graph from the tensors of a sample.
+//! Evaluates values of a graph on a sample.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use super::claim::Claim;
 /// Why a value cannot be computed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
-    /// Nothing here runs one of its layers, whatever the inputs.
+    /// One of its layers cannot be executed here for any input.
     CannotRun(OpError),
-    /// A layer fails for these inputs.
+    /// A layer fails on these inputs.
     Fails(OpError),
 }
 
 impl From<OpError> for Failure {
     fn from(error: OpError) -> Self {
         match Code::from(&error) {
-            // No implementation, or a limit of memory.
+            // No implementation, or a memory limit.
             Code::CannotRun | Code::Limit => Self::CannotRun(error),
             _ => Self::Fails(error),
         }
@@ -31,21 +31,21 @@ impl From<OpError> for Failure {
 pub(super) struct Evaluation<'a> {
     graph: &'a Graph,
     values: HashMap<Value, Tensor>,
-    /// Whether values of f16 and bf16 are computed in f32, as a session does.
+    /// Whether f16 and bf16 values are computed in f32, as in a session.
     widens: bool,
-    /// Draws the directions in which values are rounded, if they are perturbed.
+    /// If values are perturbed, generates the direction of each rounding.
     perturbed: Option<SplitMix>,
     /// The number of elements computed so far.
     elements: usize,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Evaluates values of a graph from these.
+    /// An evaluation of a graph, given the tensors of some values.
     fn new(graph: &'a Graph, values: HashMap<Value, Tensor>) -> Self {
         Self { graph, values, widens: false, perturbed: None, elements: 0 }
     }
 
-    /// Evaluates the values of a claim from these.
+    /// An evaluation of a claim, given the tensors of its leaves.
     pub(super) fn of(claim: &Claim<'a>, leaves: &HashMap<Value, Tensor>) -> Self {
         let wide = |(value, tensor): (&Value, &Tensor)| {
             (*value, if claim.widens { widened(tensor) } else { tensor.clone() })
@@ -54,8 +54,9 @@ impl<'a> Evaluation<'a> {
         Self { widens: claim.widens, ..Self::new(claim.graph, values) }
     }
 
-    /// An evaluation in which every float, read or computed, is off by one unit in the last place: how far the result
-    /// moves is how far rounding in another order may move it (Parker's Monte Carlo arithmetic, 1997).
+    /// An evaluation that moves every float, input or computed, by one unit in the last place. The change of
+    /// the result estimates the effect of rounding in a different order (Parker's Monte Carlo arithmetic,
+    /// 1997).
     pub(super) fn perturbed(claim: &Claim<'a>, leaves: &HashMap<Value, Tensor>, seed: u64) -> Self {
         let mut random = SplitMix::new(seed);
         let mut evaluation = Self::of(claim, leaves);
@@ -115,7 +116,7 @@ impl<'a> Evaluation<'a> {
                 let missing = || OpError::mismatch("the number of bodies", op.bodies.len(), number + 1);
                 outputs_of(op.bodies.get(number).ok_or_else(missing)?, arguments)
             })?,
-            // It would only round, unless it rounds a constant.
+            // Only rounds, and rounding matters only for constants.
             Op::Convert(op) if self.widens && op.destination_type.is_half() && !self.is_of_constant(node) => {
                 inputs
                     .iter()
@@ -139,7 +140,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// The outputs of a custom op: of its implementation, or of what it decomposes to.
+/// The outputs of a custom op, from its implementation or its decomposition.
 fn evaluate_custom(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec<Tensor>, Failure> {
     op.definition().arity().check(inputs.len())?;
     match op.eval(inputs) {
@@ -149,7 +150,7 @@ fn evaluate_custom(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec
     Ok(outputs_of(&decomposed(op, inputs, outputs)?, inputs)?)
 }
 
-/// The values of the Results of a graph for these of its Parameters.
+/// The Results of a graph for given values of its Parameters.
 fn outputs_of(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
     let leaves =
         graph.parameters().zip(inputs).map(|(node, tensor)| (Value { node, port: 0 }, tensor.clone()));
@@ -163,13 +164,13 @@ fn outputs_of(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> 
     results.collect()
 }
 
-/// A tensor of f16 or bf16 in f32, others as they are.
+/// Converts tensors of f16 or bf16 to f32 and leaves others unchanged.
 fn widened(tensor: &Tensor) -> Tensor {
     let wide = tensor.element_type().is_half().then(|| tensor.cast(ElementType::F32).ok());
     wide.flatten().unwrap_or_else(|| tensor.clone())
 }
 
-/// The tensor with every element moved by about one unit in the last place, up or down; only floats move.
+/// Moves every element of a float tensor by about one unit in the last place, up or down.
 fn perturb(tensor: &Tensor, random: &mut SplitMix) -> Tensor {
     let unit = match tensor.element_type() {
         ElementType::F64 => f64::EPSILON,

@@ -1,12 +1,13 @@
-//! Checked rewrites: every application of a rule is executed, before and after, before it is committed; a pass over the
-//! graph is executed before and after as a whole.
+//! Checked rewrites: the graph is executed before and after each application of a rule, and before and after
+//! each pass over the whole graph, before the change is committed.
 //!
-//! The replaced and the new layers are cut out of the graph, down to values that both read ([`region`]). Dynamic sizes
-//! take all small values in their intervals, the bounds, and some random values between; elements are random, or
-//! evaluated if inference knows them as expressions ([`sample`]). Where the old layers run, the new ones must compute
-//! the same: bit by bit, or within the tolerance that a rule declares ([`compare`]); dims must match the inferred ones.
-//! Rules that round fold constants in their own way: they are applied again, to the same layers with other constants
-//! ([`constants`]). A failure is reported in numpy's notation and as a test in text form ([`report`]).
+//! The old and new layers are cut out of the graph, down to values that both read ([`region`]). Dynamic sizes
+//! take all small values in their intervals, the bounds, and some random values in between. Elements are
+//! random, or evaluated if inference knows them as expressions ([`sample`]). Wherever the old layers run, the
+//! new ones must give the same result, bitwise or within the tolerance that the rule declares ([`compare`]),
+//! and dims must match the inferred ones. Rules that round fold constants differently, so they are applied
+//! again to the same layers with other constants ([`constants`]). A failure is reported in numpy's notation
+//! and as a test in text form ([`report`]).
 
 mod claim;
 mod compare;
@@ -28,13 +29,14 @@ use self::sample::Samples;
 pub(crate) use self::whole::Difference;
 use self::whole::Joint;
 
-/// The limit of elements over all samples: the time of checking grows with the graph, not with its tensors.
+/// Limit of elements over all samples, so that the time for checks depends on the size of the graph, not of
+/// its tensors.
 const MAX_ALL_ELEMENTS: usize = 1 << 29;
 
-/// The limit of computed elements of one whole graph.
+/// Limit of computed elements for a whole graph.
 const MAX_WHOLE_ELEMENTS: usize = 1 << 26;
 
-/// The limit of computed elements of one substitution, after which no other sample is drawn.
+/// Limit of computed elements for a substitution; no further samples are generated beyond it.
 const MAX_SUBSTITUTED_ELEMENTS: usize = 1 << 22;
 
 /// Checks applications of rules by executing them.
@@ -46,25 +48,25 @@ pub struct Checker {
     elements: usize,
 }
 
-/// The least number of samples of a wide region that run.
+/// Minimum number of samples on which a wide region must run.
 const LEAST_OF_WIDE: usize = 6;
 
-/// What the samples show.
+/// The result of all samples.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Verdict {
-    /// Every pair was compared, and is equal.
+    /// Every pair was compared and is equal.
     Equal,
     /// A pair could not be compared.
     Unchecked,
 }
 
 impl Checker {
-    /// A checker with this seed of random sizes and elements.
+    /// A checker with this seed for random sizes and elements.
     pub fn new(seed: u64) -> Self {
         Self { seed, checked: 0, unchecked: 0, elements: 0 }
     }
 
-    /// The number of applications that were executed before and after, and are equal.
+    /// The number of applications that were executed before and after with equal results.
     pub fn checked(&self) -> usize {
         self.checked
     }
@@ -74,8 +76,8 @@ impl Checker {
         self.unchecked
     }
 
-    /// Compares the pairs of a claim on all samples, or reports the first that differs. The last samples are left out as
-    /// soon as `most` elements were computed.
+    /// Compares the pairs of a claim on all samples and reports the first difference. Skips the remaining
+    /// samples after `most` computed elements.
     fn try_samples(&mut self, claim: &Claim, reach: Reach, most: usize) -> Result<Verdict, String> {
         let Some(region) = Region::of(claim, reach) else { return Ok(Verdict::Unchecked) };
         let is_whole = matches!(reach, Reach::DownTo(_));
@@ -100,7 +102,7 @@ impl Checker {
             }
             computed += values.elements();
         }
-        // A region that decides against a smaller one has to run for several ways to draw elements.
+        // A region that overrules a smaller one has to run on several kinds of elements.
         let least = if reach == Reach::Wide { LEAST_OF_WIDE } else { 1 };
         let all = !compared.is_empty() && compared.iter().all(|&count| count >= least);
         Ok(if all { Verdict::Equal } else { Verdict::Unchecked })
@@ -113,10 +115,10 @@ impl Checker {
         }
     }
 
-    /// Executes what is computed in place of a value, and the layers that compute it.
+    /// Compares a substitute with the layers that it replaces.
     ///
     /// # Errors
-    /// How they differ, with an input for which they do.
+    /// A report of the difference, with an input that shows it.
     pub fn check_substitution(&mut self, graph: &Graph, claimed: &Substitution) -> Result<(), String> {
         let &Substitution { by, old, new, ref reads, tolerance, widens } = claimed;
         let pairs = vec![Pair { name: format!("output {}", old.port), old, new }];
@@ -127,7 +129,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Compares a graph before and after a pass that logs `applied`, or reports how they differ.
+    /// Compares a graph before and after a pass that logged `applied`, and reports a difference.
     pub(crate) fn check_graph(
         &mut self,
         pass: &str,
@@ -159,8 +161,9 @@ impl Checker {
 
 impl Check for Checker {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // The inputs of the region are sampled independently, although they may be related. The wide region has fewer such
-        // inputs: if it shows nothing wrong, and enough of its samples run, the smaller one is wrong.
+        // The inputs of a region are sampled independently, although they may be related. The wide region has
+        // fewer such inputs. If enough of its samples run and show no difference, the failure of the smaller
+        // region does not count.
         let claim = Claim::of(proposal);
         let verdict = match self.try_samples(&claim, Reach::Near, usize::MAX) {
             Ok(verdict) => verdict,

@@ -1,4 +1,4 @@
-//! The region of a replacement: the old and the new layers, down to values that both read.
+//! The region of a replacement: the old and new layers, down to values that both read.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use snick_shape::{Birth, SymbolId};
 
 use super::claim::Claim;
 
-/// The maximum number of layers in a region.
+/// Maximum number of layers in a region.
 const MAX_NODES: usize = 96;
 
-/// The number of levels of earlier layers in a wide region.
+/// The number of levels of producers that a wide region adds.
 const MORE: usize = 2;
 
 /// Old and new layers, and the values that they read.
@@ -19,25 +19,25 @@ pub(super) struct Region {
     pub(super) nodes: BTreeSet<NodeId>,
     /// The values that they read, ascending.
     pub(super) leaves: Vec<Value>,
-    /// The replaced layers, each after its inputs.
+    /// The replaced layers in topological order.
     pub(super) old: Vec<NodeId>,
 }
 
-/// How much of the graph a region has.
+/// How much of the graph a region includes.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Reach<'v> {
     /// The layers that differ, down to values that both sides read.
     Near,
-    /// Some more earlier layers, and all layers between its inputs that are found.
+    /// Some more producers, and all layers found between its inputs.
     Wide,
-    /// Everything that the values are computed from, down to these values and to inputs of the graph.
+    /// Everything that the values depend on, down to these values and the inputs of the graph.
     DownTo(&'v [Value]),
 }
 
 impl Region {
-    /// The region of a claim; `None` if old and new layers have common inputs only beyond [`MAX_NODES`], or read a layer
-    /// that only a session runs. The inputs of a region may depend on each other, or be related in ways that facts do not
-    /// express: a wider region has fewer such inputs.
+    /// The region of a claim. `None` if the old and new layers have no common inputs within [`MAX_NODES`], or
+    /// read a layer that only a session can run. The inputs of a region may depend on each other, or be
+    /// related in ways that facts do not express; a wider region has fewer such inputs.
     pub(super) fn of(claim: &Claim, reach: Reach) -> Option<Self> {
         let graph = claim.graph;
         let old: Vec<Value> = claim.pairs.iter().map(|pair| pair.old).collect();
@@ -77,8 +77,8 @@ impl Region {
                 let old = in_order(graph, &nodes, &old);
                 return Some(Self { nodes, leaves, old });
             }
-            // The inputs of the replaced layers are expanded until they include all that the new ones read; if none of
-            // those can be expanded, the inputs of the new ones are.
+            // Expands the inputs of the replaced layers until they include everything that the new ones read.
+            // If none of them can be expanded, expands the inputs of the new layers.
             let next = if missing.is_empty() { extra } else { missing };
             nodes.extend(next.iter().map(|value| value.node));
             if nodes.len() > MAX_NODES + claim.added.len() {
@@ -87,7 +87,7 @@ impl Region {
         }
     }
 
-    /// Everything that the values are computed from, down to `ends` and to inputs of the graph.
+    /// Everything that the values depend on, down to `ends` and the inputs of the graph.
     fn down_to(ends: &[Value], claim: &Claim, old: &[Value], new: &[Value]) -> Option<Self> {
         let graph = claim.graph;
         let (mut nodes, mut leaves) = (BTreeSet::new(), BTreeSet::new());
@@ -99,7 +99,7 @@ impl Region {
                 todo.extend(graph.inputs(value.node).into_iter().flatten());
             }
         }
-        // What such a layer computes is unknown: only both sides together may read it.
+        // The output of such a layer is unknown, so both sides have to read it.
         let sides = [old, new].map(|values| self::leaves(graph, &nodes, values));
         if sides[0].symmetric_difference(&sides[1]).any(|&leaf| is_unknown(graph, leaf)) {
             return None;
@@ -109,7 +109,7 @@ impl Region {
     }
 }
 
-/// The values outside `nodes` that the layers leading to `values` read.
+/// The values outside `nodes` that `values` are computed from.
 fn leaves(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> BTreeSet<Value> {
     let mut leaves = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -124,7 +124,7 @@ fn leaves(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> BTreeSet
     leaves
 }
 
-/// Whether a value is computed from one of the others, searching up to [`MAX_NODES`] layers.
+/// Whether a value depends on one of the others, searching up to [`MAX_NODES`] layers.
 fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     let mut seen = BTreeSet::new();
     let mut todo = vec![value];
@@ -139,8 +139,8 @@ fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     false
 }
 
-/// Whether inference knows the elements of a value as numbers, or as expressions of declared sizes. Other symbols stand
-/// for something that a layer computes: a sample that chose them freely could contradict what the layer reads.
+/// Whether inference knows the elements of a value as numbers, or as expressions of declared sizes. Other
+/// symbols denote computed values: a sample that chose them freely could contradict the layer's inputs.
 fn is_known(graph: &Graph, value: Value) -> bool {
     let symbols = graph.symbols();
     let is_declared = |&symbol: &SymbolId| *symbols.birth(symbol) == Birth::Declared;
@@ -153,7 +153,8 @@ fn is_known(graph: &Graph, value: Value) -> bool {
     }
 }
 
-/// Whether the layer that computes a value may join the region: not if its elements are known, or if it cannot be run.
+/// Whether the layer that computes a value may join the region: its elements are unknown and it can be
+/// executed.
 fn can_expand(graph: &Graph, value: Value) -> bool {
     let node = graph.node(value.node);
     !is_known(graph, value)
@@ -161,14 +162,14 @@ fn can_expand(graph: &Graph, value: Value) -> bool {
         && !matches!(node.op(), Op::Const(_))
 }
 
-/// Whether a value that a region does not compute is neither known nor free: nothing here runs its layer.
+/// Whether a leaf is neither known nor free: its layer cannot be executed here.
 fn is_unknown(graph: &Graph, leaf: Value) -> bool {
     let op = graph.node(leaf.node).op();
     let is_free = matches!(op, Op::Parameter(_) | Op::Const(_)) || op.has(OpTraits::STATEFUL);
     !is_free && !is_known(graph, leaf)
 }
 
-/// The layers of the region that lead to some values, each after its inputs.
+/// The layers of the region that some values depend on, in topological order.
 fn in_order(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> Vec<NodeId> {
     let (mut order, mut done) = (Vec::new(), BTreeSet::new());
     let mut todo: Vec<_> = values.iter().rev().map(|value| (value.node, false)).collect();

@@ -15,10 +15,10 @@ use super::claim::Claim;
 use super::region::Region;
 use super::sample::Sample;
 
-/// The maximum number of layers in a test.
+/// Maximum number of layers in a test.
 const MAX_NODES: usize = 200;
 
-/// The rule and the layer, the difference, old and new slices in numpy's notation, and a test in text form.
+/// The rule and layer, the difference, old and new slices in numpy's notation, and a test in text form.
 pub(super) fn report(claim: &Claim, region: &Region, sample: &Sample, how: &str) -> String {
     let Claim { graph, rule, place, .. } = *claim;
     let mut text = format!("{rule} at `{place}`: {how}\n");
@@ -35,13 +35,13 @@ pub(super) fn report(claim: &Claim, region: &Region, sample: &Sample, how: &str)
     if region.old.len() > MAX_NODES {
         return text;
     }
-    // A test has a check: this one holds as soon as the rule is right.
+    // A test needs a check; this one passes once the rule is correct.
     let _ = writeln!(text, "// RUN: snick canon --passes {rule} --verify\n// CHECK: Result-");
     text.push_str(&print(&as_test(claim, region, sample), PrintOptions::default()));
     text
 }
 
-/// The old layers as a graph of their own, in the sizes of the sample.
+/// The old layers as a separate graph, with the sizes of the sample.
 pub(super) fn as_test(claim: &Claim, region: &Region, sample: &Sample) -> Graph {
     let graph = claim.graph;
     let mut test = Graph::new("refuted");

@@ -1,4 +1,4 @@
-//! Sample sizes and elements to check a replacement with.
+//! Sample sizes and elements for checking a replacement.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,19 +9,19 @@ use snick_tensor::{ElementType, SplitMix, Tensor};
 use super::claim::Claim;
 use super::region::Region;
 
-/// The limit of elements of one sample.
+/// Limit of elements in one sample.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// Dynamic sizes take every value from the smallest allowed to at least this much more.
+/// Dynamic sizes take every value up to at least this much above the smallest allowed.
 const SMALL: i64 = 3;
 
-/// And to at most this much more, if there are few of them.
+/// If there are few dynamic sizes, they take every value up to at most this much above it.
 const LARGEST_SMALL: i64 = 16;
 
-/// Small sizes go beyond [`SMALL`] as long as they have at most this many combinations.
+/// Small sizes exceed [`SMALL`] as long as there are at most this many combinations.
 const FEW_SMALL: usize = 40;
 
-/// The limit of combinations of small sizes.
+/// Limit of combinations of small sizes.
 const MAX_SMALL: usize = 81;
 
 /// The number of random combinations of sizes, and of samples of fixed sizes.
@@ -30,22 +30,23 @@ const RANDOM: usize = 14;
 /// The number of samples of fixed sizes with at most [`FEW_ELEMENTS`].
 const RANDOM_OF_FEW: usize = 42;
 
-/// So few elements may miss what only some numbers show: more samples are drawn.
+/// With this few elements, samples may miss faults that only some numbers trigger, so more are generated.
 const FEW_ELEMENTS: usize = 4096;
 
-/// Further samples are drawn as long as the layers fail for all: few inputs may suit them.
+/// The number of extra samples if the layers fail on all others: few inputs may be valid.
 const MORE: usize = 56;
 
-/// Random sizes exceed the smallest allowed by at most this.
+/// Random sizes exceed the smallest allowed by at most this much.
 const SPREAD: u64 = 40;
 
-/// Each size takes the largest allowed, the others being small, if that exceeds the smallest by at most this.
+/// Each size also takes its maximum, with the others small, if that exceeds the smallest by at most this
+/// much.
 const FURTHEST: u64 = 4096;
 
-/// Constants of at most so many elements are thresholds, and not weights.
+/// Constants with more elements are weights and not thresholds.
 const MAX_THRESHOLDS: usize = 64;
 
-/// Values for the symbols, and a tensor for every leaf of the region.
+/// Values for the symbols, and a tensor for each leaf of the region.
 pub(super) struct Sample {
     pub(super) symbols: HashMap<SymbolId, i64>,
     pub(super) tensors: HashMap<Value, Tensor>,
@@ -64,11 +65,11 @@ pub(super) struct Samples<'a> {
     region: &'a Region,
     sizes: std::vec::IntoIter<HashMap<SymbolId, i64>>,
     random: SplitMix,
-    /// Whether all dims of the region follow from the sizes, and not from elements.
+    /// Whether all dims of the region depend on sizes only, and not on elements.
     has_known_dims: bool,
     is_whole: bool,
     is_exact: bool,
-    /// The numbers of small constants that the region reads.
+    /// The numbers in small constants that the region reads.
     thresholds: Vec<f64>,
     made: usize,
 }
@@ -97,7 +98,7 @@ impl<'a> Samples<'a> {
             }
         }
         let mut random = SplitMix::new(seed);
-        // A loop may run as often as an element says.
+        // An element may determine how often a loop runs.
         let loops = region.nodes.iter().any(|&id| graph.node(id).op().has(OpTraits::HAS_BODIES));
         let mut outs = region.nodes.iter().flat_map(|&id| graph.node(id).outs());
         let is_bound = |dim: &SymExpr| dim.symbols().iter().all(|symbol| intervals.contains_key(symbol));
@@ -110,31 +111,32 @@ impl<'a> Samples<'a> {
         };
         let sizes = match region.leaves.iter().any(is_drawn) {
             true => sizes(&intervals, samples, &mut random).into_iter(),
-            // Constants alone are always the same.
+            // With only constants, all samples are equal.
             false => vec![HashMap::new()].into_iter(),
         };
         let is_exact = claim.tolerance.is_none();
         Self { graph, region, sizes, random, has_known_dims, is_whole, is_exact, thresholds, made: 0 }
     }
 
-    /// Whether the next sample is one of those that are only drawn if all before fail.
+    /// Whether the next sample is an extra one, needed only if all previous ones fail.
     pub(super) fn is_over(&self) -> bool {
         self.sizes.len() <= MORE
     }
 
-    /// How to draw the elements of the next sample. Its period differs from the period of the sizes, so that they mix.
+    /// How to generate the elements of the next sample. The period differs from the period of the sizes, so
+    /// that they mix.
     fn fill(&self) -> Fill {
         let period = Fill::ALL.len();
         match Fill::ALL[(self.made + self.made / period) % period] {
             Fill::Extreme if self.is_over() || !self.has_known_dims => Fill::Positive,
-            // Layers that round may treat what is no number in their own way.
+            // Layers that round may treat infinities and NaN differently.
             Fill::Special if !self.is_exact || !self.has_known_dims => Fill::Positive,
             Fill::Threshold if self.thresholds.is_empty() => Fill::Coarse,
             fill => fill,
         }
     }
 
-    /// Random elements, drawn as [`Samples::fill`] says.
+    /// Random elements of the kind that [`Samples::fill`] selects.
     fn elements(&mut self, element_type: ElementType, dims: &[usize], count: usize) -> Option<Tensor> {
         let fill = self.fill();
         if fill != Fill::Threshold || element_type == ElementType::String {
@@ -145,7 +147,7 @@ impl<'a> Samples<'a> {
         let near = |random: &mut SplitMix| {
             let threshold = thresholds[random.below(thresholds.len() as u64) as usize];
             let off = (random.below(3) as f64 - 1.0) * if is_float { threshold / 16.0 } else { 1.0 };
-            // Numbers that may be sizes are small.
+            // Numbers that may be sizes must be small.
             if self.has_known_dims { threshold + off } else { (threshold + off).clamp(-16.0, 16.0) }
         };
         let elements: Vec<f64> = (0..count).map(|_| near(random)).collect();
@@ -163,7 +165,7 @@ impl<'a> Samples<'a> {
         for &leaf in &self.region.leaves {
             let fact = self.graph.fact(leaf)?;
             let tensor = self.tensor(fact, &sample.symbols, room)?;
-            // Everything is computed from all weights, which are there.
+            // When everything is computed, the weights are in memory anyway.
             if !(self.is_whole && matches!(fact.known, Some(Known::Tensor(_)))) {
                 room = room.checked_sub(tensor.len())?;
             }
@@ -173,7 +175,7 @@ impl<'a> Samples<'a> {
         Some(sample)
     }
 
-    /// A tensor that has the fact; `None` if there is none with these sizes, or it is too large.
+    /// A tensor that satisfies the fact. `None` if these sizes do not allow one, or it is too large.
     fn tensor(&mut self, fact: &Fact, symbols: &HashMap<SymbolId, i64>, room: usize) -> Option<Tensor> {
         // Sizes that inference excludes because of later layers cannot occur.
         let table = self.graph.symbols();
@@ -210,8 +212,8 @@ impl Iterator for Samples<'_> {
     }
 }
 
-/// Values for the symbols: all combinations of small ones, or random ones if those are too many; the bounds, and random
-/// values between.
+/// Values for the symbols: all combinations of small values, or random ones if there are too many; the
+/// bounds, and random values in between.
 fn sizes(
     intervals: &BTreeMap<SymbolId, Interval>,
     fixed: usize,
@@ -281,34 +283,34 @@ fn sizes(
     all
 }
 
-/// How far small sizes go above the least, for this number of symbols.
+/// How far small sizes exceed the smallest, for this number of symbols.
 fn small_spread(symbols: usize) -> i64 {
     let exponent = u32::try_from(symbols).unwrap_or(u32::MAX);
     let is_few = |spread: &i64| (*spread as usize + 1).saturating_pow(exponent) <= FEW_SMALL;
     (SMALL..=LARGEST_SMALL).rev().find(is_few).unwrap_or(SMALL)
 }
 
-/// How elements are drawn. What is wrong shows in different ways: elements that take the place of others differ as far as
-/// their type allows; sums are exact in coarse ones; terms that are forgotten because they are small show in small
-/// elements, or where all are equal; integers overflow when they are large; and comparisons differ at thresholds.
+/// A kind of random elements. Faults show in different ways: misplaced elements need distinct ones; coarse
+/// elements make sums exact; forgotten small terms need small or equal elements; overflow needs large
+/// integers; comparisons need values at thresholds.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Fill {
     /// All elements differ.
     Distinct,
-    /// Multiples of 1/16, of either sign, and small natural numbers.
+    /// Multiples of 1/16 of either sign, and small natural numbers.
     Coarse,
     /// Floats of either sign and many magnitudes, and small integers of either sign.
     Scaled,
-    /// Positive floats of many magnitudes, as variances are, and small natural numbers.
+    /// Positive floats of many magnitudes, such as variances, and small natural numbers.
     Positive,
-    /// As [`Fill::Positive`], with integers up to the bounds of their type.
+    /// Like [`Fill::Positive`], but with integers up to the bounds of their type.
     Extreme,
     /// All elements are one number, often 0.
     Alike,
-    /// The constants that the layers read, and numbers beside them.
+    /// The constants that the layers read, and numbers next to them.
     Threshold,
-    /// Infinities, NaN, zero and the ends of the type among other floats. Not -0: which of two equal zeros is the greatest
-    /// is left open.
+    /// Infinities, NaN, zero and the ends of the type among other floats. Excludes -0, because the maximum of
+    /// two equal zeros is unspecified.
     Special,
 }
 
@@ -356,8 +358,8 @@ pub(super) fn random_tensor(
 }
 
 fn float(element_type: ElementType, i: usize, fill: Fill, random: &mut SplitMix) -> f64 {
-    // Types of few bits have few magnitudes. Positive numbers are variances and the like: products of large ones overflow,
-    // and half floats round the products of small ones away.
+    // Narrow types have few magnitudes. Positive numbers stand for variances and the like: products of large
+    // ones overflow, and half floats round products of small ones to 0.
     let is_scaled = fill == Fill::Scaled;
     let (least, most) = match element_type {
         ElementType::F32 | ElementType::F64 => (-20, if is_scaled { 17 } else { 3 }),

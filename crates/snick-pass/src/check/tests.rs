@@ -1,4 +1,4 @@
-//! Wrong rules are refuted, and right ones pass.
+//! Wrong rules are refuted and correct ones pass.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn wrong(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     Selection::new(merged.collect::<Vec<_>>()).apply(patch, data).map(RewriteResult::one)
 }
 
-/// Removes ReLU, which is right for sizes and for elements that are not negative.
+/// Removes ReLU, which is correct for sizes and for elements that are not negative.
 pub(super) const NO_RELU: Rule = Rule::exact("no-relu", |patch| match patch.node().op() {
     Op::Unary(_) => Ok(RewriteResult::one(patch.input(0)?)),
     _ => Ok(RewriteResult::NoMatch),
@@ -96,7 +96,7 @@ fn elements_are_compared() {
     assert_eq!(check_failures(const { &[NO_RELU] }, layers).len(), 1);
 }
 
-/// What a fold of BatchNorm into the Convolution before it may get wrong.
+/// Possible faults when folding BatchNorm into the preceding Convolution.
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum Fault {
     Nothing,
@@ -166,7 +166,7 @@ fn a_fold_of_batch_norm_is_right_with_all_its_terms() {
     let models = [
         conv_bn("f32", "0.001", "0.5, -0.25", "1.0, 0.5"),
         conv_bn("f32", "1e-5", "0.5, -0.25", "1.0, 0.5"),
-        // Beside these variances, the epsilon does not show.
+        // Next to these variances, the epsilon has no effect.
         conv_bn("f32", "1e-5", "0.0, 0.0", "4.0, 9.0"),
         conv_bn("f32", "1e-3", "0.0, 0.0", "100000.0, 50000.0"),
     ];
@@ -177,7 +177,7 @@ fn a_fold_of_batch_norm_is_right_with_all_its_terms() {
         }
     }
     refuted(fold_bn(Fault::NoBias), &models[0]);
-    // A bias of zero is forgotten unnoticed in the model, not with other constants.
+    // A missing bias of zero has no effect in the model, but does with other constants.
     refuted(fold_bn(Fault::NoBias), &models[2]);
     let half = conv_bn("f16", "0.01", "0.5, -0.25", "0.25, 0.5");
     passes(fold_bn(Fault::Nothing), &half);
@@ -217,14 +217,14 @@ fn tolerances_are_those_that_a_rule_declares() {
     refuted(factor(0.0).may_round(), &tiny);
     refuted(factor(0.0).may_round_within(1e-3, 0.0), &tiny);
     refuted(factor(0.0).may_round_within(0.5, 0.0), &tiny);
-    // Elements are less than 2^18 in size: an absolute tolerance holds whatever the element.
+    // Elements are below 2^18 in magnitude, so an absolute tolerance can cover all of them.
     passes(factor(0.0).may_round_within(0.0, 30.0), &tiny);
     refuted(factor(0.00011).may_round_within(1e-3, 0.0), &tiny);
     refuted(factor(f64::NAN).may_round_within(1e-3, 0.0), &tiny);
     passes(factor(0.00011).may_round_within(0.11, 0.0), &tiny);
     refuted(factor(0.00010001), &tiny);
     passes(factor(0.00010001).may_round_within(1e-3, 0.0), &tiny);
-    // Infinity equals itself, beside elements that are rounded.
+    // Infinity equals itself, even among rounded elements.
     passes(factor(1.00001e38).may_round_within(1e-3, 0.0), &product("f32", "1e38"));
     // One unit in the last place of f16 is a relative 1e-3.
     refuted(factor(0.0).may_round_within(1e-3, 0.0), &product("f16", "0.001"));
@@ -232,7 +232,7 @@ fn tolerances_are_those_that_a_rule_declares() {
     passes(factor(1.001).may_round_within(1e-3, 0.0), &product("f16", "1.0"));
 }
 
-/// `(x + c) - c` is `x`, but for rounding: the sum may be much larger than `x`, and cancels.
+/// `(x + c) - c` is `x` except for rounding: the sum may be much larger than `x`, and cancels.
 fn add_and_subtract() -> Rule {
     Rule::new("add-and-subtract", |patch| {
         let op = patch.node().op().type_name();
@@ -262,7 +262,7 @@ fn terms_that_cancel_may_round() {
     refuted(add_and_subtract().may_round_within(1e-5, 0.0), &layers("99.999"));
 }
 
-/// Sums along another axis.
+/// Sums along a different axis.
 const OTHER_AXIS: Rule = Rule::exact("other-axis", |patch| {
     let axes = patch.input(1);
     match (patch.node().op().type_name(), axes) {
@@ -285,7 +285,7 @@ const PRODUCT_AND_QUOTIENT: Rule = Rule::exact("product-and-quotient", |patch| {
     }
 });
 
-/// Drops the first of several layers that a size of 11 alone tells apart: `max(0, 1 - |n - 11|)` more.
+/// Drops a term that is nonzero only for a size of 11.
 const WRONG_AT_11: Rule = Rule::exact("wrong-at-11", |patch| {
     let sum = patch.input(0);
     match (patch.node().op().type_name(), sum) {
@@ -343,8 +343,8 @@ const SWAPPED: Rule = Rule::exact("swapped", |patch| {
     patch.add_op(outer, &[less]).map(RewriteResult::one)
 });
 
-/// Elements that a layer computes from data are unknown to inference, but not free: those of the old and of the new
-/// layers follow from the same data.
+/// Elements computed from data are unknown to inference, but not free: the old and new layers depend on the
+/// same data.
 #[test]
 fn elements_that_follow_from_data_are_not_chosen_freely() {
     let compared = |shape: &str, element_type: &str, data: &str| {
@@ -365,7 +365,7 @@ fn elements_that_follow_from_data_are_not_chosen_freely() {
     passes(SWAPPED, &compared("H,W", "i64", "%s"));
 }
 
-/// Twice its input; runs only as what it decomposes to, if it decomposes.
+/// Doubles its input. Can only be executed if it decomposes.
 #[derive(Debug)]
 struct Twice {
     decomposes: bool,

@@ -1,8 +1,8 @@
-//! What a pass over a graph changed: both graphs in one, with the values of outputs that are not the same.
+//! Compares a graph before and after a pass: merges both graphs into one and finds the outputs that differ.
 //!
-//! Layers with equal ops and equal inputs are one layer (value numbering), so what the pass leaves alone is there once.
-//! Layers that cannot be executed here, or that draw numbers or keep a state, correspond by name: if the inputs of such a
-//! layer changed, they are compared as outputs are, and its own values are equal then.
+//! Layers with equal ops and equal inputs are merged (value numbering), so unchanged layers occur once.
+//! Layers that cannot be executed here, or are random or stateful, are matched by name: if the inputs of such
+//! a layer changed, they are compared like outputs, and its own values are then considered equal.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::rules::merge_duplicates::hash_of;
 /// The inputs of a node, by port.
 type Inputs = Vec<Option<Value>>;
 
-/// How a graph differs from what it was before.
+/// How a graph differs from an earlier version.
 pub(crate) enum Difference {
     /// All outputs are the same values.
     Nothing,
-    /// They have inputs, outputs or states of other types, shapes or names: there is nothing to compare.
+    /// Inputs, outputs or states differ in type, shape or name, so there is nothing to compare.
     Unknown,
-    /// Some outputs are other values.
+    /// Some outputs are different values.
     Values(Box<Joint>),
 }
 
-/// Both graphs in one.
+/// Both graphs merged.
 pub(crate) struct Joint {
-    /// The graph before, with the new layers of the one after.
+    /// The old graph with the new layers added.
     pub(super) graph: Graph,
     /// The values that must be equal.
     pub(super) pairs: Vec<Pair>,
@@ -37,7 +37,7 @@ pub(crate) struct Joint {
 }
 
 impl Difference {
-    /// How a graph differs from what it was before.
+    /// Compares a graph with an earlier version.
     pub(crate) fn of(before: &Graph, after: &Graph) -> Self {
         match joined(before, after) {
             Some(joint) if joint.pairs.is_empty() => Self::Nothing,
@@ -50,7 +50,7 @@ impl Difference {
 fn joined(before: &Graph, after: &Graph) -> Option<Joint> {
     let mut numbering = Numbering::of(before)?;
     let mut joint = Joint { graph: before.clone(), pairs: Vec::new(), added: Vec::new() };
-    // What a node of the graph after is in the joint graph.
+    // The joint node of each node in the new graph.
     let mut known: HashMap<NodeId, NodeId> = HashMap::new();
     for which in [is_parameter, is_result] {
         let (old, new) = (ids_of(before, which), ids_of(after, which));
@@ -102,7 +102,7 @@ fn joined(before: &Graph, after: &Graph) -> Option<Joint> {
 }
 
 impl Joint {
-    /// Adds a node, and infers it.
+    /// Adds and infers a node.
     fn add(&mut self, after: &Graph, id: NodeId, inputs: &Inputs) -> Option<NodeId> {
         let node = after.node(id);
         let added = self.graph.add(node.to_node());
@@ -111,14 +111,14 @@ impl Joint {
                 self.graph.connect_new(*input, added, port).ok()?;
             }
         }
-        // A layer that cannot be inferred has no facts, and fails if it is executed.
+        // A layer that cannot be inferred has no facts, and fails when executed.
         let _ = self.graph.infer_node(added);
         self.graph.ensure_outputs(added, node.outs().len());
         self.added.push(added);
         Some(added)
     }
 
-    /// The inputs of a node of the graph before must be equal to these; `None` if it has another number of them.
+    /// Requires that the inputs of an old node equal these. `None` if their number differs.
     fn compare_inputs(&mut self, node: NodeId, inputs: &Inputs, numbering: &Numbering) -> Option<()> {
         let old = self.graph.inputs(node);
         if old.len() != inputs.len() {
@@ -135,12 +135,12 @@ impl Joint {
     }
 }
 
-/// The first of all nodes that compute the same.
+/// Finds the first of all nodes that compute the same values.
 #[derive(Default)]
 struct Numbering {
-    /// First nodes with their inputs, by hash.
+    /// First nodes and their inputs, by hash.
     seen: HashMap<u64, Vec<(NodeId, Inputs)>>,
-    /// The first node, for each that is not the first itself.
+    /// The first node of each other node.
     first: HashMap<NodeId, NodeId>,
 }
 
@@ -158,7 +158,7 @@ impl Numbering {
         Some(numbering)
     }
 
-    /// The value, of the first node that computes it.
+    /// The equivalent value of the first node.
     fn number(&self, value: Value) -> Value {
         Value { node: self.first.get(&value.node).copied().unwrap_or(value.node), ..value }
     }
@@ -176,8 +176,8 @@ impl Numbering {
     }
 }
 
-/// Whether an input or output is the same for who calls the model: operation and name are, and no tensor name is lost.
-/// The tensor may gain those of a layer that it replaces.
+/// Whether an input or output is unchanged for callers: operation and name are equal and no tensor name is
+/// lost. The tensor may gain names of a layer that it replaces.
 fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) -> bool {
     let names = |graph: &Graph, id: NodeId| -> Vec<String> {
         let value = graph.node(id).input(0).unwrap_or(Value { node: id, port: 0 });
@@ -194,7 +194,7 @@ fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) 
         && names(before, old).iter().all(|name| kept.contains(name))
 }
 
-/// Whether two ops are equal; constants that share their tensor are not compared.
+/// Whether two ops are equal. Constants that share a tensor need no comparison.
 fn is_same(a: &Op, b: &Op) -> bool {
     match (a, b) {
         (Op::Const(Constant::Here(a)), Op::Const(Constant::Here(b))) => Arc::ptr_eq(a, b) || a == b,
@@ -202,19 +202,19 @@ fn is_same(a: &Op, b: &Op) -> bool {
     }
 }
 
-/// The hash of a layer that computes the same from the same inputs; `None` for others.
+/// The hash of a deterministic layer; `None` for others.
 fn number_of(op: &Op, inputs: &Inputs) -> Option<u64> {
     match op {
         Op::Parameter(_) | Op::Result(_) => None,
         op if op.traits().intersects(OpTraits::RANDOM | OpTraits::STATEFUL) => None,
-        // A large constant that the pass leaves alone is the same tensor.
+        // A large constant that the pass leaves alone shares its tensor.
         Op::Const(Constant::Here(tensor)) => hash_of(op, inputs).or(Some(Arc::as_ptr(tensor) as u64)),
         Op::Const(Constant::Absent(_)) => None,
         op => hash_of(op, inputs),
     }
 }
 
-/// Whether layers of an op can be executed here, and compute the same from the same inputs.
+/// Whether layers of an op can be executed here and are deterministic.
 fn can_compute(op: &Op) -> bool {
     let traits = OpTraits::HAS_BODIES | OpTraits::RANDOM | OpTraits::STATEFUL;
     !op.traits().intersects(traits) && !op.is_opaque() && !matches!(op, Op::Const(Constant::Absent(_)))

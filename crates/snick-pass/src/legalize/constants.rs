@@ -1,7 +1,7 @@
-//! Constants of an element type that a target lacks, converted ahead of the run.
+//! Converts constants of element types that a target lacks ahead of the run.
 //!
-//! Low-bit weights are converted before they are computed with. A target that lacks their type gets what they are converted
-//! to; constants of types that it has stay packed.
+//! Low-bit weights are converted before use. A target that lacks their type gets the converted constants;
+//! constants of supported types stay packed.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{EvalOp, Graph, NodeId, Op, OpError};

@@ -1,13 +1,13 @@
-//! Indices as scalars of a graph: what both directions share.
+//! Arithmetic on indices as scalars in the graph, for both directions of slice legalization.
 
 use snick_ir::{GraphBuilder, IntOrValue, OpError};
 
 use IntOrValue::Int;
 
-/// No axis is longer; steps are clamped to it so that sums with them fit i64.
+/// No axis is longer. Steps are clamped to it so that sums with them fit i64.
 pub(crate) const FAR: i64 = 1 << 62;
 
-/// `index + size` where the index is negative.
+/// `index + size` if the index is negative.
 pub(crate) fn from_end(
     cx: &mut GraphBuilder,
     index: IntOrValue,
@@ -19,7 +19,7 @@ pub(crate) fn from_end(
         (_, true) => index.add(cx, size),
         _ => {
             let negative = index.less(cx, Int(0))?;
-            // Only a negative index is added to, so that the largest ones do not wrap.
+            // Adds only to negative indices, so that the largest do not wrap.
             let low = index.min(cx, Int(0))?.add(cx, size)?;
             negative.select(cx, low, index)
         }

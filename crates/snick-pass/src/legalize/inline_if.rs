@@ -1,4 +1,4 @@
-//! inline-if: an If whose condition inference knows becomes the layers of the branch that it takes.
+//! inline-if: replaces an If with a known condition by the layers of its branch.
 //!
 //! Exporters write `If(Equal(Shape(x)[1], 1), Squeeze(x), x)`: the condition is known once the sizes are.
 
@@ -8,6 +8,7 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, OpTraits, Value};
 
+<<<<<<< HEAD
 /// Replaces an If by its branch. What is known of the outputs stays: inference gives sizes that depend on data other
 /// symbols in the inlined layers.
 pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false));
@@ -16,6 +17,22 @@ pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false)
 /// and leave a body.
 pub const HALVES: Rule =
     Rule::exact("inline-if-of-halves", |patch| apply(patch, true)).may_round_within(1e-5, 0.0);
+=======
+/// Replaces an If by its branch. Keeps the known facts of the outputs, because inference gives data-dependent
+/// sizes new symbols in the inlined layers.
+pub const RULE: Rule = Rule::for_target("inline-if", |patch| match reads_or_gives_halves(patch) {
+    true => Ok(RewriteResult::NoMatch),
+    false => apply(patch),
+});
+
+/// The same for an If with inputs or outputs of f16 or bf16. A run computes these in f32 and rounds them when
+/// they enter or leave a body.
+pub const HALVES: Rule = Rule::exact("inline-if-of-halves", |patch| match reads_or_gives_halves(patch) {
+    true => apply(patch),
+    false => Ok(RewriteResult::NoMatch),
+})
+.may_round_within(1e-5, 0.0);
+>>>>>>> 01cce8ff (Reword comments of the passes and rules)
 
 fn reads_or_gives_halves(patch: &Patch) -> bool {
     let node = patch.node();
@@ -30,7 +47,7 @@ fn apply(patch: &mut Patch, halves: bool) -> Result<RewriteResult, OpError> {
         return Ok(RewriteResult::NoMatch);
     }
     let taken = op.taken(patch.fact(patch.input(0)?)?);
-    // Layers with a state stay where they are.
+    // Stateful layers stay where they are.
     let taken = taken.filter(|_| !patch.node().op().has(OpTraits::STATEFUL));
     let Some(taken) = taken else { return Ok(RewriteResult::NoMatch) };
     let op = op.clone();
@@ -38,13 +55,13 @@ fn apply(patch: &mut Patch, halves: bool) -> Result<RewriteResult, OpError> {
     Ok(inlined.unwrap_or_else(|error| RewriteResult::declined(error.to_string())))
 }
 
-/// The layers of a branch on their way into the graph around it.
+/// Inlines a branch into the enclosing graph.
 struct Inlining<'i, 'g> {
     patch: &'i mut Patch<'g>,
     op: &'i SubGraph,
-    /// The number of the branch.
+    /// The index of the branch.
     taken: usize,
-    /// The value outside for each value of the branch.
+    /// The outer value for each value of the branch.
     values: HashMap<Value, Value>,
 }
 
@@ -78,8 +95,8 @@ impl Inlining<'_, '_> {
         Ok(RewriteResult::Replaced(replaced))
     }
 
-    /// Adds a layer of the branch. The name of the If prefixes its name; tensor names are dropped, because they may clash
-    /// outside.
+    /// Adds a layer of the branch. Prefixes its name with the name of the If, and drops tensor names, which
+    /// could clash outside.
     fn layer(&mut self, body: &Graph, id: NodeId) -> Result<(), OpError> {
         let inputs = body.inputs(id).into_iter().enumerate();
         let inputs = inputs.map(|(port, value)| self.outside(value, port)).collect::<Result<Vec<_>, _>>()?;
@@ -109,7 +126,7 @@ impl Inlining<'_, '_> {
 mod tests {
     use crate::testing::{fires, silent};
 
-    /// An If of two inputs with these branches. Each branch defines `%y`.
+    /// An If with two inputs and these branches, each of which defines `%y`.
     fn layers(condition: &str, then: &str, otherwise: &str) -> String {
         format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"N,1,3\"}}

@@ -1,9 +1,10 @@
-//! Legalization: what a target has no operator for becomes what it has.
+//! Legalization: replaces operations that a target lacks by ones that it has.
 //!
-//! `to_slice` rewrites the slice dialects to the `slice` primitive; the canonical form is built on it. `from_slice`
-//! rewrites the primitives to ranges or to arithmetic, for formats that have no such op. `inline_if` replaces an If by the branch that it is known to take, `skip_loop` a Loop
-//! without iterations by its initial values. `decompose` has a rule for every
-//! op that has simpler parts; [`for_target`] applies those that a [`Target`] needs.
+//! `to_slice` rewrites slice dialects to the `slice` primitive and is the basis of the canonical form.
+//! `from_slice` rewrites the primitives to ranges or arithmetic, for formats without such ops. `inline_if`
+//! replaces an If with a known condition by its branch, and `skip_loop` a Loop without iterations by its
+//! initial values. `decompose` has a rule for every op that can be expressed by simpler ones; [`for_target`]
+//! applies those that a [`Target`] needs.
 
 mod constants;
 pub(crate) mod decompose;

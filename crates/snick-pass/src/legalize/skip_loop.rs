@@ -1,6 +1,6 @@
-//! skip-loop: a Loop that is known to run no iteration becomes its initial values and concatenations of nothing.
+//! skip-loop: replaces a Loop that is known not to iterate by its initial values and empty concatenations.
 //!
-//! The OpenVINO runtime gives the states of a Loop whose condition is false at first no elements.
+//! The OpenVINO runtime returns empty states for a Loop whose condition is initially false.
 
 use snick_ir::ops::control::port_map::PortLink;
 use snick_ir::ops::control::subgraph::SubGraphKind;
@@ -41,7 +41,7 @@ pub const RULE: Rule = Rule::exact("skip-loop", |patch| {
     Ok(RewriteResult::Replaced(values))
 });
 
-/// An output concatenated from no parts, if its shape is known.
+/// A concatenated output with no parts, if its shape is known.
 fn nothing(patch: &mut Patch, port: usize) -> Result<Option<Value>, OpError> {
     let fact = patch.node().outputs().nth(port);
     let known = fact.and_then(|fact| Some((fact.element_type, fact.shape.as_static()?)));

@@ -1,4 +1,4 @@
-//! Layers that a target has no operator for become layers that it has.
+//! Replaces layers that a target has no operator for by layers that it has.
 
 use snick_ir::rewrite::{DriverOptions, MissedRewrite, Rule, Trace, apply};
 use snick_ir::{Graph, NodeId, Op, OpTraits};
@@ -6,10 +6,11 @@ use snick_tensor::ElementType;
 
 use super::{constants, decompose, widen};
 
-/// More rounds than any layer needs: GroupNormalization to MVN to reductions, and their element types.
+/// Exceeds the rounds that any layer needs, such as GroupNormalization to MVN to reductions, and their
+/// element types.
 const MAX_ROUNDS: usize = 16;
 
-/// What a format or a device has operators for, as its table tells.
+/// The operators of a format or device, from its table.
 #[derive(Copy, Clone, Debug)]
 pub struct Target {
     /// Whether a layer can stay as it is.
@@ -20,16 +21,17 @@ pub struct Target {
     pub has_type: fn(ElementType) -> bool,
 }
 
-/// Whether a layer applies a formula of floats to integers, which runtimes round in ways that no formula follows.
+/// Whether a layer applies a float formula to integers, which runtimes round in ways that no formula
+/// reproduces.
 pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
     let data = graph.inputs(id).first().copied().flatten().and_then(|value| graph.fact(value));
     graph.node(id).op().has(OpTraits::FLOAT_FORMULA)
         && data.is_some_and(|fact| fact.element_type.is_integer())
 }
 
-/// Rewrites an inferred graph and its bodies until the target can write all layers or no rule is left for those that it
-/// cannot. Returns the layers that a rule matched but declined, and the custom ops that failed to decompose, with the
-/// reasons.
+/// Rewrites an inferred graph and its bodies until the target can write all layers or no rule applies to the
+/// remaining ones. Returns the layers that a rule matched but declined, and the custom ops that failed to
+/// decompose, with reasons.
 pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
     let mut missed = Vec::new();
     rewrite(graph, &[constants::RULE], &|graph, id| constants::is_of_other_type(graph, id, target.has_type));
@@ -44,7 +46,7 @@ pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
                 && (target.computes_in)(graph, id).is_none()
                 && !is_rounded_formula(graph, id)
         });
-        // What decompositions add may lack an element type in its turn.
+        // Layers added by decompositions may lack an element type in turn.
         missed = trace.missed;
         let is_custom =
             |layer: &str| graph.find(layer).is_some_and(|id| matches!(graph.node(id).op(), Op::Custom(_)));

@@ -1,4 +1,4 @@
-//! concat-of-slices: a Concat of adjacent slices of one tensor is one slice of it, or the tensor.
+//! concat-of-slices: a Concat of adjacent slices of one tensor becomes one slice, or the tensor itself.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
@@ -6,12 +6,12 @@ use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
 
-/// Joins inputs that continue where the one before ends. Inputs without elements are dropped.
+/// Joins inputs that continue where the previous one ends. Drops empty inputs.
 pub(crate) const RULE: Rule = Rule::exact("concat-of-slices", apply);
 
-/// Consecutive inputs that are one slice of a tensor.
+/// Consecutive inputs that form one slice of a tensor.
 struct Piece {
-    /// The input, if the piece is only that.
+    /// The input, if the piece is only one.
     input: Option<Value>,
     source: Value,
     /// The slice on the other axes.

@@ -6,8 +6,8 @@ use snick_tensor::ElementType;
 
 use crate::selection::Selection;
 
-/// Removes slices of everything, reshapes to the same shape, transposes to the same order, converts to the same type,
-/// and similar layers.
+/// Removes slices of everything, reshapes to the same shape, identity transposes, conversions to the same
+/// type, and similar layers.
 pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -45,13 +45,13 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     Ok(if is_identity { RewriteResult::one(patch.input(0)?) } else { RewriteResult::NoMatch })
 }
 
-/// Whether input and output have the same shape in every run.
+/// Whether input and output always have the same shape.
 fn same_shape(patch: &Patch) -> Result<bool, OpError> {
     let (data, out) = (patch.fact(patch.input(0)?)?, patch.fact(patch.output(0))?);
     Ok(data.shape.dims().is_some() && data.shape == out.shape)
 }
 
-/// A slice without the axes that it selects entirely.
+/// Drops whole axes from a slice.
 fn narrowed(patch: &mut Patch, selection: &Selection) -> Result<RewriteResult, OpError> {
     let data = patch.input(0)?;
     let before = selection.iter().count();

@@ -1,8 +1,8 @@
-//! fold-constants: integer tensors that inference knows, such as shape sub-graphs, become constants, and so do slices
-//! of constants.
+//! fold-constants: turns integer tensors that inference knows, such as shape computations, into constants,
+//! and also slices of constants.
 //!
-//! Floating-point values are not folded: compressed weights are stored in fewer bits than they are used in, and
-//! runtimes recognise the layers that decompress them.
+//! Floats are not folded: compressed weights are stored in fewer bits than they are used in, and runtimes
+//! recognise the layers that decompress them.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use snick_tensor::Tensor;
 
 use crate::selection::Selection;
 
-/// Folds integer tensors whose elements inference knows, and slices of constants of up to [`MAX_BYTES`].
+/// Folds integer tensors with known elements, and slices of constants up to [`MAX_BYTES`].
 pub(crate) const RULE: Rule = Rule::exact("fold-constants", apply);
 
-/// The limit of elements that are copied if the sliced constant is still used elsewhere.
+/// Maximum number of elements to copy if the sliced constant has other uses.
 const MAX_COPIED: usize = 4096;
 
-/// The limit of the size of a folded slice.
+/// Maximum size of a folded slice.
 const MAX_BYTES: usize = 1 << 26;
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -55,7 +55,7 @@ fn slice_of_constant(patch: &mut Patch) -> Result<Option<Tensor>, OpError> {
     let Some(slice) = op.eval(&[Tensor::clone(tensor)])?.into_iter().next() else { return Ok(None) };
     let bytes = slice.len().saturating_mul(slice.element_type().bit_width().unwrap_or(64) as usize) / 8;
     let is_small = slice.len() <= MAX_COPIED || (patch.is_read_once(data) && bytes <= MAX_BYTES);
-    // Copies count: a file may repeat one element for a large constant, and slice many of them.
+    // Copies use fuel: a file may declare a large constant by repeating one element, and slice it many times.
     Ok((is_small && patch.take_fuel(slice.len())).then(|| slice.contiguous()))
 }
 

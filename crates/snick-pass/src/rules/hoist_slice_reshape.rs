@@ -1,5 +1,5 @@
-//! hoist-slice-reshape: a slice of a Reshape is a Reshape of a slice, if the axes correspond. A Reshape joins and splits
-//! axes, which an axis map cannot say: so this is a rule of its own.
+//! hoist-slice-reshape: turns a slice of a Reshape into a Reshape of a slice, if the axes correspond. This is
+//! a separate rule because axis maps cannot express that a Reshape merges and splits axes.
 
 use smallvec::SmallVec;
 use snick_ir::ops::shape::reshape::Reshape;
@@ -10,7 +10,8 @@ use snick_shape::{AxisSlice, SymExpr};
 use crate::layout::pays;
 use crate::selection::{AnySlice, Selection};
 
-/// Moves a slice above a Reshape, Squeeze or Unsqueeze that nobody else reads, towards a layer that it makes cheaper.
+/// Moves a slice above a Reshape, Squeeze or Unsqueeze without other readers, towards a layer that it makes
+/// cheaper.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-reshape", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -37,12 +38,12 @@ fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
     let dims = patch.dims(patch.output(0))?.unwrap_or_default();
     let target: SmallVec<[i64; 4]> = dims.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
     let open = target.iter().filter(|&&dim| dim == -1).count();
-    // -1 is undefined beside a dim of 0.
+    // -1 is ambiguous next to a dim of 0.
     Ok((open == 0 || (open == 1 && !target.contains(&0))).then_some(target))
 }
 
-/// The selection of a tensor of dims `from` that equals `selection` of it reshaped to `to`, in the same order. `None`
-/// if there is none, or if it is not known how the axes correspond.
+/// The selection of a tensor with dims `from` that, reshaped to `to`, equals `selection` of the reshaped
+/// tensor. `None` if there is none, or the correspondence of axes is unknown.
 fn through_reshape<C: AnySlice + From<AxisSlice>>(
     from: &[SymExpr],
     to: &[SymExpr],
@@ -83,8 +84,8 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
     Some(Selection::new(axes))
 }
 
-/// The same for a group of axes with as many elements before as after, whose first axes are `first` and `last`. Their
-/// dims are constant and not 0.
+/// The same for a group of axes with equal element counts before and after, starting at `first` and `last`.
+/// Their dims are constant and not 0.
 fn through_group<C: AnySlice>(
     first: usize,
     from: &[SymExpr],
@@ -98,7 +99,7 @@ fn through_group<C: AnySlice>(
     let sizes = |dims: &[SymExpr]| dims.iter().map(SymExpr::as_const).collect::<Option<SmallVec<[i64; 4]>>>();
     let (from, to) = (sizes(from)?, sizes(to)?);
     let (outer, inner) = to.split_at(axis - last);
-    // Contiguous elements: a range of the outermost axis of more than one element.
+    // Contiguous elements: a range of the outermost axis that has more than one element.
     if sliced.next().is_some() || outer.iter().any(|&dim| dim != 1) || slice.step != 1 || slice.len == 0 {
         return None;
     }
@@ -114,14 +115,14 @@ fn through_group<C: AnySlice>(
             axes.push((at, AxisSlice { start: index, len: len / below, step: 1 }));
             return Some(axes);
         }
-        // The whole range must be at one index: one that is not exceeds every later axis.
+        // The whole range must lie at one index; otherwise it exceeds every later axis.
         axes.push((at, AxisSlice { start: index, len: 1, step: 1 }));
         offset = within;
     }
     None
 }
 
-/// `None` if it is 0, or beyond the type.
+/// `None` if it is 0 or overflows.
 fn product(sizes: &[i64]) -> Option<i64> {
     sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size)).filter(|&product| product != 0)
 }

@@ -14,11 +14,11 @@ pub(crate) const NAME: &str = "merge-duplicates";
 /// Larger constants are not compared.
 const MAX_BYTES: usize = 4096;
 
-/// Merges equal layers, first to last, at most `stop_after`. Remove dead nodes afterwards.
+/// Merges equal layers in topological order, at most `stop_after`. The caller removes dead nodes.
 pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> Trace {
     let mut trace = Trace::default();
     let Ok(order) = graph.order() else { return trace };
-    // Its order does not matter: it is never iterated.
+    // Never iterated, so the order does not matter.
     let mut seen: HashMap<u64, Vec<NodeId>> = HashMap::with_capacity(order.len());
     for id in order {
         let Some(key) = key(graph, id) else { continue };
@@ -50,7 +50,7 @@ fn key(graph: &Graph, id: NodeId) -> Option<u64> {
     hash_of(op, &graph.inputs(id))
 }
 
-/// The hash of an op with these inputs; `None` for constants that are large or absent.
+/// The hash of an op with these inputs; `None` for large or absent constants.
 pub(crate) fn hash_of(op: &Op, inputs: &[Option<Value>]) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     op.type_name().hash(&mut hasher);
@@ -66,13 +66,13 @@ pub(crate) fn hash_of(op: &Op, inputs: &[Option<Value>]) -> Option<u64> {
         Op::Const(Constant::Absent(_)) => return None,
         Op::Slice(slice) => slice.hash(&mut hasher),
         op if op.has(OpTraits::HAS_BODIES) => {}
-        // Layers that differ in attributes only, however many, must not be compared with each other.
+        // Includes attributes, so that many layers that differ only in these are not compared pairwise.
         op => drop(write!(Hashed(&mut hasher), "{:?}", op.attrs())),
     }
     Some(hasher.finish())
 }
 
-/// Hashes text as it is written.
+/// Hashes text while it is written.
 struct Hashed<'h>(&'h mut DefaultHasher);
 
 impl Write for Hashed<'_> {

@@ -1,5 +1,5 @@
-//! The rules, one file each; rules that differ only in the ops above which they move a slice share a file. Each file tests
-//! where its rule applies and where it does not.
+//! The rules, one file each. Rules that differ only in the ops above which they move a slice share a file.
+//! Each file tests where its rule applies and where it does not.
 
 pub(crate) mod concat_of_slices;
 pub(crate) mod drop_identities;

@@ -1,12 +1,12 @@
-//! shape-of-source: reads the shape of a sliced value from the operand that the value is computed from.
+//! shape-of-source: reads the shape of a sliced value from an operand of the op that computes it.
 //!
-//! A slice whose stop depends on the size reads the shape of its input. That would keep the slice from moving up, so
-//! the shape is read from an operand with the same shape.
+//! A slice whose stop depends on the size reads the shape of its input. That would keep the slice from moving
+//! up, so the shape is read from an operand with the same shape.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, OpTraits, Value};
 
-/// Moves a ShapeOf above an op whose output a slice reads too, if an operand has the same shape.
+/// Moves a ShapeOf above an op whose output is also sliced, if an operand has the same shape.
 pub(crate) const RULE: Rule = Rule::exact("shape-of-source", apply);
 
 /// Values with more readers are not considered.
@@ -25,7 +25,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     patch.add_op(shape_of, &[source]).map(RewriteResult::one)
 }
 
-/// An operand with the shape of the value in every run.
+/// An operand that always has the shape of the value.
 fn of_same_shape(patch: &Patch, value: Value) -> Result<Option<Value>, OpError> {
     let shape = &patch.fact(value)?.shape;
     if shape.dims().is_none() {

@@ -7,8 +7,8 @@ use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
 
-/// A slice within one part becomes a slice of that part. Any other is moved above a Concat that nobody else reads, so
-/// that less is copied.
+/// Turns a slice within one part into a slice of that part. Moves any other slice above a Concat without
+/// other readers, so that less is copied.
 pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -47,8 +47,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     }
 }
 
-/// The slice of each part, in the order in which the parts are read. `None` if the size of a part is needed and
-/// dynamic.
+/// The slice of each part, in reading order. `None` if the size of a needed part is dynamic.
 fn parts_of(slice: AxisSlice, sizes: &[Option<i64>]) -> Option<Vec<(usize, AxisSlice)>> {
     let mut parts = Vec::new();
     let mut offset = 0i64;

@@ -1,8 +1,8 @@
-//! States: what a model keeps from run to run, in variables (ReadValue, Assign) or as inputs and outputs.
+//! States that a model keeps between runs, in variables (ReadValue, Assign) or as inputs and outputs.
 //!
-//! [`make_stateless`] turns variables into inputs and outputs, for formats that have none; [`make_stateful`] is the
-//! inverse. The names of both are those that exporters of language models use: `past…` is read, `present…` is what the
-//! next run reads.
+//! [`make_stateless`] turns variables into inputs and outputs, for formats without variables;
+//! [`make_stateful`] is the inverse. Names follow exporters of language models: a run reads `past…` and
+//! returns `present…` for the next run.
 
 mod names;
 mod stateful;
@@ -18,7 +18,8 @@ use crate::Pass;
 pub use stateful::make_stateful;
 pub use stateless::make_stateless;
 
-/// The passes by name. They change the inputs and outputs of a model, so the canonical form does without.
+/// The passes by name. They change the inputs and outputs of a model, so they are not part of the canonical
+/// form.
 pub(crate) const PASSES: &[Pass] = &[
     Pass::of_model(MAKE_STATELESS, |graph, _| trace(MAKE_STATELESS, make_stateless(graph))),
     Pass::of_model(MAKE_STATEFUL, |graph, _| trace(MAKE_STATEFUL, make_stateful(graph))),
@@ -45,10 +46,10 @@ fn trace(rule: &'static str, states: Result<Vec<State>, Box<Located>>) -> Trace 
     }
 }
 
-/// One state of a model, after it was moved.
+/// A state of a model after conversion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum State {
-    /// An input gives the state, an output returns it for the next run.
+    /// An input provides the state, and an output returns it for the next run.
     Passed {
         /// The variable.
         variable_id: String,
@@ -56,12 +57,11 @@ pub enum State {
         input: String,
         /// The name of the output.
         output: String,
-        /// What the first run reads: element type, shape, and the value if all elements are equal; empty if that is not
-        /// known.
+        /// The initial value: element type, shape, and the value if all elements are equal. Empty if unknown.
         initial: String,
     },
-    /// The variable keeps its initial value, which is computed in each run: it follows from inputs that stay the same,
-    /// such as the output of an encoder.
+    /// The variable always has its initial value, which is recomputed in each run because it depends on
+    /// inputs that stay the same, such as the output of an encoder.
     Recomputed {
         /// The variable.
         variable_id: String,

@@ -1,4 +1,4 @@
-//! Inputs and outputs become variables.
+//! Turns inputs and outputs into variables.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,12 +10,13 @@ use snick_shape::{DimSpec, ShapeSpec, SymExpr};
 
 use super::{State, names};
 
-/// Turns every input named like a past state, with the output that is named like its present one, into a variable, and
-/// infers the graph: `past_key_values.0.key` and `present.0.key`, `past.v` and `present.v`. The inverse of
-/// [`make_stateless`](super::make_stateless).
+/// Turns each input named like a past state, with the output named like the corresponding present state, into
+/// a variable, and infers the graph: `past_key_values.0.key` and `present.0.key`, or `past.v` and
+/// `present.v`. The inverse of [`make_stateless`](super::make_stateless).
 ///
-/// A new variable is zero. Its open sizes are those of other inputs with the same symbol; the first axis is the batch,
-/// the first size of the first input that is no state; others begin as small as they may be, mostly with 0.
+/// A new variable is zero. Its dynamic sizes come from other inputs with the same symbol. The first axis is
+/// the batch, which is the first size of the first input that is not a state. Other sizes start at their
+/// minimum, usually 0.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"B,1,4\"}\n  \
@@ -32,7 +33,7 @@ use super::{State, names};
 /// ```
 ///
 /// # Errors
-/// An error at the input if its element type has no zero, or if the graph cannot be inferred with the variables.
+/// An error at the input if its element type has no zero, or if inference fails with the variables.
 pub fn make_stateful(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
     let outputs = results_by_name(graph);
     let pairs: Vec<(NodeId, NodeId, String, String)> = graph
@@ -61,7 +62,7 @@ pub fn make_stateful(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
     }
 }
 
-/// The Results by the names of their layers and tensors.
+/// Results by layer and tensor names.
 fn results_by_name(graph: &Graph) -> HashMap<String, NodeId> {
     let named = graph.results().flat_map(|id| {
         let value = graph.node(id).input(0);
@@ -71,13 +72,13 @@ fn results_by_name(graph: &Graph) -> HashMap<String, NodeId> {
     named.collect()
 }
 
-/// The names that users know an input or an output by.
+/// The names that identify an input or output to users.
 fn all_names(graph: &Graph, layer: NodeId, value: Value) -> Vec<String> {
     let tensors = graph.output(value).map(|out| out.names().to_vec()).unwrap_or_default();
     [vec![graph.node(layer).name().to_string()], tensors].concat()
 }
 
-/// Makes a variable of a Parameter and a Result, which nothing reads any more.
+/// Turns a Parameter and a Result, which nothing reads any more, into a variable.
 fn add_variable(
     graph: &mut Graph,
     parameter: NodeId,
@@ -116,7 +117,7 @@ fn add_variable(
     Ok(())
 }
 
-/// A size of the initial value of a variable.
+/// A size of a variable's initial value.
 #[derive(Copy, Clone)]
 enum Size {
     Known(i64),
@@ -124,10 +125,10 @@ enum Size {
     Of(Value, i64),
 }
 
-/// The sizes of the inputs that are no states.
+/// The sizes of the inputs that are not states.
 struct InputSizes {
     by_dim: HashMap<SymExpr, Size>,
-    /// The first size of the first of them that has axes.
+    /// The first size of the first input with axes.
     batch: Option<Size>,
 }
 
@@ -144,7 +145,7 @@ impl InputSizes {
         Self { by_dim, batch }
     }
 
-    /// The sizes of the initial value of the variable that a Parameter becomes.
+    /// The sizes of the initial value for the variable that replaces a Parameter.
     fn initial(&self, graph: &Graph, parameter: NodeId) -> Result<Vec<Size>, OpError> {
         let own = dims(graph, parameter).ok_or_else(|| OpError::unsupported("a state of unknown rank"))?;
         let size = |(axis, dim): (usize, &SymExpr)| {

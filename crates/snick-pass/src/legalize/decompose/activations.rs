@@ -18,7 +18,7 @@ pub(crate) const SELU: Rule = Rule::exact("decompose-selu", selu).may_round_with
 pub(crate) const SWISH: Rule = Rule::exact("decompose-swish", swish).may_round_within(1e-5, 0.0);
 pub(crate) const UNARY: Rule = Rule::exact("decompose-activation", unary).may_round_within(1e-5, 0.0);
 
-/// `x / 2 * (1 + erf(x / sqrt(2)))`, or by tanh.
+/// `x / 2 * (1 + erf(x / sqrt(2)))`, or the approximation by tanh.
 fn gelu(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Gelu(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -79,7 +79,7 @@ fn h_sigmoid(p: &mut Patch, x: Value) -> Result<Value> {
     p.clamp(moved, 0.0, 1.0)
 }
 
-/// Input `i`, a number, with the meaning that the op gives to it; what is known only at run time means itself.
+/// Input `i`, a number, mapped by `meaning` if it is known.
 fn parameter(p: &mut Patch, i: usize, like: Value, meaning: fn(f64) -> f64) -> Result<Value> {
     let value = p.input(i)?;
     let known = p.fact(value)?.as_tensor().and_then(|tensor| tensor.to_f64_vec().ok()?.first().copied());
@@ -132,12 +132,12 @@ fn swish(p: &mut Patch) -> Result<RewriteResult> {
     p.multiply(x, gate).map(RewriteResult::one)
 }
 
-/// `slope * x` below 0. A slope with one axis is one a channel.
+/// `slope * x` below 0. A 1-D slope has one element per channel.
 fn prelu(p: &mut Patch) -> Result<RewriteResult> {
     let Op::PRelu(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let (x, slope) = (p.input(0)?, p.input(1)?);
     let (rank, element_type) = (p.rank(x)?, p.element_type(x)?);
-    // Old files have slopes of another type than the data.
+    // Old files have slopes of a different type than the data.
     let mut slope = p.convert(slope, element_type)?;
     if PRelu::is_by_channel(p.graph().symbols(), &p.fact(x)?.shape, &p.fact(slope)?.shape)? {
         slope = per_channel(p, slope, rank)?;

@@ -1,4 +1,4 @@
-//! Adaptive pooling: windows that cover each axis without rest, axis by axis.
+//! Adaptive pooling, one axis at a time: windows cover each axis without gaps.
 
 use snick_ir::Op;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -8,10 +8,10 @@ use super::helpers::{Result, at_run_time, known, known_size};
 pub(crate) const RULE: Rule =
     Rule::exact("decompose-adaptive-pool", adaptive_pool).may_round_within(1e-5, 0.0);
 
-/// More windows along an axis would be too many layers.
+/// Maximum number of windows along an axis; each adds layers.
 const MAX_WINDOWS: i64 = 1024;
 
-/// The greatest element or the mean of a box is that of its sides.
+/// The maximum or mean of a box can be computed axis by axis.
 fn adaptive_pool(p: &mut Patch) -> Result<RewriteResult> {
     let is_mean = match p.node().op() {
         Op::AdaptiveAvgPool(_) => true,

@@ -1,4 +1,4 @@
-//! ScaledDotProductAttention by its products and its softmax.
+//! ScaledDotProductAttention as matrix products and a softmax.
 
 use snick_ir::ops::MatMul;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -9,7 +9,8 @@ use super::helpers::{Result, known_size};
 
 pub(crate) const RULE: Rule = Rule::exact("decompose-attention", attention).may_round_within(1e-5, 0.0);
 
-/// `softmax(query * scale * key^T + mask) * value`. A sink is one more score of each query, whose share is dropped.
+/// `softmax(query * scale * key^T + mask) * value`. A sink is an extra score of each query, whose share is
+/// dropped.
 fn attention(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ScaledDotProductAttention(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (query, key, value) = (p.input(0)?, p.input(1)?, p.input(2)?);
@@ -26,7 +27,7 @@ fn attention(p: &mut Patch) -> Result<RewriteResult> {
         if p.element_type(mask)? == ElementType::Boolean {
             scores = p.select(mask, scores, never)?;
         } else if p.rank(mask)? > 0 {
-            // A scalar is how models leave the mask out.
+            // A scalar mask means no mask.
             scores = p.add(scores, mask)?;
         }
     }
@@ -42,7 +43,7 @@ fn attention(p: &mut Patch) -> Result<RewriteResult> {
     p.matmul(shares, value).map(RewriteResult::one)
 }
 
-/// The sink, once for each row of the scores.
+/// The sink, repeated for each row of the scores.
 fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
     let sizes = p.shape_of(scores)?;
     let rows = p.slice_range(sizes, 0, 0, -1)?;
@@ -51,7 +52,7 @@ fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
     p.broadcast_to(sink, sizes)
 }
 
-/// The query times the scale, which is that of its depth unless it is given; exact factors need f32.
+/// Multiplies the query by the scale, by default the inverse square root of its depth. Exact factors need f32.
 fn scaled(p: &mut Patch, query: Value) -> Result<Value> {
     let own = p.element_type(query)?;
     if let Some(scale) = p.optional(4) {

@@ -1,4 +1,4 @@
-//! Broadcasting of mode `pdpd`, in numpy's terms.
+//! Converts broadcast mode `pdpd` to numpy broadcasting.
 
 use snick_ir::Op;
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
@@ -8,7 +8,7 @@ use super::helpers::{Result, all_inputs};
 
 pub(crate) const RULE: Rule = Rule::exact("pdpd-to-numpy", pdpd_to_numpy);
 
-/// Inputs that are laid over another from an axis on get axes of size 1 behind their own.
+/// Adds trailing axes of size 1 to inputs that are aligned at a given axis.
 fn pdpd_to_numpy(p: &mut Patch) -> Result<RewriteResult> {
     let mut op = p.node().op().clone();
     let (broadcast, over) = match &mut op {

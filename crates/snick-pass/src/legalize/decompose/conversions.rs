@@ -1,4 +1,4 @@
-//! Conversions to a type that other inputs decide, as conversions to that type.
+//! ConvertLike and ConvertPromoteTypes as plain conversions.
 
 use snick_ir::Op;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};

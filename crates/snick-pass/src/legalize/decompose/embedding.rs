@@ -1,4 +1,4 @@
-//! Embedding bags: rows of a table, looked up and summed.
+//! Embedding bags: gathers and sums rows of a table.
 
 use snick_ir::ops::ScatterNdUpdate;
 use snick_ir::ops::movement::embedding_bag::BagReduction;
@@ -38,7 +38,7 @@ fn index(p: &mut Patch, i: usize) -> Result<Value> {
     p.convert(input, ElementType::I64)
 }
 
-/// Rows at indices of so many axes, each times its weight if input `weights` is there.
+/// Gathers rows by indices of rank `axes`, and multiplies by input `weights` if present.
 fn rows(p: &mut Patch, axes: usize, weights: usize) -> Result<Value> {
     let (table, indices) = (p.input(0)?, index(p, 1)?);
     let rows = p.gather(table, indices, 0)?;
@@ -50,7 +50,7 @@ fn rows(p: &mut Patch, axes: usize, weights: usize) -> Result<Value> {
     p.multiply(rows, weights)
 }
 
-/// A row of indices for each bag.
+/// One row of indices per bag.
 fn packed(p: &mut Patch, reduction: BagReduction) -> Result<RewriteResult> {
     let rows = rows(p, 2, 2)?;
     let y = match reduction {
@@ -60,7 +60,7 @@ fn packed(p: &mut Patch, reduction: BagReduction) -> Result<RewriteResult> {
     Ok(RewriteResult::one(y))
 }
 
-/// Where each bag begins: an index belongs to the last bag that begins at or before it.
+/// The offsets of bags: an index belongs to the last bag that begins at or before it.
 fn offsets(p: &mut Patch) -> Result<RewriteResult> {
     let (indices, begins) = (p.input(1)?, index(p, 2)?);
     let (count, total) = (p.size_of(begins, 0)?, p.size_of(indices, 0)?);
@@ -74,7 +74,7 @@ fn offsets(p: &mut Patch) -> Result<RewriteResult> {
     summed(p, bags, count, 3, 4)
 }
 
-/// Zeros of an element type, or of that of the table, with so many added at places.
+/// Adds updates at places of a tensor of zeros.
 fn scattered(p: &mut Patch, zeros: Value, places: Value, updates: Value) -> Result<Value> {
     p.add_op(
         ScatterNdUpdate { reduction: ScatterReduction::Sum, ..Default::default() },
@@ -82,7 +82,7 @@ fn scattered(p: &mut Patch, zeros: Value, places: Value, updates: Value) -> Resu
     )
 }
 
-/// The sum of the rows of each bag. One without indices is 0, or the row that input `default` names, if not negative.
+/// Sums the rows of each bag. An empty bag is 0, or the row at index `default` if that is not negative.
 fn summed(p: &mut Patch, bags: Value, count: Value, default: usize, weights: usize) -> Result<RewriteResult> {
     let (table, rows) = (p.input(0)?, rows(p, 1, weights)?);
     let rank = p.rank(table)?;
@@ -106,7 +106,7 @@ fn summed(p: &mut Patch, bags: Value, count: Value, default: usize, weights: usi
     };
     let row = p.ints(&[row])?;
     let row = p.gather(table, row, 0)?;
-    // How many indices each bag has.
+    // The number of indices in each bag.
     let none = p.int(0)?;
     let none = p.broadcast_to(none, count)?;
     let (one, of_indices) = (p.int(1)?, p.shape_of(bags)?);

@@ -1,4 +1,4 @@
-//! What decompositions have in common.
+//! Helpers shared by decompositions.
 
 use snick_ir::ops::{Reshape, TruncatedDivide};
 use snick_ir::rewrite::{Patch, RewriteResult};
@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 
 pub(super) type Result<T, E = OpError> = std::result::Result<T, E>;
 
-/// Replaces the layer by what `build` makes of its inputs in f32, if these are f16 or bf16; else in their own type.
+/// Builds the replacement with inputs of f16 or bf16 converted to f32; other types stay as they are.
 pub(super) fn in_f32(
     p: &mut Patch,
     inputs: &[Value],
@@ -24,12 +24,12 @@ pub(super) fn in_f32(
     p.convert(y, own).map(RewriteResult::one)
 }
 
-/// Whether the first input is of integers.
+/// Whether the first input is of an integer type.
 pub(super) fn is_integer(p: &Patch) -> Result<bool> {
     Ok(p.element_type(p.input(0)?)?.is_integer())
 }
 
-/// Declines what depends on a run.
+/// Declines because something is known only at run time.
 pub(super) fn at_run_time(what: &str) -> RewriteResult {
     RewriteResult::Declined(format!("{what} known only at run time"))
 }
@@ -39,12 +39,12 @@ pub(super) fn all_inputs(p: &Patch) -> Result<Vec<Value>> {
     Ok(p.inputs_of(p.output(0))?.to_vec())
 }
 
-/// The integers of input `i`, if they are known.
+/// The integers of input `i`, if known.
 pub(super) fn known(p: &Patch, i: usize) -> Result<Option<Vec<i64>>> {
     Ok(p.fact(p.input(i)?)?.ints().map(|ints| ints.to_vec()))
 }
 
-/// The axes that input `i` names, ascending, if they are known.
+/// The axes listed by input `i`, ascending, if known.
 pub(super) fn known_axes(p: &Patch, i: usize, rank: usize) -> Result<Option<Vec<usize>>> {
     let Some(axes) = known(p, i)? else { return Ok(None) };
     let mut axes = axes.iter().map(|&axis| normalize_axis(axis, rank)).collect::<Result<Vec<_>>>()?;
@@ -53,18 +53,18 @@ pub(super) fn known_axes(p: &Patch, i: usize, rank: usize) -> Result<Option<Vec<
     Ok(Some(axes))
 }
 
-/// The size of an axis, if it is known.
+/// The size of an axis, if known.
 pub(super) fn known_size(p: &Patch, x: Value, axis: usize) -> Result<Option<i64>> {
     Ok(p.fact(x)?.shape.dims().and_then(|dims| dims.get(axis)?.as_const()))
 }
 
-/// A vector, one number a channel, as `[C, 1, ..]` beside data of this rank.
+/// Reshapes a vector with one number per channel to `[C, 1, ..]` for data of this rank.
 pub(super) fn per_channel(p: &mut Patch, x: Value, rank: usize) -> Result<Value> {
     let axes: Vec<i64> = (1..rank.saturating_sub(1)).map(|axis| axis as i64).collect();
     if axes.is_empty() { Ok(x) } else { p.unsqueeze(x, &axes) }
 }
 
-/// `x` under the sizes of `like`.
+/// Reshapes `x` to the sizes of `like`.
 pub(super) fn reshape_like(p: &mut Patch, x: Value, like: Value) -> Result<Value> {
     let sizes = match p.fact(like)?.shape.as_static() {
         Some(dims) => p.ints(&dims.iter().map(|&dim| dim as i64).collect::<Vec<_>>())?,
@@ -77,7 +77,7 @@ pub(super) fn reshape_like(p: &mut Patch, x: Value, like: Value) -> Result<Value
 #[derive(Copy, Clone)]
 pub(super) enum Size {
     Known(i64),
-    /// `size(axis) * times / over`, of the value before.
+    /// `size(axis) * times / over`, for an axis of the original value.
     Of {
         axis: usize,
         times: i64,
@@ -86,13 +86,13 @@ pub(super) enum Size {
 }
 
 impl Size {
-    /// The size of an axis as it is.
+    /// The unchanged size of an axis.
     pub(super) fn of(axis: usize) -> Self {
         Self::Of { axis, times: 1, over: 1 }
     }
 }
 
-/// The elements of `x` under other sizes: constants as far as they are known.
+/// Reshapes `x`. Known sizes are constants.
 pub(super) fn reshape(p: &mut Patch, x: Value, sizes: &[Size]) -> Result<Value> {
     let mut known = Vec::with_capacity(sizes.len());
     for size in sizes {

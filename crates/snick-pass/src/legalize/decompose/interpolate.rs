@@ -1,6 +1,7 @@
-//! Interpolation by matrices: along one axis, each output is a weighted sum of inputs.
+//! Interpolation by matrices: along each axis, outputs are weighted sums of inputs.
 //!
-//! Weights of known sizes are constants; the filters of the Pillow library are computed from sizes that are not known.
+//! Weights for known sizes are constants. The filters of the Pillow library are also computed for unknown
+//! sizes.
 
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode};
 use snick_ir::ops::{MatMul, Round};
@@ -43,7 +44,7 @@ fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
         Ok(None) => return at_run_sizes(p, &op, x),
     };
     if is_pillow {
-        // Pillow resizes the last axis first, and stores integers in between.
+        // Pillow resizes the last axis first and stores integers in between.
         steps.reverse();
     }
     let computed = if own == ElementType::F64 { own } else { ElementType::F32 };
@@ -62,7 +63,7 @@ fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
     p.convert(y, own).map(RewriteResult::one)
 }
 
-/// Coordinates, and weights or places, computed from sizes that are known only at run time.
+/// Computes coordinates and weights or indices from sizes that are known only at run time.
 fn at_run_sizes(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     let Some(sampling) = op.resampling(p.rank(x)?) else {
         return Ok(at_run_time("the sizes of an interpolation by a filter"));
@@ -87,7 +88,7 @@ fn at_run_sizes(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResu
     p.convert(y, own).map(RewriteResult::one)
 }
 
-/// The resized axes, if they are known and each is listed once.
+/// The resized axes, if they are known and distinct.
 fn distinct_axes(p: &Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<usize>>> {
     let listed = match op.ports().1.and_then(|port| p.optional(port)) {
         None => None,
@@ -101,15 +102,15 @@ fn distinct_axes(p: &Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<usi
     Ok((!is_twice).then(|| axes.to_vec()))
 }
 
-/// What makes the outputs along one axis.
+/// How to compute the outputs along one axis.
 enum Step {
-    /// Places of inputs.
+    /// Gathers inputs at these indices.
     Pick(Value),
-    /// Weights `[output, input]`.
+    /// Multiplies by weights `[output, input]`.
     Sum(Value),
 }
 
-/// Weights where each output is one input are its place, if the elements stay what they are.
+/// Chooses a gather if each output is a single input and elements keep their type.
 fn step_of(p: &mut Patch, weights: Tensor, own: ElementType) -> Result<Step> {
     let columns = weights.dims().last().copied().unwrap_or(1).max(1);
     let numbers = weights.to_f32_vec()?;
@@ -125,10 +126,10 @@ fn step_of(p: &mut Patch, weights: Tensor, own: ElementType) -> Result<Step> {
     }
 }
 
-/// Zeros around the data are a layer of their own.
+/// Pads with zeros in a separate layer.
 fn padded(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     if !op.since.at_least(4) {
-        // Where an output of the first definition lies depends on whether there are pads.
+        // In the first version, output positions depend on whether there are pads.
         return Ok(RewriteResult::Declined("padding before an interpolation".into()));
     }
     let rank = p.rank(x)?;
@@ -142,7 +143,7 @@ fn padded(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     p.add_op(Op::Interpolate(Box::new(op)), &inputs).map(RewriteResult::one)
 }
 
-/// Integers are computed in f32 and rounded.
+/// Computes integers in f32 and rounds.
 fn of_integers(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     let own = p.element_type(x)?;
     if op.mode == Mode::Linear && p.rank(x)? > 4 {
@@ -155,14 +156,14 @@ fn of_integers(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResul
     p.convert(y, own).map(RewriteResult::one)
 }
 
-/// Numbers as an integer type stores them: rounded to even, and within its range.
+/// Rounds half to even and clamps to the range of an integer type.
 fn stored(p: &mut Patch, x: Value, own: ElementType) -> Result<Value> {
     let Some((low, high)) = own.integer_range() else { return Ok(x) };
     let rounded = p.add_op(Round::default(), &[x])?;
     p.clamp(rounded, low as f64, high as f64)
 }
 
-/// Sums along one axis: the axis is brought beside the last one, and the matrix multiplied with it.
+/// Moves the axis next to the last one and multiplies by the matrix.
 fn sums(p: &mut Patch, x: Value, axis: usize, weights: Value) -> Result<Value> {
     let rank = p.rank(x)?;
     if axis + 1 == rank {
@@ -176,7 +177,7 @@ fn sums(p: &mut Patch, x: Value, axis: usize, weights: Value) -> Result<Value> {
     if is_beside { Ok(sums) } else { p.transpose(sums, &order) }
 }
 
-/// The weights of Pillow's filters for sizes known only at run time, if axes are known and sizes are given.
+/// The weights of Pillow's filters for dynamic sizes, if axes are known and sizes are given.
 fn pillow_steps(p: &mut Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<(usize, Step)>>> {
     let Some(axes) = distinct_axes(p, op, x)?.filter(|_| !op.by_scales()) else { return Ok(None) };
     let sizes = p.input(op.ports().0)?;
@@ -191,7 +192,8 @@ fn pillow_steps(p: &mut Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<
     Ok(Some(steps))
 }
 
-/// Weights `[output, input]` of a filter as wide as the number of inputs of an output, where that is more than one.
+/// Weights `[output, input]` of a filter that is widened to the number of inputs per output, if that exceeds
+/// one.
 fn pillow(p: &mut Patch, mode: Mode, input: Value, output: Value) -> Result<Value> {
     let [rows, columns] = [p.count_to(output)?, p.count_to(input)?];
     let mut floats = [rows, columns, input, output];
@@ -222,7 +224,7 @@ fn pillow(p: &mut Patch, mode: Mode, input: Value, output: Value) -> Result<Valu
     p.divide(weights, sum)
 }
 
-/// The cubic convolution kernel with slope -0.5, the only one of Pillow.
+/// The cubic convolution kernel with slope -0.5, the only one in Pillow.
 fn cubic(p: &mut Patch, distance: Value) -> Result<Value> {
     const A: f64 = -0.5;
     let near = polynomial(p, distance, &[A + 2.0, -(A + 3.0), 0.0, 1.0])?;
@@ -233,7 +235,7 @@ fn cubic(p: &mut Patch, distance: Value) -> Result<Value> {
     p.select(is_near, near, outside)
 }
 
-/// Coefficients from the highest power on.
+/// Evaluates a polynomial, highest power first.
 fn polynomial(p: &mut Patch, x: Value, coefficients: &[f64]) -> Result<Value> {
     let mut value = p.scalar_like(x, 0.0)?;
     for &coefficient in coefficients {

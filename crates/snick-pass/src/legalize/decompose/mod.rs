@@ -1,7 +1,8 @@
-//! Decompositions: a layer that a target has no operator for, in terms of simpler ops.
+//! Decompositions express a layer that a target has no operator for by simpler ops.
 //!
-//! Each rule replaces one layer by ops that every target has or that are decomposed in turn, and is checked like all
-//! rules. What f16 and bf16 would round too early is computed in f32. Sizes known to inference are constants.
+//! Each rule replaces one layer by ops that every target has or that are decomposed in turn, and is checked
+//! like all rules. If rounding f16 or bf16 too early would lose precision, it computes in f32. Sizes known to
+//! inference are constants.
 
 mod activations;
 mod adaptive_pool;

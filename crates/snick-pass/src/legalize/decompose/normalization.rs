@@ -60,7 +60,7 @@ fn mvn(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// The groups of channels of each sample as rows, normalised by an MVN; then scaled and moved.
+/// Reshapes the channel groups of each sample to rows, normalises them with an MVN, then scales and shifts.
 fn group_normalization(p: &mut Patch) -> Result<RewriteResult> {
     let Op::GroupNormalization(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let rank = p.rank(p.input(0)?)?;
@@ -79,7 +79,7 @@ fn group_normalization(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, a number of each a channel.
+/// `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with one parameter of each kind per channel.
 fn batch_norm(p: &mut Patch) -> Result<RewriteResult> {
     let Op::BatchNormInference(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let inputs = all_inputs(p)?;
@@ -110,7 +110,7 @@ fn grn(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// `x / sqrt(sum of squares + eps)`, or with the sum at least eps.
+/// `x / sqrt(sum of squares + eps)`, or with the sum clamped to at least eps.
 fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
     let Op::NormalizeL2(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, axes) = (p.input(0)?, p.input(1)?);
@@ -125,11 +125,11 @@ fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// The most elements on either side of a window.
+/// Maximum number of elements on either side of a window.
 const MAX_SIDE: i64 = 1 << 20;
 
-/// `x / (bias + alpha / size^axes * sum of squares)^beta` over a window of as many elements on either side: the sum
-/// is the mean of a pool whose padding counts.
+/// `x / (bias + alpha / size^axes * sum of squares)^beta` over a symmetric window. The sum is computed as the
+/// mean of a pool that counts padding.
 fn lrn(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Lrn(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -148,7 +148,7 @@ fn lrn(p: &mut Patch) -> Result<RewriteResult> {
         let squares = p.multiply(inputs[0], inputs[0])?;
         let mean = match axes.first() {
             None => squares,
-            // The batch becomes the last axis.
+            // Moves the batch to the end.
             Some(0) => {
                 let (last, back): (Vec<i64>, Vec<i64>) = rotations(rank);
                 let rotated = p.transpose(squares, &last)?;
@@ -165,7 +165,7 @@ fn lrn(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// The order of axes with the first one last, and the order that undoes it.
+/// The permutation that moves the first axis to the end, and its inverse.
 fn rotations(rank: usize) -> (Vec<i64>, Vec<i64>) {
     let mut last: Vec<i64> = (0..rank as i64).collect();
     let mut back = last.clone();
@@ -174,10 +174,11 @@ fn rotations(rank: usize) -> (Vec<i64>, Vec<i64>) {
     (last, back)
 }
 
-/// The mean over a window of `side` elements on either side along each of the axes, none of which is the first.
+/// The mean over a window with `side` elements on either side along each of `axes`, which must not include
+/// the first.
 fn window_mean(p: &mut Patch, x: Value, axes: &[usize], side: i64, rank: usize) -> Result<Value> {
     let reach = |axis: usize| if axes.contains(&axis) { side } else { 0 };
-    // The channels become a spatial axis behind a new axis of size 1.
+    // Turns channels into a spatial axis after a new axis of size 1.
     let lifts = axes.contains(&1);
     let pads: Numbers = (if lifts { 1 } else { 2 }..rank).map(reach).collect();
     let sliding = Sliding {
@@ -194,7 +195,7 @@ fn window_mean(p: &mut Patch, x: Value, axes: &[usize], side: i64, rank: usize) 
     if lifts { p.squeeze(mean, &[1]) } else { Ok(mean) }
 }
 
-/// `exp(x - max)` over its sum, or the logarithm of that.
+/// `exp(x - max)` divided by its sum, or the logarithm of that.
 fn softmax(p: &mut Patch) -> Result<RewriteResult> {
     let (axis, log) = match p.node().op() {
         Op::LogSoftmax(op) => (op.axis, true),

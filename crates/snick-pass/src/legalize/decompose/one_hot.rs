@@ -1,4 +1,4 @@
-//! OneHot as a comparison of indices with places.
+//! OneHot as a comparison of indices with positions.
 
 use snick_ir::ops::movement::one_hot::NegativeIndices;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -9,7 +9,7 @@ use super::helpers::Result;
 
 pub(crate) const RULE: Rule = Rule::exact("decompose-one-hot", one_hot);
 
-/// The `on` value where the place along the new axis is the index.
+/// Selects `on` where the position along the new axis equals the index.
 fn one_hot(p: &mut Patch) -> Result<RewriteResult> {
     let Op::OneHot(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (indices, mut depth, on, off) = (p.input(0)?, p.input(1)?, p.input(2)?, p.input(3)?);

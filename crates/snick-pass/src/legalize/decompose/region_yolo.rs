@@ -1,4 +1,4 @@
-//! RegionYolo by its sigmoids and its softmax.
+//! RegionYolo as sigmoids and a softmax.
 
 use snick_ir::ops::Reshape;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -10,7 +10,8 @@ pub(crate) const RULE: Rule = Rule::exact("decompose-region-yolo", region_yolo).
 
 type Activation = fn(&mut Patch, Value) -> Result<Value>;
 
-/// Of each box: place and objectness through a sigmoid, sizes as they are, classes through a softmax or a sigmoid.
+/// For each box: position and objectness through a sigmoid, sizes unchanged, classes through a softmax or a
+/// sigmoid.
 fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
     let Op::RegionYolo(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (coords, classes, softmax) = (op.coords as i64, op.classes as i64, op.do_softmax);
@@ -40,13 +41,13 @@ fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
     if !softmax {
         return Ok(RewriteResult::one(y));
     }
-    // The axes from one to the other become one.
+    // Merges the axes from one to the other.
     let (first, last) = (normalize_axis(op.axis, 4)?, normalize_axis(op.end_axis, 4)?);
     let mut sizes = vec![0; first];
     sizes.push(-1);
     for axis in last + 1..4 {
         match known_size(p, y, axis)? {
-            // The size of an empty axis would copy another one.
+            // A size of 0 would copy another axis.
             Some(size) if size > 0 => sizes.push(size),
             _ => {
                 return Ok(RewriteResult::Declined("dynamic or empty axes after the flattened ones".into()));

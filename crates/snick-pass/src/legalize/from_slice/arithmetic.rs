@@ -1,5 +1,5 @@
-//! lower-bounds: clamping by ordinary ops on i64 scalars, for formats that have no ranges: [`clamp_range`] with Minimum,
-//! Maximum and Select.
+//! lower-bounds: clamps with ordinary ops on i64 scalars, for formats without ranges: [`clamp_range`] by
+//! Minimum, Maximum and Select.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
@@ -9,7 +9,7 @@ use IntOrValue::Int;
 
 use crate::legalize::index::{FAR, from_end};
 
-/// `bounds` as arithmetic.
+/// Replaces `bounds` by arithmetic.
 pub const RULE: Rule = Rule::exact("lower-bounds", lower);
 
 fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -30,7 +30,7 @@ fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     Ok(RewriteResult::Replaced(vec![value(start)?, value(len)?]))
 }
 
-/// Start and length.
+/// The start and length.
 fn clamp(
     cx: &mut GraphBuilder,
     size: IntOrValue,

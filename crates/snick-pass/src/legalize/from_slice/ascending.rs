@@ -1,4 +1,4 @@
-//! The elements of a slice in ascending order, by arithmetic, where its numbers are known only when the graph runs.
+//! Selects the elements of a dynamic slice in ascending order, with arithmetic.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::Patch;
@@ -16,11 +16,11 @@ use crate::legalize::index::FAR;
 enum Direction {
     Up,
     Down,
-    /// Whether it is up: a condition.
+    /// Known only at run time; the condition is true for up.
     Unknown(IntOrValue),
 }
 
-/// The elements of an axis in ascending order, and what reverses them if they were descending.
+/// The range of an axis in ascending order, and a range that reverses it if the slice is descending.
 pub(super) fn ascending(
     cx: &mut Patch,
     axis: usize,
@@ -53,7 +53,7 @@ pub(super) fn ascending(
     Ok((OpRange { axis, start: Some(start), stop: Some(stop), step: stride }, reversal))
 }
 
-/// A number of the primitive as i64, which may be a scalar of any integer type, with what inference knows of it.
+/// Converts a number of the primitive, a scalar of any integer type, to i64, with its inferred interval.
 fn wide(cx: &mut Patch, number: IntOrValue) -> Result<IntOrValue, OpError> {
     let IntOrValue::Value(value, _) = number else { return Ok(number) };
     let wide = cx.convert(value, ElementType::I64)?;
@@ -69,13 +69,14 @@ fn direction(cx: &mut Patch, slice: &DynAxisSlice, step: IntOrValue) -> Result<D
     }
 }
 
-/// The step's size, at most [`FAR`]: of one element any step will do, and more have none that large.
+/// The absolute step, at most [`FAR`]. A single element allows any step, and several elements cannot have one
+/// that large.
 fn stride(cx: &mut Patch, step: IntOrValue, direction: Direction) -> Result<IntOrValue, OpError> {
     match (step, direction) {
         (Int(step), _) => Ok(Int(step.saturating_abs().min(FAR))),
         (IntOrValue::Value(..), Direction::Up) => step.min(cx, Int(FAR)),
         (IntOrValue::Value(..), _) => {
-            // The least integer has no size.
+            // The smallest integer has no absolute value.
             let near = step.max(cx, Int(-FAR))?.materialize(cx)?;
             let size = cx.abs(near)?;
             IntOrValue::value(cx, size)?.max(cx, Int(1))?.min(cx, Int(FAR))

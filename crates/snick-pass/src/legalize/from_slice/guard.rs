@@ -1,7 +1,7 @@
-//! Numbers that the primitive refuses when the graph runs, in ops that do not.
+//! Makes ops fail at run time where the primitive would.
 //!
-//! With a start or a length that is too low the ops would count from the end, or select nothing. What fails here is a
-//! Concat of one row with two: few ops of the OpenVINO runtime check the shapes that they get in a run.
+//! With a start or length that is too low, the ops would count from the end or select nothing. The failing op
+//! is a Concat of one row with two, because few ops of the OpenVINO runtime check shapes at run time.
 
 use snick_ir::ops::GatherNd;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -11,7 +11,7 @@ use snick_tensor::Tensor;
 
 use IntOrValue::Int;
 
-/// The start; where it or `len` is too low when the graph runs, a failure.
+/// The start, or a failure at run time if it or `len` is too low.
 pub(super) fn guarded_start(
     cx: &mut Patch,
     slice: &DynAxisSlice,
@@ -25,7 +25,7 @@ pub(super) fn guarded_start(
     if [slice.start, slice.len].iter().all(is_clamped) {
         return Ok(start);
     }
-    // Before the first element is where nothing may start, and where it may end going backwards.
+    // A slice may not start before the first element, but a backward range may end there.
     let first = match (slice.start, len) {
         (IntOrValue::Value(_, within), IntOrValue::Value(..)) if within.lo() < 0 => {
             let taken = len.min(cx, Int(1))?;
@@ -42,7 +42,7 @@ pub(super) fn guarded_start(
     unless_negative(cx, least, start)
 }
 
-/// The start, where `least` is not negative when the graph runs; a Concat that fails where it is.
+/// The start, or a Concat that fails at run time if `least` is negative.
 fn unless_negative(cx: &mut Patch, least: IntOrValue, start: IntOrValue) -> Result<IntOrValue, OpError> {
     let rows = least.less(cx, Int(0))?.select(cx, Int(2), Int(1))?;
     let shape = IntOrValue::vector(cx, &[rows, Int(1)])?;

@@ -1,4 +1,5 @@
-//! The primitives in ops that formats have: `slice` as Slice-8 or StridedSlice-1, `bounds` as arithmetic.
+//! Replaces primitives by ops that formats have: `slice` by Slice-8 or StridedSlice-1, `bounds` by
+//! arithmetic.
 
 mod arithmetic;
 mod ascending;

@@ -1,4 +1,5 @@
-//! `start:stop:step` as the ops of OpenVINO understand it, and which slices are written as the range that they were.
+//! `start:stop:step` in the meaning of OpenVINO's ops, and which slices can be written as their original
+//! range.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
@@ -6,8 +7,8 @@ use snick_shape::{AxisSlice, Interval, SymExpr};
 
 use IntOrValue::Int;
 
-/// `start:stop:step` of one axis: negative numbers count from the end. A start or stop that is `None` leaves nothing
-/// out in the direction of the step.
+/// `start:stop:step` of one axis. Negative numbers count from the end. A missing start or stop means no bound
+/// in the direction of the step.
 pub(super) struct OpRange {
     pub(super) axis: usize,
     pub(super) start: Option<IntOrValue>,
@@ -16,7 +17,8 @@ pub(super) struct OpRange {
 }
 
 impl OpRange {
-    /// The range of a static slice. One that descends to the first element has no stop: -1 would be the last.
+    /// The range of a static slice. A descending slice down to the first element has no stop, because -1
+    /// would mean the last.
     pub(super) fn fixed(axis: usize, slice: &DynAxisSlice) -> Option<Self> {
         let slice = slice.as_static()?;
         let stop = slice.start.checked_add(slice.len.checked_mul(slice.step)?)?;
@@ -24,8 +26,8 @@ impl OpRange {
         Some(Self { axis, start, stop, step: Int(slice.step) })
     }
 
-    /// The range that `bounds` clamp against the size of this very axis of `data`, if that is where start, length and
-    /// step come from, and the OpenVINO runtime infers it right.
+    /// The range that `bounds` clamp to the size of this axis of `data`. `None` if start, length and step
+    /// come from elsewhere, or the OpenVINO runtime would infer the range wrong.
     pub(super) fn of_bounds(
         b: &GraphBuilder,
         data: Value,
@@ -48,7 +50,7 @@ impl OpRange {
             *field = folded(b, *field)?;
         }
         let [Some(size), start, stop, Some(step)] = fields else { return Ok(None) };
-        // Of one element any step is right.
+        // A single element allows any step.
         let steps_alike = folded(b, slice.step)? == step || slice.len == Int(1);
         if !(is_output(slice.start, 0) && is_output(slice.len, 1) && steps_alike) {
             return Ok(None);
@@ -65,10 +67,10 @@ impl OpRange {
         Ok(range.is_inferred_right(sizes, lens).then_some(range))
     }
 
-    /// Whether the inference of the OpenVINO runtime is sound for the range on an axis of a size in `sizes`, of which it
-    /// selects `lens`. Tried out over all small ranges: it is where nothing is known of a bound; of known ones it looks
-    /// at the least and the largest size only, so that it takes `-1:3` of up to eight elements to be empty, as it is of
-    /// none and of eight.
+    /// Whether the OpenVINO runtime infers the range correctly on an axis with a size in `sizes`, where it
+    /// selects `lens`. Found by trying all small ranges: inference is sound if a bound is unknown. For known
+    /// bounds it only looks at the minimum and maximum size. For instance, it infers `-1:3` of up to eight
+    /// elements as empty, since that is empty for zero and for eight elements.
     fn is_inferred_right(&self, sizes: Interval, lens: Interval) -> bool {
         let bounds = [self.start, self.stop];
         let Int(step) = self.step else {
@@ -82,7 +84,7 @@ impl OpRange {
             let len = |size: i64| AxisSlice::clamp(size, start, stop, step).map_or(0, |(_, len)| len);
             let (of_least, of_largest) = (len(sizes.lo()), len(sizes.hi()));
             let is_endless = !sizes.has_upper() && of_largest > i64::from(i32::MAX);
-            // Where the larger size has fewer elements, the runtime infers nothing.
+            // If the larger size has fewer elements, the runtime infers nothing.
             return of_least > of_largest
                 || (of_least <= lens.lo() && (is_endless || lens.hi() <= of_largest));
         }
@@ -101,17 +103,18 @@ impl OpRange {
         self.step.as_int().is_some_and(|step| step < 0)
     }
 
-    /// The stop that leaves nothing out.
+    /// A stop without effect.
     pub(super) fn last(&self) -> IntOrValue {
         Int(if self.is_backward() { i64::MIN } else { i64::MAX })
     }
 
-    /// The start that leaves nothing out.
+    /// A start without effect.
     pub(super) fn first(&self) -> IntOrValue {
         Int(if self.is_backward() { i64::MAX } else { 0 })
     }
 
-    /// Whether Slice-8 can say it: it has no masks, and what leaves nothing out depends on the sign of the step.
+    /// Whether Slice-8 can express it: Slice-8 has no masks, and the default bounds depend on the sign of the
+    /// step.
     pub(super) fn has_numbers(&self) -> bool {
         self.step.as_int().is_some() || (self.start.is_some() && self.stop.is_some())
     }
@@ -127,7 +130,7 @@ impl OpRange {
     }
 }
 
-/// It with what inference knows of it.
+/// Adds what inference knows of the number.
 fn folded(b: &GraphBuilder, number: IntOrValue) -> Result<IntOrValue, OpError> {
     match number {
         IntOrValue::Value(value, _) => IntOrValue::fold(b, value),
@@ -135,7 +138,7 @@ fn folded(b: &GraphBuilder, number: IntOrValue) -> Result<IntOrValue, OpError> {
     }
 }
 
-/// Whether nothing is known of it but its type.
+/// Whether nothing is known about the number except its type.
 pub(super) fn is_unknown(number: &IntOrValue) -> bool {
     let within = number.interval();
     within.lo() <= i64::from(i32::MIN) && within.hi() >= i64::from(i32::MAX)
@@ -155,7 +158,7 @@ mod tests {
     use crate::lower_slices;
     use crate::testing::run;
 
-    /// Slice-8 has no masks: where an open range begins and ends depends on the sign of the step.
+    /// Slice-8 has no masks, so the ends of an open range depend on the sign of the step.
     #[test]
     fn open_ranges_of_unknown_steps_are_written() {
         for masks in ["begin_mask: [1], end_mask: [1]", "begin_mask: [1], end_mask: [0]"] {
@@ -186,7 +189,7 @@ mod tests {
         }
     }
 
-    /// The number of layers that StridedSlice of these numbers is written as.
+    /// The number of layers for a StridedSlice with these numbers.
     fn slices(begin: &str, end: &str, step: &str) -> usize {
         let text = format!(
             "snick 1\ngraph \"g\" {{
@@ -206,12 +209,13 @@ mod tests {
         graph.ids().filter(|&id| matches!(graph.node(id).op(), Op::Slice8(_))).count()
     }
 
-    /// If one layer sliced both axes, the unknown range would hide the known size of the first axis from inference.
+    /// If one layer sliced both axes, the unknown range would hide the known size of the first axis from
+    /// inference.
     #[test]
     fn known_and_unknown_ranges_are_two_layers() {
         let begin = "%one = Const-1 i64[1] <1>\n%begin = Concat-1(%one, %n) {axis: 0}";
         assert_eq!(slices(begin, "[2] <-1, 0>", "[2] <1, 1>"), 2);
-        // What is selected backwards needs no second layer to reverse it.
+        // A backward selection needs no second layer to reverse it.
         let begin = "%one = Const-1 i64[1] <-1>\n%begin = Concat-1(%one, %n) {axis: 0}";
         assert_eq!(slices(begin, "[2] <1, 0>", "[2] <-1, -2>"), 2);
     }

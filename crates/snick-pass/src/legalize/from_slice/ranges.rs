@@ -1,9 +1,9 @@
-//! The `slice` primitive in ops that OpenVINO has: Slice-8, or StridedSlice-1.
+//! Replaces the `slice` primitive by ops that OpenVINO has: Slice-8 or StridedSlice-1.
 //!
-//! A slice by `bounds` is written as the range that those clamp, for the ops clamp it likewise. Where numbers are
-//! computed in another way, the elements are selected in ascending order, and those that were descending are reversed by
-//! a second slice of the whole axis: the shape inference of the OpenVINO runtime is wrong for `start:stop:step` with a
-//! negative step and an unknown stop (it takes `0:stop:-3` to be empty, whatever the stop).
+//! A slice with `bounds` becomes the original range, because the ops clamp it the same way. For other dynamic
+//! slices, elements are selected in ascending order, and a second slice of the whole axis reverses descending
+//! ones. The shape inference of the OpenVINO runtime is wrong for `start:stop:step` with a negative step and
+//! an unknown stop: it considers `0:stop:-3` empty for any stop.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -17,7 +17,7 @@ use IntOrValue::Int;
 use super::ascending::ascending;
 use super::op_range::{OpRange, is_unknown};
 
-/// The op that a `slice` is written as.
+/// The op that replaces a `slice`.
 ///
 /// ```
 /// use snick_pass::legalize::from_slice::SliceAs;
@@ -26,17 +26,17 @@ use super::op_range::{OpRange, is_unknown};
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SliceAs {
-    /// Slice-8, but StridedSlice-1 for a bound of which nothing is known before the graph runs: there the OpenVINO
-    /// runtime infers more of StridedSlice.
+    /// Slice-8, or StridedSlice-1 if a bound is completely unknown before the run: there the OpenVINO runtime
+    /// infers more for StridedSlice.
     #[default]
     Either,
-    /// Slice-8: names the axes it slices.
+    /// Slice-8, which lists the axes it slices.
     Slice,
-    /// StridedSlice-1, of opset1: for readers that are older than opset8.
+    /// StridedSlice-1, for readers that predate opset8.
     StridedSlice,
 }
 
-/// slice-to-ranges: the `slice` primitive as ops that take ranges.
+/// slice-to-ranges: replaces the `slice` primitive by ops with ranges.
 pub fn ranges(slice_as: SliceAs) -> Rule {
     let apply: fn(&mut Patch) -> Result<RewriteResult, OpError> = match slice_as {
         SliceAs::Either => |cx| lower(cx, SliceAs::Either),
@@ -46,21 +46,22 @@ pub fn ranges(slice_as: SliceAs) -> Rule {
     Rule::for_target("slice-to-ranges", apply)
 }
 
-/// What replaces one primitive: an op for each list of ranges, in this order, and then the asserted sizes. The lists
-/// differ in what is known of their numbers: in one list an unknown number would hide the known ones.
+/// The replacement of a primitive: one op per nonempty list of ranges, in this order, followed by assertions
+/// of sizes. Ranges are grouped by what is known, because in a single op an unknown number would hide the
+/// known ones.
 #[derive(Default)]
 struct Steps {
-    /// All numbers known.
+    /// All numbers are known.
     known: Vec<OpRange>,
-    /// As `bounds` clamp them.
+    /// As clamped by `bounds`.
     clamped: Vec<OpRange>,
-    /// By arithmetic, ascending.
+    /// Computed with arithmetic, ascending.
     computed: Vec<OpRange>,
-    /// What was descending, reversed.
+    /// Reverses descending ranges.
     reversed: Vec<OpRange>,
-    /// Cut to the most that a computed length can be.
+    /// Limits a computed length to its maximum.
     capped: Vec<OpRange>,
-    /// Sizes that axes must have in the end.
+    /// Required sizes of axes.
     size_asserts: Vec<(usize, i64)>,
 }
 
@@ -77,7 +78,7 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
             continue;
         }
         let dim = cx.dims(data)?.and_then(|dims| dims.get(axis).cloned());
-        // The ops select what there is; the primitive fails where its elements are not all there.
+        // The ops select whatever exists; the primitive fails if elements are missing.
         if let (Int(len @ 1..), false) = (slice.len, is_within(cx, dim.as_ref(), &slice)) {
             steps.size_asserts.push((axis, len));
         }
@@ -100,13 +101,13 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
         sliced = assert_sizes(cx, sliced, &steps.size_asserts)?;
     }
     if sliced == data {
-        // The layer keeps its name, and so does what it reads.
+        // Keeps the names of the layer and of its input.
         sliced = add_slice(cx, slice_as, data, &[])?;
     }
     Ok(RewriteResult::one(sliced))
 }
 
-/// The most elements that a computed length can be, as a range, if the dim of the data does not say it.
+/// A range that limits a computed length to its known maximum, unless the dim of the data implies it.
 fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> Option<OpRange> {
     let IntOrValue::Value(_, lens) = slice.len else { return None };
     let most = lens.has_upper().then_some(lens.hi())?;
@@ -114,14 +115,14 @@ fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> 
     says_more.then_some(OpRange { axis, start: None, stop: Some(Int(most)), step: Int(1) })
 }
 
-/// Whether every size that the axis may have holds the elements of a static slice.
+/// Whether every possible size of the axis contains the elements of a static slice.
 fn is_within(cx: &Patch, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> bool {
     let Some(slice) = slice.as_static() else { return false };
     let last = slice.start.saturating_add((slice.len - 1).max(0).saturating_mul(slice.step));
     dim.is_some_and(|dim| slice.start.max(last) < cx.graph().symbols().interval(dim).lo()) || slice.len == 0
 }
 
-/// The same value, with these sizes of axes written down: any other size fails when the graph runs.
+/// Adds a Reshape that fails at run time if these axes have other sizes.
 fn assert_sizes(cx: &mut Patch, value: Value, size_asserts: &[(usize, i64)]) -> Result<Value, OpError> {
     let Some(rank) = cx.fact(value)?.shape.rank() else { return Ok(value) };
     let size = |axis: usize| size_asserts.iter().find(|(at, _)| *at == axis).map_or(0, |(_, size)| *size);
@@ -129,9 +130,9 @@ fn assert_sizes(cx: &mut Patch, value: Value, size_asserts: &[(usize, i64)]) -> 
     cx.add_op(Reshape { special_zero: true }, &[value, sizes])
 }
 
-/// One op for ranges of ascending axes.
+/// Adds one op for ranges of ascending axes.
 fn add_slice(cx: &mut Patch, slice_as: SliceAs, data: Value, ranges: &[OpRange]) -> Result<Value, OpError> {
-    // An unknown step hides those of the axes before it, which StridedSlice has to name.
+    // An unknown step hides the sizes of earlier axes, which StridedSlice has to list.
     let names_no_others = || ranges.iter().enumerate().all(|(i, range)| range.axis == i);
     let steps_are_known = || ranges.iter().all(|range| range.step.as_int().is_some());
     let is_tighter = ranges.iter().any(|range| range.numbers().any(|number| is_unknown(&number)))

@@ -1,4 +1,4 @@
-//! Crop: its window.
+//! Crop: slices its window.
 
 use snick_ir::OpError;
 use snick_ir::ops::Crop;

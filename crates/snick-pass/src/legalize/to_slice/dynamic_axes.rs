@@ -1,8 +1,8 @@
-//! Slice-8 whose axes, or how many they are, are known only when the graph runs: the primitive on every axis, with the
-//! numbers of the entry that names it.
+//! Slice-8 whose axes, or their number, are known only at run time: the primitive slices every axis, with the
+//! numbers of the entry for that axis.
 //!
-//! What OpenVINO refuses when it runs makes the start of a slice leave its interval, and so fails here, too: an axis out
-//! of range or named twice, more entries than axes, lists of different lengths.
+//! Invalid inputs that OpenVINO rejects at run time must fail here, too: an axis out of range or repeated,
+//! more entries than axes, lists of different lengths. They move the start of a slice out of its interval.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -17,10 +17,10 @@ use IntOrValue::Int;
 use super::range::{clamped, index_vector, read};
 use crate::legalize::index::from_end;
 
-/// More pairs of an entry and an axis than this are not written out as graph ops.
+/// Maximum number of pairs of an entry and an axis to write out as graph ops.
 const MAX_PAIRS: usize = 1024;
 
-/// `start:stop:step` of an axis that no entry names.
+/// `start:stop:step` of an axis without an entry.
 const WHOLE: [i64; 3] = [0, i64::MAX, 1];
 
 pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -51,7 +51,7 @@ pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResu
         let len = cx.output_dim(0, axis)?;
         slices.push((axis, clamped(cx, data, dim, &range, len, |_, number| Ok(*number))?));
     }
-    // 0 if every entry names an axis of its own, and the lists have one length.
+    // 0 if all entries have distinct axes and all lists have the same length.
     let mut fault = Int(0);
     for &other in columns.other_counts.iter().chain([&named]) {
         let (above, below) = (other.sub(cx, columns.count)?, columns.count.sub(cx, other)?);
@@ -70,18 +70,18 @@ pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResu
 
 /// The entries as scalars.
 struct Columns {
-    /// Start, stop and step of every entry.
+    /// Start, stop and step of each entry.
     numbers: SmallVec<[Vec<IntOrValue>; 3]>,
-    /// The axis of every entry, counted from the first; `None` if entry k is of axis k.
+    /// The normalised axis of each entry; `None` if entry k is for axis k.
     axes: Option<Vec<IntOrValue>>,
-    /// How many entries there are.
+    /// The number of entries.
     count: IntOrValue,
-    /// How many the other lists have.
+    /// The lengths of the other lists.
     other_counts: SmallVec<[IntOrValue; 4]>,
 }
 
 impl Columns {
-    /// Where their number is unknown, the lists are filled up with entries that name no axis and select all of it.
+    /// If their number is unknown, pads the lists with entries without an axis that select everything.
     fn new(cx: &mut Patch, op: &DynamicAxesSlice, entries: usize) -> Result<Self, OpError> {
         let mut counts: SmallVec<[IntOrValue; 4]> = SmallVec::new();
         let mut columns: SmallVec<[Vec<IntOrValue>; 4]> = SmallVec::new();
@@ -118,18 +118,18 @@ impl Columns {
         Ok(Self { numbers: columns.into_iter().collect(), axes, count, other_counts: counts })
     }
 
-    /// Whether entry `at` names `axis`.
+    /// Whether entry `at` is for `axis`.
     fn names(&self, cx: &mut Patch, at: usize, axis: usize) -> Result<IntOrValue, OpError> {
         match &self.axes {
             Some(axes) => axes[at].equal(cx, Int(axis as i64)),
-            // Entries that fill a list up select all of the axis.
+            // Padding entries select the whole axis.
             None if at != axis => Ok(Int(0)),
             None => Int(at as i64).less(cx, self.count),
         }
     }
 }
 
-/// All of an axis.
+/// The whole of an axis.
 fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<DynAxisSlice, OpError> {
     let dim = cx.output_dim(0, axis)?;
     let len = match dim.as_const() {
@@ -142,13 +142,13 @@ fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<DynAxisSlice, OpErr
     Ok(DynAxisSlice { start: Int(0), len, step: Int(1) })
 }
 
-/// The same slice, with a start below 0 and below its interval, so that it fails, where `fault` is not 0.
+/// If `fault` is not 0, moves the start below 0 and out of its interval, so that the slice fails.
 fn fail_if(cx: &mut Patch, fault: IntOrValue, slice: DynAxisSlice) -> Result<DynAxisSlice, OpError> {
     let within = slice.start.interval();
     let fails = Int(0).less(cx, fault)?;
     let outside = Int(within.lo().saturating_sub(1).min(-1));
     let start = fails.select(cx, outside, slice.start)?.within(within);
-    // A slice known to be empty would not look at its start.
+    // A slice known to be empty would not check its start.
     let len = match slice.len {
         Int(0) => IntOrValue::Value(cx.int(0)?, Interval::exact(0)),
         len => len,

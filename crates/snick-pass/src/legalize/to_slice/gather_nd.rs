@@ -1,4 +1,4 @@
-//! GatherND: tuples in equal steps along one axis, the other indices being equal, are a slice.
+//! GatherND: tuples that are evenly spaced along one axis and otherwise equal are a slice.
 
 use smallvec::SmallVec;
 use snick_ir::OpError;
@@ -37,7 +37,7 @@ pub(super) fn lower(op: &GatherNd, cx: &mut Patch) -> Result<RewriteResult, OpEr
     }
     let several = numbers.len() > tuple;
     if several && along.is_none() {
-        return Ok(RewriteResult::NoMatch); // the same tuple again and again
+        return Ok(RewriteResult::NoMatch); // the same tuple repeated
     }
     let data = cx.input(0)?;
     let value = slice_axes(cx, data, &slices)?;

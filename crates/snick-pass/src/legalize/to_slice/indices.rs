@@ -1,4 +1,4 @@
-//! Ops that select elements by constant indices: indices in equal steps along an axis are a slice of it.
+//! Ops that select elements by constant indices: evenly spaced indices along an axis are a slice.
 
 use smallvec::SmallVec;
 use snick_ir::rewrite::Patch;
@@ -6,10 +6,10 @@ use snick_ir::{Fact, OpError, Value};
 use snick_shape::{AxisSlice, Interval, SymExpr};
 use snick_tensor::Tensor;
 
-/// Longer lists of indices are not searched.
+/// Maximum number of indices to search.
 const MAX_INDICES: usize = 1 << 20;
 
-/// The constant indices of an input, row-major; `None` if they are unknown or too many.
+/// The constant indices of an input in row-major order; `None` if they are unknown or too many.
 pub(super) fn constant_indices(fact: &Fact) -> Option<Vec<i64>> {
     match fact.as_tensor() {
         Some(tensor) if tensor.len() <= MAX_INDICES && tensor.element_type().is_integer() => {
@@ -19,8 +19,8 @@ pub(super) fn constant_indices(fact: &Fact) -> Option<Vec<i64>> {
     }
 }
 
-/// The slice that selects the elements `indices`, in this order, of an axis whose size lies in `sizes`. Negative indices
-/// count from the end. `None` for indices in unequal steps, or beyond some of the sizes.
+/// The slice that selects the elements `indices` in this order from an axis with a size in `sizes`. Negative
+/// indices count from the end. `None` for unevenly spaced indices, or indices beyond some of the sizes.
 pub(super) fn run_of(indices: &[i64], sizes: Interval) -> Option<AxisSlice> {
     let from_end = |index: i64| match sizes.is_exact() {
         Some(dim) if index < 0 => index.checked_add(dim),
@@ -44,7 +44,7 @@ pub(super) fn run_of(indices: &[i64], sizes: Interval) -> Option<AxisSlice> {
     (step != 0).then_some(AxisSlice { start, len, step })
 }
 
-/// Adds the slice of `data`; axes known to be whole are left out.
+/// Adds a slice of `data`, without axes known to be whole.
 pub(super) fn slice_axes(
     cx: &mut Patch,
     data: Value,
@@ -57,13 +57,13 @@ pub(super) fn slice_axes(
     cx.slice(data, slices.iter().copied().filter(|&(axis, slice)| !is_whole(axis, slice)))
 }
 
-/// Adds a Squeeze of these axes; `value` itself if there are none.
+/// Adds a Squeeze of these axes, or returns `value` if there are none.
 pub(super) fn squeeze(cx: &mut Patch, value: Value, axes: &[i64]) -> Result<Value, OpError> {
     if axes.is_empty() { Ok(value) } else { cx.squeeze(value, axes) }
 }
 
-/// `value` in the shape of the node's output, by a Reshape if it needs one. `None` if more than one dim of the shape is
-/// unknown, so that no constant says it.
+/// Reshapes `value` to the shape of the node's output if needed. `None` if more than one dim is unknown, so
+/// that no constant can express the shape.
 pub(super) fn as_output(cx: &mut Patch, value: Value) -> Result<Option<Value>, OpError> {
     let (Some(from), Some(to)) = (cx.dims(value)?, cx.dims(cx.output(0))?) else { return Ok(None) };
     if from == to {

@@ -1,4 +1,4 @@
-//! Pad: negative pads are a slice; a Pad behind it adds those that are positive.
+//! Pad: negative pads become a slice, followed by a Pad with the positive ones.
 
 use smallvec::{SmallVec, smallvec};
 use snick_ir::OpError;
@@ -21,7 +21,7 @@ pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> 
     let mut ranges: SmallVec<[AxisRange; 4]> = SmallVec::new();
     for (axis, dim) in dims.iter().enumerate() {
         let (before, behind) = (begin[axis], end[axis]);
-        // What is mirrored or repeated at one end may have been removed at the other.
+        // Elements that are mirrored or repeated at one end may have been removed at the other.
         let is_apart = op.pad_mode == PadMode::Constant || (before <= 0 && behind <= 0);
         let removed = before.min(0).checked_add(behind.min(0)).and_then(i64::checked_neg).unwrap_or(i64::MAX);
         if removed == 0 || !is_apart || removed > cx.graph().symbols().interval(dim).lo() {

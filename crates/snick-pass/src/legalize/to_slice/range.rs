@@ -1,4 +1,4 @@
-//! Ranges as the primitive: integers where they are known, values clamped by [`Bounds`] where they are not.
+//! Converts ranges to the primitive: known numbers are integers, others are clamped by [`Bounds`].
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -14,7 +14,7 @@ use IntOrValue::Int;
 
 use crate::legalize::index::{FAR, from_end};
 
-/// The primitive that selects `ranges` of `data`; `data` itself if all of them are whole.
+/// Adds the primitive that selects `ranges` of `data`, or returns `data` if they select everything.
 pub(super) fn slice_ranges<'r>(
     cx: &mut Patch,
     data: Value,
@@ -33,7 +33,7 @@ pub(super) fn slice_ranges<'r>(
     cx.slice(data, slices)
 }
 
-/// `None` for a range that is the whole axis for every size.
+/// `None` for a range that covers the whole axis for any size.
 fn slice_range(
     cx: &mut Patch,
     data: Value,
@@ -51,7 +51,8 @@ fn slice_range(
     clamped(cx, data, dim, range, len, read)
 }
 
-/// The element at the range's start. An index out of range fails when the graph runs: it may never come to this layer.
+/// The element at the range's start. An index out of range fails only at run time, because the layer may
+/// never be executed.
 fn single_element(
     cx: &mut Patch,
     data: Value,
@@ -72,8 +73,7 @@ fn single_element(
     Ok(DynAxisSlice { start, len: Int(1), step: Int(1) })
 }
 
-/// The slice of a range that is clamped when the graph runs; `len` is what is known of its length. `None` for the whole
-/// axis.
+/// The slice of a range that is clamped at run time; `len` is the inferred length. `None` for the whole axis.
 pub(super) fn clamped<V>(
     cx: &mut Patch,
     data: Value,
@@ -87,7 +87,7 @@ pub(super) fn clamped<V>(
         return Ok(None);
     }
     let lens = cx.graph().symbols().interval(&len);
-    // An unknown step may be 0, which is an error even if there is nothing to select.
+    // An unknown step may be 0, which is an error even if nothing is selected.
     let is_checked = step.is_none();
     if lens.is_exact() == Some(0) && !is_checked {
         return Ok(Some(AxisSlice::EMPTY.into()));
@@ -120,7 +120,7 @@ fn add_bounds(cx: &mut GraphBuilder, fields: [Option<IntOrValue>; 4]) -> Result<
     cx.add_op(Bounds { size, start, stop, step }, &operands)
 }
 
-/// An entry of an index input as an i64 scalar.
+/// Reads an entry of an index input as an i64 scalar.
 pub(super) fn read(cx: &mut Patch, entry: &IntOrValue<IndexEntry>) -> Result<IntOrValue, OpError> {
     match entry {
         Int(int) => Ok(Int(*int)),
@@ -131,7 +131,7 @@ pub(super) fn read(cx: &mut Patch, entry: &IntOrValue<IndexEntry>) -> Result<Int
     }
 }
 
-/// An index input as i64; of u64, what i64 cannot hold means the end.
+/// Converts an index input to i64. For u64, numbers that i64 cannot represent mean the end.
 pub(super) fn index_vector(cx: &mut Patch, input: usize) -> Result<Value, OpError> {
     let mut entries = cx.input(input)?;
     if cx.element_type(entries)? == ElementType::U64 {
@@ -141,8 +141,8 @@ pub(super) fn index_vector(cx: &mut Patch, input: usize) -> Result<Value, OpErro
     cx.convert(entries, ElementType::I64)
 }
 
-/// The start of a slice where `fault` is 0. Where it is greater, a number below 0, at which no slice may start: the
-/// start exceeds `size` by no more than the fault.
+/// The start of a slice if `fault` is 0. Otherwise a negative number, which is an invalid start: the start
+/// exceeds `size` by at most the fault.
 pub(super) fn poison_if(
     cx: &mut GraphBuilder,
     fault: IntOrValue,

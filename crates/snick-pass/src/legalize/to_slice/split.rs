@@ -1,4 +1,4 @@
-//! Split: a slice for each part that is read.
+//! Split: a slice for each part that has readers.
 
 use snick_ir::ops::Split;
 use snick_ir::ops::slice::split::known_axis;
@@ -18,8 +18,8 @@ pub(super) fn lower(op: &Split, cx: &mut Patch) -> Result<RewriteResult, OpError
     if op.num_splits == 1 {
         return Ok(RewriteResult::one(data));
     }
-    // Of a static axis each part is a slice. A dynamic one is reshaped to an axis of parts and one of elements, and each
-    // part is an element of the former: the Reshape fails where Split does.
+    // Each part of a static axis is a slice. A dynamic axis is reshaped to an axis of parts and an axis of
+    // elements, and each part is an element of the former: the Reshape fails if Split does.
     let part = cx.output_dim(0, axis)?.as_const().filter(|_| dims[axis].as_const().is_some());
     let data = match part {
         Some(_) => data,
@@ -42,7 +42,7 @@ pub(super) fn lower(op: &Split, cx: &mut Patch) -> Result<RewriteResult, OpError
     Ok(RewriteResult::Replaced(values))
 }
 
-/// The data with two axes in place of `axis`: one of the parts, and one of the elements of a part.
+/// Splits `axis` into an axis of parts and an axis of elements.
 fn axis_of_parts(
     cx: &mut Patch,
     data: Value,

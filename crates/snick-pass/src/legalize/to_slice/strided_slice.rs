@@ -1,4 +1,4 @@
-//! StridedSlice: the ranges of its plan, then a Squeeze and an Unsqueeze.
+//! StridedSlice: slices the ranges of its plan, then adds a Squeeze and an Unsqueeze.
 
 use snick_ir::OpError;
 use snick_ir::ops::StridedSlice;

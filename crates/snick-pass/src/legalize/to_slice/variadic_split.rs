@@ -1,5 +1,5 @@
-//! VariadicSplit: a slice for each part that is read, or the data itself. Where the lengths do not fit the axis, the
-//! first of them fails.
+//! VariadicSplit: a slice for each part that has readers, or the data itself. If the lengths do not fit the
+//! axis, the first slice fails.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -33,18 +33,18 @@ pub(super) fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     slice_parts(cx, axis, &dim, parts)
 }
 
-/// The parts for known lengths, one of which may be -1: the rest.
+/// The parts for known lengths. One length may be -1, which means the rest.
 fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> Result<Parts, OpError> {
     let data = cx.input(0)?;
     let rest = lengths.iter().position(|&len| len == -1);
     let used = cx.used_outputs();
     let is_used = |port: usize| used.get(port).is_some_and(|&is_used| is_used);
-    // The size of the axis less a number of elements; of a part that nobody reads, anything.
+    // The size of the axis minus a number of elements; arbitrary for a part without readers.
     let left = |cx: &mut Patch, port: usize, taken: i64| match is_used(port) || dim.as_const().is_some() {
         true => IntOrValue::dim(cx, data, axis)?.sub(cx, Int(taken)),
         false => Ok(Int(0)),
     };
-    // The elements of each part and of those behind it.
+    // The number of elements in each part and all later ones.
     let mut behind: Vec<i64> = lengths.to_vec();
     let mut sum = 0i64;
     for len in behind.iter_mut().rev() {
@@ -60,14 +60,14 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
             (true, None) => left(cx, k, sum)?,
         };
         let start = match rest {
-            // Behind the rest, starts count from the end.
+            // After the rest, starts count from the end.
             Some(rest) if k > rest => left(cx, k, behind[k])?,
             _ => Int(before),
         };
         before = before.saturating_add(length.max(0));
         parts.push((start, len));
     }
-    // If the other lengths exceed the axis, the rest has a negative length: if it is read, it fails by itself.
+    // If the other lengths exceed the axis, the rest has a negative length, so its slice fails if it is read.
     let fails = rest.is_some_and(is_used);
     if dim.as_const().is_none() && !fails {
         let size = IntOrValue::dim(cx, data, axis)?;
@@ -81,7 +81,7 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
     Ok(parts)
 }
 
-/// The parts for lengths that are known only when the graph runs; a -1 among them is resolved then.
+/// The parts for lengths known only at run time, including a -1.
 fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
     let count = cx.node().outs().len();
     let (data, lengths) = (cx.input(0)?, cx.input(2)?);
@@ -99,7 +99,7 @@ fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
     let left = size.sub(cx, sum)?;
     let mut start = Int(0);
     let mut parts = Parts::with_capacity(count);
-    // Lengths that exceed the axis are a fault; those that leave elements over are one unless there is a rest.
+    // Lengths that exceed the axis are a fault. Without a rest, so are lengths that do not cover it.
     let missing = Int(0).sub(cx, left)?.max(cx, Int(0))?;
     let mut fault = missing.max(cx, left)?;
     for len in raw {
