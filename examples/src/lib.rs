@@ -1,4 +1,5 @@
-//! A crate with rewrites of its own and their tests, made to be copied: a rule is a file, its tests are in `tests/`.
+//! A crate with its own rewrites and their tests, as a template: each rule is a file, and the tests are in
+//! `tests/`.
 
 mod lower_fancy_pad;
 mod relu_once;
@@ -8,7 +9,7 @@ pub use relu_once::RELU_ONCE;
 
 use snick::Pass;
 
-/// The passes of this crate, by the names that commands use.
+/// The passes of this crate, by their names in commands.
 pub fn passes() -> Vec<Pass> {
     vec![Pass::new("relu-once", [RELU_ONCE]), Pass::new("lower-fancy-pad", [lower_fancy_pad(0.0)])]
 }

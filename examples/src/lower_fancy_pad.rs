@@ -1,4 +1,4 @@
-//! lower-fancy-pad: lowers an operation that snick does not know to Pad.
+//! lower-fancy-pad: replaces a layer that snick does not know by known ones.
 
 use snick::{RewriteResult, Rule};
 

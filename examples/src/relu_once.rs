@@ -1,4 +1,4 @@
-//! relu-once: drops a ReLU whose input is never negative.
+//! relu-once: drops a ReLU of values that are never negative.
 
 use snick::{Op, OpError, Patch, RewriteResult, Rule};
 

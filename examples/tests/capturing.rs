@@ -1,4 +1,4 @@
-//! Rules that capture: names to look for, a counter, a threshold. All are applied with a check of every rewrite.
+//! Rules that capture names, a counter or a threshold. Every rewrite is checked.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn drop_small_terms(threshold: f64) -> Rule {
     rule.may_round_within(0.0, threshold)
 }
 
-/// A Transpose of a Transpose by the same order of two axes is its input; counts its applications.
+/// Replaces a Transpose of a Transpose by the same order of two axes with its input; counts applications.
 fn transpose_of_transpose(applications: Arc<AtomicUsize>) -> Rule {
     Rule::new("transpose-of-transpose", move |patch| {
         let (Op::Transpose(_), Ok(inner)) = (patch.node().op(), patch.input(0)) else {
@@ -93,7 +93,7 @@ fn several_rules_that_capture() -> Result<(), snick::Error> {
     assert_eq!((report.applied.len(), report.checked, report.unchecked), (4, 4, 0));
     assert_eq!(count.load(Ordering::Relaxed), 1);
     assert!(report.may_round());
-    // The input and the output are left.
+    // Only the input and the output are left.
     assert_eq!(model.graph().len(), 2);
     Ok(())
 }
@@ -120,7 +120,7 @@ fn a_wrong_rule_is_refused_by_the_check() -> Result<(), snick::Error> {
     Ok(())
 }
 
-/// Clones of a rule share what it captures.
+/// Clones of a rule share its captures.
 #[test]
 fn a_rule_serves_several_passes_and_models() -> Result<(), snick::Error> {
     let count = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,4 @@
-//! Tests of the rules: one per file of `rewrites/`, and a snapshot of the changes to a model.
+//! The tests of the rules: one for each file of `rewrites/`, and a snapshot of their effect on a model.
 
 use snick_examples::passes;
 use snick_testing::Context;

@@ -1,4 +1,4 @@
-//! A model with a layer that snick does not know runs once a rule has lowered it.
+//! A model with a layer unknown to snick runs once a rule has lowered it.
 
 use snick::{RewriteOptions, Tensor};
 use snick_examples::passes;
@@ -20,7 +20,8 @@ fn a_lowered_layer_runs() -> Tested {
     assert!(model.run([("x", input()?)]).is_err(), "no implementation to run FancyPad");
 
     let report = model.apply(&passes(), &RewriteOptions::new().check(true))?;
-    // The unknown layer cannot be executed, which is for the caller to judge; the second ReLU is dropped, checked.
+    // The unknown layer cannot be executed, so its replacement is unchecked. The second ReLU is dropped with
+    // a check.
     assert!(report.errors.is_empty() && report.check_failures.is_empty() && !report.is_ok());
     assert_eq!((report.applied.len(), report.checked, report.unchecked), (2, 1, 1));
     let layers: Vec<&str> = model.graph().ids().map(|id| model.graph().node(id).op().type_name()).collect();
@@ -32,7 +33,7 @@ fn a_lowered_layer_runs() -> Tested {
     Ok(())
 }
 
-/// What is known of the lowered layer reaches the layers after it.
+/// The facts of the lowered layer reach the layers after it.
 #[test]
 fn layers_after_it_are_inferred_again() -> Tested {
     let mut model = fancy_pad()?;

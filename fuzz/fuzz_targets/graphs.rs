@@ -1,4 +1,4 @@
-//! Graphs in text form, changed as graphs; everything that is done with graphs is checked.
+//! Graphs in text form, mutated as graphs. Checks everything that is done with graphs.
 
 #![no_main]
 

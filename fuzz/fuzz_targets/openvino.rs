@@ -1,4 +1,4 @@
-//! OpenVINO IR; what follows the first NUL is the `.bin`.
+//! OpenVINO IR. The bytes after the first NUL are the `.bin`.
 
 #![no_main]
 

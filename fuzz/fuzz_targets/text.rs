@@ -1,4 +1,4 @@
-//! The text form; what follows the first NUL is the `.bin`.
+//! The text form. The bytes after the first NUL are the `.bin`.
 
 #![no_main]
 

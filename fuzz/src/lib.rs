@@ -1,4 +1,4 @@
-//! What the targets share: the allocator that counts, and how an input is checked and mutated.
+//! Code shared by the targets: the counting allocator, and how inputs are checked and mutated.
 
 use std::ffi::{c_uint, c_void};
 
@@ -8,15 +8,15 @@ use snick_fuzzing::{check_quickly, mutate};
 pub use libfuzzer_sys;
 pub use snick_fuzzing::Target;
 
-/// Memory is counted, so that taking too much of it is a finding.
+/// Counts memory, so that excessive use is a finding.
 #[global_allocator]
 static ALLOCATOR: snick_fuzzing::memory::Counting = snick_fuzzing::memory::Counting;
 
-/// The random numbers of the standard library, the same in every run: with other keys, hash maps reach other code, and
-/// the search with a seed would not come again.
+/// Makes the standard library's random numbers constant: with other hash keys, hash maps would take other
+/// paths, and a search with the same seed would not be reproducible.
 ///
 /// # Safety
-/// As for the function of the C library: `buffer` has room for `len` bytes.
+/// As for the C function: `buffer` has room for `len` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getrandom(buffer: *mut c_void, len: usize, _flags: c_uint) -> isize {
     // SAFETY: the caller has room for `len` bytes there.
@@ -24,8 +24,8 @@ unsafe extern "C" fn getrandom(buffer: *mut c_void, len: usize, _flags: c_uint) 
     len.cast_signed()
 }
 
-/// Checks an input; a finding is a panic, which libFuzzer reports with the input. Only models are kept for the target
-/// of graphs, whose mutations need one.
+/// Checks an input. A finding is a panic, which libFuzzer reports with the input. For the target `graphs`,
+/// whose mutations need models, other inputs are not kept.
 pub fn run(target: Target, bytes: &[u8]) -> Corpus {
     match check_quickly(target, bytes) {
         Ok(false) if target == Target::Graphs => Corpus::Reject,
@@ -34,7 +34,7 @@ pub fn run(target: Target, bytes: &[u8]) -> Corpus {
     }
 }
 
-/// Writes a mutation of the first `size` bytes of `data` there, and returns its size.
+/// Replaces the first `size` bytes of `data` by a mutation and returns its size.
 pub fn mutate(target: Target, data: &mut [u8], size: usize, seed: u32) -> usize {
     let old = &data[..size];
     let new = match target {
@@ -50,7 +50,7 @@ pub fn mutate(target: Target, data: &mut [u8], size: usize, seed: u32) -> usize 
     }
 }
 
-/// Writes a graph of two to `out`, and returns its size; 0 if there is none.
+/// Writes a combination of two graphs to `out` and returns its size; 0 if there is none.
 pub fn join(first: &[u8], second: &[u8], out: &mut [u8], seed: u32) -> usize {
     let joined = mutate::joined(first, second, seed.into());
     joined.filter(|joined| joined.len() <= out.len()).map_or(0, |joined| place(out, &joined))

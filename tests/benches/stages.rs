@@ -1,4 +1,4 @@
-//! Time per stage: reading, inferring and canonicalising a model of `models/` and chains of slices of two lengths,
+//! Time per stage: reads, infers and canonicalises a model of `models/` and chains of slices of two lengths,
 //! whose times show whether the cost is linear.
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use snick_ir::{Graph, infer};
 
-/// An IR of `n` StridedSlices one behind the other, each with its own constants, and its weights.
+/// An IR with a chain of `n` StridedSlices, each with its own constants, and its weights.
 fn chain(n: usize) -> (String, Vec<u8>) {
     let mut xml = String::from("<net name=\"chain\" version=\"11\">\n<layers>\n");
     let (mut edges, mut weights) = (String::new(), Vec::new());

@@ -1,10 +1,10 @@
-//! The declared defaults of attributes are those of the runtime, as `attribute_defaults.tsv` has them.
+//! Checks that declared defaults of attributes match the runtime's, listed in `attribute_defaults.tsv`.
 
 use snick_ir::{Dialect, ops};
 
 use crate::files::root;
 
-/// Whether two defaults are the same: `[1,2]` and `1,2`, `1e-5` and `0.00001`.
+/// Whether two defaults are equal: `[1,2]` and `1,2`, `1e-5` and `0.00001`.
 fn agree(ours: &str, runtime: &str) -> bool {
     let items = |text: &str| -> Vec<String> {
         let items = text.trim_matches(['[', ']']).split(',');
@@ -29,7 +29,7 @@ fn declared_defaults_are_those_of_the_runtime() {
         let is_defined = |since: u8, until: Option<u8>| set >= since && until.is_none_or(|until| set < until);
         let Some(spec) = specs.iter().find(|spec| spec.name == attr && is_defined(spec.since, spec.until))
         else {
-            continue; // declared under another name, or of no use
+            continue; // declared under another name, or unused
         };
         match &spec.default {
             _ if spec.required => differences.push(format!("{line}: required")),

@@ -1,6 +1,6 @@
-//! What is covered: for every operation of every operation set (`opsets.tsv`), whether snick infers and runs it, and
-//! which formats it is read from and written to. Each mark is measured on the cases of `cases/ops` and the
-//! models of `models/`; the README has the totals.
+//! Coverage: for every operation of every operation set (`opsets.tsv`), whether snick infers and runs it, and
+//! the formats that it can be read from and written to. Each mark is measured on the cases of `cases/ops` and
+//! the models of `models/`; the README shows the totals.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use snick_tensor::Storage;
 use crate::emit::with_fixed_sizes;
 use crate::{documentation, files, golden};
 
-/// A version of an operation: a row of the table.
+/// A version of an operation, which is a row of the table.
 struct Row {
     op_type: String,
     /// The operation set that defines it.
@@ -47,7 +47,7 @@ fn parse(op_type: &str, set: u8) -> Result<Op, OpError> {
     Op::parse(&mut RawNode::openvino(op_type, Version::Opset(set), Attrs::new(), 1))
 }
 
-/// Whether snick knows the operation, even if it is refused here without its attributes.
+/// Whether snick knows the operation, even if it is rejected here for lack of attributes.
 fn is_known(op_type: &str, set: u8) -> bool {
     !matches!(parse(op_type, set), Ok(Op::Opaque(_)))
 }
@@ -69,13 +69,13 @@ fn versions_are_accepted_as_the_table_says() {
     }
 }
 
-/// What succeeds for an operation in at least one case.
+/// What succeeded for an operation in at least one case.
 #[derive(Default)]
 struct Done {
     runs: bool,
-    /// Formats other than OpenVINO that it is read from.
+    /// Formats other than OpenVINO that it was read from.
     sources: [bool; SOURCES.len()],
-    /// Formats that it is written to.
+    /// Formats that it was written to.
     targets: [bool; TARGETS.len()],
 }
 
@@ -98,7 +98,7 @@ fn onnx(graph: &Graph) -> Option<Vec<u8>> {
     snick_emit::onnx::onnx(graph, "m.onnx.data").ok().map(|files| files.model.to_bytes())
 }
 
-/// Marks an op that was read from another format.
+/// Marks the ops read from another format.
 fn mark(graph: &Graph, source: usize, rows: &[Row], done: &mut BTreeMap<(String, u8), Done>) {
     for id in graph.ids() {
         let node = graph.node(id);
@@ -131,7 +131,7 @@ fn the_table_of_operations_is_current() {
         }
     }
     let mut text = String::new();
-    // By type: whether one of its versions is inferred, executed, read, written.
+    // For each type, whether any version is inferred, executed, read, written.
     let mut types: BTreeMap<&str, Marks> = BTreeMap::new();
     for row in &rows {
         let name = format!("{}-{}", row.op_type, row.since);
@@ -157,7 +157,7 @@ type Marks = [bool; COLUMNS.len()];
 const COLUMNS: [&str; 5 + TARGETS.len()] =
     ["infer", "eval", "in: openvino", "onnx", "ngraph", "out: openvino", "onnx", "stablehlo", "directml"];
 
-/// The documents have the number of operation types, in total and by column.
+/// The documents must state these numbers of operation types, in total and by column.
 fn check_counts(types: &[Marks]) {
     let all = types.len();
     let counts: [usize; COLUMNS.len()] =
@@ -201,7 +201,7 @@ fn look_through(path: &Path, rows: &[Row], done: &mut BTreeMap<(String, u8), Don
     }
 }
 
-/// The graph that computes the outputs of one node, and nothing else.
+/// The subgraph that computes the outputs of one node.
 fn leading_to(graph: &Graph, last: NodeId) -> Graph {
     let mut needed = vec![last];
     let mut at = 0;
@@ -233,7 +233,7 @@ fn leading_to(graph: &Graph, last: NodeId) -> Graph {
     alone
 }
 
-/// Whether it runs for inputs of some size.
+/// Whether it runs for inputs of any of the sizes.
 fn runs(graph: &Graph) -> bool {
     let inputs =
         |(seed, dims)| draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
@@ -246,7 +246,7 @@ fn runs(graph: &Graph) -> bool {
     })
 }
 
-/// The ONNX operators that are read, with the operator sets that changed them.
+/// The supported ONNX operators, with the operator sets that changed them.
 #[test]
 fn the_table_of_onnx_operators_read_is_current() {
     let mut text = String::new();
@@ -260,7 +260,8 @@ fn the_table_of_onnx_operators_read_is_current() {
 
 type IsWritten = fn(&Op) -> bool;
 
-/// The operations that ONNX and StableHLO express. A new operation without a row appears in these tables as a gap.
+/// The operations that ONNX and StableHLO can express. A new operation without a row shows up in these tables
+/// as a gap.
 #[test]
 fn the_tables_of_operations_written_are_current() {
     let formats: [(&str, IsWritten); 2] = [

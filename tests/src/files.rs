@@ -1,4 +1,4 @@
-//! Where test inputs and documents are.
+//! The locations of test inputs and documents.
 
 use std::path::{Path, PathBuf};
 
@@ -26,13 +26,13 @@ pub fn ops_and_models() -> Vec<PathBuf> {
     cases("ops").into_iter().chain(models()).collect()
 }
 
-/// The models, then those of the corpus.
+/// The models of the repository and the corpus.
 pub fn models_and_corpus() -> Vec<PathBuf> {
     models().into_iter().chain(corpus().unwrap_or_default()).collect()
 }
 
-/// The models of the corpus that `SNICK_CORPUS` names: `model.xml` of the folders in its `models/`, or else the `.json`
-/// files in it; `None` where it is not set.
+/// The models of the corpus named by `SNICK_CORPUS`: `model.xml` in each folder of its `models/`, or otherwise
+/// its `.json` files. `None` if the variable is not set.
 pub fn corpus() -> Option<Vec<PathBuf>> {
     let folder = PathBuf::from(std::env::var_os("SNICK_CORPUS")?);
     let models = match folder.join("models") {
@@ -43,14 +43,14 @@ pub fn corpus() -> Option<Vec<PathBuf>> {
     Some(models)
 }
 
-/// The name of a model or case: that of the folder for a `model.xml`.
+/// The name of a model or case. For a `model.xml`, the name of its folder.
 pub fn name(path: &Path) -> String {
     let stem = path.file_stem().unwrap();
     let name = if stem == "model" { path.parent().unwrap().file_name().unwrap() } else { stem };
     name.to_str().unwrap().to_string()
 }
 
-/// All files below a folder, sorted; none where the folder does not exist.
+/// All files in a folder and its subfolders, sorted; none if the folder does not exist.
 pub fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     let is_source = |path: &Path| path.file_name().is_some_and(|name| name != "target");
     for path in if folder.is_dir() { entries(folder) } else { Vec::new() } {
@@ -62,7 +62,7 @@ pub fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The paths whose extension is this one.
+/// The paths with this extension.
 pub fn with_extension(mut paths: Vec<PathBuf>, extension: &str) -> Vec<PathBuf> {
     paths.retain(|path| path.extension().is_some_and(|e| e == extension));
     paths
@@ -73,7 +73,7 @@ fn in_folders(folder: &Path) -> Vec<PathBuf> {
     models.filter(|path| path.exists()).collect()
 }
 
-/// What a folder holds, sorted.
+/// The entries of a folder, sorted.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

@@ -1,4 +1,5 @@
-//! The shapes that OpenVINO infers for the models in `models/`: `expect/shapes.json`, layer by layer.
+//! Compares inferred shapes with OpenVINO's for the models in `models/`: `expect/shapes.json`, layer by
+//! layer.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::files;
 
-/// Outputs on which we differ, (model, layer, port): OpenVINO's answer, ours, and why ours is right.
+/// Outputs on which we differ (model, layer, port): OpenVINO's answer, ours, and why ours is right.
 const DIFFERENT: &[(&str, &str, usize, &str, &str, &str)] = &[
     (
         "shape_subgraph",
@@ -40,7 +41,7 @@ fn every_layer_has_the_shape_that_openvino_infers() {
             let Some(&id) = layer["name"].as_str().and_then(|name| by_name.get(name)) else { continue };
             let node = graph.node(id);
             if node.op().is_opaque() {
-                continue; // what is declared is all there is
+                continue; // only the declared type is known
             }
             for (port, (expected, out)) in
                 layer["outputs"].as_array().unwrap().iter().zip(node.outs()).enumerate()

@@ -1,5 +1,6 @@
-//! Outputs of the corpus on which snick and the OpenVINO runtime differ. `runtime_differences.tsv` lists them, each with
-//! its kind. Each kind is proved by the case of its name in `cases/known_differences/`, run here for every input size.
+//! Outputs of the corpus on which snick and the OpenVINO runtime differ. `runtime_differences.tsv` lists them
+//! with the kind of difference. The case with that name in `cases/known_differences/` proves each kind; it
+//! runs here for every input size.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,13 +12,13 @@ use snick_shape::Interval;
 
 use crate::files;
 
-/// Number of sizes to try for an unbounded axis, from the smallest.
+/// Number of sizes to try for an unbounded axis, starting from the smallest.
 const OPEN: i64 = 20;
 
-/// Runs of a case at each size, with different values.
+/// Number of runs with different values for a case at each size.
 const SEEDS: u64 = 64;
 
-/// Sizes above this do not occur in a test.
+/// Larger sizes do not occur in a test.
 const LARGE: i64 = 1 << 20;
 
 fn load(path: &Path) -> Model {
@@ -41,7 +42,7 @@ fn choices(intervals: &[Interval]) -> Vec<Vec<i64>> {
     })
 }
 
-/// The `--shape` text that sets all axes of inputs of these ranks.
+/// The `--shape` argument that sets all axes of inputs with these ranks.
 fn spec(ranks: &[usize], choice: &[i64]) -> String {
     let mut choice = choice.iter().map(i64::to_string);
     let inputs = ranks.iter().enumerate().map(|(i, &rank)| {
@@ -51,7 +52,7 @@ fn spec(ranks: &[usize], choice: &[i64]) -> String {
     inputs.collect::<Vec<_>>().join(",")
 }
 
-/// Runs a case at one choice of sizes with several values; the dims of the outputs of each successful run.
+/// Runs a case several times with one choice of sizes, and returns the output dims of each successful run.
 fn run(path: &Path, spec: &str) -> Vec<Vec<Vec<i64>>> {
     let mut model = load(path);
     model.reshape(spec).unwrap();

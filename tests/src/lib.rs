@@ -1,7 +1,7 @@
-//! The integration tests of the workspace: one binary, a module for each property that is proved.
+//! The integration tests of the workspace: one binary, with a module per property.
 //!
-//! Inputs are the files in `cases/` and the models in `models/`; expected outputs are in `golden/`, a folder for each
-//! target. A new case is a new file.
+//! Inputs are the files in `cases/` and the models in `models/`; expected outputs are in `golden/`, with one
+//! folder per target. A new case is a new file.
 #![cfg(test)]
 
 mod attribute_defaults;

@@ -1,10 +1,10 @@
-//! Laws of every op, checked on the cases in `cases/ops/`, the models in `models/` and the corpus:
+//! Laws for every op, checked on the cases in `cases/ops/`, the models in `models/` and the corpus:
 //!
 //! - printed attributes parse as the same op;
 //! - computed values agree with the inferred facts: element types, shapes, known elements;
-//! - the canonical form computes the same bytes;
-//! - parts of outputs are computed from the parts of inputs that the op declares;
-//! - the text form parses back as the same graph.
+//! - the canonical form gives the same bytes;
+//! - slices of outputs can be computed from the slices of inputs that the op declares;
+//! - the text form parses to the same graph.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -33,7 +33,7 @@ fn attributes_round_trip() {
         for id in graph.ids() {
             let node = graph.node(id);
             if matches!(node.op(), Op::SubGraph(_)) {
-                continue; // its bodies are not attributes; the text form's test holds them
+                continue; // its bodies are not attributes; the test of the text form covers them
             }
             let mut raw = RawNode::openvino(
                 node.op().type_name(),
@@ -57,8 +57,8 @@ fn attributes_round_trip() {
     }
 }
 
-/// Runs a graph on random inputs. Outputs that fail because the sizes do not suit the model are `None`; a value that
-/// contradicts its inferred facts fails the test.
+/// Runs a graph on random inputs. Outputs that fail because the sizes do not suit the model are `None`. A
+/// value that contradicts its inferred facts fails the test.
 pub fn run(graph: &Graph, seed: u64, dims: DimPolicy) -> Vec<Option<Tensor>> {
     let inputs = draw_inputs(graph, vec![None; graph.parameters().count()], seed, dims).unwrap();
     let outputs = Session::new(graph)
@@ -146,7 +146,8 @@ fn models_compute_the_same_on_two_threads_and_in_canonical_form() {
     assert!(2 * compared > all, "only {compared} of {all} outputs were computed");
 }
 
-/// Computes all but the first index of each axis of an output that follows axes of inputs. Whether there was one.
+/// Computes all but the first index of each output axis that corresponds to input axes. Returns whether there
+/// was one.
 fn assert_axes_follow(op: &Op, map: &AxisMap, inputs: &[Tensor], output: &Tensor) -> bool {
     let mut followed = false;
     for (axis, &size) in output.dims().iter().enumerate() {

@@ -1,14 +1,14 @@
-//! The law that what a run computes agrees with what inference said of it.
+//! Computed values must agree with inferred facts.
 
 use snick_ir::Located;
 use snick_run::Outputs;
 
-/// The first value of a run that contradicts what was inferred of it.
+/// The first value of a run that contradicts its inferred facts.
 pub fn contradiction(outputs: &Outputs) -> Option<&Located> {
     outputs.errors.iter().find(|error| error.error.is_contradiction())
 }
 
-/// Fails if a value of a run, which must check facts, contradicts what was inferred of it.
+/// Fails if a value of a run contradicts its inferred facts. The run must have checked facts.
 #[track_caller]
 pub fn assert_sound(outputs: &Outputs, context: &dyn Fn() -> String) {
     if let Some(error) = contradiction(outputs) {
@@ -26,7 +26,7 @@ mod tests {
 
     use super::*;
 
-    /// What a planted inference says of the output, which is the input.
+    /// What a faulty inference claims about the output, which equals the input.
     #[derive(Copy, Clone, Debug)]
     enum Lie {
         Nothing,

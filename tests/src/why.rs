@@ -1,4 +1,4 @@
-//! Why a size is what it is: symbols are defined, trees end at their births, suggestions hold.
+//! Explanations of sizes: symbols are defined, trees end where symbols originate, suggestions work.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn inferred(layers: &str) -> Model {
     model
 }
 
-/// The text of the tree of a target.
+/// The printed tree of a target.
 fn why(layers: &str, target: &str) -> String {
     let model = inferred(layers);
     let target = model.target(target).unwrap();
@@ -20,13 +20,13 @@ fn why(layers: &str, target: &str) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The names in an expression that are no functions.
+/// The names in an expression, except functions.
 fn names(expr: &str) -> BTreeSet<&str> {
     let words = expr.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     words.filter(|word| word.starts_with(char::is_alphabetic) && !["min", "max"].contains(word)).collect()
 }
 
-/// A leaf is no computed node, and all symbols of a computed node are in its children.
+/// Computed nodes have children, which contain all their symbols; leaves are not computed.
 fn check(node: &WhyNode, model: &Model, depth: usize) {
     assert!(depth <= 256, "too deep");
     assert_eq!(node.from.is_empty(), node.role != Role::Computed, "{node}");
@@ -102,7 +102,7 @@ fn suggestions_give_what_they_say() {
 
 #[test]
 fn a_broadcast_says_when_both_sizes_are_equal() {
-    // A mask of 4 positions, cut as long as the new keys from behind the past ones.
+    // A mask of 4 positions, cut to the length of the new keys after the past ones.
     let layers = "%x = Parameter-1 {element_type: f32, shape: \"T,8\"}
         %past = Parameter-1 {element_type: f32, shape: \"P,8\"}
         %value = Const-1 f32[] <0>
@@ -197,7 +197,7 @@ fn names_that_are_not_there_are_errors_with_a_hint() {
     assert_eq!(error("data:0:2"), "no axis 2 in the shape [s0,6] of `data`".replace("s0", "N"));
 }
 
-/// The layers and axes, or elements, where the operands of the only error were made.
+/// The layers and axes, or elements, where the operands of the only error originate.
 fn clash(layers: &str) -> Vec<String> {
     let mut model = snick::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n")).unwrap();
     let errors = model.infer();
@@ -235,10 +235,10 @@ fn errors_name_the_sizes_of_both_operands() {
     assert_eq!(with(&two, "%y = Concat-1(%a, %b) {axis: 0}"), ["a axis 1", "b axis 1"]);
     let product = "%y = MatMul-1(%a, %b) {transpose_a: false, transpose_b: false}";
     assert_eq!(with(&two, product), ["a axis 1", "b axis 0"]);
-    // Two axes clash at once, and changing one of them is not enough.
+    // Two axes mismatch at once, and changing one of them is not enough.
     let both = [("a", "7,1,2,3"), ("b", "4,5")];
     assert_eq!(with(&both, "%y = Add-1(%a, %b)"), ["a axis 2", "a axis 3", "b axis 0", "b axis 1"]);
-    // The odd one of three, and those that it clashes with.
+    // The odd one of three, and those that it does not match.
     let three = [("a", "2,3"), ("b", "2,4"), ("c", "5,1")];
     assert_eq!(with(&three, "%y = Concat-1(%a, %b, %c) {axis: 1}"), ["a axis 0", "b axis 0", "c axis 0"]);
 }

@@ -1,16 +1,16 @@
-//! The procedural part of `snick_testing::check_files!`: use that macro. It lists the files of a folder when it is
-//! expanded, for macros by example cannot.
+//! The procedural part of `snick_testing::check_files!`, which should be used instead. Lists the files of a
+//! folder during expansion, which declarative macros cannot do.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// The test of files that were added after the expansion.
+/// The name of the test for files added after the expansion.
 const ADDED: &str = "files_added_since_compilation";
 
-/// `[$crate] name "folder" [passes]` becomes `$crate::__check_listed! { name __name_suite "folder" (passes)
-/// [(test "file" "path") ...] }`.
+/// Expands `[$crate] name "folder" [passes]` to `$crate::__check_listed! { name __name_suite "folder"
+/// (passes) [(test "file" "path") ...] }`.
 #[proc_macro]
 pub fn list_files(input: TokenStream) -> TokenStream {
     expand(input).unwrap_or_else(|message| {
@@ -62,7 +62,7 @@ fn group(delimiter: Delimiter, tokens: impl IntoIterator<Item = TokenTree>) -> T
     Group::new(delimiter, tokens.into_iter().collect()).into()
 }
 
-/// The text of a plain string literal; a macro by example passes it in an invisible group.
+/// The text of a plain string literal. A declarative macro passes it in an invisible group.
 fn string(token: &TokenTree) -> Option<String> {
     match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
@@ -92,13 +92,13 @@ fn files_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-/// A name for the test of a file that no other test has.
+/// A unique name for the test of a file.
 fn test_name(file: &str, taken: &mut BTreeSet<String>) -> String {
     let stem = file.strip_suffix(".snick").unwrap_or(file);
     let is_word = |c: char| c.is_ascii_alphanumeric();
     let mut name: String =
         stem.chars().map(|c| if is_word(c) { c.to_ascii_lowercase() } else { '_' }).collect();
-    // No identifier begins with a digit, and some words cannot be one.
+    // Identifiers cannot begin with a digit, and some words are reserved.
     let is_reserved = ["self", "super", "crate", "_"].contains(&name.as_str()) || name.is_empty();
     if is_reserved || name.starts_with(|c: char| c.is_ascii_digit()) {
         name.insert_str(0, "file_");

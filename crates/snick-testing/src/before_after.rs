@@ -1,4 +1,4 @@
-//! The effect of passes, as text for a snapshot.
+//! The effect of passes as text for a snapshot.
 
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, infer};
@@ -6,8 +6,8 @@ use snick_pass::{Pass, RewriteOptions, apply};
 
 use crate::{CheckError, Context, diff};
 
-/// The effect of passes on a graph or a model, as a text for a snapshot: what changes in the text form, with so much
-/// context, and the applied rules. Every application of a rule is checked. The graph is inferred first.
+/// The effect of passes on a graph or model as text for a snapshot: a diff of the text form with context
+/// lines, and the applied rules. Infers the graph first and checks every application of a rule.
 ///
 /// ```
 /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -40,7 +40,7 @@ use crate::{CheckError, Context, diff};
 /// ```
 ///
 /// # Errors
-/// The report of the first wrong application, a rule that fails, or a graph with errors.
+/// The report of the first failed check, a failed rule, or a graph with errors.
 pub fn before_after(
     graph: &(impl AsRef<Graph> + ?Sized),
     passes: &[Pass],

@@ -1,19 +1,19 @@
-//! The difference of two texts, line by line.
+//! Line-by-line diffs.
 
 use similar::TextDiff;
 
-/// How much of what is the same is shown around changes.
+/// How many unchanged lines to show around changes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Context {
-    /// All of it.
+    /// All of them.
     All,
-    /// So many lines before and after each change; parts between changes are left out, and `@@ -3,7 +3,6 @@` says where
-    /// the next part is, and how long.
+    /// This many lines before and after each change. Omits the text in between and marks the position and
+    /// length of the next part by `@@ -3,7 +3,6 @@`.
     Lines(usize),
 }
 
-/// The difference of two texts, as `diff -u` prints it: common lines after a space, removed ones after `-`, added ones
-/// after `+`. Empty if the texts are equal and the context is not [`Context::All`].
+/// A diff in the format of `diff -u`: common lines after a space, removed ones after `-`, added ones after
+/// `+`. Empty if the texts are equal and the context is not [`Context::All`].
 ///
 /// ```
 /// use snick_testing::{Context, diff};

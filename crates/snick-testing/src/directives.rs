@@ -1,4 +1,4 @@
-//! The comments of a test: commands to run and checks of their output.
+//! The comments of a test: commands to run and checks on their output.
 
 use std::fmt;
 
@@ -28,7 +28,8 @@ pub enum Directive {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Directives(Vec<(usize, Directive)>);
 
-/// A comment that looks like a directive and is none: it would be ignored, and the test would check less than it says.
+/// A comment that looks like a directive but is not one. Ignoring it would make the test check less than it
+/// claims.
 ///
 /// ```
 /// use snick_testing::Directives;
@@ -42,35 +43,35 @@ pub struct Directives(Vec<(usize, Directive)>);
 pub struct DirectiveError {
     /// The line of the test, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub fault: DirectiveFault,
 }
 
-/// What is wrong with a directive.
+/// The problem with a directive.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DirectiveFault {
-    /// There is no directive of this name.
+    /// No directive has this name.
     #[error("unknown directive `{name}:`; {}", suggestion(*nearest))]
     Unknown {
         /// The name.
         name: String,
-        /// The directive with the most similar name, if one is similar.
+        /// The directive with the most similar name, if any.
         nearest: Option<&'static str>,
     },
-    /// No colon follows its name.
+    /// No colon follows the name.
     #[error("`{name}` needs a colon")]
     NoColon {
         /// The directive.
         name: &'static str,
     },
-    /// Nothing follows the colon: any line would do.
+    /// Nothing follows the colon, so any line would match.
     #[error("`{name}:` says nothing")]
     Empty {
         /// The directive.
         name: &'static str,
     },
-    /// The text is no pattern.
+    /// The text is not a valid pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
 }
@@ -87,7 +88,7 @@ fn suggestion(nearest: Option<&str>) -> String {
 
 type MakeDirective = fn(String) -> Directive;
 
-/// The directives by name.
+/// Directives by name.
 const KINDS: &[(&str, MakeDirective)] = &[
     ("RUN", Directive::Run),
     ("CHECK", Directive::Check),
@@ -97,7 +98,8 @@ const KINDS: &[(&str, MakeDirective)] = &[
     ("CHECK-TRACE-NOT", Directive::TraceNot),
 ];
 
-/// Ends of the names of directives, here and in LLVM's FileCheck: alone, they look like directives.
+/// Suffixes of directive names, here and in LLVM's FileCheck. Without a prefix they still look like
+/// directives.
 const SUFFIXES: &[&str] = &["NEXT", "NOT", "TRACE", "COUNT", "DAG", "EMPTY", "LABEL", "SAME"];
 
 fn kind(name: &str) -> Option<(&'static str, MakeDirective)> {
@@ -108,7 +110,7 @@ fn is_in_capitals(word: &str) -> bool {
     word.contains(char::is_uppercase) && !word.contains(char::is_lowercase)
 }
 
-/// The directive of the most similar name, if one is similar to the name or to what it starts with: `CHECK-NOT{LITERAL}`.
+/// The directive most similar to the name or to its alphabetic prefix, as in `CHECK-NOT{LITERAL}`.
 fn nearest(name: &str) -> Option<&'static str> {
     let start = name.split(|c: char| !c.is_ascii_alphabetic() && c != '-').next().unwrap_or_default();
     [name, start].iter().find_map(|name| {
@@ -118,7 +120,7 @@ fn nearest(name: &str) -> Option<&'static str> {
 }
 
 impl Directive {
-    /// The directive of a comment; `None` if the comment is prose.
+    /// The directive in a comment; `None` if the comment is prose.
     fn parse(comment: &str) -> Result<Option<Self>, DirectiveFault> {
         let comment = comment.trim_start_matches(['/', '#', '!']).trim_start();
         let (word, text) = match comment.split_once(':') {
@@ -131,7 +133,7 @@ impl Directive {
                 text => Ok(Some(make(text.to_string()))),
             };
         }
-        // The words before the colon if they look like one name, otherwise the first of them.
+        // Takes the words before the colon if they look like one name, otherwise the first word.
         let dashed = word.to_uppercase().replace([' ', '_'], "-");
         let is_name = text.is_some() && (is_in_capitals(word) || kind(&dashed).is_some());
         let name = if is_name { word } else { word.split_whitespace().next().unwrap_or_default() };
@@ -143,7 +145,7 @@ impl Directive {
             true => nearest(&format!("CHECK-{name}")),
             false => nearest(name),
         };
-        // Prose is neither in capitals nor one word before a colon.
+        // Prose is neither in capitals nor a single word before a colon.
         let has_colon = text.is_some() && name == word;
         let is_meant = match ["CHECK", "RUN"].iter().any(|prefix| dashed.starts_with(prefix)) {
             true => has_colon || is_in_capitals(name),
@@ -155,7 +157,7 @@ impl Directive {
         }
     }
 
-    /// Its pattern; the command of `RUN:` is none.
+    /// Its pattern. The command of `RUN:` is not a pattern.
     fn pattern(&self) -> Option<&str> {
         match self {
             Self::Run(_) => None,
@@ -175,9 +177,9 @@ pub struct Unmet {
     pub line: usize,
     /// The check.
     pub check: Directive,
-    /// The line of the graph or the trace that contains excluded text, from 1.
+    /// The line number, from 1, of the graph or trace that contains excluded text.
     pub found: Option<usize>,
-    /// Whether the trace contains what is missing in the graph.
+    /// Whether text that is missing in the graph occurs in the trace.
     pub is_in_trace: bool,
 }
 
@@ -202,10 +204,10 @@ impl fmt::Display for Unmet {
 }
 
 impl Directives {
-    /// Parses the comments of a test: `//` or `#`, also at the end of a line.
+    /// Parses the comments of a test, which start with `//` or `#` and may follow code on a line.
     ///
     /// # Errors
-    /// A comment that looks like a directive and is none, and a pattern that is none.
+    /// A comment that looks like a directive but is not one, or an invalid pattern.
     pub fn parse(text: &str) -> Result<Self, DirectiveError> {
         let mut all = Vec::new();
         let mut defined = Vec::new();
@@ -238,9 +240,9 @@ impl Directives {
         self.0.len() - self.commands().count()
     }
 
-    /// Checks the graph in text form and the trace of rewrites, each in order. Runs of blanks count as one blank.
-    /// `{{REGEX}}` matches what the regular expression does, within a line; `[[NAME:REGEX]]` does, too, and captures it as
-    /// what `[[NAME]]` matches from there on.
+    /// Checks the graph in text form and the trace of rewrites, each in order. Treats runs of blanks as one.
+    /// `{{REGEX}}` matches a regular expression within a line. `[[NAME:REGEX]]` also captures the match,
+    /// which `[[NAME]]` matches from there on.
     ///
     /// # Errors
     /// The first failed check.
@@ -251,7 +253,7 @@ impl Directives {
             let Some(text) = directive.pattern() else { continue };
             let pattern = Pattern::parse(text).and_then(|pattern| pattern.resolve(&captures));
             let found = match (directive, pattern) {
-                // `parse` has refused such patterns.
+                // `parse` has rejected such patterns.
                 (_, Err(_)) => Err(None),
                 (Directive::Run(_), Ok(_)) => Ok(()),
                 (Directive::Check(_), Ok(pattern)) => graph.find(&pattern, &mut captures),
@@ -272,16 +274,16 @@ impl Directives {
     }
 }
 
-/// The lines of an output, and how far they are checked.
+/// The lines of an output and the progress of the checks.
 struct Cursor<'a> {
-    /// With runs of blanks as one blank.
+    /// The lines, with runs of blanks collapsed.
     lines: Vec<String>,
     at: usize,
-    /// What must not be found before the next match.
+    /// Text that must not occur before the next match.
     excluded: Vec<(usize, &'a Directive, Resolved)>,
 }
 
-/// A failed check: of excluded text, or of the directive at hand.
+/// A failed check: excluded text, or `None` for the current directive.
 type Checked = Result<(), Option<Unmet>>;
 
 impl<'a> Cursor<'a> {
@@ -315,7 +317,7 @@ impl<'a> Cursor<'a> {
         self.none_excluded(self.lines.len())
     }
 
-    /// Checks that no excluded text is in the lines up to `end`.
+    /// Checks that no excluded text occurs in the lines up to `end`.
     fn none_excluded(&mut self, end: usize) -> Result<(), Unmet> {
         for (line, directive, pattern) in self.excluded.drain(..) {
             if let Some(at) = (self.at..end).find(|&i| pattern.is_in(&self.lines[i])) {
@@ -380,7 +382,7 @@ mod tests {
         assert_eq!(unmet("// CHECK: b = [[VALUE:\\w+]]\n// CHECK: c = [[VALUE]]"), Some(2));
         assert_eq!(unmet("// CHECK: [[X:o]]n[[Y:e]]\n// CHECK-NOT: tw[[X]]\n// CHECK: c"), Some(2));
         assert_eq!(unmet("// CHECK: {{^[ab]}} = [[V:(one|two)]]\n// CHECK-NEXT: b{{ = t}}"), None);
-        // Within one line, too.
+        // Also within one line.
         assert_eq!(unmet("// CHECK: [[X:[a-z]]]{{.*}} = on{{[a-e]}}"), None);
         assert_eq!(unmet("// CHECK: [[X:[a-z]]] = [[X]]"), Some(1));
         assert_eq!(unmet("// CHECK-TRACE: [[X:x]]\n// CHECK-NOT: [[X]]"), None);

@@ -1,34 +1,35 @@
-//! Why a test fails.
+//! Why a test failed.
 
 use std::fmt;
 
 use crate::{DirectiveError, Unmet};
 
-/// Why a test fails. Its `Debug` form is the message, for that is what a failing `#[test]` prints.
+/// Why a test failed. `Debug` prints the message, because failing `#[test]` functions print errors with
+/// `Debug`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// In a file or a folder.
+    /// An error in a file or folder.
     #[error("{path}: {error}")]
     In {
         /// The file.
         path: String,
-        /// Why it fails.
+        /// Why it failed.
         error: Box<CheckError>,
     },
-    /// Several files.
+    /// Errors in several files.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<CheckError>),
     /// The file cannot be read.
     #[error("{0}")]
     File(#[from] std::io::Error),
-    /// There is nothing to check in the folder.
+    /// The folder contains nothing to check.
     #[error("contains no .snick files")]
     NoFiles,
-    /// The file is no test.
+    /// The file is not a test.
     #[error("no `// RUN:` line, or no check")]
     NoDirectives,
-    /// A directive that does not exist, or a pattern that is none.
+    /// An unknown directive or an invalid pattern.
     #[error("{0}")]
     Directive(#[from] DirectiveError),
     /// The graph is not in text form.
@@ -37,7 +38,7 @@ pub enum CheckError {
     /// The graph has errors.
     #[error("{0}")]
     Infer(String),
-    /// A command that does not exist, or fails.
+    /// An unknown or failed command.
     #[error("`{command}`: {why}")]
     Command {
         /// The command.
@@ -50,15 +51,15 @@ pub enum CheckError {
     Unchecked {
         /// The command.
         command: String,
-        /// The number of rewrites that were executed, and are right.
+        /// The number of rewrites that were executed and are correct.
         checked: usize,
-        /// The number of those that were not.
+        /// The number of rewrites that could not be executed.
         unchecked: usize,
     },
-    /// A rule fails, or its replacement differs from what it replaces.
+    /// A rule failed, or its replacement differs from the original.
     #[error("{0}")]
     Rewrite(String),
-    /// A check fails.
+    /// A failed check.
     #[error("{unmet}; the output is\n{output}")]
     Unmet {
         /// The check.
@@ -69,7 +70,7 @@ pub enum CheckError {
 }
 
 impl CheckError {
-    /// The error, in a file or a folder.
+    /// Locates the error in a file or folder.
     pub(crate) fn of(self, path: &str) -> Self {
         Self::In { path: path.to_string(), error: self.into() }
     }

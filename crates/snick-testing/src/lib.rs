@@ -1,6 +1,6 @@
 //! Tests of graph rewrites, for crates that write rules.
 //!
-//! A test is a graph in text form. Its comments give a command and checks of its output:
+//! A test is a graph in text form. Its comments contain a command and checks on its output:
 //!
 //! ```text
 //! // RUN: snick canon --passes merge-slices --verify
@@ -16,9 +16,9 @@
 //! }
 //! ```
 //!
-//! [`check_files!`] makes a `#[test]` of each such file in a folder, and takes the passes of your own crate; [`Suite`]
-//! checks a text at run time. [`before_after`] and [`diff`] return text for snapshots (`insta::assert_snapshot!`): names
-//! are stable, weights are digests, and no paths occur.
+//! [`check_files!`] turns each such file in a folder into a `#[test]` and accepts passes of your own crate.
+//! [`Suite`] checks a text at run time. [`before_after`] and [`diff`] return text for snapshots
+//! (`insta::assert_snapshot!`): names are stable, weights are digests, and no paths occur.
 
 mod before_after;
 mod diff;
@@ -39,9 +39,9 @@ pub use suite::Suite;
 #[doc(hidden)]
 pub use snick_testing_macros::list_files as __list_files;
 
-/// A module of tests, one for each `.snick` file of a folder, which is given relative to the crate: they hold the graph
-/// to the checks in its comments. Commands may name the passes that stand last, in `--passes`: any list of passes, such
-/// as a `Vec<Pass>`, an array, or a call.
+/// Declares a module with one test per `.snick` file of a folder, which is relative to the crate. Each test
+/// runs the checks in the comments of its file. The last argument is any list of passes that commands may use
+/// in `--passes`, such as a `Vec<Pass>`, an array, or a call.
 ///
 /// ```
 /// use snick_pass::Pass;
@@ -54,8 +54,8 @@ pub use snick_testing_macros::list_files as __list_files;
 /// # fn main() { passes(); }
 /// ```
 ///
-/// `cargo test` then lists `rewrites::merge_two_slices` for `tests/rewrites/merge_two_slices.snick`, and so on. A file
-/// that changes is compiled again; one that was added since then is run by the test
+/// `cargo test` then lists `rewrites::merge_two_slices` for `tests/rewrites/merge_two_slices.snick`, and so
+/// on. Changed files are recompiled; files added since compilation run in the test
 /// `rewrites::files_added_since_compilation`.
 #[macro_export]
 macro_rules! check_files {

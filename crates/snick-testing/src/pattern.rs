@@ -7,26 +7,26 @@ use fancy_regex::{Regex, escape};
 /// The text of captures, by name.
 pub(crate) type Captures = HashMap<String, String>;
 
-/// A text that is no pattern.
+/// An invalid pattern.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// `{{` or `[[` without its end.
+    /// `{{` or `[[` without an end.
     #[error("`{begin}` is never closed")]
     Open {
-        /// What is open.
+        /// The opening brackets.
         begin: &'static str,
     },
-    /// A capture that no earlier check has.
+    /// A capture that no earlier check defines.
     #[error("`[[{name}]]` is not captured before; `[[{name}:REGEX]]` captures")]
     Undefined {
         /// Its name.
         name: String,
     },
-    /// A regular expression that is none.
+    /// An invalid regular expression.
     #[error("{message}")]
     Regex {
-        /// What is wrong.
+        /// The error message.
         message: String,
     },
 }
@@ -50,7 +50,7 @@ enum Piece<'a> {
 #[derive(Debug)]
 pub(crate) struct Pattern<'a>(Vec<Piece<'a>>);
 
-/// A pattern whose captures of earlier checks are in place.
+/// A pattern with earlier captures substituted.
 #[derive(Debug)]
 pub(crate) struct Resolved(Regex);
 
@@ -77,7 +77,8 @@ impl<'a> Pattern<'a> {
         Ok(Self(pieces))
     }
 
-    /// Checks that everything it uses is captured, and that its expressions are regular; returns the names of its captures.
+    /// Checks that all captures it uses are defined and its regular expressions are valid. Returns the names
+    /// of its own captures.
     pub(crate) fn check(&self, defined: &[String]) -> Result<Vec<String>, PatternError> {
         let known: Captures = defined.iter().map(|name| (name.clone(), String::new())).collect();
         self.resolve(&known)?;
@@ -93,7 +94,7 @@ impl<'a> Pattern<'a> {
         let mut own: Vec<&str> = Vec::new();
         for piece in &self.0 {
             match *piece {
-                // Blanks at the ends of a piece join it to the next one.
+                // Keep blanks at the ends of a piece, which separate it from its neighbours.
                 Piece::Text(text) => regex.push_str(&escape(&single_blanks(text))),
                 Piece::Regex(part) => regex.push_str(&format!("(?:{part})")),
                 Piece::Capture { name, regex: part } => {
@@ -117,7 +118,7 @@ impl<'a> Piece<'a> {
     fn parse(text: &'a str) -> Result<Option<(Self, usize)>, PatternError> {
         if let Some(regex) = text.strip_prefix("{{") {
             let end = regex.find("}}").ok_or(PatternError::Open { begin: "{{" })?;
-            // The last two of several braces close: `{{a{2}}}`.
+            // The last two of several braces close, as in `{{a{2}}}`.
             let end = end + regex[end + 2..].bytes().take_while(|&byte| byte == b'}').count();
             return Ok(Some((Self::Regex(&regex[..end]), end + 4)));
         }
@@ -133,19 +134,19 @@ impl<'a> Piece<'a> {
         }
         let Some(regex) = rest.strip_prefix(':') else { return Ok(None) };
         let end = regex.find("]]").ok_or(PatternError::Open { begin: "[[" })?;
-        // The last two of several brackets close: `[[X:[a-z]]]`.
+        // The last two of several brackets close, as in `[[X:[a-z]]]`.
         let end = end + regex[end + 2..].bytes().take_while(|&byte| byte == b']').count();
         Ok(Some((Self::Capture { name, regex: &regex[..end] }, name.len() + end + 5)))
     }
 }
 
 impl Resolved {
-    /// Whether the pattern is in a line.
+    /// Whether the pattern matches in a line.
     pub(crate) fn is_in(&self, line: &str) -> bool {
         self.0.is_match(line).unwrap_or(false)
     }
 
-    /// Whether the pattern is in a line; if so, keeps what it captures.
+    /// Whether the pattern matches in a line. If so, stores its captures.
     pub(crate) fn capture(&self, line: &str, captures: &mut Captures) -> bool {
         let Ok(Some(found)) = self.0.captures(line) else { return false };
         for name in self.0.capture_names().flatten() {
@@ -157,12 +158,12 @@ impl Resolved {
     }
 }
 
-/// A line without blanks at its ends, and with single ones.
+/// Trims a line and collapses runs of blanks.
 pub(crate) fn one_blank(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A part of a line with single blanks.
+/// Collapses runs of blanks without trimming.
 fn single_blanks(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Runs tests: the commands in their comments, on their graph.
+//! Runs the commands in the comments of a test on its graph.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use snick_pass::{PASSES, Pass, Report, RewriteOptions, apply, canonicalise};
 
 use crate::{CheckError, Directives};
 
-/// A test suite, with the passes that commands may name besides those of snick.
+/// A test suite, with passes that commands may use in addition to snick's.
 ///
 /// ```
 /// use snick_testing::Suite;
@@ -51,23 +51,23 @@ struct Command {
 struct Output {
     /// The graph in text form.
     graph: String,
-    /// A line for each rewrite: rule, operation type, layer.
+    /// One line per rewrite: rule, operation type, layer.
     trace: String,
 }
 
 impl Suite {
-    /// A suite whose commands may also name these passes: a list of passes, or of references to them.
+    /// A suite whose commands may also use these passes, given as a list of passes or of references.
     pub fn new(passes: impl IntoIterator<Item: Borrow<Pass>>) -> Self {
         Self { passes: passes.into_iter().map(|pass| pass.borrow().clone()).collect(), ..Self::default() }
     }
 
-    /// The custom ops that graphs may have.
+    /// Sets the custom ops that graphs may contain.
     #[must_use]
     pub fn registry(self, registry: &Registry) -> Self {
         Self { registry: Some(registry.clone()), ..self }
     }
 
-    /// Prints the dims that checks see as expressions, `2*N`, and not as intervals, `?`.
+    /// Prints dims as expressions like `2*N` for the checks, rather than as intervals like `?`.
     ///
     /// ```
     /// use snick_testing::Suite;
@@ -84,11 +84,11 @@ impl Suite {
         Self { is_symbolic: symbolic, ..self }
     }
 
-    /// Checks every `.snick` file of a folder; returns their number. [`check_files!`](crate::check_files) makes a test of
-    /// each instead.
+    /// Checks every `.snick` file of a folder and returns their number. [`check_files!`](crate::check_files)
+    /// makes each a test of its own.
     ///
     /// # Errors
-    /// All files that fail, by name; or a folder without files.
+    /// All failed files, by name, or a folder without files.
     pub fn check_folder(&self, folder: &Path) -> Result<usize, CheckError> {
         let located = |error: CheckError| error.of(&folder.to_string_lossy());
         let files = files(folder).map_err(|error| located(error.into()))?;
@@ -98,10 +98,10 @@ impl Suite {
         self.check_paths(&files).map(|()| files.len())
     }
 
-    /// Checks the `.snick` files of a folder that are not in the list.
+    /// Checks the `.snick` files of a folder that are not listed.
     pub(crate) fn check_others(&self, folder: &Path, listed: &[&str]) -> Result<(), CheckError> {
         let listed: BTreeSet<_> = listed.iter().filter_map(|file| Path::new(file).file_name()).collect();
-        // The tests may run where the sources are not.
+        // The tests may run on a machine without the sources.
         let mut files = files(folder).unwrap_or_default();
         files.retain(|path| path.file_name().is_some_and(|name| !listed.contains(name)));
         self.check_paths(&files)
@@ -117,10 +117,10 @@ impl Suite {
         if failures.is_empty() { Ok(()) } else { Err(CheckError::Several(failures)) }
     }
 
-    /// Runs the commands of a graph in text form, and checks their outputs.
+    /// Runs the commands of a test in text form and checks their output.
     ///
     /// # Errors
-    /// The first command that fails, or the first check that fails on its output.
+    /// The first failed command, or the first failed check on its output.
     pub fn check_text(&self, text: &str) -> Result<(), CheckError> {
         let directives = Directives::parse(text)?;
         let commands: Vec<&str> = directives.commands().collect();
@@ -183,7 +183,7 @@ impl Suite {
                     parsed.stop_after = Some(count.ok_or("`--stop-after` takes a number")?);
                 }
                 "--verify" => parsed.verify = true,
-                // The graph of the test itself.
+                // The test's own graph.
                 "-" | "%s" => {}
                 other => return Err(format!("unknown option `{other}`")),
             }
@@ -191,7 +191,7 @@ impl Suite {
         Ok(parsed)
     }
 
-    /// The pass of this name, of the suite or of snick.
+    /// The pass with this name, from the suite or snick.
     fn pass(&self, name: &str) -> Result<Pass, String> {
         let own = self.passes.iter().find(|pass| pass.name() == name).cloned();
         own.or_else(|| Pass::by_name(name).ok()).ok_or_else(|| {
@@ -241,7 +241,7 @@ mod tests {
         Suite::default().check_text(&format!("{directives}\n{GRAPH}"))
     }
 
-    /// The check that fails, or another error.
+    /// The failed check; panics on any other result.
     fn unmet(directives: &str) -> Unmet {
         match outcome(directives) {
             Err(CheckError::Unmet { unmet, .. }) => unmet,
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!((untouched.line, untouched.found), (2, None));
     }
 
-    /// The rule's name in the trace is not the op in the graph.
+    /// The trace contains the rule's name, but it is not an op of the graph.
     #[test]
     fn excluded_text_is_looked_for_in_the_graph_alone() {
         let run = "// RUN: snick canon --passes merge-slices";
@@ -292,7 +292,7 @@ mod tests {
         assert!(others.contains("c.snick") && !others.contains("a.snick"), "{others}");
     }
 
-    /// It fails as long as the rule is wrong, and passes with the right one.
+    /// The test fails with the wrong rule and passes with the correct one.
     #[test]
     fn the_report_of_a_refuted_rewrite_has_a_test_that_runs() {
         let suite = |rule: Rule| Suite::new([Pass::new("drop-relu", [rule])]);

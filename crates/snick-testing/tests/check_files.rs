@@ -1,3 +1,3 @@
-//! A folder of tests, one for each file.
+//! A folder of tests, one per file.
 
 snick_testing::check_files!(rewrites, "tests/rewrites");

@@ -1,7 +1,7 @@
-//! Writes the model of `tests/fancy_pad.xml` for other runtimes, with the values that snick gives:
-//! `write_models FOLDER`. `check_runtimes.py FOLDER` compares.
+//! Writes the model of `tests/fancy_pad.xml` for other runtimes, with the values computed by snick:
+//! `write_models FOLDER`. `check_runtimes.py FOLDER` compares them.
 //!
-//! `decomposed` is the model with FancyPad registered, `lowered` the one where a rule replaces the unregistered layer.
+//! In `decomposed`, FancyPad is registered; in `lowered`, a rule replaces the unregistered layer.
 
 use std::error::Error;
 use std::path::Path;
@@ -28,14 +28,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The model with FancyPad registered. Writers use what it decomposes to.
+/// The model with FancyPad registered. Writers use its decomposition.
 fn registered() -> Result<Model, snick::Error> {
     let mut model = snick::load_with(MODEL, &LoadOptions::new().ops(&registry()).strict(true))?;
     model.infer().into_result()?;
     Ok(model)
 }
 
-/// The model without registration, where a rule lowers the opaque layer to a Pad.
+/// The model without registration; a rule lowers the opaque layer to a Pad.
 fn lowered() -> Result<Model, snick::Error> {
     let rule = Rule::new("fancy-pad-to-pad", |patch| {
         if patch.node().op().type_name() != "FancyPad" {

@@ -1,5 +1,5 @@
-//! FancyPad, an operation of the extension opset `my.ops`: snick infers, prints, canonicalises, runs and writes it like
-//! its own.
+//! FancyPad, an operation of the extension opset `my.ops`. snick infers, prints, canonicalises, runs and
+//! writes it like a built-in one.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl FancyPad {
     /// Reads the attributes of a layer.
     ///
     /// # Errors
-    /// `by` is no number of elements.
+    /// `by` is not a valid number of elements.
     pub fn parse(attrs: &Attrs) -> Result<Self, OpError> {
         match attrs.int("by")?.unwrap_or(1) {
             by @ 0..=0xffff => Ok(Self { by }),
@@ -36,7 +36,7 @@ impl CustomOp for FancyPad {
         Attrs::new().with("by", self.by)
     }
 
-    /// Sizes are expressions: the last one grows, whatever it is.
+    /// Sizes are expressions, so the last one can grow even if it is unknown.
     fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
         cx.expect_rank(0, "1 or more", |rank| rank > 0)?;
         let element_type = cx.element_type(0);
@@ -49,7 +49,7 @@ impl CustomOp for FancyPad {
         Ok(Fact::new(element_type, Shape::ranked(dims)).into())
     }
 
-    /// Optional: without it the operation runs as what it decomposes to.
+    /// Optional: without it, the operation runs as its decomposition.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let data = inputs[0].to_f32_vec()?;
         let (mut dims, by) = (inputs[0].dims().to_vec(), usize::try_from(self.by).unwrap_or(0));
@@ -61,7 +61,7 @@ impl CustomOp for FancyPad {
         Ok(vec![Tensor::from_vec(&dims, padded)?.cast(inputs[0].element_type())?])
     }
 
-    /// Optional: then every format can write it.
+    /// Optional: with it, every format can write the operation.
     fn decompose(&self, b: &mut Patch<'_>) -> Result<RewriteResult, OpError> {
         let data = b.input(0)?;
         let rank = b.rank(data)?;
@@ -74,7 +74,7 @@ impl CustomOp for FancyPad {
     }
 }
 
-/// The operations of snick, and FancyPad.
+/// snick's operations and FancyPad.
 pub fn registry() -> Registry {
     let mut registry = Registry::builtin();
     registry.register("my.ops", "FancyPad", |raw| Ok(Arc::new(FancyPad::parse(raw.attrs())?)));

@@ -1,4 +1,4 @@
-//! FancyPad through every stage. `fancy_pad.xml` has a layer of it in the opset `my.ops`.
+//! FancyPad in every stage. `fancy_pad.xml` contains a FancyPad layer in the opset `my.ops`.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ fn it_is_printed_and_read_back() -> Tested {
     Ok(())
 }
 
-/// Files know nothing of FancyPad: they have the operations that it decomposes to.
+/// Formats do not know FancyPad, so files contain its decomposition.
 #[test]
 fn it_is_written_as_what_it_decomposes_to() -> Tested {
     let folder = std::env::temp_dir().join(format!("snick-custom-op-{}", std::process::id()));
@@ -82,7 +82,7 @@ fn bad_attributes_are_errors_with_their_place() -> Tested {
     Ok(())
 }
 
-/// Without registration the layer stays opaque: it has the types that the file declares, and does not run.
+/// Without registration the layer stays opaque: it has the types that the file declares, and cannot run.
 #[test]
 fn unregistered_it_stays_opaque() -> Tested {
     let mut model = snick::load(path())?;

@@ -1,4 +1,4 @@
-//! Writes the seeds of graphs with every number at its extremes: `fuzz-extremes SEEDS FOLDER`.
+//! Writes the seeds of graphs with each number replaced by extremes: `fuzz-extremes SEEDS FOLDER`.
 
 use std::error::Error;
 use std::fs;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     for entry in fs::read_dir(seeds)? {
         let entry = entry?;
-        // What follows the text of a graph are its weights.
+        // The weights follow the text of a graph.
         let Ok(text) = String::from_utf8(fs::read(entry.path())?) else { continue };
         for (number, text) in extremes(&text).enumerate() {
             fs::write(folder.join(format!("{}-{number}", entry.file_name().display())), text)?;

@@ -8,7 +8,7 @@ use snick_fuzzing::Target;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, print};
 use snick_ir::{Graph, Limits, Watch, infer};
 
-/// Larger inputs are slow to run and seldom find more.
+/// Larger inputs are slow to run and rarely find more.
 const MAX_BYTES: usize = 8192;
 
 /// A seed of a target, unless it is too large.
@@ -22,7 +22,7 @@ fn seed(folder: &Path, target: Target, name: &str, parts: &[&[u8]]) -> std::io::
     fs::write(folder.join(name), bytes)
 }
 
-/// A graph as a seed of every format that can say it.
+/// Writes a graph as a seed in every format that can express it.
 fn write(folder: &Path, name: &str, graph: &mut Graph) -> std::io::Result<()> {
     infer(graph);
     let text = print(graph, PrintOptions::new().weights(Weights::Packed).types(false));

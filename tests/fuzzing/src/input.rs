@@ -1,4 +1,4 @@
-//! The targets: what each makes of the bytes of an input.
+//! The targets, and how each interprets the bytes of an input.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use snick_read::Reader;
 use crate::memory::peak_of;
 use crate::oracle::{Finding, check_graph, check_rereading};
 
-/// The largest input; see [`MAX_MEMORY`].
+/// Maximum size of an input; see [`MAX_MEMORY`].
 const MAX_BYTES: usize = 1 << 16;
 
-/// Memory that reading and all oracles together may take for one input.
+/// Maximum memory for reading and all oracles together on one input.
 const MAX_MEMORY: usize = 256 << 20;
 
-/// The limits that reading and inference get.
+/// The limits for reading and inference.
 pub(crate) fn limits() -> Limits {
     Limits::new().layers(2000).memory(crate::oracle::RUN_MEMORY).time(Duration::from_secs(2))
 }
 
-/// What is fuzzed: a file of `fuzz/fuzz_targets/`, and a folder of `tests/cases/found/`.
+/// A fuzz target: a file of `fuzz/fuzz_targets/`, and a folder of `tests/cases/found/`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// OpenVINO IR; what follows the first NUL is the `.bin`.
+    /// OpenVINO IR. The bytes after the first NUL are the `.bin`.
     OpenVino,
     /// ONNX.
     Onnx,
@@ -30,9 +30,9 @@ pub enum Target {
     NGraph,
     /// DirectML descriptions.
     DirectMl,
-    /// The text form; what follows the first NUL is the `.bin`.
+    /// The text form. The bytes after the first NUL are the `.bin`.
     Text,
-    /// Graphs, in text form, that [`crate::mutate::graph`] mutates: everything that is done with graphs is checked.
+    /// Graphs in text form that [`crate::mutate::graph`] mutates. Checks everything that is done with graphs.
     Graphs,
 }
 
@@ -63,7 +63,7 @@ impl Target {
         }
     }
 
-    /// The model and its weights.
+    /// Splits an input into the model and its weights.
     fn parts(self, bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
         let end = match self {
             Self::OpenVino | Self::Text | Self::Graphs => bytes.iter().position(|&byte| byte == 0),
@@ -73,19 +73,19 @@ impl Target {
     }
 }
 
-/// Checks all that must hold of an input of a target. Whether it is a model.
+/// Checks all properties of an input. Returns whether it is a model.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn check(target: Target, bytes: &[u8]) -> Result<bool, Finding> {
     check_within(target, bytes, true)
 }
 
-/// [`check`], but what a reader of formats returns is written only for one input of eight, which the bytes decide: most of
-/// the time is spent there.
+/// [`check`], but for readers' results the writers are checked on only one in eight inputs, selected by a
+/// hash of the bytes, because they take most of the time.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn check_quickly(target: Target, bytes: &[u8]) -> Result<bool, Finding> {
     let sum = bytes.iter().fold(0u32, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     check_within(target, bytes, sum.is_multiple_of(8))

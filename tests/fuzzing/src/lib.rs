@@ -1,6 +1,6 @@
-//! What must hold for every input of a reader and for every graph, and mutations that make new ones of them.
+//! Properties that must hold for every reader input and every graph, and mutations that create new ones.
 //!
-//! The targets in `fuzz/` and the ordinary tests call the same functions: what a target finds is kept as a file below
+//! The targets in `fuzz/` and the ordinary tests call the same functions. Findings are kept as files in
 //! `tests/cases/found/`, which `cargo test` checks again.
 
 pub mod memory;

@@ -1,15 +1,15 @@
-//! An allocator that counts, so that taking too much memory is a finding.
+//! A counting allocator, so that excessive memory use is a finding.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Bytes that this thread holds; below 0 if it frees what another thread allocated.
+    /// Bytes held by this thread; negative if it frees what another thread allocated.
     static HELD: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The allocator of the system; it counts the bytes of each thread.
+/// The system allocator with a count of bytes per thread.
 pub struct Counting;
 
 impl Counting {
@@ -23,11 +23,11 @@ impl Counting {
 }
 
 #[allow(unsafe_code, reason = "an allocator is unsafe to implement")]
-// SAFETY: every call is forwarded to the system allocator; counting neither allocates nor unwinds.
+// SAFETY: every call is forwarded to the system allocator; counting does not allocate or unwind.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Self::count(layout.size() as isize);
-        // SAFETY: the caller upholds the same contract.
+        // SAFETY: the caller upholds the contract of the same method.
         unsafe { System.alloc(layout) }
     }
 
@@ -50,8 +50,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs `work`; the most bytes that this thread held meanwhile above those that it held before, if [`Counting`] is the
-/// global allocator, and 0 otherwise.
+/// Runs `work` and returns the peak number of bytes that this thread allocated meanwhile. Returns 0 unless
+/// [`Counting`] is the global allocator.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.get();
     PEAK.set(before);

@@ -1,4 +1,4 @@
-//! What fuzzing found before: every input in `tests/cases/found/` is checked as its target does it.
+//! Checks every past finding in `tests/cases/found/` with its target.
 
 use std::fs;
 use std::path::Path;

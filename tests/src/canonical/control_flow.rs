@@ -1,4 +1,4 @@
-//! Slices in the bodies of loops and branches are canonicalised, too.
+//! Slices in the bodies of loops and branches are also canonicalised.
 
 use snick_ir::{Graph, Op};
 
@@ -19,7 +19,7 @@ fn slices_in_bodies_are_lowered() {
         }
         found
     }
-    // The Gather of one row in the loop is a slice, too.
+    // The Gather of one row in the loop is also a slice.
     for (name, lowered) in [("loop", 2), ("tensor_iterator", 1), ("if", 1)] {
         let path = files::root().join(format!("tests/cases/ops/{name}.snick"));
         let mut model = snick::load(path).unwrap();

@@ -1,6 +1,6 @@
-//! The tables of the book about what canonicalisation saves: on the models of `models/` and, if
-//! `SNICK_CORPUS` names a folder that has them, on recurrent networks. The table of that corpus is printed on standard
-//! error.
+//! The tables in the book about the savings of canonicalisation: for the models of `models/` and for the
+//! recurrent networks in the folder named by `SNICK_CORPUS`, if it has them. The table for that corpus is
+//! printed on standard error.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use snick_tensor::kernels::strided_copy::packed_parts;
 use crate::documentation::{check_documented, documented};
 use crate::files::{self, name};
 
-/// Counts for a model, or for several.
+/// Counts for one or several models.
 #[derive(Clone, Default)]
 struct Row {
     slice_like: usize,
     slices: usize,
     lowered: Cost,
     after: Cost,
-    /// Bytes of sliced data that the interpreter must copy: for the lowered graph, and for the canonical one.
+    /// Bytes of sliced data that the interpreter must copy, for the lowered graph and for the canonical one.
     copied: [u64; 2],
 }
 
@@ -94,7 +94,7 @@ fn reads_slices(graph: &Graph, reader: NodeId) -> bool {
             _ => {}
         }
     }
-    // Copies inside bodies are counted for the layer as a whole.
+    // Copies inside bodies count towards the layer.
     graph.node(reader).op().bodies().next().is_some()
 }
 
@@ -104,7 +104,7 @@ const HEADER: [&str; 2] = [
     "|---|---|---|---|---|---|---|---|---|---|",
 ];
 
-/// A line for each model that `is_shown`, and one for the total.
+/// A line for each model that `is_shown` accepts, and one for the total.
 fn table(models: &[PathBuf], is_shown: fn(&Row) -> bool) -> String {
     let mut lines = HEADER.map(String::from).to_vec();
     let mut all = Row::default();
@@ -135,7 +135,7 @@ fn the_documented_gains_on_recurrent_networks_are_current() {
     let wanted: Vec<&str> = shown.lines().skip(2).filter_map(|line| line.split('|').nth(1)).collect();
     let (_all, wanted) = wanted.split_last().unwrap();
     let found = wanted.iter().map(|wanted| corpus.iter().find(|path| name(path) == wanted.trim()).cloned());
-    // Another corpus has no such table.
+    // Other corpora have no such table.
     let Some(models) = found.collect::<Option<Vec<_>>>() else { return };
     check_documented("recurrent", &table(&models, |_| true));
 }

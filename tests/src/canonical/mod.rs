@@ -1,4 +1,4 @@
-//! Canonicalisation: the result computes the same at lower cost.
+//! Canonicalisation: the result is equivalent and costs less.
 
 mod control_flow;
 mod gains;

@@ -1,7 +1,7 @@
-//! Random small graphs compute the same in canonical form. Every application of a rule is checked
+//! Small random graphs are equivalent to their canonical form. Every application of a rule is checked
 //! individually, and canonicalising again changes nothing. The checker finds wrong rules.
 //!
-//! `SNICK_GRAPHS` is the number of graphs to try; `SNICK_SEED` the first seed.
+//! `SNICK_GRAPHS` sets the number of graphs and `SNICK_SEED` the first seed.
 
 mod builder;
 
@@ -19,7 +19,7 @@ use crate::soundness::assert_sound;
 /// The number of graphs in an ordinary test run.
 const GRAPHS: u64 = 500;
 
-/// A wrong rule must be found within this number of graphs.
+/// A wrong rule must be found within this many graphs.
 const FOUND_WITHIN: u64 = 100;
 
 fn from_env(name: &str, default: u64) -> u64 {
@@ -54,7 +54,7 @@ fn random_graphs_compute_the_same_in_canonical_form() {
 
 pub fn compare(before: &Graph, after: &Graph, may_round: bool, text: &dyn Fn() -> String) {
     let old = Session::new(before).unwrap();
-    // Layer by layer, and with folding and fusion.
+    // Without and with folding and fusion.
     let (without_folding, folded) = (Session::without_folding(after).unwrap(), Session::new(after).unwrap());
     let ways = [
         (1, DimPolicy::Smallest, &folded),
@@ -67,7 +67,7 @@ pub fn compare(before: &Graph, after: &Graph, may_round: bool, text: &dyn Fn() -
             session.run(&inputs, Options { keep_going: true, check_facts: true, ..Options::default() })
         };
         let (old, new) = (run(&old), run(new));
-        // If a layer of the graph fails for all inputs, facts of its dependents mean nothing.
+        // If a layer fails for all inputs, facts of its dependents are meaningless.
         if old.errors.iter().all(|error| error.error.is_contradiction()) {
             assert_sound(&old, text);
             assert_sound(&new, text);
@@ -85,7 +85,7 @@ fn is_close(a: &Tensor, b: &Tensor) -> bool {
     a.dims() == b.dims() && x.iter().zip(&y).all(|(x, y)| (x - y).abs() <= 1e-4 * x.abs().max(1.0))
 }
 
-/// Turns backward slices into forward ones: sizes stay right, elements do not.
+/// Turns backward slices into forward ones: the sizes are correct, the elements are not.
 const FORWARDS: Rule = Rule::exact("always-forwards", |patch| {
     reslice(
         patch,
@@ -93,7 +93,7 @@ const FORWARDS: Rule = Rule::exact("always-forwards", |patch| {
     )
 });
 
-/// Starts one element earlier, if there is one.
+/// Starts one element earlier if possible.
 const ONE_BEFORE: Rule =
     Rule::exact("one-before", |patch| reslice(patch, |start, len, step| ((start - 1).max(0), len, step)));
 

@@ -1,5 +1,5 @@
-//! Splits that do not fit the axis fail in canonical form and after writing it as OpenVINO IR, too, although slices
-//! alone would clamp.
+//! Splits that do not fit the axis also fail in canonical form and in written OpenVINO IR, although plain
+//! slices would clamp.
 
 use snick::SliceAs;
 use snick_emit::openvino::openvino;
@@ -8,8 +8,8 @@ use snick_read::openvino::{Weights, read};
 use snick_run::Session;
 use snick_tensor::Tensor;
 
-/// The outputs of each form for an axis of this size: as read, canonical, and the canonical form written as
-/// OpenVINO IR and read back.
+/// The outputs of each form for an axis of this size: the original, its canonical form, and the canonical
+/// form written as OpenVINO IR and read back.
 fn forms(layers: &str, size: usize, lengths: &[i64]) -> [Result<Vec<Tensor>, String>; 3] {
     let text = format!(
         "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"?,2\"}}\n{layers}}}\n"
@@ -108,7 +108,7 @@ fn more_outputs_than_lengths_are_a_named_error() {
                     errors[0]
                 );
             }
-            // Whatever the lengths are, no rule fails otherwise.
+            // No rule fails for any other reason, for any lengths.
             let report = canonicalise(&mut graph, &RewriteOptions::new());
             assert!(report.errors.iter().all(|error| error.layer == "s"), "{:?}", report.errors);
         }

@@ -1,11 +1,11 @@
-//! What emitters write and refuse.
+//! What emitters write and reject.
 
 mod stablehlo_names;
 
 use snick::{DimPolicy, draw_inputs};
 use snick_ir::{Graph, NodeId};
 
-/// The graph for inputs of fixed sizes.
+/// The graph with inputs of fixed sizes.
 pub fn with_fixed_sizes(graph: &Graph, dims: DimPolicy) -> Graph {
     let mut graph = graph.clone();
     let parameters: Vec<NodeId> = graph.parameters().collect();

@@ -1,10 +1,10 @@
-//! StableHLO modules define each value once, before its use, and use it within its region.
+//! StableHLO modules define each value once, before its use, and use it only within its region.
 
 use std::collections::HashSet;
 
 use crate::files;
 
-/// Each `%name` of a line, without the number of a result, and the text after it.
+/// Each `%name` of a line, without the index of a result, and the text after it.
 fn names(line: &str) -> Vec<(&str, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-');
     let mut found = Vec::new();
@@ -23,11 +23,11 @@ fn begins(line: &str, rest: &str) -> bool {
         || (is_head && rest.starts_with(": tensor"))
 }
 
-/// The first name with a wrong definition or use.
+/// The first incorrect definition or use.
 fn wrong_name(text: &str) -> Option<String> {
     let mut scopes: Vec<HashSet<&str>> = vec![HashSet::new()];
     for line in text.lines() {
-        // `} do {` and `}, {` close one region and open the next.
+        // `} do {` and `}, {` close one region and open another.
         let (closed, opened) = (line.trim_start().starts_with('}'), line.ends_with('{'));
         if closed && scopes.len() > 1 {
             scopes.pop();

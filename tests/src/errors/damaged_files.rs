@@ -1,10 +1,10 @@
-//! Files that are cut short or have a wrong byte: read, or refused with a place, and never anything else.
+//! Truncated files and files with a wrong byte are read, or rejected with a location, and nothing else.
 
 use snick_tensor::Storage;
 
 use crate::files;
 
-/// A model in which each format has a good part of its words.
+/// Models that use much of the vocabulary of each format.
 const MODELS: [&str; 2] = ["focus_cnn", "rotary_embedding"];
 
 fn model(name: &str) -> snick_ir::Graph {
@@ -14,7 +14,7 @@ fn model(name: &str) -> snick_ir::Graph {
     read.graph
 }
 
-/// Bytes changed one at a time, at about 150 places.
+/// Changes one byte at a time, at about 150 positions.
 fn changed(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let step = 1 + bytes.len() / 150;
     (0..bytes.len()).step_by(step).flat_map(move |at| {
@@ -72,7 +72,7 @@ fn damaged_openvino_models_are_refused() {
                 snick_ir::infer(&mut read.graph);
             }
         }
-        // A file of weights that is too short is reported with the layer that needs them.
+        // Truncated weights are reported with the layer that needs them.
         std::fs::write(&path, &files.xml).unwrap();
         std::fs::write(path.with_extension("bin"), &bin[..bin.len() / 2]).unwrap();
         let read = snick_read::read_file(&path, None).unwrap();
@@ -98,7 +98,7 @@ fn damaged_text_forms_are_refused() {
     }
 }
 
-/// Every way of cutting a file short, and of putting something else in place of a byte, is read or refused.
+/// Every truncation and every replacement of a byte is read or rejected.
 #[test]
 fn damaged_json_is_refused() {
     for folder in ["ngraph", "directml"] {

@@ -1,3 +1,3 @@
-//! Damaged input is refused with its location, and never panics.
+//! Damaged input is rejected with its location, without a panic.
 
 mod damaged_files;

@@ -1,4 +1,4 @@
-//! Operators that readers expand to several operations compute what their definitions say.
+//! Operators that readers expand to several operations compute what is specified.
 
 mod ngraph;
 mod onnx_operators;

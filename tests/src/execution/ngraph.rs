@@ -6,7 +6,7 @@ use snick_tensor::Tensor;
 
 use crate::files;
 
-/// The inferred graph of a nGraph function in `cases/ngraph`, with its slices lowered.
+/// The inferred and lowered graph of an nGraph function in `cases/ngraph`.
 fn canonical(case: &str) -> Graph {
     let path = files::root().join("tests/cases/ngraph").join(case);
     let mut read = snick_read::read_file(&path, None).unwrap();
@@ -17,7 +17,7 @@ fn canonical(case: &str) -> Graph {
     read.graph
 }
 
-/// The outputs of a case for inputs that count up from 0, without those of opaque layers.
+/// The outputs of a case, except from opaque layers, for inputs that count up from 0.
 fn run(case: &str) -> Vec<Tensor> {
     let graph = canonical(case);
     let inputs = graph.parameters().map(|id| {
@@ -54,11 +54,12 @@ fn dot_reduces_the_inner_axes() {
     let both = (0..10).map(|at| sum(&|k| (at / 5 * 12 + k) * (k * 5 + at % 5), 12)).collect();
     let last = (0..6).map(|at| sum(&|k| (at * 4 + k) * k, 4)).collect();
     let outer = (0..16).map(|at| (at / 4) * (at % 4)).collect();
-    // The scalar counts up from 0, too.
+    // The scalar also counts up from 0.
     assert_eq!(outputs, [both, vec![0; 24], last, outer, vec![14]]);
 }
 
-/// The gradient by the data is the adjoint of the convolution: `<conv(x, w), d> = <x, gradient(w, d)>`.
+/// The gradient with respect to the data is the adjoint of the convolution: `<conv(x, w), d> = <x,
+/// gradient(w, d)>`.
 #[test]
 fn convolution_gradients_are_adjoint() {
     let outputs = run("gradient.json");
@@ -68,7 +69,7 @@ fn convolution_gradients_are_adjoint() {
     assert_eq!(outputs.len(), 5);
 }
 
-/// The same for all kinds of windows, with strides, dilations and padding: outputs come in pairs.
+/// The same for all kinds of windows with strides, dilations and padding. Outputs come in pairs.
 #[test]
 fn window_gradients_are_adjoint() {
     let outputs = run("adjoint.json");
@@ -79,8 +80,8 @@ fn window_gradients_are_adjoint() {
     }
 }
 
-/// Normalised data has the mean beta and the deviation gamma, and gradients match finite differences of the sum
-/// of the normalised data, each element weighted by the square of its index.
+/// Normalised data has mean beta and deviation gamma. Gradients match finite differences of the sum of the
+/// normalised data, with each element weighted by the square of its index.
 #[test]
 fn batch_norm_gradients_match_finite_differences() {
     let outputs = run("batch_norm.json");
@@ -117,7 +118,7 @@ fn batch_norm_gradients_match_finite_differences() {
     }
 }
 
-/// By inputs that count up from 0: `sum of (a[i] b[i])` by the last axis of one and an axis of the other.
+/// For inputs that count up from 0: `sum of (a[i] b[i])` over the last axis of one and an axis of the other.
 #[test]
 fn products_and_grouped_filters_sum_as_defined() {
     let outputs = run("products.json");
@@ -131,7 +132,7 @@ fn products_and_grouped_filters_sum_as_defined() {
         want[1].push(sum(&|k| (batch * 5 + j) * 4 + k));
     }
     assert_eq!([plain, transposed, other_form], [&want[0], &want[1], &want[1]]);
-    // Six filters of two groups read two channels each; one element of padding comes first.
+    // Six filters in two groups read two channels each, with one element of padding in front.
     let data = |channel: usize, at: usize| at.checked_sub(1).map_or(0.0, |at| (channel * 5 + at) as f64);
     let filtered = (0..30).map(|n| (n / 5, n % 5)).map(|(filter, at)| {
         let terms = (0..4).map(|n| (n / 2, n % 2));
@@ -157,12 +158,12 @@ fn reductions_join_elements_by_their_function() {
     assert_eq!(*min, by_axis(&|j| outer(j).fold(f64::MAX, f64::min)));
     assert_eq!(*product, by_axis(&|j| outer(j).product()));
     assert_eq!(*sum, by_axis(&|j| outer(j).sum()));
-    // The booleans count up, too: all but the first are true.
+    // The booleans also count up: all but the first are true.
     assert_eq!((all.as_slice(), any.as_slice()), (&[0.0, 1.0][..], &[1.0, 1.0][..]));
     let inner = |at: usize| (0..3).map(move |j| x(at / 4, j, at % 4));
     assert_eq!(*by_input, (0..8).map(|at| inner(at).sum()).collect::<Vec<f64>>());
     assert_eq!(*arg_max, [2.0; 8]);
-    // Multiplied, beginning with the second input, which is 2.
+    // A product that starts from the second input, which is 2.
     assert_eq!(*joined, (0..8).map(|at| 2.0 * inner(at).product::<f64>()).collect::<Vec<f64>>());
 }
 

@@ -1,4 +1,4 @@
-//! Operators of ONNX that are read as several ops compute what their definitions say.
+//! ONNX operators that are read as several ops compute what is specified.
 
 use snick_ir::{Located, Op, OpError};
 use snick_onnx as onnx;
@@ -8,7 +8,7 @@ use snick_tensor::{ElementType, Storage, Tensor, TensorError};
 /// A call of one operator.
 struct Call {
     node: onnx::Node,
-    /// Values by name that are inputs of the model.
+    /// The values that are inputs of the model.
     fed: Vec<Tensor>,
     constants: Vec<Tensor>,
     /// The version of the operator set.
@@ -81,7 +81,7 @@ impl Call {
         self.result().unwrap()
     }
 
-    /// Runs a model of the one node.
+    /// Runs a model with just this node.
     fn result(self) -> Result<Vec<Tensor>, Located> {
         let number = |tensor: &Tensor| onnx::to_number(tensor.element_type()).unwrap();
         let input = |(i, tensor): (usize, &Tensor)| {
@@ -162,7 +162,7 @@ fn integer_products_sum_exactly() {
     assert_eq!(row.fed(bytes(&[LONG, 1], weights())).run()[0].to_i64_vec().unwrap(), expected);
 }
 
-/// Quantised to 8 bits with a range that contains 0.
+/// Quantises to 8 bits with a range that contains 0.
 fn rounded(x: f32) -> f32 {
     let (low, high) = (x.min(0.0), x.max(0.0));
     let scale = if low == high { 1.0 } else { (high - low) / 255.0 };
@@ -211,7 +211,7 @@ fn lstm_peepholes_read_the_cell_state() {
     let (w, peepholes) = ([0.3f32, -0.6, 0.9, 0.2], [0.7f32, -0.8, 0.5]);
     let call = Call::new("LSTM").int("hidden_size", 1).fed(reals(&[2, 1, 1], &[x, 9.0]));
     let call = call.constant(reals(&[1, 4, 1], &w)).constant(reals(&[1, 4, 1], &[0.0; 4])).absent();
-    // The sequence is one step long; the second step changes nothing.
+    // The sequence has one step; the second step changes nothing.
     let call = call.fed(Tensor::from_vec(&[1], vec![1i32]).unwrap()).absent();
     let outputs = call.constant(reals(&[1, 1, 1], &[cell])).constant(reals(&[1, 3], &peepholes)).run();
     let (input, forget) = (sigmoid(x * w[0] + peepholes[0] * cell), sigmoid(x * w[2] + peepholes[2] * cell));
@@ -226,14 +226,14 @@ fn lstm_peepholes_read_the_cell_state() {
 fn resize_weights_its_neighbours() {
     let line = || Call::new("Resize").outputs(1).fed(reals(&[1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0]));
     let half = || reals(&[4], &[1.0, 1.0, 1.0, 0.5]);
-    // A triangle filter of four elements around the centre of each pair.
+    // A triangle filter over four elements around the centre of each pair.
     let smooth = || line().text("mode", "linear").absent().constant(half());
     near(&smooth().int("antialias", 1).numbers(), &[1.625, 3.375]);
     near(&smooth().int("antialias", 1).int("exclude_outside", 1).numbers(), &[12.0 / 7.0, 23.0 / 7.0]);
     // Sizes known only at run time.
     let sizes = line().text("mode", "linear").int("antialias", 1).absent().absent().fed(ints(&[1, 1, 1, 2]));
     near(&sizes.numbers(), &[1.625, 3.375]);
-    // 0.6 of 4 elements are two, symmetric about the centre.
+    // 0.6 of 4 elements gives two, symmetric about the centre.
     let scales = reals(&[4], &[1.0, 1.0, 1.0, 0.6]);
     let symmetric = line().text("mode", "linear").absent().constant(scales);
     near(
@@ -291,7 +291,7 @@ fn resize_in_proportion_maps_all_axes_by_one_scale() {
         let call = call.constant(ints(&[3, 4])).text("mode", "linear");
         call.text("coordinate_transformation_mode", "asymmetric").text("keep_aspect_ratio_policy", policy)
     };
-    // 4 / 3 and 3 / 2.
+    // Ratios of 4 / 3 and 3 / 2.
     let smaller = resized("not_larger").run().remove(0);
     assert_eq!(smaller.dims(), [3, 4]);
     near(&smaller.to_f32_vec().unwrap()[..4], &[0.0, 0.75, 1.5, 2.0]);
@@ -310,7 +310,7 @@ fn the_first_resize_rounds_up_where_it_shrinks() {
     };
     near(&resized(&[1.0, 0.6]), &[0.0, 2.0, 4.0, 6.0]);
     near(&resized(&[1.5, 0.6]), &[0.0, 2.0, 0.0, 2.0, 4.0, 6.0]);
-    // If no size changes, the data is copied; otherwise an axis that keeps its size is resampled.
+    // If no size changes, the data is copied. Otherwise an axis of unchanged size is resampled.
     near(&resized(&[1.25, 1.2]), &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
     near(&resized(&[1.25, 0.5]), &[0.0, 2.0, 0.0, 2.0]);
 }
@@ -347,7 +347,7 @@ fn linear_attention_decays_and_updates_its_state() {
     let call = call.fed(token([2.0, 3.0])).fed(token([0.5, 0.25])).fed(token([4.0, 8.0])).absent();
     let call = call.fed(token([0.0, -0.5])).fed(token([1.0, 0.5]));
     let outputs = call.run();
-    // The state decays, then its entry for the key moves towards the value.
+    // The state decays, and then its entry for the key moves towards the value.
     let first = 0.5 * 4.0f32;
     let kept = (-0.5f32).exp() * first;
     let second = kept + 0.25 * 0.5 * (8.0 - 0.25 * kept);
@@ -355,7 +355,7 @@ fn linear_attention_decays_and_updates_its_state() {
     near(&outputs[1].to_f32_vec().unwrap(), &[second]);
 }
 
-/// In the IR a negative number of iterations is no limit.
+/// In the IR a negative trip count means no limit.
 #[test]
 fn a_loop_with_a_negative_trip_count_runs_no_iteration() {
     let value = |name: &str| onnx::ValueInfo { name: name.into(), ty: None };

@@ -1,6 +1,6 @@
-//! Golden outputs: what is read, inferred, canonicalised and written of the models and cases. `tests/golden/` has a
-//! folder for each target and in it a file for each model or case; `refused.snap` lists those that a target cannot
-//! express, with the messages. `INSTA_UPDATE=always` writes the files anew.
+//! Golden outputs for reading, inference, canonicalisation and writing of the models and cases.
+//! `tests/golden/` has a folder per target with a file per model or case. `refused.snap` lists those that a
+//! target cannot express, with the messages. `INSTA_UPDATE=always` rewrites the files.
 
 mod onnx_text;
 
@@ -31,10 +31,10 @@ const TARGETS: [&str; 11] = [
     "tables",
 ];
 
-/// Tables of what is supported, checked where they are computed.
+/// Tables of supported operations, which are checked where they are computed.
 const TABLES: [&str; 4] = ["onnx_read", "onnx_written", "operations", "stablehlo_written"];
 
-/// Models that show each part of a format that has no table of operations.
+/// Models that cover each part of a format without a table of operations.
 const CHOSEN: [&str; 8] = [
     "focus_cnn",
     "rotary_embedding",
@@ -46,7 +46,7 @@ const CHOSEN: [&str; 8] = [
     "weights_types",
 ];
 
-/// The text of a model or case in a target, or the message with which it is refused.
+/// The text of a model or case in a target, or the error message.
 type Outcome = Result<String, String>;
 
 /// Checks a text against `tests/golden/TARGET/NAME.snap`.
@@ -57,13 +57,13 @@ fn check(target: &str, name: &str, text: &str) {
     });
 }
 
-/// Checks a table of what is supported.
+/// Checks a table of supported operations.
 pub fn check_table(name: &str, text: &str) {
     assert!(TABLES.contains(&name), "{name} is not in the list of tables");
     check("tables", name, text);
 }
 
-/// Checks what a target makes of models and cases, and that its folder holds nothing else.
+/// Checks a target's output for models and cases, and that its folder contains nothing else.
 fn check_all(target: &str, paths: Vec<PathBuf>, mut outcome: impl FnMut(&Path) -> Outcome) {
     let root = format!("{}/", files::root().display());
     let (mut texts, mut refused) = (Vec::new(), String::new());
@@ -93,7 +93,7 @@ fn assert_no_stale_files(target: &str, claimed: BTreeSet<&str>) {
     assert!(stale.is_empty(), "no test checks these files of tests/golden/{target}: {stale:?}");
 }
 
-/// As read, and what was wrong with it.
+/// The graph as read, and the errors.
 fn read(path: &Path) -> (Graph, Vec<Located>) {
     let read = snick_read::read_file(path, None).unwrap_or_else(|e| panic!("{e}"));
     (read.graph, read.errors)
@@ -110,7 +110,7 @@ fn listed(errors: &[Located]) -> String {
     errors.iter().map(|error| format!("{error}\n")).collect()
 }
 
-/// As text, with facts as expressions.
+/// The text form, with facts as expressions.
 fn printed(graph: &Graph) -> String {
     print(graph, PrintOptions::new().symbolic(true))
 }
@@ -157,7 +157,7 @@ fn models_as_canonicalised() {
     });
 }
 
-/// JSON as read and inferred, with all that is wrong with it; or why it cannot be read.
+/// Reads and infers JSON and prints it with all errors, or returns why it cannot be read.
 fn json(path: &Path) -> Outcome {
     let text = std::fs::read_to_string(path).unwrap();
     let mut read = snick_read::read_json(&text, "case.json").map_err(|error| error.to_string())?;
@@ -175,10 +175,10 @@ fn directml_descriptions_as_read() {
     check_all("directml_read", files::cases("directml"), json);
 }
 
-/// Checks what an emitter writes of models, or of models and cases of operations, and of the cases that are for
-/// emitters: those of `cases/emit/TARGET/`, and, `with_shared`, the files that all emitters have in common.
+/// Checks an emitter's output for models, or for models and cases of operations, and for the emitter cases:
+/// those in `cases/emit/TARGET/`, and if `with_shared`, the files shared by all emitters.
 ///
-/// Returns the types of the operations in the models and cases that are written.
+/// Returns the operation types in the models and cases that were written.
 fn check_emitter(
     target: &str,
     paths: Vec<PathBuf>,
@@ -198,7 +198,7 @@ fn check_emitter(
         }
         let graph = inferred(path);
         let outcome = write(&graph).or_else(|message| {
-            // Some layers are written only if the sizes of the inputs are fixed.
+            // Some layers can only be written with fixed input sizes.
             let fixed = write(&with_fixed_sizes(&graph, DimPolicy::MultipleOf(8)));
             fixed.map(|text| format!("// with fixed sizes\n{text}")).map_err(|_| message)
         });
@@ -218,7 +218,7 @@ fn add_types(graph: &Graph, types: &mut BTreeSet<String>) {
     }
 }
 
-/// Every operation that the table of operations marks as written to a format occurs in one of its golden files.
+/// Checks that every operation marked as writable to a format occurs in one of its golden files.
 fn assert_covers_table(column_from_the_end: usize, written: &BTreeSet<String>) {
     let table = files::root().join("tests/golden/tables/operations.snap");
     let table = std::fs::read_to_string(table).unwrap();
@@ -230,7 +230,7 @@ fn assert_covers_table(column_from_the_end: usize, written: &BTreeSet<String>) {
     assert!(missing.is_empty(), "no golden file shows how these are written: {missing:?}");
 }
 
-/// A file of several graphs: what is written of each, or why it is refused, below the comment that says what it shows.
+/// For a file with several graphs: the output or error message of each, below its comment.
 fn split_case(path: &Path, write: fn(&Graph) -> Outcome, written: &mut BTreeSet<String>) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let mut part = |part: &str| {

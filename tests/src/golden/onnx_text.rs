@@ -1,11 +1,11 @@
-//! An ONNX model as text, close to ONNX's own textual form: a line for each input, constant, node and output.
+//! Prints an ONNX model similarly to ONNX's own text format: one line per input, constant, node and output.
 
 use std::fmt::Write as _;
 
 use snick_onnx::{Attribute, DimValue, Graph, Model, Node, Tensor, ValueInfo, from_number};
 use snick_tensor::{ElementType, Storage};
 
-/// Constants of more elements are shown as a digest of their bytes.
+/// Larger constants are shown as a digest of their bytes.
 const SHOWN: usize = 16;
 
 /// The text of a model.

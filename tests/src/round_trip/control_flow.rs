@@ -1,4 +1,4 @@
-//! Loops and branches, canonicalised or not, compute the same after they are written and read.
+//! Loops and branches, canonicalised or not, give the same results after they are written and read back.
 
 use std::path::{Path, PathBuf};
 

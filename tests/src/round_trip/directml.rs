@@ -5,7 +5,8 @@ use snick_run::{Options, Session};
 
 use crate::files;
 
-/// A description of all slices of a canonical model can be read and run, and is written again as the same text.
+/// A description of all slices of a canonical model can be read and run, and is written as the same text
+/// again.
 #[test]
 fn descriptions_round_trip() {
     let mut operators = 0;
@@ -15,7 +16,7 @@ fn descriptions_round_trip() {
         drop(snick_pass::lower_slices(&mut graph));
         for level in ["2.0", "2.1", "3.0", "4.1", "6.4"] {
             let level: FeatureLevel = level.parse().unwrap();
-            // Refusals are tested with the golden outputs.
+            // The golden tests cover errors.
             let Ok(text) = snick_emit::directml(&graph, level) else { continue };
             let again = snick_read::read_json(&text, "case.json").unwrap();
             assert!(again.errors.is_empty(), "{}: {:?}", path.display(), again.errors);

@@ -1,4 +1,4 @@
-//! What is written is read again as the same model, in every format that snick reads and writes.
+//! In every format that snick reads and writes, written models read back as the same model.
 
 mod control_flow;
 mod directml;

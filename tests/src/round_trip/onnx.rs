@@ -6,8 +6,7 @@ use snick_tensor::{Storage, Tensor};
 
 use crate::files;
 
-/// Every model and case that can be written as ONNX is read with the same types and shapes of
-/// its results.
+/// Every model and case that can be written as ONNX reads back with the same result types and shapes.
 #[test]
 fn written_models_are_read_with_the_same_results() {
     let (mut same, mut refused) = (0, 0);
@@ -42,7 +41,7 @@ fn written_models_are_read_with_the_same_results() {
     assert!(same > 2 * refused, "{same} models were written, {refused} refused");
 }
 
-/// The graph that is read from what is written of one.
+/// Writes a graph and reads it back.
 fn written_and_read(graph: &Graph) -> Graph {
     let files = snick_emit::onnx::onnx(graph, "case.onnx.data").unwrap();
     let mut again =
@@ -51,7 +50,8 @@ fn written_and_read(graph: &Graph) -> Graph {
     again.graph
 }
 
-/// Interpolate and Resize differ in sizes, in axes whose size stays, and in ties; none of that changes what is computed.
+/// Interpolate and Resize differ in sizes, in axes of unchanged size, and in ties, but results must not
+/// change.
 #[test]
 fn resized_data_stay_the_same() {
     for (declared, dims, axes, target, attrs) in [
@@ -91,7 +91,7 @@ fn resized_data_stay_the_same() {
     }
 }
 
-/// Over five axes `linear` is a filter, whose weights ONNX has as constants.
+/// On five axes `linear` is a filter, whose weights are constants in ONNX.
 #[test]
 fn filtered_volumes_stay_the_same() {
     for (size, coordinates, antialias) in [
@@ -118,7 +118,7 @@ fn filtered_volumes_stay_the_same() {
     }
 }
 
-/// Whether a layer is of no operation set.
+/// Whether any layer is outside of the operation sets.
 fn has_extensions(graph: &Graph) -> bool {
     graph.ids().any(|id| matches!(graph.node(id).version(), snick_ir::Version::Custom(_)))
 }

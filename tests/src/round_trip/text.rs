@@ -1,11 +1,11 @@
-//! The text form of every model: those of `models/`, and the corpus that `SNICK_CORPUS` names.
+//! The text form of all models in `models/` and in the corpus named by `SNICK_CORPUS`.
 
 use snick_ir::text::{PrintOptions, Weights, packed_weights, parse, print};
 use snick_tensor::Storage;
 
 use crate::files;
 
-/// Every printed model parses as the identical graph.
+/// Every printed model parses to the identical graph.
 #[test]
 fn every_model_prints_and_reads_back() {
     let mut count = 0;
@@ -29,7 +29,7 @@ fn every_model_prints_and_reads_back() {
     assert!(count > 0);
 }
 
-/// A layer of the name of an op that is not that op stays what it is.
+/// An opaque layer with the name of an op stays opaque.
 #[test]
 fn opaque_layers_keep_their_names() {
     let text = "snick 1
@@ -43,7 +43,7 @@ graph \"g\" {
 ";
     let graph = parse(text, None).unwrap();
     assert!(graph.ids().all(|id| graph.node(id).op().is_opaque()));
-    // The keyword is printed where it is needed.
+    // The keyword is printed only where it is needed.
     let printed = print(&graph, PrintOptions::default());
     let shorter = text.replace("opaque opaque", "opaque");
     assert_eq!(printed, shorter);

@@ -1,11 +1,11 @@
-//! Weights are written from where they lie: a file is never put together in memory.
+//! Weights are written directly from their storage. A file is never assembled in memory.
 
 use std::io;
 
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Graph, Op, text};
 
-/// Notes where what is written lies.
+/// Records the addresses of the data that is written.
 #[derive(Default)]
 struct Places(Vec<*const u8>);
 
@@ -20,7 +20,7 @@ impl io::Write for Places {
     }
 }
 
-/// A graph with a constant, and where the bytes of that lie.
+/// A graph with a constant, and the address of its bytes.
 fn model() -> (Graph, *const u8) {
     let values: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
     let values = values.join(", ");

@@ -1,4 +1,4 @@
-//! A rank that is not known is not written as that of a scalar.
+//! An unknown rank is not written as the rank of a scalar.
 
 use snick_emit::openvino::openvino;
 use snick_read::openvino::{Weights, read};

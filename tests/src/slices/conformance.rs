@@ -1,6 +1,7 @@
-//! The conformance suite `tests/conformance/slices.jsonl`: cases chosen by rule, answers computed by [`super::rule`].
+//! The conformance suite `tests/conformance/slices.jsonl`: cases chosen by rule, answers computed by
+//! [`super::rule`].
 //!
-//! The file is data for any implementation; `SNICK_WRITE_CONFORMANCE=1` writes it again.
+//! The file is data for any implementation. `SNICK_WRITE_CONFORMANCE=1` writes it again.
 
 use serde_json::{Value, json};
 use snick_tensor::ElementType;
@@ -9,7 +10,7 @@ use super::model::{Source, canonical, counting, load, run, text};
 use super::rule::{MASKS, Plan, Refused, Slicing, walk};
 use crate::files;
 
-/// One axis of the data: its size, or the least and the largest it may have.
+/// One axis of the data: its size, or its minimum and maximum size.
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum Size {
     Is(usize),
@@ -46,7 +47,7 @@ fn strided(numbers: &[[i64; 3]], masks: [&[u8]; 5]) -> Slicing {
     Slicing { masks: Some(masks.map(<[u8]>::to_vec)), ..listed(numbers, None) }
 }
 
-/// All cases, by the rule they show.
+/// All cases, by the rule that they show.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |rule: &'static str, slicing: Slicing, shape: &[Size]| {
@@ -157,7 +158,7 @@ fn cases() -> Vec<Case> {
     let shrink_and_new = [[0, 0, 1], [0, 0, 1], [-1, 0, 1]];
     let masks: [&[u8]; 5] = [&[0, 0, 0], &[], &[1, 0, 0], &[0, 1, 1], &[]];
     add("shrink-and-new-axis", strided(&shrink_and_new, masks), &is(&[2, 3]));
-    // Sizes that are known only within an interval.
+    // Sizes that are only known to lie in an interval.
     let open = [(3, Some(10)), (2, None), (0, None), (0, Some(12)), (6, Some(9)), (1, Some(1))];
     for (lo, hi) in open {
         let shape = [Size::In(lo, hi)];
@@ -206,7 +207,8 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// The hull of the lengths over an interval of sizes. Beyond a size of 100 the bounds of the cases make no difference.
+/// The hull of the lengths over an interval of sizes. Beyond a size of 100 the bounds of the cases make no
+/// difference.
 fn hull(lo: usize, hi: Option<usize>, length: impl Fn(usize) -> usize) -> String {
     let lengths: Vec<usize> = (lo..=hi.unwrap_or(200)).map(&length).collect();
     let least = lengths.iter().min().copied().unwrap_or(0);
@@ -250,7 +252,7 @@ fn expected(case: &Case) -> Value {
     json!({ "dims": outs.iter().map(dim).collect::<Vec<_>>() })
 }
 
-/// A case as JSON, with its keys in reading order.
+/// A case as JSON, with keys in reading order.
 fn line(number: usize, case: &Case) -> String {
     let Case { rule, slicing, shape, index_type } = case;
     let mut line: Vec<(&str, Value)> = Vec::new();
@@ -296,7 +298,7 @@ fn the_suite_is_generated_from_the_rule() {
     assert!(std::fs::read_to_string(&path).unwrap() == lines, "{} is out of date", path.display());
 }
 
-/// A case read from the file, without the code that wrote it.
+/// Reads a case from the file, independently of the code that wrote it.
 fn read(line: &Value) -> (Slicing, String) {
     let ints = |name: &str| -> Option<Vec<i64>> {
         Some(line.get(name)?.as_array()?.iter().map(|v| v.as_i64().unwrap()).collect())

@@ -1,6 +1,6 @@
-//! The canonical form over a whole space: every axis of up to 6 elements, start and stop from -9 to 9 or masked, step
-//! from -4 to 4. In it two slices select the same elements if and only if they are the same, and canonicalising again
-//! changes nothing.
+//! The canonical form over a whole space: every axis of up to 6 elements, start and stop from -9 to 9 or
+//! masked, and step from -4 to 4. In it, two slices select the same elements if and only if they are equal,
+//! and canonicalising again changes nothing.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ fn space() -> impl Iterator<Item = Numbers> {
     bounds().flat_map(|start| bounds().flat_map(move |stop| STEPS.map(move |step| (start, stop, step))))
 }
 
-/// All slices of one axis in one graph: as many StridedSlices of one Parameter.
+/// All slices of one axis in one graph: one StridedSlice each, of the same Parameter.
 fn every_slice(dim: i64, stored: &[Numbers]) -> Graph {
     let mut lines = vec![format!("%x = Parameter-1 {{element_type: i32, shape: \"{dim}\"}}")];
     for (i, (start, stop, step)) in stored.iter().enumerate() {
@@ -50,7 +50,7 @@ fn equal_selections_have_one_canonical_layer() {
         for (result, (start, stop, step)) in graph.results().zip(&stored) {
             let source = graph.inputs(result)[0].unwrap().node;
             let layer = match graph.node(source).op() {
-                Op::Parameter(_) => None, // all of the axis
+                Op::Parameter(_) => None, // the whole axis
                 op @ Op::Slice(_) => Some(op.clone()),
                 op => panic!("{dim}[{start:?}:{stop:?}:{step}] became {}", op.type_name()),
             };

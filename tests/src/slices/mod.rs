@@ -1,5 +1,5 @@
-//! Slices: every case of a small space, random cases, the conformance suite, element types, messages, and the form
-//! written for OpenVINO, all held against one rule.
+//! Slices: every case of a small space, random cases, the conformance suite, element types, messages, and the
+//! form written for OpenVINO, all compared with one rule.
 
 mod conformance;
 mod element_types;

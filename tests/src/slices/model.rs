@@ -1,4 +1,4 @@
-//! Small graphs of one slice, written as text: inferred, canonicalised and run.
+//! Small graphs with one slice, written as text, then inferred, canonicalised and run.
 
 use snick_ir::Graph;
 use snick_ir::text::{PrintOptions, print};
@@ -16,13 +16,13 @@ pub enum Source {
     Constant,
     /// An input of the model.
     Given,
-    /// As `Given`, with a length known only at run time.
+    /// Like `Given`, with a length known only at run time.
     GivenAnyLength,
     /// Computed from the sizes of the data.
     Computed,
 }
 
-/// The slice in text form. `dims` are the sizes for which computed entries have the values of the slice.
+/// The slice in text form. For data of sizes `dims`, computed entries have the values of the slice.
 pub fn text(
     slicing: &Slicing,
     shape: &str,
@@ -40,7 +40,7 @@ pub fn text(
         let count = list.len();
         let values = |list: &[i64]| list.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         match source {
-            // Sums that could overflow i64 are excluded: for an unknown size that is undecidable.
+            // Sums that could overflow i64 are excluded because they are undecidable for an unknown size.
             Source::Computed
                 if !dims.is_empty() && count > 0 && list.iter().all(|v| v.unsigned_abs() < 1 << 50) =>
             {
@@ -79,7 +79,7 @@ pub fn text(
     format!("snick 1\ngraph \"slice\" {{\n  {}\n}}\n", lines.join("\n  "))
 }
 
-/// Reads and infers.
+/// Parses and infers.
 pub fn load(text: &str) -> Result<Graph, String> {
     let mut graph = snick_ir::text::parse(text, None).map_err(|e| e.to_string())?;
     match snick_ir::infer(&mut graph).first() {
@@ -108,12 +108,12 @@ pub fn run(graph: &Graph, inputs: &[Tensor]) -> Result<Tensor, String> {
     Ok(outputs.complete().map_err(|e| e.to_string())?.remove(0))
 }
 
-/// As text, with facts as expressions.
+/// The text form, with facts as expressions.
 pub fn printed(graph: &Graph) -> String {
     print(graph, PrintOptions::new().symbolic(true))
 }
 
-/// The elements `0, 1, 2, ..` in these dims.
+/// The elements `0, 1, 2, ..` with these dims.
 pub fn counting(dims: &[usize]) -> Tensor {
     Tensor::from_vec(dims, (0..dims.iter().product::<usize>() as i32).collect()).unwrap()
 }

@@ -19,7 +19,7 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// How much the model declares of a size.
+/// What the model declares about a size.
 #[derive(Copy, Clone, Debug)]
 enum Known {
     Exactly,
@@ -127,7 +127,7 @@ fn case() -> impl Strategy<Value = Case> {
     full.prop_map(
         |((sized, count, strided, rank), (start, stop, step, unit, axes, masks, mut sources, open))| {
             let (dims, known): (Vec<usize>, Vec<Known>) = sized.into_iter().unzip();
-            // A Slice-8 is lowered even if the number of its entries is known only at run time.
+            // A Slice-8 is lowered even if its number of entries is known only at run time.
             if open && !strided {
                 sources = [Source::GivenAnyLength; 4];
             }
@@ -142,7 +142,7 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Everything that must hold of one case.
+/// All properties of one case.
 fn holds(case: &Case) {
     let Case { slicing, dims, shape, sources } = case;
     let text = text(slicing, shape, ElementType::I32, "i64", *sources, dims);

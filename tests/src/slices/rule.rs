@@ -1,26 +1,27 @@
-//! The rule of the two dialects, index by index: the reference of the tests. It shares no code with snick.
+//! The rule of both slice dialects, evaluated index by index, as the reference for the tests. It shares no
+//! code with snick.
 
 /// A StridedSlice-1 or a Slice-8 with all numbers known.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Slicing {
-    /// The five masks of a StridedSlice in the order of [`MASKS`]; `None`: a Slice-8.
+    /// The five masks of a StridedSlice in the order of [`MASKS`]; `None` for a Slice-8.
     pub masks: Option<[Vec<u8>; 5]>,
     /// `begin` or `start`.
     pub start: Vec<i64>,
     /// `end` or `stop`.
     pub stop: Vec<i64>,
-    /// `stride` or `step`; only a StridedSlice may leave it out.
+    /// `stride` or `step`; only a StridedSlice may omit it.
     pub step: Option<Vec<i64>>,
-    /// Of a Slice-8.
+    /// Only for a Slice-8.
     pub axes: Option<Vec<i64>>,
 }
 
 pub const MASKS: [&str; 5] = ["begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask"];
 
-/// When an invalid slice is refused.
+/// When an invalid slice is rejected.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// By inference, at the latest.
+    /// By inference at the latest.
     Infer,
     /// At run time.
     Run,
@@ -122,7 +123,7 @@ impl Slicing {
         Ok((walks, (0..rank).map(Some).collect()))
     }
 
-    /// Dims of the output, and the row-major positions in the input of its elements.
+    /// The dims of the output, and the row-major positions of its elements in the input.
     pub fn select(&self, dims: &[usize]) -> Result<(Vec<usize>, Vec<usize>), Refused> {
         let (walks, outs) = self.plan(dims.len())?;
         let mut kept: Vec<Vec<i64>> = dims.iter().map(|&dim| (0..dim as i64).collect()).collect();

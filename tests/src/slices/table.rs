@@ -1,4 +1,4 @@
-//! The table of slice lengths that the book shows.
+//! The table of slice lengths in the book.
 
 use super::model::load;
 use crate::documentation::check_documented;
@@ -13,7 +13,7 @@ const SLICES: [(&str, &str); 7] = [
     ("10[5:3]", "5:3:1"),
 ];
 
-/// The length of a slice of one axis, as interval and as expression.
+/// The length of a slice of one axis, as an interval and as an expression.
 fn length(dim: &str, slice: &str) -> (String, String) {
     let mut text = format!("%x = Parameter-1 {{element_type: f32, shape: \"{dim}\"}}\n");
     for (name, number) in ["start", "stop", "step"].into_iter().zip(slice.split(':')) {

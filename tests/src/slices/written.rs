@@ -1,4 +1,4 @@
-//! The canonical form, written as OpenVINO IR with either op and read back, computes the same bytes.
+//! The canonical form, written as OpenVINO IR with either op and read back, gives the same bytes.
 
 use snick::SliceAs;
 use snick_emit::openvino::openvino;
@@ -9,7 +9,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::model::{Source, canonical, counting, given, load, run, text};
 use super::rule::Slicing;
 
-/// Written, read back, inferred.
+/// Writes, reads back, infers.
 fn again(graph: &Graph, slice_as: SliceAs) -> Graph {
     let files = openvino(graph, slice_as).unwrap();
     let other = match slice_as {
@@ -24,8 +24,8 @@ fn again(graph: &Graph, slice_as: SliceAs) -> Graph {
     graph
 }
 
-/// Every start, stop and step of a small space on a dynamic axis, beside an axis that is sliced statically; the
-/// numbers are constants or inputs of the model, the step included.
+/// Every start, stop and step of a small space on a dynamic axis, together with a static slice of another
+/// axis. All numbers are constants, or inputs of the model.
 #[test]
 fn canonical_slices_round_trip_through_openvino() {
     let sources = [
@@ -84,8 +84,8 @@ fn clamped_ranges_are_written_without_arithmetic_on_sizes() {
     );
     let written = again(&canonical(&read), SliceAs::default());
     assert_eq!(op_types(&written), ["Parameter", "Slice", "Result"]);
-    // The runtime infers an empty result, since neither the smallest nor the largest size selects anything: sizes are
-    // computed instead.
+    // The runtime would infer an empty result, since neither the smallest nor the largest size selects
+    // anything, so sizes are computed instead.
     let odd = graph(
         "%x = Parameter-1 {element_type: i32, shape: \"..8\"}
          %begin = Const-1 i64[1] <-1>
@@ -102,7 +102,7 @@ fn clamped_ranges_are_written_without_arithmetic_on_sizes() {
     }
 }
 
-/// The primitive fails if the axis is too short; the op that it is written as would clamp.
+/// The primitive fails if the axis is too short, whereas the op that replaces it would clamp.
 #[test]
 fn a_slice_beyond_its_axis_fails_after_writing() {
     let read = graph(
@@ -117,7 +117,7 @@ fn a_slice_beyond_its_axis_fails_after_writing() {
     }
 }
 
-/// A negative number known only at run time fails, too: the ops would count it from the end.
+/// A negative number known only at run time also fails, although the ops would count it from the end.
 #[test]
 fn a_negative_start_or_length_fails_after_writing() {
     let start = graph(
@@ -149,7 +149,7 @@ fn integer(element_type: ElementType, value: i64) -> Tensor {
     }
 }
 
-/// A slice of no axis is written, too, and keeps its name.
+/// A slice of no axis is also written and keeps its name.
 #[test]
 fn a_slice_of_no_axis_keeps_its_name() {
     let read = graph(

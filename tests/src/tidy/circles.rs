@@ -1,5 +1,5 @@
-//! Modules of a crate use each other in one direction, those of the Python package included. A module that re-exports what
-//! is in its own submodules does not use them.
+//! Modules of a crate, and of the Python package, use each other in one direction only. A module that
+//! re-exports items of its own submodules does not use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::Path;
 use super::library_sources;
 use crate::files::{self, root};
 
-/// A module by its path from the crate's root.
+/// A module, by its path from the crate's root.
 type Module = Vec<String>;
 
-/// What each module of a crate uses of the same crate.
+/// The modules of the same crate that each module uses.
 type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
 fn module(path: &str) -> Module {
@@ -21,12 +21,12 @@ fn module(path: &str) -> Module {
     parts
 }
 
-/// The paths that a `use` tree names.
+/// The paths in a `use` tree.
 fn paths(tree: &str) -> Vec<String> {
     let Some((prefix, rest)) = tree.split_once('{') else {
         return vec![tree.split(" as ").next().unwrap().trim().to_string()];
     };
-    // A message that says what to use is no import.
+    // A message that recommends a `use` is not an import.
     let Some(inside) = rest.trim_end().strip_suffix('}') else { return Vec::new() };
     let (mut depth, mut part, mut found) = (0, String::new(), Vec::new());
     for c in inside.chars() {
@@ -42,16 +42,16 @@ fn paths(tree: &str) -> Vec<String> {
     parts.flat_map(|part| paths(part).into_iter().map(|path| prefix.trim().to_string() + &path)).collect()
 }
 
-/// The paths that code outside of `use` trees names: `super::weights::find`.
+/// The paths in code outside of `use` trees: `super::weights::find`.
 fn inline_paths(code: &str) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let words = code.split(|c: char| !is_part(c));
     let is_path = |word: &&str| ["crate::", "self::", "super::"].iter().any(|start| word.starts_with(start));
-    // A path that ends here goes on in braces: a `use` tree.
+    // A path that ends here continues in braces: a `use` tree.
     words.filter(is_path).filter(|word| !word.ends_with(':')).map(String::from).collect()
 }
 
-/// The module of the crate that a path seen from `own` leads into.
+/// The module of the crate that a path in `own` refers to.
 fn target(own: &Module, path: &str, all: &BTreeSet<Module>) -> Option<Module> {
     let mut parts = path.split("::").map(|part| part.trim().to_string()).peekable();
     let mut base = match parts.next()?.as_str() {
@@ -96,14 +96,14 @@ fn imports() -> BTreeMap<String, Imports> {
     imports
 }
 
-/// What each module of the Python package imports, other than for annotations.
+/// The imports of each module of the Python package, except for annotations.
 fn python_imports() -> Imports {
     let mut imports = Imports::new();
     for path in files::with_extension(files::entries(&root().join("crates/snick-python/python/snick")), "py")
     {
         let name = |path: &Path| vec![path.file_stem().unwrap().to_str().unwrap().to_string()];
         let text = fs::read_to_string(&path).unwrap();
-        // Those for annotations are indented, below `if TYPE_CHECKING:`.
+        // Imports for annotations are indented, below `if TYPE_CHECKING:`.
         let lines = text.lines().filter_map(|line| line.strip_prefix("from .")?.split_once(" import "));
         let targets = lines.flat_map(|(module, names)| match module {
             "" => names.split(',').map(|name| vec![name.trim().to_string()]).collect(),
@@ -114,7 +114,7 @@ fn python_imports() -> Imports {
     imports
 }
 
-/// All modules that a module leads to, by any number of imports.
+/// All modules that a module uses directly or indirectly.
 fn reached(from: &Module, imports: &Imports) -> BTreeSet<Module> {
     let (mut found, mut next) = (BTreeSet::new(), vec![from.clone()]);
     while let Some(module) = next.pop() {
@@ -127,7 +127,7 @@ fn reached(from: &Module, imports: &Imports) -> BTreeSet<Module> {
     found
 }
 
-/// The circles of a crate, each with its modules as text, sorted.
+/// The cycles of a crate, each as sorted module names.
 fn circles(imports: &Imports) -> BTreeSet<Vec<String>> {
     let reached: BTreeMap<&Module, BTreeSet<Module>> =
         imports.keys().map(|module| (module, reached(module, imports))).collect();

@@ -1,4 +1,4 @@
-//! Data flows one way: a crate depends only on crates above it.
+//! Dependencies go one way: a crate depends only on crates above it.
 
 use std::fs;
 

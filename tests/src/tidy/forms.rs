@@ -1,8 +1,8 @@
-//! Forms that the code does without.
+//! Code patterns to avoid.
 
 use super::{Source, library_sources};
 
-/// A typo in the type of an op is an error of the compiler, except where a reader maps names.
+/// The compiler finds a typo in the type of an op, except in readers, which map names.
 #[test]
 fn only_readers_name_ops_by_strings() {
     let is_named = |source: &&Source| source.krate() != "snick-read" && source.code().contains("make(\"");
@@ -11,7 +11,8 @@ fn only_readers_name_ops_by_strings() {
     assert!(found.is_empty(), "ops are made by name in {found:?}");
 }
 
-/// The number of inputs is checked before an op is evaluated: what it does not have is an error, and not no output.
+/// The number of inputs is checked before an op is evaluated: missing inputs are an error rather than an
+/// empty result.
 #[test]
 fn no_op_evaluates_to_nothing_without_its_inputs() {
     let is_silent = |source: &&Source| {

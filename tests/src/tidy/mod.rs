@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::{self, root};
 
-/// A file of the workspace: its path from the root, its text, and the part of it that is not tests.
+/// A file of the workspace, with its path from the root.
 struct Source {
     path: String,
     text: String,
@@ -24,7 +24,7 @@ impl Source {
         self.path.strip_prefix("crates/").unwrap_or(&self.path).split('/').next().unwrap()
     }
 
-    /// Without the unit tests, which come last.
+    /// The text without unit tests, which come last.
     fn without_tests(&self) -> &str {
         self.text.find("\n#[cfg(test)]\nmod ").map_or(&*self.text, |at| &self.text[..at + 1])
     }
@@ -50,7 +50,7 @@ fn sources() -> Vec<Source> {
     found.iter().map(|path| read(path)).collect()
 }
 
-/// The Rust files of the crates, without those that hold only tests.
+/// The Rust files of the crates, except files with only tests.
 fn library_sources() -> Vec<Source> {
     let mut sources = sources();
     let is_test = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");

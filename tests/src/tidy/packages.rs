@@ -1,4 +1,4 @@
-//! Every crate can be published, and the library stays light.
+//! Every crate can be published, and the library has few dependencies.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 use super::sources;
 use crate::files::{self, root};
 
-/// Third-party packages of the facade without default features.
+/// Maximum number of third-party packages of the facade without default features.
 const MOST_PACKAGES: usize = 30;
 
 fn read(path: &Path) -> String {
@@ -64,7 +64,7 @@ fn what_is_not_for_users_is_not_published() {
     }
 }
 
-/// Examples in the documentation run from the package, where the models of the repository are not.
+/// Documentation examples also run from the package, which does not contain the models of the repository.
 #[test]
 fn no_crate_reads_files_outside_of_its_package() {
     let out = ["CARGO_MANIFEST_DIR\"), \"", "/.."].concat();

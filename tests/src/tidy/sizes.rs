@@ -2,13 +2,14 @@
 
 use super::{Source, library_sources, sources};
 
-/// Lines of a file without its tests.
+/// Maximum number of lines in a file without its tests.
 const FILE: usize = 480;
 
-/// Lines of a function.
+/// Maximum number of lines in a function.
 const FUNCTION: usize = 80;
 
-/// The functions of a file with their numbers of lines: from the signature to the brace at its indentation.
+/// The functions of a file with their line counts, from the signature to the closing brace at its
+/// indentation.
 fn functions(source: &Source) -> Vec<(String, usize)> {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut found = Vec::new();

@@ -1,33 +1,33 @@
-//! Every use of `unsafe` has its invariant, and stands in the list of `docs/src/safety.md`.
+//! Every use of `unsafe` has a safety comment and is listed in `docs/src/safety.md`.
 
 use std::fmt::Write as _;
 
 use super::{Source, sources};
 use crate::documentation::check_documented;
 
-/// A line of code that is unsafe.
+/// A line with unsafe code.
 struct Place {
     path: String,
-    /// The function around it, or the function, trait or type that is unsafe.
+    /// The enclosing function, or the unsafe function, trait or type.
     name: String,
     /// `block`, `fn`, `impl`, `trait`, `extern` or `attribute`.
     kind: &'static str,
-    /// What follows `SAFETY:` in the comment above it.
+    /// The text after `SAFETY:` in the comment above it.
     invariant: Option<String>,
 }
 
-/// A line without comments and texts.
+/// A line without comments and strings.
 fn code_of(line: &str) -> String {
     line.split("//").next().unwrap_or_default().split('"').step_by(2).collect()
 }
 
-/// What is unsafe on a line of code; `None` if nothing is.
+/// The kind of unsafe code on a line; `None` if there is none.
 fn kind(code: &str) -> Option<&'static str> {
     let word = "unsafe";
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let at = code.match_indices(word).map(|(at, _)| at).find(|&at| {
         let (before, after) = (&code[..at], &code[at + word.len()..]);
-        // Not a part of a longer name.
+        // Not part of a longer name.
         !before.ends_with(is_part) && !after.starts_with(is_part)
     })?;
     let after = code[at + word.len()..].trim_start();
@@ -42,7 +42,7 @@ fn kind(code: &str) -> Option<&'static str> {
     })
 }
 
-/// What the comment right above line `at` says after `SAFETY:` or below `# Safety`; attributes may stand between.
+/// The text after `SAFETY:` or `# Safety` in the comment right above line `at`. Attributes may be in between.
 fn invariant(lines: &[&str], at: usize) -> Option<String> {
     let above = lines[..at].iter().rev().map(|line| line.trim());
     let comment: Vec<&str> = above
@@ -52,7 +52,7 @@ fn invariant(lines: &[&str], at: usize) -> Option<String> {
         .collect();
     let text = comment.into_iter().rev().collect::<Vec<_>>().join(" ");
     let (_, invariant) = text.split_once("SAFETY:").or_else(|| text.split_once("# Safety"))?;
-    // Documentation may go on with another section.
+    // Documentation may continue with another section.
     Some(invariant.split(" # ").next().unwrap_or_default().trim().to_string())
 }
 
@@ -71,7 +71,7 @@ fn places(source: &Source) -> Vec<Place> {
         }
         if let Some(kind) = kind(&code) {
             let invariant = invariant(&lines, at);
-            // What a method of an unsafe trait promises is said of the `impl`.
+            // The `impl` documents the contract of methods of an unsafe trait.
             let is_method =
                 kind == "fn" && invariant.is_none() && found.iter().any(|place: &Place| place.kind == "impl");
             let (path, name) = (source.path.clone(), name.clone());
@@ -105,7 +105,7 @@ fn unsafe_code_is_found_in_all_its_forms() {
     assert_eq!(invariant(&["// Not said.", "here"], 1), None);
 }
 
-/// `unsafe` is denied in the workspace, and allowed in the files that the list names.
+/// `unsafe` is denied in the workspace, and allowed in the files on the list.
 #[test]
 fn every_use_of_unsafe_has_its_invariant_in_the_list() {
     let mut list = String::new();

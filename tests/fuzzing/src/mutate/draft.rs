@@ -1,4 +1,4 @@
-//! A graph as a list of layers, easy to edit.
+//! A graph as a list of layers, which is easy to edit.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,10 +8,10 @@ use snick_tensor::SplitMix;
 
 use super::below;
 
-/// An output of a layer: the index of the layer and the port.
+/// An output of a layer: layer index and port.
 pub(super) type Source = (usize, u32);
 
-/// A layer with the values that it reads.
+/// A layer with its inputs.
 #[derive(Clone)]
 pub(super) struct Layer {
     pub(super) node: Node,
@@ -19,12 +19,12 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// A layer of an op, with as many outputs as its declaration or inference will make.
+    /// A layer for an op. Its declaration or inference determines the number of outputs.
     pub(super) fn new(op: Op, inputs: Vec<Option<Source>>) -> Self {
         Self { node: Node::new("new", op), inputs }
     }
 
-    /// Makes it of another op type or of other attributes; it stays as it is if that is no op.
+    /// Changes the op type or attributes. Leaves the layer unchanged if the result is not an op.
     pub(super) fn remake(&mut self, change: impl FnOnce(&mut RawNode)) -> Option<()> {
         let op_type = self.node.op.type_name().to_string();
         let bodies = self.node.op.bodies().map(|(_, body)| body.clone()).collect();
@@ -46,7 +46,7 @@ impl Layer {
     }
 }
 
-/// Layers; those of a graph are in topological order.
+/// Layers; a draft of a graph starts in topological order.
 #[derive(Clone)]
 pub(super) struct Draft {
     pub(super) graph: Graph,
@@ -68,7 +68,7 @@ impl Draft {
         Self { layers: layers.collect(), graph: empty }
     }
 
-    /// The graph of the layers.
+    /// Converts the layers back to a graph.
     pub(super) fn build(self) -> Graph {
         let Self { mut graph, layers } = self;
         let mut inputs = Vec::new();
@@ -82,7 +82,7 @@ impl Draft {
                 let Some((layer, from)) = *source else { continue };
                 if let Some(&node) = ids.get(layer) {
                     graph.ensure_outputs(node, from as usize + 1);
-                    // Both are nodes of the graph, and ports are few.
+                    // Both are nodes of the graph, and there are few ports.
                     let _ = graph.connect(Value { node, port: from }, *id, port);
                 }
             }
@@ -90,7 +90,7 @@ impl Draft {
         graph
     }
 
-    /// Adds the layers of another graph. Some of its inputs become values of this one.
+    /// Adds the layers of another graph, and replaces some of its inputs by values of this one.
     pub(super) fn append(&mut self, other: Self, random: &mut SplitMix) {
         let first = self.layers.len();
         let mut replaced = HashMap::new();
@@ -116,7 +116,7 @@ impl Draft {
         Some((at, below(self.layers[at].node.outs.len(), random) as u32))
     }
 
-    /// Inserts a layer before `at`, and returns its place.
+    /// Inserts a layer before `at` and returns its index.
     pub(super) fn insert(&mut self, at: usize, layer: Layer) -> usize {
         let moved = |place: &mut usize| *place += usize::from(*place >= at);
         self.layers
@@ -127,7 +127,7 @@ impl Draft {
         at
     }
 
-    /// Removes a layer; its readers read its first input.
+    /// Removes a layer. Its readers get its first input instead.
     pub(super) fn remove(&mut self, at: usize) {
         let removed = self.layers.remove(at);
         let instead = removed.inputs.first().copied().flatten().filter(|(place, _)| *place != at);
@@ -142,12 +142,12 @@ impl Draft {
     }
 }
 
-/// A layer of its own for an op: with outputs that are not yet known.
+/// Outputs of unknown type.
 pub(super) fn outputs(count: usize) -> impl Iterator<Item = Output> {
     std::iter::repeat_with(Output::unknown).take(count)
 }
 
-/// Attributes with one set, or without it.
+/// Attributes with one of them set or removed.
 pub(super) fn with_attr(
     attrs: &Attrs<'static>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Edits of a graph: each makes one change that the declarations of ops allow.
+//! Edits of a graph. Each makes one change that the declarations of ops allow.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::{MAX_LAYERS, below, edited, pick, values};
 /// The newest operation set.
 const NEWEST: u64 = 17;
 
-/// The most outputs of a layer.
+/// Maximum number of outputs of a layer.
 const MAX_OUTPUTS: usize = 8;
 
-/// Makes one random change; none where it does not fit.
+/// Makes one random change, or none if it does not apply.
 pub(super) fn edit(draft: &mut Draft, random: &mut SplitMix) -> Option<()> {
     let at = below(draft.layers.len(), random);
     match random.below(22) {
@@ -59,7 +59,7 @@ fn change_any_constant(draft: &mut Draft, random: &mut SplitMix) -> Option<()> {
 }
 
 fn rewire(draft: &mut Draft, at: usize, random: &mut SplitMix) -> Option<()> {
-    // One time in 40 the value may come from a later layer, which can make a cycle.
+    // One time in 40, the value may come from a later layer, which can create a cycle.
     let end = if random.below(40) == 0 { draft.layers.len() } else { at };
     let source = draft.any_value(end, random);
     let inputs = &mut draft.layers.get_mut(at)?.inputs;
@@ -68,7 +68,7 @@ fn rewire(draft: &mut Draft, at: usize, random: &mut SplitMix) -> Option<()> {
     Some(())
 }
 
-/// Another op that may have as many inputs, with the attributes that both have.
+/// Changes the op type to one with a matching arity, keeping attributes that both have.
 fn change_type(layer: &mut Layer, random: &mut SplitMix) -> Option<()> {
     let fits = |entry: &&&Entry| entry.arity.check(layer.inputs.len()).is_ok();
     let entries: Vec<&Entry> = reference().iter().filter(fits).copied().collect();
@@ -88,7 +88,7 @@ fn change_version(layer: &mut Layer, random: &mut SplitMix) -> Option<()> {
     layer.remake(|raw| raw.version = version)
 }
 
-/// An op with random attributes, of which it takes those of `old` that it declares.
+/// An op with random attributes, and those of `old` that it declares.
 fn new_op(entry: &'static Entry, old: &Attrs<'static>, outputs: usize, random: &mut SplitMix) -> Option<Op> {
     let mut attrs = Attrs::new();
     for spec in entry.attrs() {
@@ -107,7 +107,7 @@ fn new_op(entry: &'static Entry, old: &Attrs<'static>, outputs: usize, random: &
     Op::parse(&mut { raw }).ok().filter(|op| !op.is_opaque())
 }
 
-/// Inserts a layer of any op before a layer that reads it then.
+/// Inserts a layer of any op before one of its future readers.
 fn insert(draft: &mut Draft, at: usize, random: &mut SplitMix) -> Option<()> {
     if draft.layers.len() >= MAX_LAYERS {
         return None;
@@ -119,7 +119,7 @@ fn insert(draft: &mut Draft, at: usize, random: &mut SplitMix) -> Option<()> {
     let inputs = entry.arity.min + below(most - entry.arity.min + 1, random);
     let reader = draft.layers.get(at)?;
     let port = below(reader.inputs.len(), random);
-    // The first input is what the reader read, so that the layer stands between the two.
+    // The first input is the reader's previous input, so that the layer is in between.
     let mut first = reader.inputs.get(port).copied().flatten();
     let mut sources: Vec<Option<Source>> = Vec::new();
     let mut at = at;
@@ -177,7 +177,7 @@ fn change_outputs(layer: &mut Layer, random: &mut SplitMix) -> Option<()> {
     layer.remake(|raw| raw.outputs = count)
 }
 
-/// Adds the same layer again; one of the readers reads the copy.
+/// Duplicates a layer; one of the readers gets the copy.
 fn duplicate(draft: &mut Draft, at: usize) -> Option<()> {
     let copy = draft.layers.get(at)?.clone();
     let place = draft.insert(at, copy);

@@ -1,11 +1,11 @@
-//! Every number of a text in turn, replaced by the ends of what numbers can be: what a search by chance meets late.
+//! Replaces each number of a text in turn by extreme ones, which a random search finds late.
 
 use std::ops::Range;
 
-/// In place of each number.
+/// The replacements.
 const EXTREMES: [i64; 6] = [i64::MIN, i64::MAX, -1, 0, 1 << 31, 3];
 
-/// The texts that have one of the integers among the attributes and elements of a graph in text form replaced.
+/// Variants of a graph in text form with one integer in its attributes and elements replaced.
 pub fn extremes(text: &str) -> impl Iterator<Item = String> + '_ {
     numbers(text).into_iter().flat_map(move |place| {
         let (before, number, after) = (&text[..place.start], &text[place.clone()], &text[place.end..]);
@@ -15,7 +15,8 @@ pub fn extremes(text: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Where the integers are: behind a brace or an angle bracket of their line, and no part of a name or a real number.
+/// The positions of integers: after a brace or angle bracket in their line, and not part of a name or a
+/// float.
 fn numbers(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_.%~\"$-/".contains(c);
@@ -27,7 +28,7 @@ fn numbers(text: &str) -> Vec<Range<usize>> {
             if word.parse::<i64>().is_ok() {
                 found.push(start + at..start + at + word.len());
             }
-            // Separators are single bytes or not behind numbers.
+            // Separators are single bytes or do not follow numbers.
             at += word.len() + line[at + word.len()..].chars().next().map_or(0, char::len_utf8);
         }
         start += line.len();

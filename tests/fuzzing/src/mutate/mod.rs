@@ -1,7 +1,8 @@
-//! New inputs from old ones.
+//! Creates new inputs from old ones.
 //!
-//! [`graph`] changes a graph in text form as a graph: attributes, dims, constants, edges, layers and op types, by what
-//! the ops declare. [`tokens`] changes the text of a format token by token. [`extremes`] replaces every number in turn.
+//! [`graph`] mutates a graph in text form as a graph: attributes, dims, constants, edges, layers and op
+//! types, guided by the declarations of ops. [`tokens`] mutates text token by token. [`extremes`] replaces
+//! each number in turn.
 
 mod draft;
 mod edits;
@@ -20,17 +21,17 @@ use self::draft::Draft;
 pub use self::extremes::extremes;
 pub use self::tokens::tokens;
 
-/// The most layers of a graph that mutation makes.
+/// Maximum number of layers in a mutated graph.
 const MAX_LAYERS: usize = 24;
 
-/// The graph of an input of the target of graphs.
+/// Reads an input of the target `graphs`.
 fn read(bytes: &[u8]) -> Option<Graph> {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     let weights = Storage::heap(bytes.get(end + 1..).unwrap_or_default().to_vec());
     parse(std::str::from_utf8(&bytes[..end]).ok()?, Some(&weights)).ok()
 }
 
-/// A graph as an input.
+/// Writes a graph as an input.
 fn written(graph: &Graph) -> Vec<u8> {
     let text = print(graph, PrintOptions::new().weights(Weights::Packed).types(false));
     let weights = packed_weights(graph).to_bytes();
@@ -42,14 +43,14 @@ fn written(graph: &Graph) -> Vec<u8> {
     bytes
 }
 
-/// Another graph, of the same seed always the same; `None` if `bytes` are none.
+/// A mutated graph, determined by the seed; `None` if `bytes` are not a graph.
 pub fn graph(bytes: &[u8], seed: u64) -> Option<Vec<u8>> {
     let mut random = SplitMix::new(seed);
     let graph = edited(&read(bytes)?, &mut random)?;
     Some(written(&graph))
 }
 
-/// A graph of the layers of two, the second of which reads values of the first.
+/// Combines the layers of two graphs; the second reads values of the first.
 pub fn joined(first: &[u8], second: &[u8], seed: u64) -> Option<Vec<u8>> {
     let mut random = SplitMix::new(seed);
     let mut draft = Draft::of(&read(first)?);
@@ -57,7 +58,7 @@ pub fn joined(first: &[u8], second: &[u8], seed: u64) -> Option<Vec<u8>> {
     (draft.layers.len() <= MAX_LAYERS).then(|| written(&draft.build()))
 }
 
-/// The graph with other constants.
+/// Replaces the constants of a graph.
 pub(crate) fn with_constants(graph: &Graph, mut other: impl FnMut(&Tensor) -> Tensor) -> Graph {
     let mut draft = Draft::of(graph);
     for layer in &mut draft.layers {
@@ -68,7 +69,7 @@ pub(crate) fn with_constants(graph: &Graph, mut other: impl FnMut(&Tensor) -> Te
     draft.build()
 }
 
-/// The graph after one to four edits.
+/// Applies one to four edits.
 fn edited(graph: &Graph, random: &mut SplitMix) -> Option<Graph> {
     let mut draft = Draft::of(graph);
     let edits = 1 + random.below(4);
@@ -78,12 +79,12 @@ fn edited(graph: &Graph, random: &mut SplitMix) -> Option<Graph> {
     (!draft.layers.is_empty()).then(|| draft.build())
 }
 
-/// One of some items.
+/// A random item.
 fn pick<'i, T>(items: &'i [T], random: &mut SplitMix) -> Option<&'i T> {
     items.get(usize::try_from(random.below((items.len() as u64).max(1))).ok()?)
 }
 
-/// A number below `count`; 0 if that is 0.
+/// A random number below `count`; 0 if `count` is 0.
 fn below(count: usize, random: &mut SplitMix) -> usize {
     random.below((count as u64).max(1)) as usize
 }

@@ -1,4 +1,4 @@
-//! Changes a text token by token: words, numbers, and single other bytes.
+//! Mutates a text token by token: words, numbers, and other single bytes.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use snick_tensor::SplitMix;
 
 use super::below;
 
-/// Words that formats have, beside the names of ops and attributes.
+/// Words of the formats other than names of ops and attributes.
 const WORDS: [&str; 40] = [
     "-1",
     "0",
@@ -51,7 +51,7 @@ const WORDS: [&str; 40] = [
     "\u{7f}",
 ];
 
-/// [`WORDS`], and the names of all ops, their attributes and the words that these take.
+/// [`WORDS`], the names of all ops and attributes, and the words that attributes accept.
 static DICTIONARY: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut words: Vec<String> = WORDS.iter().map(|word| word.to_string()).collect();
     for entry in reference() {
@@ -80,7 +80,7 @@ fn split(text: &[u8]) -> Vec<&[u8]> {
     text.chunk_by(|&a, &b| is_word(a) && is_word(b)).collect()
 }
 
-/// Another text, of the same seed always the same.
+/// A mutated text, determined by the seed.
 pub fn tokens(text: &[u8], seed: u64) -> Vec<u8> {
     let mut random = SplitMix::new(seed);
     let mut tokens = split(text);
@@ -102,7 +102,7 @@ pub fn tokens(text: &[u8], seed: u64) -> Vec<u8> {
             }
             3 if from < tokens.len() => tokens.swap(at, from),
             choice => {
-                // A word becomes another: one of the dictionary, or one of this text.
+                // Replaces a word by one from the dictionary or from this text.
                 let Some(&word) = words.first() else { continue };
                 let others = tokens.iter().copied().filter(|token| is_word(token[0]));
                 let new = match choice {

@@ -9,7 +9,7 @@ use snick_tensor::{ElementType, SplitMix, Tensor};
 
 use super::{below, pick};
 
-/// Integers at which code branches.
+/// Integers that trigger different branches.
 const INTEGERS: [i64; 24] = [
     -1,
     0,
@@ -37,7 +37,7 @@ const INTEGERS: [i64; 24] = [
     i64::MIN,
 ];
 
-/// Dims as a Parameter declares them.
+/// Dims in the notation of a Parameter.
 const DIMS: [&str; 22] = [
     "1", "2", "3", "4", "5", "8", "0", "N", "M", "?", "1..4", "0..3", "2..", "..5", "2*N", "N+1", "N+M",
     "N/2", "K=2..6", "-1", "16", "1..",
@@ -77,7 +77,7 @@ const TYPES: [ElementType; 14] = [
     ElementType::Dynamic,
 ];
 
-/// An integer; mostly a small one.
+/// An integer, usually small.
 pub(super) fn integer(random: &mut SplitMix) -> i64 {
     let count = if random.below(8) == 0 { INTEGERS.len() } else { 9 };
     INTEGERS[below(count, random)]
@@ -87,7 +87,7 @@ fn float(random: &mut SplitMix) -> f64 {
     FLOATS[below(FLOATS.len(), random)]
 }
 
-/// An element type; mostly one of the usual.
+/// An element type, usually a common one.
 pub(super) fn element_type(random: &mut SplitMix) -> ElementType {
     let count = if random.below(3) == 0 { TYPES.len() } else { 4 };
     TYPES[below(count, random)]
@@ -98,7 +98,7 @@ fn many<T>(random: &mut SplitMix, mut item: impl FnMut(&mut SplitMix) -> T) -> V
     (0..count).map(|_| item(random)).collect()
 }
 
-/// A shape as a Parameter declares it.
+/// A shape in the notation of a Parameter.
 fn shape(random: &mut SplitMix) -> String {
     match random.below(16) {
         0 => "...".into(),
@@ -106,7 +106,7 @@ fn shape(random: &mut SplitMix) -> String {
     }
 }
 
-/// A shape with one dim of it changed, added or removed.
+/// Changes, adds or removes one dim of a shape.
 fn changed_shape(old: &str, random: &mut SplitMix) -> String {
     let mut dims: Vec<&str> = if old.is_empty() { Vec::new() } else { old.split(',').collect() };
     let at = below(dims.len() + 1, random);
@@ -120,12 +120,12 @@ fn changed_shape(old: &str, random: &mut SplitMix) -> String {
     dims.join(",")
 }
 
-/// Small dims of a tensor.
+/// Small dims for a tensor.
 fn tensor_dims(random: &mut SplitMix) -> Vec<usize> {
     many(random, |random| [1, 1, 2, 3, 4, 0][below(6, random)])
 }
 
-/// A constant of integers or floats.
+/// A constant with integers or floats.
 pub(super) fn constant(random: &mut SplitMix) -> Option<Tensor> {
     let dims = match random.below(4) {
         0 => vec![],
@@ -142,7 +142,7 @@ pub(super) fn constant(random: &mut SplitMix) -> Option<Tensor> {
     }
 }
 
-/// A constant with one element, its dims or its type changed.
+/// Changes one element, the dims or the type of a constant.
 pub(super) fn changed_constant(op: &Op, random: &mut SplitMix) -> Option<Op> {
     let Op::Const(Constant::Here(old)) = op else { return None };
     let integers = old.to_i64_vec().ok();
@@ -185,7 +185,7 @@ pub(super) fn changed_constant(op: &Op, random: &mut SplitMix) -> Option<Op> {
     Some(Op::from(Constant::new(Arc::new(new))))
 }
 
-/// A value of the kind that an attribute declares, or now and then of another.
+/// A value of the kind that an attribute declares, or occasionally of another.
 pub(super) fn attribute(
     spec: &AttrSpec,
     old: Option<&AttrValue>,

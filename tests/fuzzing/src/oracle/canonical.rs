@@ -1,4 +1,4 @@
-//! The canonical form computes the same, and is its own canonical form.
+//! The canonical form gives the same results, and is its own canonical form.
 
 use snick_ir::{Graph, Located, OpError};
 use snick_pass::{RewriteOptions, canonicalise};
@@ -15,7 +15,7 @@ pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Fi
     if report.stopped.is_some() || !is_valid {
         return Ok(());
     }
-    // What cannot be lowered is reported as unsupported, and stays.
+    // Layers that cannot be lowered are reported as unsupported and stay.
     let is_wrong = |error: &&Located| !matches!(error.error, OpError::Unsupported { .. });
     if let Some(error) = report.errors.iter().find(is_wrong) {
         return Err(Finding::of("a rule fails", error, graph));
@@ -27,7 +27,7 @@ pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Fi
     if !errors.is_empty() && runs.none_succeeds(graph) {
         return Ok(());
     }
-    // A body may never run: that it fails may become known in the canonical form only.
+    // A body may never run, so its errors may only be detected in the canonical form.
     let is_outside = |error: &&Located| canonical.ids().any(|id| canonical.node(id).name() == error.layer);
     if let Some(error) = errors.iter().find(is_outside) {
         return Err(Finding::of("inference of the canonical form fails", error, graph));

@@ -1,20 +1,20 @@
-//! Whether two runs computed the same.
+//! Compares the results of two runs.
 
 use snick_tensor::{ElementType, SplitMix, Tensor};
 
 /// How outputs are compared.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Tolerance {
-    /// Bit by bit; every NaN equals every other.
+    /// Bitwise, except that all NaNs are equal.
     Exact,
-    /// Floating-point elements may differ by rounding, and what has no elements may have other sizes: those of a loop
-    /// without iterations follow from what is known of its body.
+    /// Float elements may differ by rounding, and empty tensors may differ in size: the output sizes of a loop
+    /// without iterations depend on what is known about its body.
     Rounding,
-    /// Only element types and dims are compared: what rounds before it is an index may end anywhere.
+    /// Only element types and dims are compared, because rounding before an index can change everything.
     Shapes,
 }
 
-/// Relative changes of elements that are no more than rounding, and are not lost by it.
+/// Relative changes that are at most rounding errors, but not lost by rounding.
 fn step(element_type: ElementType) -> f64 {
     match element_type {
         ElementType::BF16 => 8e-3,
@@ -23,8 +23,8 @@ fn step(element_type: ElementType) -> f64 {
     }
 }
 
-/// Where two runs differ, in words. `nearby` has outputs of the first for inputs or constants that were nudged: where these lie as far
-/// apart, as those of a logarithm of rounding errors do, nothing can be compared.
+/// Describes where two runs differ. `nearby` has outputs of the first graph for slightly changed inputs or
+/// constants: where these differ just as much, like logarithms of rounding errors, elements are not compared.
 pub(super) fn difference(
     want: &[Tensor],
     got: &[Tensor],
@@ -52,7 +52,7 @@ pub(super) fn difference(
     if apart.iter().all(is_sensitive) { None } else { place }
 }
 
-/// A tensor whose floating-point elements differ by rounding.
+/// Changes the float elements of a tensor by about a rounding error.
 pub(super) fn nudged(tensor: &Tensor, seed: u64) -> Tensor {
     let nudge = || {
         let mut random = SplitMix::new(seed);
@@ -89,13 +89,13 @@ fn is_close(x: f64, y: f64, rounding: f64) -> bool {
     (x - y).abs() <= 1e-4 + rounding + 1e-3 * x.abs() || !x.is_finite() || !y.is_finite()
 }
 
-/// How far apart a small element may be: what it is a sum of is about as large as the largest element.
+/// The tolerance for small elements: the terms of their sum are about as large as the largest element.
 fn rounding_of(tensor: &Tensor, elements: &[f64]) -> f64 {
     step(tensor.element_type())
         * elements.iter().filter(|x| x.is_finite()).fold(0.0, |most, x| x.abs().max(most))
 }
 
-/// The numbers of the elements of two tensors of equal dims that are not close, with both elements.
+/// The indices and values of elements that are not close, for two tensors with equal dims.
 fn elements_apart(want: &Tensor, got: &Tensor) -> Option<Vec<(usize, f64, f64)>> {
     let (a, b) = (want.to_f64_vec().ok()?, got.to_f64_vec().ok()?);
     let rounding = rounding_of(want, &a);

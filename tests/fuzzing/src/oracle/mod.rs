@@ -1,4 +1,4 @@
-//! The oracles: what must hold of every graph, however it came to be.
+//! Oracles: properties that must hold for every graph, regardless of its origin.
 
 mod canonical;
 mod compare;
@@ -15,12 +15,12 @@ use crate::input::limits;
 pub(crate) use self::run::RUN_MEMORY;
 use self::run::Runs;
 
-/// Something that must hold and does not.
+/// A violated property.
 #[derive(Debug)]
 pub struct Finding {
-    /// Which oracle says so.
+    /// The oracle that found it.
     oracle: &'static str,
-    /// How it fails.
+    /// A description of the failure.
     detail: String,
     /// The graph in text form.
     graph: String,
@@ -39,16 +39,16 @@ impl Finding {
         Self { oracle, detail: detail.into(), graph: String::new() }
     }
 
-    /// With the graph that it is about.
+    /// A finding with its graph.
     pub(crate) fn of(oracle: &'static str, detail: impl fmt::Display, graph: &Graph) -> Self {
         Self { graph: text::printed(graph), ..Self::new(oracle, detail.to_string()) }
     }
 }
 
-/// A graph with what inference says of it.
+/// An inferred graph.
 struct Inferred {
     graph: Graph,
-    /// Whether neither the reader nor inference found an error.
+    /// Whether neither the reader nor inference reported an error.
     is_valid: bool,
 }
 
@@ -67,22 +67,22 @@ impl Inferred {
     }
 }
 
-/// What holds of what a reader returns: it can be inferred, prints and reads back, and, if `is_written`, is written in
-/// every format and reads back.
+/// Checks a reader's result: it can be inferred, printed and read back, and if `is_written`, written in every
+/// format and read back.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub(crate) fn check_rereading(graph: &Graph, is_read: bool, is_written: bool) -> Result<(), Finding> {
     let Some(Inferred { graph, is_valid }) = Inferred::of(graph, is_read) else { return Ok(()) };
     text::check(&graph)?;
     if is_written { written::check(&graph, is_valid, &Runs::none()) } else { Ok(()) }
 }
 
-/// What holds of every graph: what `check_rereading` checks; runs agree with inference; the canonical form and what is
-/// written and read back compute the same. `is_read` says that its reader found no error.
+/// Checks a graph: everything that `check_rereading` checks, that runs agree with inference, and that the
+/// canonical form and written files give the same results. `is_read` is whether its reader reported no error.
 ///
 /// # Errors
-/// What does not hold.
+/// The property that does not hold.
 pub fn check_graph(graph: &Graph, is_read: bool) -> Result<(), Finding> {
     let Some(Inferred { graph, is_valid }) = Inferred::of(graph, is_read) else { return Ok(()) };
     text::check(&graph)?;

@@ -1,4 +1,4 @@
-//! Runs agree with what is inferred.
+//! Runs agree with inference.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,33 +13,33 @@ use super::compare::{Tolerance, difference, nudged};
 use super::{Finding, inferred};
 use crate::mutate::with_constants;
 
-/// Memory of a run.
+/// Memory limit of a run.
 pub(crate) const RUN_MEMORY: usize = 1 << 22;
 
-/// A run that takes longer is stopped.
+/// Time limit of a run.
 const RUN_TIME: Duration = Duration::from_secs(1);
 
-/// The most elements of all inputs of a run.
+/// Maximum total number of input elements in a run.
 const MAX_ELEMENTS: i64 = 1 << 14;
 
-/// Random sizes exceed the smallest allowed by at most this.
+/// Random sizes exceed the smallest allowed by at most this much.
 const SPREAD: i64 = 12;
 
-/// How a run that was stopped ends, if not in a result.
+/// Why a run has no result.
 enum Failure {
-    /// At a limit, which says nothing of the graph.
+    /// It reached a limit, which says nothing about the graph.
     Limit,
-    /// With an error.
+    /// It failed.
     Error(Located),
 }
 
-/// Runs of a graph that computed all of its outputs: inputs and outputs.
+/// Inputs and outputs of the runs of a graph that computed all outputs.
 pub(super) struct Runs {
     graph: Graph,
     complete: Vec<(Vec<Tensor>, Vec<Tensor>)>,
-    /// Whether equal inputs may give other outputs.
+    /// Whether equal inputs may give different outputs.
     is_random: bool,
-    /// Whether a run ended with an error.
+    /// Whether a run failed.
     has_failed: bool,
 }
 
@@ -53,8 +53,8 @@ impl Runs {
         Self { graph, complete: Vec::new(), is_random: false, has_failed: false }
     }
 
-    /// Whether no run of the graph succeeds, or its inputs are too large for one; it is run if it was not yet. Then inference
-    /// may know why once the layers that compute sizes have become constants.
+    /// Whether no run of the graph succeeds or its inputs are too large. Runs it if needed. Once the layers
+    /// that compute sizes are constants, inference may know why.
     pub(super) fn none_succeeds(&self, graph: &Graph) -> bool {
         if !self.complete.is_empty() || self.has_failed {
             return self.complete.is_empty();
@@ -62,12 +62,12 @@ impl Runs {
         check(graph).is_ok_and(|runs| runs.complete.is_empty())
     }
 
-    /// Another graph with the same inputs and outputs computes the same.
+    /// Checks that another graph with the same inputs and outputs gives the same results.
     pub(super) fn compare(&self, oracle: &'static str, graph: &Graph, how: Tolerance) -> Result<(), Finding> {
         self.compare_unless(oracle, graph, how, |_| false)
     }
 
-    /// [`Runs::compare`], but the other graph may fail with some errors.
+    /// [`Runs::compare`], but the other graph may fail with certain errors.
     pub(super) fn compare_unless(
         &self,
         oracle: &'static str,
@@ -95,14 +95,15 @@ impl Runs {
         Ok(())
     }
 
-    /// What this graph computes of inputs that are nearly the same, and with constants that are: a range from 1e10 to 1 has
-    /// an end that rounding moves.
+    /// The results for slightly changed inputs and constants. For instance, rounding moves the end of a range
+    /// from 1e10 to 1.
     fn nearby(&self, inputs: &[Tensor]) -> Vec<Vec<Tensor>> {
         let of = |graph: &Graph, inputs: &[Tensor]| {
             let session = Session::without_folding(graph).ok()?;
             run(&session, inputs, false).ok()
         };
-        // No two tensors move alike. Of rounding errors whose sign a Ceiling takes, half move in each trial.
+        // Each tensor changes differently. Where a Ceiling takes the sign of a rounding error, half of the
+        // elements change in each trial.
         let of_inputs = (1..=16).filter_map(|seed: u64| {
             let nudged: Vec<Tensor> =
                 inputs.iter().zip(seed << 32..).map(|(x, seed)| nudged(x, seed)).collect();
@@ -119,8 +120,8 @@ impl Runs {
     }
 }
 
-/// Runs a valid graph, and checks all values against what is inferred where nothing else fails. Facts may follow from
-/// what later layers demand, so a run with an error says nothing.
+/// Runs a valid graph and checks all values against their facts, unless another layer fails. Facts may depend
+/// on conditions of later layers, so a failed run says nothing.
 pub(super) fn check(graph: &Graph) -> Result<Runs, Finding> {
     let mut runs = Runs::of(graph.clone());
     let is_random = |id| graph.node(id).op().has(OpTraits::RANDOM);
@@ -155,7 +156,7 @@ fn is_dynamic(graph: &Graph, parameter: NodeId) -> bool {
     graph.node(parameter).outputs().any(|fact| fact.shape().as_static().is_none())
 }
 
-/// The most elements of all inputs that are drawn.
+/// Maximum total number of generated input elements.
 fn elements(graph: &Graph) -> Option<i64> {
     let symbols = graph.symbols();
     let interval = |expr: &SymExpr| symbols.interval(expr).lo().max(1).checked_add(SPREAD);
@@ -189,7 +190,8 @@ fn run(session: &Session, inputs: &[Tensor], check_facts: bool) -> Result<Vec<Te
     }
 }
 
-/// Whether elements are only moved and compared, so that what is written is computed in the same order.
+/// Whether results may round. Otherwise elements are only moved and compared, and a written model computes in
+/// the same order.
 pub(super) fn rounds(graph: &Graph) -> bool {
     graph.ids().any(|id| {
         let op = graph.node(id).op();

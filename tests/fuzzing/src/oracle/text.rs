@@ -1,4 +1,4 @@
-//! The text form of a graph parses as the same graph.
+//! The text form of a graph parses to the same graph.
 
 use snick_ir::ops::source::constant::Constant;
 use snick_ir::text::{PrintOptions, Weights, packed_weights, parse, print};
@@ -7,13 +7,13 @@ use snick_tensor::Storage;
 
 use super::{Finding, inferred};
 
-/// The text form as findings show it.
+/// The text form shown in findings.
 pub(super) fn printed(graph: &Graph) -> String {
     print(graph, PrintOptions::new().weights(Weights::Packed))
 }
 
-/// An inferred graph that is printed, parsed and printed again gives the same text, and the same inference. One with a
-/// cycle prints so that it can be looked at; its text form does not parse.
+/// An inferred graph that is printed, parsed and printed again gives the same text and the same inference. A
+/// graph with a cycle can be printed for inspection, but does not parse.
 pub(super) fn check(graph: &Graph) -> Result<(), Finding> {
     if has_cycle(graph) {
         return Ok(());
@@ -21,13 +21,13 @@ pub(super) fn check(graph: &Graph) -> Result<(), Finding> {
     let weights = Storage::heap(packed_weights(graph).to_bytes());
     let again = parse(&printed(graph), Some(&weights))
         .map_err(|error| Finding::of("the text form does not parse", error, graph))?;
-    // Types follow from the rest, except those that a file declares for a layer that fails.
+    // Types follow from the rest, except those that a file declares for a failed layer.
     let options = PrintOptions::new().weights(Weights::Packed).types(false);
     let text_again = print(&again, options);
     if print(graph, options) != text_again {
         return Err(Finding::of("the text form changes", text_again, graph));
     }
-    // A graph with an attribute that is not a number does not equal itself.
+    // A graph with a NaN attribute does not equal itself.
     if *graph == graph.clone() && !has_cut_weights(graph) && again != *graph {
         return Err(Finding::of("the text form", "parses as another graph", graph));
     }
@@ -39,13 +39,13 @@ pub(super) fn check(graph: &Graph) -> Result<(), Finding> {
     }
 }
 
-/// Whether a layer waits for itself, in the graph or in a body.
+/// Whether a layer depends on itself, in the graph or in a body.
 fn has_cycle(graph: &Graph) -> bool {
     let in_body = |id| graph.node(id).op().bodies().any(|(_, body)| has_cycle(body));
     graph.order().is_err() || graph.ids().any(in_body)
 }
 
-/// Whether a constant lies beyond the end of its weights: the text form says only that they are absent.
+/// Whether a constant lies beyond the end of its weights: the text form only records that they are absent.
 fn has_cut_weights(graph: &Graph) -> bool {
     graph.ids().any(|id| match graph.node(id).op() {
         Op::Const(Constant::Absent(absent)) => absent.is_truncated,

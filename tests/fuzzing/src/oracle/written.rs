@@ -1,4 +1,4 @@
-//! What is written as a file is read back as a model that computes the same.
+//! Written files read back as models that give the same results.
 
 use snick::FeatureLevel;
 use snick_ir::ops::source::constant::Constant;
@@ -10,7 +10,8 @@ use super::compare::Tolerance;
 use super::run::{Runs, rounds};
 use super::{Finding, inferred};
 
-/// Writes a graph in every format; a refusal names its layer. What reads again must be the same model, if it is valid.
+/// Writes a graph in every format. An error must name the layer. If the graph is valid, what reads back must
+/// be the same model.
 pub(super) fn check(graph: &Graph, is_valid: bool, runs: &Runs) -> Result<(), Finding> {
     let _ = snick_emit::dot(graph, &|_| false);
     let _ = snick_emit::model_explorer(graph);
@@ -83,8 +84,9 @@ impl Written<'_> {
             let are_empty = |shape: &[usize]| how != Tolerance::Exact && shape.contains(&0);
             let differ = matches!(&shapes, [Some(before), Some(after)]
                 if before != after && !(are_empty(before) && are_empty(after)));
-            // An IR has no words for an output of known type and unknown rank, if the layer does not say it itself. The
-            // errors of a body that never runs are dropped, and with them the types, though no run succeeds before either.
+            // An IR cannot express an output of known type and unknown rank, unless the layer itself does.
+            // Errors and types in a body that never runs are dropped, but then no run of the original
+            // succeeds either.
             let is_untyped = after.element_type == ElementType::Dynamic
                 && (before.shape.dims().is_none() || runs.none_succeeds(graph));
             if (before.element_type != after.element_type && !is_untyped) || differ {
@@ -98,7 +100,8 @@ impl Written<'_> {
     }
 }
 
-/// Whether an index is out of range, or a window is on an empty axis: ops of ONNX refuse some that those of OpenVINO take.
+/// Whether an index is out of range or a window is on an empty axis: some ONNX ops reject these where
+/// OpenVINO accepts them.
 fn is_refused_by_onnx(error: &OpError) -> bool {
     match error {
         OpError::WithInputs { error, .. } => is_refused_by_onnx(error),
@@ -112,7 +115,7 @@ fn has_bodies(graph: &Graph) -> bool {
     graph.ids().any(|id| graph.node(id).op().bodies().next().is_some())
 }
 
-/// Whether all layers that search in what must be ascending do so: otherwise they may find anything, also sizes.
+/// Whether all searches are in ascending data. Otherwise they may return anything, even for sizes.
 fn searches_in_order(graph: &Graph) -> bool {
     graph.ids().all(|id| match graph.node(id).op() {
         Op::Bucketize(_) => is_ascending(graph, graph.node(id).input(1)),

@@ -1,4 +1,4 @@
-//! Small random graphs, the same for the same seed.
+//! Small random graphs, determined by the seed.
 
 use snick_ir::{AttrValue, Attrs, Dialect, Graph, Node, NodeId, Op, RawNode, Value, Version};
 use snick_tensor::Tensor;
@@ -10,8 +10,8 @@ struct Builder {
     random: Random,
 }
 
-/// Two or three inputs and about ten layers, most of them of the slice family or ops that slices move through. Every
-/// value that nobody reads is an output.
+/// Two or three inputs and about ten layers, mostly slices and ops that slices move through. Every value
+/// without readers is an output.
 pub(super) fn random_graph(seed: u64) -> Graph {
     let mut b = Builder { graph: Graph::new("random"), values: Vec::new(), random: Random(seed) };
     for _ in 0..2 + b.random.below(2) {
@@ -21,7 +21,7 @@ pub(super) fn random_graph(seed: u64) -> Graph {
     let mut tries = 0;
     while b.graph.len() < 40 && tries < layers * 3 {
         tries += 1;
-        // A layer that does not infer is removed.
+        // A layer that fails inference is removed.
         let before = (b.graph.clone(), b.values.len());
         if b.layer().is_none() {
             b.graph = before.0;
@@ -249,7 +249,7 @@ impl Builder {
             28 => {
                 let batch = self.random.below(rank.max(1) as u64) as usize;
                 let (count, dim) = (dims.get(batch).copied().flatten()?, dim?);
-                // Most are full: those are slices.
+                // Most have the full length, and those are slices.
                 let full = self.random.below(4) > 0;
                 let length =
                     |random: &mut Random| if full { dim } else { random.below(dim as u64 + 1) as i64 };
@@ -269,7 +269,7 @@ impl Builder {
         }
     }
 
-    /// DepthToSpace or SpaceToDepth, of data made to fit.
+    /// DepthToSpace or SpaceToDepth on data reshaped to fit.
     fn blocks(&mut self, x: Value, dims: &[Option<i64>]) -> Option<()> {
         let op = *self.random.pick(&["DepthToSpace", "SpaceToDepth"]);
         let mode = *self.random.pick(&["blocks_first", "depth_first"]);
@@ -305,7 +305,7 @@ impl Builder {
         }
     }
 
-    /// GatherND of one tuple, or of tuples that run along one axis or none.
+    /// GatherND of one tuple, or of tuples that vary along at most one axis.
     fn tuples(&mut self, x: Value, dims: &[Option<i64>]) -> Option<()> {
         let width = 1 + self.random.below(dims.len().max(1) as u64) as usize;
         let sizes: Vec<i64> = dims.iter().take(width).copied().collect::<Option<_>>()?;
@@ -332,7 +332,7 @@ impl Builder {
         self.add("GatherND", Attrs::new().with("batch_dims", 0), &[x, indices])
     }
 
-    /// A number that divides another, above 0.
+    /// A random positive divisor.
     fn divisor(&mut self, of: i64) -> i64 {
         let divisors: Vec<i64> = (1..=of).filter(|n| of % n == 0).collect();
         *self.random.pick(&divisors)
@@ -361,7 +361,7 @@ impl Random {
         }
     }
 
-    /// A dim as a Parameter's shape says it: mostly a number.
+    /// A dim in the notation of a Parameter, usually a number.
     fn dim(&mut self) -> String {
         match self.below(10) {
             0 => "N".into(),
