@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs what `cargo run -p snick-example-custom-op --example write_models -- FOLDER` wrote in OpenVINO and in ONNX Runtime, and compares the
-values with those of snick: `check_runtimes.py FOLDER`. Needs openvino, onnx, onnxruntime and numpy."""
+"""Runs the models written by `cargo run -p snick-example-custom-op --example write_models -- FOLDER` in OpenVINO and ONNX
+Runtime and compares the values with snick's: `check_runtimes.py FOLDER`. Needs openvino, onnx, onnxruntime and numpy."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ import onnxruntime
 import openvino
 
 
-onnxruntime.set_default_logger_severity(3)  # errors alone
+onnxruntime.set_default_logger_severity(3)  # errors only
 
 
 def run_openvino(path, x):

@@ -30,7 +30,7 @@ TYPES |= {f"{kind}{bits}": np.dtype(f"{word}{bits}") for kind, word in [("i", "i
 
 
 def compiled(text, devices):
-    """The module, for one partition a device."""
+    """The module, partitioned over the devices."""
     options, count = xla_client.CompileOptions(), len(devices)
     build = options.executable_build_options
     options.num_replicas, options.num_partitions = 1, count
@@ -43,7 +43,7 @@ def compiled(text, devices):
 
 
 def weights(folder, argument):
-    """An argument that lies in a file: mapped; elements of less than 8 bits are unpacked, the low bits first."""
+    """Maps an argument stored in a file. Unpacks elements of less than 8 bits, low bits first."""
     dtype, dims = np.dtype(TYPES[argument["element_type"]]), argument["dims"]
     raw = np.memmap(folder / argument["file"], np.uint8, "r", argument["offset"], (argument["bytes"],))
     bits = int(re.sub(r"^f?\D*(\d+).*", r"\1", argument["element_type"])) if argument["element_type"] != "boolean" else 8
@@ -57,7 +57,7 @@ def weights(folder, argument):
 
 
 def padded(array, argument):
-    """An input in the module's type, with dim 0 filled up."""
+    """Converts an input to the module's type and pads dim 0."""
     array, dims = np.asarray(array, TYPES[argument["element_type"]]), argument["dims"]
     missing = dims[0] - array.shape[0] if dims and array.ndim == len(dims) else 0
     if missing > 0:
@@ -68,7 +68,7 @@ def padded(array, argument):
 
 
 def group(line, devices):
-    """How many devices a collective joins, in any of XLA's spellings: {{0,1},{2,3}}, [2,2]<=[4], mesh['a'=2,'b'=2] {'a'}."""
+    """The group size of a collective, in any of XLA's notations: {{0,1},{2,3}}, [2,2]<=[4], mesh['a'=2,'b'=2] {'a'}."""
     if found := re.search(r"replica_groups=\{\{([\d,]+)\}", line):
         return len(found[1].split(","))
     if found := re.search(r"replica_groups=\[\d+,(\d+)\]", line):
@@ -83,7 +83,7 @@ def group(line, devices):
 
 
 def sent(text, devices):
-    """Bytes that a device sends in a call, by the operation: rings of g devices."""
+    """Bytes that a device sends per call, by operation, in rings of g devices."""
     total = {}
     for kinds, kind, line in re.findall(r"= (\(?[\w\[\]{},() ]+?) (all-reduce|all-gather|all-to-all|reduce-scatter|"
                                         r"collective-permute)(?:-start)?\((.*)", text):

@@ -1,4 +1,4 @@
-// A browser with pages of reports. `SNICK` is the program, `CHROMIUM` the browser; screenshots go to target/screenshots.
+// Opens reports in a browser. `SNICK` is the program, `CHROMIUM` the browser; screenshots go to target/screenshots.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
@@ -15,14 +15,14 @@ const ARGUMENTS = [
 ];
 const FOLDER = mkdtempSync(join(tmpdir(), "snick-browser-"));
 
-/** Runs snick; a finding (exit 1) is no failure. Returns what it prints. */
+/** Runs snick and returns its output. Exit code 1 means a finding and is not a failure. */
 export function snick(...args) {
   const run = spawnSync(SNICK, args, { maxBuffer: 2 ** 30, encoding: "utf8" });
   if (run.status !== 0 && run.status !== 1) throw new Error(`snick ${args.join(" ")}: ${run.stderr}`);
   return { isFine: run.status === 0, text: run.stdout };
 }
 
-/** Writes the report of a model. Returns its path. */
+/** Writes the report of a model and returns its path. */
 export function writeReport(model, ...options) {
   const path = join(FOLDER, `${Math.random().toString(36).slice(2)}.html`);
   snick("report", model, "-o", path, ...options);
@@ -34,7 +34,7 @@ export function dataOf(report) {
   return JSON.parse(/id="data">(.*?)<\/script>/s.exec(readFileSync(report, "utf8"))[1]);
 }
 
-/** The path of one of the project's own models. */
+/** The path of a model of this repository. */
 export function model(name) {
   return join(ROOT, "models", name, "model.xml");
 }
@@ -43,7 +43,7 @@ export async function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ARGUMENTS });
 }
 
-/** A page. `page.problems` collects what the console and the page complain about, and requests of what is not its own. */
+/** A page. `page.problems` collects console messages, page errors, dialogs, and requests that `isOwn` rejects. */
 export async function watched(browser, isOwn, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
@@ -58,7 +58,7 @@ export async function watched(browser, isOwn, options = {}) {
 /** Opens the file of a report. */
 export async function open(browser, path, options = {}) {
   const page = await watched(browser, (url) => url === `file://${path}`, options);
-  // What the page copies: a page in a file has no clipboard in a browser without a window.
+  // Captures what the page copies: pages from files have no clipboard in a headless browser.
   await page.addInitScript(() => {
     Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (window.copied = text) } });
   });
@@ -68,7 +68,7 @@ export async function open(browser, path, options = {}) {
   return page;
 }
 
-/** Waits until what was asked for is on the screen. */
+/** Waits until pending changes are on the screen. */
 export async function painted(page) {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
@@ -83,7 +83,7 @@ export async function screenshot(page, name) {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
 }
 
-/** The table of layers as the page copies it: a list of cells a row, without the head. */
+/** The table of layers as the page copies it: a list of cells for each row, without the header. */
 export async function table(page) {
   await tab(page, "Table");
   await page.evaluate(() => (window.copied = null));

@@ -1,5 +1,5 @@
-// What the page's WebAssembly says of models is what the command line says: run under node, for all models of the corpus in
-// `SNICK_CORPUS`, those of the project without it.
+// The page's WebAssembly gives the same answers as the command line. Runs under node on all models of the corpus named by
+// `SNICK_CORPUS`, or by default on the models of this repository.
 
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -11,10 +11,10 @@ import { ROOT, snick } from "./browser.js";
 
 const SITE = process.env.SNICK_SITE;
 
-/** Bytes of a model's files. */
+/** Maximum size of a model's files in bytes. */
 const MOST_BYTES = 20e6;
 
-/** A new instance: one that has trapped cannot be used again. */
+/** A new instance, because one that has trapped cannot be reused. */
 const module = join(mkdtempSync(join(tmpdir(), "snick-wasm-")), "snick.mjs");
 let instances = 0;
 async function instance() {
@@ -53,7 +53,7 @@ test("infer and canon give the JSON of the command line", { timeout: 900_000 }, 
     try {
       found = answers(wasm, paths);
     } catch (error) {
-      // A limit of the page, or a trap, is named like any difference.
+      // A limit of the page or a trap is reported like any difference.
       different.push(`${name}: ${error.message}`);
       if (typeof error.help !== "string") wasm = await instance();
       continue;

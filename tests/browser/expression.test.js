@@ -1,4 +1,4 @@
-// The evaluator of expressions has the arithmetic of snick-shape.
+// The expression evaluator uses the same arithmetic as snick-shape.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

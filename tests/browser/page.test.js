@@ -1,4 +1,4 @@
-// The page of `crates/snick-web`, in a real browser. `SNICK_SITE` is the folder that it was built into.
+// The page of `crates/snick-web` in a real browser. `SNICK_SITE` is its build folder.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ async function visit(query = "", options = {}) {
   return page;
 }
 
-/** Waits for the viewer, or for a message. */
+/** Waits for the viewer or a message. */
 async function shows(page, title) {
   await page.locator("#viewer h1", { hasText: title }).waitFor();
   await painted(page);
@@ -41,7 +41,7 @@ function text(name, content) {
   return { name, bytes: Buffer.from(content).toString("base64") };
 }
 
-/** Drops files on the page, as a file manager does. */
+/** Drops files on the page like a file manager. */
 async function drop(page, ...files) {
   const transfer = await page.evaluateHandle(async (files) => {
     const transfer = new DataTransfer();
@@ -55,7 +55,7 @@ async function drop(page, ...files) {
   await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
 }
 
-/** Clicks, and takes the files that are downloaded. */
+/** Clicks and returns the downloaded files. */
 async function downloads(page, count, click) {
   const found = [];
   const all = new Promise((done) => {
@@ -131,12 +131,12 @@ test("what is shown is downloaded", async () => {
     await page.getByRole("button", { name: format }).click();
   });
   const text = await save("Text form", 2);
-  // The `.bin` of the same name belongs to the model that was opened.
+  // The `.bin` with the same name belongs to the open model.
   assert.deepEqual([...text.keys()].sort(), ["focus_cnn.snick", "focus_cnn.snick.bin"]);
   assert.match(text.get("focus_cnn.snick").toString(), /^snick 1\ngraph "focus_cnn"/);
   assert.match((await save("Picture", 1)).get("focus_cnn.svg").toString(), /^<svg[^]*f32\[1,3,s0,s1\]/);
   assert.match((await save("Report", 1)).get("focus_cnn.html").toString(), /^<!DOCTYPE html>[^]*"snick.view\/1"/);
-  // What was saved opens again.
+  // Saved files can be opened again.
   const [snick, bin] = ["snick", "snick.bin"].map((extension) => text.get(`focus_cnn.${extension}`).toString("base64"));
   await drop(page, { name: "again.snick", bytes: snick }, { name: "again.snick.bin", bytes: bin });
   assert.deepEqual([...(await save("ONNX", 1)).keys()], ["again.onnx"]);
@@ -178,7 +178,7 @@ test("what cannot be opened says what to do, and leaves what is shown", async ()
   await says("3 models at once", /two of them/, text("a.snick", ""), text("b.snick", ""), text("c.snick", ""));
   const deep = "<net>".repeat(100_000);
   await says(/deep\.xml|stopped/, /./, text("deep.xml", deep));
-  // Whatever happened to the worker, the page goes on.
+  // The page keeps working regardless of the worker's state.
   await page.getByRole("button", { name: "Why…" }).click();
   await page.getByLabel(/A layer, or/).fill("nowhere");
   await page.keyboard.press("Enter");
@@ -198,7 +198,7 @@ test("a model without its weights says so, and shapes are inferred", async () =>
 
 test("work that takes long can be stopped", async () => {
   const page = await visit();
-  // A product of matrices that takes minutes.
+  // A matrix product that takes minutes.
   const wide = graph(['%c = Parameter-1 {element_type: f32, shape: "8,8"}', "%y = Result-1(%x)"])
     .replace("N,8", "12000,12000").replace("8,8", "12000,12000").replace("%y = Result-1(%x)", "%m = MatMul-1(%x, %c) {transpose_a: false, transpose_b: false}\n  %y = Result-1(%m)");
   await drop(page, text("wide.snick", wide));

@@ -42,7 +42,7 @@ test("why follows a size up to the input", async () => {
   await page.locator(".panel details.why", { hasText: "axis 2" }).first().locator("summary").click();
   const inner = page.locator(".panel details.why details.why").first();
   await inner.locator("summary").first().click();
-  // A tree is built behind the event of its unfolding.
+  // A tree is built after its unfold event.
   await inner.locator(".made").waitFor();
   assert.match(await page.locator(".panel").innerText(), /computed from:[^]*Parameter image axis 2: the input declares it/);
   await screenshot(page, "why");
@@ -84,7 +84,7 @@ test("a slider changes shapes and the cost", async () => {
   assert.deepEqual(page.problems, []);
 });
 
-/** A model in text form, in a file. */
+/** Writes a model in text form to a file. */
 function written(text) {
   const path = join(mkdtempSync(join(tmpdir(), "snick-browser-model-")), "model.snick");
   writeFileSync(path, text);

@@ -1,4 +1,4 @@
-// A server of static files, which has the least that a server must have: types by extension.
+// A minimal server for static files, with types by extension.
 
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ const TYPES = {
   ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".wasm": "application/wasm",
 };
 
-/** Serves a folder. Returns the address, and how to stop. */
+/** Serves a folder. Returns the address and a function that stops the server. */
 export async function serve(folder) {
   const server = createServer(async (request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, "http://localhost").pathname));

@@ -1,4 +1,4 @@
-// Shapes after sizes are chosen in the page are those of `snick infer --shape`.
+// Shapes for sizes chosen in the page equal those of `snick infer --shape`.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
@@ -6,21 +6,21 @@ import { basename, dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { dataOf, launch, open, ROOT, snick, table, writeReport } from "./browser.js";
 
-/** So many models, and sizes of each. */
+/** The number of models, and of sizes to try for each. */
 const MODELS = 20;
 const SIZES = 3;
 
-/** What is tried as the size of every symbol, as far as its bounds allow. */
+/** Sizes to try for every symbol, within its bounds. */
 const CANDIDATES = [32, 64, 224, 16, 8, 7, 3, 1, 2, 5, 128];
 
-/** Sizes of each choice that the page cannot know: their symbols are given up, so that only inference with numbers does. */
+/** For each choice, the sizes that the page cannot know: inference gave up their symbols and only finds them from numbers. */
 const UNKNOWN = { bpe_tokenizer: 22 };
 
 let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
-/** Models with dynamic sizes: those of the project, and of the corpus in `SNICK_CORPUS`. */
+/** Models with dynamic sizes from this repository and the corpus named by `SNICK_CORPUS`. */
 function candidates() {
   const folders = [join(ROOT, "models"), process.env.SNICK_CORPUS && join(process.env.SNICK_CORPUS, "models")].filter(Boolean);
   return folders.flatMap((folder) => readdirSync(folder).map((name) => join(folder, name, "model.xml"))).filter(existsSync);
@@ -31,7 +31,7 @@ function dims(shape) {
   return shape === "[]" ? [] : shape.slice(1, -1).split(",");
 }
 
-/** The shapes of the outputs of a row of the table: `f32[1,2] i64[?]`. */
+/** The output shapes in a row of the table: `f32[1,2] i64[?]`. */
 function shapesOfRow(text) {
   return text === "" ? [] : text.split(" ").map((fact) => fact.slice(fact.indexOf("[")));
 }
@@ -40,7 +40,7 @@ function flat(nodes) {
   return nodes.flatMap((node) => [node, ...(node.bodies ?? []).flatMap((body) => flat(body.nodes))]);
 }
 
-/** How many sizes are equal, and how many the page leaves unknown where inference has a number. */
+/** The number of equal sizes, and of sizes that the page leaves unknown although inference has a number. */
 function compare(rows, inferred, counts, about) {
   const seen = new Map();
   for (const node of flat(inferred.nodes)) seen.set(`${node.name}|${node.op}`, [...(seen.get(`${node.name}|${node.op}`) ?? []), node]);

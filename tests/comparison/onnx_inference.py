@@ -3,13 +3,13 @@
 
     python onnx_inference.py path/to/snick MODEL.onnx...
 
-Needs onnx, onnxruntime, sympy and numpy; snick itself needs none of them. The tables of docs/src/comparison.md come from here, of
-the models of ONNX's own tests (`onnx.backend.test`) and of packages.
+Needs onnx, onnxruntime, sympy and numpy; snick itself needs none of them. Produces the tables of
+docs/src/comparison.md, from the models of ONNX's own tests (`onnx.backend.test`) and of packages.
 
-Each dim of each value is known as a number, as an expression over the sizes of inputs, or not. Values of sub-graphs
-are left out, and so are those that snick does not keep (constants that become attributes) and the shapes that files
-claim for outputs. `--known` leaves out models with operators that snick does not know. With `--check` models also run in ONNX Runtime on drawn
-inputs, and every number is compared with the size there was.
+Each dim of each value is known as a number, known as an expression over input sizes, or unknown. Omits values of
+subgraphs, values that snick does not keep (constants that become attributes), and the declared shapes of outputs.
+`--known` omits models with operators that snick does not know. With `--check`, models also run in ONNX Runtime on
+random inputs, and every number is compared with the actual size.
 """
 
 import json
@@ -27,7 +27,7 @@ UNKNOWN, EXPRESSION, NUMBER = range(3)
 
 
 def of_value_infos(model, symbols):
-    """Shapes that an annotated model has: by name, a list of dims, a number or a text each; None without rank."""
+    """The shapes in an annotated model: by name, a list of dims, each a number or a string; None for an unknown rank."""
     graph, shapes = model.graph, {}
     for info in [*graph.value_info, *graph.output, *graph.input]:
         if not info.type.HasField("tensor_type"):
@@ -52,7 +52,7 @@ def is_expression(text, symbols):
 
 
 def without_claims(graph):
-    """Takes away the shapes that the file says its values have: they are claims, not inference."""
+    """Removes the declared shapes of values: they are claims, not inference."""
     del graph.value_info[:]
     for output in graph.output:
         if output.type.HasField("tensor_type"):
@@ -103,7 +103,7 @@ def by_snick(snick, model, only_known):
 
 
 def split(text):
-    """The dims of `[N,max(W-1,0),3]`."""
+    """Splits `[N,max(W-1,0),3]` into dims."""
     dims, depth, word = [], 0, ""
     for c in text[1:-1]:
         depth += (c == "(") - (c == ")")
@@ -118,12 +118,12 @@ def split(text):
 def dim_of(text):
     if re.fullmatch(r"\d+", text):
         return int(text)
-    # Intervals and symbols that no input named are not known, whatever is known of them.
+    # Intervals and symbols that do not come from an input count as unknown.
     return None if "?" in text or ".." in text or re.search(r"\bs\d+\b", text) else text
 
 
 def run_shapes(model, rng):
-    """The sizes of all values for drawn inputs."""
+    """The sizes of all values for random inputs."""
     full = onnx.ModelProto()
     full.CopyFrom(model)
     known = {value.name for value in full.graph.output}
@@ -133,7 +133,7 @@ def run_shapes(model, rng):
     options.log_severity_level = 4
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(full.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    # Names have one size each; no two have the same, and sizes without a name are all drawn apart.
+    # Each name gets one size, all different; sizes without a name are chosen independently.
     sizes, feed = {}, {}
     types = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
     for value in session.get_inputs():
@@ -171,7 +171,7 @@ def main():
         for tool, infer in tools.items():
             try:
                 found[tool] = infer(model, symbols)
-            except Exception:  # What a tool refuses it does not know.
+            except Exception:  # Whatever a tool rejects counts as unknown.
                 totals[tool]["fails"] += 1
                 found[tool] = {}
         if found["snick"] is None:

@@ -1,6 +1,6 @@
-"""Models of real sizes with random weights, built with OpenVINO, for scripts that measure.
+"""Models of realistic sizes with random weights, built with OpenVINO, for benchmarks.
 
-    python random_models.py FOLDER [NAME...]      writes NAME.xml and NAME.bin of all, or of these
+    python random_models.py FOLDER [NAME...]      writes NAME.xml and NAME.bin for all or the given models
 """
 
 import sys
@@ -12,7 +12,7 @@ from openvino import opset13 as op
 
 
 class Builder:
-    """Layers with random weights; the weights of a name are the same in every run."""
+    """Layers with random weights, which are determined by the name."""
 
     def __init__(self):
         self.random = np.random.default_rng(0)
@@ -40,7 +40,7 @@ class Builder:
         return op.add(y, self.constant(f"{name}.bias", width))
 
     def block(self, x, name, width, heads, causal):
-        """Attention and what follows it."""
+        """Attention and the feed-forward block after it."""
 
         def by_head(x):
             x = op.reshape(x, self.integers(0, 0, heads, width // heads), True)
@@ -55,7 +55,7 @@ class Builder:
         return op.add(x, self.linear(op.gelu(y, "erf"), f"{name}.mlp.down", 4 * width, width))
 
     def convolution(self, x, inputs, outputs, size=1, stride=1, groups=1):
-        """With a bias, which is what batch normalisation becomes."""
+        """With a bias, as after folding batch normalisation."""
         pad = [size // 2] * 2
         scale = (2 / (inputs // groups * size * size)) ** 0.5
         if groups == 1:
@@ -84,7 +84,7 @@ def image(side):
 
 
 def gpt(path, layers=8, width=512, heads=8, words=16000, positions=1024, shape=(-1, -1)):
-    """A decoder of so many layers, with one table for the words and for the logits."""
+    """A decoder with this many layers and tied word and logit embeddings."""
     b = Builder()
     ids = op.parameter(list(shape), np.int64, "ids")
     ids.friendly_name = "ids"
@@ -98,7 +98,7 @@ def gpt(path, layers=8, width=512, heads=8, words=16000, positions=1024, shape=(
 
 
 def encoder(path, layers=12, width=768, heads=12, length=128):
-    """As BERT base, without the tables of its words."""
+    """Like BERT base, without embedding tables."""
     b = Builder()
     x = op.parameter([1, length, width], np.float32, "embeddings")
     x.friendly_name = "embeddings"
@@ -109,7 +109,7 @@ def encoder(path, layers=12, width=768, heads=12, length=128):
 
 
 def residual(path):
-    """As ResNet-50."""
+    """Like ResNet-50."""
     b, x = Builder(), image(224)
     y = op.relu(b.convolution(x, 3, 64, 7, 2))
     y = op.max_pool(y, [2, 2], [1, 1], [1, 1], [1, 1], [3, 3]).output(0)
@@ -127,7 +127,7 @@ def residual(path):
 
 
 def mobile(path):
-    """Inverted residuals with h-swish and depthwise filters, as in MobileNet."""
+    """Inverted residuals with h-swish and depthwise filters, like MobileNet."""
     b, x = Builder(), image(224)
     y, channels = op.hswish(b.convolution(x, 3, 16, 3, 2)), 16
     for outputs, count, first in [(24, 2, 2), (40, 3, 2), (80, 4, 2), (112, 2, 1), (160, 3, 2)]:
@@ -143,7 +143,7 @@ def mobile(path):
 
 
 def detector(path):
-    """Convolutions with SiLU, splits, joins and an enlargement, as in YOLO."""
+    """Convolutions with SiLU, splits, concatenations and an upsampling, like YOLO."""
     b, x = Builder(), image(640)
 
     def silu(y, *sizes):

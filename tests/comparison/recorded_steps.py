@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What snick converts, run by another runtime, beside recorded outputs, step by step where there is state.
+"""Compares models that snick converted, run by another runtime, with recorded outputs, step by step if they have state.
 
     python recorded_steps.py --with onnx|stablehlo path/to/snick FOLDER [GLOB...]
 
-FOLDER has `models/NAME/model.xml`, and in `io/` a `NAME.npz` of arrays and a `NAME.json` that says which array belongs to
-which input or output (`key`, `name`, `tensor_names`) and how many `steps` there are; arrays of step k > 0 have the prefix
-`s{k}_`. Models are converted with `--stateless`; states begin as the notes of the conversion say, and the outputs of one
-step are inputs of the next. StableHLO is converted again for the shapes of each step. ONNX needs onnxruntime, StableHLO
-jax and jaxlib; both need numpy, and snick needs none of them. Exits 1 if a model that converts gives other values or none.
+FOLDER contains `models/NAME/model.xml`, and in `io/` a `NAME.npz` with arrays and a `NAME.json` that maps arrays to
+inputs and outputs (`key`, `name`, `tensor_names`) and states the number of `steps`; arrays of step k > 0 have the
+prefix `s{k}_`. Models are converted with `--stateless`. Initial states come from the notes of the conversion, and
+the outputs of one step are inputs of the next. StableHLO is converted again for the shapes of each step. ONNX needs
+onnxruntime, StableHLO jax and jaxlib; both need numpy. snick needs none of them. Exits 1 if the outputs of a
+converted model differ or are missing.
 """
 
 import argparse
@@ -29,7 +30,7 @@ STATE = re.compile(r"note: (.*): input (.*), output (.*?)(?:; first (\S+?)\[(.*?
 
 
 class Refused(Exception):
-    """What snick says of a model that it cannot convert."""
+    """snick's message for a model that it cannot convert."""
 
 
 class Snick:
@@ -87,7 +88,7 @@ class StableHlo:
         backend = jax.extend.backend.get_backend("cpu")
         devices = xla_client.DeviceList(tuple(backend.local_devices()[:1]))
         shapes = ",".join(f"{name}{json.dumps(list(feed[name].shape))}" for name in self.inputs).replace(" ", "")
-        # The file of the model without states keeps the order of inputs.
+        # The model file without states keeps the order of inputs.
         plain, _ = self.snick.convert(self.model, "xml")
         path, _ = self.snick.convert(plain, "mlir", *(["--shape", shapes] if shapes else []))
         with mlir.make_ir_context() as context, ir.Location.unknown(context):
@@ -98,7 +99,7 @@ class StableHlo:
 
 
 def differs(want, got):
-    """Why values differ, or the error as a share of the greatest number."""
+    """Why values differ, if they do, and the error relative to the largest number."""
     if want.shape != got.shape:
         return f"{got.shape}, not {want.shape}", 0.0
     if want.dtype.kind != "f":
@@ -119,7 +120,7 @@ def first_states(states, feed):
 
 
 def compared(runtime, io, arrays):
-    """Why a model differs, or nothing, and the greatest error."""
+    """Why a model differs, if it does, and the largest error."""
     state, greatest = {}, 0.0
     for step in range(io.get("steps", 1)):
         prefix = f"s{step}_" if step else ""
@@ -166,7 +167,7 @@ def main():
                 why = why or f"{error:.1e}"
             except Refused as refused:
                 word, why = "refused", str(refused)
-            except Exception as failed:  # Whatever the runtime says.
+            except Exception as failed:  # Any error of the runtime.
                 word, why = "fails", str(failed).split("\n")[0][:300]
             counts[word] += 1
             print(f"{word}: {name}: {why}", flush=True)

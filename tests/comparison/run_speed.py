@@ -50,7 +50,7 @@ def said(*command):
 
 
 def drawn(snick, model, path):
-    """Draws what the inputs declare."""
+    """Random arrays for the declared inputs."""
     random, arrays = np.random.default_rng(0), {}
     for value in said(snick, "infer", model, "--format", "json")["inputs"]:
         dims = [int(dim) for dim in value["shape"].strip("[]").split(",") if dim]
@@ -62,7 +62,7 @@ def drawn(snick, model, path):
 
 
 def first_of_snick(snick, model, inputs, outputs):
-    """Seconds and bytes of a whole process."""
+    """Time in seconds and peak memory in bytes of a whole process."""
     start = time.perf_counter()
     command = [snick, "run", model, "--inputs", inputs, "-o", outputs, "--threads", "1", "--force"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:

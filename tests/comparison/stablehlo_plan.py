@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What `snick plan` says of a mesh of devices, beside what XLA's compiler says.
+"""Compares `snick plan` for a mesh of devices with XLA's compiler.
 
     python stablehlo_plan.py path/to/snick MODEL['#SHAPES'].. [--devices 1,2,4,8] [--memory SIZE] [--mesh AXES --shard RULES]
     python stablehlo_plan.py path/to/snick gpt#LAYERS,WIDTH,HEADS,WORDS#SHAPES ..
 
 Needs jax and jaxlib, and openvino to make a `gpt`; snick itself needs none of them. Each model is planned for each
-number of devices (or for the given mesh), converted with the mesh and the rules of the plan, and compiled by jaxlib's
-XLA for as many devices of one processor. Compared are the bytes that a device sends, by the kinds of its collectives in
-the compiled program, and the bytes of its arguments. Exits 1 if one differs by more than 2 %, or if the plan names
-operations that it does not know.
+number of devices (or for the given mesh), converted with the mesh and the rules of the plan, and compiled by
+jaxlib's XLA for as many devices on one processor. Compares the bytes that a device sends, by the kind of collective
+in the compiled program, and the bytes of its arguments. Exits 1 if any differ by more than 2 %, or if the plan
+lists operations with unknown traffic.
 """
 
 import importlib.util
@@ -34,7 +34,7 @@ TOLERANCE = 0.02
 
 
 def by_xla(folder):
-    """The bytes of arguments, of temporary values and of what is sent, on each device."""
+    """The bytes of arguments, of temporary values and of transfers, per device."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     count = int(np.prod(list((manifest["mesh"] or {"": 1}).values())))
     program = launcher.compiled((folder / "model.mlir").read_text(encoding="utf-8"), jax.devices()[:count])
@@ -48,7 +48,7 @@ def differ(a, b):
 
 
 def compared(snick, model, shapes, plan_options, folder):
-    """Whether plan and XLA agree; prints both."""
+    """Prints both results and returns whether plan and XLA agree."""
 
     def called(*arguments):
         done = subprocess.run([snick, *map(str, arguments)], capture_output=True, text=True)

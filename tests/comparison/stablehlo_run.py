@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""StableHLO that snick writes, compiled and run by XLA, beside `snick run`.
+"""Compiles and runs snick's StableHLO with XLA and compares it with `snick run`.
 
     python stablehlo_run.py path/to/snick MODEL...
 
-Needs jax, jaxlib and numpy; snick itself needs none of them. Each model is converted for the sizes of drawn inputs
-(open ones are 2, or the least that is allowed), compiled by jaxlib's XLA for the processor, and run; what it gives
-is compared with what `snick run` gives for the same inputs. `--inputs FILE.npz` takes inputs from a file. A model that
-snick refuses to convert is counted with its reason. Exits 1 if one that is converted differs or fails.
+Needs jax, jaxlib and numpy; snick itself needs none of them. Each model is converted for the sizes of random inputs
+(dynamic sizes are 2, or the smallest allowed), compiled for the CPU by jaxlib's XLA, and run; the outputs are compared
+with those of `snick run` for the same inputs. `--inputs FILE.npz` takes inputs from a file. Models that snick cannot
+convert are counted by reason. Exits 1 if a converted model differs or fails.
 """
 
 import json
@@ -34,7 +34,7 @@ TOLERANCE = {"f16": 4e-3, "bf16": 2e-2}
 
 
 def least(dim):
-    """Of `?`, `2..4`, `..7` or `3`."""
+    """The size for a dim `?`, `2..4`, `..7` or `3`."""
     low, dots, high = dim.replace("?", "..").partition("..")
     if not dots:
         return int(low)
@@ -59,7 +59,7 @@ def by_xla(text, inputs):
 
 
 def as_stored(array):
-    """As snick keeps it in a file: bf16 as bits."""
+    """Converts to snick's file representation: bf16 as bits."""
     return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
 
 
@@ -79,7 +79,7 @@ def differs(want, got, kind):
 
 
 def compared(snick, model, given, folder):
-    """What came of a model: a word, and why."""
+    """The outcome for a model: a word and the reason."""
 
     def called(*arguments):
         return subprocess.run([snick, *map(str, arguments)], capture_output=True, text=True)
@@ -103,7 +103,7 @@ def compared(snick, model, given, folder):
         return "skipped", done.stderr.strip()
     try:
         outputs = by_xla(module.read_text(), inputs)
-    except Exception as error:  # Whatever XLA says.
+    except Exception as error:  # Any error of XLA.
         return "fails", str(error).split("\n")[0]
     want = np.load(folder / "out.npz")
     for value, got in zip(known["outputs"], outputs):
