@@ -9,8 +9,8 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// The name of the test for files added after the expansion.
 const ADDED: &str = "files_added_since_compilation";
 
-/// Expands `[$crate] name "folder" [passes]` to `$crate::__check_listed! { name __name_suite "folder"
-/// (passes) [(test "file" "path") ...] }`.
+/// Expands `[$crate] name "folder" [passes]` to
+/// `$crate::__check_listed! { name __name_suite "folder" (passes) [(test "file" "path") ...] }`.
 #[proc_macro]
 pub fn list_files(input: TokenStream) -> TokenStream {
     expand(input).unwrap_or_else(|message| {

@@ -58,8 +58,8 @@ fn dot_reduces_the_inner_axes() {
     assert_eq!(outputs, [both, vec![0; 24], last, outer, vec![14]]);
 }
 
-/// The gradient with respect to the data is the adjoint of the convolution: `<conv(x, w), d> = <x,
-/// gradient(w, d)>`.
+/// The gradient with respect to the data is the adjoint of the convolution:
+/// `<conv(x, w), d> = <x, gradient(w, d)>`.
 #[test]
 fn convolution_gradients_are_adjoint() {
     let outputs = run("gradient.json");

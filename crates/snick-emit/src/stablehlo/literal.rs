@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn one_number_for_all_takes_no_memory() {
-        // Unpacked, none of these fits in memory.
+        // Written out, none of these fits in memory.
         let dims = [1 << 18, 1 << 17];
         assert_eq!(spelled(&Tensor::full(&dims, true).unwrap()), "true");
         assert_eq!(spelled(&Tensor::full(&dims, 7u8).unwrap()), "7");

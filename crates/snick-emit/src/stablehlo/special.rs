@@ -274,8 +274,8 @@ fn erf(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     Ok(e.binary("multiply", &sign, &y))
 }
 
-/// Winitzki's formula (2008), with a relative error of 0.002, and two steps of Halley's method, as in `snick
-/// run`.
+/// Winitzki's formula (2008), with a relative error of 0.002, and two steps of Halley's method, as in
+/// `snick run`.
 fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     const A: f64 = 0.147;
     const STEPS: usize = 2;

@@ -42,7 +42,7 @@ impl Type {
         self.dims.len()
     }
 
-    /// The sizes, all of which must be known.
+    /// The sizes, which must all be known.
     pub(super) fn fixed(&self) -> Result<Vec<usize>, OpError> {
         self.dims.iter().map(fixed).collect()
     }

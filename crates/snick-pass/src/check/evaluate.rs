@@ -116,7 +116,7 @@ impl<'a> Evaluation<'a> {
                 let missing = || OpError::mismatch("the number of bodies", op.bodies.len(), number + 1);
                 outputs_of(op.bodies.get(number).ok_or_else(missing)?, arguments)
             })?,
-            // Only rounds, and rounding matters only for constants.
+            // This Convert only rounds, which matters only for constants.
             Op::Convert(op) if self.widens && op.destination_type.is_half() && !self.is_of_constant(node) => {
                 inputs
                     .iter()

@@ -85,7 +85,7 @@ fn integers_reach_the_bounds_of_their_type() {
     }
 }
 
-/// If sizes depend on elements, other integers than small ones differ by their index.
+/// If sizes depend on elements, integers are either small or the index of the element.
 #[test]
 fn integers_differ_where_sizes_depend_on_them() {
     let higher = Rule::new("higher-threshold", |patch| {

@@ -1,4 +1,4 @@
-//! Layers of an element type that a target's operator lacks, computed in a wider one and converted back.
+//! Computes layers in a wider element type if a target's operator lacks theirs, and converts back.
 
 use snick_ir::OpError;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -18,8 +18,8 @@ pub(super) const RULES: &[(ElementType, Rule)] = &[
     (ElementType::I64, Rule::exact("compute-in-i64", |p| compute_in(p, ElementType::I64))),
 ];
 
-/// The type that is too narrow: that of the first output, or the half floats of inputs where it has another kind, as
-/// comparisons do.
+/// The type to widen: the type of the first output, or of the first half-float input if the output is not a
+/// half float, as in comparisons.
 fn narrow(p: &Patch, wide: ElementType) -> Result<ElementType, OpError> {
     let own = p.element_type(p.output(0))?;
     if wide != ElementType::F32 || own.is_half() {
@@ -34,7 +34,7 @@ fn narrow(p: &Patch, wide: ElementType) -> Result<ElementType, OpError> {
     Ok(own)
 }
 
-/// All values of the narrow type become values of the wider type.
+/// Converts all inputs of the narrow type to the wider type, and the outputs back.
 fn compute_in(p: &mut Patch, wide: ElementType) -> Result<RewriteResult, OpError> {
     let own = narrow(p, wide)?;
     let root = p.output(0);

@@ -1,8 +1,8 @@
 //! Estimates how a module runs on a mesh of devices: how each value is sharded, what a device holds, and what
 //! it sends. Follows the rules of Shardy and XLA's partitioner, and reports operations with unknown rules.
 //!
-//! Bytes are counted for rings of `g` devices. Each device sends `2 (g - 1) / g` of the bytes in a sum, `(g -
-//! 1) / g` in a gather or exchange, and all of them in a permutation.
+//! Bytes are counted for rings of `g` devices. Each device sends `2 (g - 1) / g` of the bytes in a sum,
+//! `(g - 1) / g` in a gather or exchange, and all of them in a permutation.
 
 mod devices;
 mod elementwise;

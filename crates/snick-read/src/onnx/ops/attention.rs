@@ -128,8 +128,8 @@ pub(super) fn repeated_heads(b: &mut NodeBuilder, x: Value, q: Value) -> Result 
 pub(super) struct Window {
     pub(super) left: Option<i64>,
     pub(super) right: Option<i64>,
-    /// The number of keys before the first query, as a scalar or broadcastable to `[batch, 1, queries,
-    /// keys]`.
+    /// The number of keys before the first query, as a scalar or broadcastable to
+    /// `[batch, 1, queries, keys]`.
     pub(super) offset: Option<Value>,
 }
 
@@ -336,8 +336,9 @@ fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// Rotates the first `turned` elements of the last of four axes, or all if that is 0, by angles `[batch,
-/// length, pairs]`. Pairs are adjacent if interleaved, and otherwise take one element from each half.
+/// Rotates the first `turned` elements of the last of four axes, or all if that is 0, by angles
+/// `[batch, length, pairs]`. Pairs are adjacent if interleaved, and otherwise take one element from each
+/// half.
 pub(super) fn rotated(
     b: &mut NodeBuilder,
     x: Value,

@@ -11,8 +11,8 @@ use crate::onnx::stepped::{Step, Stepped};
 pub(super) const ENTRIES: &[ImportEntry] = &[many("LinearAttention", &[27], linear_attention)
     .attrs("chunk_size kv_num_heads q_num_heads scale update_rule")];
 
-/// Inputs: queries, keys, values `[batch, length, heads * size]`, the state `[batch, heads, size, size of a
-/// value]`, decay and rate of the update. Computed in f32.
+/// Inputs: queries, keys, values `[batch, length, heads * size]`, the state
+/// `[batch, heads, size, size of a value]`, decay and rate of the update. Computed in f32.
 fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let heads = |b: &NodeBuilder, name: &'static str| {
         b.attrs.int(name)?.filter(|&heads| heads > 0).ok_or(OpError::MissingAttribute { name })
