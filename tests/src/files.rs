@@ -31,8 +31,8 @@ pub fn models_and_corpus() -> Vec<PathBuf> {
     models().into_iter().chain(corpus().unwrap_or_default()).collect()
 }
 
-/// The models of the corpus named by `SNICK_CORPUS`: `model.xml` in each folder of its `models/`, or otherwise
-/// its `.json` files. `None` if the variable is not set.
+/// The models of the corpus named by `SNICK_CORPUS`: `model.xml` in each folder of its `models/`, or
+/// otherwise its `.json` files. `None` if the variable is not set.
 pub fn corpus() -> Option<Vec<PathBuf>> {
     let folder = PathBuf::from(std::env::var_os("SNICK_CORPUS")?);
     let models = match folder.join("models") {

@@ -22,9 +22,9 @@ use crate::json::json;
 /// ops. Other layers are not described.
 ///
 /// # Errors
-/// Names the layer that cannot be described at this feature level: a slice of unknown size, an empty one, one of a type
-/// that the level lacks, or one that is not in canonical form. If the graph has no slice at all, names the first layer
-/// that computes something.
+/// Names the layer that cannot be described at this feature level: a slice of unknown size, an empty one, one
+/// of a type that the level lacks, or one that is not in canonical form. If the graph has no slice at all,
+/// names the first layer that computes something.
 pub fn directml(graph: &Graph, level: FeatureLevel) -> Result<String, Box<Located>> {
     let mut writer = Writer { level, names: Names::default(), operators: Vec::new(), other: None };
     if has_custom_ops(graph) {

@@ -1,7 +1,7 @@
 //! JSON with locations: every value knows its line and column, for error messages.
 //!
-//! Values are slices of the text and are parsed on demand, so deep nesting cannot overflow the stack. The syntax of the
-//! whole document is checked first.
+//! Values are slices of the text and are parsed on demand, so deep nesting cannot overflow the stack. The
+//! syntax of the whole document is checked first.
 
 use std::fmt;
 

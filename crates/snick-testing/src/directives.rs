@@ -20,7 +20,8 @@ pub enum Directive {
     Not(String),
     /// `CHECK-TRACE:` a line of the trace of rewrites, after the last match there, contains this text.
     Trace(String),
-    /// `CHECK-TRACE-NOT:` no line of the trace between the last match there and the next one contains this text.
+    /// `CHECK-TRACE-NOT:` no line of the trace between the last match there and the next one contains this
+    /// text.
     TraceNot(String),
 }
 
@@ -157,7 +158,7 @@ impl Directive {
         }
     }
 
-    /// Its pattern. The command of `RUN:` is not a pattern.
+    /// Its pattern; `RUN:` has none.
     fn pattern(&self) -> Option<&str> {
         match self {
             Self::Run(_) => None,

@@ -1,4 +1,5 @@
-//! Writes the seeds of all fuzz targets into a folder, from the models and cases of this repository: `fuzz-seeds FOLDER`.
+//! Writes the seeds of all fuzz targets into a folder, from the models and cases of this repository:
+//! `fuzz-seeds FOLDER`.
 
 use std::error::Error;
 use std::fs;

@@ -81,8 +81,8 @@ pub fn check(target: Target, bytes: &[u8]) -> Result<bool, Finding> {
     check_within(target, bytes, true)
 }
 
-/// [`check`], but for readers' results the writers are checked on only one in eight inputs, selected by a
-/// hash of the bytes, because they take most of the time.
+/// Like [`check`], but writes what readers return for only one in eight inputs, selected by a hash of the
+/// bytes, because writing takes most of the time.
 ///
 /// # Errors
 /// The property that does not hold.

@@ -8,7 +8,7 @@ use snick_tensor::{ElementType, Storage, Tensor, TensorError};
 /// A call of one operator.
 struct Call {
     node: onnx::Node,
-    /// The values that are inputs of the model.
+    /// Values that are inputs of the model.
     fed: Vec<Tensor>,
     constants: Vec<Tensor>,
     /// The version of the operator set.

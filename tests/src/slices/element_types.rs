@@ -1,4 +1,5 @@
-//! Every element type is sliced element by element, including packed types of 1 to 6 bits, 8-bit floats and strings.
+//! Every element type is sliced element by element, including packed types of 1 to 6 bits, 8-bit floats and
+//! strings.
 
 use snick_tensor::{ElementType, Storage, Tensor};
 

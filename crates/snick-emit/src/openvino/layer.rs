@@ -109,8 +109,8 @@ impl Writer {
     /// to the weights.
     ///
     /// # Errors
-    /// No runtime knows the operation. Only a layer that was read from an IR may belong to an OpenVINO extension; a layer
-    /// without an operation set comes from an execution graph or is unreadable.
+    /// No runtime knows the operation. Only a layer that was read from an IR may belong to an OpenVINO
+    /// extension; a layer without an operation set comes from an execution graph or is unreadable.
     fn opaque(&mut self, node: NodeRef) -> Result<Attrs<'static>, OpError> {
         let old = node.op().attrs().into_owned();
         let version = node.version();

@@ -28,8 +28,8 @@ pub struct Files {
 /// `slice_as` selects the replacement for the `slice` primitive.
 ///
 /// # Errors
-/// Names the layer that the format cannot express: a constant without weights, a primitive without counterpart, or an
-/// unknown operation.
+/// Names the layer that the format cannot express: a constant without weights, a primitive without
+/// counterpart, or an unknown operation.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
     let mut graph = graph.clone();
     apply_throughout(&mut graph, &[CUSTOM_OPS, inline_if::RULE, inline_if::HALVES, skip_loop::RULE])?;

@@ -166,8 +166,8 @@ fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Resul
     Ok(e.same("stablehlo.add", &[&products, &bias]))
 }
 
-/// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B; outputs all states
-/// `[batch, directions, steps, hidden]` and the last ones.
+/// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B; outputs all
+/// states `[batch, directions, steps, hidden]` and the last ones.
 fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     let at = 2 + cell.kind.states();
     check(e, cell, at + 3)?;

@@ -37,7 +37,8 @@ pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut 
         Err(Failure::CannotRun(_)) => return Outcome::CannotRun,
         Err(Failure::Fails(_)) => return Outcome::DoesNotRun,
     };
-    // The inputs are sampled independently. If inference contradicts the old value, they cannot occur together.
+    // The inputs are sampled independently. If inference contradicts the old value, they cannot occur
+    // together.
     if contradiction(graph, pair.old, &want, &sample.symbols).is_some() {
         return Outcome::DoesNotRun;
     }

@@ -158,7 +158,7 @@ impl<'g> NodeBuilder<'g> {
         size(x).is_some_and(|x| Some(x) == size(y))
     }
 
-    /// A normalised axis.
+    /// Normalises an axis to count from 0.
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
         snick_ir::normalize_axis(axis, rank)
     }

@@ -12,7 +12,8 @@ use crate::file::map;
 /// The external data of a model: files in its folder, or in memory.
 #[derive(Debug, Default)]
 pub(crate) struct ExternalFiles {
-    /// The folder of the model and, if the model is a symbolic link, the folder of its target. Empty for a model in memory.
+    /// The folder of the model and, if the model is a symbolic link, the folder of its target. Empty for a
+    /// model in memory.
     folders: Vec<PathBuf>,
     /// Files by location: the path of a mapped file, or `None` for data given in memory.
     opened: RefCell<BTreeMap<String, (Option<PathBuf>, Storage)>>,

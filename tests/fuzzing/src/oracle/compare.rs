@@ -7,8 +7,8 @@ use snick_tensor::{ElementType, SplitMix, Tensor};
 pub(super) enum Tolerance {
     /// Bitwise, except that all NaNs are equal.
     Exact,
-    /// Float elements may differ by rounding, and empty tensors may differ in size: the output sizes of a loop
-    /// without iterations depend on what is known about its body.
+    /// Float elements may differ by rounding, and empty tensors may differ in size: the output sizes of a
+    /// loop without iterations depend on what is known about its body.
     Rounding,
     /// Only element types and dims are compared, because rounding before an index can change everything.
     Shapes,

@@ -52,7 +52,8 @@ fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
     p.broadcast_to(sink, sizes)
 }
 
-/// Multiplies the query by the scale, by default the inverse square root of its depth. Exact factors need f32.
+/// Multiplies the query by the scale, by default the inverse square root of its depth. Exact factors need
+/// f32.
 fn scaled(p: &mut Patch, query: Value) -> Result<Value> {
     let own = p.element_type(query)?;
     if let Some(scale) = p.optional(4) {

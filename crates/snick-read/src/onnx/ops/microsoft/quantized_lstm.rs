@@ -38,8 +38,8 @@ impl Weights {
     }
 }
 
-/// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, initial states, peepholes, then scales and zero points of W
-/// and R. Outputs: H of every step, and the last states.
+/// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, initial states, peepholes, then scales and zero
+/// points of W and R. Outputs: H of every step, and the last states.
 fn quantized_lstm(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let directions = b.choice::<&[bool]>(
         "direction",
