@@ -47,7 +47,7 @@ impl ShardRule {
 /// The divisors of a size, truncated if there are many: `1, 2, 3, 6`.
 fn divisors(size: usize) -> String {
     const SHOWN: usize = 12;
-    // No mesh axis in use is larger.
+    // In practice, no mesh axis is larger.
     let all: Vec<usize> = (1..=size.min(1 << 12)).filter(|&d| size.is_multiple_of(d)).collect();
     let mut text = all.iter().take(SHOWN).map(usize::to_string).collect::<Vec<_>>().join(", ");
     if all.len() > SHOWN {

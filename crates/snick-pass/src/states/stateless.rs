@@ -169,8 +169,7 @@ fn element(graph: &Graph, mut value: Value) -> Option<f64> {
     rest.iter().all(|other| other == first).then_some(*first)
 }
 
-/// Adds an output for the last value assigned to a variable, or for its initial value if it is never
-/// assigned.
+/// Adds an output for the last value assigned to a variable, or for `value` if nothing is assigned.
 fn add_output(graph: &mut Graph, value: Value, assigns: &[NodeId], name: &str) {
     let assigned = |graph: &Graph, assign| graph.node(assign).input(0);
     let last = assigns.last().and_then(|&assign| assigned(graph, assign)).unwrap_or(value);
