@@ -49,17 +49,13 @@ impl RewriteOptions {
         Self { stop_after: Some(rewrites), ..self }
     }
 
-<<<<<<< HEAD
     /// Measures how long each rule takes; see [`Report::by_rule`](crate::Report::by_rule).
     #[must_use]
     pub fn timed(self, timed: bool) -> Self {
         Self { timed, ..self }
     }
 
-    /// Ends the work at these limits; see [`Report::stopped`](crate::Report::stopped).
-=======
     /// Stops at these limits; see [`Report::stopped`](crate::Report::stopped).
->>>>>>> 01cce8ff (Reword comments of the passes and rules)
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { watch: self.watch.limits(limits), ..self }

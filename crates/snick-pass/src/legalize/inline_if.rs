@@ -8,31 +8,14 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, OpTraits, Value};
 
-<<<<<<< HEAD
-/// Replaces an If by its branch. What is known of the outputs stays: inference gives sizes that depend on data other
-/// symbols in the inlined layers.
-pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false));
-
-/// The same for an If that reads or gives f16 or bf16: a run computes these in f32, and rounds them where they enter
-/// and leave a body.
-pub const HALVES: Rule =
-    Rule::exact("inline-if-of-halves", |patch| apply(patch, true)).may_round_within(1e-5, 0.0);
-=======
 /// Replaces an If by its branch. Keeps the known facts of the outputs, because inference gives data-dependent
 /// sizes new symbols in the inlined layers.
-pub const RULE: Rule = Rule::for_target("inline-if", |patch| match reads_or_gives_halves(patch) {
-    true => Ok(RewriteResult::NoMatch),
-    false => apply(patch),
-});
+pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false));
 
 /// The same for an If with inputs or outputs of f16 or bf16. A run computes these in f32 and rounds them when
 /// they enter or leave a body.
-pub const HALVES: Rule = Rule::exact("inline-if-of-halves", |patch| match reads_or_gives_halves(patch) {
-    true => apply(patch),
-    false => Ok(RewriteResult::NoMatch),
-})
-.may_round_within(1e-5, 0.0);
->>>>>>> 01cce8ff (Reword comments of the passes and rules)
+pub const HALVES: Rule =
+    Rule::exact("inline-if-of-halves", |patch| apply(patch, true)).may_round_within(1e-5, 0.0);
 
 fn reads_or_gives_halves(patch: &Patch) -> bool {
     let node = patch.node();
