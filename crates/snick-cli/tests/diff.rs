@@ -100,7 +100,7 @@ fn runs_are_compared_layer_by_layer() {
     let a = scratch.write("a.snick", &model("", "ReLU", "2"));
     let b = scratch.write("b.snick", &model("", "ReLU", "3"));
     let (out, error, code) = diff(&[&a, &b, "--run", "--format", "json"]);
-    assert!(error.contains("input x is drawn: f32[") && code == Some(1), "{error}");
+    assert!(error.contains("input x is random: f32[") && code == Some(1), "{error}");
     assert!(out.contains(r#""first_difference":{"a":"p","b":"p","op":"Multiply","#), "{out}");
     assert!(
         out.contains(r#""run":["#) && out.contains(r#""worst_index":[0,"#) && out.contains(r#""ok":false"#)

@@ -259,7 +259,7 @@ fn what_is_drawn_is_said() {
     );
     let (code, said) = folder.snick(&["run", "m.snick", "--seed", "7"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("input x is drawn: f32[") && said.contains("seed 7"), "{said}");
+    assert!(said.contains("input x is random: f32[") && said.contains("seed 7"), "{said}");
     assert!(said.contains("y: f32[") && said.contains(" NaN 0 inf 0"), "{said}");
 }
 

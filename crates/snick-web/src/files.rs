@@ -153,6 +153,6 @@ mod tests {
             let problem = names(files).unwrap_err();
             assert!(problem.help.contains(".onnx"), "{problem:?}");
         }
-        assert_eq!(names(&["\u{7}.png"]).unwrap_err().message, "\\u{7}.png is no model");
+        assert_eq!(names(&["\u{7}.png"]).unwrap_err().message, "\\u{7}.png is not a model");
     }
 }

@@ -249,7 +249,7 @@ mod tests {
         assert!(session.why("s:0:0").unwrap().starts_with("s axis 0 = N"));
         assert!(session.why("").unwrap().contains("Parameter x"));
         let run = session.run().unwrap();
-        assert!(run.starts_with("input x is drawn: f32[1,4]") && run.contains("y: f32[1, 2]"), "{run}");
+        assert!(run.starts_with("input x is random: f32[1,4]") && run.contains("y: f32[1, 2]"), "{run}");
         assert!(session.why("nowhere").unwrap_err().message.contains("nowhere"));
     }
 

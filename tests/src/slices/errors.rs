@@ -70,7 +70,7 @@ fn impossible_slices_are_refused_by_inference() {
     slicing.masks = Some([vec![0], vec![0, 1], vec![], vec![], vec![]]);
     assert_contains(
         &message_of(&slicing, "3"),
-        &["`end_mask` is \"[0,1]\"", "as many as `begin_mask` has: 1"],
+        &["`end_mask` is \"[0,1]\"", "as many as `begin_mask`: 1"],
     );
     slicing.masks = Some([vec![2], vec![], vec![], vec![], vec![]]);
     assert_contains(&message_of(&slicing, "3"), &["`begin_mask`", "0 and 1"]);

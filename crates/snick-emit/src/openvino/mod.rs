@@ -189,7 +189,7 @@ mod tests {
             ),
             (
                 "%x = Parameter-1 {element_type: f32, shape: \"2\"} info rt_info { \"a b\" }",
-                "`a b`, which is no name",
+                "`a b`, which is not a valid XML name",
             ),
             (
                 "%x = Parameter-1 {element_type: f32, shape: \"2\"} info layer(id=\"7\")",

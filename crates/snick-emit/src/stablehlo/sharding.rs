@@ -186,13 +186,13 @@ mod tests {
             ("batch=2", "ids[_,_,_]", "`ids[_,_,_]` has 3 dims, but `ids` has 2"),
             ("batch=2", "ids[batch,batch]", "the axis `batch` is there twice"),
             ("batch=2", "ids", "`[` and `]` are missing"),
-            ("batch=2", "ids[batch] mask[_]", "behind `]` comes `,`"),
+            ("batch=2", "ids[batch] mask[_]", "or the end, after `]`"),
             ("batch=2", "[batch]", "it names no argument"),
             ("batch", "", "`batch` has no size"),
-            ("batch=0", "", "`0` is no number of devices"),
+            ("batch=0", "", "`0` is not a number of devices"),
             ("a=2,a=2", "", "the axis `a` is there twice"),
             ("a=99999999,b=99999999999", "", "more than 16777216 devices"),
-            ("\u{1b}=2", "", "is no name of an axis"),
+            ("\u{1b}=2", "", "is not an axis name"),
         ] {
             let error = sharded(mesh, rules).unwrap_err();
             assert!(error.contains(message), "{mesh} {rules}: {error}");

@@ -191,7 +191,7 @@ fn impossible_replacements_are_errors() {
         [
             "the replacement reads the layer that it replaces",
             "the replacement reads the layer that it replaces",
-            "the number of new values is 2, expected 1 as of the layer",
+            "the number of new values is 2, expected 1, as for the layer",
             "a value of another graph, or of a node that was removed",
             "rule `endless` does not end after 112 rewrites; it must not match its own replacement",
         ]

@@ -136,7 +136,7 @@ fn data_are_checked_against_their_sizes() {
         let entry = onnx::Entry { key: "location".into(), value: location.into() };
         let mut outside = vector("s", &[]);
         (outside.dims, outside.data_location, outside.external_data) = (vec![1], Some(1), vec![entry]);
-        assert!(refusal(&model(vec![slice.clone()], vec![outside])).contains("a file beside the model"));
+        assert!(refusal(&model(vec![slice.clone()], vec![outside])).contains("a file next to the model"));
     }
     let bytes = onnx::encode(&model(vec![slice], vec![]));
     let cut = Storage::heap(bytes[..bytes.len() - 3].to_vec());

@@ -29,10 +29,13 @@ fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     let (found, refuted) = claims(session(&right));
     assert!(found.contains(&by) && refuted == 0, "{found:?}, {refuted} refuted");
     let mut planted = session(&right);
-    let nodes: Vec<NodeId> = planted.plan.steps.iter().map(|step| step.node).collect();
-    planted.plan = session(&wrong).plan;
-    // Maps the steps to the same layers in the other graph.
-    planted.plan.steps.iter_mut().zip(nodes).for_each(|(step, node)| step.node = node);
+    let other = session(&wrong);
+    // The plan refers to the layers of its own graph by id.
+    let [ids, own] = [&other, &planted].map(|session| session.graph.order().unwrap());
+    let own_of: HashMap<NodeId, NodeId> = ids.into_iter().zip(own).collect();
+    planted.plan = other.plan;
+    planted.plan.steps.iter_mut().for_each(|step| step.node = own_of[&step.node]);
+    planted.plan.levels.values_mut().for_each(|(node, _)| *node = own_of[node]);
     assert!(claims(planted).1 > 0, "{by}");
 }
 

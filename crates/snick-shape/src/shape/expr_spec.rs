@@ -150,7 +150,7 @@ mod tests {
         );
         assert_eq!(
             fault("H/W"),
-            "dimension `H/W` divides by what may be 0; bound the symbols of the divisor, such as `N=1..`"
+            "dimension `H/W` divides by a term that may be 0; bound the symbols of the divisor, such as `N=1..`"
         );
         assert_eq!(
             fault("H=W+1"),
@@ -165,7 +165,7 @@ mod tests {
             "bad dimension `9223372036854775807*2*N`: the expression is too large at character 20 of \
              `9223372036854775807*2*N`"
         );
-        assert!(fault("H/0").contains("divides by what may be 0"));
+        assert!(fault("H/0").contains("divides by a term that may be 0"));
         assert!(fault("1..2*N").contains("found `.`"));
     }
 }

@@ -46,7 +46,7 @@ fn the_least_set_of_sizes_is_named_and_was_tried() {
         findings[0].message,
         "axis 0 of input `x` has no upper bound, so axis 0 of output `y` has none"
     );
-    assert!(findings[0].help.contains("--shape \"x[..1024,?]\" gives y[s0,4]"), "{}", findings[0].help);
+    assert!(findings[0].help.contains("--shape \"x[..1024,?]\" results in y[s0,4]"), "{}", findings[0].help);
     // The number of nonzero elements is bounded by the size of the input.
     let inner = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%at = NonZero-3(%x) {output_type: i64}\n%y = Result-1(%at)",
@@ -162,7 +162,7 @@ fn masks_are_dead_beyond_their_entries_and_under_stronger_ones() {
     );
     assert_eq!(
         masks(["0", "1", "0", "1", "0"]),
-        ["bit 0 of end_mask is void, for that of shrink_axis_mask is set"]
+        ["bit 0 of end_mask has no effect, because the bit of shrink_axis_mask is set"]
     );
     assert_eq!(
         masks(["0", "0", "1", "1", "0"]),

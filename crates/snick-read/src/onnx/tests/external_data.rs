@@ -38,7 +38,7 @@ fn files_beside_the_model_are_checked() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/etc/passwd", folder.join("link")).unwrap();
-        assert!(outside(&[("location", "link")]).contains("a file beside the model"));
+        assert!(outside(&[("location", "link")]).contains("a file next to the model"));
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
