@@ -6,7 +6,7 @@ from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Type
 
 
 class LayerError(NamedTuple):
-    """An error of one layer: a code of ``snick explain``, the layer, its operation, its location, and the message."""
+    """An error of one layer: its stable code, the layer, its operation, its location, and the message."""
 
     code: str
     layer: str
