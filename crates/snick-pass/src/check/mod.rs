@@ -1,5 +1,5 @@
-//! Checked rewrites: the graph is executed before and after each application of a rule, and before and after
-//! each pass over the whole graph, before the change is committed.
+//! Checked rewrites: before a change is committed, the layers that a rule replaces and their replacement are
+//! executed and compared. For a pass over the whole graph, these are the outputs that it changes.
 //!
 //! The old and new layers are cut out of the graph, down to values that both read ([`region`]). Dynamic sizes
 //! take all small values in their intervals, the bounds, and some random values in between. Elements are
