@@ -6,7 +6,7 @@
 Both run a model on the same drawn inputs, each round in a process of its own, one after the other; the least time of all
 rounds counts, for other programs only add to it. First: the time to the first output of a process on one thread, snick's
 whole process beside reading, compiling and running in a Python that has imported openvino. Memory: the peak of these
-two. Error: the largest difference of an output in parts of its largest element. The models of `random_models.py` are
+two. Maximum difference: the largest difference of an output in parts of its largest element. The models of `random_models.py` are
 made for this. Needs openvino and numpy; snick itself needs neither.
 """
 
@@ -109,7 +109,7 @@ def main():
     given = parser.parse_args()
     threads = [int(count) for count in given.threads.split(",")]
     columns = [f"{who}, {count} thread{'s' if count > 1 else ''}, ms" for count in threads for who in ("snick", "OpenVINO")]
-    print("| model | " + " | ".join(columns) + " | ratio, 1 thread | first | memory | error |")
+    print("| model | " + " | ".join(columns) + " | ratio, 1 thread | first output, ratio | memory, ratio | max. difference |")
     print("|---|" + "---:|" * (len(columns) + 4))
     ratios = []
     with tempfile.TemporaryDirectory() as folder:

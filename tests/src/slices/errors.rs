@@ -68,10 +68,7 @@ fn impossible_slices_are_refused_by_inference() {
     assert_contains(&message_of(&shrinking(&[0, 0]), "3"), &["entries that take an axis = 2", "at most 1"]);
     let mut slicing = shrinking(&[0]);
     slicing.masks = Some([vec![0], vec![0, 1], vec![], vec![], vec![]]);
-    assert_contains(
-        &message_of(&slicing, "3"),
-        &["`end_mask` is \"[0,1]\"", "as many as `begin_mask`: 1"],
-    );
+    assert_contains(&message_of(&slicing, "3"), &["`end_mask` is \"[0,1]\"", "as many as `begin_mask`: 1"]);
     slicing.masks = Some([vec![2], vec![], vec![], vec![], vec![]]);
     assert_contains(&message_of(&slicing, "3"), &["`begin_mask`", "0 and 1"]);
 }
