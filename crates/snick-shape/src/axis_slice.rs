@@ -67,8 +67,8 @@ impl AxisSlice {
     /// Slice-8, OpenVINO StridedSlice-1 and ONNX Slice share. `None` is a masked bound: the first or last
     /// element in the direction of the step is included.
     ///
-    /// A negative bound counts from the end, once. The start is then clamped into the axis **at both ends for
-    /// either direction**, so a negative step that starts before the axis selects its first element, where
+    /// `dim` is added to a negative bound, once. The start is then clamped to the axis **at both ends for
+    /// either direction**, so a backward slice that starts before the axis selects the first element, where
     /// Python would select nothing.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl AxisSlice {
         }
         let wide = |bound: Option<i64>| bound.map(i128::from);
         let (first, len) = select(i128::from(dim), wide(start), wide(stop), i128::from(step));
-        // Both are within -1..=dim, so the conversions cannot fail.
+        // Start and length are within -1..=dim, so the conversions cannot fail.
         let narrow = |value: i128| i64::try_from(value).unwrap_or(dim);
         Ok((narrow(first), narrow(len)))
     }
@@ -176,8 +176,8 @@ pub(crate) fn select(dim: i128, start: Option<i128>, stop: Option<i128>, step: i
 }
 
 /// First index and length of `start:stop:step` on an axis of `size` elements, by the rule of
-/// [`AxisSlice::resolve`], for any kind of integers. `None` is a masked bound; the bounds already count from
-/// the start. `is_forward` is the sign of the step.
+/// [`AxisSlice::resolve`], for any kind of integers. `None` is a masked bound; negative bounds must already
+/// have been resolved. `is_forward` is the sign of the step.
 ///
 /// ```
 /// use snick_shape::{WideIntegers, clamp_range};

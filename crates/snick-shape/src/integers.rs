@@ -24,7 +24,7 @@ pub enum IntOp {
 /// The result of an operation, or why it cannot be expressed.
 pub type Computed<D> = Result<<D as Integers>::Int, <D as Integers>::Error>;
 
-/// A kind of integers: numbers, expressions, or values computed by a graph.
+/// A kind of integer: numbers, expressions, or values computed by a graph.
 ///
 /// ```
 /// use snick_shape::{Computed, IntOp, Integers, WideIntegers};
@@ -45,7 +45,7 @@ pub trait Integers {
     /// The result of an operation.
     ///
     /// # Errors
-    /// If this kind of integers cannot express it.
+    /// The result cannot be expressed in this kind of integer.
     fn compute(&mut self, op: IntOp, a: &Self::Int, b: &Self::Int) -> Computed<Self>;
 }
 

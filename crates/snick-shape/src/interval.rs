@@ -146,7 +146,7 @@ impl Interval {
         Self::new(self.lo.max(other.lo), self.hi.min(other.hi))
     }
 
-    /// The smallest interval that contains both.
+    /// The smallest interval that contains `self` and `other`.
     ///
     /// ```
     /// # use snick_shape::Interval;

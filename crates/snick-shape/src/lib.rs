@@ -5,14 +5,14 @@
 //! # Overview
 //! 1. An [`Interval`] is a possibly unbounded range of integers: `?`, `3`, `2..4`, `5..`. Its arithmetic is
 //!    sound and never wraps.
-//! 2. [`Symbols`] is the table of unknown sizes. [`Symbols::named`] makes an `N` that all inputs share,
-//!    [`Symbols::fresh`] a symbol without a name; both have an interval and an [`Origin`].
-//! 3. A [`SymExpr`] is an integer expression over symbols, made by the table: [`Symbols::add`],
+//! 2. [`Symbols`] is the table of unknown sizes. [`Symbols::named`] creates a symbol such as `N` that all
+//!    inputs share, [`Symbols::fresh`] a symbol without a name; both have an interval and an [`Origin`].
+//! 3. A [`SymExpr`] is an integer expression over symbols, created by the table: [`Symbols::add`],
 //!    [`Symbols::floor_div`], … or [`Symbols::parse`]. It is in normal form: `W-1+1` equals `W`.
 //! 4. The table answers questions: [`Symbols::interval`], [`Symbols::le`], [`Symbols::always_eq`],
 //!    [`Symbols::eval`], [`Symbols::substitute`]. [`Symbols::display`] prints expressions that parse back.
-//! 5. A [`Shape`] is unranked, or has one expression per dimension. [`ShapeSpec`] and [`DimSpec`] are a shape
-//!    as written in a file or an option, before its names become symbols.
+//! 5. A [`Shape`] is unranked, or has one expression per dimension. [`ShapeSpec`] and [`DimSpec`] represent a
+//!    shape or dimension as written in a file or an option, before its names become symbols.
 //! 6. [`AxisSlice`] is the arithmetic of slicing one axis, shared by all slice operations: on numbers
 //!    ([`AxisSlice::resolve`]), intervals ([`length_interval`]) and expressions ([`length`]).
 //! 7. [`SymExpr::translate`] translates an expression to another language with an [`ExprFolder`].

@@ -1,8 +1,8 @@
 //! `Serialize` and `Deserialize`, behind the feature `serde`.
 //!
-//! An expression is serialised by its structure, and a symbol as the number of its table and its index. So
-//! expressions can be deserialised without their table, and belong to the table that is deserialised along
-//! with them. Deserialisation checks that terms are sorted, divisors are at least 1, all symbols belong to
+//! An expression is serialised as its structure, and a symbol as the number of its table and its index. So
+//! expressions can be deserialised separately from their table, and still belong to it if both are
+//! deserialised. Deserialisation checks that terms are sorted, divisors are at least 1, all symbols belong to
 //! one table, and sizes are within the limits. [`ShapeSpec`] and [`DimSpec`] are serialised as their text,
 //! and unbounded ends of an interval as `null`.
 
@@ -21,7 +21,7 @@ use crate::sym_expr::bounds::Fact;
 use crate::sym_expr::{Atom, Monomial, Quotient, Sum, SymExpr, SymbolId, TableId, Term};
 use crate::symbols::{Birth, Origin, Symbol, Symbols};
 
-/// Implements both traits through a type that derives them.
+/// Implements `Serialize` and `Deserialize` through a type that derives them.
 macro_rules! serde_as {
     ($type:ty, $data:ty) => {
         impl Serialize for $type {
@@ -38,7 +38,7 @@ macro_rules! serde_as {
     };
 }
 
-/// Implements both traits through `Display` and `FromStr`.
+/// Implements `Serialize` and `Deserialize` through `Display` and `FromStr`.
 macro_rules! serde_as_text {
     ($type:ty) => {
         impl Serialize for $type {
@@ -287,9 +287,9 @@ impl TryFrom<AtomData> for Atom {
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum SymbolIdData {
-    /// The number of the table, and the index.
+    /// The number of the table, and the index of the symbol.
     OfTable(u32, u32),
-    /// The index in a table without a number.
+    /// The index of a symbol in a table without a number.
     Index(u32),
 }
 
@@ -331,9 +331,9 @@ struct SymbolData {
     origin: Origin,
     /// An expression that the symbol never exceeds.
     upper: Option<SymExpr>,
-    /// Missing in data without births.
+    /// Missing in older data.
     birth: Option<Birth>,
-    /// The display name of an unnamed symbol, if it is not its number.
+    /// The label of an unnamed symbol, if it differs from its number.
     label: Option<Box<str>>,
 }
 
@@ -348,7 +348,8 @@ impl From<&Symbols> for SymbolsData {
             birth: Some(birth),
             label,
         });
-        // Packing cannot fail: a direction comes from an expression and is not larger.
+        // Packing cannot fail: a direction is derived from an expression within the limits, and is not
+        // larger.
         let refinements = table.refinements.iter().filter_map(|(direction, interval)| {
             Some((Sum { terms: direction.clone(), constant: 0 }.pack()?, *interval))
         });
@@ -382,7 +383,8 @@ impl TryFrom<SymbolsData> for Symbols {
             return Err("an expression mentions a symbol that the table does not have");
         }
         for (expr, interval) in data.refinements {
-            // It was accepted before, so it is not checked against the other facts again.
+            // The refinement was checked before serialisation, so it is not compared with the other facts
+            // again.
             let fact = Fact::new(&expr, interval).ok_or("a constant is refined")?;
             table.refinements.insert(fact.direction, fact.interval);
         }
@@ -398,7 +400,7 @@ mod tests {
         serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
     }
 
-    /// A table with a symbol for each kind of birth.
+    /// A table with a symbol for each kind of origin.
     fn table() -> Symbols {
         let mut symbols = Symbols::of_body(3);
         let [a, b] = ["A", "not a word"]

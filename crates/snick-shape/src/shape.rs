@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use crate::sym_expr::SymExpr;
 use crate::symbols::Symbols;
 
-/// The shape of a tensor, as far as known. The interval of each dimension is within `0..`.
+/// What is known about the shape of a tensor. The interval of each dimension is within `0..`.
 ///
 /// ```
 /// use snick_shape::{Origin, Shape, Symbols};
@@ -83,7 +83,7 @@ impl Shape {
         self.dims()?.iter().map(|dim| usize::try_from(dim.as_const()?).ok()).collect()
     }
 
-    /// The number of elements, if all dimensions are known and it fits into `usize`.
+    /// The number of elements, if all dimensions are known and the product fits in `usize`.
     ///
     /// ```
     /// # use snick_shape::Shape;
@@ -121,8 +121,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Intervals }
     }
 
-    /// The shape with its expressions: `[N,3,W-1]`. Unnamed symbols print as intervals, within expressions as
-    /// `s3`.
+    /// The shape with its expressions: `[N,3,W-1]`. An unnamed symbol prints as its interval if it is the
+    /// whole dimension, and as `s3` within an expression.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, SymExpr, Symbols};
@@ -137,8 +137,8 @@ impl Shape {
         Printed { shape: self, symbols, notation: Notation::Names }
     }
 
-    /// The shape with its expressions, where bare unnamed symbols print as their labels too: `[s0,3,s0+s1]`.
-    /// This distinguishes dims of unknown size.
+    /// The shape with its expressions, where an unnamed symbol prints as its label even if it is the whole
+    /// dimension: `[s0,3,s0+s1]`. This distinguishes dims of unknown size.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Shape, Symbols};
@@ -230,9 +230,9 @@ struct Printed<'a> {
 enum Notation {
     /// As intervals.
     Intervals,
-    /// As expressions, but bare unnamed symbols as intervals.
+    /// As expressions, except that a dimension that is just an unnamed symbol prints as an interval.
     Names,
-    /// As expressions.
+    /// As expressions, with the labels of unnamed symbols.
     Labels,
 }
 

@@ -25,7 +25,7 @@ use crate::sym_expr::{SymExpr, SymbolId, TableId, Term};
 pub struct Origin {
     /// The layer.
     pub node: u32,
-    /// Its output port.
+    /// The output port of the layer.
     pub port: u32,
     /// The axis of the output's shape, or the index of an element of its value.
     pub axis: u32,
@@ -49,7 +49,7 @@ pub enum SymbolError {
     Disjoint {
         /// The name of the symbol.
         name: String,
-        /// Its interval so far.
+        /// The interval of the symbol so far.
         known: Interval,
         /// The interval of the new use.
         wanted: Interval,
@@ -93,7 +93,7 @@ pub struct Symbols {
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) names: BTreeMap<String, SymbolId>,
     pub(crate) refinements: BTreeMap<Vec<Term>, Interval>,
-    /// The number of the body whose symbols these are; 0 for the graph itself.
+    /// The number of the body that the table belongs to; 0 for the graph itself.
     pub(crate) body: u32,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Symbol {
     /// An expression that the symbol never exceeds.
     pub upper: Option<SymExpr>,
     pub birth: Birth,
-    /// The label of an unnamed symbol, if it is not its number.
+    /// The label of an unnamed symbol, if it differs from its number.
     pub label: Option<Box<str>>,
 }
 
@@ -132,7 +132,8 @@ impl Symbols {
         }
     }
 
-    /// [`Symbols::fresh`] for a value that never exceeds `upper`, which [`Symbols::le`] takes into account.
+    /// Like [`Symbols::fresh`], for a value that never exceeds `upper`, which [`Symbols::le`] takes into
+    /// account.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -155,8 +156,8 @@ impl Symbols {
         }
     }
 
-    /// The symbol with this name, created on first use. Later uses narrow it to the intersection of all
-    /// intervals; if that is a single value, returns the constant.
+    /// The symbol with this name, created on first use. Later uses narrow its interval to the intersection of
+    /// all given ones; if that is a single value, returns the constant.
     ///
     /// # Errors
     /// [`SymbolError::Disjoint`] if the intersection is empty.
@@ -214,8 +215,9 @@ impl Symbols {
         expr.table().is_none_or(|table| table == self.id)
     }
 
-    /// Removes all symbols, to infer the same graph again. The table keeps its identity, so old expressions
-    /// refer to new symbols with the same numbers. `body` is the number for [`Symbols::of_body`], or 0.
+    /// Removes all symbols, to infer the same graph again. The table keeps its identity, so existing
+    /// expressions refer to new symbols with the same numbers. `body` is as in [`Symbols::of_body`]; 0 for
+    /// the graph itself.
     pub fn reset(&mut self, body: u32) {
         *self = Self { id: self.id, ..Self::of_body(body) };
     }

@@ -13,7 +13,7 @@ enum Recipe {
     Binary(usize, Box<[Recipe; 2]>),
 }
 
-/// Recipes with small constants and these large ones.
+/// Recipes with small constants and the `large` ones.
 fn recipe(large: [i64; 2]) -> impl Strategy<Value = Recipe> {
     let leaf = prop_oneof![
         1 => prop_oneof![4 => -40_i64..40, 1 => prop::sample::select(large.to_vec())].prop_map(Recipe::Const),
@@ -157,7 +157,7 @@ fn products_are_printed_as_products() {
     assert_eq!(shown("A*(B%2)"), "A*(B%2)");
     assert_eq!(shown("2*min(2*max(A,1)*max(B,1),25)"), "2*min(2*max(A,1)*max(B,1),25)");
     assert_eq!(shown("(2*A+2)/3"), "(2*A+2)/3");
-    // A product must be shorter than term by term.
+    // A product is printed only if it is shorter than the sum of terms.
     assert_eq!(shown("2*(A+B)"), "2*A+2*B");
     assert_eq!(shown("(A+1)*(A+2)-3*A"), "A*A+2");
 }

@@ -1,4 +1,4 @@
-//! Everything serialised can be deserialised, and invalid data is rejected.
+//! Every serialised value can be deserialised, and invalid data is rejected.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

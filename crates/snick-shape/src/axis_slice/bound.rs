@@ -2,7 +2,7 @@
 
 use crate::sym_expr::SymExpr;
 
-/// The start or stop of a slice, as far as known.
+/// What is known about the start or stop of a slice.
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, SliceBound, Symbols, length};
@@ -24,6 +24,6 @@ pub enum SliceBound {
     Masked,
     /// The value of an expression.
     At(SymExpr),
-    /// Nothing is known.
+    /// Unknown.
     Unknown,
 }

@@ -12,7 +12,7 @@ use crate::symbols::Symbols;
 const MAX_POINTS: usize = 1024;
 
 /// The smallest interval that contains the length for all values of the symbols in `dim` and the bounds.
-/// `None` if no bound depends on a symbol in a way that matters, or if there are too many values.
+/// `None` if the intervals of the bounds suffice, or if there are too many values.
 pub(super) fn enumerated(
     symbols: &Symbols,
     dim: &SymExpr,
@@ -63,7 +63,7 @@ struct Points {
 }
 
 impl Points {
-    /// `None` if there are too many.
+    /// `None` if there are too many combinations.
     fn new<'a>(symbols: &Symbols, exprs: impl Iterator<Item = &'a SymExpr>) -> Option<Self> {
         let mut ids: Vec<SymbolId> = exprs.flat_map(SymExpr::symbols).collect();
         ids.sort_unstable();

@@ -2,7 +2,8 @@
 //!
 //! For fixed bounds, the length is piecewise monotone in the axis size, with breakpoints only around
 //! `|start|`, `|stop|` and their sum. For a fixed axis, it is monotone in each bound, separately for negative
-//! and for other values. So a handful of candidates includes the extremes, and the hull is exact.
+//! and for non-negative values. So a few candidate values of size and bounds include the extremes of the
+//! length, and the hull is exact.
 
 use super::select;
 use crate::interval::Interval;
@@ -17,8 +18,8 @@ const SENTINELS: [i64; 2] = [i32::MAX as i64, i32::MIN as i64];
 const BEYOND: u64 = 1 << 62;
 
 /// The axis sizes to consider for these bounds. Exporters write 2^31-1 (or -2^31) for "to the end", so an
-/// unbounded axis is assumed not to extend beyond such a bound. If both bounds have such values, they are
-/// treated as ordinary numbers.
+/// unbounded axis is assumed to have at most 2^31-1 elements if one bound has such a value. If both bounds
+/// have such values, they are treated as ordinary numbers.
 pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) -> Interval {
     let is_sentinel = |bound: &Interval| bound.is_exact().is_some_and(|value| SENTINELS.contains(&value));
     let mut sentinels = bounds.into_iter().flatten().filter(is_sentinel);
@@ -28,10 +29,12 @@ pub(crate) fn capped(dim: Interval, bounds: [Option<Interval>; 2], step: i64) ->
 }
 
 /// The smallest interval that contains the length of `start:stop:step` for every axis size in `dim` and every
-/// bound in its interval, all independent. `None` is a masked bound. A `step` of 0 selects nothing.
+/// bound in its interval, independently of each other. `None` is a masked bound. A `step` of 0 selects
+/// nothing.
 ///
-/// OpenVINO's shape inference of Slice-8 and StridedSlice-1 approximates this hull; here it is exact. See
-/// `capped` for an unbounded axis with a bound of 2^31-1. Bounds of 2^62 or more are beyond every axis.
+/// OpenVINO's shape inference of Slice-8 and StridedSlice-1 approximates this hull; here it is exact. An
+/// unbounded axis with a bound of 2^31-1 is assumed to end there (see `capped`). Bounds of 2^62 or more are
+/// beyond every axis.
 ///
 /// ```
 /// use snick_shape::{Interval, length_interval};
@@ -78,7 +81,7 @@ fn candidates(bound: Option<Interval>, dim: Interval) -> Vec<Option<i128>> {
 fn with_exact_bounds(dim: Interval, start: Option<i128>, stop: Option<i128>, step: i128) -> Interval {
     let length = |dim: i128| select(dim, start, stop, step).1;
     let lo = i128::from(dim.lo());
-    // For an unbounded axis, a size beyond which the bounds have no effect.
+    // Stands for the infinite size of an unbounded axis.
     let hi = if dim.has_upper() { i128::from(dim.hi()) } else { FAR };
     let size = |bound: Option<i128>| bound.unwrap_or(0).abs();
     let (a, b) = (size(start), size(stop));

@@ -13,10 +13,11 @@ use crate::symbols::{Origin, Symbols};
 /// The result is a constant if possible, and `dim` itself if and only if the slice provably keeps the size
 /// for every value. Otherwise it is an expression that is exact for every value of its symbols, with
 /// [`length_interval`] recorded in `symbols`; or, failing that, a new symbol with that interval and this
-/// `origin`. `symbols.le(&length, dim)` holds for all of them.
+/// `origin`. `symbols.le(&length, dim)` holds in every case.
 ///
-/// `step` is `None` if it is unknown; 0 counts as unknown, because such a run fails. Follows the rule of
-/// [`AxisSlice::resolve`]; see `capped` for a bound of 2^31-1 on an unbounded axis.
+/// `step` is `None` if it is unknown; 0 counts as unknown, because a run with step 0 fails. Follows the rule
+/// of [`AxisSlice::resolve`]; an unbounded axis with a bound of 2^31-1 is assumed to end there (see
+/// `capped`).
 ///
 /// ```
 /// use snick_shape::{Interval, Origin, SliceBound, Symbols, length};
@@ -78,7 +79,8 @@ pub fn length(
         return exact;
     }
     if reach != some {
-        // The cap holds only for this slice, so it must be part of the expression instead of a refinement.
+        // The assumed end of the axis holds only for this slice, so it becomes part of the expression instead
+        // of a refinement of `dim`.
         let most = SymExpr::Const(hull.hi());
         let capped = symbols.min(&exact, &most);
         return capped.unwrap_or_else(|| unknown_length(symbols, dim, hull, origin));
@@ -97,7 +99,7 @@ fn unknown_length(symbols: &mut Symbols, dim: &SymExpr, interval: Interval, orig
     }
 }
 
-/// The length if nothing is symbolic.
+/// The length if axis and bounds are constants.
 fn constant_length(dim: &SymExpr, start: &SliceBound, stop: &SliceBound, step: i64) -> Option<i64> {
     let value = |bound: &SliceBound| match bound {
         SliceBound::Masked => Some(None),
@@ -124,13 +126,13 @@ enum Place {
 struct SymbolicAxis<'a> {
     symbols: &'a Symbols,
     dim: &'a SymExpr,
-    /// The sizes above 0.
+    /// The interval of sizes above 0.
     some: Interval,
     may_be_empty: bool,
 }
 
 impl SymbolicAxis<'_> {
-    /// The interval of a bound if the axis is not empty.
+    /// The interval of a bound, given that the axis is not empty.
     fn bound_interval(&self, expr: &SymExpr) -> Interval {
         self.symbols.interval_given(expr, self.dim, self.some)
     }
@@ -174,7 +176,7 @@ impl SymbolicAxis<'_> {
         } else {
             self.backward(self.place(start, last)?, self.place(stop, first)?)?
         };
-        // These cases assume a non-empty axis; the cap makes the length of an empty axis 0.
+        // The formulas assume a non-empty axis; the minimum with `dim` makes the length 0 for an empty one.
         let span = if self.may_be_empty { self.symbols.min(&self.positive(&span)?, self.dim)? } else { span };
         self.symbols.ceil_div(&span, &SymExpr::Const(step.checked_abs()?))
     }
@@ -239,7 +241,8 @@ impl SymbolicAxis<'_> {
                 let before_end = self.positive(&symbols.neg(&symbols.add(d, &e)?)?)?;
                 let upto = symbols.add(&symbols.add(d, &s)?, &one)?;
                 if order.hi() <= 0 {
-                    // Only the first element, if both are before it.
+                    // At most the first element, because both bounds are before the axis or at its first
+                    // element.
                     symbols.min(&before_end, &one)
                 } else if order.lo() > 0 {
                     symbols.min(&between, &symbols.max(&upto, &one)?)

@@ -23,7 +23,7 @@ fn bounds() -> Vec<Option<i64>> {
     (-9..=9).chain(EXTREMES).map(Some).chain([None]).collect()
 }
 
-/// Walks the rule index by index.
+/// Reference implementation that visits one index at a time.
 fn naive(dim: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
     let d = i128::from(dim);
     let from_end = |v: i64| if v < 0 { i128::from(v) + d } else { i128::from(v) };
@@ -157,7 +157,7 @@ fn length_interval_is_the_exact_hull() {
     }
 }
 
-/// All intervals within 0..7, all bounds from -9 to 9 or masked, and all steps from -4 to 4.
+/// Covers all axis intervals within 0..7, all bounds from -9 to 9 or masked, and all steps from -4 to 4.
 #[test]
 fn length_interval_is_the_exact_hull_of_the_whole_space() {
     let starts: Vec<Option<i64>> = (-9..=9).map(Some).chain([None]).collect();
@@ -214,7 +214,8 @@ fn bounds_that_follow_the_axis_give_the_exact_hull() {
     }
 }
 
-/// Exporters write 2^31-1 for the end, so the axis ends there at the latest. No other number is special.
+/// Exporters write 2^31-1 for the end, so an unbounded axis is assumed to end there at the latest. No other
+/// bound is special.
 #[test]
 fn length_interval_on_unbounded_axes() {
     let at = |v: i64| Some(Interval::exact(v));
@@ -276,7 +277,8 @@ fn affine(symbols: &mut Symbols, interval: Interval, scale: i64, shift: i64) -> 
     symbols.add(&scaled, &SymExpr::Const(shift)).unwrap()
 }
 
-/// Correct for every size and as tight as possible; the symbol itself exactly if the slice keeps the size.
+/// The length is correct for every size, its interval as tight as possible, and it is the symbol itself if
+/// and only if the slice keeps the size.
 #[test]
 fn symbolic_length_is_right_everywhere_for_constant_bounds() {
     let axes = [(of(0, 9), 1, 0), (of(2, 5), 1, 0), (of(4, 7), 1, 0), (of(1, 7), 1, -1), (of(0, 5), 2, 1)];

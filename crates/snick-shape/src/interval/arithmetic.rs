@@ -22,8 +22,8 @@ fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// The interval between two ends. If both saturate at the same extreme, one end moves inwards, because the
-/// result is not a single number.
+/// The interval between two ends. If both ends saturate at the same extreme of `i64`, one moves inwards,
+/// because the interval is not a single number.
 fn span(lo: i128, hi: i128) -> Interval {
     let (lo, hi) = (saturate(lo), saturate(hi));
     match (lo, hi) {
@@ -191,7 +191,7 @@ impl Interval {
             if divisor.lo > 0 {
                 positive_modulo(self, divisor)
             } else if self.lo == i64::MIN || divisor.lo == i64::MIN {
-                // An interval from i64::MIN has no exact negation.
+                // An interval with the end i64::MIN has no exact negation.
                 Self { lo: divisor.lo.saturating_add(1), hi: 0 }
             } else {
                 // a mod -b == -(-a mod b)
@@ -211,7 +211,7 @@ impl Interval {
     pub fn trunc_mod(self, other: Self) -> Self {
         over_nonzero(other, |divisor| {
             if self.lo == i64::MIN || divisor.lo == i64::MIN {
-                // An interval from i64::MIN has no exact negation.
+                // An interval with the end i64::MIN has no exact negation.
                 return Self { lo: self.lo.min(0), hi: self.hi.max(0) };
             }
             let size = divisor.abs();

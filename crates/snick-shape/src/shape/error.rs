@@ -40,7 +40,7 @@ pub enum ShapeError {
     Dim {
         /// The text of the dimension.
         dim: String,
-        /// What is wrong with it.
+        /// What is wrong with the dimension.
         cause: IntervalError,
     },
     /// A name with an expression instead of an interval.
@@ -58,7 +58,7 @@ pub enum ShapeError {
     Expr {
         /// The text of the dimension.
         dim: String,
-        /// What is wrong with it.
+        /// What is wrong with the expression.
         cause: ExprError,
     },
     /// An expression whose divisor can be 0.
@@ -74,7 +74,7 @@ pub enum ShapeError {
     MaybeNegative {
         /// The text of the dimension.
         dim: String,
-        /// The interval of its values.
+        /// The interval of the values of the expression.
         interval: Interval,
     },
     /// A symbol cannot be created.
@@ -82,7 +82,7 @@ pub enum ShapeError {
     Symbol(#[from] SymbolError),
 }
 
-/// If the whole dimension is wrong, the message does not repeat it.
+/// The message; it does not repeat the dimension if all of it is wrong.
 fn bad_dim(dim: &str, cause: &IntervalError) -> String {
     match cause {
         IntervalError::NotANumber(part) if part == dim => {

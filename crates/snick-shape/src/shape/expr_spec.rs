@@ -11,8 +11,9 @@ use crate::symbols::{Origin, Symbols};
 
 /// A dimension written as an expression: `P+T`, `H/2`, `max(W-4,0)`.
 ///
-/// Has the grammar of [`Symbols::parse`], except that every word is the name of a symbol, even if the table
-/// would print an unnamed symbol like that. Bounds of a symbol are declared where it stands alone: `P=1..8`.
+/// Has the grammar of [`Symbols::parse`], except that every word is the name of a symbol, even a word like
+/// `s0`, which elsewhere denotes an unnamed symbol. Bounds of a symbol are declared where it is the whole
+/// dimension: `P=1..8`.
 ///
 /// ```
 /// # use snick_shape::{ExprSpec, Origin, Symbols};
@@ -35,12 +36,12 @@ impl ExprSpec {
         &self.names
     }
 
-    /// The value of an expression without names.
+    /// The value of the expression, if it has no names.
     pub(super) fn constant(&self) -> Option<i64> {
         Symbols::default().parse(&self.text).ok()?.as_const()
     }
 
-    /// The expression over the symbols with these names. Missing symbols are declared as `0..`.
+    /// The expression over the symbols that have its names. Missing symbols are declared as `0..`.
     ///
     /// # Errors
     /// [`ShapeError`] if the value can be negative or a divisor 0.
@@ -52,7 +53,7 @@ impl ExprSpec {
     }
 }
 
-/// The dimension over existing symbols of the table.
+/// Parses a dimension over existing symbols of the table.
 pub(super) fn dimension(text: &str, symbols: &Symbols) -> Result<SymExpr, ShapeError> {
     let dim = || text.to_owned();
     let expr = symbols.parse(text).map_err(|cause| match cause.kind {
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
     use crate::shape::spec::{DimSpec, ShapeSpec};
 
-    /// Instantiates shapes in one table, and prints them as expressions and as intervals.
+    /// Instantiates all shapes in one table, and prints each as expressions and as intervals.
     fn instantiated(specs: &[&str]) -> Result<Vec<String>, String> {
         let mut symbols = Symbols::default();
         let shapes = specs.iter().map(|spec| {

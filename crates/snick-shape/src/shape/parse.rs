@@ -8,13 +8,15 @@ use crate::symbols::{Origin, Symbols};
 
 impl Shape {
     /// Parses a shape with expressions. Accepts the notation of [`ShapeSpec`](crate::ShapeSpec), and
-    /// dimensions like `2*H+1` over symbols of the table or of earlier dimensions. A bare name is declared if
-    /// the table does not have it; `origin.axis` counts up from the given one.
+    /// dimensions like `2*H+1` over symbols of the table or of earlier dimensions. A name that is a whole
+    /// dimension is declared if the table does not have it. New symbols get `origin` with its `axis`
+    /// increased by the position of the dimension.
     ///
-    /// Also parses the output of [`Shape::display`], in which unnamed symbols are intervals: they become new.
+    /// Also parses the output of [`Shape::display`], in which unnamed symbols are intervals; these become new
+    /// symbols.
     ///
     /// # Errors
-    /// [`ShapeError`] with the dimension. Names declared before it remain in the table.
+    /// [`ShapeError`] with the wrong dimension. Names declared before that dimension remain in the table.
     ///
     /// ```
     /// use snick_shape::{Origin, Shape, Symbols};

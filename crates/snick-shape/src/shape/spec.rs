@@ -24,13 +24,13 @@ use crate::symbols::{Birth, Origin, Symbols};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DimSpec {
-    /// `3`, `?`, `2..4`: an interval; a new unknown if it has several values.
+    /// `3`, `?`, `2..4`: an interval, which becomes a new unknown if it has several values.
     Interval(Interval),
     /// `N`, `N=1..8`: the same value for every use of the name.
     Symbol {
         /// The name of the symbol.
         name: String,
-        /// Its possible values; `0..` if not written.
+        /// The possible values of the symbol; `0..` if not written.
         interval: Interval,
     },
     /// `P+T`, `H/2`: an expression over symbols.
@@ -57,8 +57,8 @@ pub enum ShapeSpec {
 }
 
 impl ShapeSpec {
-    /// Creates the shape. Named dimensions share the symbols of `symbols`; other unknown dimensions get new
-    /// symbols. `origin.axis` counts up from the given one.
+    /// Creates the shape. Dimensions with the same name share a symbol of `symbols`; other unknown dimensions
+    /// get new symbols, whose origin is `origin` with its `axis` increased by the position of the dimension.
     ///
     /// # Errors
     /// [`ShapeError`] if a name has contradictory intervals, or an expression can be negative or divide by 0.
@@ -80,7 +80,7 @@ impl ShapeSpec {
 }
 
 impl DimSpec {
-    /// The dimension: the symbol with this name, the expression, or a new unknown.
+    /// Creates the dimension: the symbol with this name, the expression, or a new unknown.
     ///
     /// # Errors
     /// Same as [`ShapeSpec::instantiate`].
@@ -112,7 +112,7 @@ impl fmt::Display for DimSpec {
             Self::Symbol { name, interval } if *interval == Interval::DIM => {
                 f.write_str(&word_or_quoted(name))
             }
-            // An interval omits a lower bound of 0, but `H=..7` parses back to the same interval.
+            // The printed interval omits a lower bound of 0, but `H=..7` parses back to the same interval.
             Self::Symbol { name, interval } => write!(f, "{}={interval}", word_or_quoted(name)),
             Self::Expr(expr) => expr.fmt(f),
         }

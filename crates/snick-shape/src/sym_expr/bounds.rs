@@ -22,8 +22,8 @@ pub(crate) struct Bounds<'a> {
     budget: Cell<u32>,
 }
 
-/// A combination of terms and its interval. The combination is the *direction* of an expression: without
-/// constant, with coprime coefficients, and with a positive first one. So one fact covers all multiples and
+/// A combination of terms and its interval. The combination is the *direction* of an expression: no constant
+/// term, coprime coefficients, and a positive leading coefficient. So one fact covers all multiples and
 /// shifts of an expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Fact {
@@ -32,7 +32,7 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// The fact that `expr` is within `interval`, about its direction; `None` for constants.
+    /// The fact that `expr` is within `interval`, expressed in terms of its direction; `None` for constants.
     pub(crate) fn new(expr: &SymExpr, interval: Interval) -> Option<Self> {
         let sum = expr.sum();
         let (scale, direction) = direction(&sum.terms)?;
@@ -68,7 +68,7 @@ fn shrink(product: Interval, scale: i64) -> Option<Interval> {
 }
 
 /// The intersection of two facts. If they contradict each other, no value exists and any result is sound, so
-/// the first is kept.
+/// `known` is kept.
 fn both(known: Interval, more: Interval) -> Interval {
     known.meet(more).unwrap_or(known)
 }
@@ -94,7 +94,7 @@ impl<'a> Bounds<'a> {
             let scale = Interval::exact(term.coefficient);
             known = known.add(self.of_monomial(&term.monomial).mul(scale));
         }
-        // The fact recorded for a single monomial is already applied.
+        // The fact recorded for a single monomial is applied along with the monomial.
         if sum.terms.len() < 2 {
             return known;
         }
@@ -173,9 +173,9 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// `rest + coefficient * extremum(operands)`, which is `rest + coefficient * operand` for one of the
-    /// operands: the smallest of these if `least` (a positive multiple of a minimum or a negative one of a
-    /// maximum), else the largest.
+    /// `rest + coefficient * extremum(operands)`, which equals `rest + coefficient * operand` for one of the
+    /// operands: the smallest of these sums if `least` (a positive multiple of a minimum, or a negative
+    /// multiple of a maximum), otherwise the largest.
     fn each_operand(
         &self,
         rest: &Sum,

@@ -1,8 +1,8 @@
 //! Simplifies sums in which minima and maxima complement each other.
 //!
-//! Because `min(a,b) + max(a,b) == a + b` and `min(a,b) == -max(-a,-b)`, each can be written in several ways.
-//! Choosing the way that gives the shortest sum makes the pieces of an axis add up: `min(W,2) + max(W-2,0)`
-//! is `W`, and `W - min(W,2)` is `max(W-2,0)`.
+//! Because `min(a,b) + max(a,b) == a + b` and `min(a,b) == -max(-a,-b)`, a sum with a minimum or maximum can
+//! be written in several ways. Choosing the shortest sum makes the pieces of an axis add up:
+//! `min(W,2) + max(W-2,0)` is `W`, and `W - min(W,2)` is `max(W-2,0)`.
 
 use super::min_max::{Extremum, structural};
 use super::{Atom, Monomial, Sum, SymExpr, Term};
@@ -11,7 +11,7 @@ impl Sum {
     /// Rewrites minima and maxima as long as that shortens the sum. Returns the sum and whether it changed.
     pub(super) fn collapsed(mut self) -> (Self, bool) {
         let mut is_changed = false;
-        // A single term stays: its other forms have more terms.
+        // A single term is not rewritten: its other forms have more terms.
         while self.terms.len() > 1 {
             let shorter = (0..self.terms.len())
                 .flat_map(|index| self.respelled(index))
@@ -26,7 +26,7 @@ impl Sum {
     }
 
     /// The measure that collapsing reduces: first the number of terms with a minimum or maximum, then the
-    /// number of all terms. It strictly decreases, so collapsing terminates.
+    /// total number of terms. The measure strictly decreases, so collapsing terminates.
     fn length(&self) -> (usize, usize) {
         let extrema = self.terms.iter().filter(|term| pair(&term.monomial).is_some()).count();
         (extrema, self.terms.len())

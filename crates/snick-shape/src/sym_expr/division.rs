@@ -8,7 +8,8 @@ use super::{Atom, Monomial, Quotient, Sum, SymExpr, Term};
 use crate::interval::Interval;
 use crate::symbols::Symbols;
 
-/// `floor(dividend / divisor)`; `None` if the divisor can be 0, on overflow, or if too large.
+/// `floor(dividend / divisor)`; `None` if the divisor can be 0, on overflow, or if the result exceeds the
+/// size limits.
 pub(crate) fn floor_div(symbols: &Symbols, dividend: &Sum, divisor: &Sum) -> Option<SymExpr> {
     let by = symbols.sum_interval(divisor);
     if by.hi() < 0 {
@@ -31,8 +32,8 @@ fn single_value(dividend: Interval, divisor: Interval) -> Option<i64> {
 
 /// Division by a constant of at least 1.
 fn by_constant(symbols: &Symbols, dividend: &Sum, divisor: i64) -> Option<SymExpr> {
-    // Moves whole multiples of the divisor out of the division. Quotients truncate, so the remaining
-    // coefficients keep their signs and monotone expressions stay monotone.
+    // Moves whole multiples of the divisor out of the division. Coefficients are divided with truncation, so
+    // the remaining coefficients keep their signs and monotone expressions stay monotone.
     let mut outside = Sum::default();
     let mut inside = Sum::constant(dividend.constant);
     for Term { monomial, coefficient } in &dividend.terms {
@@ -93,13 +94,14 @@ fn proper_fraction(symbols: &Symbols, mut inside: Sum, mut divisor: i64) -> Opti
         }
     }
     match inside.collapsed() {
-        // Coefficients have changed and may be whole multiples again.
+        // Collapsing changed the coefficients, which may be whole multiples of the divisor again.
         (collapsed, true) => by_constant(symbols, &collapsed, divisor),
         (inside, false) => quotient(inside, Sum::constant(divisor)),
     }
 }
 
-/// `floor((coefficient * extremum + constant) / divisor)` with a positive coefficient.
+/// `floor((coefficient * extremum + constant) / divisor)` with a positive coefficient, distributed over the
+/// operands of the extremum.
 fn through(
     symbols: &Symbols,
     kind: Extremum,
@@ -126,7 +128,7 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
     if let Some(value) = single_value(symbols.sum_interval(dividend), by) {
         return Some(SymExpr::Const(value));
     }
-    // A remainder longer than the dividend is no simplification.
+    // Splitting off a quotient simplifies only if the remainder is shorter than the dividend.
     if inside.terms.len() < dividend.terms.len() {
         outside.plus_scaled(&quotient(inside, divisor.clone())?.sum(), 1)?.finish()
     } else {
@@ -134,9 +136,9 @@ fn by_expression(symbols: &Symbols, dividend: &Sum, divisor: &Sum, by: Interval)
     }
 }
 
-/// Quotient and remainder of polynomial division by the leading term of the divisor, which is the greatest
-/// one of highest degree; each step then leaves only smaller terms. The remainder need not be small, but
-/// `dividend == quotient * divisor + remainder`.
+/// Quotient and remainder of polynomial division by the leading term of the divisor, the greatest term of
+/// highest degree, so that each step leaves only smaller terms. The remainder need not be smaller than the
+/// divisor, but `dividend == quotient * divisor + remainder`.
 pub(super) fn long_division(dividend: &Sum, divisor: &Sum) -> Option<(Sum, Sum)> {
     const MAX_STEPS: usize = 16;
     let lead = divisor.terms.iter().max_by_key(|term| (term.monomial.0.len(), &term.monomial))?;
@@ -169,7 +171,7 @@ fn term_quotient(a: &Term, b: &Term) -> Option<Sum> {
     })
 }
 
-/// The division as an atom.
+/// The division as an expression with one atom.
 fn quotient(dividend: Sum, divisor: Sum) -> Option<SymExpr> {
     let quotient = Quotient { dividend: dividend.finish()?, divisor: divisor.finish()? };
     Sum::atom(Atom::FloorDiv(Arc::new(quotient))).finish()

@@ -1,8 +1,8 @@
 //! Factorises sums: `A*B+A+B+1` is `(A+1)*(B+1)`.
 //!
 //! Used to print sums and to prove that they are never negative; the normal form stays distributed.
-//! Candidates for factors are the derivatives by one atom, which contain every factor without that atom. This
-//! finds powers, and products whose factors share no atoms.
+//! Candidates for factors are the partial derivatives with respect to one atom; each contains every factor
+//! that lacks that atom. This finds powers, and products whose factors share no atoms.
 
 use super::division::long_division;
 use super::normal_form::gcd;
@@ -79,7 +79,7 @@ impl Product {
     }
 }
 
-/// Two factors and a constant that give the sum: `left * right + constant`.
+/// Two factors and a constant that make up the sum: `left * right + constant`.
 fn split(sum: &Sum) -> Option<(Sum, Sum, i64)> {
     if sum.terms.len() < 2 {
         return None;
@@ -102,7 +102,7 @@ fn split(sum: &Sum) -> Option<(Sum, Sum, i64)> {
     None
 }
 
-/// The formal derivative by an atom.
+/// The formal derivative with respect to an atom.
 fn derivative(sum: &Sum, by: &Atom) -> Option<Sum> {
     let mut derivative = Sum::default();
     for term in &sum.terms {
@@ -115,7 +115,7 @@ fn derivative(sum: &Sum, by: &Atom) -> Option<Sum> {
     Some(derivative)
 }
 
-/// The monomial of a term without one occurrence of `atom`, as a sum.
+/// The term divided by `atom`: its monomial with one occurrence of `atom` removed, as a sum.
 fn divided(term: &Term, atom: &Atom) -> Sum {
     let mut rest = term.monomial.0.clone();
     if let Some(index) = rest.iter().position(|candidate| candidate == atom) {
@@ -124,7 +124,7 @@ fn divided(term: &Term, atom: &Atom) -> Sum {
     if rest.is_empty() { Sum::constant(1) } else { Sum::monomial(Monomial(rest), 1) }
 }
 
-/// The sum without common factors; `None` if only a product is left.
+/// The sum divided by its common factors; `None` if at most one term is left.
 fn primitive(sum: Sum) -> Option<Sum> {
     let content = i64::try_from(shared_content(&sum)).ok().filter(|content| *content > 0)?;
     let mut rest = sum.divided_exactly(content)?;

@@ -32,7 +32,8 @@ impl Extremum {
         }
     }
 
-    /// The scaled and shifted operands of a sum `k * extremum + c`, if it equals this extremum of them.
+    /// Distributes `k * extremum + c` over its operands; `None` if the result is not an extremum of kind
+    /// `self`.
     fn operands_of(self, sum: &Sum) -> Option<Vec<Sum>> {
         let [Term { monomial, coefficient }] = sum.terms.as_slice() else { return None };
         let (kind, operands) = match monomial.as_atom()? {
@@ -50,16 +51,17 @@ impl Extremum {
     }
 }
 
-/// The normalised minimum or maximum of `operands`; `None` on overflow or if too large.
+/// The normalised minimum or maximum of `operands`; `None` on overflow or if the result exceeds the size
+/// limits.
 pub(crate) fn extremum_sum(symbols: &Symbols, kind: Extremum, operands: &[Sum]) -> Option<Sum> {
-    // All numbers are i64, so the extreme ones ("to the end") are no bounds.
+    // All values are i64, so an operand of i64::MAX in a minimum, or i64::MIN in a maximum, has no effect.
     let end = Sum::constant(if kind == Extremum::Min { i64::MAX } else { i64::MIN });
     let bounding: Vec<Sum> = operands.iter().filter(|operand| **operand != end).cloned().collect();
     let operands = if bounding.is_empty() { operands } else { &bounding };
     normalised(&|difference| symbols.sum_interval(difference), kind, operands)
 }
 
-/// [`extremum_sum`] as a sum, which only compares operands with constant differences.
+/// Like [`extremum_sum`], but without a table: compares only operands whose difference is constant.
 pub(crate) fn structural(kind: Extremum, operands: &[Sum]) -> Option<Sum> {
     let interval = |difference: &Sum| match difference.terms.as_slice() {
         [] => Interval::exact(difference.constant),
@@ -107,7 +109,7 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     let common_factor =
         rest.iter().fold(0, |common, sum| gcd(common, gcd(sum.content(), sum.constant.unsigned_abs())));
     if let Ok(factor @ 2..) = i64::try_from(common_factor) {
-        // Smaller numbers have tighter bounds, so more operands may turn out to be redundant now.
+        // Intervals of smaller numbers are tighter, so more operands may turn out to be redundant.
         let divided: Vec<Sum> =
             rest.into_iter().map(|sum| sum.divided_exactly(factor)).collect::<Option<_>>()?;
         return outside.plus_scaled(&normalised(differences, kind, &divided)?, factor);
@@ -116,7 +118,7 @@ fn normalised(differences: Differences<'_>, kind: Extremum, operands: &[Sum]) ->
     outside.plus_scaled(&Sum::atom(kind.atom(operands)), 1)
 }
 
-/// Drops operands that another one always beats or equals.
+/// Drops operands that are never more extreme than another one.
 fn undominated(differences: Differences<'_>, kind: Extremum, operands: Vec<Sum>) -> Vec<Sum> {
     let beats = |a: &Sum, b: &Sum| {
         let Some(difference) = a.plus_scaled(b, -1) else { return false };
@@ -151,15 +153,15 @@ fn subtract(operands: &[Sum], shift: &Sum) -> Option<Vec<Sum>> {
     operands.iter().map(|operand| operand.plus_scaled(shift, -1)).collect()
 }
 
-/// The constant to move outside, so that equal functions get the same form. A maximum with a constant is
-/// taken against 0 (`max(W-1,0)`); otherwise one operand has no constant (`min(W,5)`).
+/// The constant to move outside, so that equal functions get the same form. The constant operand of a maximum
+/// becomes 0 (`max(W-1,0)`); otherwise one operand has no constant term (`min(W,5)`).
 fn anchor(kind: Extremum, operands: &[Sum]) -> i64 {
     let constant = operands.iter().find(|sum| sum.terms.is_empty());
     let mut varying = operands.iter().filter(|sum| !sum.terms.is_empty());
     let first = varying.clone().next();
     match (kind, constant) {
         (Extremum::Max, Some(sum)) => sum.constant,
-        // The choice considers only terms, because it must not depend on the shift.
+        // The choice of the operand considers only terms, because it must not depend on the constants.
         _ => varying.find(|sum| !sum.leads_negative()).or(first).map_or(0, |sum| sum.constant),
     }
 }

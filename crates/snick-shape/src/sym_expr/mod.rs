@@ -5,8 +5,8 @@
 //! of [`Symbols`](crate::Symbols) build expressions, so structural equality is a sound (and mostly complete)
 //! test for "the same function of the symbols".
 //!
-//! These types do not depend on a table. [`Symbols`](crate::Symbols) records intervals of expressions, and
-//! the functions in these modules use them to normalise expressions.
+//! These types do not refer to a table. [`Symbols`](crate::Symbols) records intervals of expressions, which
+//! the functions of these modules use to normalise expressions.
 
 pub(crate) mod bounds;
 mod collapse;
@@ -101,11 +101,11 @@ pub enum SymExpr {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Linear {
     pub(crate) sum: Sum,
-    /// The number of nodes of the tree, which bounds every recursion.
+    /// The number of nodes of the expression tree, which bounds every recursion.
     pub(crate) weight: u32,
     /// Nesting of divisions, minima and maxima.
     pub(crate) depth: u32,
-    /// The table that all its symbols belong to.
+    /// The table that all symbols of the sum belong to.
     pub(crate) table: Option<TableId>,
 }
 
@@ -141,7 +141,7 @@ impl Monomial {
         Self(smallvec![atom])
     }
 
-    /// The atom, if there is only one.
+    /// The atom of a monomial that has only one.
     pub(crate) fn as_atom(&self) -> Option<&Atom> {
         match self.0.as_slice() {
             [atom] => Some(atom),
@@ -164,7 +164,7 @@ impl SymExpr {
         }
     }
 
-    /// The symbol of an expression that consists of a bare symbol.
+    /// The symbol, if the expression is just a symbol.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -250,7 +250,7 @@ impl SymExpr {
         }
     }
 
-    /// The table of its symbols; `None` for a constant.
+    /// The table of the symbols of the expression; `None` for a constant.
     pub(crate) fn table(&self) -> Option<TableId> {
         match self {
             Self::Const(_) => None,

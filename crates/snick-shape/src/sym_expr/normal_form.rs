@@ -17,8 +17,8 @@ const MAX_DEPTH: u32 = 12;
 /// The maximum number of atoms in a product.
 const MAX_DEGREE: usize = 8;
 
-/// A constant plus terms in ascending order of their monomials. Terms compare before constants, so shifts do
-/// not affect the order of expressions, unless they are otherwise equal.
+/// A constant plus terms in ascending order of their monomials. Terms compare before constants, so adding a
+/// constant affects the order only among expressions with the same terms.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct Sum {
     pub terms: Vec<Term>,
@@ -78,7 +78,7 @@ impl Sum {
         Self::default().plus_scaled(self, factor)
     }
 
-    /// `self * other`, distributed; `None` on overflow or if too large.
+    /// `self * other`, distributed; `None` on overflow or if there are too many terms.
     pub(crate) fn times(&self, other: &Self) -> Option<Self> {
         if self.terms.len().saturating_mul(other.terms.len()) > MAX_TERMS * 4 {
             return None;
@@ -155,7 +155,7 @@ impl Sum {
 }
 
 impl Atom {
-    /// The expressions inside.
+    /// The expressions that the atom consists of.
     pub(crate) fn operands(&self) -> impl Iterator<Item = &SymExpr> {
         let (pair, list): (_, &[SymExpr]) = match self {
             Self::Symbol(_) => (None, &[]),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! sum    = term (("+" | "-") term)*
-//! term   = factor (("*" | "/" | "%") factor)*        "/" rounds down, "%" is the remainder of that
+//! term   = factor (("*" | "/" | "%") factor)*        "/" rounds down, "%" is the remainder of floor division
 //! factor = "-" factor | number | name | "(" sum ")" | ("min" | "max") "(" sum ("," sum)* ")"
 //! ```
 //!
@@ -74,7 +74,7 @@ pub enum ExprErrorKind {
     /// A name that is not in the symbol table.
     #[error("unknown symbol `{0}`")]
     UnknownSymbol(String),
-    /// A number or coefficient does not fit into 64 bits, or the expression exceeds a size limit.
+    /// A number or coefficient does not fit in 64 bits, or the expression exceeds a size limit.
     #[error("the expression is too large")]
     TooLarge,
     /// Parentheses are nested too deeply.
@@ -116,7 +116,8 @@ impl Symbols {
         in_normal_form(self, sum).ok_or_else(|| error(text, 0, ExprErrorKind::TooLarge))
     }
 
-    /// [`Symbols::parse`], but declares unknown names as symbols in `interval`. Declares nothing on error.
+    /// Like [`Symbols::parse`], but declares unknown names as symbols within `interval`. Declares nothing on
+    /// error.
     ///
     /// # Errors
     /// Same as [`Symbols::parse`], except for unknown names.
@@ -263,7 +264,7 @@ impl<'a> Parser<'a> {
         if is_negative && !least { self.checked(start, product.scaled(-1)) } else { Ok(product) }
     }
 
-    /// The quotient or the remainder.
+    /// The quotient `a / b`, or the remainder if `is_remainder`.
     fn divided(&self, offset: usize, a: Sum, second: usize, b: Sum, is_remainder: bool) -> Result<Sum> {
         let too_large = || error(self.text, offset, ExprErrorKind::TooLarge);
         let a = in_normal_form(self.symbols, a).ok_or_else(too_large)?;
@@ -310,7 +311,7 @@ impl<'a> Parser<'a> {
                 }
                 let unknown = || error(self.text, offset, ExprErrorKind::UnknownSymbol(name.clone()));
                 let id = self.symbols.labelled(name).ok_or_else(unknown)?;
-                // A symbol with a single value is that value, as in `Symbols::named`.
+                // A symbol with a single possible value becomes that value, as in `Symbols::named`.
                 let exact = self.symbols.symbol_interval(id).is_exact();
                 Ok(exact.map_or(SymExpr::Symbol(id), SymExpr::Const).sum().into_owned())
             }
@@ -325,7 +326,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// The operands of a minimum or maximum.
+    /// Parses the operands of a minimum or maximum, and returns the result.
     fn call(&mut self, offset: usize, name: &str) -> Result<Sum> {
         let kind = match name {
             "min" => Extremum::Min,

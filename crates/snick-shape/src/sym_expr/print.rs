@@ -52,7 +52,7 @@ impl Text {
         Self { text, kind: TextKind::Primary }
     }
 
-    /// Adds parentheses unless it is a single word or call.
+    /// The text as an operand: adds parentheses unless it is a name, a call or a number.
     fn operand(self) -> String {
         match self.kind {
             TextKind::Primary => self.text,
@@ -81,7 +81,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints remainders first (`W%2+H`), then the other terms. Starts with a sign unless the sum is `first`.
+    /// Prints remainders first (`W%2+H`), then the other terms. Starts with a sign, unless the sum is the
+    /// `first` thing printed and positive.
     fn sum(&mut self, sum: &Sum, first: bool) -> Text {
         let Some((index, shorter)) = remainder(sum) else { return self.shortest(sum, first) };
         let mut text = String::from(if first { "" } else { "+" });
@@ -152,7 +153,7 @@ impl Printer<'_> {
     }
 }
 
-/// Finds a remainder, `x - c*(x/c)`: the index of the division, and the sum without the remainder.
+/// Finds a remainder, `x - c*(x/c)`: the index of the division, and the rest of the sum.
 fn remainder(sum: &Sum) -> Option<(usize, Sum)> {
     sum.terms.iter().enumerate().find_map(|(index, term)| {
         let Some(Atom::FloorDiv(quotient)) = term.monomial.as_atom() else { return None };
@@ -173,7 +174,7 @@ fn constant_inside(sum: &Sum, index: usize) -> Option<Sum> {
     let shift = sum.constant.checked_div(*coefficient)?;
     let shifted = |operand: &SymExpr| {
         let operand = operand.sum().into_owned().shifted(shift)?;
-        // Extreme numbers bound nothing, and differences of numbers near them overflow.
+        // Numbers near the extremes of i64 are no real bounds, and their differences overflow.
         (operand.constant.unsigned_abs() < 1 << 62).then(|| operand.finish())?
     };
     let atom = match monomial.as_atom()? {

@@ -21,7 +21,7 @@ pub(crate) fn is_nonnegative(symbols: &Symbols, sum: &Sum) -> bool {
 struct Proof<'a> {
     symbols: &'a Symbols,
     steps_left: u32,
-    /// Sums that could not be proved. The same replacements in another order lead to them again.
+    /// Sums that could not be proved. Applying the same replacements in another order reaches them again.
     failed: Vec<Sum>,
 }
 
@@ -57,7 +57,7 @@ impl Proof<'_> {
             })
     }
 
-    /// Replaces a term by a lower bound, extrema first because they lead to fewer atoms.
+    /// Replaces a term by a lower bound: minima and maxima first, because replacing them leaves fewer atoms.
     fn by_bounds(&mut self, sum: &Sum) -> bool {
         let atoms = || {
             let places = sum.terms.iter().enumerate();
@@ -74,7 +74,8 @@ impl Proof<'_> {
         places.into_iter().any(|(term, factor)| self.by_atom(sum, term, factor).unwrap_or(false))
     }
 
-    /// Replaces one factor of a term by its bound, if it has one and the other factors are at least 0.
+    /// Replaces one factor of a term by its bound, if the factor has one and the other factors are at least
+    /// 0.
     fn by_atom(&mut self, sum: &Sum, index: usize, factor: usize) -> Option<bool> {
         let Term { monomial, coefficient } = sum.terms.get(index)?;
         let atom = monomial.0.get(factor)?;
@@ -94,7 +95,8 @@ impl Proof<'_> {
         let case = |proof: &mut Self, value: &SymExpr| with(value).is_some_and(|sum| proof.nonnegative(&sum));
         match atom {
             Atom::Symbol(_) => Some(case(self, upper?)),
-            // A minimum is at most each operand and a maximum at least each; both equal one of them.
+            // A minimum is at most each operand and a maximum is at least each operand; each equals one of
+            // its operands.
             Atom::Min(operands) if *coefficient < 0 => Some(operands.iter().any(|value| case(self, value))),
             Atom::Max(operands) if *coefficient > 0 => Some(operands.iter().any(|value| case(self, value))),
             Atom::Min(operands) | Atom::Max(operands) => Some(operands.iter().all(|value| case(self, value))),
@@ -102,8 +104,8 @@ impl Proof<'_> {
         }
     }
 
-    /// `rest + scale * (x / d)` is an integer, so it is at least 0 if `d` times it exceeds `-d`. `d * (x /
-    /// d)` is between `x - d + 1` and `x`.
+    /// `rest + scale * (x / d)` is an integer, so it is at least 0 if its product with `d` exceeds `-d`. In
+    /// that product, `d * (x / d)` is between `x - d + 1` and `x`.
     fn by_quotient(
         &mut self,
         rest: &Sum,

@@ -14,12 +14,12 @@ enum Solution {
     Value(SymbolId, i64),
     /// The equation cannot hold.
     Impossible,
-    /// Several symbols are unknown, or one of them is in a product, a quotient, a minimum or a maximum.
+    /// Several symbols are unknown, or an unknown symbol is in a product, a quotient, a minimum or a maximum.
     Unknown,
 }
 
-/// Adds values determined by the equations and removes the equations that then hold. Returns an equation that
-/// cannot hold as an error.
+/// Adds values determined by the equations, and removes the equations that then hold. If an equation cannot
+/// hold, returns it as the error.
 pub(crate) fn solve_all(
     symbols: &Symbols,
     equations: &mut Vec<(SymExpr, i64)>,

@@ -8,7 +8,7 @@ fn of(lo: i64, hi: i64) -> Interval {
     Interval::new(lo, hi).unwrap()
 }
 
-/// `N`, `H` and `W` in these intervals.
+/// A table with `N`, `H` and `W` in these intervals.
 fn table(n: Interval, h: Interval, w: Interval) -> (Symbols, [SymExpr; 3]) {
     let mut symbols = Symbols::default();
     let exprs = [("N", n), ("H", h), ("W", w)]

@@ -43,19 +43,19 @@ pub trait ExprFolder {
     /// A constant.
     ///
     /// # Errors
-    /// If the target cannot express it.
+    /// If the target cannot express the constant.
     fn constant(&mut self, value: i64) -> Result<Self::Output, Self::Error>;
 
     /// The value of a symbol.
     ///
     /// # Errors
-    /// If the target does not know it.
+    /// If the target does not know the symbol.
     fn symbol(&mut self, symbol: SymbolId) -> Result<Self::Output, Self::Error>;
 
     /// A binary operation.
     ///
     /// # Errors
-    /// If the target cannot express it.
+    /// If the target cannot express the operation.
     fn combine(
         &mut self,
         how: BinaryOp,
@@ -80,7 +80,8 @@ pub enum BinaryOp {
 }
 
 impl SymExpr {
-    /// Folds an expression. Recursion is bounded because the size of expressions is.
+    /// Folds the expression with the operations of `language`. The size limit of expressions bounds the
+    /// recursion.
     ///
     /// # Errors
     /// The first error of the target.

@@ -22,19 +22,19 @@ use crate::sym_expr::{Atom, Sum, SymExpr, SymbolId, Term};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Birth {
-    /// An input leaves it open.
+    /// The size of an input that the model leaves dynamic.
     Declared,
-    /// It depends on run-time data, with a description if the caller has one.
+    /// The value depends on run-time data, with a description if the caller has one.
     Data(Option<Cow<'static, str>>),
-    /// It equals both expressions, which are equal in every successful run.
+    /// The value equals both expressions, which are equal in every successful run.
     Equal(Box<[SymExpr; 2]>),
     /// The broadcast size of two dims: whichever is not 1.
     Broadcast(Box<[SymExpr; 2]>),
-    /// It is one of two expressions, from different branches or from before and after an iteration.
+    /// One of two expressions, from different branches or from before and after an iteration.
     Either(Box<[SymExpr; 2]>),
-    /// It is one of several values, with a description.
+    /// One of several values, with a description.
     Merged(Cow<'static, str>),
-    /// It follows from other symbols, but has no expression, for this reason.
+    /// The value follows from other symbols, but has no expression, for this reason.
     GivenUp(Cow<'static, str>),
 }
 
@@ -49,7 +49,7 @@ impl Birth {
         Self::Broadcast(Box::new([a.clone(), b.clone()]))
     }
 
-    /// The expressions in it.
+    /// The expressions in this cause.
     #[cfg(feature = "serde")]
     pub(crate) fn parts(&self) -> &[SymExpr] {
         match self {
@@ -66,7 +66,7 @@ impl Birth {
 
 impl Symbols {
     /// An empty table for a body. The labels of its unnamed symbols include the number of the body, as in
-    /// `b2_s0` for the second one, so that they differ from the labels of other tables.
+    /// `b2_s0` for body 2, so that they differ from the labels of other tables.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};
@@ -84,7 +84,7 @@ impl Symbols {
         self.body
     }
 
-    /// [`Symbols::fresh`] with a reason why the symbol exists.
+    /// Like [`Symbols::fresh`], with a reason why the symbol exists.
     ///
     /// ```
     /// # use snick_shape::{Birth, Interval, Origin, Symbols};
@@ -110,7 +110,7 @@ impl Symbols {
         self.get(symbol).map_or(&Birth::Data(None), |symbol| &symbol.birth)
     }
 
-    /// A description of why a symbol exists, if there is more to say than the kind of its birth.
+    /// Why a symbol exists, in words; `None` if the kind says everything.
     ///
     /// ```
     /// # use snick_shape::{Birth, Interval, Origin, Symbols};
@@ -187,7 +187,7 @@ impl Symbols {
         }
     }
 
-    /// Whether a symbol has a label of the outer graph ([`Symbols::set_label`]).
+    /// Whether a symbol got its label from the outer graph ([`Symbols::set_label`]).
     pub fn is_outer(&self, symbol: SymbolId) -> bool {
         self.get(symbol).is_some_and(|symbol| symbol.label.is_some())
     }

@@ -1,4 +1,4 @@
-//! Intervals of expressions: those implied by the table, and further ones recorded in it.
+//! Intervals of expressions: implied by the intervals of their symbols, or recorded in the table.
 
 use super::Symbols;
 use crate::interval::Interval;
@@ -41,9 +41,10 @@ impl Symbols {
         Bounds::new(self, fact.as_ref()).of(expr)
     }
 
-    /// Records that the expression is within `interval`, beyond what its parts imply. Also applies to shifts
-    /// and multiples of it. Ignored for constants, contradictions, symbols of another table, and bare symbols
-    /// (or shifts and multiples of one): a symbol occurs elsewhere too, where the refinement may not hold.
+    /// Records that the expression is within `interval`, which is narrower than its parts imply. Also applies
+    /// to shifts and multiples of the expression. Ignored for constants, contradictions, symbols of another
+    /// table, and bare symbols (or shifts and multiples of one): a symbol occurs elsewhere too, where the
+    /// refinement may not hold.
     ///
     /// ```
     /// # use snick_shape::{Interval, Origin, Symbols};

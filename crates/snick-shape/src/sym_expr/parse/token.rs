@@ -39,7 +39,7 @@ fn continues_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
 }
 
-/// The tokens with their offsets, without the end.
+/// The tokens with their offsets, excluding the end.
 pub(super) fn tokens(text: &str, most: usize) -> Result<Vec<(usize, Token)>, ExprError> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -94,8 +94,8 @@ pub(crate) fn word_or_quoted(name: &str) -> Cow<'_, str> {
     if is_word(name) { Cow::Borrowed(name) } else { Cow::Owned(format!("`{}`", name.replace('`', "``"))) }
 }
 
-/// Parses a name in backticks, where two stand for one, at the start of the text. Returns the name and the
-/// length including backticks.
+/// Parses a name in backticks at the start of the text; a doubled backtick stands for one. Returns the name
+/// and the length including backticks.
 pub(crate) fn quoted(text: &str) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut chars = text.char_indices().skip(1).peekable();
