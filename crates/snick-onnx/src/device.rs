@@ -22,7 +22,7 @@ pub struct NodeDeviceConfiguration {
     /// The name of the group.
     #[prost(string, tag = "1")]
     pub configuration_id: String,
-    /// How its inputs and outputs are sharded.
+    /// How the inputs and outputs of the node are sharded.
     #[prost(message, repeated, tag = "2")]
     pub sharding_spec: Vec<ShardingSpec>,
     /// The pipeline stage of the node.
@@ -36,7 +36,7 @@ pub struct ShardingSpec {
     /// The name of the value.
     #[prost(string, tag = "1")]
     pub tensor_name: String,
-    /// The devices that hold its shards; negative numbers are groups of devices.
+    /// The devices that hold shards of the value; negative numbers are groups of devices.
     #[prost(int64, repeated, tag = "2")]
     pub device: Vec<i64>,
     /// Groups of devices by number.
@@ -53,7 +53,7 @@ pub struct DeviceGroup {
     /// The number of the group.
     #[prost(int64, tag = "1")]
     pub key: i64,
-    /// Its devices.
+    /// The devices of the group.
     #[prost(int64, repeated, tag = "2")]
     pub value: Vec<i64>,
 }
@@ -64,7 +64,7 @@ pub struct ShardedDim {
     /// The axis; negative ones count from the end.
     #[prost(int64, tag = "1")]
     pub axis: i64,
-    /// Its shards.
+    /// The shards of the axis.
     #[prost(message, repeated, tag = "2")]
     pub simple_sharding: Vec<SimpleShardedDim>,
 }

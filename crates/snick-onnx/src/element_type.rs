@@ -27,7 +27,7 @@ const TYPES: &[(i32, ElementType)] = &[
     (25, ElementType::U2),
 ];
 
-/// The largest number of an element type in ONNX 1.23.
+/// The largest element type number of ONNX 1.23.
 const LAST: i64 = 28;
 
 /// Whether ONNX has an element type with this number, even if snick does not.
@@ -40,7 +40,7 @@ pub fn from_number(number: i32) -> Option<ElementType> {
     TYPES.iter().find(|(n, _)| *n == number).map(|&(_, et)| et)
 }
 
-/// The number of an element type; `None` if ONNX does not have it.
+/// The number of an element type; `None` if ONNX does not have this type.
 pub fn to_number(element_type: ElementType) -> Option<i32> {
     TYPES.iter().find(|(_, et)| *et == element_type).map(|&(n, _)| n)
 }

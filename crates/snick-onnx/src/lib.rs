@@ -50,9 +50,9 @@ pub fn encode(model: &Model) -> Vec<u8> {
     model.encode_to_vec()
 }
 
-/// [`encode`] in parts, so that the raw data of constants of the main graph need not be copied. `raw` holds
-/// the index of each of these constants and the length of its data. Their data belong between the parts, in
-/// the order of the constants, so there is one more part than entries in `raw`.
+/// Like [`encode`], but in parts, so that the raw data of constants of the main graph need not be copied.
+/// `raw` holds the index of each of these constants and the length of its data. Their data belong between the
+/// parts, in the order of the constants, so there is one more part than entries in `raw`.
 ///
 /// ```
 /// use snick_onnx::{Graph, Model, Tensor, decode, encode_around};
@@ -127,7 +127,7 @@ mod tests {
             raw_data: raw.map(|len| vec![i as u8; len].into()),
             ..Tensor::default()
         };
-        // Lengths that take one to three bytes.
+        // Data lengths whose varint encodings take one to three bytes.
         let lens = [Some(3), None, Some(300), Some(0), Some(70_000)];
         let graph = |with_raw: bool| Graph {
             name: "g".into(),

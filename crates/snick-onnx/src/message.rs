@@ -1,6 +1,6 @@
 //! The messages of a model file, with the fields that snick reads or writes.
 //!
-//! A field is optional if its default value differs from being absent.
+//! A field is an `Option` if its default value means something else than a missing field.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};
@@ -91,7 +91,7 @@ pub struct Node {
     /// The overload of the function.
     #[prost(string, tag = "8")]
     pub overload: String,
-    /// How it is distributed over devices.
+    /// How the node is distributed over devices.
     #[prost(message, repeated, tag = "10")]
     pub device_configurations: Vec<NodeDeviceConfiguration>,
 }
@@ -129,7 +129,7 @@ pub struct Attribute {
     /// Graphs.
     #[prost(message, repeated, tag = "11")]
     pub graphs: Vec<Graph>,
-    /// Which field is set; see [`kind`].
+    /// Which value field is set; see [`kind`].
     #[prost(int32, optional, tag = "20")]
     pub kind: Option<i32>,
     /// In a function, the attribute of the call that provides the value.
@@ -169,7 +169,7 @@ pub struct Tensor {
     /// Elements of f32.
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
-    /// Elements or bit patterns of types up to 32 bits without their own field.
+    /// Elements, or their bit patterns, of the types of up to 32 bits that have no field of their own.
     #[prost(int32, repeated, tag = "5")]
     pub int32_data: Vec<i32>,
     /// Strings.
@@ -198,7 +198,7 @@ pub struct Tensor {
     pub data_location: Option<i32>,
 }
 
-/// A sparse constant: its nonzero elements.
+/// A sparse constant. Only its nonzero elements are decoded.
 #[derive(Clone, PartialEq, Message)]
 pub struct SparseTensor {
     /// The nonzero elements. Their name is the name of the constant.
@@ -266,10 +266,10 @@ pub struct Dim {
 /// The value of a dim.
 #[derive(Clone, PartialEq, Oneof)]
 pub enum DimValue {
-    /// Its size.
+    /// The size of the dim.
     #[prost(int64, tag = "1")]
     Value(i64),
-    /// A name for its size.
+    /// A name for the size of the dim.
     #[prost(string, tag = "2")]
     Param(String),
 }
@@ -280,19 +280,19 @@ pub struct Function {
     /// Name.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// Names of its parameters.
+    /// Names of the parameters of the function.
     #[prost(string, repeated, tag = "4")]
     pub input: Vec<String>,
-    /// Names of its results.
+    /// Names of the results of the function.
     #[prost(string, repeated, tag = "5")]
     pub output: Vec<String>,
     /// Attributes without a default.
     #[prost(string, repeated, tag = "6")]
     pub attribute: Vec<String>,
-    /// Its body.
+    /// The body of the function.
     #[prost(message, repeated, tag = "7")]
     pub node: Vec<Node>,
-    /// Operator sets of its body.
+    /// Operator sets that the body uses.
     #[prost(message, repeated, tag = "9")]
     pub opset_import: Vec<OperatorSet>,
     /// The domain of the function.

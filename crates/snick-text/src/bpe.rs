@@ -31,11 +31,11 @@ pub struct BpeOptions {
 /// ```
 #[derive(Debug)]
 pub struct Bpe {
-    /// Tokens that are not the result of a merge.
+    /// Tokens that are not the result of a merge; a text is first split into these.
     base: Trie,
-    /// The rank and the result of merging two tokens.
+    /// For each pair of tokens that can be merged: the rank of the merge and the resulting token.
     merges: HashMap<(i32, i32), (usize, i32)>,
-    /// The token of each byte.
+    /// The token for each byte value, if there is one.
     bytes: Vec<Option<i32>>,
     unk: Option<i32>,
     end_suffix: Vec<u8>,
@@ -53,7 +53,8 @@ struct Symbol {
 type Candidate = Reverse<(usize, usize, usize, usize, i32)>;
 
 impl Bpe {
-    /// Creates an encoder from a vocabulary, added tokens, which never replace others, and ordered merges.
+    /// Creates an encoder from a vocabulary, added tokens, which never replace tokens of the vocabulary, and
+    /// ordered merges.
     ///
     /// # Errors
     /// [`TextError::NoToken`] if an operand or result of a merge is not a token.
@@ -137,7 +138,7 @@ impl Bpe {
         }
     }
 
-    /// The base tokens of a text.
+    /// Splits a text into base tokens.
     fn symbols(&self, text: &[u8]) -> Vec<Symbol> {
         let mut tokens = Vec::with_capacity(text.len());
         let mut rest = text;
@@ -159,7 +160,7 @@ impl Bpe {
         tokens.into_iter().enumerate().map(link).collect()
     }
 
-    /// Queues the merge of two neighbours, if it exists.
+    /// Queues the merge of two neighbours, if the list of merges contains it.
     fn enqueue(
         &self,
         symbols: &[Symbol],

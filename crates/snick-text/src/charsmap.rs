@@ -2,7 +2,7 @@
 
 use crate::TextError;
 
-/// A compiled map from character sequences to texts.
+/// A compiled map from character sequences to replacement texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CharsMap {
     units: Vec<u32>,
@@ -27,7 +27,7 @@ impl CharsMap {
         Ok(Self { units, texts: texts.to_vec() })
     }
 
-    /// The longest prefix of `text` in the map: its length and its replacement.
+    /// The length and the replacement of the longest prefix of `text` in the map.
     pub(crate) fn longest(&self, text: &[u8]) -> Option<(usize, &[u8])> {
         let offset = |unit: u32| (unit >> 10) << ((unit & (1 << 9)) >> 6);
         let unit_at = |at: u32| self.units.get(at as usize).copied();
@@ -58,7 +58,7 @@ mod tests {
     /// A map from `a` to `xy`.
     fn map() -> Vec<u8> {
         let mut units = vec![0u32; 512];
-        // The root is at offset 256; `a` has a leaf at offset 1 from itself.
+        // The root is at offset 256; the leaf of `a` is at offset 1 from `a`.
         units[0] = 256 << 10;
         let a = 256 ^ u32::from(b'a');
         units[a as usize] = u32::from(b'a') | 1 << 8 | (a ^ 1) << 10;

@@ -1,6 +1,6 @@
 //! Errors in texts and tokenizers.
 
-/// Why a text could not be processed. Has no location: the caller adds the layer.
+/// Why a text could not be processed. Does not name the layer; the caller adds it.
 #[derive(thiserror::Error, Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the message of each variant explains its fields")]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub enum TextError {
     TokenRange { id: i32, size: usize },
 }
 
-/// Bytes as shown in messages.
+/// The bytes as a message shows them.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().take(80).collect()
 }

@@ -9,7 +9,8 @@ pub(crate) fn fold(c: char) -> char {
         'ı' => c,
         '\u{13A0}'..='\u{13F5}' => c,
         '\u{13F8}'..='\u{13FD}' | '\u{AB70}'..='\u{ABBF}' => single(c.to_uppercase()).unwrap_or(c),
-        // Going through the capital unifies all forms of a letter: final sigma, long s, the Kelvin sign.
+        // Mapping to the capital first unifies all forms of a letter, such as final sigma, long s and the
+        // Kelvin sign.
         _ => {
             let capital = single(c.to_uppercase()).unwrap_or(c);
             single(capital.to_lowercase()).unwrap_or(c)
@@ -17,7 +18,7 @@ pub(crate) fn fold(c: char) -> char {
     }
 }
 
-/// The item, if there is exactly one.
+/// The only item of the iterator; `None` if there are none or several.
 fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
     let first = chars.next();
     first.filter(|_| chars.next().is_none())

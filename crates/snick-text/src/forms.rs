@@ -1,4 +1,5 @@
-//! Unicode normal forms as in SentencePiece: with a character map, so combining marks are not reordered.
+//! Unicode normal forms as in SentencePiece, which applies them as a character map and so does not reorder
+//! combining marks.
 
 use std::iter::once;
 
@@ -16,9 +17,9 @@ pub enum NormalForm {
     Nfc,
     /// Decomposed.
     Nfd,
-    /// Composed, without compatibility characters.
+    /// Composed, with compatibility characters replaced.
     Nfkc,
-    /// Decomposed, without compatibility characters.
+    /// Decomposed, with compatibility characters replaced.
     Nfkd,
 }
 
@@ -35,8 +36,9 @@ impl NormalForm {
         })
     }
 
-    /// Normalises the longest sequence at the start of `text` that has a normal form. Appends it and returns
-    /// the length of the sequence; `None` if the bytes are not a character.
+    /// Normalises the longest sequence at the start of `text` that has a normal form. Appends the normal form
+    /// to `out` and returns the length of the sequence; `None` if `text` does not start with a valid
+    /// character.
     pub(crate) fn normalize_prefix(self, text: &[u8], out: &mut Vec<char>) -> Option<usize> {
         let (c, len) = first_char(text)?;
         let composes = matches!(self, Self::Nfc | Self::Nfkc);
@@ -69,7 +71,7 @@ impl NormalForm {
         }
     }
 
-    /// The decomposition, if it is a single character.
+    /// The decomposition of `c`, if it is a single character.
     fn single(self, c: char) -> Option<char> {
         let (mut first, mut count) = (c, 0);
         self.decompose(c, |c| {

@@ -39,7 +39,7 @@ pub use self::wordpiece::WordPiece;
 /// The maximum size of a text, in bytes.
 pub const MAX_TEXT: usize = 1 << 28;
 
-/// The length of the UTF-8 character that starts with `byte`; 1 if none does.
+/// The length of the UTF-8 character that starts with `byte`; 1 if no character starts with it.
 pub(crate) fn char_len(byte: u8) -> usize {
     match byte >> 4 {
         0xc | 0xd => 2,
@@ -49,7 +49,7 @@ pub(crate) fn char_len(byte: u8) -> usize {
     }
 }
 
-/// The first character of `text` and its length; `None` if the bytes are not a character.
+/// The first character of `text` and its length; `None` if `text` does not start with a valid character.
 pub(crate) fn first_char(text: &[u8]) -> Option<(char, usize)> {
     let len = char_len(*text.first()?);
     let c = std::str::from_utf8(text.get(..len)?).ok()?.chars().next()?;

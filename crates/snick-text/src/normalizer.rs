@@ -9,7 +9,7 @@ pub(crate) const SPACE: &[u8] = "\u{2581}".as_bytes();
 /// How to map characters.
 #[derive(Clone, Debug)]
 pub enum Rule {
-    /// A normal form, and whether to fold case.
+    /// A Unicode normal form, and whether to fold case.
     Form(NormalForm, bool),
     /// A compiled character map.
     Map(CharsMap),
@@ -24,7 +24,7 @@ pub struct Whitespace {
     pub remove_extra: bool,
     /// Replaces spaces by U+2581.
     pub escape: bool,
-    /// Adds the space at the end instead.
+    /// Adds the space of `add_prefix` at the end instead of the start.
     pub as_suffix: bool,
 }
 

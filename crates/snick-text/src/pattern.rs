@@ -9,7 +9,8 @@ use crate::error::shown;
 use crate::pcre::translate;
 use crate::{MAX_TEXT, TextError, char_len};
 
-/// Limits on backtracking. A text of `n` bytes uses the first limit of at least `FIXED + n * PER_BYTE`.
+/// Limits on backtracking. A text of `n` bytes uses the first of these limits that is at least
+/// `FIXED + n * PER_BYTE`.
 const LIMITS: [usize; 3] = [1 << 18, 1 << 22, 1 << 26];
 const FIXED: usize = 1 << 16;
 const PER_BYTE: usize = 64;
@@ -32,11 +33,11 @@ pub struct Pattern {
     translated: String,
     groups: Vec<usize>,
     regexes: [OnceLock<Option<Regex>>; LIMITS.len()],
-    /// For texts that are not valid UTF-8.
+    /// The pattern for texts that are not valid UTF-8, compiled on first use.
     bytes: OnceLock<Option<Regex>>,
 }
 
-/// A match, and the group that participated in it.
+/// A match, and its group if it took part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
     pub range: Range<usize>,
@@ -68,7 +69,7 @@ impl Pattern {
         })
     }
 
-    /// The expression with the limit for a text of this length.
+    /// The compiled expression whose backtracking limit suits a text of this length.
     fn regex(&self, bytes: usize) -> Result<&Regex, TextError> {
         let needed = bytes.saturating_mul(PER_BYTE).saturating_add(FIXED);
         let tier = LIMITS.iter().position(|&limit| limit >= needed).unwrap_or(LIMITS.len() - 1);
@@ -144,7 +145,8 @@ impl Pattern {
         Ok(out.unwrap_or_else(|| text.to_vec()))
     }
 
-    /// The replaced text; `None` if it uses a group that did not participate.
+    /// The text after replacement; `None` if the replacement uses a group that did not participate in a
+    /// match.
     fn replace(
         &self,
         text: &[u8],
@@ -201,7 +203,7 @@ fn ranges<'t, S: fancy_regex::Input + ?Sized>(
     (0..captures.len()).map(|i| captures.get(i).map(&range)).collect()
 }
 
-/// Parses a replacement with groups up to `groups`; `None` if PCRE2 would reject it.
+/// Parses a replacement that may refer to groups up to number `groups`; `None` if PCRE2 would reject it.
 fn parts(replacement: &[u8], groups: usize) -> Option<Vec<ReplacementPart<'_>>> {
     let mut parts = Vec::new();
     let mut rest = replacement;

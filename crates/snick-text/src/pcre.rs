@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// `\s`. `fancy_regex` excludes the Mongolian vowel separator.
+/// `\s`. Unlike PCRE2, `fancy_regex` excludes the Mongolian vowel separator, which is added here.
 const SPACE: &str = r"\s\x{180E}";
 /// `\h`
 const HORIZONTAL: &str = r"\t\x{20}\x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}";
 /// `\v`
 const VERTICAL: &str = r"\n\x{0B}\x{0C}\r\x{85}\x{2028}\x{2029}";
-/// `\w`. PCRE2 excludes enclosing and spacing marks.
+/// `\w`. Unlike `fancy_regex`, PCRE2 excludes enclosing and spacing marks.
 const WORD: &str = r"\p{L}\p{N}\p{Mn}\p{Pc}";
 /// `$` and `\Z`, which also match before a final line break.
 const END: &str = r"(?=\n?\z)";
@@ -24,7 +24,7 @@ pub(crate) struct Translated {
 
 /// An open parenthesis.
 struct Frame {
-    /// For `(?|`: the number of groups before it, and the maximum over its alternatives so far.
+    /// For `(?|`: the number of groups before it, and the highest group number in its alternatives so far.
     reset: Option<(usize, usize)>,
 }
 
@@ -32,7 +32,7 @@ struct Translator<'p> {
     rest: Peekable<Chars<'p>>,
     out: String,
     groups: Vec<usize>,
-    /// The number of the last group.
+    /// The number of the last capturing group.
     number: usize,
     frames: Vec<Frame>,
     is_multi_line: bool,
@@ -188,8 +188,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// An escape that is also allowed in classes. Returns whether it is a set, which is put in brackets
-    /// outside a class.
+    /// An escape that is also allowed in classes. Returns whether the escape denotes a set of characters,
+    /// which outside a class must be put in brackets.
     fn shared_escape(&mut self, in_class: bool) -> Result<bool, String> {
         let c = self.rest.next().ok_or("it ends with a backslash")?;
         let set = match c.to_ascii_lowercase() {

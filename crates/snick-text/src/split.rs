@@ -4,17 +4,17 @@ use std::ops::Range;
 
 use crate::{Pattern, TextError};
 
-/// What happens to matches.
+/// What happens to the matches of the pattern.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Behaviour {
-    /// They are removed.
+    /// The matches are removed.
     #[default]
     Remove,
-    /// Each becomes a piece.
+    /// Each match becomes a piece.
     Isolate,
-    /// Each is appended to the previous piece.
+    /// Each match is appended to the previous piece.
     MergedWithPrevious,
-    /// Each is prepended to the next piece.
+    /// Each match is prepended to the next piece.
     MergedWithNext,
 }
 
@@ -25,7 +25,7 @@ pub struct Split {
     pub behaviour: Behaviour,
     /// Swaps the roles of matches and the parts between them.
     pub invert: bool,
-    /// After this many pieces, the rest is one piece.
+    /// After this many pieces, the rest of the text is one piece.
     pub max_splits: Option<usize>,
 }
 
@@ -34,7 +34,7 @@ struct Splitter<F> {
     split: Split,
     len: usize,
     count: usize,
-    /// The start of the part that waits for its neighbour.
+    /// The start of a part that will be merged with the part after it.
     waiting: Option<usize>,
     each: F,
 }
@@ -87,8 +87,8 @@ impl Pattern {
         Ok(())
     }
 
-    /// Calls `each` with the parts of a text, and whether each is a special token. A special token is the
-    /// group in a match; the match around the group is dropped.
+    /// Calls `each` with the parts of a text, and whether each is a special token. If a group of the pattern
+    /// matches, only the group is the special token, and the match around it is dropped.
     ///
     /// # Errors
     /// [`TextError::Steps`].

@@ -58,7 +58,7 @@ impl Trie {
         self.prefixes(text).last()
     }
 
-    /// Narrows tokens with the same first `depth` bytes to those with `byte` next.
+    /// Narrows a range of tokens with the same first `depth` bytes to the tokens whose next byte is `byte`.
     fn narrowed(&self, among: Range<usize>, depth: usize, byte: u8) -> Range<usize> {
         let tokens = &self.tokens[among.clone()];
         let byte_of =

@@ -2,7 +2,7 @@
 
 use crate::{Trie, char_len};
 
-/// The difference between the lowest score of a token and the score of an unknown character.
+/// How much lower the score of an unknown character is than the lowest score of a token.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
 /// Tokens with scores.
@@ -39,7 +39,8 @@ impl Unigram {
         Self { trie: Trie::new(texts.into_iter().zip(0..)), scores, unk, unk_score: least - UNKNOWN_PENALTY }
     }
 
-    /// Creates a model from a trie of some of the tokens and the lowest score among them.
+    /// Creates a model from the scores of all tokens, a trie of the tokens to match, and the lowest score
+    /// among these.
     pub(crate) fn of_trie(trie: Trie, scores: Vec<f32>, least: f32, unk: i32) -> Self {
         Self { trie, scores, unk, unk_score: least - UNKNOWN_PENALTY }
     }
@@ -55,7 +56,7 @@ impl Unigram {
         tokens[first..].reverse();
     }
 
-    /// Calls `each` with the tokens and their parts of the text, from last to first.
+    /// Calls `each` with each token and the part of the text that it covers, from last to first.
     pub(crate) fn cut<'t>(&self, text: &'t [u8], mut each: impl FnMut(i32, &'t [u8])) {
         let mut best: Vec<Option<Best>> = vec![None; text.len() + 1];
         let mut start = 0;

@@ -34,7 +34,7 @@ impl WordPiece {
         Self { starts: Trie::new(starts), continuations: Trie::new(continuations), max_bytes }
     }
 
-    /// Appends the tokens of a word, or `unk`.
+    /// Appends the tokens of a word, or `unk` if the word cannot be split into tokens.
     pub fn encode(&self, word: &[u8], unk: i32, tokens: &mut Vec<i32>) {
         let first = tokens.len();
         let mut found = if word.len() > self.max_bytes { None } else { self.starts.longest(word) };

@@ -46,7 +46,8 @@ impl SentencePiece {
         }
     }
 
-    /// Concatenates the tokens as in the vocabulary, with bytes decoded. Skips tokens that are out of range.
+    /// Concatenates the texts of the tokens as they are in the vocabulary, except that byte tokens become
+    /// bytes. Skips tokens that are out of range.
     pub fn decode_stream(&self, tokens: &[i32]) -> Vec<u8> {
         let mut text = Vec::new();
         for token in tokens.iter().filter_map(|&id| self.token(id).ok()) {
@@ -72,7 +73,7 @@ fn add_spaced(mut piece: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// Appends bytes, replacing those that are not a character.
+/// Appends the collected bytes as text, replacing invalid UTF-8.
 fn add_bytes(bytes: &mut Vec<u8>, text: &mut Vec<u8>) {
     let mut rest = bytes.as_slice();
     while !rest.is_empty() {

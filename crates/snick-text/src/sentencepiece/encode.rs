@@ -41,8 +41,8 @@ impl SentencePiece {
         self.eos
     }
 
-    /// The length of the user-defined token at the start of `text`, or else of the first character, and
-    /// whether it is a user-defined token.
+    /// The length of the user-defined token at the start of `text` and `true`, or else the length of the
+    /// first character and `false`.
     pub(super) fn char_len(&self, text: &[u8]) -> (usize, bool) {
         match self.user_defined.longest(text) {
             Some((_, len)) => (len, true),
@@ -50,7 +50,7 @@ impl SentencePiece {
         }
     }
 
-    /// Splits into words, each with its space mark before or after it.
+    /// Splits a text into words, each including the space mark before or after it.
     fn words<'t>(&self, text: &'t [u8], pieces: &mut Vec<(i32, &'t [u8])>) {
         let mut start = 0;
         let mut at = 0;
@@ -73,7 +73,8 @@ impl SentencePiece {
         }
     }
 
-    /// Appends the tokens. Consecutive unknown parts become one token, or the tokens of their bytes.
+    /// Appends the tokens of `pieces`. Consecutive unknown pieces become one unknown token, or the tokens of
+    /// their bytes.
     fn emit(&self, pieces: &[(i32, &[u8])], tokens: &mut Vec<i32>) {
         let mut after_unknown = false;
         for &(token, part) in pieces {

@@ -45,7 +45,7 @@ struct Merging<'m, 't> {
     text: &'t [u8],
     symbols: Vec<Symbol>,
     queue: BinaryHeap<Candidate>,
-    /// For merges that give unused tokens, the length of the left side.
+    /// For each merge that produced an unused token, the length of its left side.
     undone: HashMap<&'t [u8], usize>,
 }
 
@@ -72,7 +72,7 @@ impl SentencePiece {
 }
 
 impl<'t> Merging<'_, 't> {
-    /// Splits into characters and queues their merges.
+    /// Splits the text into characters and queues the merges of neighbours.
     fn start(&mut self) {
         let mut start = 0;
         while start < self.text.len() {
@@ -121,7 +121,7 @@ impl<'t> Merging<'_, 't> {
         self.enqueue(Some(left), after);
     }
 
-    /// Appends a part, splitting unused tokens again.
+    /// Appends a part of the text, splitting unused tokens again into the two sides of their merge.
     fn emit(&self, part: Range<usize>, pieces: &mut Vec<(i32, &'t [u8])>) {
         let mut parts = vec![part];
         while let Some(part) = parts.pop() {

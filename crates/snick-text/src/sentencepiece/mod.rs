@@ -49,7 +49,7 @@ pub struct SentencePiece {
     tokens: Vec<Token>,
     /// Tokens that can result from splitting: normal, user-defined and unused ones.
     pieces: HashMap<Vec<u8>, i32>,
-    /// The other tokens.
+    /// Tokens that splitting cannot produce, such as control tokens and bytes.
     reserved: HashMap<Vec<u8>, i32>,
     user_defined: Trie,
     algorithm: Algorithm,
@@ -131,7 +131,7 @@ impl SentencePiece {
         token.ok_or(TextError::TokenRange { id, size: self.tokens.len() })
     }
 
-    /// The token of a text, or the unknown token.
+    /// The token with this text, or the unknown token.
     fn find(&self, text: &[u8]) -> i32 {
         *self.reserved.get(text).or_else(|| self.pieces.get(text)).unwrap_or(&self.unk)
     }

@@ -13,7 +13,8 @@ pub struct SpecialTokens {
 }
 
 impl SpecialTokens {
-    /// Creates the set from texts and tokens. Alphabetic tokens match only at the start or end of a word.
+    /// Creates the set from texts and tokens. A token that consists of letters matches only at the start or
+    /// end of a word.
     ///
     /// # Errors
     /// [`TextError::Pattern`] if the pattern of all tokens does not compile.
@@ -38,7 +39,8 @@ fn quoted(c: char) -> impl Iterator<Item = char> {
 }
 
 impl SentencePiece {
-    /// Appends the tokens of a text that may contain special tokens. `before` precedes each other part.
+    /// Appends the tokens of a text that may contain special tokens. The token `before` is emitted before
+    /// each part that is not a special token.
     ///
     /// # Errors
     /// [`TextError::Steps`], [`TextError::TooLong`].
