@@ -42,7 +42,8 @@ pub enum AttrValue<'a> {
 }
 
 impl AttrValue<'_> {
-    /// The empty list. Always of integers, because the text form has only one kind of empty list.
+    /// The empty list. Always a list of integers, because the text form does not distinguish empty lists by
+    /// type.
     fn empty_list() -> Self {
         Self::Ints(SmallVec::new())
     }
@@ -149,13 +150,14 @@ impl From<&[usize]> for AttrValue<'_> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Attrs<'a> {
-    // Not a SmallVec: it is invariant in 'a, and owned and borrowed attributes must mix.
+    // Not a SmallVec, which is invariant in 'a: it could not mix owned and borrowed attributes.
     items: Vec<(Cow<'a, str>, AttrValue<'a>)>,
     read: ReadMarks,
 }
 
 /// Which of the first 64 attributes were read, one bit each. Atomic because getters take `&self` and graphs
-/// are shared between threads. A layer is parsed by one thread, so load and store lose no bit.
+/// are shared between threads. A layer is parsed by one thread, so setting a bit by a load and a store loses
+/// no other bit.
 #[derive(Debug, Default)]
 struct ReadMarks(AtomicU64);
 
@@ -274,7 +276,7 @@ impl<'a> Attrs<'a> {
         })
     }
 
-    /// A non-negative integer: a size, a count.
+    /// A non-negative integer, such as a size or a count.
     pub fn size(&self, name: &'static str) -> Result<Option<usize>, OpError> {
         let Some(int) = self.int(name)? else { return Ok(None) };
         usize::try_from(int).map(Some).map_err(|_| self.bad(name, "0 or more"))
@@ -326,7 +328,7 @@ impl<'a> Attrs<'a> {
         })
     }
 
-    /// Non-negative integers: strides, dilations, sizes.
+    /// Non-negative integers, such as strides, dilations or sizes.
     pub fn sizes(&self, name: &'static str) -> Result<Option<SmallVec<[usize; 4]>>, OpError> {
         let Some(ints) = self.ints(name)? else { return Ok(None) };
         let sizes = ints.iter().map(|&v| usize::try_from(v).ok()).collect::<Option<_>>();
@@ -417,7 +419,7 @@ pub(crate) fn missing(name: &'static str) -> OpError {
     OpError::MissingAttribute { name }
 }
 
-/// An integer. Some converters write it as `1.0`.
+/// Parses an integer, which some converters write as `1.0`.
 fn whole_number(text: &str) -> Option<i64> {
     let integer = text.parse().ok();
     integer

@@ -7,7 +7,7 @@ use crate::Severity;
 /// Declares the codes: text, variant, default severity, name, and a description.
 macro_rules! codes {
     ($($text:ident $variant:ident $severity:ident $name:literal: $meaning:literal,)+) => {
-        /// The code of an error or a finding. Its text never changes, whatever the message says, and is never
+        /// The code of an error or a finding. Its text never changes, even if the message does, and is never
         /// reused. Codes below S048 and from S060 on are findings about a model; see `snick explain`.
         ///
         /// ```
@@ -37,7 +37,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// The default severity; a finding can be worse.
+            /// The default severity; a particular finding can be more severe.
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)+ }
             }
@@ -103,7 +103,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Errors and findings hold the text of their code.
+/// Compares the text of a code, which errors and findings hold, with a [`Code`].
 impl PartialEq<Code> for &str {
     fn eq(&self, code: &Code) -> bool {
         *self == code.text()

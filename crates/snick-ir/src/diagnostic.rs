@@ -49,9 +49,9 @@ pub enum Severity {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// A code that stays the same whatever the message says.
+    /// A code that stays the same even if the message changes.
     pub code: &'static str,
-    /// How bad it is.
+    /// How bad the error is.
     pub severity: Severity,
     /// The file as the user named it; empty if there is none.
     pub file: String,

@@ -12,7 +12,7 @@ use crate::{Code, InputOrigin, Loc};
 /// The [`OpError::Conflict`] of shapes that cannot be broadcast.
 pub(crate) const CANNOT_BROADCAST: &str = "cannot broadcast {} with {}";
 
-/// An error of a layer, without a location: the driver adds that with a [`Located`].
+/// An error of a layer, without a location, which the driver adds with a [`Located`].
 ///
 /// ```
 /// use snick_ir::OpError;
@@ -58,7 +58,7 @@ pub enum OpError {
     /// Two values that contradict each other; `sentence` has a `{}` for each.
     #[error("{}", filled(sentence, [left, right]))]
     Conflict { sentence: Cow<'static, str>, left: String, right: String },
-    /// A window that does not fit into the padded input.
+    /// A window that does not fit in the padded input.
     #[error("window of {window} exceeds the padded input of {padded} on spatial axis {axis}")]
     WindowTooLarge { axis: usize, window: String, padded: String },
     /// An integer outside its allowed range.
@@ -79,10 +79,10 @@ pub enum OpError {
     /// The layer reads its own output.
     #[error("is part of a cycle")]
     Cycle,
-    /// A rule whose replacement depends on the layer that it replaces.
+    /// A rewrite rule whose replacement depends on the layer that it replaces.
     #[error("the replacement reads the layer that it replaces")]
     ReadsReplaced,
-    /// A rule that keeps applying to its own replacements.
+    /// A rewrite rule that keeps applying to its own replacements.
     #[error("rule `{rule}` does not end after {rewrites} rewrites; it must not match its own replacement")]
     EndlessRule { rule: String, rewrites: usize },
     /// The op has no implementation to run.
@@ -94,13 +94,13 @@ pub enum OpError {
     /// A text or a vocabulary that cannot be processed.
     #[error("{0}")]
     Text(String),
-    /// The format cannot express this.
+    /// A file format cannot express part of a model.
     #[error("cannot write {what} to {format}")]
     CannotWrite { what: String, format: &'static str },
     /// A run lacks an input.
     #[error("input not provided")]
     InputNotProvided,
-    /// A required value is missing.
+    /// A value that is required for a run is missing.
     #[error("no value for {what}: {why}")]
     NoValue { what: String, why: String },
     /// A constant whose weights are missing.
@@ -133,7 +133,7 @@ pub enum OpError {
     /// A layer that would compute more elements than the remaining fuel allows.
     #[error("computes {elements} elements, more than the {left} of fuel that are left")]
     OutOfFuel { elements: usize, left: usize },
-    /// Another error, with the facts of the inputs that it is about.
+    /// Another error, with the facts of the inputs that caused it.
     #[error("{error} (inputs: {})", inputs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     WithInputs { error: Box<OpError>, inputs: Vec<InputOrigin> },
     /// An error in a body.
@@ -192,12 +192,12 @@ impl From<&OpError> for Code {
 }
 
 impl OpError {
-    /// The text of the [`Code`] of the error. It stays the same whatever the message says.
+    /// The text of the [`Code`] of the error. The code stays the same even if the message changes.
     pub fn code(&self) -> &'static str {
         Code::from(self).text()
     }
 
-    /// The innermost error, without its inputs and the layers around it.
+    /// The innermost error, without the facts of inputs and the enclosing layers.
     pub fn root(&self) -> &Self {
         match self {
             Self::WithInputs { error, .. } => error.root(),
@@ -206,7 +206,7 @@ impl OpError {
         }
     }
 
-    /// Whether the fuel of a run is too little for a layer.
+    /// Whether the fuel of a run does not suffice for a layer.
     pub fn is_out_of_fuel(&self) -> bool {
         matches!(self.root(), Self::OutOfFuel { .. })
     }
@@ -293,7 +293,7 @@ impl OpError {
         Self::Conflict { sentence: sentence.into(), left: left.to_string(), right: right.to_string() }
     }
 
-    /// [`OpError::conflict`] of two lists of dims.
+    /// An [`OpError::conflict`] between two lists of dims.
     pub fn dims_conflict(sentence: impl Into<Cow<'static, str>>, left: &[usize], right: &[usize]) -> Self {
         Self::conflict(sentence, Listed(left), Listed(right))
     }
@@ -360,7 +360,7 @@ impl Display for Located {
     }
 }
 
-/// The message already includes the [`OpError`], so the source is the one below it.
+/// The message already includes the [`OpError`], so the source is the source of that error.
 impl std::error::Error for Located {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()

@@ -10,7 +10,7 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::FloatBounds;
 
-/// Elements of larger tensors are not tracked.
+/// The maximum number of elements that a fact tracks; elements of larger tensors are unknown.
 pub const MAX_ELEMENTS: usize = 256;
 
 /// The facts of a node's outputs, by port.
@@ -112,7 +112,7 @@ impl<'f> IntoIterator for &'f Facts {
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fact {
-    /// `Dynamic` if unknown.
+    /// The element type; `Dynamic` if unknown.
     pub element_type: ElementType,
     /// Shape; dims are expressions over the graph's symbols.
     pub shape: Shape,
@@ -145,7 +145,7 @@ pub enum Known {
 }
 
 impl Fact {
-    /// Nothing is known.
+    /// A fact in which everything is unknown.
     pub fn unknown() -> Self {
         Self { element_type: ElementType::Dynamic, shape: Shape::unranked(), known: None }
     }
@@ -176,7 +176,7 @@ impl Fact {
         Self { element_type: tensor.element_type(), shape, known: Some(Known::Tensor(tensor)) }
     }
 
-    /// Adds known elements, unless their number does not match the shape.
+    /// Adds known elements; ignores them if their number does not match the shape.
     pub fn with_elements(mut self, elements: Option<impl Into<Arc<[SymExpr]>>>) -> Self {
         if let (Some(elements), Some(count)) = (elements, self.shape.element_count()) {
             let elements = elements.into();
@@ -235,8 +235,8 @@ impl Fact {
         mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(m, t)| meet(m, t))
     }
 
-    /// Whether this fact is at least as precise as `other`: the same type, unless the other type is unknown,
-    /// and the interval of each dim within the other interval.
+    /// Whether this fact is at least as precise as `other`: the same element type, unless that of `other` is
+    /// unknown, and the interval of each dim within that of the dim of `other`.
     pub fn refines(&self, other: &Fact, symbols: &Symbols) -> bool {
         if other.element_type != ElementType::Dynamic && self.element_type != other.element_type {
             return false;
@@ -255,7 +255,7 @@ impl Fact {
     }
 }
 
-/// The elements of a small integer or boolean tensor, if all of them fit into `i64`.
+/// The elements of a small integer or boolean tensor, if all of them fit in `i64`.
 fn integers(tensor: &Tensor) -> Option<Cow<'_, [i64]>> {
     let et = tensor.element_type();
     if !(et.is_integer() || et == ElementType::Boolean) || tensor.len() > MAX_ELEMENTS {
@@ -266,7 +266,7 @@ fn integers(tensor: &Tensor) -> Option<Cow<'_, [i64]>> {
         return tensor.values().ok();
     }
     let values = tensor.to_i64_vec().ok()?;
-    // The conversion saturates, so i64::MAX may be a larger value.
+    // The conversion from u64 saturates, so i64::MAX may stand for a larger value.
     (et != ElementType::U64 || !values.contains(&i64::MAX)).then_some(Cow::Owned(values))
 }
 

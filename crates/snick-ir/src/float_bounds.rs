@@ -5,19 +5,19 @@ use snick_tensor::{ElementType, Tensor};
 
 use crate::Infer;
 
-/// Bounds of an element and, if known, the exact quotient that was rounded to it.
+/// Bounds of an element and, if known, the exact quotient whose rounded value it is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FloatBounds {
     /// Lower bound; minus infinity if unknown, in which case the element may also be NaN.
     pub lo: f64,
     /// Upper bound; infinity if unknown, in which case the element may also be NaN.
     pub hi: f64,
-    /// The element is this quotient, rounded to its type.
+    /// The quotient that the element equals after rounding to its type, if known.
     pub ratio: Option<Ratio>,
 }
 
 /// An expression divided by a positive integer. All values of the expression are exact in the element type,
-/// so rounding the quotient never reaches the next integer: its floor and ceiling stay the same.
+/// so rounding never moves a fractional quotient to an integer, and its floor and ceiling stay the same.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ratio {
     /// Dividend.
@@ -56,7 +56,8 @@ impl Ratio {
         self.den.count_ones() == 1
     }
 
-    /// The quotient, reduced if possible; `None` if its dividend may be too large for the type.
+    /// The quotient `num / den`, reduced if possible; `None` if the dividend may be too large to be exact in
+    /// the type.
     pub fn new(cx: &mut Infer, et: ElementType, num: Option<SymExpr>, den: Option<i64>) -> Option<Self> {
         let (num, den) = (num?, den.filter(|den| *den >= 1)?);
         let whole = cx.floor_div(&num, &den.into());
@@ -76,7 +77,7 @@ impl Ratio {
 }
 
 impl FloatBounds {
-    /// Nothing is known.
+    /// Unknown bounds.
     pub fn unknown() -> Self {
         Self { lo: f64::NEG_INFINITY, hi: f64::INFINITY, ratio: None }
     }
@@ -111,7 +112,7 @@ impl FloatBounds {
         self.lo > f64::NEG_INFINITY || self.hi < f64::INFINITY
     }
 
-    /// Bounds from computed ends; unknown if one of them is NaN.
+    /// Bounds from computed lower and upper ends; unknown if one of them is NaN.
     pub fn within(lo: f64, hi: f64) -> Self {
         if lo <= hi { Self { lo, hi, ratio: None } } else { Self::unknown() }
     }

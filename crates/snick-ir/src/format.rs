@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// The supported versions of OpenVINO IR.
 pub const IR_VERSIONS: RangeInclusive<u32> = 10..=11;
 
-/// Declares the formats with their properties. An extension must precede any other that it ends with.
+/// Declares the formats with their properties. A longer extension (`graph.json`) must precede one that it
+/// ends with (`json`).
 macro_rules! formats {
     ($($(#[$doc:meta])+ $format:ident $properties:tt,)+) => {
         /// A file format of models.
@@ -43,7 +44,7 @@ struct Properties {
     extension: &'static str,
     reads: bool,
     writes: bool,
-    /// Possible extensions of the file with the large constants.
+    /// Possible extensions of the file that holds the large constants.
     weights: &'static [&'static str],
 }
 
@@ -74,24 +75,24 @@ impl Format {
         self.properties().name
     }
 
-    /// The extension of its files. The JSON formats share one.
+    /// The extension of files in this format. The JSON formats share one.
     pub const fn extension(self) -> &'static str {
         self.properties().extension
     }
 
-    /// Whether snick can read it.
+    /// Whether snick can read the format.
     pub const fn can_read(self) -> bool {
         self.properties().reads
     }
 
-    /// Whether snick can write it.
+    /// Whether snick can write the format.
     pub const fn can_write(self) -> bool {
         self.properties().writes
     }
 
-    /// The file with a model's large constants, if the format has one; small models do without it. Prefers an
-    /// existing candidate that is not the `.bin` of an IR (`m.snick.xml`, `m.xml`), then any existing one,
-    /// then the last.
+    /// The file that holds a model's large constants, if the format has one; it may not exist for small
+    /// models. Of the candidates, prefers an existing one that is not the `.bin` of an IR (`m.snick.xml`,
+    /// `m.xml`), then any existing one, then the last.
     ///
     /// ```
     /// use std::path::{Path, PathBuf};
@@ -107,7 +108,8 @@ impl Format {
             .or_else(|| self.weights_files(path).last())
     }
 
-    /// The models of this format whose names differ from the file's only in the extension, ignoring its case.
+    /// The models of this format whose names differ from that of `file` only in the extension, whose case is
+    /// ignored.
     ///
     /// ```
     /// use std::path::Path;
@@ -139,7 +141,7 @@ impl Format {
         self.properties().weights.iter().map(|extension| path.with_extension(extension))
     }
 
-    /// The format to read a file as, by its extension; the first if several share it.
+    /// The format to read a file as, by its extension; the first format if several share the extension.
     pub fn to_read(path: &Path) -> Option<Self> {
         Self::by_extension(path, Self::can_read)
     }

@@ -29,8 +29,8 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// A removed connection. Removing an edge from a petgraph takes time proportional to the edges of both
-    /// nodes, so moved edges are only marked, and removed in bulk.
+    /// Marks a removed connection. Removing an edge from a petgraph takes time proportional to the edges of
+    /// both nodes, so edges are only marked, and removed in bulk.
     const DETACHED: Self = Self { from: u32::MAX, to: u32::MAX };
 
     fn is_attached(self) -> bool {
@@ -58,7 +58,7 @@ pub struct Graph {
     pub name: String,
     /// The file path as the user gave it, for messages.
     pub source: String,
-    /// The IR version of its file, one of [`IR_VERSIONS`](crate::IR_VERSIONS).
+    /// The IR version of the file, one of [`IR_VERSIONS`](crate::IR_VERSIONS).
     pub ir_version: Option<u32>,
     /// `rt_info`, `meta_data` and other metadata of the model.
     pub info: Vec<Info>,
@@ -157,8 +157,8 @@ impl Graph {
         Ok(())
     }
 
-    /// [`Graph::connect`] for an input that is not connected yet. This is not checked, because that takes
-    /// time proportional to the inputs of the node.
+    /// Like [`Graph::connect`], for an input that is not connected yet. Does not check this precondition,
+    /// because the check takes time proportional to the inputs of the node.
     ///
     /// # Errors
     /// Same as [`Graph::connect`].
@@ -190,7 +190,8 @@ impl Graph {
         id
     }
 
-    /// Removes and returns a node; `None` if the graph does not have it. Its readers lose that input.
+    /// Removes and returns a node; `None` if the graph does not have it. The readers of its outputs lose
+    /// those inputs.
     pub fn remove(&mut self, id: NodeId) -> Option<Node> {
         self.nodes.remove_node(self.place(id))
     }
@@ -322,7 +323,7 @@ impl Graph {
         uses
     }
 
-    /// Whether each output of a node is read, by port, up to the last one that is.
+    /// Whether each output of a node is read, by port, up to the last output that is read.
     pub fn used_outputs(&self, id: NodeId) -> Vec<bool> {
         let mut used = Vec::new();
         for edge in self.read_by(id) {
@@ -335,9 +336,9 @@ impl Graph {
         used
     }
 
-    /// Redirects the readers of each output of a node to the value given for its port, if the graph has that
-    /// value. The values inherit the tensor names of the outputs. Returns each redirected reader and the node
-    /// it now reads.
+    /// Redirects the readers of each output of a node to the new value given for its port, if the graph has
+    /// that value. The new values inherit the tensor names of the outputs. Returns each redirected reader and
+    /// the node it now reads.
     pub fn replace_outputs(
         &mut self,
         node: NodeId,
@@ -428,7 +429,7 @@ impl Graph {
     }
 
     /// Keeps the nodes selected by `is_kept`, with their ids and connections. Done in bulk, because removing
-    /// single nodes walks the edges of hub nodes repeatedly.
+    /// nodes one by one walks the edges of hub nodes repeatedly.
     fn keep(&mut self, is_kept: impl Fn(NodeIndex) -> bool) {
         let nodes = std::mem::take(&mut self.nodes);
         self.nodes = nodes.filter_map_owned(

@@ -52,7 +52,7 @@ pub struct Infer<'a> {
     outs: &'a [Output],
     symbols: &'a mut Symbols,
     errors: &'a mut Vec<OpError>,
-    /// What this layer demands of a run, if recorded.
+    /// The conditions that this layer imposes on a run, if they are recorded.
     demands: Option<&'a mut Demands>,
     node: u32,
     fresh: u32,
@@ -65,7 +65,7 @@ impl<'a> Infer<'a> {
         self.errors.push(error);
     }
 
-    /// The number of inputs; the arity of the op is already checked.
+    /// The number of inputs; the arity of the op has already been checked.
     pub fn len(&self) -> usize {
         self.inputs.len()
     }
@@ -78,8 +78,8 @@ impl<'a> Infer<'a> {
     /// The fact of a required input.
     ///
     /// # Panics
-    /// If the op has fewer inputs. Its [`Arity`](crate::Arity) prevents that for required inputs; use
-    /// [`Infer::optional`] for others.
+    /// If the op has fewer inputs. The [`Arity`](crate::Arity) check ensures that required inputs exist; use
+    /// [`Infer::optional`] for optional ones.
     pub fn input(&self, i: usize) -> &'a Fact {
         self.inputs[i]
     }
@@ -124,20 +124,21 @@ impl<'a> Infer<'a> {
         self.symbols.interval(expr)
     }
 
-    /// A new symbol that originates here and is known only by its interval, because it depends on run-time
-    /// data. See [`Infer::born`] for other reasons.
+    /// A new symbol that originates at this node and is known only by its interval, because it depends on
+    /// run-time data. See [`Infer::born`] for other reasons.
     pub fn unknown(&mut self, interval: Interval) -> SymExpr {
         let origin = self.origin();
         self.symbols.fresh(interval, origin)
     }
 
-    /// [`Infer::unknown`] with the reason why no expression is known.
+    /// Like [`Infer::unknown`], with the reason why no expression is known.
     pub fn born(&mut self, interval: Interval, birth: impl FnOnce() -> Birth) -> SymExpr {
         let origin = self.origin();
         self.symbols.fresh_born(interval, origin, birth)
     }
 
-    /// [`Infer::unknown`] with a description of the data it depends on: `one for each element that is not 0`.
+    /// Like [`Infer::unknown`], with a description of how the size depends on the data:
+    /// `one for each element that is not 0`.
     pub fn unknown_data(&mut self, interval: Interval, words: &'static str) -> SymExpr {
         self.born(interval, || Birth::Data(Some(words.into())))
     }
@@ -227,7 +228,7 @@ impl<'a> Infer<'a> {
             return Some(elements);
         }
         if !fact.element_type.is_integer() && fact.element_type != ElementType::Boolean {
-            return None; // it need not be an integer
+            return None; // an element of another type need not be an integer
         }
         let count = saturating_product(&fact.shape.as_static()?);
         if count > MAX_ELEMENTS {
@@ -255,7 +256,7 @@ pub(crate) fn axes_of(rank: usize) -> String {
     }
 }
 
-/// [`normalize_axis`] for a list without duplicates.
+/// Applies [`normalize_axis`] to a list; duplicates are an error.
 pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     let mut seen: SmallVec<[usize; 4]> = SmallVec::new();
     for &axis in axes {
@@ -268,7 +269,7 @@ pub fn normalize_axes(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>,
     Ok(seen)
 }
 
-/// [`normalize_axis`] for a list that may have duplicates.
+/// Applies [`normalize_axis`] to a list that may have duplicates.
 pub fn normalize_each_axis(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()
 }
@@ -313,7 +314,7 @@ mod tests {
     fn a_sum_keeps_the_bounds_of_its_parts() {
         let (mut symbols, mut errors) = (Symbols::default(), Vec::new());
         let mut cx = context(&[], &mut symbols, &mut errors);
-        // An axis of any size that is split into even windows.
+        // An axis of any size, split into windows of equal size.
         let size = cx.unknown(Interval::DIM);
         let padded = cx.add(&size, &3.into());
         let whole = cx.floor_div(&padded, &4.into());

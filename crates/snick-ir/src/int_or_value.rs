@@ -9,7 +9,7 @@ use crate::{GraphBuilder, OpError, Value};
 
 /// A known integer, or a scalar value of the graph with its interval.
 ///
-/// `V` identifies the value: a [`Value`] of a graph under construction, `()` in an op whose operands follow
+/// `V` identifies the value: a [`Value`] of a graph under construction, `()` in an op that takes its operands
 /// in order, or an [`IndexEntry`](crate::ops::slice::index_inputs::IndexEntry) of an index input.
 ///
 /// ```
@@ -29,7 +29,7 @@ use crate::{GraphBuilder, OpError, Value};
 pub enum IntOrValue<V = Value> {
     /// The integer.
     Int(i64),
-    /// A value and its interval in every run.
+    /// A value, and an interval that contains it in every run.
     Value(V, Interval),
 }
 
@@ -42,7 +42,7 @@ impl<V> From<i64> for IntOrValue<V> {
 }
 
 impl<V> IntOrValue<V> {
-    /// The integer, if known.
+    /// The integer, if it is known.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Int(int) => Some(*int),
@@ -76,7 +76,8 @@ impl<V> IntOrValue<V> {
     }
 }
 
-/// i64 scalars in the graph under construction. Division rounds as declared only for non-negative dividends.
+/// i64 scalars in the graph under construction. Division rounds as [`IntOp`] says only for non-negative
+/// dividends.
 impl Integers for GraphBuilder<'_> {
     type Int = IntOrValue;
     type Error = OpError;
@@ -106,7 +107,7 @@ impl Integers for GraphBuilder<'_> {
         };
         let (x, y) = (a.materialize(self)?, b.materialize(self)?);
         let built = build(self, x, y)?;
-        // If inference knows the result as an integer or as one of the operands, no node is needed.
+        // No node is needed if inference knows that the result is a constant or equals one of the operands.
         let Some(known) = known_scalar(self, built)? else {
             return Ok(IntOrValue::Value(built, Interval::ANY));
         };

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::Graph;
 
-/// Limits of long-running work: reading, inference, passes and runs. Without a limit, only memory and the
-/// constants that the fields mention bound the work.
+/// Limits of long-running work: reading, inference, passes and runs. Without a limit, work is bounded only by
+/// memory and by the constants that the fields mention.
 ///
 /// ```
 /// use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::Graph;
 pub struct Limits {
     /// Layers of a model, including bodies.
     pub layers: Option<usize>,
-    /// Rank of an inferred value. Inference stops at the first layer that exceeds it.
+    /// Rank of an inferred value. Inference stops at the first layer with an output of a higher rank.
     pub rank: Option<usize>,
     /// Bytes of the text of a model: XML, JSON or text form. Mapped files, such as weights and ONNX models,
     /// do not count.
@@ -35,7 +35,8 @@ pub struct Limits {
     /// Bytes of the tensors of a run.
     pub memory: Option<usize>,
     /// Elements of computed outputs; an empty output counts as one. A run that needs more fails. Inference
-    /// and passes stop folding constants; their default is [`Limits::FOLDING_FUEL`].
+    /// and passes only stop folding constants at the limit, which for them defaults to
+    /// [`Limits::FOLDING_FUEL`].
     pub fuel: Option<usize>,
 }
 
@@ -85,7 +86,7 @@ impl Limits {
         Self { time: Some(time), ..self }
     }
 
-    /// Limits the computed elements. A layer of a run that is known to need more is rejected before it runs.
+    /// Limits the number of computed elements. A layer known to need more is rejected before it runs.
     #[must_use]
     pub fn fuel(self, elements: usize) -> Self {
         Self { fuel: Some(elements), ..self }
@@ -198,8 +199,8 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Reports that a layer is finished, the `done`th of `layers`. Stops the work if time is up or the
-    /// callback says so.
+    /// Reports that a layer is finished, the `done`th of `layers`. Stops the work if the time limit is
+    /// exceeded or the callback returns `Break`.
     pub fn report(&mut self, done: usize, layers: usize, layer: &str) {
         if self.is_stopped() {
             return;

@@ -14,12 +14,13 @@ const MAX_STEPS: usize = 64;
 const MAX_SHOWN: usize = 8;
 
 /// An input that an error is about, and the layer where its shape originates, found by skipping layers that
-/// pass it on. Displayed as ``f32[2,3] of `a` (Parameter, 3:3)``.
+/// pass the shape on. Displayed as ``f32[2,3] of `a` (Parameter, 3:3)``.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct InputOrigin {
-    /// Its element type, its shape as formulas, and its elements if known and few: `i64[2] <1, 2>`.
+    /// The element type of the input, its shape as expressions, and its elements if known and few:
+    /// `i64[2] <1, 2>`.
     pub value: String,
     /// The name of the layer; empty for a value computed by a run.
     pub layer: String,
@@ -27,7 +28,7 @@ pub struct InputOrigin {
     pub op: String,
     /// Line and column of the layer, if the file has them.
     pub loc: Loc,
-    /// The byte offset of the elements in the weights file, if they are known and come from it.
+    /// The byte offset of the elements in the weights file, if they are known and come from that file.
     pub weights_offset: Option<usize>,
 }
 
@@ -86,7 +87,7 @@ impl Graph {
         })
     }
 
-    /// Follows the shape of `value` back through layers with exactly one input of that shape.
+    /// Follows the shape of `value` back through layers that have exactly one input of that shape.
     fn origin_of(&self, mut value: Value) -> Value {
         let shape = |value: Value| -> Option<&Shape> { self.fact(value).map(|fact: &Fact| &fact.shape) };
         for _ in 0..MAX_STEPS {
@@ -103,7 +104,8 @@ impl Graph {
     }
 }
 
-/// The byte offset of a constant in the weights file, if read from one: the file may belong to another model.
+/// The byte offset of a constant in the weights file, if it was read from one. Shown because the file may
+/// belong to another model.
 fn weights_offset(node: NodeRef) -> Option<usize> {
     match node.op() {
         Op::Const(Constant::Here(tensor)) => tensor.storage().file_offset(),

@@ -1,4 +1,5 @@
-//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks it.
+//! Rewriting: a rule matches a node and builds a replacement with a [`Patch`]; the driver checks the
+//! replacement.
 //!
 //! A rule is a function of about 12 lines, or a closure ([`Rule::new`]):
 //!
@@ -29,9 +30,9 @@
 //! # Ok::<(), snick_ir::text::ParseError>(())
 //! ```
 //!
-//! A replacement is committed only if its inferred facts refine the facts of the replaced outputs. It
-//! inherits the layer's name, tensor names and location. [`apply`] removes replaced layers, even opaque ones,
-//! which [`Graph::remove_dead_nodes`] would keep.
+//! A replacement is committed only if its inferred facts refine the facts of the replaced outputs. The
+//! replacement inherits the layer's name, tensor names and location. [`apply`] removes replaced layers, even
+//! opaque ones, which [`Graph::remove_dead_nodes`] would keep.
 
 mod custom;
 mod driver;
@@ -93,8 +94,8 @@ impl RewriteResult {
     }
 }
 
-/// A rewrite of one node: a [`GraphBuilder`] that knows the node. It can read the graph and add nodes, but
-/// not change existing ones.
+/// A rewrite of one node: a [`GraphBuilder`] that knows the node. A rule can use it to read the graph and add
+/// nodes, but not to change existing nodes.
 ///
 /// ```
 /// use snick_ir::rewrite::{Patch, RewriteResult};
@@ -151,8 +152,9 @@ impl<'g> Patch<'g> {
         Self { builder: GraphBuilder::on(graph).scope_of(root).loc(loc), root, liveness, monitor }
     }
 
-    /// Takes [fuel](crate::Limits::fuel) to compute this many elements now. If too little is left, the rule
-    /// should keep the layer: a run computes it within its own limits.
+    /// Takes [fuel](crate::Limits::fuel) for computing this many elements while rewriting; `false` if too
+    /// little is left. The rule should then keep the layer: a run computes the elements within its own
+    /// limits.
     pub fn take_fuel(&mut self, elements: usize) -> bool {
         self.monitor.as_deref_mut().is_none_or(|monitor| monitor.take_fuel(elements))
     }
@@ -187,7 +189,7 @@ impl<'g> Patch<'g> {
         !self.graph().uses(self.output(port)).is_empty()
     }
 
-    /// Whether each output is read, by port, up to the last one that is.
+    /// Whether each output of the node is read, by port, up to the last output that is read.
     pub fn used_outputs(&self) -> Vec<bool> {
         self.graph().used_outputs(self.root)
     }
@@ -209,8 +211,8 @@ impl<'g> Patch<'g> {
         inputs.iter().enumerate().map(connected).collect()
     }
 
-    /// Whether the node that computes `value` has a single reader. Then nothing is computed twice if that
-    /// reader needs only a part.
+    /// Whether the node that computes `value` has a single reader. If so, replacing the node for that reader
+    /// does not mean that both the old and the new node are computed.
     pub fn is_read_once(&self, value: Value) -> bool {
         self.liveness.readers(value.node) == 1
     }
@@ -244,7 +246,8 @@ impl<'g> Patch<'g> {
         Ok(self.fact(value)?.shape.dims().map(SmallVec::from))
     }
 
-    /// Whether inference fails for the node. This is not reported as an error if its branch is never taken.
+    /// Whether inference fails for the node. Inference does not report such an error if the node is in a
+    /// branch that is never taken.
     fn is_refused_by_inference(&mut self) -> bool {
         let root = self.root;
         let is_unknown = self.graph().node(root).outs().iter().all(|out| out.fact == Fact::unknown());
@@ -261,7 +264,8 @@ impl<'g> Patch<'g> {
         }
     }
 
-    /// Replaces the outputs of the node by `values`, which inherit its name and, if `keeps_facts`, its facts.
+    /// Replaces the outputs of the node by `values`, which inherit the name of the node and, if
+    /// `keeps_facts`, its facts.
     fn commit(mut self, values: &[Option<Value>], keeps_facts: bool) -> Committed {
         let (root, added) = (self.root, SmallVec::from_slice(self.added()));
         let graph = self.graph_mut();
@@ -278,7 +282,7 @@ impl<'g> Patch<'g> {
             node.name = name;
             if let (true, Some(fact)) = (keeps_facts, fact) {
                 node.outs[new.port as usize].fact = fact;
-                // Drops port numbers and undeclared attributes, which belong to the replaced op.
+                // Drop port numbers and undeclared attributes, which belong to the replaced op.
                 node.details =
                     details.map(|details| Box::new(Details { info: details.info, ..Details::default() }));
             }
@@ -291,6 +295,6 @@ impl<'g> Patch<'g> {
 struct Committed {
     /// The added nodes.
     added: SmallVec<[NodeId; 8]>,
-    /// The redirected readers, each with the node it now reads.
+    /// The redirected readers, each with the node that it now reads.
     moved: SmallVec<[(NodeId, NodeId); 8]>,
 }

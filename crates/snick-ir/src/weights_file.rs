@@ -11,9 +11,9 @@ use snick_tensor::Tensor;
 /// The alignment of constants, in bytes.
 const ALIGNMENT: usize = 64;
 
-/// A weights file: constants in sequence, without duplicates. It holds the tensors and writes one at a time.
-/// With any constant the file has at least one byte, because OpenVINO finds no constants in an empty file,
-/// not even empty ones.
+/// A weights file: constants in sequence, without duplicates. It holds the tensors, and writes them one at a
+/// time. If there are constants, the file has at least one byte, because OpenVINO finds no constants in an
+/// empty file, not even empty constants.
 ///
 /// ```
 /// use snick_ir::WeightsFile;
@@ -31,9 +31,9 @@ pub struct WeightsFile {
     /// The constants in file order with their offsets.
     constants: Vec<(usize, Tensor)>,
     len: usize,
-    /// Constants by hash of their bytes. Only a hint, because hashes can collide.
+    /// Constants by hash of their bytes. The hash only finds candidates, because hashes can collide.
     by_hash: HashMap<u64, Vec<usize>>,
-    /// Randomised for each run, so that collisions cannot be constructed.
+    /// The hash function, which is random for each process, so that collisions cannot be constructed.
     hash: RandomState,
 }
 
@@ -43,7 +43,7 @@ impl WeightsFile {
         Self::default()
     }
 
-    /// Adds a constant if it is new, and returns the range of its bytes.
+    /// Adds a constant if the file does not contain it, and returns the range of its bytes.
     pub fn place(&mut self, constant: &Tensor) -> Range<usize> {
         let bytes = constant.to_bytes();
         let mut hasher = self.hash.build_hasher();
@@ -86,7 +86,7 @@ impl WeightsFile {
         to.write_all(&[0; ALIGNMENT][..self.len() - end])
     }
 
-    /// The whole file.
+    /// The content of the whole file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
         // Writing to memory cannot fail.
@@ -105,7 +105,7 @@ mod tests {
         let small = |values: &[u8]| Tensor::from_vec(&[values.len()], values.to_vec()).unwrap();
         let places = [&[1, 2][..], &[3], &[1, 2]].map(|values| file.place(&small(values)));
         assert_eq!(places, [0..2, 64..65, 0..2]);
-        // Element type and strides are ignored.
+        // Only bytes are compared: element type and strides do not matter.
         let other = Tensor::from_vec(&[2], vec![2i8, 1]).unwrap().slice(0, 1, 2, -1).unwrap();
         assert_eq!(file.place(&other), 0..2);
         let mut written = Vec::new();

@@ -1,9 +1,9 @@
-//! Ops by their names in files.
+//! Creates ops by their names in files.
 
 use crate::{Attrs, Dialect, Op, OpError, RawNode, Version, edit_distance, ops};
 
 impl Op {
-    /// The newest definition of the op with this name in OpenVINO IR.
+    /// The op with this name in OpenVINO IR, in its newest definition.
     ///
     /// ```
     /// use snick_ir::{Attrs, Op};
@@ -33,7 +33,7 @@ impl Op {
     }
 }
 
-/// The closest known name, if it differs in few characters.
+/// The closest known name, if it differs by at most a third of its length.
 fn nearest(name: &str) -> Option<&'static str> {
     nearest_of(ops::reference().into_iter().map(|entry| entry.name.name), name, 0)
 }

@@ -107,7 +107,7 @@ unary! {
     relu => Relu,
     /// `1 / (1 + e^-x)`.
     sigmoid => Sigmoid,
-    /// -1, 0 or 1.
+    /// The sign: -1, 0 or 1.
     sign => Sign,
     /// The sine.
     sin => Sin,

@@ -3,7 +3,8 @@
 use crate::ops::slice::mask::Mask;
 use crate::ops::slice::strided_slice::StridedSlice;
 
-/// The masks of a StridedSlice, one bit per entry; missing bits are 0.
+/// The masks of a StridedSlice, with one bit for each entry of `begin`, `end` and `strides`; missing bits are
+/// 0.
 ///
 /// ```
 /// use snick_ir::{GraphBuilder, StridedSliceMasks};
@@ -22,40 +23,42 @@ use crate::ops::slice::strided_slice::StridedSlice;
 pub struct StridedSliceMasks(StridedSlice);
 
 impl StridedSliceMasks {
-    /// All bits are 0.
+    /// Masks whose bits are all 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Entries whose begin is ignored: the slice starts at the first element in the stride's direction.
+    /// Sets the entries whose begin is ignored: the slice starts at the first element in the stride's
+    /// direction.
     #[must_use]
     pub fn begin(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.begin_mask = Mask::from_iter(bits);
         self
     }
 
-    /// Entries whose end is ignored: the slice ends after the last element in the stride's direction.
+    /// Sets the entries whose end is ignored: the slice ends after the last element in the stride's
+    /// direction.
     #[must_use]
     pub fn end(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.end_mask = Mask::from_iter(bits);
         self
     }
 
-    /// Entries that insert an axis of size 1.
+    /// Sets the entries that insert an axis of size 1.
     #[must_use]
     pub fn new_axis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.new_axis_mask = Mask::from_iter(bits);
         self
     }
 
-    /// Entries that select one element and drop the axis.
+    /// Sets the entries that select one element and drop the axis.
     #[must_use]
     pub fn shrink_axis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.shrink_axis_mask = Mask::from_iter(bits);
         self
     }
 
-    /// The entry that expands to all axes without an entry of their own.
+    /// Sets the entry that expands to all axes without an entry of their own.
     #[must_use]
     pub fn ellipsis(mut self, bits: impl IntoIterator<Item = u8>) -> Self {
         self.0.ellipsis_mask = Mask::from_iter(bits);

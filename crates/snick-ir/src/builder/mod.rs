@@ -1,4 +1,4 @@
-//! The graph builder: adds nodes, infers them, and returns their values.
+//! The graph builder adds nodes, infers their outputs, and returns these as values.
 //!
 //! Users, rewrites ([`Patch`](crate::rewrite::Patch)) and readers all build graphs with it. Ops are typed, so
 //! a typo is a compile error. Frequent ops have short forms; [`GraphBuilder::op`] adds any op.
@@ -51,7 +51,7 @@ pub enum BuildMode {
     Lenient,
 }
 
-/// Limit on outputs, beyond what real layers have.
+/// Limit on the outputs of a node; real layers have far fewer.
 const MAX_OUTPUTS: usize = 1 << 16;
 
 /// Builds a new graph or adds to a borrowed one.
@@ -87,11 +87,12 @@ pub struct GraphBuilder<'g> {
 /// The prefix for names of new nodes.
 #[derive(Debug)]
 enum Scope {
-    /// No prefix.
+    /// Names have no prefix.
     Global,
-    /// This prefix.
+    /// Names have this prefix.
     Named(Arc<str>),
-    /// The name of this node, looked up only when a node is added: most patches add none.
+    /// The prefix is the name of this node, which is looked up only when a node is added: most patches add
+    /// none.
     Node(NodeId),
 }
 
@@ -201,7 +202,7 @@ impl<'g> GraphBuilder<'g> {
     /// The fact of a value.
     ///
     /// # Errors
-    /// [`OpError::ForeignValue`] if the graph has no such value, as in all methods that take values.
+    /// [`OpError::ForeignValue`] if the graph has no such value, as for all methods that take values.
     pub fn fact(&self, value: Value) -> Result<&Fact, OpError> {
         let out = self.graph().get(value.node).and_then(|node| node.outs().get(value.port as usize));
         out.map(|out| &out.fact).ok_or(OpError::ForeignValue)
@@ -309,7 +310,8 @@ impl<'g> GraphBuilder<'g> {
         Node::new(name, op)
     }
 
-    /// Adds a node and checks that it has at least `outputs` outputs. Its location defaults to the builder's.
+    /// Adds a node and checks that it has at least `outputs` outputs. The node gets the location of the
+    /// builder unless it has one.
     pub fn add_node(&mut self, mut node: Node, inputs: &[Value], outputs: usize) -> Result<NodeId, OpError> {
         inputs.iter().try_for_each(|&input| self.fact(input).map(|_| ()))?;
         if self.mode == BuildMode::Lenient && outputs > MAX_OUTPUTS {

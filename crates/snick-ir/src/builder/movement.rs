@@ -7,7 +7,7 @@ use crate::ops::{Concat, Gather, GatherElements, NonZero, Pad, ScatterElementsUp
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
-    /// Concatenates values along an axis; returns a single one unchanged.
+    /// Concatenates values along an axis; returns a single value unchanged.
     pub fn concat(&mut self, axis: i64, values: &[Value]) -> Result<Value, OpError> {
         match values {
             [single] => Ok(*single),
@@ -51,18 +51,18 @@ impl GraphBuilder<'_> {
         self.add_op(Tile, &[x, repeats])
     }
 
-    /// Adds `begin` and `end` elements at the two ends of each axis, all equal to a scalar.
+    /// Adds `begin` elements before and `end` elements after each axis, all equal to the scalar `fill`.
     pub fn pad(&mut self, x: Value, begin: &[i64], end: &[i64], fill: Value) -> Result<Value, OpError> {
         let (begin, end) = (self.ints(begin)?, self.ints(end)?);
         self.pad_by(x, begin, end, fill)
     }
 
-    /// [`GraphBuilder::pad`] with counts computed by the graph.
+    /// Like [`GraphBuilder::pad`], with counts computed by the graph.
     pub fn pad_by(&mut self, x: Value, begin: Value, end: Value, fill: Value) -> Result<Value, OpError> {
         self.add_op(Pad { pad_mode: PadMode::Constant }, &[x, begin, end, fill])
     }
 
-    /// The indices of the non-zero elements, one column for each.
+    /// The indices of the non-zero elements, one column for each element.
     pub fn non_zero(&mut self, x: Value) -> Result<Value, OpError> {
         self.add_op(NonZero::default(), &[x])
     }

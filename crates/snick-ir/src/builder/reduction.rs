@@ -1,4 +1,4 @@
-//! Short forms of reductions, matrix products and the like.
+//! Short forms of reductions, matrix products, softmax and similar ops.
 
 use snick_tensor::kernels::ReduceOp;
 

@@ -1,5 +1,5 @@
-//! Resizing in terms of other ops. Each axis is either multiplied with a weight matrix computed from the
-//! sizes, or gathered at the nearest elements.
+//! Resizing in terms of other ops. Each axis is either multiplied by a weight matrix computed from the sizes,
+//! or gathered at the nearest elements.
 
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, Nearest, PadMode};
@@ -11,15 +11,15 @@ use crate::{OpError, Value, ops};
 /// How to resample an axis.
 #[derive(Copy, Clone, Debug)]
 pub struct Resampling {
-    /// The format whose rules apply where formats differ.
+    /// The format whose rules apply where ONNX and OpenVINO differ.
     pub rules: ResizeRules,
     /// How output coordinates map to input coordinates.
     pub transformation: CoordinateTransformation,
     /// How an output element is computed from the input elements around it.
     pub kernel: ResizeKernel,
-    /// Whether the kernel widens when shrinking.
+    /// Whether the kernel widens when an axis shrinks.
     pub antialias: bool,
-    /// Whether elements outside the data get no weight. Otherwise the edges are repeated.
+    /// Whether positions outside the data get no weight. Otherwise the edge elements are repeated there.
     pub exclude_outside: bool,
     /// The value outside the data, for [`CoordinateTransformation::Crop`].
     pub extrapolation: f64,
@@ -30,9 +30,10 @@ pub struct Resampling {
 /// Which format's resizing rules apply.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ResizeRules {
-    /// Resize: an axis is unchanged only if its scale is 1, and ties between elements are exact.
+    /// ONNX Resize: an axis is unchanged only if its scale is 1, and ties between elements are computed
+    /// exactly.
     Onnx,
-    /// Interpolate: an axis is unchanged if its size is, and all arithmetic is in 32 bits.
+    /// OpenVINO Interpolate: an axis is unchanged if its size is, and all arithmetic is in f32.
     OpenVino,
 }
 
@@ -45,7 +46,7 @@ pub enum CoordinateTransformation {
     Asymmetric,
     /// `(x + 0.5) / scale - 0.5`.
     HalfPixel,
-    /// `HalfPixel`, symmetric around the centre.
+    /// `HalfPixel`, adjusted to be symmetric around the centre of the data.
     HalfPixelSymmetric,
     /// `HalfPixel`, but 0 if the output has one element.
     PytorchHalfPixel,
@@ -70,11 +71,11 @@ pub enum ResizeKernel {
 /// What determines the output size of an axis, as a scalar.
 #[derive(Copy, Clone, Debug)]
 pub enum ResizeTarget {
-    /// The size times a scale in f32, rounded down.
+    /// The input size times a scale in f32, rounded down.
     Scale(Value),
-    /// The size times a scale in f32, rounded to the nearest integer.
+    /// The input size times a scale in f32, rounded to the nearest integer.
     Ratio(Value),
-    /// This size.
+    /// This output size.
     Size(Value),
 }
 
@@ -85,9 +86,9 @@ struct ResampledAxis {
     /// Output size.
     count: Value,
     scale: Value,
-    /// Whether the scale is the quotient of the sizes.
+    /// Whether the scale is the quotient of output and input size.
     is_quotient: bool,
-    /// Start and end of the region, as fractions of the size.
+    /// Start and end of the region, as fractions of the input size.
     region: Option<[Value; 2]>,
 }
 
@@ -188,7 +189,8 @@ impl Resampling {
             (ResizeRules::Onnx, _) if self.transformation == CoordinateTransformation::TfHalfPixelForNn => {
                 b.equal(of.scale, 1.0)?
             }
-            // A scale of 1 maps each index to itself, apart from rounding.
+            // With a scale of 1, the computed coordinates equal the indices up to rounding, so no special
+            // case is needed.
             (ResizeRules::Onnx, _) => return Ok(coordinates),
         };
         b.select(stays, indices, coordinates)
@@ -203,7 +205,8 @@ impl Resampling {
             let coordinates = middles(b)?;
             b.subtract(coordinates, 0.5)
         };
-        // Distances from the first to the last element: in the input, and in the output (at least 1).
+        // `last` is the distance from the first to the last element of the input, `steps` that of the output
+        // (at least 1).
         let last = |b: &mut GraphBuilder| b.subtract(of.size, 1.0);
         let steps = |b: &mut GraphBuilder| {
             let steps = b.subtract(of.count, 1.0)?;
@@ -257,7 +260,8 @@ impl Resampling {
         }
     }
 
-    /// The nearest elements in integer arithmetic: in 32-bit floats the quotient of sizes misses ties.
+    /// Computes the nearest elements in integer arithmetic: the quotient of the sizes as f32 is inexact and
+    /// misses ties.
     fn exact_picks(
         &self,
         b: &mut GraphBuilder,
@@ -305,7 +309,7 @@ impl Resampling {
         b.select(single, indices, picks).map(Some)
     }
 
-    /// Multiplies the last axis with a matrix that has a row of weights for each coordinate.
+    /// Multiplies the last axis by a matrix that has a row of weights for each coordinate.
     fn weighted(&self, b: &mut GraphBuilder, x: Value, coordinates: Value, of: &ResampledAxis) -> Result {
         let unit = b.scalar(REAL, 1.0)?;
         // When shrinking, an antialiasing kernel covers more of the data.
@@ -314,7 +318,7 @@ impl Resampling {
         let margin = b.divide(reach, shrink)?;
         let margin = b.ceiling(margin)?;
         let margin = b.add(margin, 1.0)?;
-        // Coordinates of the data after padding both edges.
+        // `elements` holds the coordinates of the data, padded by `margin` at both edges.
         let twice = b.add(margin, margin)?;
         let width = b.add(of.size, twice)?;
         let width = b.convert(width, ElementType::I64)?;
@@ -346,12 +350,12 @@ impl Resampling {
 }
 
 impl ResizeKernel {
-    /// Radius in input elements.
+    /// The radius of the kernel in input elements.
     fn reach(self) -> f64 {
         if matches!(self, Self::Cubic(_)) { 2.0 } else { 1.0 }
     }
 
-    /// The weights at these distances.
+    /// The weights of the kernel at these distances.
     fn weights_at(self, b: &mut GraphBuilder, distance: Value) -> Result {
         let Self::Cubic(a) = self else {
             let weight = b.subtract(1.0, distance)?;
@@ -378,13 +382,15 @@ fn picked(b: &mut GraphBuilder, x: Value, axis: usize, picks: Value, of: &Resamp
     let end = b.subtract(of.size, 1.0)?;
     let end = b.convert(end, ElementType::I64)?;
     let picks = b.convert(picks, ElementType::I64)?;
-    // The OpenVINO runtime folds the reverse order to a scalar if both bounds are equal.
+    // The maximum must come first: in the reverse order, the OpenVINO runtime folds the result to a scalar if
+    // both bounds are equal.
     let picks = b.maximum(picks, 0.0)?;
     let picks = b.minimum(picks, end)?;
     b.gather(x, picks, axis as i64)
 }
 
-/// Rounds coordinates to elements, which may be outside the data. The fractional part is exact in 32 bits.
+/// Rounds coordinates to element indices, which may be outside the data. The fractional part of a coordinate
+/// is exact in f32.
 fn rounded(b: &mut GraphBuilder, coordinates: Value, of: &ResampledAxis, rounding: Nearest) -> Result {
     let below = b.floor(coordinates)?;
     let part = b.subtract(coordinates, below)?;

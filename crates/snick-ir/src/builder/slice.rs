@@ -8,7 +8,7 @@ use crate::ops::{Slice, Slice8, Split, StridedSlice, VariadicSplit};
 use crate::{OpError, Value};
 
 impl GraphBuilder<'_> {
-    /// The `slice` primitive on distinct axes; returns `x` itself if there are none.
+    /// The `slice` primitive on distinct axes; returns `x` itself if there are no slices.
     pub fn slice(
         &mut self,
         x: Value,
@@ -18,7 +18,7 @@ impl GraphBuilder<'_> {
         self.slice_axes(x, slices.collect())
     }
 
-    /// [`GraphBuilder::slice`] for slices in any order. Not generic, so that it is compiled only once.
+    /// The part of [`GraphBuilder::slice`] that is not generic, so that it is compiled only once.
     fn slice_axes(&mut self, x: Value, mut slices: AxisSlices) -> Result<Value, OpError> {
         slices.sort_by_key(|&(axis, _)| axis);
         let mut op = Slice { axes: SmallVec::new() };

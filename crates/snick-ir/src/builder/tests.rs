@@ -46,7 +46,7 @@ fn values_of_other_graphs_are_errors() {
     }
     let mut b = GraphBuilder::new("g");
     assert_eq!(b.relu(x), Err(OpError::ForeignValue));
-    // Even if this graph has a node with the same index.
+    // A value of another graph is an error even if this graph has a node with the same index.
     b.parameter("own", ElementType::I64, "7").unwrap();
     assert_eq!(b.relu(x), Err(OpError::ForeignValue));
     assert_eq!(b.fact(x).err(), Some(OpError::ForeignValue));

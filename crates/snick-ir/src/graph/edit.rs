@@ -8,7 +8,7 @@ use super::{Declared, Graph, MAX_PORTS, NodeId, Output, Value};
 use crate::{Op, OpError};
 
 impl Graph {
-    /// Redirects the readers of `old` to `new`. Does nothing unless the graph has both.
+    /// Redirects the readers of `old` to `new`. Does nothing unless the graph has both values.
     pub fn replace_uses(&mut self, old: Value, new: Value) {
         self.move_uses(old.node, |port| (port == old.port).then_some(new));
     }
@@ -41,7 +41,8 @@ impl Graph {
         }
     }
 
-    /// Drops declared types and shapes, except for unknown ops, which have no other source of them.
+    /// Drops declared types and shapes, except for unknown ops, which have no other source of types and
+    /// shapes.
     pub fn forget_declared(&mut self) {
         for node in self.nodes.node_weights_mut().filter(|node| !node.op.is_opaque()) {
             node.outs.iter_mut().for_each(|out| out.declared = None);

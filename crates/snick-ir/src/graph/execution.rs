@@ -8,8 +8,9 @@ use super::{Graph, NodeId};
 use crate::{Fact, Located, Op, OpError};
 
 impl Graph {
-    /// Topological order, as close to the order of ids as possible so that output follows the file. Results
-    /// that must move come last, in their own order. An error names a layer on a cycle.
+    /// Topological order, as close to the order of ids as possible so that output follows the file. Unless
+    /// the ids are already in topological order, all Results come last, in order of their ids. An error names
+    /// a layer on a cycle.
     pub fn order(&self) -> Result<Vec<NodeId>, Located> {
         if self.connections().all(|(source, reader)| source < reader) {
             return Ok(self.ids().collect());

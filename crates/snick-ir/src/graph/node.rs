@@ -116,7 +116,7 @@ impl fmt::Display for Loc {
 /// Port numbers in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PortIds {
-    /// Consecutive numbers from this one on.
+    /// Consecutive numbers, starting with this one.
     From(u32),
     /// Arbitrary numbers.
     Listed(Box<[u32]>),
@@ -291,7 +291,7 @@ impl<'g> NodeRef<'g> {
         self.data.loc
     }
 
-    /// The values that it reads, by port, without unconnected ports.
+    /// The values that the node reads, in order of ports, excluding unconnected ports.
     pub fn inputs(self) -> impl ExactSizeIterator<Item = Value> + use<> {
         let inputs: SmallVec<[Value; 5]> = self.graph.inputs(self.id).into_iter().flatten().collect();
         inputs.into_iter()
@@ -302,7 +302,7 @@ impl<'g> NodeRef<'g> {
         self.graph.inputs(self.id).get(port).copied().flatten()
     }
 
-    /// The facts of its outputs, by port: unknown before inference.
+    /// The facts of the outputs, by port; unknown before inference.
     #[inline]
     pub fn outputs(self) -> impl ExactSizeIterator<Item = &'g Fact> {
         self.data.outs.iter().map(|out| &out.fact)
@@ -314,7 +314,7 @@ impl<'g> NodeRef<'g> {
         port.map(|port| Value { node: self.id, port })
     }
 
-    /// Its outputs, by port, with their declarations in the file.
+    /// The outputs, by port, with their declarations in the file.
     #[inline]
     pub fn outs(self) -> &'g [Output] {
         &self.data.outs
@@ -331,7 +331,8 @@ impl<'g> NodeRef<'g> {
         self.data.details.as_ref()?.output_ids.as_ref()
     }
 
-    /// The number of output port `i` in the file, or else in an OpenVINO IR, where the `inputs` come first.
+    /// The number of output port `i` in the file. If the file does not say, its number in OpenVINO IR, where
+    /// the ports of the `inputs` come first.
     pub fn output_id(self, i: usize, inputs: usize) -> u32 {
         match self.output_ids() {
             Some(ids) => ids.id(i),

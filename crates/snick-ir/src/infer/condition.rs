@@ -1,8 +1,8 @@
 //! Conditions on the inputs of a model that every successful run meets.
 //!
 //! Inference must be sound for failing runs too, so it does not conclude that two dims are equal just because
-//! a layer demands it. Such demands are recorded here, for callers that choose sizes and integers to run a
-//! model with. The arithmetic of dims records most of them (`infer/dims.rs`), so an op only adds those
+//! a layer requires it. Such conditions are recorded here, for callers that choose sizes and integers to run
+//! a model with. The arithmetic of dims records most of them (`infer/dims.rs`), so an op only adds conditions
 //! specific to it.
 
 use snick_shape::{DimSpec, Interval, Origin, Shape, ShapeSpec, SymExpr};
@@ -14,13 +14,13 @@ use crate::{Fact, Graph, NodeId, Op};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Condition {
-    /// Both are equal.
+    /// Both expressions are equal.
     Equal(SymExpr, SymExpr),
-    /// Both are equal, or one is 1.
+    /// Both expressions are equal, or one is 1.
     Broadcast(SymExpr, SymExpr),
-    /// The first is a multiple of the second.
+    /// The first expression is a multiple of the second.
     Multiple(SymExpr, SymExpr),
-    /// It is at least this number.
+    /// The expression is at least this number.
     AtLeast(SymExpr, i64),
 }
 
@@ -36,17 +36,17 @@ pub enum IntegerRole {
     Positive,
     /// A number of elements on an axis of this size.
     Count(SymExpr),
-    /// Lengths of the parts of an axis.
+    /// Lengths of the parts that an axis is split into.
     Lengths,
-    /// A shape with as many elements as the data.
+    /// A shape that must have as many elements as the data.
     Shape,
 }
 
-/// The conditions and roles of a graph without its bodies, in the order of its layers.
+/// The conditions and roles of a graph, excluding its bodies, in the order of its layers.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Conditions {
-    /// Which runs they apply to.
+    /// Which runs the conditions apply to.
     pub empty_axes: EmptyAxes,
     /// Conditions on sizes and known elements.
     pub conditions: Vec<Condition>,
@@ -56,18 +56,18 @@ pub struct Conditions {
     pub roles: Vec<(NodeId, u32, IntegerRole)>,
 }
 
-/// Which runs conditions apply to. Always first runs, in which variables have their initial values.
+/// Which runs conditions apply to: always first runs, in which variables have their initial values.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum EmptyAxes {
-    /// Runs in which no input axis is empty, unless it has to be.
+    /// Runs in which no input axis is empty, except axes that are always empty.
     #[default]
     Ignored,
     /// All first runs.
     Allowed,
 }
 
-/// The demands of one layer.
+/// The conditions that one layer imposes.
 #[derive(Default)]
 pub(crate) struct Demands {
     pub(crate) empty_axes: EmptyAxes,
@@ -102,7 +102,7 @@ impl Condition {
                 let (a, b) = (value(a)?, value(b)?);
                 a == b || a == 1 || b == 1
             }
-            // Only 0 elements can be divided into parts of 0.
+            // 0 is the only multiple of 0.
             Self::Multiple(a, b) => match (value(a)?, value(b)?) {
                 (a, 0) => a == 0,
                 (a, b) => a.checked_rem(b) == Some(0),
@@ -111,7 +111,7 @@ impl Condition {
         })
     }
 
-    /// Whether it contains only constants.
+    /// Whether the condition contains only constants.
     fn is_settled(&self) -> bool {
         self.exprs().all(|expr| expr.as_const().is_some())
     }
@@ -154,14 +154,14 @@ fn static_dims(shape: &ShapeSpec) -> Option<Vec<usize>> {
 }
 
 impl Infer<'_> {
-    /// Records a condition of every run that gets past this layer.
+    /// Records a condition that holds in every run that gets past this layer.
     fn demand(&mut self, condition: impl FnOnce() -> Condition) {
         if let Some(demands) = &mut self.demands {
             demands.conditions.push(condition());
         }
     }
 
-    /// Whether only runs without empty axes matter. Ops may then infer more than holds in every run.
+    /// Whether only runs without empty axes matter. Ops may then infer facts that hold only in such runs.
     pub(crate) fn ignores_empty(&self) -> bool {
         self.demands.as_ref().is_some_and(|demands| demands.empty_axes == EmptyAxes::Ignored)
     }
@@ -171,31 +171,31 @@ impl Infer<'_> {
         self.demands.is_some()
     }
 
-    /// Demands that two dims are equal.
+    /// Requires that two dims are equal.
     pub(crate) fn demand_equal(&mut self, a: &SymExpr, b: &SymExpr) {
         if a != b {
             self.demand(|| Condition::Equal(a.clone(), b.clone()));
         }
     }
 
-    /// Demands that two dims are equal or one of them is 1.
+    /// Requires that two dims are equal or one of them is 1.
     pub(super) fn demand_broadcast(&mut self, a: &SymExpr, b: &SymExpr) {
         self.demand(|| Condition::Broadcast(a.clone(), b.clone()));
     }
 
-    /// Demands that the first is a multiple of the second.
+    /// Requires that `a` is a multiple of `b`.
     pub(crate) fn demand_multiple(&mut self, a: &SymExpr, b: &SymExpr) {
         self.demand(|| Condition::Multiple(a.clone(), b.clone()));
     }
 
-    /// Demands that an expression is at least `least`.
+    /// Requires that an expression is at least `least`.
     pub(crate) fn demand_at_least(&mut self, expr: &SymExpr, least: i64) {
         if self.demands.is_some() && self.interval(expr).lo() < least {
             self.demand(|| Condition::AtLeast(expr.clone(), least));
         }
     }
 
-    /// Demands that the elements of input `i` are positions on an axis of this size, possibly negative.
+    /// Requires that the elements of input `i` are positions on an axis of this size, possibly negative.
     pub(crate) fn demand_index(&mut self, i: usize, size: &SymExpr) {
         if self.demands.is_none() {
             return;
@@ -213,23 +213,23 @@ impl Infer<'_> {
         self.demand_role(i, || IntegerRole::Index(size.clone()));
     }
 
-    /// Demands that the rows of input `i` are positions, with one index for each of these axes.
+    /// Requires each row of input `i` to be an index tuple, with one index per axis of these sizes.
     pub(crate) fn demand_tuples(&mut self, i: usize, sizes: &[SymExpr]) {
         if self.demands.is_some() {
-            // An index valid for the smallest axis is valid for all.
+            // An index that is valid for the smallest of the axes is valid for all of them.
             let smallest = sizes.iter().cloned().reduce(|a, b| self.min(&a, &b));
             smallest.iter().for_each(|size| self.demand_role(i, || IntegerRole::Index(size.clone())));
         }
     }
 
-    /// Demands that the elements of input `i` are axes of input 0.
+    /// Requires that the elements of input `i` are axes of input 0.
     pub(crate) fn demand_axes(&mut self, i: usize) {
         if let Some(rank) = self.optional(0).and_then(|fact| fact.shape.rank()) {
             self.demand_role(i, || IntegerRole::Axes(rank));
         }
     }
 
-    /// Demands that one number is at most another.
+    /// Requires that `number` is at most `most`.
     pub(crate) fn demand_at_most(&mut self, number: &SymExpr, most: &SymExpr) {
         if self.demands.is_some() {
             let room = self.sub(most, number);
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// The conditions of a Gather on an axis of `N` elements.
+    /// A graph with a Gather on an axis of `N` elements, and its conditions.
     fn gathered(indices: &str) -> (Graph, Conditions) {
         let layers = format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n%at = {indices}\n\
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn indices_lie_on_their_axis() {
-        // Both are valid only on an axis of 4 or more elements.
+        // Index 3 and index -4 are both valid only on an axis of 4 or more elements.
         for indices in ["Const-1 i64[1] <3>", "Const-1 i64[1] <-4>"] {
             let (graph, found) = gathered(indices);
             let holds = |size: i64| {

@@ -1,7 +1,7 @@
 //! Which sizes and elements of its inputs a layer uses to compute an output size or element.
 //!
 //! Found by inferring the layer repeatedly, each time with one size or element of its inputs replaced by a
-//! new symbol. Whatever then contains the symbol depends on that part.
+//! new symbol. Every output part that then contains the symbol depends on the replaced input part.
 
 use std::borrow::Cow;
 
@@ -67,7 +67,7 @@ impl Part {
             Self::Dim(axis) => {
                 let mut dims = fact.shape.dims()?.to_vec();
                 *dims.get_mut(axis)? = by;
-                // The known elements belong to the old size.
+                // The known elements belong to the old size, so they are dropped.
                 fact.known = None;
                 fact.shape = Shape::ranked(dims);
             }
@@ -122,7 +122,7 @@ impl ValuePart {
 /// Layers with more input parts than this are skipped.
 const MAX_PARTS: usize = 96;
 
-/// [`MAX_PARTS`] for layers with an error, which are few.
+/// Like [`MAX_PARTS`], for layers with an error: there are few of these, so the limit is higher.
 const MAX_CLASHING_PARTS: usize = 1024;
 
 /// Computes which input parts of a layer an output part depends on.
@@ -143,7 +143,7 @@ const MAX_CLASHING_PARTS: usize = 1024;
 #[derive(Debug)]
 pub struct Dependencies<'g> {
     graph: &'g Graph,
-    /// The symbols of the graph and of the trials.
+    /// The symbols of the graph, and the symbols that trial inferences create.
     symbols: Symbols,
 }
 
@@ -154,8 +154,8 @@ impl<'g> Dependencies<'g> {
     }
 
     /// The input parts that an output part depends on, with their input indices. Empty for layers with
-    /// bodies, for layers with very many parts, and for parts that must equal others: `[2,3]` and `[2,3]`
-    /// give `[2,3]` whatever one of them is.
+    /// bodies, for layers with very many parts, and for parts that must equal parts of other inputs: the sum
+    /// of `[2,3]` and `[2,3]` has the shape `[2,3]` even if the sizes of one input are replaced by symbols.
     pub fn of(&mut self, of: ValuePart) -> Vec<InputPart> {
         let ValuePart { value, part } = of;
         let is_made_of = |trial: Trial| {
@@ -165,8 +165,8 @@ impl<'g> Dependencies<'g> {
         self.parts_of(value.node, is_made_of)
     }
 
-    /// The input parts that cause a layer's error: parts that would fix it with another size or element, and
-    /// the parts that they contradict.
+    /// The input parts that cause a layer's error: those whose size or element could be changed to fix it,
+    /// and those that they contradict.
     ///
     /// ```
     /// use snick_ir::{Dependencies, Part};
@@ -193,7 +193,7 @@ impl<'g> Dependencies<'g> {
             .copied()
             .filter(|&part| mends(&[part], Probe::Large) || mends(&[part], Probe::Open))
             .collect();
-        // Changing the length of a vector hides any error, because its elements are then unknown.
+        // Changing the length of a vector makes its elements unknown, which hides every error about them.
         let with_elements: Vec<usize> =
             clash.iter().filter(|(_, part)| part.is_element()).map(|(i, _)| *i).collect();
         clash.retain(|(i, part)| part.is_element() || !with_elements.contains(i));
@@ -212,7 +212,7 @@ impl<'g> Dependencies<'g> {
         clash
     }
 
-    /// The input parts of a layer for which `wanted` holds after replacing them by a new symbol.
+    /// The input parts of a layer for which `wanted` holds when they are replaced by a new symbol.
     fn parts_of(&mut self, node: NodeId, wanted: impl Fn(Trial) -> Option<bool>) -> Vec<InputPart> {
         let Some((inputs, parts)) = self.inputs_and_parts(node, MAX_PARTS) else { return Vec::new() };
         let mut is_wanted = |part: &InputPart| {
@@ -233,7 +233,7 @@ impl<'g> Dependencies<'g> {
         (parts.len() <= most).then_some((inputs, parts))
     }
 
-    /// Infers a layer with parts of its inputs replaced by new symbols; `None` if they cannot be replaced.
+    /// Infers a layer with parts of its inputs replaced by new symbols; `None` if a part cannot be replaced.
     fn trial(
         &mut self,
         node: NodeId,
@@ -276,8 +276,8 @@ impl<'g> Dependencies<'g> {
     }
 }
 
-/// A minimal subset of `parts` that fixes an error, found by dropping every part that is not needed. Empty if
-/// all of them together do not fix it.
+/// A minimal subset of `parts` whose replacement fixes an error, found by dropping every part that is not
+/// needed. Empty if replacing all parts does not fix the error.
 fn least(parts: &[InputPart], mut mends: impl FnMut(&[InputPart]) -> bool) -> Vec<InputPart> {
     let mut left = parts.to_vec();
     if left.is_empty() || !mends(&left) {
@@ -295,8 +295,8 @@ fn least(parts: &[InputPart], mut mends: impl FnMut(&[InputPart]) -> bool) -> Ve
 /// The range of a symbol that replaces a part.
 #[derive(Copy, Clone)]
 enum Probe {
-    /// 2 or more for sizes and for positive elements, which may be sizes: 0 and 1 behave differently in
-    /// broadcasts, and -1 means the remaining size.
+    /// 2 or more for sizes and for positive elements, which may be sizes: the sizes 0 and 1 behave
+    /// differently in broadcasts, and -1 means the remaining size in a Reshape.
     Large,
     /// 0 or more for sizes and for positive elements.
     Open,
@@ -330,7 +330,7 @@ mod tests {
     use super::{Dependencies, Part};
     use crate::{infer, text};
 
-    /// Changing the length of the shape would hide the error, but the cause is its elements.
+    /// Changing the length of the target shape would hide the error, but the cause is an element of it.
     #[test]
     fn the_error_of_a_wrong_element_is_not_that_of_the_length() {
         let layers = "%x = Parameter-1 {element_type: f32, shape: \"5,4\"}\n%to = Const-1 i64[2] <6, 5>\n\

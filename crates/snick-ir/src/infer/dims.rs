@@ -11,7 +11,7 @@ use super::given_up::TOO_LARGE;
 use crate::OpError;
 use crate::error::CANNOT_BROADCAST;
 
-/// Arithmetic on expressions. A result that is too large becomes a symbol.
+/// Arithmetic on expressions. A result that exceeds the size limits becomes a symbol.
 impl Integers for Infer<'_> {
     type Int = SymExpr;
     type Error = Infallible;
@@ -109,12 +109,12 @@ impl Infer<'_> {
     }
 
     /// An expression as a dim: `max(expr, 0)` if it may be negative, since no run with a negative size gets
-    /// this far; `None` if it is always negative. Not for numbers for which -1 has a special meaning.
+    /// this far; `None` if it is always negative. Not for numbers where -1 has a special meaning.
     pub fn as_dim(&mut self, expr: &SymExpr) -> Option<SymExpr> {
         let interval = self.interval(expr);
         interval.meet(Interval::DIM)?;
         self.demand_at_least(expr, 0);
-        // Not refined, because that would constrain its symbols wherever else they occur.
+        // The expression is not refined, because that would constrain its symbols wherever else they occur.
         Some(if interval.lo() >= 0 { expr.clone() } else { self.max(expr, &SymExpr::from(0)) })
     }
 
@@ -133,7 +133,7 @@ impl Infer<'_> {
         })
     }
 
-    /// Unifies two dims. If they cannot be equal, keeps the first and reports that `what` (a plural) differ.
+    /// Unifies two dims. If they cannot be equal, keeps `a` and reports that `what` (a plural noun) differ.
     pub fn merge_or_report(&mut self, what: &str, a: &SymExpr, b: &SymExpr) -> SymExpr {
         self.merge(a, b).unwrap_or_else(|| {
             let sentence = format!("{what} differ: {{}} and {{}}");
@@ -166,7 +166,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Whether `a` is 1 whenever `b` is 1: then `a` broadcast with `b` is always `b`.
+    /// Whether `a` is 1 whenever `b` is 1; broadcasting `a` with `b` then always gives `b`.
     fn is_one_whenever(&self, a: &SymExpr, b: &SymExpr) -> bool {
         let one = Interval::exact(1);
         self.symbols.interval_given(a, b, one) == one
@@ -195,7 +195,7 @@ impl Infer<'_> {
         Ok(Shape::ranked(dims))
     }
 
-    /// `dim`, or where `a` and `b` conflict, an unknown that may be either.
+    /// `dim`, or, if `a` and `b` conflict, an unknown that may equal either.
     fn or_either(&mut self, dim: Option<SymExpr>, a: &SymExpr, b: &SymExpr) -> SymExpr {
         let either = self.interval(a).hull(self.interval(b));
         dim.unwrap_or_else(|| self.born(either, || Birth::either(a, b)))

@@ -1,4 +1,5 @@
-//! Reasons why inference drops a size that follows from others, for [`Birth::GivenUp`](snick_shape::Birth).
+//! Reasons why inference has no expression for a size that follows from other sizes, for
+//! [`Birth::GivenUp`](snick_shape::Birth).
 
 /// All reasons; `docs/src/shapes.md` explains them.
 pub const GIVEN_UP: [&str; 9] = [
@@ -21,7 +22,7 @@ pub(crate) const EITHER_DIRECTION: &str = "the step may be negative or positive"
 pub(crate) const MAY_COPY: &str = "a size in the target shape may be 0, which copies a size of the input";
 pub(crate) const NO_ELEMENTS: &str = "the target shape has -1 and 0, so -1 is undefined";
 pub(crate) const NO_RULE: &str = "the operation is unknown, and the file declares no size";
-/// For values whose rank is not declared in the file either.
+/// For values of unknown operations whose rank the file does not declare.
 pub const NO_RULE_FOR_RANK: &str = "the operation is unknown, and the file declares no rank";
-/// For layers with fully known inputs.
+/// For sizes that are unknown although all input shapes are known.
 pub const NO_EXPRESSION: &str = "it is not a function of the input shapes in every run";

@@ -4,8 +4,9 @@ use snick_shape::{DimSpec, Origin, ShapeSpec};
 
 use crate::{Graph, Op};
 
-/// Declares the symbols of all inputs before inference if a dim is an expression, so that the bounds of a
-/// symbol apply in it wherever they are written. Contradictory bounds are an error of the later Parameter.
+/// If the dim of an input is an expression, declares the symbols of all inputs before inference, so that the
+/// bounds of a symbol apply in that expression even if a later input declares them. Contradictory bounds are
+/// an error of the later Parameter.
 pub(super) fn declare(graph: &mut Graph) {
     let mut declared = graph.symbols.clone();
     let mut has_expr = false;
@@ -44,7 +45,7 @@ pub(super) fn are_shared(graph: &Graph) -> bool {
     false
 }
 
-/// Limit on the names compared.
+/// The maximum number of names to compare.
 const MOST_NAMES: usize = 64;
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Sizes that several variables share in every run, as the caches of a language model share their length.
+//! Sizes that several variables share in every run, such as the length of the caches of a language model.
 //!
 //! The first round of inference assumes that sizes which start equal stay equal, and gives them one symbol.
-//! If different sizes are assigned to them, the next round uses different symbols. What remains holds by
-//! induction over the runs of a model, provided its variables are reset, read and set together. Skipped
-//! unless inputs share symbols: the second round would cost time and find nothing.
+//! If different sizes are assigned to them, the next round uses different symbols. The equalities that
+//! survive hold by induction over the runs of a model, provided its variables are reset, read and set
+//! together. All of this is skipped unless inputs share symbols: the second round would cost time and find
+//! nothing.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,26 +18,28 @@ type Size = (NodeId, usize);
 /// What sizes with the same symbol have in common.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Beginning {
-    /// The class from the previous round.
+    /// The equivalence class from the previous round; 0 if there was none.
     class: usize,
     interval: Interval,
-    /// The initial size. Without an initial value (`None`) it is the smallest possible one.
+    /// The initial size. `None` if the variable has no initial value: its initial size is then the smallest
+    /// possible one.
     initial: Option<SymExpr>,
 }
 
 /// The sizes that are assumed to be equal in a round.
 #[derive(Default, Debug)]
 pub(crate) struct SharedSizes {
-    /// The class of each size; 0 if missing.
+    /// The equivalence class of each size; 0 if missing.
     classes: HashMap<Size, usize>,
     /// The symbols of this round.
     symbols: HashMap<Beginning, SymExpr>,
-    /// The sizes of this round and what they share with others, in order.
+    /// The sizes of this round, in order, and what each has in common with the sizes that share its symbol.
     sizes: Vec<(Size, Beginning)>,
 }
 
 impl SharedSizes {
-    /// Replaces new symbols in the sizes of a ReadValue, from `first_new` on, by shared ones.
+    /// Replaces the new symbols in the sizes of a ReadValue, which are those from index `first_new` on, by
+    /// shared ones.
     pub(super) fn share(
         &mut self,
         node: NodeId,
@@ -64,14 +67,15 @@ impl SharedSizes {
         fact.shape = Shape::ranked(dims);
     }
 
-    /// The classes of the next round, and whether any class was split because different sizes are assigned.
+    /// The classes of the next round, and whether any class was split because different sizes are assigned to
+    /// its members.
     pub(super) fn refined(self, graph: &Graph) -> (Self, bool) {
         let assigned = Assigned::of(graph);
         let mut classes: HashMap<(&Beginning, Option<SymExpr>), usize> = HashMap::new();
         let mut next: HashMap<Size, usize> = HashMap::new();
         let mut alone = self.sizes.len();
         for (size, beginning) in &self.sizes {
-            // An unknown size gets its own class.
+            // Each unknown size gets its own class.
             let value = assigned.size(*size);
             let count = classes.len();
             let class = match value {
@@ -88,7 +92,7 @@ impl SharedSizes {
         (Self { classes: next, ..Self::default() }, is_finer)
     }
 
-    /// Classes that share nothing.
+    /// Puts each size in a class of its own.
     pub(super) fn apart(&self) -> Self {
         let classes = self.sizes.iter().enumerate().map(|(at, (size, _))| (*size, at)).collect();
         Self { classes, ..Self::default() }

@@ -10,19 +10,19 @@ use crate::{Fact, Graph, Located, NodeId, Op, OpError};
 /// What all values of a variable have in common.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct VariableValues {
-    /// The type, if it is the same for all.
+    /// The element type, if it is the same for all values.
     pub(crate) element_type: ElementType,
-    /// The intervals of the sizes, if the rank is the same for all.
+    /// The intervals of the sizes, if the rank is the same for all values.
     pub(crate) dims: Option<Vec<Interval>>,
 }
 
 impl VariableValues {
-    /// What a fact says about a value.
+    /// Describes the value that a fact is about.
     pub(crate) fn of(fact: &Fact, symbols: &Symbols) -> Self {
         Self { element_type: fact.element_type, dims: intervals(&fact.shape, symbols) }
     }
 
-    /// What holds for the values of either.
+    /// Describes the values of `self` and of `other` together.
     pub(crate) fn join(&self, other: &Self) -> Self {
         let is_same = self.element_type == other.element_type;
         let dims =
@@ -33,7 +33,8 @@ impl VariableValues {
         }
     }
 
-    /// [`VariableValues::join`], but dims that `other` changes become unbounded, so that repeated joins end.
+    /// Like [`VariableValues::join`], but dims that `other` changes become unbounded, so that repeated joins
+    /// converge.
     fn widen(&self, other: &Self) -> Self {
         let mut joined = self.join(other);
         for (dim, mine) in joined.dims.iter_mut().flatten().zip(self.dims.iter().flatten()) {
@@ -46,7 +47,7 @@ impl VariableValues {
 }
 
 /// Values that inference assumes for variables without a declared type or rank. An assumption holds if the
-/// values inferred from it are within it.
+/// values inferred under it stay within its bounds.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Assumed(BTreeMap<String, VariableValues>);
 
@@ -108,8 +109,8 @@ struct Read {
     dims: Option<Vec<Interval>>,
 }
 
-/// Checks every Assign in an inferred graph and its bodies against the ReadValues of its variable; there must
-/// be at least one. Returns all errors.
+/// Checks every Assign in an inferred graph and its bodies against the ReadValues of its variable. Each
+/// Assign needs at least one ReadValue. Returns all errors.
 pub(super) fn check(graph: &Graph) -> Vec<Located> {
     let (mut reads, mut errors) = (BTreeMap::new(), Vec::new());
     collect(graph, &mut reads);
@@ -154,7 +155,7 @@ fn assigned(graph: &Graph, id: NodeId) -> Option<&Fact> {
     graph.fact(graph.inputs(id).first().copied().flatten()?)
 }
 
-/// An error if a value can never match a ReadValue.
+/// The error if an assigned value can never match a ReadValue.
 fn conflict(variable_id: &str, fact: &Fact, reads: &[Read], symbols: &Symbols) -> Option<OpError> {
     let what = format!("the value assigned to variable `{variable_id}`");
     for read in reads {

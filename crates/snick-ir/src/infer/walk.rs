@@ -1,4 +1,5 @@
-//! The inference walk: collects facts of a node's inputs, calls the op, folds constants and stores facts.
+//! The inference walk: for each node, collects the facts of its inputs, calls the op, folds constants and
+//! stores the facts of its outputs.
 //!
 //! A failing op leaves its outputs unknown; an op that only reports an error still returns facts. The walk
 //! continues, and all root causes are returned. Ops infer their own bodies from the facts of their inputs.
@@ -21,12 +22,14 @@ use crate::{
 const MAX_FOLDED: usize = 4096;
 
 /// Infers the whole graph from scratch, including bodies: element types, shapes, known values and symbols.
-/// Returns all errors with locations. After an error the outputs are unknown, unless the op infers them.
+/// Returns all errors with locations. After an error the outputs of a layer are unknown, unless its op infers
+/// them anyway.
 pub fn infer(graph: &mut Graph) -> Vec<Located> {
     infer_with(graph, &mut Monitor::default())
 }
 
-/// [`infer`] with a monitor. If the monitor stops it, the remaining layers are unknown.
+/// Like [`infer`], with a monitor. If the monitor stops inference, the outputs of the remaining layers are
+/// unknown.
 pub fn infer_with(graph: &mut Graph, monitor: &mut Monitor) -> Vec<Located> {
     infer_rounds(graph, monitor, None).0
 }
@@ -50,8 +53,8 @@ pub fn conditions(graph: &mut Graph, empty_axes: EmptyAxes) -> Conditions {
     infer_rounds(graph, &mut Monitor::default(), Some(recorded)).1.unwrap_or_default()
 }
 
-/// [`infer_with`]; with `conditions`, the elements of small integer inputs are symbols, and the demands of
-/// the layers in the last round are recorded.
+/// Implements [`infer_with`]. If `conditions` are given, the elements of small integer inputs become symbols,
+/// and the conditions that layers impose in the last round are recorded.
 fn infer_rounds(
     graph: &mut Graph,
     monitor: &mut Monitor,
@@ -76,7 +79,7 @@ fn infer_rounds(
             return (errors, conditions);
         }
         let next = old.as_ref().and_then(|old| old.next(graph));
-        // The last round assumes nothing.
+        // The last round does not assume that any sizes are equal.
         let apart = equal.as_ref().filter(|_| rounds >= MAX_ROUNDS).map(SharedSizes::apart);
         let (refined, is_finer) = equal.map(|equal| equal.refined(graph)).unzip();
         let is_finer = is_finer.unwrap_or(false);
@@ -103,15 +106,15 @@ fn number_bodies(graph: &mut Graph, last: &mut u32) {
     }
 }
 
-/// Limit on rounds of inference with assumptions about variables. Each round opens the sizes that the
-/// previous one changed, so a few suffice.
+/// Limit on rounds of inference with assumptions about variables. Each round makes the sizes that the
+/// previous round changed unbounded, so a few rounds suffice.
 const MAX_ROUNDS: usize = 6;
 
 /// State shared by the inference of a model and its bodies.
 pub(crate) struct InferSession<'m> {
-    /// Errors so far.
+    /// The errors found so far.
     pub(crate) errors: Vec<Located>,
-    /// The demands of the layers, if recorded. Not for bodies, which may not run.
+    /// The conditions that layers impose, if they are recorded. Not recorded for bodies, which may not run.
     conditions: Option<Conditions>,
     /// How many more nodes may be visited in further rounds over bodies.
     visits: usize,
@@ -121,14 +124,14 @@ pub(crate) struct InferSession<'m> {
     assumed: Option<Assumed>,
     /// Sizes that variables are assumed to share; `None` in bodies and when inferring a single node.
     shared: Option<SharedSizes>,
-    /// Can stop inference early.
+    /// Reports progress, and can stop inference early.
     monitor: &'m mut Monitor,
     /// Visited layers, counting bodies in every round, and the total number of layers.
     visited: usize,
     layers: usize,
 }
 
-/// Limit on visits in further rounds, because the rounds of nested bodies multiply.
+/// Limit on visits of nodes in further rounds over bodies, because the rounds of nested bodies multiply.
 const MAX_VISITS: usize = 1 << 17;
 
 impl<'m> InferSession<'m> {
@@ -146,7 +149,7 @@ impl<'m> InferSession<'m> {
         }
     }
 
-    /// Reports that a node, in the model or in a body, is inferred.
+    /// Reports progress: a node, in the model or in a body, has been inferred.
     fn report(&mut self, node: NodeRef) {
         self.visited += 1;
         self.monitor.report(self.visited.min(self.layers), self.layers, node.name());
@@ -246,8 +249,8 @@ impl Graph {
         }
     }
 
-    /// Makes all values of this body unknown and gives its symbol table this number. Old facts would refer to
-    /// symbols missing from the reset table.
+    /// Makes all values of this body unknown and gives its symbol table this number. Otherwise old facts
+    /// would refer to symbols that the reset table does not have.
     pub(crate) fn forget_all(&mut self, number: u32) {
         self.symbols.reset(number);
         for out in self.nodes.node_weights_mut().flat_map(|node| &mut node.outs) {
@@ -337,7 +340,7 @@ impl Graph {
         }
     }
 
-    /// Adds the location of a node to an error; no location if the graph does not have the node.
+    /// Adds the location of a node to an error; the location is empty if the graph does not have the node.
     pub fn located(&self, id: NodeId, error: OpError) -> Located {
         let node = self.get(id);
         Located {
@@ -384,7 +387,8 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     }
     let computes_half = !op.has(OpTraits::MOVES_ELEMENTS) && !matches!(op, Op::Convert(_));
     let wide = if computes_half { widened(&tensors) } else { None };
-    // Evaluates the same op as a run, so that both choose the same among equal elements.
+    // Evaluates the same specialized op as a run does, so that inference and run choose the same one of equal
+    // elements.
     let specialized = op.specialize(inputs);
     let op = specialized.as_ref().unwrap_or(op);
     // If evaluation fails, the value stays unknown; running the graph reports why.
@@ -401,7 +405,7 @@ fn fold(op: &Op, inputs: &[&Fact], facts: &mut Facts, monitor: &mut Monitor) {
     }
 }
 
-/// The tensors with f16 and bf16 converted to f32, as in a run; `None` if there are none.
+/// The tensors with f16 and bf16 converted to f32, as in a run; `None` if there are no such tensors.
 fn widened(tensors: &[Tensor]) -> Option<Vec<Tensor>> {
     let wide = |tensor: &Tensor| match tensor.element_type().is_half() {
         true => tensor.cast(ElementType::F32),
@@ -495,7 +499,7 @@ mod tests {
         let layers = "%a = Const-1 i64[2] <4, 5>\n%axis = Const-1 i64[1] <0>\n%b = Unsqueeze-1(%a, %axis)\n\
                       %c = Const-1 f32[4] <4, 5, 6, 7>\n%d = Exp-1(%c)";
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
-        // Enough for one of the two.
+        // Fuel for one of the two layers.
         let mut monitor = Watch::new().limits(Limits::new().fuel(8)).start();
         assert_eq!(infer_with(&mut graph, &mut monitor), []);
         assert!(graph.ids().all(|id| graph.node(id).outs()[0].fact.as_tensor().is_some()));

@@ -12,9 +12,9 @@ use crate::{AttrValue, Fact, Graph, NodeId, Op, normalize_each_axis};
 pub enum FactorKind {
     /// Each output index depends only on the same index of the inputs.
     PassThrough,
-    /// Elements along the axis are combined; the output does not have it.
+    /// Elements along the axis are combined; the output does not have the axis.
     Reduction,
-    /// Elements are looked up along the axis by index; the output does not have it.
+    /// Elements are looked up along the axis by index; the output does not have the axis.
     Lookup,
     /// Elements move along the axis or depend on other indices, or their dependence is unknown.
     Permutation,
@@ -23,11 +23,11 @@ pub enum FactorKind {
 /// Axes that correspond to each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AxisFactor {
-    /// How elements along them depend on each other.
+    /// How elements along these axes depend on each other.
     pub kind: FactorKind,
-    /// Pairs of an input and its axis, without inputs that are broadcast along the axis.
+    /// Pairs of an input and its axis, excluding inputs that are broadcast along the axis.
     pub inputs: SmallVec<[(usize, usize); 2]>,
-    /// The axis of the output, if it has it.
+    /// The corresponding axis of the output, if there is one.
     pub output: Option<usize>,
 }
 
@@ -46,11 +46,11 @@ pub struct AxisFactor {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AxisMap {
-    /// The correspondences. Each axis of a tensor has at most one.
+    /// The correspondences. Each axis of an input or the output is in at most one.
     pub factors: Vec<AxisFactor>,
     /// Whether computing fewer indices may change rounding, because sums are computed in another order.
     pub rounds: bool,
-    /// The input that contains the sizes of the output.
+    /// The input whose elements are the sizes of the output, if there is one.
     pub sizes: Option<usize>,
 }
 
@@ -75,15 +75,15 @@ impl AxisMap {
         map
     }
 
-    /// [`AxisMap::rows`] with a list of `mixed` axes; negative ones count from the end.
+    /// Like [`AxisMap::rows`], with a list of `mixed` axes; negative axes count from the end.
     pub(crate) fn rows_but(data: &Fact, mixed: &[i64]) -> Option<Self> {
         let rank = data.shape.rank()?;
         let mixed = normalize_each_axis(mixed, rank).ok()?;
         Some(Self::rows(rank, |axis| mixed.contains(&axis)))
     }
 
-    /// Aligns the inputs at the last axis of the output. An input axis whose size differs is broadcast if
-    /// `repeats` accepts its size; otherwise its dependence is unknown.
+    /// Aligns the inputs at the last axis of the output. An input axis whose size differs from the output's
+    /// is broadcast if `repeats` accepts its size; otherwise the dependence along it is unknown.
     pub fn aligned<D: PartialEq>(inputs: &[&[D]], output: &[D], repeats: impl Fn(&D) -> bool) -> Self {
         let mut map = Self::default();
         for (axis, size) in output.iter().enumerate() {
@@ -134,8 +134,8 @@ impl AxisMap {
         map
     }
 
-    /// Extends the map of the batch axes to a product of inputs 0 and 1: the axes of only one input follow,
-    /// and `summed` pairs of axes are combined.
+    /// Extends the map of the batch axes to that of a product of inputs 0 and 1: appends the axes that only
+    /// one input has (`own`), and combines the `summed` pairs.
     #[must_use]
     pub fn product(
         mut self,
@@ -160,7 +160,8 @@ impl AxisMap {
         Self { rounds, ..self }
     }
 
-    /// The input axes that an output axis depends on index by index; `None` if it depends on other indices.
+    /// The input axes of which each index determines the same index of an output axis; `None` if the output
+    /// also depends on other indices.
     pub fn source(&self, axis: usize) -> Option<&AxisFactor> {
         self.factors.iter().find(|own| own.output == Some(axis) && own.kind == FactorKind::PassThrough)
     }

@@ -67,8 +67,9 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
     /// The number of inputs. Checked before any other method is called.
     fn arity(&self) -> Arity;
 
-    /// The attributes as written to files. Ops of the same type with equal attributes are equal. By default
-    /// none; an op made by a [`Registry`] then keeps the attributes of its layer as they are in the file.
+    /// The attributes as written to files. Ops of the same type with equal attributes are equal. Empty by
+    /// default; an op created by a [`Registry`] then keeps the attributes of its layer as they are in the
+    /// file.
     fn attrs(&self) -> Attrs<'static> {
         Attrs::new()
     }
@@ -96,7 +97,7 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
         Err(OpError::NoImplementation { op_type: String::new() })
     }
 
-    /// Expresses the op in ops of snick, for writers and for runs without [`CustomOp::eval`]. Optional.
+    /// Expresses the op in ops of snick, for writers and for runs without Calls [`CustomOp::eval`]. Optional.
     ///
     /// # Errors
     /// Errors of the builder.
@@ -134,7 +135,7 @@ pub struct Custom {
     opset: Arc<str>,
     op_type: Arc<str>,
     op: Arc<dyn CustomOp>,
-    /// The attributes of its layer; `None` if it was made in code.
+    /// The attributes of the layer in the file; `None` if the op was created in code.
     raw: Option<Arc<Attrs<'static>>>,
 }
 
@@ -159,7 +160,7 @@ impl Custom {
         &*self.op
     }
 
-    /// The attributes: [`CustomOp::attrs`], or the attributes of the layer if that is empty.
+    /// The attributes: [`CustomOp::attrs`], or the attributes of the layer in the file if these are empty.
     pub fn attrs(&self) -> Attrs<'static> {
         let own = self.op.attrs();
         match &self.raw {
@@ -173,7 +174,7 @@ impl Custom {
         Version::from_ir(&self.opset)
     }
 
-    /// [`CustomOp::infer`]; negative dims and symbols of another table are errors.
+    /// Calls [`CustomOp::infer`], and rejects negative dims and symbols of another table.
     pub(crate) fn infer(&self, cx: &mut Infer<'_>) -> Result<Facts, OpError> {
         let facts = self.op.infer(cx)?;
         for (port, fact) in facts.iter().enumerate() {
@@ -211,7 +212,8 @@ impl PartialEq for Custom {
             return false;
         }
         let (attrs, others) = (self.attrs(), other.attrs());
-        // Ops made in code may omit their attributes. Then only the same definition is known to be equal.
+        // Ops created in code may omit their attributes. Such ops are known to be equal only if they share
+        // their definition.
         let known = !attrs.is_empty() || (self.raw.is_some() && other.raw.is_some());
         Arc::ptr_eq(&self.op, &other.op) || (known && attrs == others)
     }
@@ -268,7 +270,7 @@ impl Registry {
 
     /// Adds an op: `opset` is the `version` of its layers in OpenVINO IR and the domain of its nodes in ONNX.
     /// Replaces an earlier definition, and snick's own op if `opset` is an operation set of OpenVINO.
-    /// `define` makes the op from the attributes of a layer.
+    /// `define` creates the op from the attributes of a layer.
     pub fn register(
         &mut self,
         opset: impl Into<String>,
@@ -287,7 +289,7 @@ impl Registry {
     /// The registered op of a layer, if any.
     ///
     /// # Errors
-    /// If its definition rejects the attributes.
+    /// If the definition of the op rejects the attributes.
     pub fn custom(&self, opset: &str, raw: &RawNode<'_>) -> Result<Option<Op>, OpError> {
         if self.is_builtin() {
             return Ok(None);
@@ -303,7 +305,7 @@ impl Registry {
         Ok(Some(Custom { raw: Some(Arc::new(attrs)), ..Custom::new(opset, op_type, op) }.into()))
     }
 
-    /// Makes the op of a layer: a registered one, or the result of [`Op::parse`].
+    /// Creates the op of a layer: a registered one, or the result of [`Op::parse`].
     ///
     /// # Errors
     /// Same as [`Op::parse`], or if the definition of a registered op rejects the attributes.

@@ -26,8 +26,8 @@
 //! by `check = FUNCTION` to validate all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
 //! `#[until(8)]` marks attributes of earlier definitions only. `#[attr("exclude-pad" | "exclude_pad")]` gives
 //! a name that is not a Rust identifier, and further spellings, which are parsed but never written. An op
-//! whose fields all have defaults implements `Default`. Attributes that several ops share are a struct
-//! declared by `attrs!`, used as one field of each op.
+//! whose fields all have defaults implements `Default`. `attrs!` declares a struct of attributes that several
+//! ops share, which each op has as one field.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -42,19 +42,19 @@ use crate::{AttrValue, Attrs, OpError};
 /// A declared attribute of an op.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AttrSpec {
-    /// Its name in files.
+    /// The name of the attribute in files.
     pub name: &'static str,
-    /// Its type: `integer`, `one of max, min`.
+    /// The type of the attribute: `integer`, `one of max, min`.
     pub kind: Cow<'static, str>,
-    /// The default as written in files; `None` if it is required or has no default.
+    /// The default as written in files; `None` if the attribute is required or has no default.
     pub default: Option<String>,
-    /// Whether it is required.
+    /// Whether the attribute is required.
     pub required: bool,
-    /// The first definition of the op with this attribute; 0 for all.
+    /// The operation set of the first definition of the op with this attribute; 0 if all definitions have it.
     pub since: u8,
-    /// The first later definition without it.
+    /// The operation set of the first later definition without the attribute, if any.
     pub until: Option<u8>,
-    /// What it means.
+    /// What the attribute means.
     pub doc: &'static str,
 }
 
@@ -75,7 +75,7 @@ impl AttrSpec {
 pub struct Since(pub u8);
 
 impl Since {
-    /// Whether the definition comes from `opset` or a later one.
+    /// Whether the definition comes from `opset` or a later operation set.
     pub fn at_least(self, opset: u8) -> bool {
         self.0 >= opset
     }
@@ -86,20 +86,20 @@ pub trait AttrField: Sized {
     /// The type of the attribute, for the op reference.
     fn kind() -> Cow<'static, str>;
 
-    /// Parses it; `None` if it is absent.
+    /// Parses the attribute; `None` if it is absent.
     fn parse(raw: &RawNode, name: &'static str) -> Result<Option<Self>, OpError>;
 
-    /// The value as an attribute; `None` if it should be absent.
+    /// The value to write as an attribute; `None` if the attribute should be absent.
     fn value(&self) -> Option<AttrValue<'static>>;
 
-    /// Appends it to `attrs`.
+    /// Appends the attribute to `attrs`.
     fn write(&self, name: &'static str, attrs: &mut Attrs<'static>) {
         if let Some(value) = self.value() {
             attrs.push(Cow::Borrowed(name), value);
         }
     }
 
-    /// Appends its declarations to `specs`.
+    /// Appends the declarations of the attribute, or of each attribute of a group, to `specs`.
     fn describe(spec: AttrSpec, specs: &mut Vec<AttrSpec>) {
         specs.push(AttrSpec { kind: Self::kind(), ..spec });
     }
@@ -408,7 +408,7 @@ macro_rules! op {
     };
 }
 
-/// Declares a group of attributes that several ops share, each as one field.
+/// Declares a group of attributes that several ops share; each op has the group as one field.
 macro_rules! attrs {
     ($(#[doc = $doc:literal])* $vis:vis struct $group:ident { $($fields:tt)* }) => {
         declared!(@struct $(#[doc = $doc])* $vis $group { $($fields)* });

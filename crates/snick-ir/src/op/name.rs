@@ -23,13 +23,13 @@ pub enum Dialect {
     Snick,
 }
 
-/// The last operation set that includes all earlier ops. The newest includes only a few.
+/// The last operation set that includes the ops of all earlier sets. The newest set includes only a few.
 const LAST_REPEATING: u8 = 16;
 
 /// The newest operation set.
 const NEWEST: u8 = 17;
 
-/// The last operation set whose ops may also be named `experimental` or `extension` in files.
+/// The last operation set whose ops may also have the `version` `experimental` or `extension` in files.
 const LAST_OF_EXTENSIONS: u8 = 6;
 
 /// The `version` of ops outside all operation sets.
@@ -46,17 +46,19 @@ pub struct OpName {
     pub dialect: Dialect,
     /// The operation type in files.
     pub name: &'static str,
-    /// The operation sets that define or redefine it.
+    /// The operation sets that define or redefine the op.
     pub since: &'static [u8],
     /// What the op computes.
     pub doc: &'static str,
-    /// The first and last of the later operation sets without the op.
+    /// The range of later operation sets that lack the op, inclusive.
     missing: Option<(u8, u8)>,
     /// Whether the newest operation set includes it.
     in_newest: bool,
-    /// Whether older files name it `experimental` or `extension`, before an operation set included it.
+    /// Whether older files use `experimental` or `extension` as the operation set, because no operation set
+    /// included the op yet.
     was_extension: bool,
-    /// The `version` values of an op outside all operation sets, starting with the one to write; else empty.
+    /// The `version` values of an op outside all operation sets, starting with the one to write; empty for
+    /// other ops.
     named_sets: &'static [&'static str],
 }
 
@@ -96,17 +98,17 @@ impl OpName {
         Self { in_newest: true, ..self }
     }
 
-    /// Also allows `experimental` or `extension`, as in older files.
+    /// Also allows the `version` values `experimental` and `extension`, which older files use.
     pub const fn was_extension(self) -> Self {
         Self { was_extension: true, ..self }
     }
 
-    /// Marks it as outside all operation sets, named `extension` in files.
+    /// Marks the op as outside all operation sets; its `version` in files is `extension`.
     pub const fn only_extension(self) -> Self {
         Self { named_sets: &[EXTENSION], ..self }
     }
 
-    /// Marks it as created by plug-ins: files name it `ie_internal_opset` or `extension`.
+    /// Marks the op as created by plug-ins; its `version` in files is `ie_internal_opset` or `extension`.
     pub const fn internal(self) -> Self {
         Self { named_sets: &[INTERNAL, EXTENSION], ..self }
     }
@@ -130,7 +132,8 @@ impl OpName {
         }
     }
 
-    /// The range of operation sets with the op, and the gap in it; `None` for primitives of snick.
+    /// The range of operation sets with the op, and the gap in that range, if any; `None` for primitives of
+    /// snick.
     fn sets(&self) -> Option<(RangeInclusive<u8>, Option<RangeInclusive<u8>>)> {
         if !self.named_sets.is_empty() {
             return None;

@@ -37,7 +37,7 @@ pub struct ShapeRule {
     outputs: Vec<(DimPattern<String>, Option<ElementType>)>,
 }
 
-/// A list of dims; `...` at its start stands for any leading dims.
+/// A list of dims; `...` at the start of the list stands for any leading dims.
 #[derive(Clone, Debug)]
 struct DimPattern<T> {
     has_more: bool,
@@ -87,7 +87,7 @@ impl ShapeRule {
     }
 
     /// Adds an input by its dims: names as in `N,C,H,W`, numbers, and `_` or `?` for any size. `...,W`
-    /// matches one or more dims. Dims with the same name are equal.
+    /// matches one or more dims. Dims with the same name must be equal.
     ///
     /// # Errors
     /// If a dim is none of these, or has the name of an attribute.
@@ -97,7 +97,7 @@ impl ShapeRule {
     }
 
     /// Adds an output. Its dims are expressions of dim names and attributes, and `...` stands for the leading
-    /// dims of the first input with `...`. The element type defaults to the first input's.
+    /// dims of the first input with `...`. The element type defaults to that of the first input.
     ///
     /// # Errors
     /// If an expression cannot be parsed, with the position of the error.
@@ -250,7 +250,7 @@ impl ShapesOnly {
             };
             *value = given.ok_or_else(wrong)?;
         }
-        // The op also keeps attributes that the rule does not declare, so mark them as read.
+        // The op itself keeps the attributes that the rule does not declare, so mark them as read.
         for (name, _) in raw.attrs.iter() {
             raw.attrs.get(name);
         }

@@ -1,7 +1,7 @@
 //! Properties declared by ops, so that drivers need no lists of op names.
 
 bitflags::bitflags! {
-    /// What drivers may assume of an op.
+    /// What drivers may assume about an op.
     ///
     /// ```
     /// use snick_ir::{Op, OpTraits, ops};
@@ -33,7 +33,8 @@ bitflags::bitflags! {
         const CONTRACTION = 1 << 9;
         /// A floating-point formula; for integer inputs the result is rounded.
         const FLOAT_FORMULA = 1 << 10;
-        /// Its values cross a boundary of a body, a variable or the model, so they keep their declared type.
+        /// The values of the op cross a boundary of a body, a variable or the model, so they keep their
+        /// declared type.
         const BOUNDARY = 1 << 11;
     }
 }

@@ -1,4 +1,4 @@
-//! Allocation of outputs whose sizes come from a model.
+//! Allocation of outputs whose sizes come from a model, which may be wrong or huge.
 
 use snick_tensor::{Element, Tensor, TensorError};
 

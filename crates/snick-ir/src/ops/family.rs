@@ -1,4 +1,4 @@
-//! Op families: ops that differ only in one function, declared as a table.
+//! Op families: ops that differ only in the function that they apply, declared as a table.
 
 /// Declares a family: its struct, which holds the function and the shared attributes, and for each op a name
 /// and a type that builds it, as in `ops::Add::default()`.
@@ -11,7 +11,7 @@
 ///         /// How the shapes of the inputs are combined.
 ///         pub broadcast: AutoBroadcast = AutoBroadcast::Numpy,
 ///     }
-///     /// The bits set in both.
+///     /// The bits set in both inputs.
 ///     BitwiseAnd: "BitwiseAnd", [13] => BitwiseOp::And;
 /// }
 /// ```
@@ -45,11 +45,11 @@ macro_rules! op_family {
             $($fields)*
         } }
     };
-    // The same fields in an expression.
+    // The same fields, passed to another macro.
     (@fields $function:ty { $($fields:tt)* } $($action:tt)*) => {
         declared!($($action)* { pub function: $function, $($fields)* })
     };
-    // The name determines the function, unless the family parses it itself.
+    // The operation type determines the function, unless the family parses the function itself.
     (@function $family:ident($function:ty) own) => {};
     (@function $family:ident($function:ty)) => {
         impl $crate::AttrField for $function {

@@ -1,4 +1,5 @@
-//! Ragged tensors: rows of different lengths, stored as the begin and end of each row in one flat array.
+//! Ragged tensors: rows of different lengths, stored as the start and end offsets of each row in one flat
+//! array.
 
 pub mod combine_segments;
 pub mod fuze_ragged;

@@ -17,7 +17,7 @@ macro_rules! ops {
     ($($variant:ident($family:ident::$file:ident::$op:ident $(; $boxed:ident)?)),* $(,)?) => {
         $(pub use self::$family::$file::$op;)*
 
-        /// Every op snick knows, registered [`Custom`] ops, and [`Opaque`] for all others.
+        /// Every op that snick knows, registered [`Custom`] ops, and [`Opaque`] for all other layers.
         ///
         /// ```
         /// use snick_ir::{Op, ops};
@@ -61,7 +61,7 @@ macro_rules! ops {
                 }
             }
 
-            /// How many inputs it takes.
+            /// How many inputs the op takes.
             pub fn arity(&self) -> Arity {
                 match self {
                     $(Self::$variant(_) => <$op>::ARITY,)*
@@ -96,9 +96,9 @@ macro_rules! ops {
                 }
             }
 
-            /// [`Op::eval`] for constant folding, with a memory limit of 64 MiB plus 16 times the size of the
-            /// inputs. The factor allows for 4-bit numbers that become floats; the limit catches padded data
-            /// that is far larger than inputs and outputs.
+            /// Like [`Op::eval`], for constant folding: with a memory limit of 64 MiB plus 16 times the size
+            /// of the inputs. The factor allows for 4-bit numbers that become floats; the limit catches
+            /// padded data that is far larger than inputs and outputs.
             ///
             /// # Errors
             /// Same as [`Op::eval`], and [`snick_tensor::TensorError::TooLarge`] above the limit.
@@ -119,7 +119,8 @@ macro_rules! ops {
                 }
             }
 
-            /// Computes the output followed by the element-wise `stages`, if fusing them is faster.
+            /// Computes the output with the element-wise `stages` applied to it; `None` if fusing them with
+            /// the op is not faster.
             ///
             /// # Errors
             /// Same as [`Op::eval`].
@@ -135,7 +136,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The op without unused trailing outputs, if dropping them saves work.
+            /// An op without the unused trailing outputs, if dropping them saves work.
             pub fn prune_outputs(&self, is_read: &[bool]) -> Option<Self> {
                 match self {
                     $(Self::$variant(op) => op.prune_outputs(is_read).map(Self::$variant),)*
@@ -143,7 +144,7 @@ macro_rules! ops {
                 }
             }
 
-            /// A faster op to run instead, given what is known about the inputs before any run.
+            /// A more specific op to run instead, given the facts of the inputs.
             pub fn specialize(&self, inputs: &[&Fact]) -> Option<Self> {
                 match self {
                     $(Self::$variant(op) => op.specialize(inputs).map(Self::$variant),)*
@@ -151,8 +152,7 @@ macro_rules! ops {
                 }
             }
 
-            /// The element-wise function that the op computes, given what is known about the inputs before
-            /// any run.
+            /// The element-wise function that the op computes, given the facts of the inputs.
             pub fn element_function(&self, inputs: &[&Fact]) -> Option<ElementFunction> {
                 match self {
                     $(Self::$variant(op) => op.element_function(inputs),)*
@@ -182,7 +182,7 @@ macro_rules! ops {
 pub struct Entry {
     /// The name.
     pub name: &'static OpName,
-    /// How many inputs it takes.
+    /// How many inputs the op takes.
     pub arity: Arity,
     /// The properties that drivers may rely on for any attributes.
     pub traits: OpTraits,
@@ -203,8 +203,8 @@ static REGISTRY: LazyLock<HashMap<(Dialect, String), Entry>> = LazyLock::new(|| 
     entries.map(|e| ((e.name.dialect, e.name.name.to_ascii_lowercase()), e)).collect()
 });
 
-/// Entries by their exact spelling, which nearly every model uses, so that most lookups need no lower-casing.
-/// The keys do not come from files, so the hash needs no random seed.
+/// Entries by the exact spelling of their type, which nearly every model uses, so that most lookups need no
+/// conversion to lower case. The keys do not come from files, so the hash function needs no random seed.
 static EXACT: LazyLock<HashMap<(Dialect, &'static str), &'static Entry, FixedState>> =
     LazyLock::new(|| REGISTRY.iter().map(|((dialect, _), e)| ((*dialect, e.name.name), e)).collect());
 
@@ -222,10 +222,10 @@ pub fn find(dialect: Dialect, op_type: &str) -> Option<&'static Entry> {
 }
 
 impl Op {
-    /// Creates the op of a layer. Unknown types, and types unknown for this origin, become opaque layers.
+    /// Creates the op of a layer. Types that the dialect of the layer does not have become opaque layers.
     ///
     /// # Errors
-    /// The operation set does not contain the op, or the op rejects its attributes.
+    /// If the operation set does not contain the op, or the op rejects its attributes.
     pub fn parse(raw: &mut RawNode) -> Result<Self, OpError> {
         let entry = find(raw.dialect, raw.op_type);
         if let Some(entry) = entry {
@@ -261,7 +261,7 @@ impl Op {
         self.op_name().map_or(Dialect::OpenVino, |name| name.dialect)
     }
 
-    /// The newest operation set that defines the op, for nodes that come from no file.
+    /// The newest operation set that defines the op, for nodes that do not come from a file.
     pub fn default_version(&self) -> Version {
         if let Self::Custom(op) = self {
             return op.version();
@@ -269,7 +269,7 @@ impl Op {
         self.op_name().map_or(Version::Unversioned, OpName::newest)
     }
 
-    /// Whether the op is an opaque layer: its outputs are known only from the declared ports.
+    /// Whether the op is an opaque layer, whose outputs are known only from the declared ports.
     pub fn is_opaque(&self) -> bool {
         matches!(self, Self::Opaque(_))
     }

@@ -8,8 +8,8 @@ use crate::ops::source::parameter::Parameter;
 use crate::ops::source::result::GraphResult;
 use crate::{Custom, Graph, Located, Node, Op, OpError, Value, infer};
 
-/// Replaces every custom op with a [`CustomOp::decompose`](crate::CustomOp::decompose). For targets, which do
-/// not know custom ops, and for running ops without an implementation.
+/// Replaces every custom op with a [`CustomOp::decompose`](crate::CustomOp::decompose). Used for targets,
+/// which do not know custom ops, and for runs of ops without an implementation.
 pub const CUSTOM_OPS: Rule = Rule::for_target("custom-ops", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -52,8 +52,8 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
 /// ```
 ///
 /// # Errors
-/// [`OpError::NoImplementation`] if it has no decomposition, [`OpError::NoValue`] if it declines these
-/// inputs, and errors of the op or its decomposition.
+/// [`OpError::NoImplementation`] if the op has no decomposition, [`OpError::NoValue`] if the decomposition
+/// declines these inputs, and errors of the op or its decomposition.
 pub fn decomposed(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Graph, OpError> {
     let mut graph = Graph::new(op.op_type());
     let parameters: Vec<Value> = inputs.iter().map(|input| parameter(&mut graph, input)).collect();

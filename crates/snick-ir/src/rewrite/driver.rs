@@ -16,7 +16,7 @@ pub struct Proposal<'a> {
     pub rule: &'a Rule,
     /// The node to replace.
     pub root: NodeId,
-    /// The values that would replace its outputs, by port.
+    /// The values that would replace the outputs of the node, by port.
     pub values: &'a [Option<Value>],
     /// The nodes that the rule added.
     pub added: &'a [NodeId],
@@ -40,18 +40,18 @@ pub struct DriverOptions<'c> {
     pub check: Option<&'c mut dyn Check>,
     /// The nodes that rules may replace; `None` for all.
     pub only: Option<&'c NodeFilter<'c>>,
-    /// Measures the [time](RuleWork::time) of each rule: reading the clock for each rule at each layer costs up to a tenth
-    /// of the whole.
+    /// Measures the [time](RuleWork::time) of each rule: reading the clock for each rule at each layer takes
+    /// up to a tenth of the total time.
     pub timed: bool,
-    /// Can stop the work early; the graph is then partly rewritten.
+    /// Reports progress, and can stop the work early; the graph is then partly rewritten.
     pub monitor: Option<&'c mut Monitor>,
 }
 
 /// Applies `rules` to every node, including new ones, until nothing changes. Removes dead nodes before and
-/// after, and replaced opaque layers.
+/// afterwards, and also replaced opaque layers.
 ///
-/// Parameters and Results stay, because they are the signature of the model. Stateful layers stay too,
-/// because their effect is not visible in their outputs.
+/// Parameters and Results are never removed, because they are the signature of the model. Nor are stateful
+/// layers, because their effect is not visible in their outputs.
 pub fn apply(graph: &mut Graph, rules: &[Rule], options: DriverOptions) -> Trace {
     graph.remove_dead_nodes();
     let Ok(order) = graph.order() else { return Trace::default() };
@@ -74,15 +74,16 @@ struct Driver<'g, 'c> {
     limit: usize,
     visited: usize,
     trace: Trace,
-    /// Declined nodes with reasons, which are dropped when a node is visited again.
+    /// Nodes that a rule declined, with reasons; an entry is dropped when its node is visited again.
     missed: BTreeMap<NodeId, MissedRewrite>,
-    /// Pairs of a node and a rule, by number, that failed and are not retried.
+    /// Pairs of a node and the index of a rule that failed there and is not retried.
     failed: BTreeSet<(NodeId, usize)>,
 }
 
 impl<'g, 'c> Driver<'g, 'c> {
     fn new(graph: &'g mut Graph, rules: &'g [Rule], order: Vec<NodeId>, options: DriverOptions<'c>) -> Self {
-        // Stops rules that keep applying to their own replacements; sound ones need only a few per layer.
+        // The limit stops rules that keep applying to their own replacements; correct rules need only a few
+        // replacements per layer.
         let limit = options.stop_after.unwrap_or(64 + 16 * order.len());
         let work = rules.iter().map(|rule| RuleWork::new(rule.shared_name())).collect();
         Self {
@@ -104,7 +105,7 @@ impl<'g, 'c> Driver<'g, 'c> {
         if self.options.only.is_some_and(|only| !only(self.graph, id)) {
             return ControlFlow::Continue(());
         }
-        // Rules rely on the number of inputs. A layer with a wrong number is an error anyway.
+        // Rules rely on the number of inputs. A layer with a wrong number of inputs is an error anyway.
         let arity = self.graph.node(id).op().arity();
         if arity.check(self.graph.inputs(id).len()).is_err() {
             return ControlFlow::Continue(());
@@ -157,7 +158,7 @@ impl<'g, 'c> Driver<'g, 'c> {
                 }
                 Verdict::Fail(error) => {
                     self.failed.insert((id, number));
-                    // Inference already reports errors of the layer itself.
+                    // Do not report errors of the layer itself, which inference already reports.
                     if patch.is_refused_by_inference() {
                         let reason = error.to_string();
                         self.missed.insert(id, MissedRewrite { rule: rule_name, layer, op, reason });
@@ -176,7 +177,7 @@ impl<'g, 'c> Driver<'g, 'c> {
         ControlFlow::Continue(())
     }
 
-    /// Reports that a node was visited. Returns `Break` if the monitor stops the work.
+    /// Reports progress: a node was visited. Returns `Break` if the monitor stops the work.
     fn report(&mut self, id: NodeId) -> ControlFlow<()> {
         self.visited += 1;
         let Some(monitor) = &mut self.options.monitor else { return ControlFlow::Continue(()) };
@@ -216,7 +217,7 @@ pub fn apply_throughout(graph: &mut Graph, rules: &[Rule]) -> Result<(), Box<Loc
     result
 }
 
-/// The nodes to visit, each at most once.
+/// The queue of nodes to visit, which holds each node at most once.
 struct Worklist {
     todo: VecDeque<NodeId>,
     waiting: Vec<bool>,
@@ -266,7 +267,7 @@ impl Worklist {
     }
 }
 
-/// The decision about a rule's result.
+/// The driver's decision about the result of a rule.
 enum Verdict {
     Commit { values: Vec<Option<Value>>, keeps_facts: bool },
     Declined(String),
@@ -286,7 +287,8 @@ fn judge(
     }
     let keeps_facts = match refused(patch, &values) {
         Some((error, true)) => return Verdict::Fail(error),
-        // The facts of an opaque layer come from the file, and inference of its lowering may find less.
+        // The facts of an opaque layer come from the file, and may be more precise than what inference finds
+        // for its replacement.
         Some((error, false)) if !rule.keeps_facts() && !patch.node().op().is_opaque() => {
             return Verdict::Declined(error.to_string());
         }
@@ -300,8 +302,8 @@ fn judge(
     }
 }
 
-/// Checks the values of a replacement: no value for a missing output, all values exist, and none is computed
-/// from the replaced node.
+/// Checks the values of a replacement: each is for an existing output, exists in the graph, and does not
+/// depend on the replaced node.
 fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
     let (graph, root) = (patch.graph(), patch.root);
     for (port, value) in values.iter().enumerate() {
@@ -320,8 +322,8 @@ fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
     if patch.added().iter().any(reads_root) { Err(OpError::ReadsReplaced) } else { Ok(()) }
 }
 
-/// The error if a new fact does not refine the old one, and whether the facts contradict each other. A
-/// contradiction is an error of the rule; a less precise fact is not.
+/// The error if the fact of a new value does not refine that of the output it replaces, and whether the two
+/// facts contradict each other. A contradiction is an error of the rule; a less precise fact is not.
 fn refused(patch: &Patch, values: &[Option<Value>]) -> Option<(OpError, bool)> {
     let symbols = patch.graph().symbols();
     for (port, &value) in (0..).zip(values) {

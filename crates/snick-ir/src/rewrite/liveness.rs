@@ -1,4 +1,5 @@
-//! Liveness. Replaced nodes stay in the graph until dead nodes are removed, but no longer count as readers.
+//! Liveness of nodes. Replaced nodes stay in the graph until dead nodes are removed, but no longer count as
+//! readers.
 
 use super::Committed;
 use crate::{Graph, NodeId, Op, OpTraits};
@@ -24,7 +25,7 @@ impl Liveness {
         Self { nodes }
     }
 
-    /// The number of reads of a node by live nodes.
+    /// The number of inputs of live nodes that read a node.
     pub(super) fn readers(&self, id: NodeId) -> u32 {
         self.nodes.get(id.index()).map_or(0, |state| state.readers)
     }
@@ -34,7 +35,8 @@ impl Liveness {
         self.nodes.get(id.index()).is_some_and(|state| state.dead)
     }
 
-    /// Updates the counts for a replacement of `root`. Returns nodes that became the only reader of a node.
+    /// Updates the counts for a replacement of `root`. Returns the nodes that have become the only reader of
+    /// another node.
     pub(super) fn update(&mut self, graph: &Graph, root: NodeId, committed: &Committed) -> Vec<NodeId> {
         for &id in &committed.added {
             if id.index() >= self.nodes.len() {
@@ -56,7 +58,7 @@ impl Liveness {
         self.bury(graph, root, &committed.added)
     }
 
-    /// Marks nodes without readers as dead, then nodes that only dead nodes read.
+    /// Marks nodes without readers as dead, and then nodes that only dead nodes read.
     fn bury(&mut self, graph: &Graph, root: NodeId, added: &[NodeId]) -> Vec<NodeId> {
         let mut alone = Vec::new();
         let mut todo = vec![root];
@@ -85,8 +87,8 @@ impl Liveness {
     }
 }
 
-/// Whether a node without readers stays. A replaced root does not, unless it is an input or output of the
-/// model or changes its state.
+/// Whether a node without readers stays in the graph. A replaced root does not, unless it is an input or
+/// output of the model or reads or writes a variable.
 fn is_kept(op: &Op, is_replaced: bool) -> bool {
     let is_bound = || matches!(op, Op::Parameter(_) | Op::Result(_)) || op.has(OpTraits::STATEFUL);
     op.has(OpTraits::ROOT) && (!is_replaced || is_bound())

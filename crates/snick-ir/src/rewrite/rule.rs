@@ -13,8 +13,8 @@ type RuleFn = fn(&mut Patch<'_>) -> Result<RewriteResult, OpError>;
 /// A closure that rewrites a node, shared by clones of its rule.
 type RuleClosure = dyn Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Send + Sync;
 
-/// The allowed difference between an element of a replacement and the element `x` it replaces: `absolute +
-/// relative * |x|`.
+/// The allowed difference between an element of a replacement and the element `x` that it replaces:
+/// `absolute + relative * |x|`.
 ///
 /// ```
 /// use snick_ir::rewrite::{RewriteResult, Rule, Tolerance};
@@ -24,9 +24,9 @@ type RuleClosure = dyn Fn(&mut Patch<'_>) -> Result<RewriteResult, OpError> + Se
 /// ```
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Tolerance {
-    /// Relative to the element.
+    /// The part relative to the magnitude of the element.
     pub relative: f64,
-    /// Independent of the element.
+    /// The part independent of the element.
     pub absolute: f64,
 }
 
@@ -90,13 +90,13 @@ impl Rule {
         }
     }
 
-    /// [`Rule::new`] for a plain function; `const`.
+    /// Like [`Rule::new`], for a plain function; `const`.
     pub const fn exact(name: &'static str, apply: RuleFn) -> Self {
         Self::of_function(name, apply, None, false)
     }
 
-    /// [`Rule::exact`] for replacements that may round differently, within [`Tolerance::UNDECLARED`] unless
-    /// [`Rule::may_round_within`] overrides it.
+    /// Like [`Rule::exact`], for replacements that may round differently, within [`Tolerance::UNDECLARED`]
+    /// unless [`Rule::may_round_within`] overrides it.
     pub const fn rounding(name: &'static str, apply: RuleFn) -> Self {
         Self::of_function(name, apply, Some(Tolerance::UNDECLARED), false)
     }
@@ -131,8 +131,8 @@ impl Rule {
     }
 
     /// Declares that replacements may round differently, and makes checks compare within this tolerance
-    /// instead of bit by bit. If both sides only round the same sum in a different order, its terms may
-    /// cancel; checks also allow for the resulting rounding error.
+    /// instead of bit by bit. If both sides compute the same sum in a different order, its terms may cancel;
+    /// checks also allow for the resulting rounding error.
     ///
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -147,7 +147,7 @@ impl Rule {
         self
     }
 
-    /// Its name in traces and for `--passes` on the command line.
+    /// The name of the rule in traces and for `--passes` on the command line.
     pub const fn name(&self) -> &str {
         match &self.name {
             Cow::Borrowed(name) => name,
@@ -165,7 +165,8 @@ impl Rule {
         self.tolerance
     }
 
-    /// Whether replacements keep the facts of the outputs if inference knows less about them.
+    /// Whether replacements keep the facts of the replaced outputs, even if inference knows less about the
+    /// new values.
     pub const fn keeps_facts(&self) -> bool {
         self.keeps_facts
     }
@@ -173,7 +174,7 @@ impl Rule {
     /// Inspects the node of a patch and builds its replacement.
     ///
     /// # Errors
-    /// The error of the rule. The driver removes the nodes that it added.
+    /// The error of the rule. The driver then removes the nodes that the rule added.
     pub fn apply(&self, patch: &mut Patch<'_>) -> Result<RewriteResult, OpError> {
         match &self.action {
             Action::Function(apply) => apply(patch),

@@ -1,10 +1,10 @@
-//! Values computed in place of others.
+//! Values that are computed in place of other values.
 
 use super::Tolerance;
 use crate::Value;
 
-/// Claims that one value of a graph can replace another: both are equal whatever the values that they read. A
-/// checker can verify the claim.
+/// Claims that one value of a graph can replace another: both are equal for any values of `reads`. A checker
+/// can verify the claim.
 ///
 /// ```
 /// use snick_ir::GraphBuilder;
@@ -29,7 +29,7 @@ pub struct Substitution {
     pub new: Value,
     /// The values that both are computed from, apart from constants.
     pub reads: Vec<Value>,
-    /// The allowed difference; `None` if they are bit-exact.
+    /// The allowed difference; `None` if both are bit-exact.
     pub tolerance: Option<Tolerance>,
     /// Whether both sides compute f16 and bf16 values in f32.
     pub widens: bool,

@@ -83,7 +83,7 @@ fn inputs_outputs_and_states_stay() {
     assert_eq!((trace.applied.len(), graph.len()), (1, 5), "{}", text(&graph));
 }
 
-/// The declaration of an opaque layer may be more precise than inference of its lowering.
+/// The declared facts of an opaque layer may be more precise than those inferred for its replacement.
 #[test]
 fn declared_facts_of_an_opaque_layer_stay() {
     let mut graph = graph(
@@ -215,7 +215,7 @@ fn works_of_a_rule_add_up() {
     assert!(begun.is_some() && total.time >= Duration::from_secs(9));
 }
 
-/// Errors of the custom op itself do not come from its decomposition.
+/// An error of the custom op itself is not reported as an error of its decomposition.
 #[test]
 fn an_error_of_a_custom_op_is_not_one_of_its_decomposition() {
     #[derive(Debug)]
@@ -272,7 +272,7 @@ fn constructors_of_rules_say_what_stays() {
     assert_eq!(rules.each_ref().map(Rule::keeps_facts), [false, false, false, true]);
 }
 
-/// Inference reports the error of the layer, so the rule does not repeat it.
+/// Inference reports the error of the layer, so the failure of the rule is only a missed rewrite.
 #[test]
 fn a_rule_that_fails_at_a_layer_that_inference_refuses_misses_it() {
     let layers = |axis: i64| {

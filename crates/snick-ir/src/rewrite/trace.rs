@@ -28,7 +28,7 @@ use crate::Located;
 pub struct Applied {
     /// The rule.
     pub rule: Cow<'static, str>,
-    /// The layer it replaced.
+    /// The layer that the rule replaced.
     pub layer: Arc<str>,
     /// The layer's operation type.
     pub op: String,
@@ -58,11 +58,11 @@ pub struct Applied {
 pub struct MissedRewrite {
     /// The rule.
     pub rule: Cow<'static, str>,
-    /// The layer.
+    /// The layer that the rule declined.
     pub layer: Arc<str>,
-    /// Its operation type.
+    /// The operation type of the layer.
     pub op: String,
-    /// The reason.
+    /// The reason why the rule declined.
     pub reason: String,
 }
 
@@ -128,14 +128,14 @@ pub struct CheckFailure {
 pub struct RuleWork {
     /// The rule.
     pub rule: Cow<'static, str>,
-    /// How many layers it was tried on.
+    /// How many layers the rule was tried on.
     pub tried: usize,
-    /// How many layers it replaced.
+    /// How many layers the rule replaced.
     pub applied: usize,
-    /// How many layers it matched and declined.
+    /// How many layers the rule matched and declined.
     pub declined: usize,
-    /// How long it took, including the checks of its replacements; zero unless
-    /// [`DriverOptions::timed`](super::DriverOptions::timed), and where there is no clock.
+    /// How long the rule took, including the checks of its replacements; zero unless
+    /// [`DriverOptions::timed`](super::DriverOptions::timed) is set, and on platforms without a clock.
     pub time: Duration,
 }
 
@@ -145,7 +145,8 @@ impl RuleWork {
         Self { rule, tried: 0, applied: 0, declined: 0, time: Duration::ZERO }
     }
 
-    /// Adds the time since `begun`, and restarts the clock for the next rule. Does nothing without a clock.
+    /// Adds the time since `begun`, and restarts the clock for the next rule. Does nothing if `begun` is
+    /// `None`.
     pub(super) fn pause(&mut self, begun: &mut Option<Instant>) {
         if let Some(begun) = begun {
             let now = Instant::now();
@@ -154,7 +155,7 @@ impl RuleWork {
         }
     }
 
-    /// Adds later statistics of the same rule.
+    /// Adds the statistics of a later run of the same rule.
     pub fn add(&mut self, later: &Self) {
         self.tried += later.tried;
         self.applied += later.applied;
@@ -163,7 +164,7 @@ impl RuleWork {
     }
 }
 
-/// The time; `None` without a clock.
+/// The current time; `None` on platforms without a clock.
 pub(super) fn now() -> Option<Instant> {
     (!cfg!(target_family = "wasm")).then(Instant::now)
 }

@@ -10,7 +10,7 @@ use crate::AttrValue;
 /// The maximum number of items of a list or a tensor to show in full.
 pub const MOST_SHOWN: usize = 64;
 
-/// How many items to show of longer ones.
+/// How many items of a longer list or tensor to show.
 const FIRST: usize = 16;
 
 /// The maximum length of text, in characters.

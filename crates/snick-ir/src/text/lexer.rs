@@ -185,7 +185,7 @@ impl<'t> Lexer<'t> {
                     }
                     _ => return Err(self.fault("expected an escape: \\\" \\\\ \\n \\r \\t \\u{..}")),
                 },
-                // The printer escapes line breaks, so the closing quote is missing.
+                // The printer escapes line breaks, so a line break means that the closing quote is missing.
                 '\n' => break,
                 c => out.push(c),
             }
@@ -193,7 +193,7 @@ impl<'t> Lexer<'t> {
         Err(self.fault("missing closing quote"))
     }
 
-    /// An error inside a token. Does not look at the next token, which could recurse without end.
+    /// An error inside a token. Does not read the next token, which could recurse endlessly.
     fn fault(&mut self, message: &str) -> ParseError {
         ParseError { loc: self.loc(), message: message.into() }
     }

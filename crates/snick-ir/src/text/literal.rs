@@ -7,8 +7,8 @@ use snick_tensor::{Element, ElementType, Storage, Tensor, TensorError};
 
 use super::syntax::quoted;
 
-/// The 64-bit FNV-1a hash of the bytes, which identifies weights in text. The printer compares bytes, because
-/// hashes can collide.
+/// The 64-bit FNV-1a hash of the bytes, which identifies weights in text. The printer also compares the
+/// bytes, because hashes can collide.
 pub fn digest(bytes: &[u8]) -> u64 {
     bytes
         .iter()
@@ -18,7 +18,7 @@ pub fn digest(bytes: &[u8]) -> u64 {
 /// The elements as text, without `<...>`: numbers if they parse back exactly, otherwise packed bytes in hex.
 pub fn print(tensor: &Tensor) -> String {
     fn exact<T: PartialOrd + std::fmt::Debug>(values: Vec<T>) -> Option<String> {
-        // A NaN would lose its bits; it is the only value not comparable to itself.
+        // A NaN would lose its bits as a number. It is the only value not comparable to itself.
         let join_all = |values: &[T]| join(values.iter().map(|x| format!("{x:?}")));
         values.iter().all(|x| x.partial_cmp(x).is_some()).then(|| join_all(&values))
     }

@@ -13,8 +13,8 @@
 //!
 //! A line has the form `%name = Type-opset(inputs) {attributes} : types "tensor names"`. `%split:1` is the
 //! second output. `opaque Type-opset` marks a layer that has the name of a known op but could not be read as
-//! that op. Names other than plain words are quoted; the second node of a name is `%name~2`. Constants of up
-//! to [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their
+//! that op. Names other than plain words are quoted; the second node with a name is `%name~2`. Constants of
+//! up to [`INLINE`] elements are written out; larger ones are a digest of their bytes and, in files, their
 //! offset in the `.bin` next to the text. Types are inferred; the parser reads them as declared ports.
 
 mod abbreviated;
@@ -33,7 +33,7 @@ pub use parse::{parse, parse_watched, parse_with};
 pub use print::{PrintOptions, Weights, packed_weights, print};
 pub use syntax::has_packed_weights;
 
-/// The maximum number of elements of constants to write out.
+/// The maximum number of elements of a constant that is written out.
 pub const INLINE: usize = 16;
 
 /// Marks a layer that has the name of an op but is not that op.
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(graph.info[0].children.len(), 2);
     }
 
-    /// The lexer once recursed for each comment.
+    /// Regression test: the lexer recursed for each comment.
     #[test]
     fn many_comments_are_skipped() {
         let text = format!("{}snick 1\ngraph \"g\" {{\n}}\n", "# c\n// d\n".repeat(200_000));

@@ -16,21 +16,23 @@ use crate::{
     Output, PortIds, RawNode, Registry, Value, Version,
 };
 
-/// The maximum nesting of bodies: more than an XML file can have, whose elements nest up to 256 levels.
+/// The maximum nesting of bodies: more than an XML file can have, because its elements nest at most 256
+/// levels.
 const MAX_BODIES: usize = 128;
 
-/// The maximum nesting of anything. Both protect the stack, so unlike `Limits::nesting` they are constants.
+/// The maximum nesting of any syntax. This limit and `MAX_BODIES` protect the stack, so unlike
+/// `Limits::nesting` they are constants.
 const MAX_DEPTH: usize = 300;
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// Parses the text form. `weights` is the `.bin` next to it; without it, constants stored there are absent.
-/// Does not infer facts.
+/// Parses the text form. `weights` is the content of the `.bin` next to the text; without it, constants
+/// stored there are absent. Does not infer facts.
 pub fn parse(text: &str, weights: Option<&Storage>) -> Parsed<Graph> {
     parse_with(text, weights, &Registry::builtin())
 }
 
-/// [`parse`] with registered ops.
+/// Like [`parse`], with registered ops.
 ///
 /// # Errors
 /// Same as [`parse`].
@@ -38,7 +40,7 @@ pub fn parse_with(text: &str, weights: Option<&Storage>, ops: &Registry) -> Pars
     parse_watched(text, weights, ops, &mut Monitor::default())
 }
 
-/// [`parse_with`] with a monitor; an error if the monitor stops it.
+/// Like [`parse_with`], with a monitor; an error if the monitor stops parsing.
 ///
 /// # Errors
 /// Same as [`parse`].
@@ -195,7 +197,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The operation type and set, and whether `opaque` marks it as not being the op of that name.
+    /// The operation type and set, and whether `opaque` marks the layer as not being the op of that name.
     fn op_type(&mut self) -> Parsed<(String, Dialect, Version, bool)> {
         let word = |parser: &mut Self| {
             parser.lexer.expect("an operation type", |token| match token {

@@ -20,7 +20,7 @@ pub enum Weights {
     /// As a digest, for reading and snapshots.
     #[default]
     Digests,
-    /// As a digest and the offset in the `.bin` made by [`packed_weights`].
+    /// As a digest and the offset in the `.bin` that [`packed_weights`] creates.
     Packed,
 }
 
@@ -40,7 +40,7 @@ pub enum Weights {
 pub struct PrintOptions {
     /// How large constants are written.
     pub weights: Weights,
-    /// Whether inferred types are shown. Declared ports of opaque layers always are.
+    /// Whether inferred types are shown. Declared ports of opaque layers are always shown.
     pub types: bool,
     /// Whether dims are shown as expressions rather than as intervals.
     pub symbolic: bool,
@@ -53,7 +53,7 @@ impl Default for PrintOptions {
 }
 
 impl PrintOptions {
-    /// Digests of large constants, inferred types, dims as intervals.
+    /// The defaults: digests of large constants, inferred types, dims as intervals.
     pub fn new() -> Self {
         Self::default()
     }
@@ -84,7 +84,7 @@ pub fn print(graph: &Graph, options: PrintOptions) -> String {
     printer.out
 }
 
-/// The constants that [`print()`] writes with an offset, in that order and without duplicates.
+/// The constants that [`print()`] writes with an offset, in order of their offsets and without duplicates.
 pub fn packed_weights(graph: &Graph) -> WeightsFile {
     let options = PrintOptions::new().weights(Weights::Packed);
     let mut printer = Printer { out: String::new(), options, packed: WeightsFile::new() };
@@ -95,7 +95,7 @@ pub fn packed_weights(graph: &Graph) -> WeightsFile {
 struct Printer {
     out: String,
     options: PrintOptions,
-    /// The `.bin` so far.
+    /// The content of the `.bin` so far.
     packed: WeightsFile,
 }
 
@@ -165,7 +165,7 @@ impl Printer {
         let shown = (self.options.types || !node.op().is_builtin()) && !is_const;
         let named = node.outs().iter().any(|o| !o.names().is_empty());
         if node.outs().is_empty() {
-            // If omitted, the parser assumes one output, as most layers have.
+            // If the outputs are omitted, the parser assumes one output, as most layers have.
             if !node.op().is_opaque() {
                 self.out.push_str(" : ()");
             }
@@ -338,7 +338,7 @@ fn type_text(out: &Output, symbols: &Symbols, symbolic: bool) -> String {
 
 fn ids_text(ids: &PortIds, count: usize) -> String {
     let count = if let PortIds::Listed(ids) = ids { ids.len() } else { count };
-    // Even without ports the first number is kept, because a file may declare unconnected ports.
+    // The first number is printed even if there are no ports, because a file may declare unconnected ports.
     let ids: Vec<String> = (0..count.max(1)).map(|i| ids.id(i).to_string()).collect();
     format!("[{}]", ids.join(","))
 }
@@ -354,7 +354,8 @@ impl fmt::Display for AttrValue<'_> {
             AttrValue::Ints(v) => Listed(v).fmt(f),
             AttrValue::Floats(v) => Listed(&v.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>()).fmt(f),
             AttrValue::Texts(v) => Listed(&v.iter().map(|text| quoted(text)).collect::<Vec<_>>()).fmt(f),
-            // The text form prints tensors itself, with their type, and large ones as digests.
+            // The printer of the text form handles tensors separately: it adds the type, and prints large
+            // ones as digests.
             AttrValue::Tensor(tensor) => write!(f, "<{}>", literal::print(tensor)),
         }
     }

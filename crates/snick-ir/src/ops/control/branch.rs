@@ -1,4 +1,5 @@
-//! Inference of If: the branch that a known condition selects, or the union of both.
+//! Inference of If: the outputs are those of the branch that a known condition selects, or the union of both
+//! branches.
 
 use smallvec::SmallVec;
 use snick_tensor::ElementType;
@@ -10,9 +11,9 @@ use super::symbol_map::{SymbolMap, join};
 use crate::infer::InferSession;
 use crate::{Fact, Facts, Graph, Infer, Located, Op, OpError};
 
-/// Infers the outputs, and the facts inside both bodies. Ignores errors in a branch that is never taken. If
-/// either branch may be taken but one of them always fails, successful runs take the other, which then
-/// determines the outputs.
+/// Infers the outputs of an If, and the facts inside both bodies. Ignores errors in a branch that is never
+/// taken. If either branch may be taken but one of them always fails, successful runs take the other, which
+/// then determines the outputs.
 pub(super) fn infer(
     maps: [&PortMap; 2],
     bodies: [&mut Graph; 2],

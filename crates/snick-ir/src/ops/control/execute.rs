@@ -11,14 +11,15 @@ use super::port_map::{Cut, PortLink, PortMap, Purpose};
 use super::subgraph::{SubGraph, SubGraphKind};
 use crate::{Graph, Op, OpError, normalize_axis};
 
-/// Runs the body with this index: takes the values of its Parameters, returns the values of its Results.
+/// A callback that runs the body with the given index: takes the values of its Parameters, returns the values
+/// of its Results.
 pub type RunBody<'r> = dyn FnMut(usize, &[Tensor]) -> Result<Vec<Tensor>, OpError> + 'r;
 
 impl SubGraph {
     /// Computes the outputs for concrete inputs.
     ///
     /// # Errors
-    /// A body fails, or the inputs contradict the port map.
+    /// If a body fails, or if the inputs contradict the port map.
     pub fn execute(&self, inputs: &[Tensor], run: &mut RunBody) -> Result<Vec<Tensor>, OpError> {
         match self.kind {
             SubGraphKind::If => self.branch(inputs, run),
@@ -101,7 +102,7 @@ impl SubGraph {
         }
         let last = |number: usize| match &results {
             Some(results) => result(results, number).cloned(),
-            // Without any iteration, a state keeps its initial value.
+            // If there are no iterations, a state keeps its initial value.
             None => match map.back_edges.iter().find(|(from, _)| *from == number) {
                 Some(&(_, to)) => argument(&arguments, to),
                 None => Err(OpError::NoValue {
@@ -185,7 +186,7 @@ fn counter(body: &Graph, parameter: usize, trip: u64) -> Result<Tensor, OpError>
 /// The start of the first part on an axis, and the number of parts.
 ///
 /// # Errors
-/// The parts do not fill the range exactly.
+/// If the parts do not fill the range exactly.
 pub fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
     let wrong = || {
         let Cut { start, end, stride, part_size, .. } = cut;
@@ -205,7 +206,7 @@ pub fn parts_of(cut: Cut, size: usize) -> Result<(usize, usize), OpError> {
     Ok((usize::try_from(first).map_err(|_| wrong())?, usize::try_from(length / step).map_err(|_| wrong())?))
 }
 
-/// Number of iterations of a TensorIterator.
+/// The number of iterations of a TensorIterator.
 fn parts(map: &PortMap, inputs: &[Tensor]) -> Result<u64, OpError> {
     let mut count = None;
     for link in &map.inputs {

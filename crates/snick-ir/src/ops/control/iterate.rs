@@ -14,11 +14,11 @@ use crate::{Fact, Facts, Graph, Infer, Op, OpError};
 /// The error for inputs sliced into different numbers of parts.
 pub(super) const ITERATIONS_DIFFER: &str = "sliced inputs give {} and {} iterations";
 
-/// Number of rounds that drop assumptions about states one at a time; after that, all remaining ones are
-/// dropped.
+/// Number of rounds that drop assumptions about states one at a time; after that, all remaining assumptions
+/// are dropped.
 const MAX_ROUNDS: usize = 8;
 
-/// Infers the outputs, and the facts inside the body.
+/// Infers the outputs of a TensorIterator or Loop, and the facts inside the body.
 pub(super) fn infer(
     kind: SubGraphKind,
     map: &PortMap,
@@ -42,7 +42,8 @@ pub(super) fn infer(
         Some(count) => cx.interval(count).hi(),
         None => most_iterations(cx)?,
     };
-    // An interval of at least two values makes a symbol, which is replaced once the iteration count is known.
+    // The iteration number needs an interval of at least two values to become a symbol; the symbol is
+    // replaced once the iteration count is known.
     let last = if most == i64::MAX { most } else { most.saturating_sub(1).max(1) };
     let within = Interval::new(0, last).unwrap_or(Interval::DIM);
     let birth = || Birth::Data(Some("the number of the iteration".into()));
@@ -111,7 +112,7 @@ fn counter(body: &mut Graph, parameter: usize, iteration: &SymExpr) -> Result<Fa
         None | Some(0 | 1) => {}
         Some(rank) => return Err(OpError::rank("the iteration number", rank, "0 or 1")),
     }
-    // A vector has one element, regardless of the declared size.
+    // A counter that is a vector has one element, regardless of the declared size.
     let shape = match shape.rank() {
         Some(1) => Shape::from([1]),
         _ => shape,
@@ -221,7 +222,7 @@ fn parts(map: &PortMap, cx: &mut Infer) -> Result<SymExpr, OpError> {
     Ok(SymExpr::from(made.map_or(1, |cut| output_parts(&cut))))
 }
 
-/// The number of parts of a concatenated output, for ops without sliced inputs.
+/// The number of parts of a concatenated output; this is the iteration count of an op without sliced inputs.
 pub(super) fn output_parts(cut: &Cut) -> i64 {
     let length = i64::try_from(cut.end.abs_diff(cut.start)).unwrap_or(i64::MAX);
     length / cut.part_size.max(1)
@@ -241,7 +242,7 @@ fn most_iterations(cx: &Infer) -> Result<i64, OpError> {
 }
 
 /// Requires a boolean or an integer, as a scalar or a vector; a known vector must have one element. Floats
-/// are rejected because OpenVINO would read only their first byte.
+/// are rejected because the OpenVINO runtime would read only their first byte.
 pub(super) fn is_single(what: &str, fact: &Fact) -> Result<(), OpError> {
     is_whole(what, fact.element_type)?;
     match fact.shape.dims() {
@@ -359,7 +360,7 @@ impl Outcome<'_> {
             };
         }
         let axis = normalize_axis(cut.axis, inside.len())?;
-        // Each part has the size of the stride, or execution fails.
+        // Each part has the size of the stride; otherwise execution fails.
         let step = i64::try_from(cut.stride.unsigned_abs()).unwrap_or(i64::MAX);
         let size = SymExpr::from(inside[axis].as_const().unwrap_or(step));
         let outside =
@@ -429,7 +430,7 @@ mod tests {
         assert_eq!(ranges(&mut looped("5", "3..4,N", body)), "[6..,?]");
         let body = "%zero = Const-1 i64[] <0>\n      %next = Unsqueeze-1(%s, %zero)";
         assert_eq!(shape(&mut looped("5", "3", body)), "[...]");
-        // The state stays within its interval: the slice takes at most 3.
+        // The state stays within its interval, because the slice takes at most 3 elements.
         let body = "%a = Const-1 i64[1] <0>\n      %b = Const-1 i64[1] <3>\n      %c = Const-1 i64[1] <1>\n      \
                     %next = Slice-8(%s, %a, %b, %c, %a)";
         assert_eq!(ranges(&mut looped("5", "2..9", body)), "[2..3]");

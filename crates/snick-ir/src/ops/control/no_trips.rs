@@ -1,7 +1,7 @@
 //! Outputs of a Loop with zero iterations, in runs and in inference.
 //!
-//! An output that is concatenated from parts has size 0 on its axis. Every other dim has the size that is
-//! constant in the body or determined by an input, or else is 0, as in the OpenVINO runtime.
+//! An output that is concatenated from parts has size 0 on its axis. Every other dim has the size that it has
+//! in the body, if that is a constant or the size of an input; otherwise it is 0, as in the OpenVINO runtime.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use super::port_map::{Cut, PortMap};
 use super::symbol_map::SymbolMap;
 use crate::{Graph, Infer, OpError, normalize_axis};
 
-/// Maps symbols of the body that are sizes of inputs to the port and the axis. A state is included only if
-/// every iteration keeps its size; otherwise its symbol is not the initial size.
+/// Maps each symbol of the body that is the size of an input to the port and the axis of that input. A state
+/// is included only if every iteration keeps its size; otherwise its symbol is not the initial size.
 pub(super) fn input_sizes(body: &Graph, map: &PortMap) -> HashMap<SymbolId, (usize, usize)> {
     let parameters: Vec<_> = body.parameters().collect();
     let results: Vec<_> = body.results().collect();
@@ -39,8 +39,8 @@ pub(super) fn input_sizes(body: &Graph, map: &PortMap) -> HashMap<SymbolId, (usi
 /// Explains why a size may differ from the size after the last iteration.
 const MAYBE_NO_TRIP: &str = "the size after the last iteration, or the initial one if there is none";
 
-/// A dim of an output, other than the concatenated axis, of a loop that may have no iterations. `inside` is
-/// the dim in the body, `outside` the dim after at least one iteration.
+/// The size of an output axis, other than the concatenated one, of a Loop that may have no iterations.
+/// `inside` is the dim in the body, `outside` the dim after at least one iteration.
 pub(super) fn with_no_trips(
     inside: &SymExpr,
     outside: SymExpr,
@@ -68,7 +68,7 @@ pub(super) fn with_no_trips(
 /// The concatenated output for Result `number` when there are no parts.
 ///
 /// # Errors
-/// The rank or the type is unknown.
+/// If the rank or the type is unknown.
 pub(super) fn no_parts(
     body: &Graph,
     map: &PortMap,

@@ -24,8 +24,8 @@ impl Opaque {
     /// A root, so that it is kept even if its outputs are unused.
     pub const TRAITS: OpTraits = OpTraits::ROOT;
 
-    /// Whether the layer comes from an execution graph, whose layers are named after kernels: it has no
-    /// operation set but records its execution time.
+    /// Whether the layer comes from an execution graph, whose layers are named after kernels: such a layer
+    /// has no operation set but records its execution time.
     pub fn is_recorded(version: &Version, attrs: &Attrs) -> bool {
         *version == Version::Unversioned && attrs.contains("execTimeMcs") && attrs.contains("primitiveType")
     }

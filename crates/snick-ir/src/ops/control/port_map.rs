@@ -46,7 +46,7 @@ pub struct Cut {
 pub enum Purpose {
     /// A Parameter that receives the iteration number, from 0.
     CurrentIteration,
-    /// A Result that says whether to continue.
+    /// A Result that says whether the Loop continues.
     ExecutionCondition,
 }
 
@@ -61,7 +61,7 @@ impl Purpose {
 }
 
 impl Cut {
-    /// The whole axis, in parts of one element.
+    /// Cuts the whole axis into parts of one element.
     pub fn each(axis: i64) -> Self {
         Self { axis, start: 0, end: -1, stride: 1, part_size: 1 }
     }

@@ -2,13 +2,13 @@
 //! iteration.
 //!
 //! A state has an initial value, and each iteration computes the next one. Every dim and every known element
-//! is treated separately. At first we assume that it keeps its initial value, and infer the body. If it
-//! changes, it becomes a free symbol within the hull of the initial and the next value, and we infer the body
-//! again, dropping interval bounds that do not hold until all assumptions do. Each round drops at least one
-//! bound, so this terminates. Finally we solve each free symbol `p`, which the body maps to `f(p)`:
+//! is treated separately. At first we assume that each keeps its initial value, and infer the body. A dim or
+//! element that changes becomes a free symbol within the hull of its initial and next value. We then infer
+//! the body again, and drop interval bounds that do not hold, until all assumptions hold. Each round drops at
+//! least one bound, so this terminates. Finally we solve each free symbol `p`, which the body maps to `f(p)`:
 //!
 //! - If `f(p) - p` is the same number `d` in every iteration, the value in iteration `i` is `initial + i * d`.
-//! - Otherwise the value is either the initial one or some `f(p)`, so it lies within the hull of both.
+//! - Otherwise the value is either the initial one or some `f(p)`, so it lies within the hull of these.
 
 use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;
@@ -19,18 +19,19 @@ use crate::{Fact, Infer};
 
 /// One state.
 pub(super) struct State {
-    /// The number of its Parameter in the body.
+    /// The index of the Parameter of the body that receives the state.
     pub(super) parameter: usize,
-    /// The number of the Result with its next value.
+    /// The index of the Result of the body that provides the next value.
     pub(super) result: usize,
     /// The initial value, in the symbols of the body.
     initial: Fact,
     element_type: ElementType,
-    /// What is assumed of each axis; `None` if the rank changes.
+    /// What is assumed about the size of each axis; `None` if the rank changes.
     dims: Option<Vec<Slot>>,
-    /// What is assumed of each element, if the elements are known.
+    /// What is assumed about each element, if the elements are known.
     elements: Option<Vec<Slot>>,
-    /// Whether a constant with untracked elements stays the same.
+    /// Whether the state keeps its initial value, if that is a constant too large for its elements to be
+    /// tracked.
     keeps_constant: bool,
     /// Whether sizes are tracked as expressions in the iteration number, rather than only as intervals.
     counts_sizes: bool,
@@ -39,11 +40,12 @@ pub(super) struct State {
 /// What is assumed about a dim or an element.
 #[derive(Clone)]
 enum Slot {
-    /// It keeps its initial value in every iteration.
+    /// The value stays the initial one in every iteration.
     Stays,
     /// Any value within the interval of this symbol.
     Free(SymbolId),
-    /// It grows by a constant in each iteration; the values before and after an iteration.
+    /// The value grows by a constant in each iteration. `before` and `after` are the values before and after
+    /// an iteration.
     Grows { before: SymExpr, after: SymExpr },
     /// Any value within the interval of this expression.
     Within(SymExpr),
@@ -53,7 +55,7 @@ impl State {
     /// A state that is assumed to keep its initial value.
     ///
     /// For a TensorIterator, sizes are only intervals: if they are static, the OpenVINO runtime uses the
-    /// sizes of the first iteration throughout, and the intervals include these.
+    /// sizes of the first iteration throughout, and the intervals include those sizes.
     pub(super) fn new(kind: SubGraphKind, parameter: usize, result: usize, initial: Fact) -> Self {
         let dims = initial.shape.dims().map(|dims| vec![Slot::Stays; dims.len()]);
         let elements = initial.elements().map(|elements| vec![Slot::Stays; elements.len()]);
@@ -126,7 +128,7 @@ impl State {
         changed
     }
 
-    /// The value range of the element type.
+    /// The range of values of the element type.
     fn element_range(&self) -> Interval {
         let range = self.element_type.integer_range().and_then(|(lo, hi)| Interval::new(lo, hi));
         range.unwrap_or(Interval::ANY)
@@ -170,8 +172,8 @@ impl State {
         }
     }
 
-    /// The fact after the last iteration, in the symbols of the body. `last` is the inferred fact of the
-    /// Result.
+    /// The fact of the state after the last iteration, in the symbols of the body. `last` is the inferred
+    /// fact of the Result.
     pub(super) fn after(&self, last: &Fact) -> Fact {
         let known = |slots: &Option<Vec<Slot>>, initial: &[SymExpr], last: &[SymExpr]| match slots {
             Some(slots) if slots.len() == last.len() && initial.len() == last.len() => {
@@ -192,11 +194,11 @@ impl State {
         }
     }
 
-    /// The fact of a state that is `after`, or `initial` if there are no iterations; both use the outer
-    /// symbols.
+    /// The fact of the state after the loop: `after`, or `initial` if there are no iterations. Both are in
+    /// the symbols of the outer graph.
     pub(super) fn or_initial(&self, after: &Fact, initial: &Fact, cx: &mut Infer) -> Fact {
         let either = join(after, initial, cx);
-        // Facts that hold for any number of iterations include zero iterations.
+        // These expressions hold for any number of iterations, including zero.
         let known = |slots: &Option<Vec<Slot>>, after: &[SymExpr], either: &[SymExpr]| match slots {
             Some(slots) if slots.len() == after.len() && after.len() == either.len() => {
                 let found = slots.iter().zip(after).zip(either);
@@ -237,7 +239,8 @@ impl Slot {
     }
 }
 
-/// Drops assumptions that the values after an iteration contradict. Returns whether any was dropped.
+/// Drops assumptions in `slots` that the values after an iteration contradict. Returns whether any was
+/// dropped.
 fn widen(
     slots: &mut [Slot],
     before: &[SymExpr],
@@ -257,7 +260,7 @@ fn widen(
             }
             _ => continue,
         };
-        // A single value would not create a symbol.
+        // An interval with a single value would not create a symbol.
         let wider = if wider.is_exact().is_some() { within } else { wider };
         if let Some(symbol) = born(symbols, wider, Birth::either(before, after)).as_symbol() {
             *slot = Slot::Free(symbol);

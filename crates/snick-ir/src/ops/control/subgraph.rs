@@ -36,7 +36,7 @@ impl SubGraph {
     /// An op with these bodies and port maps, one for each of [`SubGraph::roles`].
     ///
     /// # Errors
-    /// A map refers to a missing Parameter or Result, or omits an output.
+    /// If a map refers to a missing Parameter or Result, or omits an output.
     pub fn new(kind: SubGraphKind, bodies: Vec<Graph>, maps: Vec<PortMap>) -> Result<Self, OpError> {
         let op = Self { kind, bodies, maps };
         for count in [op.bodies.len(), op.maps.len()] {
@@ -62,7 +62,7 @@ impl SubGraph {
         ports.max().map_or(0, |port| port.saturating_add(1))
     }
 
-    /// The index of the body that an If with this condition runs, if known.
+    /// The index of the body that an If with this condition runs; `None` if unknown, or for other ops.
     pub fn taken(&self, condition: &Fact) -> Option<usize> {
         branch::taken(condition).filter(|_| self.kind == SubGraphKind::If)
     }
@@ -73,7 +73,7 @@ impl SubGraph {
         ops.filter(|op| !matches!(op, Op::Parameter(_) | Op::Result(_)))
     }
 
-    /// Infers the outputs, and the facts inside `bodies`, which are the bodies of this op.
+    /// Infers the outputs, and the facts inside `bodies`, which are the bodies of this op, taken out of it.
     pub(crate) fn infer_bodies(
         &self,
         cx: &mut Infer,
@@ -92,7 +92,7 @@ impl SubGraph {
     /// Checks that links and back edges refer to existing Parameters and Results, and that each output has a
     /// link.
     fn check(&self) -> Result<(), OpError> {
-        // Checks port numbers before allocating anything for them.
+        // Check port numbers before allocating one entry per port.
         let most = self.maps.iter().map(|map| map.outputs.len()).sum::<usize>();
         for (body, map) in self.bodies.iter().zip(&self.maps) {
             let (parameters, results) = (body.parameters().count(), body.results().count());
@@ -197,7 +197,7 @@ impl OpDef for SubGraph {
         attrs
     }
 
-    /// The attributes hold port maps in text form, where IR files have elements.
+    /// The attributes are port maps as text; IR files have XML elements instead.
     fn attr_specs() -> Vec<AttrSpec> {
         let docs = [
             "From inputs to Parameters of the body: `external -> internal note=value ..`.",
@@ -225,7 +225,7 @@ impl OpDef for SubGraph {
 }
 
 impl InferOp for SubGraph {
-    /// Never called: the driver calls `SubGraph::infer_bodies`.
+    /// Never called: the inference walk calls `SubGraph::infer_bodies`.
     fn infer(&self, _: &mut Infer) -> Result<Facts, OpError> {
         Err(OpError::unsupported(format!("inference of {} without its bodies", self.name().name)))
     }

@@ -1,4 +1,4 @@
-//! Translates facts into a body and back, since each graph has its own symbols.
+//! Translates facts between the symbols of a graph and those of a body, since each graph has its own symbols.
 
 use std::collections::HashMap;
 
@@ -50,13 +50,13 @@ impl SymbolMap {
         self.left.insert(inside, outside);
     }
 
-    /// Whether a symbol of the body corresponds to an outer symbol.
+    /// Whether a symbol of the body was created for an outer symbol.
     pub(super) fn has_entered(&self, symbol: SymbolId) -> bool {
         self.entered.values().any(|inside| inside.as_symbol() == Some(symbol))
     }
 
-    /// Whether an expression of the body is the same in every iteration, because all its symbols come from
-    /// outside.
+    /// Whether an expression of the body is the same in every iteration, because all its symbols correspond
+    /// to outer expressions.
     pub(super) fn is_invariant(&self, expr: &SymExpr) -> bool {
         expr.symbols().iter().all(|symbol| self.left.contains_key(symbol))
     }
@@ -92,7 +92,7 @@ impl SymbolMap {
     }
 }
 
-/// The reason for an outer symbol that corresponds to one created in the body.
+/// The reason why an outer symbol exists that corresponds to one created in the body.
 fn birth_outside(symbol: SymbolId, body: &Symbols) -> Birth {
     let reason = body.reason(symbol).map(|reason| format!(", {reason}")).unwrap_or_default();
     let words = format!("{} of its body{reason}", body.label(symbol)).into();
@@ -103,8 +103,8 @@ fn birth_outside(symbol: SymbolId, body: &Symbols) -> Birth {
     }
 }
 
-/// The reason for a body symbol that corresponds to an outer one: as text where it refers to outer
-/// expressions.
+/// The reason why a body symbol exists that corresponds to an outer one; reasons that refer to outer
+/// expressions become text.
 fn birth_inside(symbol: SymbolId, outer: &Symbols) -> Birth {
     match outer.birth(symbol) {
         Birth::Equal(_) | Birth::Broadcast(_) | Birth::Either(_) => {

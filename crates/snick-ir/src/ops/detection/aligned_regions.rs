@@ -15,7 +15,7 @@ attrs! {
         pub pooled_h: usize = 0,
         /// Width of the output.
         pub pooled_w: usize = 0,
-        /// Samples per bin and axis; 0 or less for about one per element of the map.
+        /// Samples per bin and axis; 0 or less for about one sample per element of the map.
         pub sampling_ratio: i64 = 0,
         /// Scale from region coordinates to elements of the map.
         pub spatial_scale: f64 = 0.0,
@@ -23,7 +23,7 @@ attrs! {
 }
 
 impl AlignedRegions {
-    /// Infers `[rois, C, pooled_h, pooled_w]`, checking that each region has this many numbers.
+    /// Infers `[rois, C, pooled_h, pooled_w]`, checking that each region consists of this many numbers.
     pub fn infer(&self, cx: &mut Infer, numbers: i64) -> Result<Facts, OpError> {
         let element_type = common_float(cx, 0..2)?;
         cx.expect_integer(2);
@@ -35,8 +35,8 @@ impl AlignedRegions {
         Ok(Facts::from(Fact::new(element_type, Shape::ranked([regions, channels, height, width]))))
     }
 
-    /// Pools regions of `N` numbers: `pool` appends the bins of one region. If `has_end` is set, the first
-    /// region with image -1 ends the list, and the remaining output is zero.
+    /// Pools regions of `N` numbers: `pool` appends the bins of one region to the output. If `has_end` is
+    /// set, the first region with image -1 ends the list of regions, and the rest of the output is zero.
     pub fn pool<const N: usize>(
         &self,
         inputs: &[Tensor],

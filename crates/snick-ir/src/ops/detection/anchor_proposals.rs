@@ -9,11 +9,11 @@ use super::partial_sort::keep_first;
 use crate::OpError;
 
 attrs! {
-    /// Attributes shared by both ops.
+    /// Attributes shared by GenerateProposals and ExperimentalDetectronGenerateProposalsSingleImage.
     pub struct ProposalLimits {
         /// The minimum width and height of a box.
         pub min_size: f64 = 0.0,
-        /// A box is suppressed if its IoU with a better one exceeds this.
+        /// A box is suppressed if its IoU with a box of higher score exceeds this.
         pub nms_threshold: f64 = 0.0,
         /// The maximum number of boxes per image after suppression.
         pub post_nms_count: usize = 0,
@@ -22,7 +22,7 @@ attrs! {
     }
 }
 
-/// A box is at most 1000 / 16 times as large as its anchor.
+/// Each side of a box is at most 1000 / 16 times as long as that of its anchor.
 const MAX_GROWTH: f32 = 62.5;
 
 /// Parameters of refinement and selection.
@@ -51,7 +51,7 @@ pub struct Proposed {
 }
 
 impl Selection<'_> {
-    /// Proposes boxes. Takes image sizes `[N, 3 or 4]`, anchors in cell order, deltas `[N, 4 * A, H, W]` and
+    /// Proposes boxes from image sizes `[N, 3 or 4]`, anchors in cell order, deltas `[N, 4 * A, H, W]` and
     /// scores `[N, A, H, W]`.
     pub fn propose(
         &self,
@@ -110,7 +110,7 @@ impl Selection<'_> {
                 (corners, if self.drops_small || is_large(&corners) { score } else { 0.0 * score })
             })
             .collect();
-        // Boxes that are dropped later still count towards this limit.
+        // Boxes that are dropped as too small below still count towards this limit.
         keep_first(&mut boxes, self.limits.pre_nms_count, |a, b| a.1 > b.1);
         if self.drops_small {
             boxes.retain(|(corners, _)| is_large(corners));

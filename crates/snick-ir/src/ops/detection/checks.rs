@@ -52,7 +52,7 @@ pub fn dim(cx: &Infer, port: usize, axis: usize) -> Option<SymExpr> {
     cx.shape(port).dims()?.get(axis).cloned()
 }
 
-/// Requires that a dim can be `size`.
+/// Requires that a dim may equal `size`.
 pub fn expect_size(cx: &Infer, port: usize, axis: usize, size: i64) -> Result<(), OpError> {
     match dim(cx, port, axis).map(|dim| cx.interval(&dim)) {
         Some(interval) if !interval.contains(size) => {
@@ -62,7 +62,7 @@ pub fn expect_size(cx: &Infer, port: usize, axis: usize, size: i64) -> Result<()
     }
 }
 
-/// Unifies dims, given as `(port, axis)`, that must be equal; unknown if none of them is known.
+/// Unifies dims, given as `(port, axis)`, that must be equal; the result is unknown if none of them is known.
 pub fn common_dim(cx: &mut Infer, axes: &[(usize, usize)]) -> Result<SymExpr, OpError> {
     let mut common: Option<(SymExpr, (usize, usize))> = None;
     for &(port, axis) in axes {
@@ -85,7 +85,7 @@ pub fn common_dim(cx: &mut Infer, axes: &[(usize, usize)]) -> Result<SymExpr, Op
     Ok(common.map_or_else(|| cx.unknown(Interval::DIM), |(dim, _)| dim))
 }
 
-/// An unknown row count, at most the product of the upper ends of `bounds`.
+/// An unknown number of rows, at most the product of the upper ends of `bounds`.
 pub fn rows_up_to(cx: &mut Infer, bounds: &[Interval]) -> SymExpr {
     let most = bounds.iter().fold(Interval::from(1), |most, &bound| most.mul(bound));
     let hi = if bounds.iter().any(|bound| bound.hi() == 0) { 0 } else { most.hi() };

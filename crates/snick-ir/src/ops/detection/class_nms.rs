@@ -48,17 +48,17 @@ attrs! {
 /// One selected box.
 #[derive(Copy, Clone, Debug)]
 pub struct SelectedBox {
-    /// Its image.
+    /// The image of the box.
     pub image: usize,
-    /// Its class.
+    /// The class of the box.
     pub class: usize,
-    /// Its index in the inputs, as in output 1.
+    /// The index of the box among all boxes of the inputs, as in output 1.
     pub index: usize,
-    /// Its position among the boxes of the same image and class.
+    /// The position of the box among the boxes of its image and class.
     pub position: usize,
-    /// Its score.
+    /// The score of the box.
     pub score: f32,
-    /// Its coordinates in the input.
+    /// The coordinates of the box, as in the input.
     pub coordinates: [f32; 4],
 }
 
@@ -92,7 +92,7 @@ impl ClassNms {
         good
     }
 
-    /// Added to side lengths: 1 if corners are inclusive pixels, else 0.
+    /// The number to add to side lengths: 1 if corners are inclusive pixels, else 0.
     pub fn unit(&self) -> f32 {
         if self.normalized { 0.0 } else { 1.0 }
     }

@@ -1,7 +1,7 @@
 //! Boxes given by their corners: size, intersection over union, regression deltas, and non-maximum
 //! suppression.
 //!
-//! Every length includes `unit`: 1 if corners are inclusive pixels, else 0.
+//! Every length includes `unit`, which is 1 if corners are inclusive pixels, else 0.
 
 use std::cmp::Ordering;
 
@@ -62,7 +62,7 @@ impl Corners {
     }
 
     /// Applies regression deltas: moves the centre by `[dx, dy]` times the size, and multiplies the size by
-    /// `exp([dw, dh])`, with exponents clamped to `limit`.
+    /// `exp([dw, dh])`, with `dw` and `dh` clamped to `limit`.
     pub fn with_deltas(&self, [dx, dy, dw, dh]: [f32; 4], unit: f32, limit: f32) -> Self {
         let [width, height] = self.size(unit);
         let (x, y) = (self.left + 0.5 * width, self.top + 0.5 * height);
@@ -113,13 +113,13 @@ impl From<[f32; 4]> for Corners {
     }
 }
 
-/// Total order with the higher score first; both zeros are equal.
+/// Total order with the higher score first; 0 and -0 are equal.
 pub fn highest_first(a: f32, b: f32) -> Ordering {
     (b + 0.0).total_cmp(&(a + 0.0))
 }
 
-/// Greedy non-maximum suppression of candidates sorted best first: keeps a candidate if its IoU with each one
-/// kept before is at most `threshold`. Keeps at most `limit` candidates.
+/// Greedy non-maximum suppression of candidates sorted best first: keeps a candidate if its IoU with each
+/// previously kept candidate is at most `threshold`. Keeps at most `limit` candidates.
 pub fn nms<T: Copy>(
     candidates: &[T],
     corners: impl Fn(&T) -> Corners,

@@ -9,14 +9,15 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 op! {
     /// Connectionist temporal classification loss.
     ///
-    /// The negative log of the probability of a label sequence, which is summed over all alignments with the
-    /// time steps. Inputs: class scores `[N, T, C]`, number of time steps `[N]`, labels `[N, T]`, number of
-    /// labels `[N]`, and optionally the blank class, by default the last. Output: `[N]`.
+    /// The negative logarithm of the probability of a label sequence. That probability is the sum over all
+    /// alignments of the labels with the time steps. Inputs: class scores `[N, T, C]`, number of time steps
+    /// `[N]`, labels `[N, T]`, number of labels `[N]`, and optionally the blank class, by default the last.
+    /// Output: `[N]`.
     #[op("CTCLoss", since = [4], inputs = Arity::between(4, 5), traits = [PURE])]
     pub struct CtcLoss {
         /// Whether to merge repeated labels before alignment.
         pub preprocess_collapse_repeated: bool = false,
-        /// Whether to merge repeated classes of an alignment.
+        /// Whether to merge repeated classes in an alignment.
         pub ctc_merge_repeated: bool = false,
         /// Whether to drop all but the first occurrence of each label.
         pub unique: bool = false,
@@ -124,7 +125,7 @@ impl CtcLoss {
                     if self.ctc_merge_repeated || blank {
                         sum = log_add(stay(s), sum);
                     }
-                    // Two labels need no blank between them unless they would be merged.
+                    // Consecutive labels need no blank between them unless they would be merged.
                     let merges = self.ctc_merge_repeated && target.get(s + 2) == symbol;
                     if !blank && !merges {
                         sum = log_add(sum, stay(s + 2));
@@ -159,15 +160,15 @@ mod tests {
     #[test]
     fn the_loss_sums_over_alignments() {
         let op = CtcLoss { preprocess_collapse_repeated: false, ctc_merge_repeated: true, unique: false };
-        // With two equally probable classes, the label and the blank, three of the four paths produce the
-        // label.
+        // Two time steps with two equally probable classes, the label and the blank: three of the four paths
+        // produce the label.
         let scores = Tensor::from_vec(&[1, 2, 2], vec![0f32; 4]).unwrap();
         let two = Tensor::from_vec(&[1], vec![2i32]).unwrap();
         let labels = Tensor::from_vec(&[1, 2], vec![0i32, 0]).unwrap();
         let one = Tensor::from_vec(&[1], vec![1i32]).unwrap();
         let loss = op.eval(&[scores.clone(), two.clone(), labels.clone(), one]).unwrap();
         assert!((loss[0].to_f32_vec().unwrap()[0] + 0.75f32.ln()).abs() < 1e-6);
-        // The repeated label needs a blank in between, and there is no time step for it.
+        // The repeated label needs a blank in between, for which there is no time step.
         let loss = op.eval(&[scores, two.clone(), labels, two]).unwrap();
         assert_eq!(loss[0].to_f32_vec().unwrap(), [f32::INFINITY]);
     }

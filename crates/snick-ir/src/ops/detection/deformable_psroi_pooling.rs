@@ -6,7 +6,7 @@ use super::checks::{expect_at_least, wrong_shape};
 use super::position_sensitive::{Layout, RegionBins, Side};
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, RawNode, leading};
 
-/// Maximum number of samples per bin.
+/// Maximum number of samples per bin, to bound the work.
 const MAX_SAMPLES: usize = 1 << 20;
 
 op! {
@@ -16,7 +16,7 @@ op! {
     /// `[N, output_dim * group_size^2, H, W]`, regions `[rois, 5]` of image and corners (x, y, x, y), and
     /// optionally offsets `[rois, 2 * parts, part_size, part_size]`, alternating x and y, as fractions of the
     /// region's size. Output: `[rois, output_dim, group_size, group_size]`. The first region with image -1
-    /// ends the list.
+    /// ends the list of regions.
     #[op(
         "DeformablePSROIPooling", since = [1], inputs = Arity::between(2, 3), traits = [PURE],
         check = Self::check_attrs

@@ -11,12 +11,12 @@ use super::select_detections::{Decoder, Detection, DetectionAttrs, Scores};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, leading};
 
 op! {
-    /// Decodes boxes from priors and selects the best of each class by non-maximum suppression.
+    /// Decodes boxes from priors and selects the best boxes of each class by non-maximum suppression.
     ///
     /// Inputs: box deltas `[N, priors * classes * 4]`, class scores `[N, priors * classes]`, priors
-    /// `[1 or N, 1 or 2, ..]`, whose second row holds variances, and optionally object scores and box deltas
-    /// of a first stage. Output: `[1, 1, rows, 7]`, where a row holds image, class, score and box. The first
-    /// unused row has image -1; zeros follow.
+    /// `[1 or N, 1 or 2, ..]`, whose second row holds variances; and optionally the object scores and box
+    /// deltas of a first stage. Output: `[1, 1, rows, 7]`, where a row holds image, class, score and box. The
+    /// first unused row has image -1; zeros follow.
     #[op(
         "DetectionOutput", since = [1, 8], inputs = Arity::between(3, 5), traits = [PURE],
         check = Self::check_attrs
@@ -36,7 +36,8 @@ impl InferOp for DetectionOutput {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         check_inputs(cx.len())?;
         let element_type = common_float(cx, (0..cx.len()).filter(|&port| port != 2))?;
-        // f16 models keep their priors in f32.
+        // The type of the priors may differ from that of the other inputs: f16 models keep their priors in
+        // f32.
         cx.expect_real(2)?;
         expect_ranks(cx, &[2, 2, 3, 2, 2])?;
         let ports: &[(usize, usize)] = match cx.len() {
@@ -124,7 +125,7 @@ struct Sizes {
     images: usize,
     /// Scores per image.
     columns: usize,
-    /// Number of images with their own priors, or 1 if they share them.
+    /// Number of images with their own priors, or 1 if all images share the priors.
     prior_images: usize,
     /// Size of a row of priors.
     prior_columns: usize,
@@ -182,8 +183,8 @@ impl DetectionOutput {
         (!self.since.at_least(8)).then_some(self.num_classes)
     }
 
-    /// The numbers of priors and classes, derived from all dims that are multiples of them; these dims must
-    /// agree.
+    /// The numbers of priors and classes, derived from all dims that are multiples of these numbers; the
+    /// derived numbers must agree.
     fn counts(&self, cx: &mut Infer) -> Result<(SymExpr, SymExpr), OpError> {
         let second_stage = cx.len() == 5;
         let mut priors = Common::default();
@@ -229,7 +230,7 @@ impl DetectionOutput {
 struct Common(Option<SymExpr>);
 
 impl Common {
-    /// Adds the constraint that the number is a dim divided by `divisor`.
+    /// Requires the number to equal a dim divided by `divisor`.
     fn divide(&mut self, cx: &mut Infer, (port, axis): (usize, usize), divisor: i64) -> Result<(), OpError> {
         let Some(dim) = dim(cx, port, axis) else { return Ok(()) };
         let wrong = |cx: &Infer, expected: String| {

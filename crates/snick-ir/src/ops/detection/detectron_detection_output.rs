@@ -21,9 +21,9 @@ op! {
         name = was_extension()
     )]
     pub struct DetectronDetectionOutput {
-        /// Boxes whose score is not higher are dropped.
+        /// Boxes with this score or a lower one are dropped.
         pub score_threshold: f64 = 0.0,
-        /// A box is suppressed if its IoU with a better one exceeds this.
+        /// A box is suppressed if its IoU with a box of higher score exceeds this.
         pub nms_threshold: f64 = 0.0,
         /// Upper limit for the width and height deltas, which are exponents.
         pub max_delta_log_wh: f64 = 0.0,
@@ -35,12 +35,12 @@ op! {
         pub max_detections_per_image: usize = 0,
         /// Whether all classes share the same deltas; ignored.
         pub class_agnostic_box_regression: bool = false,
-        /// Divisors of the deltas.
+        /// Divisors of the four deltas.
         pub deltas_weights: Vec<f64> = Vec::new(),
     }
 }
 
-/// Corners are inclusive pixels.
+/// The number to add to lengths, because corners are inclusive pixels.
 const UNIT: f32 = 1.0;
 
 impl InferOp for DetectronDetectionOutput {

@@ -8,7 +8,8 @@ use super::corners::Corners;
 use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Matrix non-maximum suppression, which lowers the score of a box by its overlap with better ones.
+    /// Matrix non-maximum suppression, which lowers the score of a box according to its overlap with boxes of
+    /// higher score.
     ///
     /// Inputs: boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`. Outputs: rows `[rows, 6]` of class,
     /// score and box, the index of each box among the boxes of all images `[rows, 1]`, and the number of rows
@@ -24,7 +25,7 @@ op! {
         pub decay_function: Decay = Decay::Linear,
         /// The strength of the Gaussian decay.
         pub gaussian_sigma: f64 = 2.0,
-        /// Boxes whose decayed score is not higher are dropped.
+        /// Boxes whose decayed score is this or lower are dropped.
         pub post_threshold: f64 = 0.0,
     }
 }
@@ -32,9 +33,9 @@ op! {
 /// How scores decay with overlap.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Decay {
-    /// In proportion to the uncovered part.
+    /// The score is multiplied by a factor proportional to the part of the box that is not covered.
     Linear,
-    /// By a Gaussian function.
+    /// The score is multiplied by a Gaussian function of the overlap.
     Gaussian,
 }
 
@@ -93,7 +94,7 @@ impl MatrixNms {
         let good = self.rows.candidates(scores, f32::gt);
         let unit = self.rows.unit();
         let sigma = self.gaussian_sigma as f32;
-        // The largest overlap of each box with a better one.
+        // The largest overlap of each box with a box of higher score.
         let mut covered: Vec<f32> = Vec::with_capacity(good.len());
         let mut kept = Vec::new();
         for (i, &(position, score)) in good.iter().enumerate() {

@@ -11,7 +11,7 @@ op! {
     /// Greedy non-maximum suppression for each class.
     ///
     /// Inputs: boxes `[N, boxes, 4]` and scores `[N, classes, boxes]`, which share boxes between classes.
-    /// Since opset 9 each class may have its own: boxes `[classes, all boxes, 4]`, scores
+    /// Since opset 9 each class may have its own boxes: boxes `[classes, all boxes, 4]`, scores
     /// `[classes, all boxes]` and the number of boxes of each image `[N]`. Outputs: rows `[rows, 6]` of
     /// class, score and box, the index of each box `[rows, 1]`, and the number of rows of each image `[N]`.
     #[op(
@@ -21,10 +21,10 @@ op! {
     pub struct MulticlassNms {
         /// Attributes shared with MatrixNms.
         pub rows: ClassNms = ClassNms::default(),
-        /// A box is suppressed if its IoU with a better one is at least this.
+        /// A box is suppressed if its IoU with a box of higher score is at least this.
         pub iou_threshold: f64 = 0.0,
-        /// Multiplier from 0 to 1 that lowers the threshold after each kept box, while the threshold is above
-        /// 0.5.
+        /// Multiplier from 0 to 1 that lowers the threshold after each kept box, as long as the threshold is
+        /// above 0.5.
         pub nms_eta: f64 = 1.0,
     }
 }
@@ -95,13 +95,14 @@ struct Run {
     boxes: usize,
     scores: usize,
     count: usize,
-    /// The output index of the box at `position` is `(index + position) * index_step + index_shift`.
+    /// The box at `position` of this run has the index `(index + position) * index_step + index_shift` in
+    /// output 1.
     index: usize,
     index_step: usize,
     index_shift: usize,
 }
 
-/// The runs of each image, if all classes share its boxes.
+/// The runs of each image, if all classes share the boxes of the image.
 fn shared_boxes(boxes: &Tensor, scores: &Tensor) -> Result<Vec<Vec<Run>>, OpError> {
     let [images, classes, count] = dims_of("the scores", scores)?;
     check_dims("the boxes", boxes, &[images, count, 4])?;
@@ -117,7 +118,7 @@ fn shared_boxes(boxes: &Tensor, scores: &Tensor) -> Result<Vec<Vec<Run>>, OpErro
     Ok((0..images).map(|image| (0..classes).map(|class| run(image, class)).collect()).collect())
 }
 
-/// The runs of each image, if each class has its own boxes, with the boxes of all images concatenated.
+/// The runs of each image, if each class has its own boxes; `boxes` concatenates the boxes of all images.
 fn own_boxes(boxes: &Tensor, scores: &Tensor, counts: &[i64]) -> Result<Vec<Vec<Run>>, OpError> {
     let [classes, all] = dims_of("the scores", scores)?;
     check_dims("the boxes", boxes, &[classes, all, 4])?;

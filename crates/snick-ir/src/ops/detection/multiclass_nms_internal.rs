@@ -7,8 +7,9 @@ use super::multiclass_nms::sizes;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// MulticlassNms whose outputs have the maximum possible number of rows, if it is known before the run.
-    /// Takes the same inputs and returns the same outputs as MulticlassNms. Inference only.
+    /// MulticlassNms whose outputs have the maximum possible number of rows, if that number is known before
+    /// the run. Takes the same inputs and returns the same outputs as MulticlassNms. Shape inference only;
+    /// cannot be run.
     #[op(
         "MulticlassNmsIEInternal", since = [1], inputs = Arity::between(2, 3), traits = [PURE], name = internal(),
         check = |op, _| op.rows.check()
@@ -16,10 +17,10 @@ op! {
     pub struct MulticlassNmsInternal {
         /// Attributes shared with MatrixNms.
         pub rows: ClassNms = ClassNms::default(),
-        /// A box is suppressed if its IoU with a better one is at least this.
+        /// A box is suppressed if its IoU with a box of higher score is at least this.
         pub iou_threshold: f64 = 0.0,
-        /// Multiplier from 0 to 1 that lowers the threshold after each kept box, while the threshold is above
-        /// 0.5.
+        /// Multiplier from 0 to 1 that lowers the threshold after each kept box, as long as the threshold is
+        /// above 0.5.
         pub nms_eta: f64 = 1.0,
     }
 }

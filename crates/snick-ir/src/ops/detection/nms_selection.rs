@@ -39,11 +39,11 @@ pub fn infer(cx: &mut Infer, numbers: i64, index: ElementType) -> Result<Facts, 
 pub struct NmsLimits {
     /// The maximum number of boxes per class.
     pub max_per_class: usize,
-    /// A box is suppressed if its IoU with a better one exceeds this.
+    /// A box is suppressed if its IoU with a box of higher score exceeds this.
     pub iou_threshold: f32,
-    /// Whether to suppress a box at exactly this IoU.
+    /// Whether to suppress a box whose IoU is exactly `iou_threshold`.
     pub drop_equal: bool,
-    /// Scores must be above this.
+    /// Boxes with this score or a lower one are never selected.
     pub score_threshold: f32,
     /// How fast the scores of overlapping boxes decay (soft NMS); 0 for hard suppression.
     pub sigma: f32,
@@ -145,11 +145,11 @@ impl NmsLimits {
 struct Candidate {
     index: usize,
     score: f32,
-    /// The number of selected boxes it has been compared with.
+    /// The number of selected boxes that the candidate has been compared with.
     compared: usize,
 }
 
-/// By score; among equal scores, the first box is greatest.
+/// Orders candidates by score; of equal scores, that of the first box is greatest.
 impl Ord for Candidate {
     fn cmp(&self, other: &Self) -> Ordering {
         highest_first(other.score, self.score).then(other.index.cmp(&self.index))

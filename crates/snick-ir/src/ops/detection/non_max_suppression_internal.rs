@@ -8,9 +8,9 @@ use crate::ops::index_type::IndexType;
 use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// NonMaxSuppression whose outputs have the maximum possible number of rows, if it is known before the
-    /// run. Takes the same inputs and returns the same outputs as NonMaxSuppression, but with `rotation` a
-    /// box has five numbers. Inference only.
+    /// NonMaxSuppression whose outputs have the maximum possible number of rows, if that number is known
+    /// before the run. Takes the same inputs and returns the same outputs as NonMaxSuppression, but with
+    /// `rotation` a box has five numbers. Shape inference only; cannot be run.
     #[op("NonMaxSuppressionIEInternal", since = [1], inputs = Arity::between(5, 6), traits = [PURE], name = internal())]
     pub struct NonMaxSuppressionInternal {
         /// Whether boxes are given by their centre (1) or by corners (0).
@@ -21,7 +21,7 @@ op! {
         pub output_type: IndexType = IndexType::I64,
         /// Element type of output 1.
         pub score_output_type: snick_tensor::ElementType = snick_tensor::ElementType::F32,
-        /// Whether boxes are rotated, and in which direction; 0 for none.
+        /// Whether boxes are rotated, and in which direction; 0 if they are not rotated.
         pub rotation: i64 = 0,
     }
 }

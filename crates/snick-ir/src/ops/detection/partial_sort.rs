@@ -1,8 +1,8 @@
 //! Partial sort that orders equal elements like the OpenVINO runtime.
 //!
-//! All boxes that are too small have score 0 and fill the rows left over by better ones, so the choice among
-//! equal elements affects the result. It follows from the runtime's algorithm: select with a heap whose root
-//! is the worst element, then pop the roots one by one.
+//! All boxes that are too small have score 0 and fill the rows that better boxes leave, so the choice among
+//! equal elements affects the result. To make the same choice, this follows the runtime's algorithm: select
+//! with a heap whose root is the worst element, then pop the roots one by one.
 
 /// Sorts by `before` and keeps the first `count` elements.
 pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T, &T) -> bool) {
@@ -32,8 +32,8 @@ pub fn keep_first<T: Copy>(items: &mut Vec<T>, count: usize, before: impl Fn(&T,
     items.truncate(count);
 }
 
-/// Inserts an item below the free position `root`: moves the hole down to a leaf, always to the later child,
-/// and then moves the item up from there.
+/// Inserts an item below the free position `root`: moves the free position down to a leaf, always to the
+/// child that sorts later, and then moves the item up from there.
 fn sift_down<T: Copy>(heap: &mut [T], root: usize, item: T, before: &impl Fn(&T, &T) -> bool) {
     let mut hole = root;
     loop {

@@ -20,7 +20,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The number of map channels, given the channels per output channel as a product of two numbers.
+    /// The number of channels that the map must have. Each output channel reads `planes[0] * planes[1]`
+    /// channels.
     pub fn channels(&self, planes: [usize; 2]) -> Result<i64, OpError> {
         let planes = planes[0].checked_mul(planes[1]);
         let channels = planes.and_then(|planes| planes.checked_mul(self.depth)).map(i64::try_from);
@@ -37,7 +38,7 @@ impl Layout {
     }
 
     /// Pools regions `[rois, 5]` of a map with this many channels: `pool` receives the index of a region and
-    /// appends its bins. Regions after the end of the list produce zeros.
+    /// appends its bins to the output. Regions after one with image -1 produce zeros.
     pub fn pool(
         &self,
         data: &Tensor,
@@ -64,9 +65,9 @@ impl Layout {
 /// The extent of a region on one axis of the map.
 #[derive(Copy, Clone)]
 pub struct Side {
-    /// Where it starts.
+    /// The position where the region starts.
     pub start: f32,
-    /// Its length.
+    /// The length of the region.
     pub length: f32,
 }
 
@@ -93,7 +94,7 @@ impl RegionBins<'_> {
         self.maps.plane(self.image, channel)
     }
 
-    /// The channel of a bin, if each bin has its own.
+    /// The channel that a bin reads, for ops where each bin reads its own channel.
     pub fn own_plane(&self, depth: usize, at: [usize; 2]) -> Plane<'_> {
         self.plane((depth * self.layout.group + at[0]) * self.layout.group + at[1])
     }

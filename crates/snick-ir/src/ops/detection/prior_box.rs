@@ -14,11 +14,11 @@ op! {
     pub struct PriorBox {
         /// The version.
         pub since: Since = Since(8),
-        /// Side lengths of square boxes: in pixels, or as fractions of the image's height without
-        /// `scale_all_sizes`.
+        /// Side lengths of square boxes: in pixels, or without `scale_all_sizes` as fractions of the image's
+        /// height.
         pub min_size: Vec<f64> = Vec::new(),
-        /// Side lengths in pixels; each adds a square of the geometric mean with the minimum size at the same
-        /// index.
+        /// Side lengths in pixels. Each adds a square box whose side is the geometric mean of this size and
+        /// the minimum size at the same index.
         pub max_size: Vec<f64> = Vec::new(),
         /// Aspect ratios in addition to 1.
         pub aspect_ratio: Vec<f64> = Vec::new(),
@@ -60,13 +60,13 @@ impl EvalOp for PriorBox {
 }
 
 impl PriorBox {
-    /// The boxes of a cell: first of fixed sizes, then of each minimum size.
+    /// Appends the boxes of a cell: first those of fixed sizes, then those of each minimum size.
     fn boxes(&self, cell: &Cell, out: &mut Vec<f32>) -> Result<(), OpError> {
         let all_scaled = self.scale_all_sizes;
         let mut step = self.step as f32;
         let mut least = single(&self.min_size);
         if !all_scaled {
-            // Sizes are fractions of the image's height.
+            // Sizes and steps are fractions of the image's height.
             let height = cell.image[0] as f32;
             step = if step == -1.0 { height / cell.cells[0] as f32 } else { step * height };
             least.iter_mut().for_each(|size| *size *= height);
@@ -79,7 +79,7 @@ impl PriorBox {
             step => cell.at.map(|at| (self.offset as f32 + at as f32) * step),
         };
         self.fixed_boxes(cell, center, out)?;
-        // Skip ratio 1, which is the square.
+        // Skip ratio 1, whose box is the square.
         let ratios: Vec<f32> = self.ratios().into_iter().skip(1).map(f32::sqrt).collect();
         let most = single(&self.max_size);
         for (i, &size) in least.iter().enumerate() {
@@ -107,7 +107,7 @@ impl PriorBox {
         Ok(())
     }
 
-    /// Boxes of fixed sizes, `density` per axis and aspect ratio.
+    /// Appends the boxes of fixed sizes: `density` boxes per axis for each aspect ratio.
     fn fixed_boxes(&self, cell: &Cell, center: [f32; 2], out: &mut Vec<f32>) -> Result<(), OpError> {
         let fixed_ratios = single(&self.fixed_ratio);
         let ratios = if fixed_ratios.is_empty() { self.ratios() } else { fixed_ratios };

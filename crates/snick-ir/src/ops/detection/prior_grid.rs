@@ -12,7 +12,7 @@ pub fn infer(cx: &mut Infer, priors: i64) -> Result<Facts, OpError> {
     expect_integer_or_nf4(cx, 0)?;
     expect_integer_or_nf4(cx, 1)?;
     expect_ranks(cx, &[1, 1])?;
-    // The number of sizes can be checked only if the elements are known.
+    // The number of elements of each size input is checked only if the elements are known.
     let elements = cx.input(0).elements();
     let columns = match elements.as_deref() {
         Some([height, width]) => {
@@ -27,7 +27,8 @@ pub fn infer(cx: &mut Infer, priors: i64) -> Result<Facts, OpError> {
     Ok(Facts::from(Fact::new(ElementType::F32, Shape::ranked([2.into(), columns]))))
 }
 
-/// Computes `[2, 4 * H * W * priors]`: the boxes, which `boxes` appends for each cell, then the variances.
+/// Computes `[2, 4 * H * W * priors]`: the boxes, then their variances. `boxes` appends the boxes of one
+/// cell.
 pub fn eval(
     inputs: &[Tensor],
     priors: i64,
@@ -58,7 +59,8 @@ pub fn eval(
     // Do not loop over millions of cells without boxes.
     let rows = if columns == 0 { 0 } else { height };
     for at in (0..rows).flat_map(|row| (0..width).map(move |column| [row, column])) {
-        // Fixed ratios may produce more or fewer boxes than the number of priors.
+        // With fixed ratios, the boxes of a cell may be more or fewer than `priors`, so stop once the output
+        // is full.
         if out.len() >= columns {
             break;
         }
@@ -74,7 +76,7 @@ pub fn eval(
 
 /// A cell of the feature map; pairs are (y, x).
 pub struct Cell {
-    /// Its row and column.
+    /// The row and column of the cell.
     pub at: [i64; 2],
     /// The size of the map in cells.
     pub cells: [i64; 2],

@@ -29,11 +29,11 @@ op! {
         pub pre_nms_topn: usize = 0,
         /// The number of output rows per image.
         pub post_nms_topn: usize = 0,
-        /// A box is suppressed if its IoU with a better one exceeds this.
+        /// A box is suppressed if its IoU with a box of higher score exceeds this.
         pub nms_thresh: f64 = 0.0,
         /// Pixels per cell.
         pub feat_stride: i64 = 1,
-        /// The minimum width and height of a box, before scaling by the image's scales.
+        /// The minimum width and height of a box, before multiplication by the image's scales.
         pub min_size: i64 = 1,
         /// The aspect ratios of anchors.
         pub ratio: Vec<f64> = Vec::new(),
@@ -90,7 +90,7 @@ impl EvalOp for Proposal {
         let [images, channels, height, width] = dims_of("the scores", scores)?;
         let anchors = self.anchors();
         let kinds = anchors.len();
-        // Without anchors there are no boxes, so the channels do not matter.
+        // Without anchors there are no boxes, so the number of channels does not matter.
         if kinds > 0 && channels != 2 * kinds {
             return Err(OpError::mismatch("the number of channels of the scores", channels, 2 * kinds));
         }
@@ -139,7 +139,7 @@ impl EvalOp for Proposal {
 
 /// The image bounds for clipping.
 struct Image {
-    /// Swapped for TensorFlow, like the axes of the boxes.
+    /// Width and height are swapped for TensorFlow, like the axes of the boxes.
     width: f32,
     height: f32,
     /// The minimum width and height of a box.
@@ -156,7 +156,7 @@ impl Proposal {
         self.framework.eq_ignore_ascii_case("tensorflow")
     }
 
-    /// Added to lengths: 1 if corners are inclusive pixels, else 0.
+    /// The number to add to lengths: 1 if corners are inclusive pixels, else 0.
     fn unit(&self) -> f32 {
         if self.is_tensorflow() { 0.0 } else { 1.0 }
     }
@@ -178,7 +178,7 @@ impl Proposal {
         }
     }
 
-    /// The anchors of the cell at the origin, by ratio and then by scale.
+    /// The anchors of the cell at the origin, ordered by ratio and then by scale.
     fn anchors(&self) -> Vec<Corners> {
         let base = self.base_size as f32;
         let unit = self.unit();

@@ -15,7 +15,7 @@ op! {
     /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]` of image and corners (x, y, x, y). Output:
     /// `[rois, output_dim, group_size, group_size]`. `C` is `output_dim * group_size^2`, or
     /// `output_dim * spatial_bins_x * spatial_bins_y` with bilinear samples. The first region with image -1
-    /// ends the list.
+    /// ends the list of regions.
     #[op("PSROIPooling", since = [1], inputs = Arity::exactly(2), traits = [PURE], check = Self::check_attrs)]
     pub struct PsRoiPooling {
         /// Number of output channels.
@@ -38,7 +38,8 @@ op! {
 pub enum PsRoiMode {
     /// The mean of the elements in the bin.
     Average,
-    /// The mean of bilinear samples, each from its own channel; regions are fractions of the map.
+    /// The mean of bilinear samples, each from its own channel; the corners of regions are fractions of the
+    /// map's size.
     Bilinear,
 }
 
@@ -113,7 +114,7 @@ fn averages(bins: &RegionBins, out: &mut Vec<f32>) {
     bins.for_each(out, |depth, at| mean(bins.own_plane(depth, at), &rows[at[0]], &columns[at[1]]));
 }
 
-/// The mean over some rows and columns; 0 if there are none.
+/// The mean over the given rows and columns; 0 if there are no elements.
 fn mean(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     let count = rows.len() * columns.len();
     if count == 0 {

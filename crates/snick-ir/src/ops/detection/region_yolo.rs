@@ -25,11 +25,11 @@ op! {
         pub classes: usize = 0,
         /// The last axis to flatten.
         pub end_axis: i64 = 0,
-        /// Boxes per cell with `do_softmax`.
+        /// Boxes per cell if `do_softmax` is set.
         pub num: usize = 0,
-        /// Whether to apply a softmax to the classes, rather than a sigmoid to each.
+        /// Whether to apply a softmax to the classes, rather than a sigmoid to each class.
         pub do_softmax: bool = false,
-        /// The anchors in use without `do_softmax`.
+        /// The anchors in use if `do_softmax` is not set.
         pub mask: SmallVec<[i64; 4]> = SmallVec::new(),
     }
 }
@@ -67,7 +67,7 @@ impl EvalOp for RegionYolo {
             return Err(OpError::mismatch("the number of channels", channels, expected));
         }
         let mut out = data.clone();
-        // Empty data may have any shape.
+        // For empty data, the number of channels does not matter.
         if !data.is_empty() {
             let entry = coords + 1 + classes;
             let boxes =

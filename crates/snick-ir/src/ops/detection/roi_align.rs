@@ -10,8 +10,8 @@ op! {
     /// Pools bilinear samples of a feature map over the bins of each region.
     ///
     /// Inputs: a map `[N, C, H, W]`, regions `[rois, 4]` of corners (x, y, x, y), and the image of each
-    /// region `[rois]`. Output: `[rois, C, pooled_h, pooled_w]`. The first region with image -1 ends the
-    /// list.
+    /// region `[rois]`. Output: `[rois, C, pooled_h, pooled_w]`. The first region with image -1 ends the list
+    /// of regions.
     #[op("ROIAlign", since = [3, 9], inputs = Arity::exactly(3), traits = [PURE])]
     pub struct RoiAlign {
         /// The version.
@@ -29,9 +29,9 @@ op! {
 /// How the samples of a bin are pooled.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum RoiPoolMode {
-    /// The mean.
+    /// The mean of the samples.
     Average,
-    /// The maximum, at least 0.
+    /// The maximum of the samples, at least 0.
     Max,
 }
 
@@ -40,7 +40,7 @@ attr_words!(RoiPoolMode { Average = "avg", Max = "max" });
 /// How region coordinates map to the feature map.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum RoiAlignment {
-    /// `x * scale`; regions have a size of at least 1.
+    /// `x * scale`; regions are at least 1 element wide and high.
     Asymmetric,
     /// `x * scale - 0.5`.
     HalfPixelForNn,

@@ -33,7 +33,8 @@ impl EvalOp for RoiAlignRotated {
             let (x, y) = (x * scale - 0.5, y * scale - 0.5);
             let (width, height) = (width * scale, height * scale);
             let (sin, cos) = if self.clockwise_mode { -angle } else { angle }.sin_cos();
-            // The upright region around the origin; `to_map` rotates it and moves it to its centre.
+            // The region before rotation, centred at the origin; `to_map` rotates it and moves it to its
+            // position on the map.
             let region = Region { start: [-height / 2.0, -width / 2.0], size: [height, width] };
             let to_map = |[dy, dx]: [f32; 2]| [dy * cos - dx * sin + y, dy * sin + dx * cos + x];
             bins.pool(maps, image, &region, to_map, out)

@@ -11,7 +11,8 @@ use crate::ops::allocation::reserved;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// Applies ROIAlign to each region, on the level of a feature pyramid that matches its size.
+    /// Applies ROIAlign to each region, on the level of a feature pyramid that matches the size of the
+    /// region.
     ///
     /// Inputs: regions `[rois, 4]` and levels `[1, C, H, W]`, finest first. Outputs:
     /// `[rois, C, output_size, output_size]`, and the unchanged regions.
@@ -22,7 +23,7 @@ op! {
     pub struct RoiFeatureExtractor {
         /// Height and width of the output.
         pub output_size: usize = 0,
-        /// Samples per bin and axis; 0 or less for about one per element of the level.
+        /// Samples per bin and axis; 0 or less for about one sample per element of the level.
         pub sampling_ratio: i64 = 0,
         /// Pixels of the image per element, for each level.
         pub pyramid_scales: SmallVec<[i64; 4]> = SmallVec::new(),
@@ -31,7 +32,7 @@ op! {
     }
 }
 
-/// The side length of a square region that belongs to level 2.
+/// A square region with this side length, in pixels, belongs to level `CANONICAL_LEVEL`.
 const CANONICAL_SIZE: f32 = 224.0;
 const CANONICAL_LEVEL: f32 = 2.0;
 

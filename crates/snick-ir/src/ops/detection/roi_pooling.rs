@@ -16,7 +16,7 @@ op! {
     /// Pools each bin of a region to its maximum, or to one bilinear sample.
     ///
     /// Inputs: a map `[N, C, H, W]` and regions `[rois, 5]` of image and corners (x, y, x, y). Output:
-    /// `[rois, C, pooled height, pooled width]`. The first region with image -1 ends the list.
+    /// `[rois, C, pooled height, pooled width]`. The first region with image -1 ends the list of regions.
     #[op("ROIPooling", since = [1, 2], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct RoiPooling {
         /// Height and width of the output, if `output_roi` is absent.
@@ -39,7 +39,7 @@ op! {
 pub enum RoiPoolingMethod {
     /// The maximum of the elements in the bin.
     Max,
-    /// One bilinear sample; regions are fractions of the map.
+    /// One bilinear sample; the corners of regions are fractions of the map's size.
     Bilinear,
 }
 
@@ -69,7 +69,7 @@ impl EvalOp for RoiPooling {
         let dims = [regions.dims()[0], channels, pooled[0], pooled[1]];
         let mut out = reserved(&dims)?;
         for (image, [x0, y0, x1, y1]) in listed {
-            // All channels read the same rows and columns.
+            // The rows and columns to read are the same for all channels.
             let axes = [([y0, y1], pooled[0], height), ([x0, x1], pooled[1], width)];
             let [rows, columns] = axes.map(|(ends, bins, size)| -> Vec<Source> {
                 let of = |i| match self.method {
@@ -96,7 +96,7 @@ impl RoiPooling {
     /// precedence.
     ///
     /// # Errors
-    /// A size is less than 1, or a list does not have two numbers.
+    /// If a size is less than 1, or a list does not have two numbers.
     pub fn pooled_size(&self) -> Result<[usize; 2], OpError> {
         let lists = [("`output_roi`", &self.output_roi), ("`output_size`", &self.output_size)];
         let mut lists = lists.into_iter().filter_map(|(name, list)| Some((name, list.as_deref()?)));
@@ -121,7 +121,7 @@ impl RoiPooling {
     }
 }
 
-/// The input of an output element on one axis.
+/// The elements that an output element is computed from, on one axis.
 enum Source {
     /// A bilinear sample; `None` outside the map.
     Sample(Option<LinearTap>),
@@ -129,7 +129,7 @@ enum Source {
     Bin(Range<usize>),
 }
 
-/// The output element for two sources of the same kind.
+/// The output element for the sources on both axes, which are of the same kind.
 fn pooled_at(plane: Plane, y: &Source, x: &Source) -> f32 {
     match (y, x) {
         (Source::Bin(rows), Source::Bin(columns)) => maximum(plane, rows, columns),
@@ -148,7 +148,7 @@ fn bin(ends: [f32; 2], index: usize, bins: usize, size: usize) -> Range<usize> {
     on_map(index * length / bins)..on_map(((index + 1) * length + bins - 1) / bins)
 }
 
-/// The maximum over some rows and columns; 0 if there are none.
+/// The maximum over the given rows and columns; 0 if there are no elements.
 fn maximum(plane: Plane, rows: &Range<usize>, columns: &Range<usize>) -> f32 {
     if rows.is_empty() || columns.is_empty() {
         return 0.0;
@@ -162,7 +162,8 @@ fn sample_position(ends: [f32; 2], index: usize, bins: usize, size: usize) -> f3
     let ([first, last], end) = (ends, size as f32 - 1.0);
     match bins {
         1 => 0.5 * (first + last) * end,
-        // Exactly the end, without rounding, because a sample beyond it would be 0.
+        // The last sample is computed without the rounding of the general formula, because a sample beyond
+        // the end would be 0.
         _ if index + 1 == bins => last * end,
         _ => index as f32 * ((last - first) * end / (bins as f32 - 1.0)) + first * end,
     }

@@ -12,7 +12,8 @@ pub struct RotatedBox {
 type Point = [f32; 2];
 
 impl RotatedBox {
-    /// A box from centre x, centre y, width, height and an angle in radians, which is multiplied by `turn`.
+    /// A box from centre x, centre y, width, height and an angle in radians, which is multiplied by `turn` (1
+    /// or -1) to set its direction.
     pub fn new([x, y, width, height, angle]: [f32; 5], turn: f32) -> Self {
         let (sin, cos) = (turn * angle).sin_cos();
         let corner = |dx: f32, dy: f32| {
@@ -60,7 +61,8 @@ fn sides(points: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     points.iter().copied().zip(points.iter().copied().cycle().skip(1))
 }
 
-/// Twice the signed area of a triangle; positive if the points turn from x to y.
+/// Twice the signed area of a triangle; positive if the points are ordered in the direction from the x axis
+/// to the y axis.
 fn cross(a: Point, b: Point, c: Point) -> f32 {
     (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 }

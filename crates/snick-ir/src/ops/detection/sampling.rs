@@ -6,7 +6,7 @@ use snick_tensor::kernels::greatest;
 use super::checks::{dims_of, wrong_shape};
 use crate::OpError;
 
-/// Maximum number of samples per bin, which protects against malicious regions.
+/// Maximum number of samples per bin, which bounds the work for malicious regions.
 const MAX_SAMPLES: usize = 1 << 24;
 
 /// Feature maps `[N, C, H, W]`.
@@ -37,8 +37,8 @@ impl FeatureMaps {
         }
     }
 
-    /// Image and corners (x, y, x, y) of the regions `[rois, 5]`, up to the first with image -1, which ends
-    /// the list.
+    /// Image and corners (x, y, x, y) of the regions `[rois, 5]`, up to the first region with image -1, which
+    /// ends the list.
     pub fn regions(&self, regions: &Tensor) -> Result<Vec<(usize, [f32; 4])>, OpError> {
         let &[_, 5] = regions.dims() else { return Err(wrong_shape("the regions", regions, "[rois,5]")) };
         let numbers = regions.to_f32_vec()?;
@@ -92,7 +92,7 @@ impl Plane<'_> {
     }
 }
 
-/// A position on an axis: its two neighbours and the distance from the first.
+/// A position on an axis: the two elements next to it, and the distance from the first of them.
 #[derive(Copy, Clone, Debug)]
 pub struct LinearTap {
     low: usize,
@@ -127,9 +127,9 @@ pub struct Region {
 pub struct Bins {
     /// Height and width of the output.
     pub counts: [usize; 2],
-    /// Samples per bin and axis; 0 for about one per element.
+    /// Samples per bin and axis; 0 for about one sample per element.
     pub samples: usize,
-    /// Whether to take the maximum, at least 0, rather than the mean.
+    /// Whether to take the maximum of the samples, at least 0, rather than their mean.
     pub max: bool,
 }
 
@@ -204,7 +204,7 @@ fn around(y: f32, x: f32, height: usize, width: usize) -> Option<[Tap; 4]> {
     if !(-1.0..=height as f32).contains(&y) || !(-1.0..=width as f32).contains(&x) {
         return None;
     }
-    // Beyond the last element, use the last one alone.
+    // Beyond the last element, use that element alone.
     let along = |at: f32, last: usize| {
         let low = at.max(0.0) as usize;
         if low >= last { (last, last, 0.0) } else { (low, low + 1, at.max(0.0) - low as f32) }

@@ -1,4 +1,5 @@
-//! Selects the detections of one image for DetectionOutput: decodes boxes and keeps the best of each class.
+//! Selects the detections of one image for DetectionOutput: decodes boxes and keeps the best boxes of each
+//! class.
 
 use smallvec::SmallVec;
 
@@ -20,9 +21,9 @@ attrs! {
         pub code_type: BoxCode = BoxCode::Corner,
         /// Whether all classes share the same boxes.
         pub share_location: bool = true,
-        /// A box is suppressed if its IoU with a better one exceeds this.
+        /// A box is suppressed if its IoU with a box of higher score exceeds this.
         pub nms_threshold: f64 = 0.0,
-        /// Boxes whose score is not higher are dropped.
+        /// Boxes with this score or a lower one are dropped.
         pub confidence_threshold: f64 = 0.0,
         /// Whether to clip boxes to the image after suppression.
         pub clip_after_nms: bool = false,
@@ -30,8 +31,8 @@ attrs! {
         pub clip_before_nms: bool = false,
         /// Whether to consider only the best class of each prior, and to output class numbers minus 1.
         pub decrease_label_id: bool = false,
-        /// Whether priors are four fractions of the image; otherwise they are an image index and four pixel
-        /// coordinates.
+        /// Whether a prior consists of four fractions of the image's size; otherwise of an image index and
+        /// four pixel coordinates.
         pub normalized: bool = false,
         /// Height of the image in pixels, for priors that are not normalized.
         pub input_height: i64 = 1,
@@ -61,9 +62,9 @@ pub struct Decoder<'a> {
     attrs: &'a DetectionAttrs,
     priors: Vec<Corners>,
     variances: &'a [[f32; 4]],
-    /// Number of classes with their own boxes.
+    /// Number of classes with their own boxes; 1 if all classes share the boxes.
     located: usize,
-    /// The deltas of the optional first stage, and of the second.
+    /// The deltas of the optional first stage, and of the second stage.
     stages: [&'a [[f32; 4]]; 2],
 }
 
@@ -126,9 +127,10 @@ impl<'a> Decoder<'a> {
 
 /// The class scores of one image.
 pub struct Scores<'a> {
-    /// `[priors, classes]`
+    /// The scores, `[priors, classes]`.
     pub values: &'a [f32],
-    /// `[priors, 2]`, where the second column is the object score; empty if there is only one stage.
+    /// The scores of the first stage, `[priors, 2]`, whose second column is the object score; empty if there
+    /// is only one stage.
     pub objects: &'a [f32],
     /// Number of classes.
     pub classes: usize,
@@ -139,13 +141,13 @@ pub struct Scores<'a> {
 /// One detection.
 #[derive(Copy, Clone)]
 pub struct Detection {
-    /// Its class.
+    /// The class of the detection.
     pub class: usize,
-    /// The prior it was decoded from.
+    /// The prior that the box was decoded from.
     pub prior: usize,
-    /// Its score.
+    /// The score of the detection.
     pub score: f32,
-    /// Its box.
+    /// The box of the detection.
     pub corners: Corners,
 }
 
@@ -153,7 +155,7 @@ pub struct Detection {
 type Candidate = (f32, usize, usize);
 
 impl DetectionAttrs {
-    /// Size of a prior.
+    /// The number of values per prior.
     pub fn prior_width(&self) -> usize {
         if self.normalized { 4 } else { 5 }
     }
@@ -202,7 +204,8 @@ impl DetectionAttrs {
         kept
     }
 
-    /// The best class of a prior, if its score is high enough. Class 0 is the background.
+    /// The class with the highest score of a prior, if that score is high enough. Class 0 is the background
+    /// and is not considered.
     fn best_class(&self, scores: &Scores, prior: usize) -> Option<Candidate> {
         let mut best = (-1.0, prior, 0);
         for class in 1..scores.classes {
@@ -214,7 +217,8 @@ impl DetectionAttrs {
         (best.2 > 0).then_some(best)
     }
 
-    /// The score of a class. If the object score of the first stage is too low, only the background scores 1.
+    /// The score of a class. If the object score of the first stage is too low, the background has the score
+    /// 1 and all other classes 0.
     fn score(&self, scores: &Scores, prior: usize, class: usize) -> f32 {
         let threshold = self.objectness_score as f32;
         if scores.objects.get(prior * 2 + 1).is_some_and(|&object| object < threshold) {

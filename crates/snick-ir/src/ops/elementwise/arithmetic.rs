@@ -14,7 +14,7 @@ use crate::{
     Arity, AttrField, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode,
 };
 
-/// Largest exponent that is expanded to a product.
+/// Powers with larger known exponents are not expanded to products.
 const MAX_EXPONENT: i64 = 4;
 
 op_family! {
@@ -51,7 +51,7 @@ op_family! {
 
 const PYTHON_DIVISION: &str = "m_pythondiv";
 
-/// The function follows from the name, except for the rounding of Divide.
+/// The operation type determines the function, except for the rounding of Divide, which is an attribute.
 impl AttrField for BinaryOp {
     fn kind() -> Cow<'static, str> {
         bool::kind()
@@ -144,7 +144,8 @@ pub(crate) fn element(
             let plain = (ia.lo() >= 0 && ib.lo() > 0) || (function == BinaryOp::FloorDiv && down == cut);
             match plain {
                 true => unwrapped(cx, et, down, &both, |cx| cx.floor_div(a, b)),
-                // Runtimes round negative quotients differently.
+                // Runtimes round negative quotients differently, so the result is only known to be one of
+                // both roundings.
                 false => {
                     let either = down.hull(cut);
                     unwrapped(cx, et, either, &both, |cx| cx.unknown(either))
@@ -196,10 +197,10 @@ mod tests {
     use crate::OpDef;
     use crate::{infer, text};
 
-    /// The inferred interval of `function`, for operands in the ranges `a` and `b` that are first converted
-    /// to `et`.
+    /// The inferred interval of the op `name`, for operands in the ranges `a` and `b` that are first
+    /// converted to `et`.
     fn inferred(name: &str, a: (i64, i64), b: (i64, i64), et: ElementType) -> Interval {
-        // A dim of `0..=n`, shifted to the start of the range.
+        // The element is a dim of `0..=n`, shifted to the start of its range.
         let element = |name: &str, (lo, hi): (i64, i64)| {
             format!(
                 "  %{name} = Parameter-1 {{element_type: f32, shape: \"0..{}\"}}

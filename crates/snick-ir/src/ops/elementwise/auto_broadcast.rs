@@ -20,7 +20,7 @@ pub enum AutoBroadcast {
     /// PaddlePaddle broadcasting: input 1 is aligned with input 0 from `axis`, and only input 1 is broadcast.
     /// -1 aligns the last axes.
     Pdpd {
-        /// The axis of input 0 where input 1 starts.
+        /// The axis of input 0 that the first axis of input 1 is aligned with.
         axis: i64,
     },
 }
@@ -108,7 +108,8 @@ impl AutoBroadcast {
         Ok(dims)
     }
 
-    /// The second tensor, reshaped and broadcast as needed so that numpy broadcasting follows this rule.
+    /// The second tensor, reshaped and broadcast as needed so that numpy broadcasting has the effect of this
+    /// rule.
     pub fn second<'t>(self, a: &Tensor, b: &'t Tensor) -> Result<Cow<'t, Tensor>, OpError> {
         let conflict = || OpError::dims_conflict(CANNOT_BROADCAST, a.dims(), b.dims());
         match self {
@@ -123,7 +124,7 @@ impl AutoBroadcast {
     }
 }
 
-/// The axis of the first input where the second starts.
+/// The axis of the first input that the first axis of the second input is aligned with.
 fn pdpd_axis(axis: i64, rank: usize, other: usize) -> Result<usize, OpError> {
     let room = rank.checked_sub(other);
     let first = match axis {

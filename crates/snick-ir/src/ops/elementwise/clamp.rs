@@ -68,7 +68,7 @@ impl Clamp {
         UnaryOp::Clamp { min: self.min, max: self.max }
     }
 
-    /// The clamped bounds of a real number.
+    /// The bounds of a real number after clamping.
     fn real(&self, cx: &mut Infer, real: &FloatBounds, et: ElementType) -> FloatBounds {
         if !real.is_bounded() {
             return FloatBounds::unknown(); // possibly NaN

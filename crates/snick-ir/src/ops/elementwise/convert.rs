@@ -12,8 +12,8 @@ op! {
     /// Converts to another element type. Floats are truncated to integers; integers wrap.
     #[op("Convert", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE], name = in_newest())]
     pub struct Convert {
-        /// The element type of the output. If the file omits it, it is `dynamic`, which can be inferred but
-        /// not run.
+        /// The element type of the output. If the file omits it, it is `dynamic`, and the op can be inferred
+        /// but not run.
         pub destination_type: ElementType = ElementType::Dynamic,
     }
 }
@@ -34,7 +34,7 @@ impl EvalOp for Convert {
 /// Infers a conversion of input 0 to the element type of `fact`.
 ///
 /// # Errors
-/// The conversion is from or to strings, which would require parsing or formatting numbers.
+/// If the conversion is from or to strings, which would require parsing or formatting numbers.
 pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Result<Fact, OpError> {
     let (from, to) = (cx.element_type(0), fact.element_type);
     let is_text = |et| et == ElementType::String;
@@ -45,12 +45,12 @@ pub(super) fn converted(cx: &mut Infer, fact: Fact) -> Result<Fact, OpError> {
     Ok(with_elements(cx, fact))
 }
 
-/// Adds what is known about the converted elements of input 0. Integers that may wrap are only known to be
-/// within their type, and values that may be rounded within bounds.
+/// Adds what is known about the converted elements of input 0. Of integers that may wrap, only the range of
+/// their type is known; of values that may be rounded, only bounds.
 fn with_elements(cx: &mut Infer, fact: Fact) -> Fact {
     let (from, to) = (cx.element_type(0), fact.element_type);
     if cx.input(0).as_tensor().is_some() {
-        return fact; // constant folding computes it
+        return fact; // constant folding computes the elements
     }
     let whole = |et: ElementType| et.is_integer() || et == ElementType::Boolean;
     if whole(from) && to.is_float() {

@@ -8,7 +8,7 @@ op! {
     /// Converts both inputs to their common element type, as frameworks do before arithmetic.
     #[op("ConvertPromoteTypes", since = [14], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct ConvertPromoteTypes {
-        /// Whether the common type may be unable to represent all values of an input type.
+        /// Whether to allow a common type that cannot represent all values of an input type.
         pub promote_unsafe: bool = false,
         /// Whether a scalar takes the type of a tensor of the same or a higher category.
         pub pytorch_scalar_promotion: bool = false,
@@ -47,7 +47,7 @@ impl EvalOp for ConvertPromoteTypes {
 }
 
 impl ConvertPromoteTypes {
-    /// The common type; `Dynamic` if it depends on something unknown.
+    /// The common type; `Dynamic` if it depends on an unknown type or rank.
     fn common(&self, types: [ElementType; 2], scalars: [Option<bool>; 2]) -> Result<ElementType, OpError> {
         let [a, b] = types;
         for (i, et) in types.into_iter().enumerate() {
@@ -88,7 +88,8 @@ impl ConvertPromoteTypes {
         }
     }
 
-    /// Checks that the common type is one of the two and can hold the other, unless `promote_unsafe` is set.
+    /// Checks that the common type is one of the two types and can represent the values of the other, unless
+    /// `promote_unsafe` is set.
     fn checked(&self, types: [ElementType; 2], common: ElementType) -> Result<ElementType, OpError> {
         if !self.promote_unsafe && !types.contains(&common) {
             let [a, b] = types;

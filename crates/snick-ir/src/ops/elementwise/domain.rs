@@ -15,9 +15,9 @@ pub enum Domain {
     Real,
     /// `boolean` only.
     Boolean,
-    /// `boolean` and integers, including `string` and `nf4`.
+    /// `boolean` and integers; `string` and `nf4` count as integers.
     Integral,
-    /// Integers, including `string` and `nf4`.
+    /// Integers; `string` and `nf4` count as integers.
     IntegralNumber,
 }
 

@@ -9,8 +9,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 op! {
     /// Rounds floats to values of an 8-bit float type, without changing the element type. Inputs: data, a
     /// scale, and optionally a shift of the same shape; both broadcast to the data. Rounds
-    /// `data * scale - shift`, first to f16, then undoes scale and shift. Values that overflow become the
-    /// largest value.
+    /// `data * scale - shift` to f16 and then to the 8-bit type, and undoes scale and shift. Values that
+    /// overflow become the largest value of the 8-bit type.
     #[op("FakeConvert", since = [13], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct FakeConvert {
         /// The 8-bit type.
@@ -30,7 +30,7 @@ pub enum FakeType {
 attr_words!(FakeType { F8E4M3 = "f8e4m3", F8E5M2 = "f8e5m2" });
 
 impl FakeType {
-    /// The element type and its largest value.
+    /// The corresponding element type and its largest value.
     pub fn limits(self) -> (ElementType, f64) {
         match self {
             Self::F8E4M3 => (ElementType::F8E4M3, 448.0),

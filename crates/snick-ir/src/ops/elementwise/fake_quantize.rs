@@ -9,8 +9,9 @@ use super::auto_broadcast::AutoBroadcast;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactly};
 
 op! {
-    /// Rounds floats to a number of levels, without changing the element type. Inputs: data, input low, input
-    /// high, output low and output high. The output has the type and shape of the data.
+    /// Rounds floats to a number of levels, without changing the element type. Inputs: data, and the ends of
+    /// the input and output ranges: input low, input high, output low and output high. The output has the
+    /// type and shape of the data.
     #[op(
         "FakeQuantize", since = [1], inputs = Arity::exactly(5), traits = [PURE, ELEMENTWISE, FLOAT_FORMULA],
         check = Self::check_levels
@@ -35,7 +36,8 @@ impl InferOp for FakeQuantize {
         for i in 1..5 {
             all = self.broadcast.infer(cx, &all, cx.shape(i))?;
         }
-        // Ranges that would broadcast the data are rejected at run time.
+        // The output always has the shape of the data: ranges that would broadcast the data are rejected at
+        // run time.
         Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
     }
 }

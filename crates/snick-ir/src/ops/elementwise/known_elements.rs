@@ -1,8 +1,8 @@
 //! Propagates known integer elements through element-wise ops.
 //!
 //! Expressions are mathematical integers, but elements wrap. An expression can represent an element only if
-//! its interval proves that it does not wrap; otherwise the element is an unknown within the range of its
-//! type.
+//! the interval of the expression proves that the element does not wrap; otherwise the element is an unknown
+//! within the range of its type.
 
 use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, kernels};
@@ -22,8 +22,8 @@ pub fn type_range(et: ElementType) -> Interval {
     range.and_then(|(lo, hi)| Interval::new(lo, hi)).unwrap_or(Interval::ANY)
 }
 
-/// Whether the type counts sizes. A size without a known bound is assumed to fit such a type, so the type
-/// adds no bound.
+/// Whether the type is one that counts sizes. A size without a known bound is assumed to fit in such a type,
+/// so the type adds no bound.
 fn counts_sizes(et: ElementType) -> bool {
     matches!(et, ElementType::I32 | ElementType::I64 | ElementType::U32 | ElementType::U64)
 }
@@ -36,7 +36,7 @@ pub fn element_interval(cx: &Infer, element: &SymExpr, et: ElementType) -> Inter
 }
 
 /// Whether the result of arithmetic on `operands` stays within the type. An unbounded result is accepted only
-/// if an operand is unbounded, because sizes without a known bound are assumed to fit their type.
+/// if an operand is unbounded, because sizes without a known bound are assumed to fit in their type.
 pub fn fits(et: ElementType, result: Interval, operands: &[Interval]) -> bool {
     let wide = operands.iter().any(|i| !i.has_lower() || !i.has_upper());
     let somewhere = result.lo() < i64::MAX && result.hi() > i64::MIN;
@@ -47,7 +47,8 @@ pub fn fits(et: ElementType, result: Interval, operands: &[Interval]) -> bool {
     low && high && somewhere
 }
 
-/// Returns `expr` if `result`, the interval of the operation, proves that it does not wrap.
+/// Returns `expr` if `result`, the interval of the operation, proves that the operation does not wrap;
+/// otherwise an unknown element.
 pub fn unwrapped(
     cx: &mut Infer,
     et: ElementType,
@@ -66,7 +67,7 @@ pub fn unwrapped(
     expr
 }
 
-/// Maps the elements of input 0; `None` if they are unknown or constant.
+/// Maps the elements of input 0; `None` if they are unknown, or constant and will be folded.
 pub fn map(cx: &mut Infer, f: impl FnMut(&mut Infer, &SymExpr) -> SymExpr) -> Option<Vec<SymExpr>> {
     let mut f = f;
     let input = cx.input(0);
@@ -77,8 +78,8 @@ pub fn map(cx: &mut Infer, f: impl FnMut(&mut Infer, &SymExpr) -> SymExpr) -> Op
     Some(elements.iter().map(|e| f(cx, e)).collect())
 }
 
-/// Maps pairs of elements of inputs `i` and `j` after broadcasting; `None` if both are constants, which are
-/// folded, or both are unknown.
+/// Maps pairs of elements of inputs `i` and `j` after broadcasting; `None` if both inputs are constants,
+/// which are folded, or both are unknown.
 pub fn zip(
     cx: &mut Infer,
     broadcast: AutoBroadcast,

@@ -1,6 +1,6 @@
 //! Propagates known floating-point elements through element-wise ops.
 //!
-//! Bounds pass through monotone functions and are rounded like the element type. Exact quotients pass through
+//! Bounds pass through monotone functions and are rounded to the element type. Exact quotients pass through
 //! functions that keep them exact.
 
 use snick_shape::{Interval, Shape, SymExpr};
@@ -13,8 +13,8 @@ use crate::fact::{Known, MAX_ELEMENTS};
 use crate::float_bounds::{FloatBounds, Ratio, round};
 use crate::{Fact, Infer};
 
-/// Whether elements of this type are tracked through arithmetic. Runtimes compute narrower types in a wider
-/// type of their choice.
+/// Whether elements of this type are tracked through arithmetic. Narrower types are not tracked, because
+/// runtimes compute them in a wider type of their choice.
 fn is_followed(et: ElementType) -> bool {
     matches!(et, ElementType::F32 | ElementType::F64)
 }
@@ -51,7 +51,7 @@ pub fn integers(
 }
 
 /// Applies a function to pairs of elements of inputs 0 and 1 after broadcasting; `None` if nothing is known,
-/// or if all inputs are constant and folded.
+/// or if all inputs are constants, which are folded.
 pub fn zip(
     cx: &mut Infer,
     broadcast: AutoBroadcast,
@@ -73,7 +73,7 @@ pub fn zip(
     ia.into_iter().zip(ib).map(|(x, y)| Some(binary(function, cx, ra.get(x)?, rb.get(y)?, et))).collect()
 }
 
-/// Maps the elements of input 0; `None` if nothing is known, or if it is constant and folded.
+/// Maps the elements of input 0; `None` if nothing is known, or if the input is a constant, which is folded.
 pub fn map(cx: &mut Infer, f: impl Fn(&mut Infer, &FloatBounds) -> FloatBounds) -> Option<Vec<FloatBounds>> {
     let fact = cx.input(0);
     if !is_followed(fact.element_type) || fact.as_tensor().is_some() {
@@ -83,7 +83,7 @@ pub fn map(cx: &mut Infer, f: impl Fn(&mut Infer, &FloatBounds) -> FloatBounds) 
     Some(reals.iter().map(|real| f(cx, real)).collect())
 }
 
-/// The result for two numbers of one type.
+/// The bounds of a binary function for two numbers of one type.
 pub fn binary(
     function: BinaryOp,
     cx: &mut Infer,
@@ -112,7 +112,7 @@ pub fn binary(
         BinaryOp::Div if b.lo > 0.0 || b.hi < 0.0 => corners(|a, b| a / b),
         BinaryOp::Max => FloatBounds::within(a.lo.max(b.lo), a.hi.max(b.hi)),
         BinaryOp::Min => FloatBounds::within(a.lo.min(b.lo), a.hi.min(b.hi)),
-        // For other functions, use the bounds of the quotient, if there is one.
+        // For other functions, use the bounds of the resulting exact quotient, if there is one.
         _ => match &ratio {
             Some(ratio) => spread(cx, ratio, et),
             None => FloatBounds::unknown(),
@@ -121,7 +121,7 @@ pub fn binary(
     range.with(ratio)
 }
 
-/// The bounds of an exact quotient.
+/// The bounds that an exact quotient implies.
 fn spread(cx: &Infer, ratio: &Ratio, et: ElementType) -> FloatBounds {
     let (interval, den) = (cx.interval(&ratio.num), ratio.den as f64);
     FloatBounds::within(round(et, interval.lo() as f64 / den), round(et, interval.hi() as f64 / den))
@@ -131,7 +131,7 @@ fn spread(cx: &Infer, ratio: &Ratio, et: ElementType) -> FloatBounds {
 /// quotients, and an exact quotient divided by a number.
 fn quotient(function: BinaryOp, cx: &mut Infer, a: &Ratio, b: &Ratio, et: ElementType) -> Option<Ratio> {
     let exact = a.is_exact() && b.is_exact();
-    // Denominators are powers of two, so the larger one is the common denominator.
+    // The denominators are powers of two, so the larger one is a common denominator.
     let den = a.den.max(b.den);
     let mut common = |ratio: &Ratio| cx.mul(&ratio.num, &(den / ratio.den).into());
     let (num, den) = match function {
@@ -167,7 +167,7 @@ fn quotient(function: BinaryOp, cx: &mut Infer, a: &Ratio, b: &Ratio, et: Elemen
     Ratio::new(cx, et, Some(num), den)
 }
 
-/// The result for one number; unknown for functions that are not tracked.
+/// The bounds of a unary function for one number; unknown for functions that are not tracked.
 pub fn unary(function: UnaryOp, cx: &mut Infer, a: &FloatBounds, et: ElementType) -> FloatBounds {
     if !a.is_bounded() {
         return FloatBounds::unknown(); // possibly NaN
@@ -245,7 +245,8 @@ impl Fact {
 mod tests {
     use crate::{infer, text};
 
-    /// Infers the size that results from `chain`: `%f` is a size in `range` as f32, `%r` the result.
+    /// The size that inference derives from the layers `chain`, where `%f` is a size in `range` as f32 and
+    /// `%r` the result.
     fn inferred(range: &str, chain: &str) -> (String, String) {
         let text = format!(
             "snick 1\ngraph \"t\" {{

@@ -7,7 +7,7 @@ use super::known_elements::{map, type_range};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// Logical negation. Inference accepts other types because existing files rely on it.
+    /// Logical negation. Inference also accepts types other than boolean, because existing files rely on it.
     #[op("LogicalNot", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE])]
     pub struct LogicalNot;
 }

@@ -36,10 +36,10 @@ impl InferOp for PRelu {
 }
 
 impl PRelu {
-    /// Whether a slope applies to channels (axis 1), rather than broadcasting along the last axes.
+    /// Whether the slopes apply to channels (axis 1), rather than broadcasting along the last axes.
     ///
     /// # Errors
-    /// The answer depends on sizes known only at run time.
+    /// If the answer depends on sizes known only at run time.
     pub fn is_by_channel(symbols: &Symbols, data: &Shape, slope: &Shape) -> Result<bool, OpError> {
         let (Some([.., last]), Some([slopes])) = (data.dims(), slope.dims()) else { return Ok(false) };
         let Some([_, channels, _, ..]) = data.dims() else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Shared code of HardSigmoid, Selu and Swish, whose parameters are inputs of one element.
+//! Shared code of HardSigmoid, Selu and Swish, whose parameters are inputs with one element.
 
 use snick_tensor::Tensor;
 

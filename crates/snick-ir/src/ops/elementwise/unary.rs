@@ -111,7 +111,7 @@ fn has_integer_form(function: UnaryOp) -> bool {
     matches!(function, Abs | Ceiling | Floor | Negative | Relu | Sign)
 }
 
-/// The result for an integer.
+/// The result of the function for an integer.
 fn integer(function: UnaryOp, cx: &mut Infer, element: &SymExpr, et: ElementType) -> SymExpr {
     let interval = element_interval(cx, element, et);
     let zero = SymExpr::from(0);

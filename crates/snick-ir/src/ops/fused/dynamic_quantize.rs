@@ -11,7 +11,7 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError, RawNode, normalize_each
 op! {
     /// Quantizes data to integers, with a scale for each group of elements. Outputs: the quantized data; the
     /// scales; the zero points, if they are separate; the sums of the groups, if requested. Newer files have
-    /// no attributes, so inference uses the declared ports instead. Inference only.
+    /// no attributes, so inference uses the declared ports instead. Shape inference only; cannot be run.
     #[op("DynamicQuantize", since = [1], inputs = Arity::exactly(1), traits = [PURE], name = internal(), check = Self::check)]
     pub struct DynamicQuantize {
         /// Whether there are zero points.
@@ -114,7 +114,7 @@ impl DynamicQuantize {
             .zip(groups)
             .map(|(dim, group)| match group {
                 Some(size) => cx.ceil_div(dim, &size.into()),
-                // An empty axis has no scale.
+                // An axis without groups has one scale, or none if it is empty.
                 None => cx.min(dim, &1.into()),
             })
             .collect();

@@ -8,7 +8,8 @@ use crate::ops::control::opaque::declared_facts;
 use crate::ops::nn::matmul::CANNOT_MULTIPLY;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
-/// Data `[.., K]` times weights `[N, K]`: `[.., N]`. For weights of another rank, uses the declared port.
+/// Data `[.., K]` times weights `[N, K]`: `[.., N]`. For weights of another rank, uses the declared shape of
+/// the output.
 fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
     let element_type = output_type(declared, cx.element_type(0));
     match (cx.shape(0).dims(), cx.shape(1).dims()) {
@@ -23,7 +24,7 @@ fn infer(declared: ElementType, cx: &mut Infer) -> Result<Facts, OpError> {
     }
 }
 
-/// Implements an inference-only op.
+/// Implements an op that can only be inferred.
 macro_rules! fully_connected {
     ($op:ident) => {
         impl InferOp for $op {
@@ -37,7 +38,8 @@ macro_rules! fully_connected {
 }
 
 op! {
-    /// Multiplies data `[.., K]` by weights `[N, K]` and adds a bias: `[.., N]`. Inference only.
+    /// Multiplies data `[.., K]` by weights `[N, K]` and adds a bias: `[.., N]`. Shape inference only; cannot
+    /// be run.
     #[op("FullyConnected", since = [1], inputs = Arity::between(2, 3), traits = [PURE], name = internal())]
     pub struct FullyConnected {
         /// The element type of the output; `dynamic` for the type of the data.
@@ -46,8 +48,8 @@ op! {
 }
 
 op! {
-    /// FullyConnected with compressed weights. Inputs: data, weights, bias, scales, zero points. Inference
-    /// only.
+    /// FullyConnected with compressed weights. Inputs: data, weights, bias, scales, zero points. Shape
+    /// inference only; cannot be run.
     #[op("FullyConnectedCompressed", since = [1], inputs = Arity::between(4, 5), traits = [PURE], name = internal())]
     pub struct FullyConnectedCompressed {
         /// The element type of the output; `dynamic` for the type of the data.
@@ -57,7 +59,7 @@ op! {
 
 op! {
     /// FullyConnected for quantized data and weights. Inputs: data, weights, bias, and scales and zero points
-    /// for weights, inputs and outputs. Inference only.
+    /// for weights, inputs and outputs. Shape inference only; cannot be run.
     #[op("FullyConnectedQuantized", since = [1], inputs = Arity::between(3, 9), traits = [PURE], name = internal())]
     pub struct FullyConnectedQuantized {
         /// The element type of the output; `dynamic` for the type of the data.
@@ -67,7 +69,7 @@ op! {
 
 op! {
     /// FullyConnected for quantized data and weights. Inputs: data, weights, bias, and scales and zero points
-    /// for the output. Inference only.
+    /// for the output. Shape inference only; cannot be run.
     #[op("FullyConnectedQuantizedLegacy", since = [1], inputs = Arity::between(3, 5), traits = [PURE], name = internal())]
     pub struct FullyConnectedQuantizedLegacy {
         /// The element type of the output; `dynamic` for the type of the data.

@@ -5,7 +5,7 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Gather from compressed data. Inputs: the data, indices and axis of Gather, scales and zero points. The
-    /// output has the type of the scales. Inference only.
+    /// output has the type of the scales. Shape inference only; cannot be run.
     #[op("GatherCompressed", since = [1], inputs = Arity::between(4, 5), traits = [PURE], name = internal())]
     pub struct GatherCompressed {
         /// Number of leading batch axes; negative values count from the rank of the indices.

@@ -7,14 +7,14 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Multiplies each token by the matrices of its experts. Inputs: tokens `[1 or A, T, K]`, matrices
     /// `[E, N, K]` or `[E, N, G, K/G]`, the experts `[T, A]` of each token, and a bias. Output: `[A, T, N]`.
-    /// Inference only.
+    /// Shape inference only; cannot be run.
     #[op("GatherMatmul", since = [1], inputs = Arity::between(3, 4), traits = [PURE], name = internal())]
     pub struct GatherMatmul;
 }
 
 op! {
-    /// GatherMatmul with compressed matrices. Inputs: as for GatherMatmul, then scales and zero points.
-    /// Inference only.
+    /// GatherMatmul with compressed matrices. Inputs: as for GatherMatmul, then scales and zero points. Shape
+    /// inference only; cannot be run.
     #[op("GatherMatmulCompressed", since = [1], inputs = Arity::exactly(6), traits = [PURE], name = internal())]
     pub struct GatherMatmulCompressed;
 }

@@ -16,7 +16,7 @@ op! {
         pub axis: i64,
         /// The size of the first half.
         pub split_lengths: i64,
-        /// The function; some OpenVINO releases do not write it.
+        /// The function; some OpenVINO releases do not write this attribute.
         pub glu_type: Option<GluType>,
         /// The half to apply the function to: 0 or 1.
         pub split_to_glu_idx: i64 = 0,

@@ -10,8 +10,8 @@ op! {
     /// Grouped-query attention with a cache, as in ONNX Runtime. Inputs: queries `[B, N, L, D]`, keys and
     /// values `[B, K, L, D]`, past keys and values `[B, K, P, D]`, lengths, and optional inputs that depend
     /// on the attributes. Outputs: `[B, L, N D]`, and the keys and values appended to the past
-    /// `[B, K, P+L, D]`. If P and L are known, the cache may be a fixed buffer, so its length comes from the
-    /// declared port. Inference only.
+    /// `[B, K, P+L, D]`. If P and L are known, the cache may be a buffer of fixed length, so the length comes
+    /// from the declared outputs. Shape inference only; cannot be run.
     #[op("GroupQueryAttention", since = [1], inputs = Arity::between(7, 16), traits = [PURE], name = internal_extension())]
     pub struct GroupQueryAttention {
         /// Number of query heads.
@@ -30,7 +30,7 @@ op! {
         pub k_quant_type: String = "NONE".into(),
         /// Quantization of the cached values.
         pub v_quant_type: String = "NONE".into(),
-        /// The number of tokens that a token attends to; -1 for all preceding ones.
+        /// The number of tokens that a token attends to; -1 for all preceding tokens.
         pub local_window_size: i64 = -1,
         /// Whether the cache is a buffer of fixed length.
         pub sliding_window_cache: bool = false,
@@ -65,7 +65,7 @@ impl InferOp for GroupQueryAttention {
 }
 
 impl GroupQueryAttention {
-    /// The length of the cache at this port after the step.
+    /// The length of the keys or values at output `port`.
     fn total(&self, cx: &mut Infer, port: usize, past: usize, length: &SymExpr) -> Result<SymExpr, OpError> {
         let past = common_dim(cx, &[(past, 2)])?;
         if self.sliding_window_cache {

@@ -6,8 +6,8 @@ use crate::ops::nn::grouped_matmul::product;
 use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
-    /// GroupedMatMul with compressed matrices. Inputs: as for GroupedMatMul, with offsets only if rows have
-    /// rank 2, then scales and zero points. Inference only.
+    /// GroupedMatMul with compressed matrices. Inputs: as for GroupedMatMul, where offsets are present only
+    /// if the rows have rank 2, then scales and zero points. Shape inference only; cannot be run.
     #[op("GroupedMatMulCompressed", since = [1], inputs = Arity::between(3, 5), traits = [PURE], name = internal())]
     pub struct GroupedMatMulCompressed;
 }
@@ -15,7 +15,7 @@ op! {
 impl InferOp for GroupedMatMulCompressed {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
-        // Grouped matrices of rank 4 have several layouts.
+        // Matrices of rank 4 are split into groups, for which there are several layouts.
         let shape = match cx.shape(1).rank() {
             Some(4) => Shape::unranked(),
             _ => product(cx, cx.shape(0).rank() == Some(2))?,

@@ -8,7 +8,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Mixture of experts without the router. Inputs: tokens `[.., H]`; routing weights, either `[E, .., 1]`
-    /// for all experts or `[T, K]` for the chosen ones; the chosen experts `[.., K]`; and the weights and
+    /// for all experts or `[T, K]` for the chosen experts; the chosen experts `[.., K]`; and the weights and
     /// biases of the experts. The output has the shape of the tokens.
     ///
     /// `gemm3_swiglu` has weights gate `[E, I, H]`, up `[E, I, H]` and down `[E, H, I]`, and computes
@@ -33,7 +33,7 @@ op! {
 }
 
 op! {
-    /// MOE with compressed weights. The output has the shape of input 0. Inference only.
+    /// MOE with compressed weights. The output has the shape of input 0. Shape inference only; cannot be run.
     #[op("MOECompressed", since = [1], inputs = Arity::at_least(6), traits = [PURE], name = internal())]
     pub struct MoeCompressed {
         /// The computation of an expert.
@@ -48,7 +48,7 @@ op! {
         pub activation_type: Option<String>,
         /// Number of features of a token.
         pub hidden_size: Option<usize>,
-        /// Number of features between the products.
+        /// Number of features between the first and the last matrix product.
         pub inter_size: Option<usize>,
         /// The number of experts.
         pub num_expert: Option<usize>,
@@ -180,7 +180,7 @@ impl Moe {
     }
 }
 
-/// The weight of each expert for each token.
+/// The routing weight of each expert for each token.
 struct Shares {
     tokens: usize,
     /// One entry per expert and token.
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_chosen_experts_are_summed_by_their_shares() {
-        // Two experts with one feature: gate 1 and 2, up 3 and 1, down 1 and 10.
+        // Two experts with one feature, whose weights are gate 1 and 2, up 3 and 1, down 1 and 10.
         let inputs = |routing: Tensor| {
             let chosen = Tensor::from_vec(&[2, 1], vec![1i64, 0]).unwrap();
             let weights = [[1f32, 2.], [3., 1.], [1., 10.]].map(|w| tensor(&[2, 1, 1], &w));
@@ -270,11 +270,11 @@ mod tests {
             let out = moe(ExpertType::Gemm2BiasSwigluClamp).eval(&inputs(first)).unwrap();
             assert!((out[0].to_f32_vec().unwrap()[0] - expected).abs() < 1e-4);
         }
-        // Releases that do not write gate_idx disagree on whether alpha or beta is the limit.
+        // Releases that do not write gate_idx disagree on whether alpha or beta is the clamp limit.
         let old = Moe { gate_idx: None, ..moe(ExpertType::Gemm2BiasSwigluClamp) };
         let error = old.eval(&inputs(tensor(&[1, 1, 2], &[1., 10.]))).unwrap_err();
         assert!(error.to_string().contains("without gate_idx"), "{error}");
-        // Alpha is the limit, beta the factor.
+        // Alpha is the clamp limit, beta the factor in swish.
         let swapped = Moe { expert_alpha: 2., expert_beta: 0., ..moe(ExpertType::Gemm2BiasSwigluClamp) };
         let out = swapped.eval(&inputs(tensor(&[1, 1, 2], &[1., 10.]))).unwrap();
         assert_eq!(out[0].to_f32_vec().unwrap(), [0.5 * 2. * 3. * 2. + 0.5]);

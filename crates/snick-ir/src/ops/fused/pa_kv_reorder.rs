@@ -6,7 +6,7 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Moves entries between the key and value pages of paged attention. Inputs: the key pages and value
     /// pages, of rank 4, which are updated in place, and vectors that map entries to their destinations. The
-    /// outputs have the shapes of the pages. Inference only.
+    /// outputs have the shapes of the pages. Shape inference only; cannot be run.
     #[op("PaKVReorder", since = [1], inputs = Arity::exactly(6), traits = [], name = internal_extension())]
     pub struct PaKvReorder;
 }

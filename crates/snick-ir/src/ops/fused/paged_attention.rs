@@ -9,7 +9,7 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Attention over a paged cache, for several sequences in one list of tokens. Its first inputs are
     /// queries `[T, Q D]`, keys `[T, K D]`, values `[T, K V]`, key pages and value pages. The first output is
-    /// `[T, Q V]`; the other outputs are inferred from the declared ports. Inference only.
+    /// `[T, Q V]`; the other outputs are as declared in the file. Shape inference only; cannot be run.
     #[op("PagedAttentionExtension", since = [1], inputs = Arity::at_least(5), traits = [], name = internal_extension())]
     pub struct PagedAttention;
 }
@@ -36,7 +36,7 @@ impl InferOp for PagedAttention {
 }
 
 /// The width of the output. Queries are as wide as all heads times the size of a key; keys and values are as
-/// wide as the KV heads times their own size.
+/// wide as the KV heads times the size of a key or value.
 fn features(cx: &mut Infer, queries: &SymExpr) -> Option<SymExpr> {
     let (Some([_, keys]), Some([_, values])) = (cx.shape(1).dims(), cx.shape(2).dims()) else { return None };
     if keys == values {

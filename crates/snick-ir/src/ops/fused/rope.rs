@@ -8,16 +8,16 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Rotary position embedding: rotates pairs of features by angles that depend on the position. Inputs:
-    /// data; the cosines and sines of the angles as two tables, or one combined table twice; and the position
-    /// of each token, if `gather_position_arg_id` is set.
+    /// data; the cosines and sines of the angles as two tables, or one combined table as both inputs; and the
+    /// position of each token, if `gather_position_arg_id` is set.
     ///
     /// By default, the data is `[B, H, L, S]`, tables are `[.., L, rotary_ndims]` or half as wide, and
     /// feature `i` is paired with `i + rotary_ndims / 2`. With `is_interleaved`, the data is `[B, L, H, S]`,
-    /// one table holds sines, then cosines, and neighbours are paired. With `is_qwen`, the data is
+    /// one table holds sines, then cosines, and neighbouring features are paired. With `is_qwen`, the data is
     /// `[B, L, ..]` and the output `[B, L, head_cnt, head_size]`. With `is_chatglm`, the data is `[L, B, ..]`
     /// and the output `[L, B, head_cnt, head_size]`, or, with `support_2d_rope`, `[B, L, ..]` and
-    /// `[B, head_cnt, L, head_size]`; neighbours are paired, and a table alternates cosines and sines.
-    /// Features beyond `rotary_ndims` are unchanged.
+    /// `[B, head_cnt, L, head_size]`; neighbouring features are paired, and a table alternates cosines and
+    /// sines. Features beyond `rotary_ndims` are unchanged.
     #[op("RoPE", since = [1], inputs = Arity::between(2, 5), traits = [PURE], name = internal())]
     pub struct Rope {
         /// Start of the range of features to use.
@@ -70,7 +70,7 @@ op! {
 }
 
 impl Rope {
-    /// Number of heads and size of a head.
+    /// The number of heads and the size of a head.
     fn heads(&self) -> Result<[SymExpr; 2], OpError> {
         let size = |name, size: usize| {
             i64::try_from(size)
@@ -90,7 +90,8 @@ impl InferOp for Rope {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         let element_type = cx.element_type(0);
         if self.is_ltx_video || self.support_3d_rope {
-            // These layouts are specific to the kernels of a plug-in.
+            // The layouts with three position axes, and of LTX-Video's data, are specific to the kernels of a
+            // plug-in.
             return Ok(crate::ops::control::opaque::declared_facts(cx));
         }
         let has_heads = self.is_qwen || self.is_chatglm;
@@ -242,7 +243,7 @@ fn alternating(table: &Tensor, part: usize, order: &[usize]) -> Result<Tensor, O
     Ok(table.slice(3, part, 1, 1)?.squeeze(3)?.permute(order)?.unsqueeze(1)?)
 }
 
-/// Adds leading axes to a table `[L, R]` or `[H, L, R]`, to get `[B, H, L, R]`.
+/// Adds leading axes of size 1 to a table `[L, R]` or `[H, L, R]`, so that it broadcasts to `[B, H, L, R]`.
 fn with_four_axes(table: &Tensor) -> Result<Tensor, OpError> {
     match table.rank() {
         2 => Ok(table.unsqueeze(0)?.unsqueeze(0)?),
@@ -318,7 +319,7 @@ mod tests {
     fn neighbours_are_turned_in_interleaved_data() {
         let rows: Vec<f32> = (1..9).map(|i| i as f32).collect();
         let data = numbers(&[1, 2, 1, 4], |i| i as f32 + 1.);
-        // Sines first, then cosines.
+        // The table holds sines first, then cosines.
         let table = numbers(&[1, 2, 4], |i| [3., 3., 2., 2., 7., 7., 5., 5.][i]);
         let expected = by_hand(&rows, NEIGHBOURS, &[[2., 3.], [5., 7.]]);
         let op = Rope { rotary_ndims: 4, is_interleaved: true, ..Rope::default() };

@@ -17,7 +17,7 @@ pub(super) enum Pairs {
 pub(super) enum Positions {
     /// Row `i` for token `i`.
     AsTokens,
-    /// The last rows.
+    /// The last rows of the table, one per token.
     AtEnd,
     /// Explicit positions `[B, L]` or `[B, H, L, 1]`.
     Given(Tensor),
@@ -49,7 +49,7 @@ impl Grid {
         Ok(Self { dims, values: tensor.to_f32_vec()? })
     }
 
-    /// The elements of the last axis at this index.
+    /// The row of elements along the last axis, for an index into the other axes.
     fn row(&self, place: [usize; 3]) -> Result<&[f32], OpError> {
         let mut at = 0;
         for (&index, &size) in place.iter().zip(&self.dims) {
@@ -101,8 +101,8 @@ impl Rotation {
         Ok(Tensor::from_vec(self.data.dims(), data.values)?)
     }
 
-    /// The distance in the tables between the angles for the first and the second feature of a pair. Requires
-    /// tables that are wide enough.
+    /// The distance in a table row between the angles for the first and the second feature of a pair. An
+    /// error if the tables are too narrow.
     fn second_angle(&self, cos: &Grid, sin: &Grid, features: usize) -> Result<usize, OpError> {
         let half = self.width / 2;
         let width = cos.dims[3];

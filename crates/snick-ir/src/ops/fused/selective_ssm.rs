@@ -10,8 +10,8 @@ op! {
     /// State space model over sequences. Inputs: decay rates A `[H]`, time steps dt `[N, L, H]`, input
     /// projections B `[N, L, G, S]`, data x `[N, L, H, D]`, output projections C `[N, L, G, S]` and states
     /// `[N, H, D, S]`; `H / G` heads share a projection. Each step updates a state to
-    /// `e^(A dt) state + x dt B` and outputs its product with C. Outputs: the shape of the data, and the
-    /// final states.
+    /// `e^(A dt) state + x dt B` and outputs its product with C. Outputs: the products, in the shape of x,
+    /// and the final states.
     #[op("SelectiveSSM", since = [1], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION], name = internal_extension())]
     pub struct SelectiveSsm;
 }
@@ -19,14 +19,15 @@ op! {
 op! {
     /// SelectiveSSM for several sequences in one list of tokens. Inputs: A `[H]`, dt `[T, H]`, B `[T, G, S]`,
     /// x `[T, H, D]`, C `[T, G, S]`, a table of states `[P, H, D, S]`, which is updated in place, and vectors
-    /// that assign tokens to sequences and states. The output has the shape of the data. Inference only.
+    /// that assign tokens to sequences, and sequences to states. The output has the shape of x. Shape
+    /// inference only; cannot be run.
     #[op("PagedSelectiveSSM", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
     pub struct PagedSelectiveSsm;
 }
 
 /// Sizes that several inputs share.
 struct Sizes {
-    /// The axes before the heads.
+    /// The dims before the heads.
     outer: Vec<SymExpr>,
     heads: SymExpr,
     head: SymExpr,
@@ -50,7 +51,7 @@ impl Sizes {
         Ok(Self { outer: outer_dims?, heads, head, state })
     }
 
-    /// The shape of the data.
+    /// The shape of x.
     fn data(&self) -> Shape {
         Shape::ranked(self.outer.iter().chain([&self.heads, &self.head]).cloned())
     }
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn states_decay_and_take_in_each_step() {
         let tensor = |dims: &[usize], values: &[f32]| Tensor::from_slice(values, dims).unwrap();
-        // Two steps with two heads in one group, and states of one element.
+        // Two time steps of two heads in one group, with states of one element.
         let inputs = [
             tensor(&[2], &[0., -1.]),
             tensor(&[1, 2, 2], &[1., 1., 2., 1.]),

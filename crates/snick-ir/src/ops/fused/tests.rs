@@ -2,8 +2,8 @@
 
 use crate::{infer, text};
 
-/// The inferred types and shapes of the first outputs of a layer, or the error, as text. An input is `shape`
-/// for f32, `type:shape`, or `=number`.
+/// The inferred types and shapes of the first outputs of a layer, or the error, as text. An input is written
+/// as `shape` for f32, as `type:shape`, or as `=number` for a constant.
 fn inferred(inputs: &[&str], layer: &str, outputs: usize) -> String {
     let source = |(at, input): (usize, &&str)| {
         if let Some(number) = input.strip_prefix('=') {
@@ -33,7 +33,7 @@ fn inferred(inputs: &[&str], layer: &str, outputs: usize) -> String {
     facts.collect::<Vec<_>>().join(" ")
 }
 
-/// Puts the layer in the operation set that its plug-in writes.
+/// Gives the layer the operation set that plug-ins write.
 fn internal(layer: &str) -> String {
     layer.replacen("(..)", "-ie_internal_opset(..)", 1)
 }
@@ -163,7 +163,7 @@ fn attention_layers_have_shapes() {
     let attention =
         |inputs: [String; 7], layer: &str| inferred(&inputs.each_ref().map(String::as_str), layer, 3);
     assert_eq!(attention(cached("P", "L"), &layer), "f32[B,L,32] f16[B,2,L+P,8] f16[B,2,L+P,8]");
-    // A cache of known length may be a buffer.
+    // A cache of known length may be a buffer of fixed length, so its length after the step is unknown.
     assert_eq!(attention(cached("64", "1"), &layer), "f32[B,1,32] f16[B,2,?,8] f16[B,2,?,8]");
     let sliding = layer.replace("heads: 2", "heads: 2, sliding_window_cache: true, local_window_size: 64");
     assert_eq!(attention(cached("64", "L"), &sliding), "f32[B,L,32] f16[B,2,64,8] f16[B,2,64,8]");
@@ -215,7 +215,7 @@ fn layers_with_states_have_shapes() {
                 "PaKVReorder(..)",
                 "f32[P,2,16,8] u8[P,2,16,4]",
             ),
-            // Inputs in another order.
+            // Inputs in the order of older files.
             (
                 &["B,L,2,8", "B,L,2,8", "B,L,2,4", "B,L,2", "B,L,2", "B,2,8,4"],
                 "GatedDeltaNet(..)",

@@ -9,8 +9,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, exactl
 
 op! {
     /// Extracts patches from images and stacks them on the channel axis: `[N, C, H, W]` to
-    /// `[N, rows * columns of a patch * C, patches down, patches along]`. With valid padding, patches that do
-    /// not fit are dropped; otherwise the image is padded with zeros so that patches cover all of it.
+    /// `[N, rows * columns of a patch * C, patches down, patches along]`. With valid padding, patches that
+    /// extend beyond the image are dropped; otherwise the image is padded with zeros so that patches cover
+    /// all of it.
     #[op(
         "ExtractImagePatches", since = [3], inputs = Arity::exactly(1), traits = [PURE],
         check = Self::check_patches
@@ -78,7 +79,7 @@ impl EvalOp for ExtractImagePatches {
     }
 }
 
-/// The patches on an axis of concrete size.
+/// The patches along an axis of concrete size.
 #[derive(Copy, Clone)]
 struct PatchAxis {
     size: usize,
@@ -118,7 +119,7 @@ impl ExtractImagePatches {
         Ok([d.compute(IntOp::Max, &count, &0.into())?, reach])
     }
 
-    /// The patches and the padding for a concrete size; `None` on overflow.
+    /// The patches and the padding along an axis for a concrete image size; `None` on overflow.
     fn axis(&self, i: usize, image: usize) -> Option<PatchAxis> {
         let [size, rate, stride] = [self.sizes[i], self.rates[i], self.strides[i]];
         let image = i128::try_from(image).ok()?;

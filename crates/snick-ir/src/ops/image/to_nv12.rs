@@ -101,7 +101,8 @@ mod tests {
         };
         let planes: Vec<_> = run(ChannelOrder::Rgb, false).iter().map(|t| t.to_i64_vec().unwrap()).collect();
         assert_eq!(planes[0], [82, 145, 41, 235]);
-        // U: 90, 54, 240, 128; V: 240, 34, 110, 128.
+        // The U values of the four pixels are 90, 54, 240, 128, the V values 240, 34, 110, 128; both average
+        // to 128.
         assert_eq!(planes[1], [128, 128]);
         let together = run(ChannelOrder::Rgb, true);
         assert_eq!(together[0].dims(), [1, 3, 2, 1]);

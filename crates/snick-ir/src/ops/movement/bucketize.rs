@@ -48,7 +48,7 @@ impl Bucketize {
     fn buckets<T: PartialOrd>(&self, data: &[T], bounds: &[T]) -> Vec<i64> {
         let place = |v: &T| match self.with_right_bound {
             true => bounds.partition_point(|bound| bound < v),
-            // NaN goes after all boundaries, as in the OpenVINO runtime, except with right bounds.
+            // Without right bounds, NaN goes after all boundaries, as in the OpenVINO runtime.
             false => bounds.partition_point(|bound| v.partial_cmp(bound) != Some(Ordering::Less)),
         };
         data.iter().map(|v| place(v) as i64).collect()

@@ -29,7 +29,7 @@ pub struct Einsum {
 /// `ELLIPSIS` plus its distance from the last ellipsis axis.
 pub type Labels = SmallVec<[u32; 6]>;
 
-/// Greater than every code point.
+/// The label of the last ellipsis axis, greater than every code point.
 const ELLIPSIS: u32 = 0x11_0000;
 
 /// The letters before and after an ellipsis; `after` is `None` without an ellipsis.
@@ -86,7 +86,7 @@ impl InferOp for Einsum {
                 dims.insert(*label, both);
             }
         }
-        // An operand of unknown rank may broadcast an axis that is 1 elsewhere.
+        // An operand of unknown rank may broadcast an axis that has size 1 in the other operands.
         for (i, subscript) in self.inputs.iter().enumerate() {
             if cx.shape(i).dims().is_some() {
                 continue;
@@ -181,11 +181,11 @@ impl Subscript {
 }
 
 impl Einsum {
-    /// The labels of the operands, which have these ranks, and of the output. Axes with equal labels are the
-    /// same.
+    /// The labels of the operands, which have these ranks, and of the output. Axes with equal labels have the
+    /// same size, up to broadcasting.
     ///
     /// # Errors
-    /// The equation does not match the ranks.
+    /// If the equation does not match the ranks.
     pub fn labels(&self, ranks: &[usize]) -> Result<(Vec<Labels>, Labels), OpError> {
         self.check_count(ranks.len())?;
         let own = self.inputs.iter().zip(ranks).enumerate();
@@ -251,7 +251,7 @@ impl Operand {
         Ok(self)
     }
 
-    /// Removes axes of size 1 that have another size in `other`.
+    /// Removes axes of size 1 whose label has another size in `other`.
     fn without_ones(mut self, other: &[(u32, usize)]) -> Result<Self, OpError> {
         for i in (0..self.labels.len()).rev() {
             let label = self.labels[i];
@@ -279,7 +279,7 @@ impl Operand {
         Ok(tensor)
     }
 
-    /// The product, summed over the labels that are not `kept`, as one matrix multiplication.
+    /// The product of two operands, summed over the labels that are not `kept`, as one matrix multiplication.
     fn times(self, other: Self, kept: impl Fn(&u32) -> bool) -> Result<Self, OpError> {
         let (mine, theirs) = (self.sizes(), other.sizes());
         let a = self.without_ones(&theirs)?;

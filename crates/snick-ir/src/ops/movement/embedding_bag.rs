@@ -112,7 +112,7 @@ impl Bags {
         }
     }
 
-    /// Assigns this many indices to bags.
+    /// Assigns `indices` indices to bags.
     fn fill(self, inputs: &[Tensor], indices: usize) -> Result<Filled<'_>, OpError> {
         match self {
             Self::Packed => {

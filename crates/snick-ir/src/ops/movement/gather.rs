@@ -15,9 +15,9 @@ use crate::{
 /// share the first `batch_dims` axes.
 ///
 /// Gather-7 adds `batch_dims`. Negative indices count from the end: Gather-8 specifies this, models with
-/// older versions rely on it (`x.shape[-1]`), and the OpenVINO runtime agrees wherever it propagates the
-/// elements of a shape. An index out of range yields zeros. It is an error if `checks_indices` is set, as in
-/// ONNX, or if the axis is empty, where the OpenVINO runtime reads uninitialised memory.
+/// older versions rely on it (`x.shape[-1]`), and the OpenVINO runtime does the same wherever it propagates
+/// the elements of a shape. An index out of range yields zeros. Instead, it is an error if `checks_indices`
+/// is set, as in ONNX, or if the axis is empty, where the OpenVINO runtime reads uninitialised memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gather {
     /// Number of leading batch axes; negative values count from the rank of the indices.
@@ -99,7 +99,7 @@ impl EvalOp for Gather {
         if indices.rank() == 0
             && let Some(at) = position(scalar("index", indices)?, data.dims()[axis])
         {
-            // A single index produces a view.
+            // A single index selects a view without copying.
             return Ok(vec![data.slice(axis, at, 1, 1)?.squeeze(axis)?]);
         }
         let gather = if self.checks_indices { kernels::gather } else { kernels::gather_or_zeros };
@@ -108,7 +108,8 @@ impl EvalOp for Gather {
 }
 
 impl Gather {
-    /// Whether an index never yields zeros, for any axis size in `sizes`: it is either in range or an error.
+    /// Whether an index never yields zeros, for any axis size in `sizes`: the index is then either in range
+    /// or an error.
     pub fn selects_or_fails(&self, index: i64, sizes: Interval) -> bool {
         let least = sizes.lo().max(1);
         self.checks_indices || (-least..least).contains(&index)

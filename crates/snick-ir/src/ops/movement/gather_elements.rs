@@ -70,8 +70,8 @@ impl EvalOp for GatherElements {
     }
 }
 
-/// The row-major position in `dims` that each index refers to. On all other axes, the indices must not be
-/// larger than the data.
+/// The row-major position in `dims` that each index refers to. On all axes but `axis`, the indices must not
+/// have a larger size than the data.
 pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<usize>, OpError> {
     let axis = normalize_axis(axis, dims.len())?;
     let at = indices.dims();

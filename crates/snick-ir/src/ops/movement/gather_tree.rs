@@ -7,8 +7,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Traces beams back from their last step. For each batch and beam, follows the parents (input 1) through
-    /// the ids (input 0, `[step, batch, beam]`), starting from the number of steps of the batch (input 2).
-    /// Everything after the first `end_token` (input 3) becomes `end_token`.
+    /// the ids (input 0, `[step, batch, beam]`), starting from the last step of the batch (input 2 holds the
+    /// number of steps). Everything after the first `end_token` (input 3) becomes `end_token`.
     #[op("GatherTree", since = [1], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct GatherTree;
 }

@@ -9,8 +9,8 @@ use super::indices::{count, position, scalar};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normalize_axis};
 
 op! {
-    /// Adds an axis of size `depth` (input 1), with `on` (input 2) at the index (input 0) and `off` (input 3)
-    /// elsewhere.
+    /// Adds an axis of size `depth` (input 1), with the value of input 2 at the index (input 0) and the value
+    /// of input 3 elsewhere.
     #[op("OneHot", since = [1, 16], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct OneHot {
         /// The version.
@@ -26,9 +26,9 @@ op! {
 /// How negative indices are interpreted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum NegativeIndices {
-    /// They are ignored.
+    /// Negative indices are ignored.
     Ignore,
-    /// They count from the end.
+    /// Negative indices count from the end.
     Normalize,
 }
 

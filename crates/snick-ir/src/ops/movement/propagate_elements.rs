@@ -1,4 +1,4 @@
-//! Propagates known elements through ops that only move elements, by running the op on positions.
+//! Propagates known elements through ops that only move elements, by running the op on element positions.
 
 use snick_shape::{Shape, SymExpr};
 use snick_tensor::Tensor;
@@ -8,7 +8,7 @@ use crate::{EvalOp, Infer};
 
 /// The elements of the op's first output, which has this shape, if some elements of the inputs in `data` are
 /// known and the other inputs are constant. Evaluates the op on element positions and maps each position back
-/// to its expression. Zeros that the op creates become 0. Returns `None` if nothing is known, or if all
+/// to its expression. Elements that the op creates become 0. Returns `None` if nothing is known, or if all
 /// inputs are constant and will be folded.
 pub(crate) fn propagate_elements<O: EvalOp>(
     op: &O,

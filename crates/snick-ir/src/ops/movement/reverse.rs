@@ -9,9 +9,9 @@ use crate::{Arity, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, O
 /// How input 1 selects axes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// It lists them.
+    /// Input 1 lists the axes.
     Index,
-    /// It holds a boolean for each axis.
+    /// Input 1 holds a boolean for each axis.
     Mask,
 }
 

@@ -13,8 +13,8 @@ use crate::ops::elementwise::arithmetic::element;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
 
 op! {
-    /// Writes updates (input 2) into a copy of input 0. Each update goes to its own position, except on the
-    /// axis (input 3), where the index at the same position of input 1 determines it.
+    /// Writes updates (input 2) into a copy of input 0. Each update goes to the same position as in the
+    /// updates, except on the axis (input 3), where the index at that position of input 1 determines it.
     #[op(
         "ScatterElementsUpdate", since = [3, 12], inputs = Arity::exactly(4), traits = [PURE],
         check = Self::check_reduction
@@ -25,7 +25,7 @@ op! {
         /// How updates are combined with existing elements.
         #[since(12)]
         pub reduction: ScatterReduction = ScatterReduction::None,
-        /// Whether the element of input 0 takes part in the reduction.
+        /// Whether the existing element of input 0 takes part in the reduction.
         #[since(12)]
         pub use_init_val: bool = true,
     }
@@ -83,7 +83,7 @@ impl ScatterElementsUpdate {
     fn combined(&self, cx: &mut Infer, reduction: scatter_reduce::Reduction) -> Option<Vec<SymExpr>> {
         let et = cx.element_type(0);
         if !et.is_integer() || cx.inputs().iter().all(|fact| fact.as_tensor().is_some()) {
-            return None; // constant folding computes it
+            return None; // constant folding computes the elements
         }
         let function = match reduction {
             scatter_reduce::Reduction::Sum => Some(BinaryOp::Add),

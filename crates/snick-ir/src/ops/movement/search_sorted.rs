@@ -11,9 +11,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 const CANNOT_SEARCH: &str = "cannot search {} for {}";
 
 op! {
-    /// For each element of input 1, the position at which to insert it into input 0. Input 0 is one ascending
-    /// sequence, or has the same leading axes as the values and one sequence for each row. NaN is inserted at
-    /// the front.
+    /// For each element of input 1, the position at which to insert it in input 0 so that input 0 stays
+    /// sorted. Input 0 is one ascending sequence, or has the same leading axes as the values and one sequence
+    /// for each row. NaN is inserted at the front.
     #[op("SearchSorted", since = [15], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct SearchSorted {
         /// Whether to insert after equal elements rather than before them.
@@ -29,7 +29,7 @@ impl InferOp for SearchSorted {
         cx.expect_rank(0, "1 or more", |rank| rank >= 1)?;
         let conflict = |cx: &Infer| cx.conflict(CANNOT_SEARCH, cx.shape(0), cx.shape(1));
         let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
-            // One sequence for all values, or unknown.
+            // There is one sequence for all values, or the rank is unknown.
             (Some([_]) | None, _) => cx.shape(1).clone(),
             (Some([lead @ .., _]), None) => {
                 let mut dims: SmallVec<[SymExpr; 4]> = lead.into();

@@ -9,14 +9,14 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
     /// Moves blocks of the spatial axes to the batch axis. Inputs: data, a block size per axis, and the
-    /// padding at the begin and end of each axis. The block of axis 0, the batch, is 1; its padding is
-    /// applied, as in the OpenVINO runtime.
+    /// padding at the start and end of each axis. The block size of axis 0, the batch, is 1; the padding of
+    /// the batch axis is applied, as in the OpenVINO runtime.
     #[op("SpaceToBatch", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct SpaceToBatch;
 }
 
 op! {
-    /// The inverse of SpaceToBatch. Inputs: data, a block size per axis, and the crop at the begin and end of
+    /// The inverse of SpaceToBatch. Inputs: data, a block size per axis, and the crop at the start and end of
     /// each axis.
     #[op("BatchToSpace", since = [2], inputs = Arity::exactly(4), traits = [PURE])]
     pub struct BatchToSpace;

@@ -67,7 +67,7 @@ impl EvalOp for SparseFillEmptyRows {
             return Err(OpError::dims_conflict(sentence, values.dims(), indices.dims()));
         }
         let places = indices.to_i64_vec()?;
-        // Row, column and source index; the default comes after the last element.
+        // Row, column and source index; the source index of the default element is the number of elements.
         let mut all: Vec<(i64, i64, usize)> =
             places.chunks_exact(2).enumerate().map(|(i, at)| (at[0], at[1], i)).collect();
         check(&all, *rows, *columns)?;
@@ -90,7 +90,7 @@ impl EvalOp for SparseFillEmptyRows {
 }
 
 impl SparseFillEmptyRows {
-    /// The number of elements once every row has one; exact if the positions are known.
+    /// The number of elements after adding defaults; exact if the positions are known.
     fn filled(&self, cx: &mut Infer, count: &SymExpr, rows: &SymExpr) -> Result<SymExpr, OpError> {
         if let (Some(sizes), Some(places)) = (cx.input(1).ints(), cx.input(2).ints())
             && let [rows, columns] = sizes.as_slice()
@@ -103,7 +103,7 @@ impl SparseFillEmptyRows {
             used.dedup();
             return Ok(cx.add(count, &SymExpr::from(rows - used.len() as i64)));
         }
-        // Between the extremes that no row or every row is empty.
+        // The number lies between the case that as few rows as possible are empty and the case that all are.
         let (elements, rows) = (cx.interval(count), cx.interval(rows));
         let filled = elements.max(rows).hull(elements.add(rows));
         Ok(cx.unknown(filled))

@@ -83,7 +83,7 @@ impl InferOp for TopK {
                 cx.demand_at_most(&k, &dims[axis]);
                 cx.demand_role(1, || IntegerRole::Count(dims[axis].clone()));
                 let mut out: SmallVec<[SymExpr; 4]> = dims.into();
-                // A constant k above the size is an error at run time.
+                // A constant `k` above the size of the axis is an error at run time.
                 out[axis] =
                     match cx.interval(&k).hi() > cx.interval(&dims[axis]).hi() && k.as_const().is_none() {
                         true => cx.min(&k, &dims[axis]),
@@ -107,7 +107,7 @@ impl EvalOp for TopK {
         let k = scalar("k", &inputs[1])?;
         let k = usize::try_from(k).map_err(|_| OpError::out_of_range("k", k, "0 or more"))?;
         let order = if self.sort == TopKSort::Index { Order::Index } else { Order::Value };
-        // Any order of equal elements is correct; this one matches the OpenVINO runtime.
+        // Any order of equal elements is correct; this order matches the OpenVINO runtime.
         let by_heap = !self.stable && axis + 1 == data.rank();
         let ties = if by_heap { Ties::Heap } else { Ties::Lower };
         let indices = top_k_indices(data, axis, k, self.mode == TopKMode::Max, order, ties)?;

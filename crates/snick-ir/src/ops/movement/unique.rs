@@ -14,7 +14,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis}
 op! {
     /// The distinct elements of input 0, or its distinct slices on an axis (input 1). Outputs: the distinct
     /// elements, the index where each first occurs, the index of the distinct element for each input element,
-    /// and the number of occurrences. NaN differs from everything.
+    /// and the number of occurrences. NaN differs from every element, including NaN.
     #[op("Unique", since = [10], inputs = Arity::between(1, 2), traits = [PURE])]
     pub struct Unique {
         /// Whether to sort the output, with NaN last; otherwise it is in order of first occurrence.
@@ -40,7 +40,7 @@ impl InferOp for Unique {
             return Ok(facts.collect());
         }
         let element_type = cx.element_type(0);
-        // The number of candidates, and the shape of a result.
+        // The number of elements or slices to compare, and the shape of output 0.
         let (size, shape) = match (cx.shape(0).dims(), axis) {
             (None, _) => (cx.unknown(Interval::DIM), None),
             (Some(dims), None) => (cx.product(dims), Some(SmallVec::<[SymExpr; 4]>::new())),
@@ -52,7 +52,7 @@ impl InferOp for Unique {
         };
         let of = cx.interval(&size);
         let found = match of.hi() {
-            // At most one candidate is always distinct.
+            // A single candidate is always distinct.
             0 | 1 => size.clone(),
             hi => cx.unknown(Interval::new(of.lo().min(1), hi).unwrap_or(Interval::DIM)),
         };
@@ -131,7 +131,7 @@ fn constants(cx: &Infer) -> Option<Vec<Tensor>> {
     (tensors.first()?.len() <= MAX_LOOKED_THROUGH).then_some(tensors)
 }
 
-/// Row-major elements as `size` slices, each of `outer` runs of `inner` elements.
+/// Views row-major elements as `size` slices, each of which consists of `outer` runs of `inner` elements.
 #[derive(Copy, Clone)]
 struct Lines {
     outer: usize,

@@ -25,7 +25,8 @@ impl EvalOp for AdaptiveAvgPool {
         let dims = output_dims(data, sizes)?;
         let is_integer = data.element_type().is_integer();
         if !is_integer && dims.iter().skip(2).all(|&size| size == 1) {
-            // Each channel is one window. For integers, the kernel would truncate means.
+            // With output sizes of 1, each channel is one window. Not for integers, whose means the reduction
+            // would truncate.
             let spatial: Dims = (2..data.rank()).collect();
             return Ok(vec![ReduceOp::Mean.apply(data, &spatial, true)?]);
         }

@@ -9,7 +9,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
     /// Max pooling to a given output size: data `[N, C, spatial..]` to `[N, C, sizes..]` (output 0), with the
-    /// sizes in input 1. Output 1 holds the position of each maximum in its channel, or the first position if
+    /// sizes in input 1. Output 1 holds the position of each maximum in its channel, or of the first one if
     /// there are several.
     #[op("AdaptiveMaxPool", since = [8], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct AdaptiveMaxPool {

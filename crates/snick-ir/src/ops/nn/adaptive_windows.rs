@@ -1,5 +1,6 @@
-//! Adaptive windows, which divide an input of any size evenly, shared by AdaptiveAvgPool and AdaptiveMaxPool.
-//! Window `i` of `n` over `size` elements extends from `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
+//! Adaptive windows, which divide an input of any size into a given number of windows, shared by
+//! AdaptiveAvgPool and AdaptiveMaxPool. Window `i` of `n` over `size` elements extends from
+//! `floor(i * size / n)` to `ceil((i + 1) * size / n)`.
 
 use smallvec::SmallVec;
 use snick_shape::{Shape, SymExpr};
@@ -62,7 +63,8 @@ pub(super) fn each_window(
     Ok(())
 }
 
-/// The windows on three axes and the stride of each axis in a channel; missing leading axes have size 1.
+/// For each of three axes, the windows as start and end, and the stride of the axis within a channel; missing
+/// leading axes have size 1.
 struct Windows([(Vec<(usize, usize)>, usize); 3]);
 
 impl Windows {

@@ -12,10 +12,10 @@ op! {
     /// value `[N.., S, V]`; optionally a mask that broadcasts to `[N.., L, S]`, either boolean (which keys to
     /// attend to) or real (added to the scores); a scale, by default `1 / sqrt(E)`; and a sink that
     /// broadcasts to `[N.., L, 1]`, an additional score for each query that takes part in the softmax but has
-    /// no value. Output: `[N.., L, V]`. With a single query, the output has one row per row of the mask.
+    /// no value. Output: `[N.., L, V]`. With a single query, the output has as many rows as the mask.
     #[op("ScaledDotProductAttention", since = [13], inputs = Arity::between(3, 6), traits = [PURE])]
     pub struct ScaledDotProductAttention {
-        /// Whether query `i` attends only to keys up to `i`; the mask is then ignored.
+        /// Whether query `i` attends only to keys up to `i`; if so, the mask is ignored.
         pub causal: bool = false,
     }
 }
@@ -97,7 +97,7 @@ impl EvalOp for ScaledDotProductAttention {
             None => Tensor::scalar(1.0 / (depth.max(1) as f64).sqrt()).cast(wide)?,
         };
         let query = BinaryOp::Mul.apply(&query, &scale)?;
-        // Models pass a scalar 0 for no mask.
+        // Some models pass a scalar 0 instead of omitting the mask.
         let mask = rest.first().filter(|mask| mask.rank() > 0 || mask.element_type() == ElementType::Boolean);
         if mask.is_none() && !self.causal && rest.get(2).is_none() && query.rank() > 2 {
             return Ok(vec![kernels::attention(&query, &key, &value)?.cast(element_type)?]);
@@ -108,7 +108,7 @@ impl EvalOp for ScaledDotProductAttention {
         };
         let (rows, keys) = (*rows, *keys);
         let mask = if self.causal {
-            // Lower triangle: query i attends to key j if j <= i.
+            // The mask is the lower triangle: query i attends to key j if j <= i.
             let seen: Vec<bool> = (0..rows).flat_map(|i| (0..keys).map(move |j| j <= i)).collect();
             Some(Tensor::from_bools(&[rows, keys], &seen)?)
         } else {
@@ -159,7 +159,7 @@ fn check_sink(cx: &mut Infer, sink: &Shape, batch: &[SymExpr], rows: &SymExpr) -
     }
 }
 
-/// The softmax over scores and sink, without the column of the sink.
+/// The softmax over the scores and the sink, excluding the column of the sink.
 fn softmax_with_sink(scores: &Tensor, sink: &Tensor) -> Result<Tensor, OpError> {
     let axis = scores.rank().saturating_sub(1);
     let mut column = scores.dims().to_vec();

@@ -11,16 +11,17 @@ use super::window::DilatedSliding;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Convolution of signs. Elements above zero count as 1 and all others as -1, and so do set and clear
-    /// bits of the filters, so each output is the number of equal pairs minus the number of different ones.
-    /// Data `[N, C, H, W]` and binary filters `[O, C, H', W']` to `[N, O, rows, columns]`.
+    /// Convolution of signs. Elements above zero count as 1 and all other elements as -1; set bits of the
+    /// filters count as 1 and clear bits as -1. So each output is the number of equal pairs minus the number
+    /// of different pairs. Data `[N, C, H, W]` and binary filters `[O, C, H', W']` to
+    /// `[N, O, rows, columns]`.
     #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct BinaryConvolution {
         /// How the filters slide.
         pub sliding: DilatedSliding = DilatedSliding::default(),
         /// How the sum is computed.
         pub mode: BinaryMode = BinaryMode::XnorPopcount,
-        /// The value of padding; 0 contributes nothing.
+        /// The value of padding; if it is 0, padding contributes nothing.
         pub pad_value: f64 = 0.0,
     }
 }
@@ -84,7 +85,7 @@ fn filter_signs(filters: &Tensor) -> Result<Tensor, OpError> {
     if filters.element_type() != ElementType::U1 {
         return signs(filters);
     }
-    // `to_bytes` drops unused bits of the last byte, but files may store elements there.
+    // `to_bytes` would drop the unused bits of the last byte, where files may store elements.
     let whole = filters.storage().bytes();
     let as_read = filters.is_contiguous() && whole.len() == filters.len().div_ceil(8);
     let bytes = if as_read { whole.into() } else { filters.to_bytes() };

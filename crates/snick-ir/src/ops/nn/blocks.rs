@@ -42,7 +42,7 @@ impl Blocks {
         })
     }
 
-    /// Size of a block on one axis, and its number of elements with `rank` axes.
+    /// The size of a block on one axis, and the number of elements of a block with `rank` axes.
     pub(super) fn concrete(&self, rank: usize) -> Result<[usize; 2], OpError> {
         Ok([self.block_size, self.volume(rank)?].map(|size| usize::try_from(size).unwrap_or(0)))
     }

@@ -5,11 +5,12 @@ use snick_tensor::{Dims, Tensor};
 
 use crate::OpError;
 
-/// With more phases, inserting zeros into the data is cheaper.
+/// With more phases than this, inserting zeros into the data is cheaper.
 const MAX_PHASES: usize = 1 << 12;
 
 /// Computes a transposed convolution by phases. Outputs that are a stride apart use the same filter elements
-/// on neighbouring data elements, so each position within a stride is a convolution with part of the filters.
+/// on neighbouring data elements, so the outputs at each position within a stride (a phase) are a convolution
+/// with part of the filters.
 ///
 /// `window` is the equivalent window over data with inserted zeros. Returns `None` if an output lies further
 /// before the data than the filters reach, or if there are too many phases.
@@ -28,7 +29,7 @@ pub(super) fn in_phases(
     let spread: Option<Dims> = spatial.iter().zip(strides).map(gaps).collect();
     let Some(spread) = spread else { return Ok(None) };
     let sizes = window.output_dims(&spread, kernel)?;
-    // Elements to drop at the start of the full result, and elements per phase.
+    // On each axis, the elements to drop at the start of the full result, and the elements per phase.
     let (mut cut, mut counts) = (Dims::new(), Dims::new());
     for (i, (&stride, &size)) in strides.iter().zip(&sizes).enumerate() {
         let (Some(&reach), Some(&pad)) = (kernel.get(i), window.pads_begin.get(i)) else { return Ok(None) };
@@ -60,7 +61,7 @@ pub(super) fn in_phases(
         };
         results.push(result.unsqueeze(2)?);
     }
-    // `[N, C, phase.., count..]` to `[N, C, (count, phase)..]`
+    // Interleave the phases: `[N, C, phase.., count..]` to `[N, C, (count, phase)..]`.
     let all = kernels::concat(&results.iter().collect::<Vec<_>>(), 2)?;
     let mut dims = channels.clone();
     dims.extend_from_slice(strides);

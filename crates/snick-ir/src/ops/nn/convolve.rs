@@ -71,7 +71,8 @@ pub(super) fn operand_type(cx: &mut Infer) -> Result<ElementType, OpError> {
     Ok(element_type)
 }
 
-/// The number of spatial axes; data, filters (which have `groups` leading axes) and attributes must agree.
+/// The number of spatial axes, on which data, filters (which have `groups` leading axes) and attributes must
+/// agree.
 pub(super) fn spatial_rank(
     cx: &Infer,
     sliding: &DilatedSliding,
@@ -87,8 +88,8 @@ pub(super) fn spatial_rank(
     }
 }
 
-/// The number of groups, from the filters or as the quotient of the channels of data and filters. Requires
-/// `data = groups * filters`.
+/// The number of groups, from the filters or as the quotient of the numbers of channels of data and filters.
+/// Requires that these satisfy `data = groups * filters`.
 fn known_group(
     cx: &mut Infer,
     group: Option<SymExpr>,

@@ -29,8 +29,8 @@ op! {
         pub group: i64 = 1,
         /// Number of groups of channels with their own offsets, at least 1.
         pub deformable_group: i64 = 1,
-        /// Whether positions up to one pixel outside are interpolated with surrounding zeros; otherwise they
-        /// yield 0.
+        /// Whether positions up to one pixel outside the image are interpolated with surrounding zeros;
+        /// otherwise they yield 0.
         #[since(8)]
         pub bilinear_interpolation_pad: bool = false,
     }
@@ -76,7 +76,7 @@ impl InferOp for DeformableConvolution {
         for (i, (size, kernel)) in sizes.iter().zip(&kernel).enumerate() {
             windows.push(slides.count(cx, i, size, kernel));
         }
-        // Offsets and mask have one entry per window, so they may determine output sizes.
+        // Offsets and mask have one entry per window, so their sizes may determine output sizes.
         for (i, numbers) in [(1, 2), (3, 1)] {
             let Some([images, channels, places @ ..]) = cx.optional(i).and_then(|fact| fact.shape.dims())
             else {
@@ -166,7 +166,7 @@ impl DeformableConvolution {
             let &[y, x] = list else { return Err(refuse()) };
             Ok([y as f32, x as f32])
         };
-        // The samples are as large as an im2col buffer: check their size before allocating them.
+        // The samples are as large as an im2col buffer, so check their size before allocating them.
         Tensor::zeros(ElementType::F32, &[])?.broadcast_to(&[channels, down, along, rows, columns])?;
         Ok(SamplingPlan {
             channels,

@@ -1,20 +1,21 @@
 //! Interpolated samples for deformable convolution.
 
-/// How to sample an image; all sizes are consistent.
+/// How to sample an image. The sizes have been checked for consistency.
 pub(super) struct SamplingPlan {
     pub(super) channels: usize,
     pub(super) groups: usize,
     pub(super) deformable_groups: usize,
-    /// Sizes of the image and the filters, and the number of windows.
+    /// Height and width of the image. The fields below are those of the filters, and the number of windows on
+    /// each axis.
     pub(super) image: [usize; 2],
     pub(super) kernel: [usize; 2],
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// The position of a tap without its offset is `window * stride + tap * dilation - pad`.
+    /// The position of a tap, before adding its offset, is `window * stride + tap * dilation - pad`.
     pub(super) strides: [f32; 2],
     pub(super) dilations: [f32; 2],
     pub(super) pads: [f32; 2],
-    /// Whether positions up to one pixel outside are sampled.
+    /// Whether positions up to one pixel outside the image are sampled.
     pub(super) padded: bool,
 }
 
@@ -28,7 +29,7 @@ impl SamplingPlan {
         if area == 0 {
             return seen;
         }
-        // All channels of a group share the positions.
+        // All channels of a deformable group share the sampled positions.
         let mut mixes: Vec<[(usize, f32); 4]> = Vec::with_capacity(places);
         for number in 0..self.deformable_groups * taps {
             let (group, tap) = (number / taps, number % taps);
@@ -48,7 +49,7 @@ impl SamplingPlan {
                 let plane = &image[channel * area..][..area];
                 let row = &mut seen[(channel * taps + tap) * places..][..places];
                 for (to, mix) in row.iter_mut().zip(&mixes) {
-                    // Skip pixels with weight 0, which may be infinite.
+                    // Skip pixels with weight 0: they may be infinite, and the product would be NaN.
                     let mixed = |&(pixel, weight): &(usize, f32)| {
                         if weight == 0.0 { 0.0 } else { plane[pixel] * weight }
                     };
@@ -77,7 +78,7 @@ impl SamplingPlan {
         let [y, x] = [0, 1].map(|i| {
             let below = position[i].floor();
             let part = position[i] - below;
-            // Without padding, the last pixel is repeated.
+            // Without padding, the last pixel is repeated beyond the edge.
             let above = if self.padded { below + 1.0 } else { (below + 1.0).min(ends[i] - 1.0) };
             [(below, 1.0 - part), (above, part)]
                 .map(|(at, weight)| if at >= 0.0 && at < ends[i] { (at as usize, weight) } else { (0, 0.0) })

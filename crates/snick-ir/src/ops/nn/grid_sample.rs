@@ -41,9 +41,9 @@ attr_words!(Mode { Bilinear = "bilinear", Bicubic = "bicubic", Nearest = "neares
 pub enum Padding {
     /// Zeros.
     Zeros,
-    /// The nearest edge pixel.
+    /// The value of the nearest edge pixel.
     Border,
-    /// The reflected data.
+    /// The data reflected at its edges.
     Reflection,
 }
 
@@ -115,7 +115,8 @@ impl EvalOp for GridSample {
     }
 }
 
-/// The pixels to interpolate on one axis, with their weights; `None` is a pixel outside.
+/// The pixels to interpolate on one axis, with their weights; `None` is a pixel outside the data, whose value
+/// is 0.
 type Taps = SmallVec<[(Option<usize>, f32); 4]>;
 
 impl GridSample {
@@ -152,7 +153,8 @@ impl GridSample {
         }
     }
 
-    /// Maps a pixel index, which may be outside, according to the padding mode.
+    /// Maps a pixel index, which may be outside the data, according to the padding mode; `None` if the pixel
+    /// is 0.
     fn pixel(&self, at: i64, size: usize) -> Option<usize> {
         let last = size as i64 - 1;
         let at = match self.padding_mode {

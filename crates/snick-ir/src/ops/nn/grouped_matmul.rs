@@ -7,9 +7,9 @@ use super::matmul::CANNOT_MULTIPLY;
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// Matrix product for each group. Inputs: either rows `[R, K]`, matrices `[G, N, K]` and offsets `[G]`,
-    /// where each group of rows ends, with output `[R, N]`, which is zero after the last group; or rows
-    /// `[G, M, K]` and matrices `[G, N, K]`, with output `[G, M, N]`.
+    /// Matrix product for each group. Inputs are either rows `[R, K]`, matrices `[G, N, K]` and the offsets
+    /// `[G]` at which the groups of rows end, with output `[R, N]`, which is zero after the last group; or
+    /// rows `[G, M, K]` and matrices `[G, N, K]`, with output `[G, M, N]`.
     #[op("GroupedMatMul", since = [17], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct GroupedMatMul;
 }

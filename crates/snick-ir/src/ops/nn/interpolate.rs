@@ -31,16 +31,16 @@ op! {
         pub since: Since = Since(11),
         /// The interpolation mode.
         pub mode: Mode = Mode::Nearest,
-        /// Whether to widen the filter when shrinking.
+        /// Whether to widen the filter when an axis shrinks.
         pub antialias: bool = false,
         /// Zeros to add before each axis; 0 for missing entries.
         pub pads_begin: Numbers = Numbers::new(),
         /// Zeros to add after each axis; 0 for missing entries.
         pub pads_end: Numbers = Numbers::new(),
-        /// The axes to resize; sizes are listed by ascending axis.
+        /// The axes to resize, ascending; sizes are listed in this order.
         #[until(4)]
         pub axes: AxisSet = AxisSet::default(),
-        /// Whether the centres of the first and last elements coincide.
+        /// Whether the centres of the first and last elements of input and output coincide.
         #[until(4)]
         pub align_corners: bool = true,
         /// Whether to use sizes or scales.
@@ -177,7 +177,7 @@ impl Interpolate {
     /// The axes to resize; `listed` are the axes given by an input.
     ///
     /// # Errors
-    /// An axis is out of range for this rank.
+    /// If an axis is out of range for this rank.
     pub fn resized_axes(&self, listed: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         match listed {
             _ if self.is_first_definition() => normalize_axes(&self.axes.0, rank),
@@ -226,7 +226,8 @@ impl Interpolate {
         Ok(kernels::Interpolate { mode, nearest, coordinates, antialias, cube_coeff })
     }
 
-    /// An equivalent description for lowering to other ops, for data of this rank; `None` for filters.
+    /// A description of the resizing for lowering it to other ops, for data of this rank; `None` for modes
+    /// that are filters.
     pub fn resampling(&self, rank: usize) -> Option<Resampling> {
         let kernel = self.kernel(rank).ok()?;
         let transformation = match kernel.coordinates {

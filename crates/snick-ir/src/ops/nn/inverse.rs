@@ -11,8 +11,8 @@ op! {
     /// NaN.
     #[op("Inverse", since = [14], inputs = Arity::exactly(1), traits = [PURE])]
     pub struct Inverse {
-        /// Whether to transpose the inverse. The specification asks for the adjugate; this follows the
-        /// OpenVINO runtime.
+        /// Whether to transpose the inverse. The specification asks for the adjugate instead; snick follows
+        /// the OpenVINO runtime.
         pub adjoint: bool = false,
     }
 }
@@ -62,7 +62,7 @@ fn invert(matrix: &mut [f64], size: usize) {
         swap_rows(matrix, size, k, pivot_row);
         swaps.push(pivot_row);
         let pivot = matrix[k * size + k];
-        // Store the inverse in the columns that would become the identity.
+        // Store the inverse in the columns of the matrix that would otherwise become the identity.
         matrix[k * size + k] = 1.0;
         matrix[k * size..][..size].iter_mut().for_each(|value| *value /= pivot);
         let (above, rest) = matrix.split_at_mut(k * size);

@@ -13,11 +13,11 @@ op! {
     /// neighbours within a window of `size` elements on each of the k axes listed in input 1.
     #[op("LRN", since = [1], inputs = Arity::exactly(2), traits = [PURE, FLOAT_FORMULA])]
     pub struct Lrn {
-        /// Weight of the squares.
+        /// The factor of the sum of squares.
         pub alpha: f64 = 0.0,
         /// Exponent of the divisor.
         pub beta: f64 = 0.0,
-        /// Added to the sum.
+        /// The number to add to the weighted sum.
         pub bias: f64 = 0.0,
         /// Size of the window on each axis.
         pub size: i64 = 0,

@@ -12,7 +12,8 @@ pub(in crate::ops) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
 
 op! {
     /// The matrix product over the last two axes, with broadcasting of the leading axes. A 1-D input 0 is a
-    /// row and a 1-D input 1 is a column, regardless of the attributes; the output omits their axis.
+    /// row and a 1-D input 1 is a column, regardless of the attributes; the output omits the axis of such a
+    /// vector.
     #[op("MatMul", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION])]
     pub struct MatMul {
         /// Whether to transpose input 0.
@@ -26,14 +27,14 @@ op! {
 struct Operand<'a> {
     dims: &'a [SymExpr],
     batch: &'a [SymExpr],
-    /// The axis that remains in the output; `None` for a vector.
+    /// The axis of the matrix that remains in the output; `None` for a vector.
     kept: Option<usize>,
     /// The contracted axis.
     summed: usize,
 }
 
 impl<'a> Operand<'a> {
-    /// `summed_last` says whether the last axis of a matrix is contracted.
+    /// Describes an operand. `summed_last` says whether the last axis of a matrix is the contracted one.
     fn new(dims: &'a [SymExpr], summed_last: bool) -> Option<Self> {
         let last = dims.len().checked_sub(1)?;
         let (kept, summed) = match last.checked_sub(1) {
@@ -75,7 +76,7 @@ impl InferOp for MatMul {
         let [a, b] = self.operands(&inputs[0].shape, &inputs[1].shape)?;
         let batches = output.shape.dims()?.get(..a.batch.len().max(b.batch.len()))?;
         let map = AxisMap::broadcast(&[a.batch, b.batch], batches);
-        // With fewer rows, the order of summation may differ.
+        // If fewer rows are computed, the order of summation may differ.
         Some(map.product([a.kept, b.kept], [(a.summed, b.summed)]).rounding(true))
     }
 }

@@ -45,7 +45,7 @@ impl InferOp for MaxPool {
     }
 
     fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
-        // Positions refer to the whole data.
+        // Output 1 holds positions in the whole data, which have no axis map.
         if self.has_indices() {
             return None;
         }

@@ -11,8 +11,8 @@ use crate::{
 
 op! {
     /// Mean-variance normalisation: subtracts the mean over some axes and optionally divides by the standard
-    /// deviation. The axes are input 1; in version 1 they are attributes, and epsilon is added inside the
-    /// root.
+    /// deviation. Input 1 holds the axes; in version 1 an attribute does, and epsilon is always added inside
+    /// the root.
     #[op("MVN", since = [1, 6], inputs = Arity::between(1, 2), traits = [PURE, FLOAT_FORMULA])]
     pub struct Mvn {
         /// The version, which determines where the axes come from.
@@ -66,7 +66,7 @@ impl EvalOp for Mvn {
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let data = &inputs[0];
         let axes = match (self.has_axes_input(), inputs.get(1)) {
-            // Duplicate axes count once.
+            // Axes that are listed twice count once.
             (true, Some(axes)) => {
                 let axes = axes.to_i64_vec()?.into_iter().map(|axis| normalize_axis(axis, data.rank()));
                 axes.collect::<Result<_, _>>()?
@@ -87,7 +87,7 @@ impl Mvn {
     /// The axes given by the attributes of version 1, for data of this rank.
     ///
     /// # Errors
-    /// An axis is out of range.
+    /// If an axis is out of range.
     pub fn attribute_axes(&self, rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
         match (self.reduction_axes.is_empty(), self.across_channels) {
             (true, true) => Ok((1..rank).collect()),

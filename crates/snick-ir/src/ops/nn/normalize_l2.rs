@@ -21,9 +21,9 @@ op! {
 /// How to combine an epsilon with a sum of squares.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SquaresEps {
-    /// Add it.
+    /// Add the epsilon to the sum.
     Add,
-    /// Use it as the minimum of the sum.
+    /// Use the epsilon as the minimum of the sum.
     Max,
 }
 
@@ -61,7 +61,7 @@ impl EvalOp for NormalizeL2 {
     }
 }
 
-/// The distinct normalised axes.
+/// The distinct axes, with negative axes resolved.
 pub(super) fn positions(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     let mut positions: SmallVec<[usize; 4]> = SmallVec::new();
     for &axis in axes {

@@ -15,7 +15,8 @@ attrs! {
         pub kernel: Numbers,
         /// The placement of windows.
         pub sliding: Sliding = Sliding::default(),
-        /// What to do with a last window that does not fit; `ceil_torch` requires opset 14.
+        /// What to do with a last window that extends beyond the padded input; `ceil_torch` requires opset
+        /// 14.
         pub rounding_type: Rounding = Rounding::Floor,
     }
 }
@@ -24,7 +25,7 @@ attrs! {
 pub(super) struct ConcretePool {
     /// Size of a window on each axis.
     pub(super) kernel: Dims,
-    /// How it slides.
+    /// How the window slides.
     pub(super) window: Window,
     /// Number of windows on each axis.
     pub(super) counts: Dims,
@@ -90,7 +91,7 @@ impl PoolWindow {
         let (mut window, counts) = windows.concrete(spatial, &kernel)?;
         let is_padded = window.pads_begin.iter().chain(&window.pads_end).any(|&pad| pad != 0);
         if self.rounding_type == Rounding::Ceil {
-            // Elements beyond the padding also count as zeros.
+            // Elements beyond the padding, which the last window may cover, also count as zeros.
             for (i, end) in window.pads_end.iter_mut().enumerate() {
                 let begin = window.pads_begin[i] as i64;
                 let overhang = windows.axis(i).overhang(spatial[i], kernel[i], counts[i], begin);

@@ -8,14 +8,14 @@ use crate::Infer;
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Scale(f32);
 
-/// Largest size to check for an axis without an upper bound.
+/// The largest size to check for an axis without an upper bound.
 const OPEN: i64 = 1 << 14;
 
 impl Scale {
     /// Added to a scale by Interpolate, so that a product just below an integer counts as that integer.
     pub const EPSILON: f32 = 1e-6;
 
-    /// Any scale that is not a positive finite number makes sizes 0.
+    /// Creates a scale. Any number that is not positive and finite scales all sizes to 0.
     pub fn new(scale: f32) -> Self {
         Self(if scale.is_finite() && scale > 0.0 { scale } else { 0.0 })
     }
@@ -42,7 +42,8 @@ impl Scale {
         let last = if sizes.has_upper() { sizes.hi() } else { OPEN.max(sizes.lo()) };
         let is_same = |size: i64| {
             let scaled = self.of_size(size);
-            // A single element is repeated, wherever it is sampled.
+            // An axis of one element gives the same result either way: the element is repeated, wherever it
+            // is sampled.
             scaled == self.of_size_in_onnx(size) && (scaled != size || size <= 1)
         };
         self.0 == 1.0 || (last - sizes.lo() <= 1 << 20 && (sizes.lo().max(0)..=last).all(is_same))
@@ -53,8 +54,8 @@ impl Scale {
         let interval = cx.interval(dim);
         let last = if interval.has_upper() { interval.hi() } else { OPEN.max(interval.lo()) };
         let (times, over) = (self.0.round() as i64, (1.0 / self.0).round());
-        // Check the expression where its rounding error is largest: at the last size, or just below the last
-        // multiple.
+        // Check the expression where the rounding error of the runtime is largest: at the last size, or just
+        // below the last multiple.
         if times as f32 == self.0 && self.of_size(last) == last.saturating_mul(times) {
             return cx.mul(dim, &times.into());
         }
@@ -65,7 +66,7 @@ impl Scale {
                 return cx.floor_div(dim, &over.into());
             }
         }
-        // Scaling is monotonic, so the ends of the interval map to the ends of the result.
+        // Scaling is monotone, so the ends of the interval map to the ends of the result.
         let hi = if interval.has_upper() { self.of_size(interval.hi()) } else { i64::MAX };
         let scaled = Interval::new(self.of_size(interval.lo().max(0)), hi);
         cx.unknown(scaled.unwrap_or(Interval::DIM))
@@ -104,7 +105,7 @@ mod tests {
         let scale = Scale::new(224.0 / 706.0);
         assert!(!scale.agrees_with_onnx(Interval::exact(706)));
         assert!(scale.agrees_with_onnx(sizes(1, 100)));
-        // Three elements stay three, but only Resize resamples them.
+        // With scale 1.3, three elements stay three, but only Resize resamples them.
         assert!(!Scale::new(1.3).agrees_with_onnx(sizes(3, 9)));
         assert!(Scale::new(1.3).agrees_with_onnx(sizes(4, 9)));
     }

@@ -53,7 +53,7 @@ impl Softmax {
     }
 }
 
-/// Infers a function that normalises along an axis.
+/// Infers an op that normalises along an axis.
 pub(super) fn infer_along(cx: &mut Infer, axis: i64) -> Result<Facts, OpError> {
     if let Some(rank) = cx.shape(0).rank() {
         normalize_axis(axis, rank.max(1))?;

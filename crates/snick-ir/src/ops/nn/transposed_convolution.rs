@@ -98,7 +98,7 @@ impl TransposedSliding {
         });
         let excess = excess.transpose()?;
         let window = self.window(kernel, excess.as_deref())?;
-        // Filters `[G, O, C, kernel..]`.
+        // Transpose the filters to `[G, O, C, kernel..]`.
         let mut order: Dims = (0..filters.rank()).collect();
         order.swap(1, 2);
         let filters = filters.permute(&order)?;
@@ -110,7 +110,7 @@ impl TransposedSliding {
                 return Ok(vec![result]);
             }
         }
-        // Convolve the data, with zeros inserted, with the flipped filters.
+        // Insert zeros into the data, and convolve the result with the flipped filters.
         let mut flipped = filters;
         for (i, &size) in kernel.iter().enumerate() {
             if size > 0 {
@@ -147,7 +147,8 @@ impl TransposedSliding {
         })
     }
 
-    /// By how much the full result exceeds the wanted size on spatial axis `i`, as an expression.
+    /// By how many elements the full result exceeds the size of the output on spatial axis `i`, as an
+    /// expression.
     pub fn excess(
         &self,
         symbols: &Symbols,
@@ -162,10 +163,11 @@ impl TransposedSliding {
         symbols.sub(&symbols.add(&ends, &more.into())?, wanted)
     }
 
-    /// The elements to crop at the beginning and end of spatial axis `i` of the full result; negative to add
-    /// zeros. `excess` is the total to crop for a given output size.
+    /// The number of elements to crop at the start and end of spatial axis `i` of the full result; negative
+    /// to add zeros. `excess` is the total number to crop, if the output size is given.
     ///
-    /// With same padding, the odd element is at the opposite end from a forward convolution.
+    /// With same padding, an odd element is cropped at the end opposite to the one where a forward
+    /// convolution pads it.
     pub fn crop(&self, i: usize, excess: Option<i128>) -> [i128; 2] {
         let axis = self.sliding.windows().axis(i);
         let extra = i128::from(self.output_padding(i));
@@ -181,7 +183,7 @@ impl TransposedSliding {
     /// `excess` holds the number of elements to crop on each axis.
     ///
     /// # Errors
-    /// `excess` has fewer entries than there are axes, or a window is too large.
+    /// If `excess` has fewer entries than there are axes, or a window is too large.
     pub fn window(&self, kernel: &[usize], excess: Option<&[i128]>) -> Result<Window, OpError> {
         let too_large = || OpError::unsupported("a window of this size");
         let mut window = Window::dense(kernel.len());

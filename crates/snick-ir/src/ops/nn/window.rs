@@ -19,10 +19,11 @@ pub type Numbers = SmallVec<[i64; 4]>;
 pub enum AutoPad {
     /// Uses `pads_begin` and `pads_end`.
     Explicit,
-    /// Pads so that there are size / stride windows, rounded up; an odd element of padding goes to the end.
+    /// Pads so that the number of windows is size / stride, rounded up; an odd element of padding goes to the
+    /// end.
     SameUpper,
-    /// Pads so that there are size / stride windows, rounded up; an odd element of padding goes to the
-    /// beginning.
+    /// Pads so that the number of windows is size / stride, rounded up; an odd element of padding goes to the
+    /// start.
     SameLower,
     /// No padding.
     Valid,
@@ -41,7 +42,7 @@ impl AutoPad {
         matches!(self, Self::SameUpper | Self::SameLower)
     }
 
-    /// Splits a total amount of same padding between the beginning and the end of an axis. A negative total
+    /// Splits a total amount of same padding between the start and the end of an axis. A negative total
     /// counts as 0.
     pub fn split(self, total: i128) -> [i128; 2] {
         let total = total.max(0);
@@ -50,14 +51,14 @@ impl AutoPad {
     }
 }
 
-/// What to do with a last window that does not fit into the padded input.
+/// What to do with a last window that extends beyond the padded input.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Rounding {
-    /// Drop it.
+    /// Drop the window.
     Floor,
-    /// Keep it.
+    /// Keep the window.
     Ceil,
-    /// Keep it if it starts before the padding at the end.
+    /// Keep the window if it starts before the padding at the end.
     CeilTorch,
 }
 
@@ -96,7 +97,7 @@ impl Sliding {
 }
 
 impl DilatedSliding {
-    /// The windows, dropping a last one that does not fit.
+    /// The windows; drops a last window that extends beyond the padded input.
     pub fn windows(&self) -> Windows<'_> {
         self.sliding.windows(&self.dilations, Rounding::Floor)
     }
@@ -115,7 +116,7 @@ pub struct Windows<'a> {
     pub pads_end: &'a [i64],
     /// How padding is determined.
     pub auto_pad: AutoPad,
-    /// What to do with a last window that does not fit.
+    /// What to do with a last window that extends beyond the padded input.
     pub rounding: Rounding,
 }
 
@@ -146,7 +147,7 @@ impl WindowAxis {
         last + self.reach(kernel) - i128::from(begin) - input as i128
     }
     /// The number of elements of an explicitly padded axis that remain after the first window, which extends
-    /// over `reach`.
+    /// over `reach` elements.
     pub(crate) fn room_of<D: Integers>(&self, d: &mut D, input: &D::Int, reach: &D::Int) -> Computed<D> {
         let before = d.compute(Add, input, &self.begin.into())?;
         let padded = d.compute(Add, &before, &self.end.into())?;
@@ -200,10 +201,11 @@ impl Windows<'_> {
     }
 
     /// The padding before and after spatial axis `i` of size `input`, for windows of `kernel` elements. The
-    /// size may be unknown if the padding does not depend on it.
+    /// size may be `None` if the padding does not depend on it.
     ///
     /// # Errors
-    /// A window is larger than the padded input, a size overflows, or the padding depends on an unknown size.
+    /// If a window is larger than the padded input, a size overflows, or the padding depends on an unknown
+    /// size.
     pub fn padding(&self, i: usize, input: Option<usize>, kernel: usize) -> Result<[i64; 2], OpError> {
         let axis = self.axis(i);
         let input = match input {
@@ -219,8 +221,8 @@ impl Windows<'_> {
 
     /// The number of windows of `kernel` elements on spatial axis `i` of size `input`.
     ///
-    /// There is at least one window, since a window larger than the padded input makes a run fail; such
-    /// windows are reported.
+    /// There is at least one window, since a window larger than the padded input makes a run fail; windows
+    /// known to be too large are reported.
     pub fn count(&self, cx: &mut Infer, i: usize, input: &SymExpr, kernel: &SymExpr) -> SymExpr {
         let (axis, is_same) = (self.axis(i), self.auto_pad.is_same());
         let kernel = at_least(cx, kernel, 1);
@@ -246,8 +248,8 @@ impl Windows<'_> {
     }
 
     /// The number of windows on spatial axis `i` of size `input`, generic over the kind of integers. `room`
-    /// is the result of [`WindowAxis::room_of`]. `least` is a lower bound of the reach, and must be the reach
-    /// itself unless windows are rounded down.
+    /// is the result of [`WindowAxis::room_of`]. `least` is a lower bound of the extent of a window, and must
+    /// be the extent itself unless the number of windows is rounded down.
     pub(crate) fn count_of<D: Integers>(
         &self,
         d: &mut D,
@@ -259,7 +261,8 @@ impl Windows<'_> {
         let axis = self.axis(i);
         let (one, stride) = (D::Int::from(1), D::Int::from(axis.stride));
         let is_gapless = |reach: i128| reach >= axis.stride.into();
-        // Padding is never negative, so with a stride longer than the window, the rounding mode matters.
+        // With same padding, the number of windows is size / stride, unless the stride is longer than the
+        // window: padding is never negative, so the rounding mode then matters.
         if self.auto_pad.is_same() && (self.rounding != Rounding::Ceil || is_gapless(least)) {
             return d.compute(CeilDiv, input, &stride);
         }
@@ -267,7 +270,7 @@ impl Windows<'_> {
         let mut steps = d.compute(divide, room, &stride)?;
         let inside = least - i128::from(axis.end);
         if self.rounding == Rounding::CeilTorch && inside < 0 {
-            // The last window always starts in the padding at the end.
+            // The last window would always start in the padding at the end, so it is dropped.
             steps = d.compute(Sub, &steps, &one)?;
         } else if self.rounding == Rounding::CeilTorch && !is_gapless(inside) {
             let before = d.compute(Add, input, &axis.begin.into())?;
@@ -278,7 +281,8 @@ impl Windows<'_> {
         d.compute(Add, &steps, &one)
     }
 
-    /// The padding before and after spatial axis `i` of size `size`, for windows that extend over `reach`.
+    /// The padding before and after spatial axis `i` of size `size`, for windows that extend over `reach`
+    /// elements.
     pub(crate) fn pads(&self, i: usize, size: i128, reach: i128) -> [i128; 2] {
         let axis = self.axis(i);
         if !self.auto_pad.is_same() {
@@ -335,7 +339,7 @@ fn too_large() -> OpError {
     OpError::unsupported("a window of this size")
 }
 
-/// An expression that is at least `least` in every run, with an interval that reflects it.
+/// `expr`, which is at least `least` in every run, as an expression whose interval shows that.
 pub fn at_least(cx: &mut Infer, expr: &SymExpr, least: i64) -> SymExpr {
     if cx.interval(expr).lo() >= least { expr.clone() } else { cx.max(expr, &least.into()) }
 }
@@ -363,7 +367,7 @@ pub fn expect_spatial(cx: &Infer, i: usize, others: usize) -> Result<(), OpError
     cx.expect_rank(i, &expected, |rank| (others + 1..=others + 3).contains(&rank))
 }
 
-/// The error for a window that does not fit into the padded input.
+/// The error for a window that is larger than the padded input.
 fn exceeds_input(axis: usize, window: impl Display, padded: impl Display) -> OpError {
     OpError::WindowTooLarge { axis, window: window.to_string(), padded: padded.to_string() }
 }
@@ -377,12 +381,13 @@ mod tests {
     #[test]
     fn the_last_window_overhangs_the_axis() {
         let axis = WindowAxis { stride: 2, dilation: 2, begin: 1, end: 0 };
-        // Windows of 3 elements extend over 5, and the third one starts at 4 - 1.
+        // Windows of 3 elements extend over 5 positions, and the third window starts at 4 - 1.
         assert_eq!(axis.overhang(6, 3, 3, 1), 2);
         assert_eq!(axis.overhang(9, 3, 3, 1), -1);
     }
 
-    /// The interval of the single spatial axis of a pool over `sizes` elements; `None` if inference fails.
+    /// The inferred interval of the only spatial axis of a pool over `sizes` elements; `None` if inference
+    /// fails.
     fn inferred(sizes: &str, attrs: &str) -> Option<(i64, i64)> {
         let source = format!(
             "snick 1\ngraph \"t\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"1,1,{sizes}\"}}\n  \

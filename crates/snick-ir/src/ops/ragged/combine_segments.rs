@@ -34,7 +34,7 @@ impl InferOp for CombineSegments {
             if rows.rank() == Some(0) {
                 continue;
             }
-            // A tensor with one row is repeated, so a size of 1 does not constrain the others.
+            // A tensor with one row is repeated, so its size does not constrain the other tensors.
             shape = Some(match shape {
                 Some(shape) => cx.broadcast(&shape, &rows)?,
                 None => rows,
@@ -59,7 +59,7 @@ impl EvalOp for CombineSegments {
         let segments = inputs[..3 * count].chunks_exact(3).map(|s| Rows::new(&s[0], &s[1], s[2].len()));
         let segments = segments.collect::<Result<Vec<_>, _>>()?;
         let most = segments.iter().map(Rows::len).max().unwrap_or(0);
-        // Skip scalars, which have no dims.
+        // The dims of the output come from the first tensor with the most rows that is not a scalar.
         let shaped = inputs[..3 * count].chunks_exact(3).find(|s| s[0].rank() > 0 && s[0].len() == most);
         let dims: Cow<[usize]> = shaped.map_or(Cow::Borrowed(&[]), |s| s[0].dims().into());
         if let Some(other) = segments.iter().find(|s| s.len() != most && s.len() != 1) {

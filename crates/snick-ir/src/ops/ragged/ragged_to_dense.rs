@@ -8,9 +8,9 @@ use super::rows::{Room, Rows, infer_rows};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
 
 op! {
-    /// Converts ragged rows to a dense tensor. Inputs: begins and ends of the rows, the data, the row length
-    /// to truncate or pad to, the padding element, and optionally a replacement for `pad_right`. Output 1 is
-    /// a mask of the elements that come from the data.
+    /// Converts ragged rows to a dense tensor. Inputs: start and end offsets of the rows, the data, the row
+    /// length to truncate or pad to, the padding element, and optionally a boolean that overrides
+    /// `pad_right`. Output 1 is a mask of the elements that come from the data.
     #[op("RaggedToDense", since = [1], inputs = Arity::between(5, 6), traits = [PURE], name = only_extension())]
     pub struct RaggedToDense {
         /// Whether to pad at the end rather than at the start.
@@ -70,11 +70,11 @@ impl EvalOp for RaggedToDense {
             _ => return Err(OpError::mismatch("the length of rows", "no number", "one number")),
         };
         let dims: Dims = begins.dims().iter().copied().chain([len]).chain(inner.iter().copied()).collect();
-        // Allocate both outputs first, to fail early if they are too large.
+        // Allocate both outputs before any other work, to fail early if they are too large.
         let mut mask = Tensor::zeros(ElementType::Boolean, &dims)?.to_bools()?;
         let inner: usize = inner.iter().product();
         Room::default().expect(rows.len().saturating_mul(len).saturating_mul(size_of::<i64>()))?;
-        // Indices into the data; the padding element follows the last one.
+        // Indices into the data; the index after the last element means the padding element.
         let mut picks = vec![count as i64; rows.len() * len];
         for (i, row) in rows.iter().enumerate() {
             let kept = if self.pad_max_length { len } else { row.len().min(len) };

@@ -7,7 +7,7 @@ use super::rows::{Room, Rows, infer_rows, position};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// The row and column of each element of ragged rows. Inputs: begins and ends of the rows.
+    /// The row and column of each element of ragged rows. Inputs: start and end offsets of the rows.
     #[op("RaggedToSparse", since = [1], inputs = Arity::exactly(2), traits = [PURE], name = only_extension())]
     pub struct RaggedToSparse;
 }

@@ -1,4 +1,4 @@
-//! Rows of ragged tensors, given by their begins and ends in shared data.
+//! Rows of ragged tensors, given by their start and end offsets in shared data.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,7 @@ impl<'t> Rows<'t> {
     /// Rows in data of `len` elements.
     ///
     /// # Errors
-    /// A row lies outside the data, or the rows overlap too much.
+    /// If a row lies outside the data, or the rows overlap too much.
     pub fn new(begins: &'t Tensor, ends: &'t Tensor, len: usize) -> Result<Self, OpError> {
         let is_one_row = begins.len() == 1 && ends.len() == 1;
         if begins.dims() != ends.dims() && !is_one_row {
@@ -78,14 +78,14 @@ impl RowWriter {
     /// Adds a row.
     ///
     /// # Errors
-    /// The row ends beyond the range of i32.
+    /// If the row ends beyond the range of i32.
     pub fn push(&mut self, row: Range<usize>) -> Result<(), OpError> {
         self.begins.push(position(row.start)?);
         self.ends.push(position(row.end)?);
         Ok(())
     }
 
-    /// The begins and ends of the rows.
+    /// The start and end offsets of the rows.
     pub fn into_tensors(self, dims: &[usize]) -> Result<[Tensor; 2], OpError> {
         Ok([Tensor::from_vec(dims, self.begins)?, Tensor::from_vec(dims, self.ends)?])
     }
@@ -96,18 +96,18 @@ pub(crate) fn position(at: usize) -> Result<i32, OpError> {
     i32::try_from(at).map_err(|_| OpError::unsupported("a ragged tensor of 2^31 elements"))
 }
 
-/// Checks the memory limit before memory is allocated, again with each doubling.
+/// Checks the memory limit before memory is allocated, and again each time the size doubles.
 #[derive(Default)]
 pub(crate) struct Room(usize);
 
-/// Number of bytes that are never checked.
+/// Totals up to this number of bytes are never checked.
 const SMALL: usize = 1 << 20;
 
 impl Room {
     /// Checks that `bytes` may be allocated in total.
     ///
     /// # Errors
-    /// The bytes exceed the memory or its limit.
+    /// If the bytes exceed the memory or its limit.
     pub fn expect(&mut self, bytes: usize) -> Result<(), OpError> {
         if bytes > self.0.max(SMALL) {
             self.0 = bytes.saturating_mul(2);
@@ -117,8 +117,8 @@ impl Room {
     }
 }
 
-/// The shape of the rows whose begins and ends are inputs `at` and `at + 1`. Converters write a single row as
-/// scalars, or as a scalar and a vector.
+/// The shape of the rows whose start and end offsets are inputs `at` and `at + 1`. Converters write a single
+/// row as scalars, or as a scalar and a vector.
 pub(crate) fn infer_rows(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
     for i in [at, at + 1] {
         let got = cx.element_type(i);
@@ -135,13 +135,13 @@ pub(crate) fn infer_rows(cx: &mut Infer, at: usize) -> Result<Shape, OpError> {
     }
 }
 
-/// The facts of begins and ends.
+/// The facts of the start and end offsets of rows.
 pub(crate) fn row_facts(shape: &Shape) -> [Fact; 2] {
     let fact = Fact::new(ElementType::I32, shape.clone());
     [fact.clone(), fact]
 }
 
-/// A vector of unknown length.
+/// The fact of a vector of unknown length.
 pub(crate) fn data_fact(cx: &mut Infer, element_type: ElementType) -> Fact {
     let len = cx.unknown(Interval::DIM);
     Fact::new(element_type, Shape::ranked([len]))

@@ -11,7 +11,8 @@ op! {
     /// Draws random classes with probabilities proportional to their weights.
     ///
     /// Inputs: weights `[batch, classes]` and the number of samples. Output: `[batch, samples]`. Uses the
-    /// same random numbers as RandomUniform with the same seeds, always from the start of the sequence.
+    /// same random numbers as RandomUniform with the same seeds, starting from the beginning of the sequence
+    /// in every run.
     #[op("Multinomial", since = [13], inputs = Arity::exactly(2), traits = [RANDOM])]
     pub struct Multinomial {
         /// Element type of the output.
@@ -84,8 +85,8 @@ impl EvalOp for Multinomial {
     }
 }
 
-/// The class at fraction `u` of the cumulative weights; the last class with a weight if rounding goes beyond
-/// it.
+/// The class at fraction `u` of the cumulative weights; the last class with a nonzero weight if rounding goes
+/// beyond that class.
 fn draw(weights: &[f64], u: f64) -> usize {
     let target = u * weights.iter().sum::<f64>();
     let mut sum = 0.0;

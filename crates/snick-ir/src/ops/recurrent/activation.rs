@@ -22,7 +22,7 @@ const KNOWN: [&str; 11] = [
     "thresholdedrelu",
 ];
 
-/// Names of activations, ignoring case; empty for the defaults.
+/// Names of activations, compared ignoring case; empty for the defaults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Activations(pub Vec<String>);
 
@@ -67,7 +67,7 @@ attrs! {
 #[derive(Copy, Clone, Debug)]
 pub struct Activation {
     function: UnaryOp,
-    /// The limit for inputs.
+    /// The magnitude to which inputs are clamped.
     clip: Option<f32>,
 }
 

@@ -9,7 +9,7 @@ use crate::{Arity, Facts, Infer, InferOp, OpError, RawNode};
 
 op! {
     /// GRUSequence whose update gates are scaled by attention. Inputs: as for GRUSequence, then attention
-    /// `[batch, steps, 1]`. Inference only.
+    /// `[batch, steps, 1]`. Shape inference only; cannot be run.
     #[op(
         "AUGRUSequence", since = [1], inputs = Arity::exactly(7), traits = [PURE], name = internal(), check = Self::check
     )]

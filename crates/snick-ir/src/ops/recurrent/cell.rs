@@ -103,7 +103,7 @@ pub enum WeightsFormat {
 attr_words!(WeightsFormat { Fico = "fico", Icof = "icof", Ifco = "ifco", Ifoc = "ifoc", Iofc = "iofc" });
 
 impl LstmAttrs {
-    /// The cell; with `input_forget`, its forget gate is `1 - i`.
+    /// The cell with these attributes; with `input_forget`, its forget gate is `1 - i`.
     pub(super) fn cell(&self, input_forget: bool) -> Cell {
         Cell { input_forget, ..Cell::new(CellKind::Lstm, &self.activations, &self.settings) }
     }
@@ -125,9 +125,9 @@ impl RnnAttrs {
 /// A recurrent cell.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cell {
-    /// Its kind.
+    /// The kind of the cell.
     pub kind: CellKind,
-    /// The names of its activations.
+    /// The names of the activations of the cell.
     pub activations: Vec<String>,
     /// Parameters of the activations.
     pub settings: ActivationSettings,
@@ -159,14 +159,14 @@ impl Cell {
         named.or_else(|| self.kind.default_activations().get(i).copied()).unwrap_or("tanh")
     }
 
-    /// The parameters of activation `i`. The defaults are those of HardSigmoid, since no other activation
-    /// with parameters can be evaluated.
+    /// The parameters of activation `i`. Missing parameters default to those of HardSigmoid, since no other
+    /// activation with parameters can be evaluated.
     pub fn parameters(&self, i: usize) -> [f64; 2] {
         let parameter = |list: &[f64], default| list.get(i).copied().unwrap_or(default);
         [parameter(&self.settings.activations_alpha, 0.2), parameter(&self.settings.activations_beta, 0.5)]
     }
 
-    /// Activation `i`; its input is clamped if `clipped`.
+    /// Activation `i`; if `clipped`, its inputs are clamped.
     pub fn function(&self, i: usize, clipped: bool) -> Result<Activation, OpError> {
         let clip = if clipped { self.settings.clip } else { 0.0 };
         Activation::new(self.activation(i), self.parameters(i), clip)

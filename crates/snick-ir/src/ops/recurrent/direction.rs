@@ -7,14 +7,14 @@ pub enum Direction {
     Forward,
     /// From the last step to the first.
     Reverse,
-    /// Both, with separate weights.
+    /// In both directions, with separate weights.
     Bidirectional,
 }
 
 attr_words!(Direction { Forward = "forward", Reverse = "reverse", Bidirectional = "bidirectional" });
 
 impl Direction {
-    /// For each direction, whether it is reversed.
+    /// For each direction that is processed, whether it is reversed.
     pub fn reversed(self) -> &'static [bool] {
         match self {
             Self::Forward => &[false],

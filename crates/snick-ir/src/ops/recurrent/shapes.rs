@@ -8,7 +8,7 @@ use crate::{Infer, OpError};
 
 /// The sizes that determine the outputs.
 pub struct Sizes {
-    /// The common type of the inputs except the lengths.
+    /// The common element type of all inputs except the lengths.
     pub element_type: ElementType,
     /// Number of sequences.
     pub batch: SymExpr,
@@ -18,7 +18,7 @@ pub struct Sizes {
     pub hidden: SymExpr,
 }
 
-/// The positions of inputs and axes.
+/// Describes the order of the inputs and axes of an op.
 struct Layout {
     kind: CellKind,
     /// Number of directions of a sequence; `None` for a cell.
@@ -26,7 +26,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// The input index of W; R, B and peepholes follow.
+    /// The index of the input W; the inputs R, B and peepholes follow.
     fn weights(&self) -> usize {
         1 + self.kind.states() + usize::from(self.directions.is_some())
     }
@@ -54,7 +54,7 @@ pub fn sizes(
     if element_type == ElementType::String && directions.is_none() {
         return Err(OpError::element_type("the inputs", element_type, "numbers"));
     }
-    // Lengths are integers, but some converters write them as floats.
+    // Lengths should be integers, but some converters write them as floats.
     let counts = lengths.map(|lengths| cx.element_type(lengths));
     if let Some(counts @ (ElementType::String | ElementType::Boolean)) = counts {
         return Err(OpError::element_type("the sequence lengths", counts, "numbers"));
@@ -118,7 +118,8 @@ fn take(cx: &mut Infer, what: &str, size: &mut Option<SymExpr>, i: usize, axis: 
     }
 }
 
-/// The size of each of `count` equal blocks; reports an error if the rows are not divisible.
+/// The size of each of `count` equal blocks of rows; reports an error if the rows cannot be divided like
+/// that.
 fn block_size(cx: &mut Infer, rows: &SymExpr, count: usize) -> Option<SymExpr> {
     let count = count as i64;
     if let Some(rows) = rows.as_const()

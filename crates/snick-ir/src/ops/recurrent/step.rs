@@ -8,14 +8,14 @@ use super::shapes::sizes;
 use super::unroll::{Unroll, unroll};
 use crate::{Fact, Facts, Infer, OpError};
 
-/// Infers the next states.
+/// Infers the states after one step.
 pub(super) fn infer_step(cx: &mut Infer, kind: CellKind) -> Result<Facts, OpError> {
     let sizes = sizes(cx, kind, None, cx.len())?;
     let state = Fact::new(sizes.element_type, Shape::ranked([sizes.batch, sizes.hidden]));
     Ok(std::iter::repeat_n(state, kind.states()).collect())
 }
 
-/// Computes the next states, as a sequence of one step in one direction.
+/// Computes the states after one step, as a sequence of one step in one direction.
 pub(super) fn eval_step(cell: &Cell, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
     let (data, weights) = inputs.split_at(1 + cell.kind.states());
     let mut weights = weights.to_vec();

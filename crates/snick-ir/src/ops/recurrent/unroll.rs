@@ -9,11 +9,11 @@ use crate::OpError;
 
 /// Inputs of a sequence, each with an axis of directions.
 pub struct Unroll<'a> {
-    /// `[batch, steps, input]`
+    /// X, `[batch, steps, input]`.
     pub x: &'a Tensor,
-    /// H and C, `[batch, directions, hidden]`
+    /// The initial H and C, `[batch, directions, hidden]`.
     pub states: &'a [Tensor],
-    /// Length of each sequence; all steps if absent.
+    /// Length of each sequence; if absent, each sequence has all steps.
     pub lengths: Option<&'a Tensor>,
     /// W, R, B and peepholes.
     pub weights: &'a [Tensor],
@@ -94,7 +94,7 @@ pub fn unroll(cell: &Cell, given: &Unroll) -> Result<Vec<Tensor>, OpError> {
 
 /// The steps in one direction.
 struct Walk<'a> {
-    /// X W, `[batch, steps, rows]`
+    /// `X W^T`, `[batch, steps, rows]`.
     products: &'a [f32],
     rows: usize,
     steps: usize,
@@ -104,14 +104,14 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The position of a step in sequence `n`; `None` after its end.
+    /// The position in sequence `n` that a step processes; `None` after the end of the sequence.
     fn place(&self, n: usize, step: usize) -> Option<usize> {
         let length = self.lengths.get(n).copied().filter(|&length| step < length)?;
         Some(if self.reversed { length - 1 - step } else { step })
     }
 
-    /// Runs all steps on `states`, each `[batch, hidden]`. Calls `show` with the sequence, the position and H
-    /// after each step.
+    /// Runs all steps on `states`, each `[batch, hidden]`. After each step, calls `show` with the sequence,
+    /// the position and H.
     fn run(
         &self,
         stepper: &mut Stepper,
@@ -179,7 +179,7 @@ struct Stepper<'a> {
     bias: Vec<f32>,
     /// With `linear_before_reset`, the bias of the last gate's product with R.
     inner_bias: Vec<f32>,
-    /// Scratch space.
+    /// Scratch space for the inputs of the activations of one sequence.
     sums: Vec<f32>,
 }
 
@@ -196,7 +196,7 @@ impl<'a> Stepper<'a> {
         Ok(matmul(&state, &self.r.slice(0, start, rows, 1)?, false, true)?.to_f32_vec()?)
     }
 
-    /// Updates the states. `product` returns X W of a sequence, or `None` if it has ended.
+    /// Updates the states. `product` returns `X W^T` of a sequence, or `None` if the sequence has ended.
     fn step<'p>(
         &mut self,
         product: impl Fn(usize) -> Option<&'p [f32]>,
@@ -210,7 +210,7 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// Sets `self.sums` for one sequence to `X W + B`, plus `H R` for the gates that `recurrent` covers.
+    /// Sets `self.sums` for one sequence to `X W^T + B`, plus `H R^T` for the gates that `recurrent` covers.
     fn sum(&mut self, product: &[f32], recurrent: &[f32]) {
         self.sums.clear();
         self.sums.extend(product.iter().zip(&self.bias).map(|(p, b)| p + b));

@@ -10,7 +10,7 @@ op! {
     /// Cumulative sums on the axis in input 1. The output has the type and shape of input 0.
     #[op("CumSum", since = [3], inputs = Arity::exactly(2), traits = [PURE])]
     pub struct CumSum {
-        /// Whether to exclude an element from its own sum.
+        /// Whether to exclude each element from the sum at its own position.
         pub exclusive: bool = false,
         /// Whether to sum from the end.
         pub reverse: bool = false,

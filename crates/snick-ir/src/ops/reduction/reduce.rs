@@ -98,7 +98,7 @@ fn normalized(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError
 }
 
 impl Reduce {
-    /// The shape if the axes are not known before the run.
+    /// The shape of the output if the axes are not known before the run.
     fn unknown_axes(&self, cx: &mut Infer, dims: &[SymExpr]) -> Shape {
         let one = Interval::exact(1);
         if dims.is_empty() || self.keep_dims {
@@ -115,7 +115,8 @@ impl Reduce {
         };
         match count {
             Some(0) => Shape::ranked(dims.iter().cloned()),
-            // Removing one axis moves the following ones up. With several axes, there may be duplicates.
+            // Removing one axis moves the following axes up. (Several axes may include duplicates, so the
+            // output rank is unknown.)
             Some(1) => {
                 let either = |pair: &[SymExpr]| match pair {
                     [here, next] if here != next => {
@@ -131,7 +132,7 @@ impl Reduce {
         }
     }
 
-    /// The results for known integers.
+    /// The elements of the output if the input consists of known integers.
     fn elements(&self, cx: &mut Infer, axes: &[usize], et: ElementType) -> Option<Vec<SymExpr>> {
         let input = cx.input(0);
         if input.as_tensor().is_some() || !et.is_integer() {
@@ -157,7 +158,7 @@ impl Reduce {
         rows.into_iter().map(|row| self.row(cx, &row, et)).collect()
     }
 
-    /// The result for one row; `None` if it is not known.
+    /// The result of reducing one row; `None` if it is not known.
     fn row(&self, cx: &mut Infer, row: &[&SymExpr], et: ElementType) -> Option<SymExpr> {
         let of = |cx: &Infer, e: &SymExpr| element_interval(cx, e, et);
         let mut positive = true;

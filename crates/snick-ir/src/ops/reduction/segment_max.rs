@@ -10,7 +10,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// The element-wise maximum over segments of rows of input 0. Input 1 holds the segment of each row, in
     /// ascending order; row `i` of the output is the maximum of segment `i`. Input 2 is the number of output
-    /// rows, and further segments are dropped; by default there is a row for each segment up to the last.
+    /// rows, and segments beyond it are dropped; by default there is a row for each segment up to the last.
     #[op("SegmentMax", since = [16], inputs = Arity::between(2, 3), traits = [PURE])]
     pub struct SegmentMax {
         /// The value of rows for empty segments.
@@ -125,7 +125,7 @@ fn check(segments: &[i64]) -> Result<(), OpError> {
 fn lowest(et: ElementType) -> Result<Tensor, OpError> {
     let tensor = match et.integer_range() {
         Some((lo, _)) => Tensor::scalar(lo),
-        // Values round towards zero, so that they stay finite in the narrower type.
+        // The values are rounded towards zero, so that they stay finite in the narrower type.
         None => match et {
             ElementType::F64 => Tensor::scalar(f64::MIN),
             ElementType::F32 => Tensor::scalar(f32::MIN),

@@ -19,13 +19,14 @@ op! {
         pub since: Since = Since(3),
         /// How axes correspond; defaults to `none` in version 1 and to `numpy` later.
         pub mode: Option<BroadcastMode> = None,
-        /// With `pdpd`, the first axis; -1 aligns the last axes.
+        /// With `pdpd`, the axis of the target that the first axis of the input is aligned with; -1 aligns
+        /// the last axes.
         #[until(3)]
         pub axis: Option<i64> = None,
     }
 }
 
-/// How the axes of the input correspond to the target.
+/// How the axes of the input correspond to axes of the target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BroadcastMode {
     /// numpy broadcasting: aligned at the last axis; dims of 1 are repeated.
@@ -118,7 +119,7 @@ impl Broadcast {
         }
     }
 
-    /// The mapping if no input specifies it.
+    /// The mapping of axes if no input specifies it.
     fn implied(&self, rank: usize, target: usize) -> Result<Mapping, OpError> {
         let too_small = || OpError::rank("the target shape", target, format!("{rank} or more, as input 0"));
         let first = match self.mode() {
@@ -142,7 +143,7 @@ impl Broadcast {
             let negative = || OpError::mismatch("the target shape", "a negative size", "sizes");
             match cx.as_dim(size) {
                 Some(dim) => dims.push(dim),
-                // -1 leaves the size unspecified.
+                // A target size of -1 leaves the size unspecified.
                 None if size.as_const() == Some(-1) => dims.push(cx.unknown(Interval::DIM)),
                 None => return Err(negative()),
             }
@@ -175,7 +176,7 @@ impl Broadcast {
     }
 }
 
-/// The numpy broadcast of two shapes; if they conflict, the size of the target.
+/// The numpy broadcast of two shapes; where dims conflict, the dim of the target.
 fn both_ways(data: &[usize], target: &[usize]) -> Dims {
     let rank = data.len().max(target.len());
     let at = |dims: &[usize], axis: usize| {

@@ -10,8 +10,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// A matrix of zeros with ones on a diagonal. Inputs: the number of rows; the number of columns; the
-    /// diagonal, where positive numbers are above the main one; and optionally the shape of a batch of equal
-    /// matrices.
+    /// index of the diagonal, where positive numbers are above the main diagonal; and optionally the shape of
+    /// a batch of equal matrices.
     #[op("Eye", since = [9], inputs = Arity::between(3, 4), traits = [PURE])]
     pub struct Eye {
         /// The element type of the output; `dynamic` if the file omits it.

@@ -89,7 +89,7 @@ impl EvalOp for Range {
     }
 }
 
-/// One of the three inputs.
+/// The value of one of the three inputs.
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum Endpoint {
     Int(i64),
@@ -104,7 +104,7 @@ impl Endpoint {
         }
     }
 
-    /// Converts to the type of the output.
+    /// Converts the value to the type of the output.
     fn to(self, element_type: ElementType) -> Self {
         match (self, element_type.is_integer()) {
             (Self::Real(value), true) => Self::Int(value as i64),
@@ -134,7 +134,7 @@ fn is_zero(step: &Fact) -> bool {
     }
 }
 
-/// The number of elements.
+/// The number of elements of the output.
 fn count(element_type: ElementType, bounds: [Endpoint; 3]) -> Result<i64, OpError> {
     let bad = |what: &str, value: f64| OpError::mismatch(what, value, "a finite number, and the step not 0");
     for (number, what) in bounds.iter().zip(INPUTS) {
@@ -145,7 +145,7 @@ fn count(element_type: ElementType, bounds: [Endpoint; 3]) -> Result<i64, OpErro
     }
     let too_many = || bad("the number of elements", f64::INFINITY);
     match bounds.map(|bound| bound.to(element_type)) {
-        // A step between 0 and 1, truncated to 0.
+        // A step of 0 comes from truncating a step between 0 and 1; the output is then empty.
         [_, _, Endpoint::Int(0)] => Ok(0),
         [Endpoint::Int(start), Endpoint::Int(stop), Endpoint::Int(step)] => {
             let (span, step) = (i128::from(stop) - i128::from(start), i128::from(step));
@@ -176,7 +176,7 @@ impl Range {
                 let holds = |value| range.covers(&cx.interval(value));
                 (holds(&start) && holds(&stop) && holds(&step)).then_some([start, stop, step])
             }
-            // Floats would miscount only beyond the size of any tensor.
+            // The count computed with floats differs only beyond the size of any tensor.
             None => {
                 let below =
                     |value: &SymExpr, most: u64| value.as_const().is_some_and(|n| n.unsigned_abs() <= most);
@@ -209,11 +209,11 @@ impl Range {
     ) -> Result<SymExpr, OpError> {
         let zero = SymExpr::from(0);
         let by = cx.interval(step);
-        // A step between 0 and 1, truncated to 0.
+        // A step of 0 comes from truncating a step between 0 and 1; the output is then empty.
         if by.is_exact() == Some(0) {
             return Ok(zero);
         }
-        // With a negative step, count downwards.
+        // With a negative step, swap the ends and negate the step.
         let (from, to, step) = if by.hi() < 0 {
             (stop, start, cx.sub(&zero, step))
         } else if by.lo() > 0 {
@@ -224,7 +224,7 @@ impl Range {
         let span = cx.sub(to, from);
         let count = cx.ceil_div(&span, &step);
         let length = cx.max(&count, &zero);
-        // The lower end of an unbounded difference may have been lost.
+        // The interval of an unbounded difference may have lost its lower bound of 0.
         Ok(cx.as_dim(&length).unwrap_or(zero))
     }
 }

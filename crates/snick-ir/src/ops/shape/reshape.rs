@@ -9,8 +9,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError};
 
 op! {
     /// Reshapes input 0 to the shape in input 1, in row-major order. One dim may be -1 and is then computed
-    /// from the others. If another dim is 0 and not copied, -1 is ambiguous: it becomes 1 if the data is
-    /// known to be empty and the target is constant; otherwise the run fails.
+    /// from the other dims. If another dim is 0 and not copied, the meaning of -1 is ambiguous: it becomes 1
+    /// if the data is known to be empty and the target is constant; otherwise the run fails.
     #[op("Reshape", since = [1], inputs = Arity::exactly(2), traits = [PURE, MOVES_ELEMENTS])]
     pub struct Reshape {
         /// Whether a 0 copies the dim of the same axis.
@@ -49,7 +49,7 @@ enum Size {
     Copied(SymExpr),
     /// The dim given by the target.
     Given(SymExpr),
-    /// -1.
+    /// -1, the dim to compute from the other dims.
     Rest,
 }
 
@@ -58,7 +58,7 @@ impl Reshape {
     fn resolve(&self, dims: &[usize], target: &[i64]) -> Result<Dims, OpError> {
         let mut sizes = Dims::new();
         let mut rest = None;
-        // -1 is computed from all dims except the copied ones.
+        // Compute -1 from all dims except the copied ones.
         let (mut given, mut left): (Option<usize>, Option<usize>) = (Some(1), Some(1));
         let mut copied: SmallVec<[usize; 6]> = SmallVec::new();
         for (axis, &size) in target.iter().enumerate() {
@@ -132,7 +132,7 @@ impl Reshape {
         Ok(shape)
     }
 
-    /// One dim of the target; `lone` if no other is -1.
+    /// The meaning of one dim of the target. `lone` says that no other dim is -1.
     fn size(&self, cx: &mut Infer, axis: usize, size: &SymExpr, lone: bool) -> Result<Size, OpError> {
         let data = cx.shape(0).dims();
         let interval = cx.interval(size);
@@ -160,10 +160,10 @@ impl Reshape {
             None => Ok(Size::Given(cx.unknown(Interval::DIM))),
             Some(data) => match data.get(axis) {
                 Some(dim) if zero || dim == size => Ok(Size::Copied(dim.clone())),
-                // A 0 on this axis would be an error.
+                // A 0 on an axis that the data does not have is an error.
                 None if zero => Err(beyond(axis, data.len())),
                 None => Ok(Size::Given(as_dim)),
-                // Copied or not, a 0 in the target produces a dim of 0.
+                // A 0 in the target produces a dim of 0, whether it is copied or not.
                 Some(dim) if is_zero_with(cx, dim, size) => Ok(Size::Given(as_dim)),
                 Some(dim) => {
                     let either = cx.interval(&as_dim).hull(cx.interval(dim));
@@ -173,7 +173,7 @@ impl Reshape {
         }
     }
 
-    /// Resolves -1 to the number of elements that remain.
+    /// Resolves -1 to the number of elements divided by the other dims.
     fn rest(&self, cx: &mut Infer, data: &[SymExpr], sizes: &[Size]) -> Result<SymExpr, OpError> {
         let mut left: Vec<SymExpr> = Vec::with_capacity(data.len());
         for (axis, dim) in data.iter().enumerate() {
@@ -184,7 +184,8 @@ impl Reshape {
         let mut given: Vec<SymExpr> = Vec::new();
         for size in sizes {
             let Size::Given(size) = size else { continue };
-            // With `special_zero`, a dim of 0 would be copied and ignored, which a quotient cannot express.
+            // With `special_zero`, a target dim of 0 would be copied and left out of the quotient, which no
+            // single expression describes.
             let may_copy = self.special_zero && cx.interval(size).contains(0) && !cx.ignores_empty();
             if may_copy {
                 return Ok(cx.born(Interval::DIM, || Birth::GivenUp(MAY_COPY.into())));
@@ -211,14 +212,14 @@ impl Reshape {
         };
         match (left.as_const(), given.as_const()) {
             (Some(0), Some(0)) if cx.input(1).ints().is_some() => Ok(1.into()),
-            // The dim is unknown, and the run fails.
+            // The dim is unknown, because the run fails in this case.
             (_, Some(0)) if from.contains(0) => {
                 Ok(cx.born(Interval::DIM, || Birth::GivenUp(NO_ELEMENTS.into())))
             }
             (_, Some(0)) => Err(conflict(cx)),
             (Some(n), Some(by)) if n.checked_rem(by) != Some(0) => Err(conflict(cx)),
             _ => {
-                // If the given dims are empty and the run succeeds, -1 becomes 0.
+                // If one of the given dims is 0 and the run succeeds, -1 becomes 0.
                 let given = cx.max(&given, &1.into());
                 let quotient = cx.exact_div(&left, &given).and_then(|quotient| cx.as_dim(&quotient));
                 quotient.ok_or_else(|| conflict(cx))
@@ -226,7 +227,7 @@ impl Reshape {
         }
     }
 
-    /// A single axis holds all elements, regardless of its size in the target.
+    /// The shape for a target with one entry: the axis holds all elements of the data, whatever the entry is.
     fn vector(&self, cx: &mut Infer, size: &SymExpr, data: &[SymExpr]) -> Result<Shape, OpError> {
         let interval = cx.interval(size);
         if interval.hi() < -1 {
@@ -247,7 +248,7 @@ fn beyond(axis: usize, rank: usize) -> OpError {
     OpError::mismatch("the target shape", format!("0 at axis {axis}"), format!("0 below rank {rank} only"))
 }
 
-/// The number of elements.
+/// The interval of the number of elements.
 fn count(cx: &mut Infer, dims: &[SymExpr]) -> Interval {
     dims.iter().fold(Interval::exact(1), |n, dim| n.mul(cx.interval(dim)))
 }
@@ -257,7 +258,7 @@ fn is_zero_with(cx: &mut Infer, dim: &SymExpr, size: &SymExpr) -> bool {
     cx.symbols().interval_given(dim, size, Interval::exact(0)).is_exact() == Some(0)
 }
 
-/// Cancels the common divisor of the constant factors of dividend and divisor.
+/// Divides the constant factors of dividend and divisor by their common divisor.
 fn cancel_numbers(dividend: &mut Vec<SymExpr>, divisor: &mut Vec<SymExpr>) {
     let product = |factors: &[SymExpr]| {
         let mut numbers = factors.iter().filter_map(SymExpr::as_const);
@@ -276,7 +277,7 @@ fn cancel_numbers(dividend: &mut Vec<SymExpr>, divisor: &mut Vec<SymExpr>) {
     }
 }
 
-/// Adjacent factors whose product is `size`.
+/// The range of adjacent factors whose product is `size`.
 fn find(cx: &mut Infer, factors: &[SymExpr], size: &SymExpr) -> Option<std::ops::Range<usize>> {
     for first in 0..factors.len() {
         let mut product = SymExpr::from(1);
@@ -354,7 +355,7 @@ mod tests {
         assert_eq!(to("2,0,3", false, "-1, 0, 6"), ("[1,0,6]".into(), 0));
         assert_eq!(to("0,3", true, "0, -1"), ("[0,3]".into(), 0));
         assert_eq!(to("2,3", false, "0, -1").1, 1);
-        // Whether there are elements is only known at run time.
+        // Whether the data has any elements is known only at run time.
         assert_eq!(to("?,3", false, "0, -1"), ("[0,?]".into(), 0));
         assert_eq!(to("2..3,3", false, "5, 2").1, 1);
     }

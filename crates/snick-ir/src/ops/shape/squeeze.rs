@@ -9,8 +9,8 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normaliz
 op! {
     /// Removes axes of size 1: the axes listed in input 1 or, if it is absent or empty, all.
     ///
-    /// Inference keeps a listed axis whose size is known not to be 1, and assumes an unknown size to be 1.
-    /// With `allow_axis_skip`, an unknown size makes the rank unknown.
+    /// Inference keeps a listed axis whose size is known not to be 1, and removes one of unknown size,
+    /// assuming that it is 1. With `allow_axis_skip`, an unknown size makes the rank unknown.
     #[op("Squeeze", since = [1, 15], inputs = Arity::between(1, 2), traits = [PURE, MOVES_ELEMENTS])]
     pub struct Squeeze {
         /// The version.
@@ -58,7 +58,7 @@ impl Squeeze {
         let axes = cx.optional(1).map(|fact| fact.ints());
         let may_be_one = |dim: &SymExpr| cx.interval(dim).contains(1);
         let listed = match axes {
-            // No axis can be removed, whichever are listed.
+            // No axis can have size 1, so none is removed, whichever are listed.
             Some(None) if !dims.iter().any(may_be_one) => return Ok(cx.shape(0).clone()),
             Some(None) => return Ok(Shape::unranked()),
             Some(Some(axes)) => normalize_each_axis(&axes, dims.len())?,

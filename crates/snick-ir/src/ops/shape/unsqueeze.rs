@@ -25,7 +25,7 @@ impl InferOp for Unsqueeze {
                 }
                 Shape::ranked(out)
             }
-            // A single position has no duplicates.
+            // A single position has no duplicates, so the rank of the output is known.
             (Some(dims), None) if cx.shape(1).rank() == Some(0) => cx.unknown_dims(dims.len() + 1),
             _ => Shape::unranked(),
         };
@@ -55,7 +55,7 @@ fn places(axes: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     }
     places.sort_unstable();
     places.dedup();
-    // Duplicates reduce the rank, so a position may now be out of range.
+    // Dropping duplicates reduces the rank of the output, so a position may now be out of range.
     match places.last() {
         Some(&last) if last >= rank + places.len() => {
             Err(OpError::out_of_range("axis", last as i64, format!("below rank {}", rank + places.len())))

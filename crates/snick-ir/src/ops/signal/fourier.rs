@@ -31,11 +31,11 @@ op_family! {
 pub enum Fourier {
     /// From a complex signal to its spectrum.
     Forward,
-    /// From a spectrum to its complex signal.
+    /// From a spectrum to the complex signal.
     Inverse,
-    /// From a real signal to half its spectrum.
+    /// From a real signal to half of its spectrum.
     RealForward,
-    /// From half a spectrum to its real signal.
+    /// From half of a spectrum to the real signal.
     RealInverse,
 }
 
@@ -135,7 +135,7 @@ impl FourierTransform {
                 if resized {
                     *dim = cx.unknown(Interval::DIM);
                 } else if self.function.is_real() {
-                    // Any axis may be the last one, which is halved or doubled.
+                    // Any axis may be the last of the transformed ones, whose size is halved or doubled.
                     let changed = self.real_size(cx, dim);
                     let hull = cx.interval(&changed).hull(cx.interval(dim));
                     *dim = cx.unknown(hull);
@@ -159,7 +159,8 @@ impl FourierTransform {
         Ok(())
     }
 
-    /// The size of the half spectrum of a real signal with `size` elements, or the inverse.
+    /// The size of the half spectrum of a real signal with `size` elements; for the inverse transform, the
+    /// size of the signal for a half spectrum of `size` elements.
     fn real_size(&self, cx: &mut Infer, size: &SymExpr) -> SymExpr {
         if self.function == Fourier::RealInverse {
             let steps = cx.sub(size, &1.into());
@@ -173,7 +174,7 @@ impl FourierTransform {
     }
 }
 
-/// The size of the signal on an axis: `size`, or `own` if it is -1.
+/// The size of the signal on an axis: `size`, or `own` if `size` is -1.
 fn resized_dim(cx: &mut Infer, own: &SymExpr, size: Option<&SymExpr>) -> Result<SymExpr, OpError> {
     let Some(size) = size else { return Ok(cx.unknown(Interval::DIM)) };
     let interval = cx.interval(size);
@@ -221,7 +222,7 @@ pub(super) fn signal_of_half(half: &Tensor, axes: &[usize], sizes: &[usize]) -> 
         return Ok(half.clone());
     };
     let outer = kernels::fourier(&resized(half, others, other_sizes)?, others, true)?;
-    // The other half is mirrored and conjugated: index n - j is the conjugate of index j.
+    // The other half is the mirrored conjugate of the first: index n - j is the conjugate of index j.
     let middle = size.min(size / 2 + 1);
     let kept = resized(&outer, &[last], &[middle])?;
     let spectrum = match size - middle {

@@ -6,8 +6,8 @@ use snick_tensor::kernels::{self, PadMode};
 
 use crate::{Infer, OpError};
 
-/// The frame size (input 2) and the step (input 3), if they are known to be positive. Also checks the signal
-/// (input 0) and the window (input 1).
+/// The frame size (input 2) and the step (input 3), if they are known to be positive. Also checks the types
+/// and ranks of the signal (input 0) and the window (input 1).
 pub(super) fn infer(cx: &mut Infer) -> Result<[Option<SymExpr>; 2], OpError> {
     cx.expect_real(0)?;
     cx.expect_rank(1, "1", |rank| rank == 1)?;

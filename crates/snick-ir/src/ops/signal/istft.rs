@@ -49,7 +49,8 @@ impl InferOp for Istft {
                 let gaps = cx.max(&gaps, &0.into());
                 let length = cx.mul(&gaps, step);
                 let rest = if self.center {
-                    // Half a frame is cropped at each end; an odd frame size leaves one element.
+                    // Half a frame, rounded down, is cropped at each end; an odd frame size leaves one
+                    // element more.
                     let half = cx.floor_div(size, &2.into());
                     let halves = cx.mul(&half, &2.into());
                     cx.sub(size, &halves)
@@ -122,7 +123,7 @@ fn zeros(len: usize) -> Result<Vec<f32>, OpError> {
     Ok(all)
 }
 
-/// The sum of frames that are `step` apart; the last one ends at `length`.
+/// The sum of overlapping frames that start `step` apart; the last frame ends at `length`.
 fn overlapped<'a>(
     frames: impl Iterator<Item = &'a [f32]>,
     step: usize,

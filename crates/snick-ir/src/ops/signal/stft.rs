@@ -47,7 +47,7 @@ impl InferOp for Stft {
                 let room = cx.sub(length, size);
                 let steps = cx.floor_div(&room, step);
                 let count = cx.add(&steps, &1.into());
-                // A run fails if the signal is shorter than a frame.
+                // There is at least one frame, because a run fails if the signal is shorter than a frame.
                 at_least(cx, &count, 1)
             }
             _ => frames::positive(cx),

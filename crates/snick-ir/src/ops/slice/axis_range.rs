@@ -17,11 +17,11 @@ use crate::{Fact, Infer, IntOrValue, OpError};
 pub struct AxisRange<V = IndexEntry> {
     /// The axis.
     pub axis: usize,
-    /// The entry in the index inputs; 0 for ops without them.
+    /// The index of the entry in the index inputs that gives the range; 0 for ops without index inputs.
     pub entry: usize,
-    /// The first element; `None` for the first one in the direction of the step.
+    /// The index of the first element; `None` for the first element in the direction of the step.
     pub start: Option<IntOrValue<V>>,
-    /// The end, exclusive; `None` to continue to the last element in the direction of the step.
+    /// The index of the end, exclusive; `None` to continue to the last element in the direction of the step.
     pub stop: Option<IntOrValue<V>>,
     /// The distance from one element to the next.
     pub step: IntOrValue<V>,
@@ -31,7 +31,7 @@ pub struct AxisRange<V = IndexEntry> {
 
 impl IntOrValue<IndexEntry> {
     /// Converts to a bound for [`length`]. An unknown entry becomes a symbol if its type is narrower than i32
-    /// or unsigned, since only then does the range of the type help.
+    /// or unsigned, since only then does the range of the type restrict the length.
     fn slice_bound(&self, symbols: &mut Symbols, origin: Origin) -> SliceBound {
         match (self.as_expr(), self.interval()) {
             (Some(expr), _) => SliceBound::At(expr),
@@ -53,8 +53,8 @@ impl<V> AxisRange<V> {
         Self { single: true, ..Self::ints(axis, Some(index), None, 1) }
     }
 
-    /// The slice of an axis with `dim` elements, if the range is known in integers. `Some(Err)` if the range
-    /// can never select anything valid.
+    /// The slice of an axis with `dim` elements, if the range is known in integers. `Some(Err)` if every run
+    /// with this range fails.
     pub fn resolve(&self, dim: i64) -> Option<Result<AxisSlice, OpError>> {
         let int = |bound: &Option<IntOrValue<V>>| bound.as_ref().map_or(Some(None), |b| b.as_int().map(Some));
         let (start, stop) = (int(&self.start)?, int(&self.stop));
@@ -101,7 +101,8 @@ impl AxisRange {
         if let Some(step) = self.step.as_int() {
             return length(symbols, dim, &start, &stop, Some(step), origin);
         }
-        // For steps of one sign, the smallest gives the longest slice and the largest the shortest.
+        // For steps of one sign, the shortest step gives the longest slice, and the longest step the shortest
+        // slice.
         let within = match self.step.as_expr() {
             Some(step) => symbols.interval(&step),
             None => self.step.interval(),
@@ -141,8 +142,8 @@ pub(super) fn select<'r>(
         let dim = view.dims().get(range.axis).copied().unwrap_or(0);
         let unknown = || OpError::NoValue { what: "an index".into(), why: "it is not an integer".into() };
         let slice = range.resolve(dim as i64).ok_or_else(unknown)??;
-        // The range was resolved within the axis, so start and length fit, and so does the step if it is
-        // used.
+        // The range was resolved within the axis, so start and length fit in usize, and the step fits in
+        // isize if it is used.
         let step = if slice.len < 2 { 1 } else { slice.step as isize };
         view = view.slice(range.axis, slice.start as usize, slice.len as usize, step)?;
     }
@@ -155,7 +156,7 @@ pub(super) fn known_elements<'r>(
     data: &Fact,
     ranges: impl IntoIterator<Item = &'r AxisRange>,
 ) -> Option<Vec<SymExpr>> {
-    // For most data, only the shape is known.
+    // Return early: for most data, no elements are known.
     data.known.as_ref()?;
     let dims = data.shape.as_static()?;
     let slice = |range: &AxisRange| Some((range.axis, range.resolve(dims[range.axis] as i64)?.ok()?));
@@ -170,7 +171,7 @@ impl Infer<'_> {
         self.unknown(within)
     }
 
-    /// [`AxisRange::length`], with the origin of new symbols at this node.
+    /// Like [`AxisRange::length`]; new symbols originate at this node.
     pub(super) fn range_length(&mut self, range: &AxisRange, dim: &SymExpr) -> SymExpr {
         let origins = [self.origin(), self.origin(), self.origin()];
         let mut origins = origins.into_iter();
@@ -204,7 +205,7 @@ mod tests {
         let of = |lo, hi| Interval::new(lo, hi).unwrap();
         assert_eq!(from_unknown_start("u8").0, of(745, 1000));
         assert_eq!(from_unknown_start("i8").0, of(1, 1000));
-        // The range of a wide type does not help, so the bound gets no symbol.
+        // The range of a wide type does not restrict the length, so the bound gets no symbol.
         assert_eq!(from_unknown_start("i32"), (of(0, 1000), 1));
         assert_eq!(from_unknown_start("i64"), (of(0, 1000), 1));
     }

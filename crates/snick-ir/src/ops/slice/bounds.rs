@@ -1,7 +1,8 @@
 //! The `bounds` primitive: start and length of a slice whose range is known only at run time.
 //!
 //! In a canonical graph, only this op clamps: it applies `start:stop:step` to an axis, using
-//! [`AxisSlice::clamp`]. Formats with ranges write it as a range; for others it becomes arithmetic.
+//! [`AxisSlice::clamp`]. Formats that have ranges express it as a range; for other formats it becomes
+//! arithmetic.
 
 use snick_shape::{AxisSlice, Interval, Shape, SymExpr};
 use snick_tensor::{ElementType, Tensor};
@@ -43,7 +44,7 @@ impl Bounds {
         [Some(self.size), self.start, self.stop, Some(self.step)]
     }
 
-    /// Size, start, stop and step, with operands taken from the inputs.
+    /// Size, start, stop and step; those that are not integers are taken from `operands`.
     pub fn bind<V: Clone>(&self, operands: &[V]) -> Result<[Option<IntOrValue<V>>; 4], OpError> {
         let count = self.fields().into_iter().flatten().filter(|field| field.as_int().is_none()).count();
         Arity::exactly(count).check(operands.len())?;

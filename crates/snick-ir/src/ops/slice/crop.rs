@@ -9,8 +9,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, normal
 type Numbers = SmallVec<[i64; 4]>;
 
 op! {
-    /// Crops input 0 on the listed axes. `offset` alone takes the sizes from input 1, `offset` with `dim`
-    /// gives them as numbers, and `crop_begin` with `crop_end` removes elements at both ends.
+    /// Crops input 0 on the listed axes. `offset` gives the start of the window, and `dim` its size, which
+    /// otherwise is that of input 1; alternatively, `crop_begin` and `crop_end` give the number of elements
+    /// to remove at both ends.
     #[op("Crop", since = [1], inputs = Arity::between(1, 2), traits = [PURE, SLICE_LIKE], check = Crop::check_lists)]
     pub struct Crop {
         /// The axes.
@@ -30,9 +31,9 @@ op! {
 enum Extent<'c> {
     /// The size of the same axis of input 1.
     Like,
-    /// Given as numbers.
+    /// The given sizes.
     Sizes(&'c Numbers),
-    /// Up to a number of elements before the end.
+    /// The window ends this number of elements before the end of the axis.
     End(&'c Numbers),
 }
 
@@ -75,7 +76,7 @@ impl EvalOp for Crop {
         let mut data = inputs[0].clone();
         let like = inputs.get(1).map(Tensor::dims);
         for (axis, slice) in self.slices(data.dims(), like)? {
-            // The window lies within the axis, so both fit.
+            // The window lies within the axis, so start and length fit in usize.
             data = data.slice(axis, slice.start as usize, slice.len as usize, 1)?;
         }
         Ok(vec![data])
@@ -86,7 +87,7 @@ impl Crop {
     /// The window as slices by ascending axis, for a tensor with these dims; `like` are the dims of input 1.
     ///
     /// # Errors
-    /// The window does not lie within the tensor.
+    /// If the window does not lie within the tensor.
     pub fn slices(
         &self,
         dims: &[usize],

@@ -1,4 +1,4 @@
-//! A normalised slice of one axis; its numbers may be values of the graph.
+//! A normalised slice of one axis, whose start, length and step may be values of the graph.
 
 use smallvec::SmallVec;
 use snick_shape::AxisSlice;
@@ -28,7 +28,7 @@ impl<V: Copy> DynAxisSlice<V> {
         [self.start, self.len, self.step]
     }
 
-    /// The slice, if all its numbers are integers.
+    /// The slice, if start, length and step are all integers.
     pub fn as_static(&self) -> Option<AxisSlice> {
         match self.numbers() {
             [Int(start), Int(len), Int(step)] => Some(AxisSlice { start, len, step }),
@@ -36,7 +36,7 @@ impl<V: Copy> DynAxisSlice<V> {
         }
     }
 
-    /// Normalises: a single element has step 1, and an empty slice starts at 0.
+    /// Normalises the slice: a single element has step 1, and an empty slice starts at 0.
     fn normal(self) -> Self {
         match self.len {
             Int(0) => Self { start: Int(0), step: Int(1), ..self },
@@ -47,7 +47,7 @@ impl<V: Copy> DynAxisSlice<V> {
 }
 
 impl DynAxisSlice<()> {
-    /// Replaces each `()` with the next of `operands`; `None` if there are too few.
+    /// Replaces each `()` with the next of the `operands`; `None` if there are too few of them.
     pub fn bind<V>(&self, operands: &mut impl Iterator<Item = V>) -> Option<DynAxisSlice<V>> {
         let mut number = |number: IntOrValue<()>| number.rename(|()| operands.next());
         Some(DynAxisSlice { start: number(self.start)?, len: number(self.len)?, step: number(self.step)? })
@@ -68,7 +68,7 @@ impl DynAxisSlice {
         (DynAxisSlice { start, len, step }, operands)
     }
 
-    /// The composition of `self` and then `next`; `None` if it needs a sum or product of values.
+    /// The composition of `self` and then `next`; `None` if the composition needs a sum or product of values.
     pub fn then(&self, next: &Self) -> Option<Self> {
         if let (Some(first), Some(next)) = (self.as_static(), next.as_static()) {
             return Some(first.then(&next).into());

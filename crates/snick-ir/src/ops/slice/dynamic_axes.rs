@@ -1,5 +1,5 @@
 //! Slice-8 whose axes, or their number, are known only at run time. Each axis of the data is sliced by the
-//! entry that names it, if any.
+//! entry of the index inputs that names the axis, if any.
 
 use smallvec::{SmallVec, smallvec};
 use snick_shape::SymExpr;
@@ -64,13 +64,13 @@ impl DynamicAxesSlice {
 
 /// The entries that may slice an axis.
 enum Naming {
-    /// This entry does.
+    /// This entry slices the axis.
     Only(usize),
-    /// At most one of these does.
+    /// At most one of these entries slices the axis.
     Some(SmallVec<[usize; 4]>),
 }
 
-/// A length that is one of these; `None` for an empty list.
+/// A length that equals one of `lengths`; `None` for an empty list.
 fn one_of(cx: &mut Infer, lengths: &[SymExpr]) -> Option<SymExpr> {
     let (first, rest) = lengths.split_first()?;
     if rest.iter().all(|length| length == first) {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn sizes_are_the_hull_of_what_the_entries_may_leave() {
         let of = |lo, hi| Interval::new(lo, hi).unwrap();
-        // Either axis may remain unsliced.
+        // The entry may slice either axis, so the other one remains unsliced.
         assert_eq!(sliced(&[0], &[2]), [of(2, 4), of(2, 6)]);
         // Together, the two entries name both axes.
         assert_eq!(sliced(&[0, 1], &[2, 5]), [of(2, 3), of(2, 4)]);

@@ -17,7 +17,7 @@ pub struct IndexEntry {
     pub input: usize,
     /// Index of the element.
     pub at: usize,
-    /// Its value as an expression over sizes, if known.
+    /// The value of the entry as an expression over sizes, if known.
     pub expr: Option<SymExpr>,
 }
 
@@ -40,10 +40,10 @@ impl IntOrValue<IndexEntry> {
     }
 }
 
-/// What is known about the inputs after the data.
+/// What is known about the index inputs, which follow the data.
 #[derive(Clone, Debug)]
 pub struct IndexInputs {
-    /// Number of entries, if known.
+    /// The number of entries of each input, if known.
     pub count: Option<usize>,
     inputs: SmallVec<[IndexInput; 4]>,
 }
@@ -55,7 +55,8 @@ struct IndexInput {
     elements: Elements,
 }
 
-/// What is known about the elements of an input. Nearly all are constants, which need no expressions.
+/// What is known about the elements of an input. Nearly all inputs are constants, whose elements need no
+/// expressions.
 #[derive(Clone, Debug)]
 enum Elements {
     Unknown,
@@ -67,7 +68,8 @@ impl IndexInputs {
     /// Reads the index inputs from all inputs of an op; the first one is the data.
     ///
     /// # Errors
-    /// An input is not an integer vector, or inputs have different lengths. Messages use `names`.
+    /// If an input is not an integer vector, or inputs have different lengths. Messages call the inputs by
+    /// `names`.
     pub(super) fn new<F: Borrow<Fact>>(inputs: &[F], names: &[&str]) -> Result<Self, OpError> {
         let mut known: Option<(usize, &str)> = None;
         for (fact, &name) in inputs.iter().skip(1).zip(names) {
@@ -112,7 +114,7 @@ impl IndexInputs {
     }
 }
 
-/// The known elements of an index input. A u64 above the range of i64 means the end.
+/// The known elements of an index input. A u64 above the range of i64 stands for the end of the axis.
 fn elements_of(fact: &Fact) -> Elements {
     match &fact.known {
         Some(Known::Tensor(tensor))

@@ -12,7 +12,7 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// Maximum length, which exceeds any rank.
+    /// The maximum number of bits, which exceeds any rank.
     pub const MAX_LEN: usize = 64;
 
     /// Bit `i`.
@@ -25,7 +25,7 @@ impl Mask {
         self.len.into()
     }
 
-    /// Whether it has no bits.
+    /// Whether the mask has no bits.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }

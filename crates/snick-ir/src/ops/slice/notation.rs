@@ -12,7 +12,7 @@ use super::strided_slice::EntryPlan;
 use crate::{Fact, Graph, IntOrValue, NodeId, Op};
 
 /// Writes each output of a slice-like layer in numpy notation, such as `[:, ::-1, None]`. Returns `None` for
-/// other layers, and if a rank or an axis is unknown. Unknown numbers are `?`.
+/// other layers, and if a rank or an axis is unknown. Unknown starts, stops and steps are written as `?`.
 pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let inputs = graph.inputs(id);
     let facts: SmallVec<[&Fact; 5]> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;
@@ -52,7 +52,8 @@ fn of_primitive(slice: &Slice, rank: usize) -> String {
         let sliced = match slice.as_static() {
             Some(s) => {
                 let stop = s.len.checked_mul(s.step).and_then(|span| span.checked_add(s.start));
-                // Going backwards, numpy cannot express an end before the first element.
+                // For a negative step, numpy cannot express an end before the first element, so it is
+                // omitted.
                 let stop = stop.filter(|&stop| stop >= 0).map(|stop| stop.to_string()).unwrap_or_default();
                 let step = if s.step == 1 { String::new() } else { format!(":{}", s.step) };
                 format!("{}:{stop}{step}", s.start)
@@ -125,7 +126,7 @@ mod tests {
     use super::notation;
     use crate::{infer, text};
 
-    /// The notation of the last layer.
+    /// The notation of the last of these layers.
     fn of_last(layers: &str) -> Option<Vec<String>> {
         let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
         assert_eq!(infer(&mut graph), []);

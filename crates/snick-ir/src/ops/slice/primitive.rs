@@ -18,10 +18,10 @@ use crate::{
 };
 
 /// Slices a tensor on some axes. Inputs: the data, then the operands by axis, in the order `start`, `len`,
-/// `step`. They are integer scalars, and each must lie in its interval in every run.
+/// `step`. The operands are integer scalars, and each must lie in its interval in every run.
 ///
-/// Axes are ascending, and none is known to be selected completely. Integers are normalised: step is 1 if
-/// `len <= 1`, and start is 0 if `len = 0`.
+/// Axes are ascending, and no axis is listed that is known to be selected completely. Integers are
+/// normalised: step is 1 if `len <= 1`, and start is 0 if `len = 0`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Slice {
     /// The slices by ascending axis.
@@ -167,7 +167,7 @@ impl EvalOp for Slice {
 }
 
 impl Slice {
-    /// Selects elements of concrete data, with these operands, as a view.
+    /// Selects elements of concrete data, with the given operands, as a view.
     ///
     /// # Errors
     /// The number of operands is wrong, an operand lies outside its interval, or an index lies outside its
@@ -191,7 +191,7 @@ impl Slice {
                 continue;
             }
             check_range(axis, AxisSlice { start, len, step }, dim as i64)?;
-            // The slice is in range, so all three fit.
+            // The slice is in range, so start, length and step fit in usize and isize.
             let (start, len) = (start as usize, len as usize);
             view.narrow(axis, start, len, if len == 1 { 1 } else { step as isize })?;
         }
@@ -216,8 +216,9 @@ pub(super) fn select_elements(data: &Fact, slices: &[(usize, AxisSlice)]) -> Opt
     places.into_iter().map(|i| elements.get(usize::try_from(i).ok()?).cloned()).collect()
 }
 
-/// The value of an operand, refined by its interval. That a length lies in its interval follows from sizes,
-/// but a start outside its interval merely fails when the slice runs, so it must not affect other ops.
+/// The value of an operand, refined by its interval. A length lies in its interval in every run, because that
+/// follows from sizes. A start may lie outside: the run then fails at this slice, if it runs at all, so other
+/// ops must not rely on the interval.
 fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool) -> Result<SymExpr, OpError> {
     cx.expect_integer(input);
     cx.expect_rank(input, "0", |rank| rank == 0)?;
@@ -231,7 +232,8 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         return Ok(known);
     }
     let Some(both) = range.meet(interval) else {
-        // Such a start fails when the slice runs, but it may never run.
+        // Do not refine a start: one outside the interval fails when the slice runs, but the slice may never
+        // run.
         if !is_len {
             return Ok(cx.unknown(interval));
         }
@@ -242,7 +244,8 @@ fn operand_value(cx: &mut Infer, input: usize, interval: Interval, is_len: bool)
         ));
     };
     if !is_len || known.as_symbol().is_some() {
-        // A symbol is also used elsewhere, where refinements by this slice must not apply.
+        // A bare symbol may be used elsewhere, where the bounds of this slice need not hold, so it is not
+        // refined.
         return Ok(cx.unknown(both));
     }
     cx.symbols().refine(&known, both);
@@ -283,7 +286,7 @@ fn print_number(number: IntOrValue<()>) -> String {
 fn parse_number(text: &str) -> Option<IntOrValue<()>> {
     match text.strip_prefix("in ") {
         Some(interval) => {
-            // -1 would mean any size in a shape, but here it is a number.
+            // In a shape, -1 would mean any size, but here it is the number -1.
             let exact = interval.parse().ok().map(Interval::exact);
             exact.or_else(|| interval.parse().ok()).map(|interval| IntOrValue::Value((), interval))
         }

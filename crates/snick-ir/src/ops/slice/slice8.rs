@@ -14,7 +14,7 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, IntegerRole,
 
 op! {
     /// Slices `data[start:stop:step]` on the listed axes. Inputs: data, start, stop, step and, optionally,
-    /// axes, by default the first ones. The indices are integer vectors of equal length.
+    /// axes, by default the leading axes of the data. The indices are integer vectors of equal length.
     #[op("Slice", since = [8], inputs = Arity::between(4, 5), traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE])]
     pub struct Slice8;
 }
@@ -34,7 +34,7 @@ impl SliceRanges {
     /// Decodes the inputs: data, start, stop, step and, optionally, axes.
     ///
     /// # Errors
-    /// The entries are inconsistent with each other or with the data, or a step is 0.
+    /// If the entries are inconsistent with each other or with the data, or a step is 0.
     pub fn of<F: Borrow<Fact>>(inputs: &[F]) -> Result<Self, OpError> {
         let indices = IndexInputs::new(inputs, &["start", "stop", "step", "axes"])?;
         let count = indices.count;
@@ -46,7 +46,7 @@ impl SliceRanges {
             let expected = format!("at most {rank}");
             return Err(OpError::out_of_range("the number of sliced axes", count as i64, expected));
         }
-        // A step of 0 is an error on any axis.
+        // A step of 0 is an error even if its axis is unknown.
         for (at, step) in indices.elements(3).enumerate() {
             if step.as_int() == Some(0) {
                 return Err(OpError::out_of_range(format!("step[{at}]"), 0, "any step but 0"));

@@ -80,7 +80,8 @@ fn without_updates<'f>(inputs: &[&'f Fact]) -> SmallVec<[&'f Fact; 5]> {
 }
 
 impl SliceScatter {
-    /// The shape of the data, refined by the updates: axes that are not sliced have the same size in both.
+    /// The shape of the data, refined by the updates: axes that are not sliced have the same size in the data
+    /// and in the updates.
     fn check_updates(
         &self,
         cx: &mut Infer,

@@ -39,7 +39,8 @@ impl Split {
     /// Size of each part of an axis; reports an error if the axis is not divisible.
     fn part(&self, cx: &mut Infer, dim: &SymExpr) -> SymExpr {
         let count = self.num_splits;
-        // An axis with fewer elements than parts must be empty, and then its parts are empty as well.
+        // A dim that is always smaller than `count` can only be divided if it is 0, and its parts are then
+        // empty.
         cx.exact_div(dim, &SymExpr::from(count)).unwrap_or_else(|| {
             let expected = format!("a multiple of {count}");
             cx.report(OpError::mismatch("the axis to split", cx.interval(dim), expected));
@@ -57,7 +58,7 @@ impl Split {
 
 impl InferOp for Split {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        // The API can create a Split with any count.
+        // Check the count again, because the API can create a Split with any count.
         if !(1..=MAX_SPLITS).contains(&self.num_splits) {
             return Err(OpError::out_of_range("num_splits", self.num_splits, COUNTS));
         }
@@ -69,7 +70,7 @@ impl InferOp for Split {
             return Ok((0..self.num_splits).map(|_| Fact::new(element_type, Shape::unranked())).collect());
         };
         let Some(axis) = known_axis(cx.input(1), dims.len())? else {
-            // Any axis may shrink.
+            // The axis is unknown, so any dim may shrink.
             let shape = cx.any_smaller(dims);
             return Ok((0..self.num_splits).map(|_| Fact::new(element_type, shape.clone())).collect());
         };
@@ -109,7 +110,7 @@ pub(super) fn eval_axis(axis: &Tensor, rank: usize) -> Result<usize, OpError> {
 }
 
 impl Infer<'_> {
-    /// A shape whose dims are at most these, for splits on an unknown axis.
+    /// A shape whose dims are at most `dims`, for splits on an unknown axis.
     pub(super) fn any_smaller(&mut self, dims: &[SymExpr]) -> Shape {
         Shape::ranked(dims.iter().map(|dim| self.up_to(dim)).collect::<SmallVec<[SymExpr; 4]>>())
     }

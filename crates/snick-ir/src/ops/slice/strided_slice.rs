@@ -1,4 +1,5 @@
-//! StridedSlice-1: `data[begin:end:stride]`, with masks for numpy's `:`, `...`, `None` and single indices.
+//! StridedSlice-1: `data[begin:end:stride]`, with masks that express numpy's `:`, `...`, `None` and single
+//! indices.
 //!
 //! [`StridedSlice::plan`] decodes the masks for all users: inference and evaluation below, legalization
 //! (`snick-pass/src/legalize/to_slice/strided_slice.rs`), numpy notation (`notation.rs`) and the ONNX writer.
@@ -25,20 +26,22 @@ op! {
         traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE], check = StridedSlice::check_masks
     )]
     pub struct StridedSlice {
-        /// Ignores the entry's begin: the slice starts at the first element in the direction of the stride.
+        /// Ignores `begin` of the entry: the slice starts at the first element in the direction of the
+        /// stride.
         pub begin_mask: Mask = Mask::default(),
-        /// Ignores the entry's end: the slice continues to the last element in the direction of the stride.
+        /// Ignores `end` of the entry: the slice continues to the last element in the direction of the
+        /// stride.
         pub end_mask: Mask = Mask::default(),
         /// The entry inserts an axis of size 1 and consumes no axis of the input.
         pub new_axis_mask: Mask = Mask::default(),
-        /// The entry selects the single element at begin and drops the axis.
+        /// The entry selects the single element at `begin` and drops the axis.
         pub shrink_axis_mask: Mask = Mask::default(),
         /// The entry covers all axes that no other entry consumes.
         pub ellipsis_mask: Mask = Mask::default(),
     }
 }
 
-/// The effect of one entry of begin, end and stride.
+/// The effect of one entry, that is, of the elements of begin, end and stride at one index.
 #[derive(Clone, PartialEq, Debug)]
 pub enum EntryPlan {
     /// Keeps this many axes unchanged.
@@ -58,7 +61,7 @@ impl StridedSlice {
     /// unknown rank.
     ///
     /// # Errors
-    /// The entries are inconsistent with each other or with the data, or a stride in use is 0.
+    /// If the entries are inconsistent with each other or with the data, or a stride in use is 0.
     pub fn plan<F: Borrow<Fact>>(&self, inputs: &[F]) -> Result<Option<StridedSlicePlan>, OpError> {
         let indices = IndexInputs::new(inputs, &["begin", "end", "stride"])?;
         let Some(count) = indices.count else { return Ok(None) };

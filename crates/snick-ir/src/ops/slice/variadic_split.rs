@@ -15,10 +15,11 @@ op! {
     pub struct VariadicSplit;
 }
 
-/// Maximum number of parts, more than any model has. The dims of an input could claim any number.
+/// The maximum number of parts, which is more than any model has. Without it, a file could declare any
+/// number.
 const MAX_PARTS: usize = 1 << 16;
 
-/// The lengths, if constant. Other facts have fewer known elements than this limit.
+/// The lengths, if constant and at most `MAX_PARTS`.
 pub fn constant_lengths(fact: &Fact) -> Option<Vec<i64>> {
     let tensor = fact.as_tensor().filter(|tensor| tensor.len() <= MAX_PARTS)?;
     tensor.element_type().is_integer().then(|| tensor.to_i64_vec().ok())?
@@ -50,7 +51,7 @@ impl VariadicSplit {
         let sums = cx.interval(&sum);
         let conflict = || OpError::conflict("the split lengths add up to {}, the axis has {}", sums, sizes);
         let mut lens = lengths.to_vec();
-        // If another length may be -1 at run time, the rest cannot be computed.
+        // If another length may be -1 at run time, the length of the rest cannot be computed.
         let open = lengths.iter().enumerate().any(|(i, len)| Some(i) != rest && cx.interval(len).lo() < 0);
         for (i, len) in lens.iter_mut().enumerate() {
             if Some(i) == rest && !open {
@@ -191,7 +192,7 @@ mod tests {
     fn the_open_part_is_what_the_others_leave() {
         let rest = parts("%lengths = Const-1 i64[2] <3, -1>");
         assert_eq!(rest, ([3, 7].map(Interval::exact), 0));
-        // Only one length is -1 in a run, but not necessarily the first.
+        // Only one length is -1 in a run, but not necessarily the one that is constant.
         let any = parts(
             "%open = Const-1 i64[1] <-1>\n%n = Parameter-1 {element_type: i64, shape: \"1\"}\n\
              %lengths = Concat-1(%open, %n) {axis: 0}",

@@ -12,12 +12,12 @@ use crate::{
     OpName, RawNode,
 };
 
-/// A constant. It shares its bytes with the file they came from, unless the weights are absent.
+/// A constant. It shares its bytes with the file that they came from, unless the weights are absent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Constant {
     /// The value.
     Here(Arc<Tensor>),
-    /// The weights were not read, but everything else is known.
+    /// The weights were not read, but type and shape are known.
     Absent(Box<Absent>),
 }
 

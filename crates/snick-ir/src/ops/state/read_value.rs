@@ -31,8 +31,8 @@ impl InferOp for ReadValue {
 }
 
 impl ReadValue {
-    /// The fact of every value of the variable. Without a declared type or shape, it is inferred from the
-    /// initial value and the assumed assignments, or unknown without assumptions.
+    /// The fact of every value of the variable. A type or shape that is not declared is inferred from the
+    /// initial value and the assumed assignments; it is unknown without assumptions.
     pub(crate) fn infer_values(&self, cx: &mut Infer, assumed: Option<&Assumed>) -> Result<Facts, OpError> {
         let init = cx.optional(0);
         if let Some(init) = init.filter(|_| cx.is_of_first_run()) {
@@ -53,7 +53,7 @@ impl ReadValue {
                     _ => declared,
                 }
             }
-            // Assigned values may have other sizes than the input, within its intervals.
+            // Assigned values may differ in size from the input, within its intervals.
             (None, Some(init)) => match init.shape.dims() {
                 Some(dims) => {
                     let intervals: Vec<_> = dims.iter().map(|dim| cx.interval(dim)).collect();
@@ -81,7 +81,7 @@ impl ReadValue {
         Ok(Facts::from(Fact::new(element_type, shape)))
     }
 
-    /// The type and dims that the variable does not declare.
+    /// Keeps the parts of `values` that the variable does not declare.
     pub(crate) fn undeclared(&self, values: VariableValues) -> VariableValues {
         let declares_type = self.variable_type != Some(ElementType::Dynamic);
         let declares_rank = self.variable_shape != Some(ShapeSpec::Unranked);
@@ -92,8 +92,8 @@ impl ReadValue {
     }
 }
 
-/// The declared shape. A named dim contributes only its interval: the value comes from another run, where the
-/// name may have another size.
+/// The declared shape. A named dim contributes only its interval: the value comes from an earlier run, in
+/// which the dim of that name may have had another size.
 fn declared(cx: &mut Infer, shape: &ShapeSpec) -> Result<Shape, OpError> {
     let origin = cx.origin();
     let named = shape.instantiate(cx.symbols(), origin)?;
@@ -105,7 +105,7 @@ fn declared(cx: &mut Infer, shape: &ShapeSpec) -> Result<Shape, OpError> {
     Ok(Shape::ranked(specs.iter().zip(dims).map(own).collect::<Vec<_>>()))
 }
 
-/// A shape with only these intervals known.
+/// A shape of unknown dims within these intervals.
 fn unknown(cx: &mut Infer, dims: &[Interval]) -> Shape {
     Shape::ranked(dims.iter().map(|&dim| unknown_size(cx, dim)).collect::<Vec<_>>())
 }
@@ -115,7 +115,7 @@ fn unknown_size(cx: &mut Infer, interval: Interval) -> SymExpr {
 }
 
 impl EvalOp for ReadValue {
-    /// Computes the value in the first run.
+    /// Computes the value in the first run: the initial value.
     fn eval(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match inputs.first() {
             Some(init) => Ok(vec![init.clone()]),

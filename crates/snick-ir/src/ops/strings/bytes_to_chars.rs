@@ -45,12 +45,13 @@ impl EvalOp for BytesToChars {
     }
 }
 
-/// Whether the byte encodes as itself.
+/// Whether the byte is encoded as the character with the same number.
 fn is_printable(byte: u8) -> bool {
     matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff)
 }
 
-/// The character for a byte: itself or, if it is not printable, the next free one from U+0100.
+/// The character for a byte: the one with the same number or, if that is not printable, the next free
+/// character from U+0100.
 fn char_of(byte: u8) -> char {
     match is_printable(byte) {
         true => char::from(byte),
@@ -61,7 +62,7 @@ fn char_of(byte: u8) -> char {
     }
 }
 
-/// The byte for a character.
+/// The byte that a character encodes.
 pub(super) fn byte_of(c: char) -> Option<u8> {
     (0..=u8::MAX).find(|&byte| char_of(byte) == c)
 }

@@ -7,7 +7,7 @@ use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Normalises texts like SentencePiece: to a Unicode normal form, or with a precompiled character map in
-    /// the last input. A boolean input 3 marks texts to leave unchanged.
+    /// the last input. If input 3 is boolean, it marks texts to leave unchanged.
     #[op(
         "CharsMapNormalization", since = [1], inputs = Arity::between(3, 5), traits = [PURE],
         name = only_extension()

@@ -1,6 +1,7 @@
 //! Evaluation by the crate snick-text, which requires the feature `tokenizers`.
 
-/// Implements [`EvalOp`](crate::EvalOp) with `kernel::eval`, which is only compiled with that feature.
+/// Implements [`EvalOp`](crate::EvalOp) with `kernel::eval`, which is only compiled with the feature
+/// `tokenizers`.
 macro_rules! eval_of_text {
     ($op:ty) => {
         impl $crate::EvalOp for $op {

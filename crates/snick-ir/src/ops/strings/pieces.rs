@@ -8,7 +8,7 @@ use super::texts::Texts;
 use crate::OpError;
 use crate::ops::ragged::rows::{Room, RowWriter, position};
 
-/// Size of a piece in the outputs.
+/// The number of bytes that a piece takes in the outputs.
 const PIECE_BYTES: usize = 9;
 
 /// Collects the rows of pieces that an op writes.
@@ -41,7 +41,7 @@ impl<'t> PieceWriter<'t> {
         self.row_start = self.begins.len();
     }
 
-    /// Adds a part of text `i`; `skip` says whether later ops leave it unchanged.
+    /// Adds a part of text `i`; `skip` says whether later ops should leave the part unchanged.
     pub fn push(&mut self, i: usize, part: Range<usize>, skip: bool) {
         // Texts lie within bytes that i32 can address.
         let place = |at: usize| position(self.texts.begin(i) + at).unwrap_or(i32::MAX);
@@ -60,7 +60,8 @@ impl<'t> PieceWriter<'t> {
         self.rows.push(self.row_start..self.begins.len())
     }
 
-    /// The outputs of an op with these inputs.
+    /// The outputs of an op with these inputs; with `has_skips`, they include the marks of pieces to leave
+    /// unchanged.
     pub fn into_tensors(self, inputs: &[Tensor], has_skips: bool) -> Result<Vec<Tensor>, OpError> {
         let count = [self.begins.len()];
         let mut outputs = self.rows.into_tensors(inputs[0].dims())?.to_vec();

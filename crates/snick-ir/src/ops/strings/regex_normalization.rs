@@ -44,7 +44,7 @@ mod kernel {
     use crate::OpError;
     use crate::ops::strings::texts::map_texts;
 
-    /// Patterns of older models, and their replacements in the runtime.
+    /// Patterns that older models contain, and the patterns that the runtime uses instead.
     const REWRITTEN: [(&str, &str); 3] = [
         (
             r" ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't)",
@@ -63,8 +63,8 @@ mod kernel {
         })
     }
 
-    /// The pattern as this op interprets it. It has its own type so that other ops do not use the cached
-    /// value.
+    /// The pattern as this op interprets it. A type of its own, so that other ops with the same input do not
+    /// use the cached value.
     struct Rewritten(Pattern);
 
     fn compile(pattern: &Tensor) -> Result<Rewritten, OpError> {

@@ -8,8 +8,8 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Splits ragged texts (inputs 0 to 4) by a regular expression. The pattern is the last input, or input 5
-    /// if there are 9. With 7 inputs, input 5 marks texts to keep whole; with 9, inputs 6 to 8 list texts to
-    /// keep whole.
+    /// if there are 9 inputs. With 7 inputs, input 5 marks texts to keep whole; with 9 inputs, inputs 6 to 8
+    /// list texts to keep whole.
     #[op(
         "RegexSplit", since = [1], inputs = Arity::between(6, 9), traits = [PURE],
         name = only_extension(), check = Self::check
@@ -19,7 +19,7 @@ op! {
         pub behaviour: SplitBehaviour = SplitBehaviour::Remove,
         /// Whether to swap matches with the parts between them.
         pub invert: bool = false,
-        /// Maximum number of pieces before the rest becomes one piece; -1 for no limit.
+        /// The number of pieces after which the rest of a text becomes one piece; -1 for no limit.
         pub max_splits: i64 = -1,
     }
 }
@@ -27,7 +27,7 @@ op! {
 /// What to do with matches.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum SplitBehaviour {
-    /// Drop them.
+    /// Drop the matches.
     Remove,
     /// Make each match a piece.
     Isolate,

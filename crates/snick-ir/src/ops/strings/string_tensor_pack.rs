@@ -5,7 +5,8 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Creates strings from their begins (input 0) and ends (input 1) in a vector of bytes (input 2).
+    /// Creates strings from their start offsets (input 0) and end offsets (input 1) in a vector of bytes
+    /// (input 2).
     #[op(
         "StringTensorPack", since = [15], inputs = Arity::exactly(3), traits = [PURE], name = was_extension()
     )]

@@ -6,7 +6,7 @@ use snick_tensor::{ElementType, Tensor};
 use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
 
 op! {
-    /// Splits strings into their begins (output 0), ends (output 1) and bytes (output 2).
+    /// Splits strings into start offsets (output 0), end offsets (output 1) and bytes (output 2).
     #[op(
         "StringTensorUnpack", since = [15], inputs = Arity::exactly(1), traits = [PURE], name = was_extension()
     )]

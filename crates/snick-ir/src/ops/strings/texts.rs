@@ -1,4 +1,4 @@
-//! Texts, given by their begins and ends in shared bytes.
+//! Texts, given by their start and end offsets in shared bytes.
 
 use std::borrow::Cow;
 
@@ -18,13 +18,13 @@ impl<'t> Texts<'t> {
     /// Texts in shared bytes.
     ///
     /// # Errors
-    /// A text lies outside the bytes.
+    /// If a text lies outside the bytes.
     pub fn new(begins: &'t Tensor, ends: &'t Tensor, bytes: &'t Tensor) -> Result<Self, OpError> {
         let bytes = bytes.values::<u8>()?;
         Ok(Self { rows: Rows::new(begins, ends, bytes.len())?, bytes })
     }
 
-    /// Reads three inputs, starting at `at`.
+    /// Reads texts from three inputs, starting at input `at`.
     pub fn at(inputs: &'t [Tensor], at: usize) -> Result<Self, OpError> {
         let ([begins, ends, bytes], _) = leading(inputs.get(at..).unwrap_or_default())?;
         Self::new(begins, ends, bytes)
@@ -67,7 +67,7 @@ impl<'t> RaggedTexts<'t> {
     }
 }
 
-/// Whether to leave each of `count` texts unchanged; always false without the input.
+/// Whether to leave each of `count` texts unchanged; `false` for all if the input is absent.
 pub(crate) fn skips(input: Option<&Tensor>, count: usize) -> Result<Vec<bool>, OpError> {
     let Some(input) = input else { return Ok(vec![false; count]) };
     let skips = input.to_bools()?;
@@ -89,7 +89,7 @@ impl TextWriter {
     /// Adds a text.
     ///
     /// # Errors
-    /// The bytes exceed the memory limit or the range of i32.
+    /// If the bytes exceed the memory limit or the range of i32.
     pub fn push(&mut self, text: &[u8]) -> Result<(), OpError> {
         let (start, end) = (self.bytes.len(), self.bytes.len().saturating_add(text.len()));
         self.rows.push(start..end)?;
@@ -98,14 +98,14 @@ impl TextWriter {
         Ok(())
     }
 
-    /// The begins, ends and bytes of the texts.
+    /// The start offsets, end offsets and bytes of the texts.
     pub fn into_tensors(self, dims: &[usize]) -> Result<[Tensor; 3], OpError> {
         let [begins, ends] = self.rows.into_tensors(dims)?;
         Ok([begins, ends, Tensor::from_vec(&[self.bytes.len()], self.bytes)?])
     }
 }
 
-/// Maps the texts of three inputs, except those that `skips_input` marks.
+/// Maps the texts of the first three inputs, except texts that `skips_input` marks.
 pub(crate) fn map_texts(
     inputs: &[Tensor],
     skips_input: Option<&Tensor>,
@@ -152,7 +152,7 @@ pub(crate) fn text_facts(cx: &mut Infer, shape: &Shape) -> [Fact; 3] {
     [begins, ends, data_fact(cx, ElementType::U8)]
 }
 
-/// The fact of the optional input that marks texts to leave unchanged, for the output that repeats it.
+/// The fact of the optional input that marks texts to leave unchanged, for the output that passes it on.
 pub(crate) fn skips_fact(cx: &mut Infer, i: usize, texts: &Shape) -> Result<Option<Fact>, OpError> {
     if cx.optional(i).is_none() {
         return Ok(None);

@@ -9,7 +9,7 @@ op! {
     /// Removes bytes that are not valid UTF-8.
     #[op("UTF8Validate", since = [1], inputs = Arity::exactly(3), traits = [PURE], name = only_extension())]
     pub struct Utf8Validate {
-        /// Whether to replace them with U+FFFD instead.
+        /// Whether to replace invalid bytes with U+FFFD instead of removing them.
         pub replace_mode: bool = false,
     }
 }
@@ -28,7 +28,7 @@ impl EvalOp for Utf8Validate {
     }
 }
 
-/// The length of a character, according to its first byte.
+/// The length of a character, according to its first byte; `None` if no character starts with the byte.
 fn announced(byte: u8) -> Option<usize> {
     match byte {
         0..0x80 => Some(1),

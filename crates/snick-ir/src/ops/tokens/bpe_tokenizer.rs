@@ -6,7 +6,7 @@ use crate::{Arity, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Byte pair encoding of ragged texts (inputs 0 to 4). The vocabulary is inputs 5 to 7. The merges are
-    /// inputs 8 to 10: either pairs separated by a space, or left sides whose right sides are inputs 11 to
+    /// inputs 8 to 10: either pairs separated by a space, or left sides, with the right sides in inputs 11 to
     /// 13. Four more inputs may hold added tokens and their ids.
     #[op(
         "BPETokenizer", since = [1], inputs = Arity::between(11, 18), traits = [PURE], name = only_extension()
@@ -14,7 +14,7 @@ op! {
     pub struct BpeTokenizer {
         /// The token for unknown parts of a text.
         pub unk_token: String = String::new(),
-        /// Whether to merge adjacent unknown tokens; the runtime does not.
+        /// Whether to merge adjacent unknown tokens; ignored, as in the runtime.
         pub fuse_unk: bool = false,
         /// Written by converters; ignored.
         pub suffix_indicator: String = String::new(),
@@ -27,7 +27,7 @@ op! {
     }
 }
 
-/// Whether the inputs include right sides of merges, and added tokens.
+/// Whether the inputs include right sides of merges, and whether they include added tokens.
 fn parts(inputs: usize) -> Result<(bool, bool), OpError> {
     match inputs {
         11 => Ok((false, false)),

@@ -1,11 +1,11 @@
-//! SentencePiece detokenization, shared by two ops.
+//! SentencePiece detokenization, shared by SentencepieceDetokenizer and SentencepieceStreamDetokenizer.
 
 use snick_shape::Shape;
 
 use crate::ops::strings::texts::{expect_bytes, text_facts};
 use crate::{Facts, Infer, OpError};
 
-/// The facts of the texts for the rows of input 1. Input 0 is the model file.
+/// The facts of the output texts, one for each row of input 1. Input 0 is the model file.
 pub(super) fn infer_detokenized(cx: &mut Infer) -> Result<Facts, OpError> {
     expect_bytes(cx, 0)?;
     cx.expect_index(1)?;

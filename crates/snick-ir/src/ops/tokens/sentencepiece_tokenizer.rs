@@ -8,14 +8,15 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Tokenizes texts with a SentencePiece model, whose file is input 0. The texts are input 1, or three
-    /// inputs with begins, ends and bytes. Four more inputs may hold special tokens and their ids. Outputs:
-    /// the row and column of each token, the tokens, and the number of rows and columns.
+    /// inputs with start offsets, end offsets and bytes. Four more inputs may hold special tokens and their
+    /// ids. Outputs: the row and column of each token, the tokens, and the number of rows and columns.
     #[op(
         "SentencepieceTokenizer", since = [1], inputs = Arity::between(2, 8), traits = [PURE],
         name = only_extension()
     )]
     pub struct SentencepieceTokenizer {
-        /// 0 or 1 for the best tokenization; sampling from several is not supported at run time.
+        /// 0 or 1 for the best tokenization; sampling from several tokenizations is not supported at run
+        /// time.
         pub nbest_size: i64 = 0,
         /// The temperature for sampling.
         pub alpha: f64 = 1.0,
@@ -83,7 +84,7 @@ mod kernel {
     use crate::ops::tokens::bpe_tokenizer::numbers;
     use crate::ops::tokens::vocabulary::of_inputs;
 
-    /// Size of a token in the outputs.
+    /// The number of bytes that a token takes in the outputs.
     const TOKEN_BYTES: usize = 2 * size_of::<i64>() + size_of::<i32>();
 
     /// The model and its special tokens.

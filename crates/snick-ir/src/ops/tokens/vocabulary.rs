@@ -28,14 +28,14 @@ mod kernel {
     use crate::ops::strings::texts::RaggedTexts;
     use crate::{OpDef, OpError};
 
-    /// A value that an op computed from its inputs.
+    /// A value that an op computed from its inputs, with what it depends on.
     struct Made<O, T> {
         op: O,
         inputs: Vec<Tensor>,
         value: T,
     }
 
-    /// Computes a value from `inputs`. For constants, caches it with the first of them.
+    /// Computes a value from `inputs`. If these are constants, caches the value along with the first of them.
     pub(in super::super) fn of_inputs<O, T>(
         op: &O,
         inputs: &[Tensor],
@@ -54,7 +54,7 @@ mod kernel {
         }
     }
 
-    /// A value, shared with the cache.
+    /// A computed value, shared with the cache.
     pub(in super::super) struct Value<O, T>(Arc<Made<O, T>>);
 
     impl<O, T> std::ops::Deref for Value<O, T> {
@@ -75,7 +75,7 @@ mod kernel {
     }
 
     impl TokenWriter {
-        /// The tokens to append to, after checking the memory limit for `more` of them.
+        /// The tokens, for appending; checks the memory limit for `more` of them first.
         pub fn tokens(&mut self, more: usize) -> Result<&mut Vec<i32>, OpError> {
             let count = self.tokens.len().saturating_add(more);
             self.room.expect(count.saturating_mul(size_of::<i32>()))?;
@@ -89,7 +89,7 @@ mod kernel {
             Ok(())
         }
 
-        /// The begins and ends of the rows, and their tokens.
+        /// The start and end offsets of the rows, and their tokens.
         pub fn into_tensors(self, dims: &[usize]) -> Result<Vec<Tensor>, OpError> {
             let mut outputs = self.rows.into_tensors(dims)?.to_vec();
             outputs.push(Tensor::from_vec(&[self.tokens.len()], self.tokens)?);
@@ -97,7 +97,8 @@ mod kernel {
         }
     }
 
-    /// Tokenizes rows of texts; `encode` appends the tokens of a text, at most one for each byte plus one.
+    /// Tokenizes rows of texts; `encode` appends the tokens of a text: at most as many as the text has bytes,
+    /// plus one.
     pub(in super::super) fn tokenize(
         inputs: &[Tensor],
         mut encode: impl FnMut(&[u8], &mut Vec<i32>),

@@ -95,7 +95,7 @@ impl Interpolate {
     fn check_count(&self, cx: &mut Infer, target: usize, axes: usize) {
         let count = cx.shape(target).dims().and_then(|dims| dims.first().map_or(Some(1), SymExpr::as_const));
         match count {
-            // Version 1 ignores extra sizes.
+            // Version 1 ignores sizes beyond the number of axes.
             Some(count) if self.is_first_definition() && count >= axes as i64 => {}
             Some(count) if i64::try_from(axes) != Ok(count) => {
                 let expected = format!("{axes}, one for each axis");

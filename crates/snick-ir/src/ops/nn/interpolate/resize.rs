@@ -1,4 +1,4 @@
-//! When ONNX's Resize is equivalent to Interpolate.
+//! Determines when ONNX's Resize is equivalent to OpenVINO's Interpolate.
 //!
 //! Interpolate computes coordinates in 32 bits. Resize defines them exactly: a tie between two elements is a
 //! tie even if a 32-bit division misses it. ONNX Runtime also computes in 32 bits, but treats near-ties as
@@ -10,15 +10,15 @@ use snick_tensor::kernels::{Coordinates, Nearest};
 use super::{Interpolate, Mode};
 use crate::ops::nn::scale::Scale;
 
-/// The margin within which ONNX Runtime assumes a tie.
+/// ONNX Runtime assumes a tie if a coordinate is within this distance of one.
 const TIE: f32 = 1e-6;
 
 /// What is known about the new size of an axis.
 #[derive(Copy, Clone, Debug)]
 pub enum OutputSize {
-    /// It is computed from this scale.
+    /// The size is computed from this scale.
     FromScale(f32),
-    /// It is within this interval.
+    /// The size is within this interval.
     Within(Interval),
 }
 
@@ -36,7 +36,8 @@ impl Interpolate {
         }
     }
 
-    /// For interpolating modes, only the coordinates matter, and they are equal up to rounding.
+    /// Whether Resize is equivalent for the given sizes and scale. For interpolating modes, only the
+    /// coordinates matter, and they are equal up to rounding.
     fn equals_onnx_resize_of(&self, from: Option<i64>, to: Option<i64>, scale: Option<f32>) -> bool {
         let is_aligned = self.coordinate_transformation_mode == Coordinates::AlignCorners;
         if self.mode != Mode::Nearest {
@@ -47,12 +48,13 @@ impl Interpolate {
             (Nearest::Simple, _) => false,
             (Nearest::Floor | Nearest::Ceil, _) if !is_aligned => true,
             (_, Some((from, to))) => self.picks_the_same(from, to, scale),
-            // Ties occur only for even numerators, and division by a power of two is exact.
+            // If a size is unknown, the ops are equivalent if 32-bit arithmetic finds every tie for the
+            // scale.
             _ => !is_aligned && scale.is_some_and(has_exact_ties),
         }
     }
 
-    /// Whether every output selects the same input.
+    /// Whether both ops select the same input element for every output element.
     fn picks_the_same(&self, from: usize, to: usize, scale: Option<f32>) -> bool {
         if from == to || from == 0 {
             return true;
@@ -69,9 +71,10 @@ impl Interpolate {
         })
     }
 
-    /// The exact coordinate of an output. It is computed as a quotient of integers, which is exact for ties.
+    /// The exact source coordinate of output `x`. It is computed as a quotient of integers, which is exact
+    /// for ties.
     fn exact_source(&self, x: f64, (from, to): (f64, f64), scale: Option<f32>) -> f64 {
-        // The scale as a quotient.
+        // The scale as a quotient `grown / over`.
         let (over, grown) = match scale {
             Some(scale) => (1.0, f64::from(scale)),
             None => (from, to),
@@ -88,14 +91,14 @@ impl Interpolate {
     }
 }
 
-/// Whether 32-bit arithmetic detects exactly the real ties: the scale is an integer or the inverse of a power
-/// of two.
+/// Whether 32-bit arithmetic finds exactly the true ties, because the scale is an integer or the inverse of a
+/// power of two.
 fn has_exact_ties(scale: f32) -> bool {
     let over = 1.0 / scale;
     scale.fract() == 0.0 || (over.fract() == 0.0 && (over as u64).is_power_of_two())
 }
 
-/// Rounds a coordinate, treating it as a tie within `margin`.
+/// Rounds a coordinate, treating it as a tie if it is within `margin` of one.
 fn round(nearest: Nearest, at: f64, margin: f64) -> f64 {
     let part = at - at.floor();
     let is_tie = (part - 0.5).abs() <= margin;
@@ -120,7 +123,7 @@ mod tests {
     fn ties_that_32_bits_miss_are_seen() {
         let size = |size| OutputSize::Within(Interval::exact(size));
         for rounding in [Nearest::RoundPreferCeil, Nearest::RoundPreferFloor] {
-            // 4.5 / 0.3 is 15.
+            // 4.5 / 0.3 is exactly 15, which makes the coordinate a tie.
             let op = nearest(Coordinates::HalfPixel, rounding);
             let misses = rounding == Nearest::RoundPreferCeil;
             assert_eq!(op.equals_onnx_resize(Interval::exact(20), size(6)), !misses);

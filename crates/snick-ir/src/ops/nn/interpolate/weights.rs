@@ -5,12 +5,13 @@ use snick_tensor::{Tensor, kernels};
 use super::Interpolate;
 use crate::OpError;
 
-/// Maximum square of an axis size for which weights are computed.
+/// Maximum square of an axis size for which weights are computed, because the kernel resizes one unit vector
+/// per element.
 const MAX_WEIGHTS: usize = 1 << 24;
 
 impl Interpolate {
     /// For each resized axis, the weights `[output, input]`. `rest` holds the inputs after the data; returns
-    /// `None` if one that matters is unknown.
+    /// `None` if an input that determines the weights is unknown.
     ///
     /// # Errors
     /// Same as in evaluation; also if the data is padded.
@@ -38,7 +39,7 @@ impl Interpolate {
         let mut all = Vec::with_capacity(to.axes.len());
         for ((&axis, &size), &scale) in to.axes.iter().zip(&to.sizes).zip(&to.scales) {
             let own = dims.get(axis).copied().unwrap_or(1);
-            // Interpolate each unit vector.
+            // Interpolate each unit vector; the results are the columns of the weights.
             let count = own.checked_mul(own).filter(|&count| count <= MAX_WEIGHTS);
             let count = count.ok_or_else(|| OpError::unsupported("the weights of an axis of this size"))?;
             let mut single = vec![0.0_f32; count];
