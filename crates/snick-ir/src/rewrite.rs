@@ -211,8 +211,8 @@ impl<'g> Patch<'g> {
         inputs.iter().enumerate().map(connected).collect()
     }
 
-    /// Whether the node that computes `value` has a single reader. If so, replacing the node for that reader
-    /// does not mean that both the old and the new node are computed.
+    /// Whether the node that computes `value` has a single reader. If so, a rule can replace the node for
+    /// that reader without leaving the old node to be computed as well.
     pub fn is_read_once(&self, value: Value) -> bool {
         self.liveness.readers(value.node) == 1
     }

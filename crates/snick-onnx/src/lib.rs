@@ -1,6 +1,6 @@
 //! The ONNX wire format: the messages of a model file and the numbers of its element types.
 //!
-//! Shared by the reader and the writer. It does not know the semantics of operators.
+//! Shared by the reader and the writer. This crate does not know the semantics of operators.
 //!
 //! ```
 //! use snick_onnx::{Model, decode, encode};

@@ -331,7 +331,7 @@ struct SymbolData {
     origin: Origin,
     /// An expression that the symbol never exceeds.
     upper: Option<SymExpr>,
-    /// Missing in older data.
+    /// Missing if the data does not say why the symbol exists.
     birth: Option<Birth>,
     /// The label of an unnamed symbol, if it differs from its number.
     label: Option<Box<str>>,
@@ -400,7 +400,7 @@ mod tests {
         serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
     }
 
-    /// A table with a symbol for each kind of origin.
+    /// A table with a symbol for each kind of [`Birth`].
     fn table() -> Symbols {
         let mut symbols = Symbols::of_body(3);
         let [a, b] = ["A", "not a word"]

@@ -33,7 +33,7 @@ impl Op {
     }
 }
 
-/// The closest known name, if it differs by at most a third of its length.
+/// The closest known name, if its edit distance is at most a third of its length.
 fn nearest(name: &str) -> Option<&'static str> {
     nearest_of(ops::reference().into_iter().map(|entry| entry.name.name), name, 0)
 }

@@ -3,7 +3,7 @@
 use crate::ops::slice::mask::Mask;
 use crate::ops::slice::strided_slice::StridedSlice;
 
-/// The masks of a StridedSlice, with one bit for each entry of `begin`, `end` and `strides`; missing bits are
+/// The masks of a StridedSlice, with one bit for each entry of `begin`, `end` and `stride`; missing bits are
 /// 0.
 ///
 /// ```

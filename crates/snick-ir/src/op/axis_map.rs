@@ -118,7 +118,8 @@ impl AxisMap {
         map
     }
 
-    /// Combines the axes of input 0 that `reduced` accepts. `keeps_axes` keeps them with size 1.
+    /// Combines the axes of input 0 that `reduced` accepts. With `keeps_axes`, the output keeps these axes
+    /// with size 1.
     pub fn reduction(rank: usize, reduced: impl Fn(usize) -> bool, keeps_axes: bool) -> Self {
         let mut map = Self::default();
         let mut outputs = 0..;
@@ -160,8 +161,8 @@ impl AxisMap {
         Self { rounds, ..self }
     }
 
-    /// The input axes of which each index determines the same index of an output axis; `None` if the output
-    /// also depends on other indices.
+    /// The factor of an output axis along which each index depends only on the same index of the inputs;
+    /// `None` if it also depends on other indices.
     pub fn source(&self, axis: usize) -> Option<&AxisFactor> {
         self.factors.iter().find(|own| own.output == Some(axis) && own.kind == FactorKind::PassThrough)
     }

@@ -97,7 +97,7 @@ pub trait CustomOp: fmt::Debug + Send + Sync + 'static {
         Err(OpError::NoImplementation { op_type: String::new() })
     }
 
-    /// Expresses the op in ops of snick, for writers and for runs without Calls [`CustomOp::eval`]. Optional.
+    /// Expresses the op in ops of snick, for writers and for runs without [`CustomOp::eval`]. Optional.
     ///
     /// # Errors
     /// Errors of the builder.
@@ -192,7 +192,7 @@ impl Custom {
         Ok(facts)
     }
 
-    /// [`CustomOp::eval`].
+    /// Calls [`CustomOp::eval`].
     ///
     /// # Errors
     /// Errors of the definition. [`OpError::NoImplementation`] names the operation type.

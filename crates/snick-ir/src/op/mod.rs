@@ -1,4 +1,4 @@
-//! Ops: declaration, inference and evaluation, and the layers they are parsed from.
+//! Ops: their declaration, inference and evaluation, and the layers that they are parsed from.
 
 #[macro_use]
 pub(crate) mod declare;
@@ -82,7 +82,7 @@ impl Arity {
 /// ```
 #[derive(Debug)]
 pub struct RawNode<'a> {
-    /// The format that the operation type is a name in.
+    /// The format that defines the operation type.
     pub dialect: Dialect,
     /// The operation type as the file writes it.
     pub op_type: &'a str,

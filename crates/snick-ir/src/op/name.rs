@@ -52,7 +52,7 @@ pub struct OpName {
     pub doc: &'static str,
     /// The range of later operation sets that lack the op, inclusive.
     missing: Option<(u8, u8)>,
-    /// Whether the newest operation set includes it.
+    /// Whether the newest operation set includes the op.
     in_newest: bool,
     /// Whether older files use `experimental` or `extension` as the operation set, because no operation set
     /// included the op yet.
@@ -93,7 +93,7 @@ impl OpName {
         Self { missing: Some((first, last)), ..self }
     }
 
-    /// Marks the newest operation set as including it.
+    /// Marks the newest operation set as including the op.
     pub const fn in_newest(self) -> Self {
         Self { in_newest: true, ..self }
     }

@@ -90,7 +90,7 @@ impl ShapeRule {
     /// matches one or more dims. Dims with the same name must be equal.
     ///
     /// # Errors
-    /// If a dim is none of these, or has the name of an attribute.
+    /// If a dim is neither a name, a number, `_` nor `?`, or has the name of an attribute.
     pub fn input(mut self, dims: &str) -> Result<Self, OpError> {
         self.inputs.push(DimPattern::parse(dims));
         Equations::of(&self, &self.attributes).map(|_| self)

@@ -161,7 +161,7 @@ macro_rules! ops {
             }
         }
 
-        /// Every name of every op, with the function that parses it.
+        /// Every name of every op, with the function that parses the op.
         fn entries() -> Vec<Entry> {
             let mut entries = Vec::new();
             $(for name in <$op>::NAMES {

@@ -302,7 +302,7 @@ fn judge(
     }
 }
 
-/// Checks the values of a replacement: each is for an existing output, exists in the graph, and does not
+/// Checks that each value of a replacement is for an existing output, exists in the graph, and does not
 /// depend on the replaced node.
 fn connects(patch: &Patch, values: &[Option<Value>]) -> Result<(), OpError> {
     let (graph, root) = (patch.graph(), patch.root);

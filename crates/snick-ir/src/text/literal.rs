@@ -18,7 +18,8 @@ pub fn digest(bytes: &[u8]) -> u64 {
 /// The elements as text, without `<...>`: numbers if they parse back exactly, otherwise packed bytes in hex.
 pub fn print(tensor: &Tensor) -> String {
     fn exact<T: PartialOrd + std::fmt::Debug>(values: Vec<T>) -> Option<String> {
-        // A NaN would lose its bits as a number. It is the only value not comparable to itself.
+        // Printed as a number, a NaN would lose its bits. NaN is the only value that is not comparable to
+        // itself.
         let join_all = |values: &[T]| join(values.iter().map(|x| format!("{x:?}")));
         values.iter().all(|x| x.partial_cmp(x).is_some()).then(|| join_all(&values))
     }

@@ -229,7 +229,7 @@ impl Interval {
 
 /// `a mod b` for divisors of at least 1.
 fn positive_modulo(a: Interval, b: Interval) -> Interval {
-    // Within one block of a constant divisor, the remainder is a shift.
+    // Within one block of a constant divisor, the remainder is the dividend minus a constant.
     if let Some(divisor) = b.is_exact().filter(|_| a.has_lower() && a.has_upper()) {
         let (first, last) = (a.lo.div_euclid(divisor), a.hi.div_euclid(divisor));
         if first == last {

@@ -94,7 +94,7 @@ impl<'a> Bounds<'a> {
             let scale = Interval::exact(term.coefficient);
             known = known.add(self.of_monomial(&term.monomial).mul(scale));
         }
-        // The fact recorded for a single monomial is applied along with the monomial.
+        // The fact recorded for a single monomial has already been applied with the monomial.
         if sum.terms.len() < 2 {
             return known;
         }

@@ -49,7 +49,7 @@ impl Birth {
         Self::Broadcast(Box::new([a.clone(), b.clone()]))
     }
 
-    /// The expressions in this cause.
+    /// The expressions that the reason refers to.
     #[cfg(feature = "serde")]
     pub(crate) fn parts(&self) -> &[SymExpr] {
         match self {

@@ -33,7 +33,7 @@ pub struct Cut {
     pub axis: i64,
     /// Start of the range: 0 is before the first element, -1 after the last.
     pub start: i64,
-    /// End of the range, counted in the same way.
+    /// End of the range: 0 is before the first element, -1 after the last.
     pub end: i64,
     /// Distance between parts; negative to go from the end to the start.
     pub stride: i64,

@@ -8,7 +8,8 @@
 //! least one bound, so this terminates. Finally we solve each free symbol `p`, which the body maps to `f(p)`:
 //!
 //! - If `f(p) - p` is the same number `d` in every iteration, the value in iteration `i` is `initial + i * d`.
-//! - Otherwise the value is either the initial one or some `f(p)`, so it lies within the hull of these.
+//! - Otherwise the value is either the initial one or some `f(p)`, so it lies within the hull of the initial
+//!   value and all `f(p)`.
 
 use snick_shape::{Birth, Interval, Origin, Shape, SymExpr, SymbolId, Symbols};
 use snick_tensor::ElementType;

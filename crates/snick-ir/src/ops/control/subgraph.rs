@@ -20,9 +20,9 @@ use crate::{
 /// An op with bodies. Each body has its own symbols; its facts hold for the values that the op passes in.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SubGraph {
-    /// Which op it is.
+    /// Which of the three ops this is.
     pub kind: SubGraphKind,
-    /// `body`, or `then_body` and `else_body`.
+    /// The bodies: `body`, or `then_body` and `else_body`.
     pub bodies: Vec<Graph>,
     /// The port map of each body.
     pub maps: Vec<PortMap>,

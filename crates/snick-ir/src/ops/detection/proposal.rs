@@ -167,7 +167,7 @@ impl Proposal {
             [height, width, y, x] => (height, width, [x, y]),
             _ => return Err(OpError::mismatch("the number of elements of input 2", size.len(), "3 or 4")),
         };
-        // An empty image is valid: all its boxes are clipped to its corner.
+        // An empty image is valid: all boxes are clipped to its corner.
         if size.iter().any(|number| !(number.is_finite() && *number >= 0.0)) {
             return Err(OpError::mismatch("the size of the image", Listed(size), "numbers of 0 or more"));
         }
@@ -205,7 +205,7 @@ impl Proposal {
         if self.is_tensorflow() { [y, x] } else { [x, y] }
     }
 
-    /// Decodes the box of an anchor moved to this corner. If the box is too small, its score becomes 0.
+    /// Decodes the box of an anchor moved to `corner`. If the box is too small, its score becomes 0.
     fn decode(
         &self,
         anchor: Corners,

@@ -110,7 +110,7 @@ impl EvalOp for Arithmetic {
     }
 }
 
-/// The result for two integers of one type.
+/// The result of `function` for two integers of one type.
 pub(crate) fn element(
     function: BinaryOp,
     cx: &mut Infer,

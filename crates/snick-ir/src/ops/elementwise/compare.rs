@@ -53,7 +53,7 @@ impl EvalOp for Compare {
     }
 }
 
-/// The result for two integers, if it can be decided.
+/// The result of comparing two integers, if it is the same in every run.
 fn decide(function: CompareOp, cx: &mut Infer, a: &SymExpr, b: &SymExpr, et: ElementType) -> Option<bool> {
     let (ia, ib) = (element_interval(cx, a, et), element_interval(cx, b, et));
     // The difference as an expression, if there is one, is often more precise than the difference of the

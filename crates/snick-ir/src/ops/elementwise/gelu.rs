@@ -21,7 +21,7 @@ op! {
     pub struct Gelu {
         /// The version.
         pub since: Since = Since(7),
-        /// How to compute it.
+        /// How to compute the function.
         #[since(7)]
         pub approximation_mode: Approximation = Approximation::Erf,
     }

@@ -114,7 +114,7 @@ impl DynamicQuantize {
             .zip(groups)
             .map(|(dim, group)| match group {
                 Some(size) => cx.ceil_div(dim, &size.into()),
-                // An axis without groups has one scale, or none if it is empty.
+                // An axis that is not divided into groups has one scale, or none if the axis is empty.
                 None => cx.min(dim, &1.into()),
             })
             .collect();

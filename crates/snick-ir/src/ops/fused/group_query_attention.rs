@@ -65,7 +65,7 @@ impl InferOp for GroupQueryAttention {
 }
 
 impl GroupQueryAttention {
-    /// The length of the keys or values at output `port`.
+    /// The length of the cache at output `port` after the step.
     fn total(&self, cx: &mut Infer, port: usize, past: usize, length: &SymExpr) -> Result<SymExpr, OpError> {
         let past = common_dim(cx, &[(past, 2)])?;
         if self.sliding_window_cache {

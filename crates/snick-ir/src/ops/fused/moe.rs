@@ -159,7 +159,7 @@ impl Moe {
             }
             ExpertType::Gemm2BiasSwigluClamp => {
                 let (first, second) = (of(0)?, of(2)?);
-                // The token width is the first axis of one layout and the last axis of the other.
+                // The token width is the first axis of one weight layout and the last axis of the other.
                 let width = x.dims()[1];
                 let is_plain = first.dims()[0] == width && first.dims()[1] == 2 * second.dims()[0];
                 let both = BinaryOp::Add.apply(&kernels::matmul(x, &first, false, !is_plain)?, &of(1)?)?;
@@ -183,7 +183,7 @@ impl Moe {
 /// The routing weight of each expert for each token.
 struct Shares {
     tokens: usize,
-    /// One entry per expert and token.
+    /// One weight per expert and token.
     values: Vec<f32>,
 }
 

@@ -28,7 +28,7 @@ impl InferOp for Rms {
     }
 }
 
-/// The declared output type, or the type of the input if it is dynamic.
+/// The declared output type, or the type of the input if the declared type is dynamic.
 pub(super) fn output_type(declared: ElementType, input: ElementType) -> ElementType {
     if declared == ElementType::Dynamic { input } else { declared }
 }

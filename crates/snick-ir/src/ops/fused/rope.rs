@@ -235,7 +235,7 @@ impl EvalOp for Rope {
     }
 }
 
-/// The cosines or sines of a table that alternates them, as `[B, 1, L, R / 2]`.
+/// The cosines or sines of a table in which they alternate, as `[B, 1, L, R / 2]`.
 fn alternating(table: &Tensor, part: usize, order: &[usize]) -> Result<Tensor, OpError> {
     if table.rank() != 4 {
         return Err(OpError::rank("the table", table.rank(), "4"));

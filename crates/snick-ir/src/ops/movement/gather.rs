@@ -16,8 +16,8 @@ use crate::{
 ///
 /// Gather-7 adds `batch_dims`. Negative indices count from the end: Gather-8 specifies this, models with
 /// older versions rely on it (`x.shape[-1]`), and the OpenVINO runtime does the same wherever it propagates
-/// the elements of a shape. An index out of range yields zeros. Instead, it is an error if `checks_indices`
-/// is set, as in ONNX, or if the axis is empty, where the OpenVINO runtime reads uninitialised memory.
+/// the elements of a shape. An index out of range yields zeros. It is an error instead if `checks_indices` is
+/// set, as in ONNX, or if the axis is empty, where the OpenVINO runtime reads uninitialised memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gather {
     /// Number of leading batch axes; negative values count from the rank of the indices.

@@ -83,7 +83,7 @@ pub(crate) fn starts(dims: &[usize], indices: &Tensor, axis: i64) -> Result<Vec<
     let mut place: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
     let mut starts = Vec::with_capacity(values.len());
     let last = dims.len() - 1;
-    // The contribution of the leading axes is the same for a whole line.
+    // The leading axes contribute the same offset for a whole line along the last axis.
     for line in values.chunks(at[last].max(1)) {
         let outer = (0..last).filter(|&i| i != axis).map(|i| place[i] * strides[i]).sum::<usize>();
         for (i, &index) in line.iter().enumerate() {

@@ -128,7 +128,7 @@ impl Pad {
         cx.as_dim(&size).unwrap_or_else(|| cx.unknown(Interval::DIM))
     }
 
-    /// The maximum padding at each end that the mode allows; `None` for no limit.
+    /// The maximum padding that the mode allows at each end of an axis of size `dim`; `None` for no limit.
     fn most(&self, dim: i64) -> Option<i64> {
         match self.pad_mode {
             PadMode::Constant => None,

@@ -77,7 +77,7 @@ fn axes(order: &[i64], rank: usize) -> Result<SmallVec<[usize; 4]>, OpError> {
     Ok(axes)
 }
 
-/// A shape with these dims in unknown order.
+/// The shape of the output if the order of these dims is unknown.
 fn any_order(cx: &mut Infer, dims: &[SymExpr]) -> Shape {
     let Some(first) = dims.first() else { return Shape::from([]) };
     if dims.iter().all(|dim| dim == first) {

@@ -17,7 +17,7 @@ op! {
     /// and the number of occurrences. NaN differs from every element, including NaN.
     #[op("Unique", since = [10], inputs = Arity::between(1, 2), traits = [PURE])]
     pub struct Unique {
-        /// Whether to sort the output, with NaN last; otherwise it is in order of first occurrence.
+        /// Whether to sort the output, with NaN last; otherwise the output is in order of first occurrence.
         pub sorted: bool = true,
         /// The element type of the indices.
         pub index_element_type: IndexType = IndexType::I64,

@@ -223,7 +223,8 @@ mod tests {
         let sink = Tensor::from_slice(&[0f32, f32::NEG_INFINITY], &[1, 2, 1]).unwrap();
         let inputs = [zeros(&[1, 2, 4]), zeros(&[1, 3, 4]), ones, mask, scale, sink];
         let out = ScaledDotProductAttention { causal: false }.eval(&inputs).unwrap();
-        // Three equal scores with a sink of the same score, then a sink too small to matter.
+        // For query 0, three equal scores and a sink of the same score; for query 1, a sink too small to
+        // matter.
         assert_eq!(out[0].to_f32_vec().unwrap(), [0.75, 0.75, 1., 1.]);
     }
 

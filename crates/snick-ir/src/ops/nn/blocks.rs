@@ -9,12 +9,12 @@ attrs! {
     pub struct Blocks {
         /// Size of a block on each spatial axis, at least 1.
         pub block_size: i64 = 1,
-        /// Whether block or depth varies slowest in the channel axis.
+        /// Whether the position in the block or the depth varies slowest along the channel axis.
         pub mode: ChannelOrder = ChannelOrder::BlocksFirst,
     }
 }
 
-/// Whether block or depth varies slowest in the channel axis.
+/// Whether the position in the block or the depth varies slowest along the channel axis.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ChannelOrder {
     /// The position in the block varies slowest.

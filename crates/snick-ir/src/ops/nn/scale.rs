@@ -12,7 +12,8 @@ pub struct Scale(f32);
 const OPEN: i64 = 1 << 14;
 
 impl Scale {
-    /// Added to a scale by Interpolate, so that a product just below an integer counts as that integer.
+    /// The number that Interpolate adds to a scale, so that a product just below an integer counts as that
+    /// integer.
     pub const EPSILON: f32 = 1e-6;
 
     /// Creates a scale. Any number that is not positive and finite scales all sizes to 0.

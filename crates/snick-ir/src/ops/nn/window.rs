@@ -339,7 +339,7 @@ fn too_large() -> OpError {
     OpError::unsupported("a window of this size")
 }
 
-/// `expr`, which is at least `least` in every run, as an expression whose interval shows that.
+/// `expr`, which is at least `least` in every run, as an expression whose interval has this lower bound.
 pub fn at_least(cx: &mut Infer, expr: &SymExpr, least: i64) -> SymExpr {
     if cx.interval(expr).lo() >= least { expr.clone() } else { cx.max(expr, &least.into()) }
 }

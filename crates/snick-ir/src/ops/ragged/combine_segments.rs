@@ -59,7 +59,7 @@ impl EvalOp for CombineSegments {
         let segments = inputs[..3 * count].chunks_exact(3).map(|s| Rows::new(&s[0], &s[1], s[2].len()));
         let segments = segments.collect::<Result<Vec<_>, _>>()?;
         let most = segments.iter().map(Rows::len).max().unwrap_or(0);
-        // The dims of the output come from the first tensor with the most rows that is not a scalar.
+        // The dims of the output come from the first tensor with the most rows whose offsets are not scalars.
         let shaped = inputs[..3 * count].chunks_exact(3).find(|s| s[0].rank() > 0 && s[0].len() == most);
         let dims: Cow<[usize]> = shaped.map_or(Cow::Borrowed(&[]), |s| s[0].dims().into());
         if let Some(other) = segments.iter().find(|s| s.len() != most && s.len() != 1) {

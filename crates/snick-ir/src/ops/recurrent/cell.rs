@@ -53,7 +53,7 @@ impl CellKind {
 attrs! {
     /// Attributes of LSTM ops.
     pub struct LstmAttrs {
-        /// Size of a state; ignored, as in OpenVINO, because the weights determine it.
+        /// Size of a state; ignored, as in OpenVINO, because the weights determine the size.
         pub hidden_size: i64 = 0,
         /// Activations of gates f, i and o, of gate c, and of C in the output.
         pub activations: Activations = CellKind::Lstm.default_activations().into(),
@@ -65,7 +65,7 @@ attrs! {
 attrs! {
     /// Attributes of GRU ops.
     pub struct GruAttrs {
-        /// Size of a state; ignored, as in OpenVINO, because the weights determine it.
+        /// Size of a state; ignored, as in OpenVINO, because the weights determine the size.
         pub hidden_size: i64 = 0,
         /// Activations of gates z and r, and of gate h.
         pub activations: Activations =
@@ -80,7 +80,7 @@ attrs! {
 attrs! {
     /// Attributes of simple RNN ops.
     pub struct RnnAttrs {
-        /// Size of a state; ignored, as in OpenVINO, because the weights determine it.
+        /// Size of a state; ignored, as in OpenVINO, because the weights determine the size.
         pub hidden_size: i64 = 0,
         /// The activation.
         pub activations: Activations = CellKind::Rnn.default_activations().into(),

@@ -224,7 +224,7 @@ impl Range {
         let span = cx.sub(to, from);
         let count = cx.ceil_div(&span, &step);
         let length = cx.max(&count, &zero);
-        // The interval of an unbounded difference may have lost its lower bound of 0.
+        // The interval of an unbounded length may have lost its lower bound of 0.
         Ok(cx.as_dim(&length).unwrap_or(zero))
     }
 }

@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn sizes_are_the_hull_of_what_the_entries_may_leave() {
         let of = |lo, hi| Interval::new(lo, hi).unwrap();
-        // The entry may slice either axis, so the other one remains unsliced.
+        // The entry may slice either axis, and the other axis then keeps its size.
         assert_eq!(sliced(&[0], &[2]), [of(2, 4), of(2, 6)]);
         // Together, the two entries name both axes.
         assert_eq!(sliced(&[0, 1], &[2, 5]), [of(2, 3), of(2, 4)]);

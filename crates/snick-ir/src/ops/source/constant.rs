@@ -12,7 +12,7 @@ use crate::{
     OpName, RawNode,
 };
 
-/// A constant. It shares its bytes with the file that they came from, unless the weights are absent.
+/// A constant. Its bytes are shared with the file that they came from, unless the weights are absent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Constant {
     /// The value.

@@ -10,7 +10,7 @@ use snick_tensor::kernels::{Coordinates, Nearest};
 use super::{Interpolate, Mode};
 use crate::ops::nn::scale::Scale;
 
-/// ONNX Runtime assumes a tie if a coordinate is within this distance of one.
+/// ONNX Runtime assumes a tie if a coordinate is within this distance of a tie.
 const TIE: f32 = 1e-6;
 
 /// What is known about the new size of an axis.
@@ -98,7 +98,7 @@ fn has_exact_ties(scale: f32) -> bool {
     scale.fract() == 0.0 || (over.fract() == 0.0 && (over as u64).is_power_of_two())
 }
 
-/// Rounds a coordinate, treating it as a tie if it is within `margin` of one.
+/// Rounds a coordinate, treating it as a tie if it is within `margin` of a tie.
 fn round(nearest: Nearest, at: f64, margin: f64) -> f64 {
     let part = at - at.floor();
     let is_tie = (part - 0.5).abs() <= margin;
