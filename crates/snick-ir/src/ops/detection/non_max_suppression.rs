@@ -90,7 +90,7 @@ impl NonMaxSuppression {
         self.since.at_least(5)
     }
 
-    /// Decodes a box, with its corners in ascending order of coordinates.
+    /// Decodes a box; two opposite corners may be given in any order.
     fn corners(&self, [a, b, c, d]: [f32; 4]) -> Corners {
         Corners::from(match self.box_encoding {
             BoxEncoding::Center => [a - c / 2.0, b - d / 2.0, a + c / 2.0, b + d / 2.0],

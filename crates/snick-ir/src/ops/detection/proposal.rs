@@ -205,7 +205,7 @@ impl Proposal {
         if self.is_tensorflow() { [y, x] } else { [x, y] }
     }
 
-    /// Decodes the box of an anchor moved to `corner`. If the box is too small, its score becomes 0.
+    /// Decodes the box of an anchor moved by `[x, y]`. If the box is too small, its score becomes 0.
     fn decode(
         &self,
         anchor: Corners,

@@ -91,8 +91,8 @@ impl Interpolate {
     }
 }
 
-/// Whether 32-bit arithmetic finds exactly the true ties, because the scale is an integer or the inverse of a
-/// power of two.
+/// Whether 32-bit arithmetic finds exactly the true ties. It does if the scale is an integer, because ties
+/// then occur only for even numerators, or the inverse of a power of two, because division is then exact.
 fn has_exact_ties(scale: f32) -> bool {
     let over = 1.0 / scale;
     scale.fract() == 0.0 || (over.fract() == 0.0 && (over as u64).is_power_of_two())
