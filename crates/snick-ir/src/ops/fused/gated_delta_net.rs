@@ -25,8 +25,8 @@ op! {
 op! {
     /// GatedDeltaNet for several sequences in one list of tokens. Inputs: queries and keys `[T, H, K]`,
     /// values `[T, W, V]`, a table of states `[P, W, K, V]`, which is updated in place, gates and betas
-    /// `[T, W]`, and vectors that assign tokens to sequences, and sequences to states. The output has the
-    /// shape of the values. Shape inference only; cannot be run.
+    /// `[T, W]`, and vectors that assign tokens and states to sequences. The output has the shape of the
+    /// values. Shape inference only; cannot be run.
     #[op("PagedGatedDeltaNet", since = [1], inputs = Arity::exactly(11), traits = [], name = internal_extension())]
     pub struct PagedGatedDeltaNet {
         /// Whether to normalise queries and keys by their L2 norm.

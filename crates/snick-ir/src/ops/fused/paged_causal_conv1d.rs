@@ -8,8 +8,8 @@ use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
 op! {
     /// Causal convolution over tokens, for several sequences in one list of tokens. Inputs: tokens `[T, H]`,
     /// a table of states `[P, H, K]`, which is updated in place, filters `[C, H/G, K]`, a bias, and vectors
-    /// that assign tokens to sequences, and sequences to states. The output has the shape of the tokens.
-    /// Shape inference only; cannot be run.
+    /// that assign tokens and states to sequences. The output has the shape of the tokens. Shape inference
+    /// only; cannot be run.
     #[op("PagedCausalConv1D", since = [1], inputs = Arity::exactly(9), traits = [], name = internal_extension())]
     pub struct PagedCausalConv1D;
 }
