@@ -112,7 +112,7 @@ pub enum OpError {
     /// An edge to a layer that does not exist.
     #[error("an edge leads from output port {port} of layer {from} to layer {to}, which is not there")]
     DanglingEdge { from: u64, port: u32, to: u64 },
-    /// An edge whose source layer or one of whose ports does not exist.
+    /// An edge with a missing source layer or port.
     #[error("{fault}")]
     BrokenEdge { fault: String },
     /// Two layers with the same id.

@@ -305,7 +305,7 @@ impl Graph {
         attached.map(|e| (self.id_of(e.source()), self.id_of(e.target())))
     }
 
-    /// The node of this id, mutable; `None` if the graph does not have it.
+    /// The node with this id, mutable; `None` if the graph does not have it.
     #[inline]
     pub(crate) fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
         self.nodes.node_weight_mut(self.place(id))

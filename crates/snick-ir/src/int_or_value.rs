@@ -130,7 +130,7 @@ fn known_scalar(b: &GraphBuilder, value: Value) -> Result<Option<SymExpr>, OpErr
 
 /// i64 scalars.
 impl IntOrValue {
-    /// A scalar value with its inferred interval; never an integer.
+    /// A scalar value with its inferred interval. Always [`IntOrValue::Value`], even if the number is known.
     pub fn value(b: &GraphBuilder, value: Value) -> Result<Self, OpError> {
         let known = known_scalar(b, value)?;
         let interval = known.map_or(Interval::ANY, |known| b.graph().symbols().interval(&known));

@@ -1,6 +1,6 @@
 //! The messages of a model file, with the fields that snick reads or writes.
 //!
-//! A field is an `Option` if its default value means something else than a missing field.
+//! A field is an `Option` if its default value means something other than a missing field.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};

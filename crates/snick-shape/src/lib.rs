@@ -25,7 +25,7 @@
 //! let image = Shape::parse("[N,3,H=32..1024,W=32..1024]", &mut symbols, Origin::default())?;
 //! let [n, _, h, w] = image.dims().unwrap() else { unreachable!() };
 //!
-//! // A stride of 32 that keeps the last rows and columns, flattened, as in the head of a detector.
+//! // The flattened cells of a detector head with stride 32; incomplete cells at the edges count.
 //! let tiles = |size| symbols.ceil_div(size, &32.into());
 //! let cells = symbols.mul(&tiles(h).unwrap(), &tiles(w).unwrap()).unwrap();
 //! let boxes = Shape::ranked([n.clone(), cells.clone(), 4.into()]);

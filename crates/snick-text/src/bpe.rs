@@ -53,8 +53,8 @@ struct Symbol {
 type Candidate = Reverse<(usize, usize, usize, usize, i32)>;
 
 impl Bpe {
-    /// Creates an encoder from a vocabulary, added tokens, which never replace tokens of the vocabulary, and
-    /// ordered merges.
+    /// Creates an encoder from a vocabulary, added tokens and ordered merges. Added tokens never replace tokens
+    /// of the vocabulary.
     ///
     /// # Errors
     /// [`TextError::NoToken`] if an operand or result of a merge is not a token.

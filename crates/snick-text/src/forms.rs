@@ -36,9 +36,9 @@ impl NormalForm {
         })
     }
 
-    /// Normalises the longest sequence at the start of `text` that has a normal form. Appends the normal form
-    /// to `out` and returns the length of the sequence; `None` if `text` does not start with a valid
-    /// character.
+    /// Normalises the start of `text`: the longest sequence that composes to one character, or else the first
+    /// character. Appends the result to `out` and returns the length of the sequence; `None` if `text` does not
+    /// start with a valid character.
     pub(crate) fn normalize_prefix(self, text: &[u8], out: &mut Vec<char>) -> Option<usize> {
         let (c, len) = first_char(text)?;
         let composes = matches!(self, Self::Nfc | Self::Nfkc);

@@ -37,7 +37,7 @@ pub struct Pattern {
     bytes: OnceLock<Option<Regex>>,
 }
 
-/// A match, and its group if it took part.
+/// A match, and the last group that participated in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
     pub range: Range<usize>,

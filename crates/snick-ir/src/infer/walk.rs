@@ -106,8 +106,8 @@ fn number_bodies(graph: &mut Graph, last: &mut u32) {
     }
 }
 
-/// Limit on rounds of inference with assumptions about variables. Each round makes the sizes that the
-/// previous round changed unbounded, so a few rounds suffice.
+/// Limit on rounds of inference with assumptions about variables. Each round drops the bounds of the
+/// sizes that changed in the previous round, so a few rounds suffice.
 const MAX_ROUNDS: usize = 6;
 
 /// State shared by the inference of a model and its bodies.

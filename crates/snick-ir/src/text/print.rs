@@ -295,7 +295,7 @@ impl Names {
     }
 }
 
-/// Whether the parser would read an opaque layer as the op of its name, or reject it.
+/// Whether the parser would read an opaque layer as the op with that name, or reject it.
 fn is_misnamed(node: NodeRef) -> bool {
     let name = || Some(crate::ops::find(Dialect::OpenVino, node.op().type_name())?.name);
     node.op().is_opaque()

@@ -11,7 +11,7 @@ use crate::symbols::{Origin, Symbols};
 
 /// A dimension written as an expression: `P+T`, `H/2`, `max(W-4,0)`.
 ///
-/// Has the grammar of [`Symbols::parse`], except that every word is the name of a symbol, even a word like
+/// Uses the grammar of [`Symbols::parse`], except that every word is the name of a symbol, even a word like
 /// `s0`, which elsewhere denotes an unnamed symbol. Bounds of a symbol are declared where it is the whole
 /// dimension: `P=1..8`.
 ///

@@ -11,8 +11,8 @@ impl SentencePiece {
     /// [`TextError::TokenRange`].
     pub fn decode(&self, tokens: &[i32]) -> Result<Vec<u8>, TextError> {
         let (mut text, mut bytes) = (Vec::new(), Vec::new());
-        // Whether the text has not started, so that the leading space that encoding added can follow, and
-        // whether the last token was that space.
+        // `at_start`: there is no text yet, so the next token may begin with the space that encoding added.
+        // `had_space`: the last token was that space.
         let (mut at_start, mut had_space) = (true, false);
         let removes_space = self.whitespace.add_prefix || self.whitespace.remove_extra;
         for &id in tokens {

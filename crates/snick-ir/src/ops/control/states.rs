@@ -141,7 +141,7 @@ impl State {
         self.keeps_constant = false;
     }
 
-    /// Solves the free symbols, given the fact `next` that the body computes in iteration `iteration`.
+    /// Solves for the free symbols, given the fact `next` that the body computes in iteration `iteration`.
     pub(super) fn solve(
         &mut self,
         next: &Fact,

@@ -92,7 +92,7 @@ impl SymbolMap {
     }
 }
 
-/// The reason why an outer symbol exists that corresponds to one created in the body.
+/// The [`Birth`] of the outer symbol that stands for a symbol created in the body.
 fn birth_outside(symbol: SymbolId, body: &Symbols) -> Birth {
     let reason = body.reason(symbol).map(|reason| format!(", {reason}")).unwrap_or_default();
     let words = format!("{} of its body{reason}", body.label(symbol)).into();

@@ -22,7 +22,7 @@ attrs! {
     }
 }
 
-/// Each side of a box is at most 1000 / 16 times as long as that of its anchor.
+/// Each side of a box is at most 1000 / 16 times as long as the anchor's.
 const MAX_GROWTH: f32 = 62.5;
 
 /// Parameters of refinement and selection.

@@ -1,7 +1,7 @@
 //! Partial sort that orders equal elements like the OpenVINO runtime.
 //!
-//! All boxes that are too small have score 0 and fill the rows that better boxes leave, so the choice among
-//! equal elements affects the result. To make the same choice, this follows the runtime's algorithm: select
+//! All boxes that are too small have score 0 and fill the remaining rows, so the choice among equal elements
+//! affects the result. To make the same choice, this follows the runtime's algorithm: select
 //! with a heap whose root is the worst element, then pop the roots one by one.
 
 /// Sorts by `before` and keeps the first `count` elements.

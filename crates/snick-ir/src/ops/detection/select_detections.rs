@@ -92,7 +92,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Number of priors before the end of the list.
+    /// Number of priors before the terminator, the first prior with image -1.
     pub fn used(&self) -> usize {
         self.priors.len()
     }
@@ -134,7 +134,7 @@ pub struct Scores<'a> {
     pub objects: &'a [f32],
     /// Number of classes.
     pub classes: usize,
-    /// Number of priors before the end of the list.
+    /// Number of priors before the terminator, the first prior with image -1.
     pub priors: usize,
 }
 

@@ -56,8 +56,9 @@ pub enum TopKSort {
 attr_words!(TopKSort { None = "none", Index = "index", Value = "value" });
 
 /// On the last axis, the OpenVINO runtime selects with a heap unless it knows before the run that `k` is
-/// below this number; without a heap, it selects the first of equal elements. (The runtime also requires a
-/// static shape; snick's result does not depend on how a shape was declared.)
+/// below this number; without a heap, it selects the first of equal elements. (The runtime also needs a
+/// static shape to do without the heap. snick ignores this condition, so that its result does not depend on
+/// how a shape was declared.)
 const HEAP_FROM: i64 = 7;
 
 impl InferOp for TopK {

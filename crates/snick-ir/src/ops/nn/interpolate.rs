@@ -226,8 +226,8 @@ impl Interpolate {
         Ok(kernels::Interpolate { mode, nearest, coordinates, antialias, cube_coeff })
     }
 
-    /// A description of the resizing for lowering it to other ops, for data of this rank; `None` for modes
-    /// that are filters.
+    /// Describes the resizing so that it can be lowered to other ops, for data of this rank. `None` for the
+    /// Pillow modes, and for `Linear` from rank 5 on.
     pub fn resampling(&self, rank: usize) -> Option<Resampling> {
         let kernel = self.kernel(rank).ok()?;
         let transformation = match kernel.coordinates {

@@ -27,7 +27,7 @@ op! {
     }
 }
 
-/// Whether the inputs include right sides of merges, and whether they include added tokens.
+/// Whether the inputs include right-hand sides of merges, and whether they include added tokens.
 fn parts(inputs: usize) -> Result<(bool, bool), OpError> {
     match inputs {
         11 => Ok((false, false)),

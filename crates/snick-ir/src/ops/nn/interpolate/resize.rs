@@ -54,7 +54,7 @@ impl Interpolate {
         }
     }
 
-    /// Whether both ops select the same input element for every output element.
+    /// Whether Resize and Interpolate select the same input element for every output element.
     fn picks_the_same(&self, from: usize, to: usize, scale: Option<f32>) -> bool {
         if from == to || from == 0 {
             return true;
