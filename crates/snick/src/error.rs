@@ -9,7 +9,8 @@ use snick_tensor::TensorError;
 
 /// Why a call failed.
 ///
-/// The text of an error does not repeat its [`source`](std::error::Error::source): print the chain to show all causes.
+/// The text of an error does not include its [`source`](std::error::Error::source): print the whole chain to
+/// show all causes.
 ///
 /// ```
 /// use std::error::Error as _;
@@ -71,13 +72,13 @@ pub enum Error {
     NoInput {
         /// The name.
         name: String,
-        /// Names of inputs that exist.
+        /// Similar names, or the names of all inputs.
         hint: String,
     },
     /// The model has no such layer, output or axis.
     #[error("{message}")]
     NoOutput {
-        /// What is missing, and what there is.
+        /// What is missing, and what exists instead.
         message: String,
     },
     /// An input is given twice, possibly under two names.
@@ -93,7 +94,7 @@ pub enum Error {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What it holds.
+        /// What the folder contains.
         message: String,
     },
     /// The arguments of a module cannot be sharded over a mesh as requested.
@@ -230,7 +231,7 @@ impl From<Box<Located>> for Error {
     }
 }
 
-/// The first error and the number of others.
+/// The message of the first error, and the number of further errors.
 fn first_of(diagnostics: &[Diagnostic]) -> String {
     match diagnostics {
         [] => "no error".into(),

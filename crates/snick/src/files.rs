@@ -9,7 +9,7 @@ use snick_ir::Format;
 use crate::Error;
 use crate::weights_place::WeightsPlace;
 
-/// The writer through which a file is filled.
+/// A destination for the content of a file.
 pub trait Sink: Write + Seek {}
 
 impl<T: Write + Seek> Sink for T {}
@@ -51,27 +51,27 @@ pub struct OutputFiles {
     staged: Vec<Staged>,
 }
 
-/// A file that is filled but not yet in place.
+/// A file whose content is complete but that is not in place yet.
 #[derive(Debug)]
 enum Staged {
-    /// To be renamed.
+    /// Will be renamed.
     Regular { temporary: PathBuf, target: PathBuf },
-    /// To be written to a pipe or a device.
+    /// Will be written to a pipe or a device.
     Stream { bytes: Vec<u8>, target: PathBuf },
     /// An existing file that gets a second name.
     Kept { old: PathBuf, target: PathBuf },
 }
 
 impl OutputFiles {
-    /// No files.
+    /// Creates an empty set of files.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Fills a file.
+    /// Adds a file with the content that `fill` writes.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be written there, or `fill` fails.
+    /// [`Error::Io`] if the file cannot be written at this path, or if `fill` fails.
     pub fn add(
         &mut self,
         path: &Path,
@@ -141,19 +141,19 @@ impl Drop for OutputFiles {
     }
 }
 
-/// Gives a file a second name, under which it survives when its first name is overwritten.
+/// Gives a file a second name, so that its content survives when the first name is overwritten.
 fn keep(old: &Path, target: &Path) -> io::Result<()> {
     let old = fs::canonicalize(old)?;
-    // Not every file system has hard links.
+    // Copies the file where the file system has no hard links.
     fs::hard_link(&old, target).or_else(|_| fs::copy(&old, target).map(drop))
 }
 
 /// Receives the files of a model.
 pub(crate) trait Files {
-    /// The file for the large constants of a model.
+    /// Returns the path of the file for the large constants of a model.
     fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error>;
 
-    /// Fills a file.
+    /// Adds a file with the content that `fill` writes.
     fn put(&mut self, path: &Path, fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> Result<(), Error>;
 }
 
@@ -174,7 +174,7 @@ impl Files for OutputFiles {
 pub(crate) struct MemoryFiles(pub(crate) Vec<(PathBuf, Vec<u8>)>);
 
 impl Files for MemoryFiles {
-    /// Models of several formats may share a folder, so this is the name that no other format uses.
+    /// Models of several formats may share a folder, so this takes the file name that no other format uses.
     fn weights(&mut self, format: Format, model: &Path) -> Result<PathBuf, Error> {
         format.weights_files(model).next().ok_or_else(|| Error::Target { path: model.to_path_buf() })
     }
@@ -191,15 +191,15 @@ impl Files for MemoryFiles {
     }
 }
 
-/// The length that a file will have. A growing buffer would need twice the memory, which a browser may not
-/// have.
+/// The length of the file that `fill` writes. A buffer that grows would temporarily need twice the memory,
+/// which a browser may not have.
 fn length(fill: &dyn Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<usize> {
     let mut counted = Counter::default();
     fill(&mut counted)?;
     usize::try_from(counted.len).map_err(|_| io::ErrorKind::OutOfMemory.into())
 }
 
-/// A sink that only tracks the length of the file.
+/// A sink that only tracks the length of what is written.
 #[derive(Default)]
 struct Counter {
     at: u64,
@@ -232,13 +232,13 @@ impl Seek for Counter {
 
 /// Follows symbolic links; the last target need not exist.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
-    // The limit of Linux.
+    // The same limit as in Linux.
     const MAX_LINKS: usize = 40;
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             Ok(next) => path = path.parent().unwrap_or(Path::new("")).join(next),
-            // Not a link, or not there.
+            // Not a link, or no such file.
             Err(_) => return Ok(path),
         }
     }

@@ -1,5 +1,5 @@
-//! Chooses sizes for dynamic dims and elements for small integer inputs such that the conditions of the
-//! layers hold: the smallest values, but no empty axis if a larger one also works.
+//! Chooses sizes for dynamic dims, and elements for small integer inputs, that meet the conditions of the
+//! layers. Prefers small values, and an empty axis only if no other value works.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,17 +9,17 @@ use snick_tensor::Tensor;
 
 use crate::index_demands::index_demands;
 
-/// How far above the smallest allowed value to search.
+/// How far above the smallest allowed value of a symbol to search.
 const MAX_EXCESS: i64 = 1 << 14;
 
 /// Maximum number of changes. Each change fixes at least one condition.
 const MAX_MOVES: usize = 256;
 
-/// Maximum number of evaluated conditions. The search for a value evaluates its condition for every
+/// Maximum number of conditions to evaluate. The search for a value evaluates a condition for every
 /// candidate.
 const MAX_EVALUATIONS: usize = 1 << 18;
 
-/// Maximum number of values that fix a condition to compare by their effect on other conditions.
+/// Maximum number of fixes for one condition whose effects on other conditions are compared.
 const MAX_COMPARED: usize = 64;
 
 /// The conditions of a graph on sizes and integers, found in a copy that has its own symbols.
@@ -28,24 +28,24 @@ pub(crate) struct Demands {
     found: Conditions,
     /// Symbols of the inputs, in order, with their possible values.
     symbols: Vec<(SymbolId, Interval)>,
-    /// Symbols of the first of several axes, which is usually a batch of any size: other symbols are changed
-    /// first.
+    /// Symbols of the first axis of inputs with several axes. It is usually a batch of any size, so other
+    /// symbols are changed first.
     outermost: HashSet<SymbolId>,
 }
 
-/// Which sizes are larger than they need to be, where possible.
+/// Which sizes to make larger than necessary, if the conditions allow it.
 #[derive(Copy, Clone)]
 pub(crate) enum Larger {
-    /// All, by this number.
+    /// All sizes, by this number.
     All(i64),
-    /// One, by 1: the symbol at this position, counting outermost axes last.
+    /// One size, by 1: the symbol at this position, counting outermost axes last.
     One(usize),
 }
 
-/// How to choose among the changes that fix a condition.
+/// How to choose among several changes that fix a condition.
 #[derive(Copy, Clone)]
 struct Strategy {
-    /// Prefers the change that breaks the fewest other conditions to the one with the smallest value.
+    /// Prefers the change that breaks the fewest other conditions over the one with the smallest value.
     fewest_failures: bool,
     /// Changes outermost axes last.
     keeps_outermost: bool,
@@ -63,7 +63,7 @@ impl Strategy {
 /// Values of symbols that meet the conditions as far as possible.
 pub(crate) struct FittedSizes<'d> {
     demands: &'d Demands,
-    /// A tree, because the search reads it so often that hashing symbols would take most of the time.
+    /// A `BTreeMap`, because with hashing the many look-ups would take most of the search time.
     values: BTreeMap<SymbolId, i64>,
     /// Symbols whose values the caller gave.
     fixed: HashSet<SymbolId>,
@@ -73,7 +73,7 @@ pub(crate) struct FittedSizes<'d> {
 }
 
 impl Demands {
-    /// Infers a copy of the graph.
+    /// Infers a copy of the graph and collects its conditions.
     pub(crate) fn of(graph: &Graph, empty_axes: EmptyAxes) -> Self {
         let mut graph = graph.clone();
         let mut found = conditions(&mut graph, empty_axes);
@@ -100,15 +100,15 @@ impl Demands {
         Self { graph, found, symbols, outermost }
     }
 
-    /// The symbol at a position, counting outermost axes last.
+    /// The symbol at this position, counting outermost axes last.
     fn symbol_at(&self, place: usize) -> Option<SymbolId> {
         let all = || self.symbols.iter().map(|(symbol, _)| *symbol);
         let inner = all().filter(|symbol| !self.outermost.contains(symbol));
         inner.chain(all().filter(|symbol| self.outermost.contains(symbol))).nth(place)
     }
 
-    /// Finds values that meet the conditions, `larger` ones where no condition prevents it. The dims of
-    /// `given` inputs are fixed.
+    /// Finds values that meet the conditions, and larger ones as `larger` says if the conditions allow it.
+    /// The dims of `given` inputs are fixed.
     pub(crate) fn fit(&self, given: &[Option<Tensor>], larger: Larger) -> FittedSizes<'_> {
         let strategies = Strategy::ALL.into_iter();
         let fitted = strategies.map(|strategy| self.fit_by(strategy, given, larger));
@@ -132,7 +132,7 @@ impl Demands {
     }
 }
 
-/// New values of symbols.
+/// New values for some symbols.
 type Move = Vec<(SymbolId, i64)>;
 
 /// The dims of a Parameter.
@@ -141,14 +141,14 @@ fn dims(graph: &Graph, id: NodeId) -> Vec<SymExpr> {
     fact.and_then(|fact| fact.shape.dims()).unwrap_or_default().to_vec()
 }
 
-/// The elements of a Parameter, where they are expressions.
+/// The elements of a Parameter that are expressions.
 fn elements(graph: &Graph, id: NodeId) -> Vec<SymExpr> {
     let fact = graph.node(id).outs().first().map(|out| &out.fact);
     fact.and_then(|fact| fact.elements()).unwrap_or_default()
 }
 
-/// Broadcast dims are preferably equal, as a mask usually covers all of its data. Constants are left out:
-/// they are 1 or already force equality.
+/// The condition that two broadcast dims are equal, because a mask usually covers all of its data. `None` for
+/// a constant dim: it is 1 or already forces equality.
 fn unstretched(condition: &Condition) -> Option<Condition> {
     match condition {
         Condition::Broadcast(a, b) if a.as_const().is_none() && b.as_const().is_none() => {
@@ -164,7 +164,7 @@ impl<'d> FittedSizes<'d> {
         Self { demands, values, fixed, larger, strategy, evaluations: 0 }
     }
 
-    /// The inferred copy of the graph.
+    /// The copy of the graph that was inferred.
     pub(crate) fn graph(&self) -> &'d Graph {
         &self.demands.graph
     }
@@ -179,12 +179,12 @@ impl<'d> FittedSizes<'d> {
         self.demands.graph.symbols().eval(expr, &|symbol| self.values.get(&symbol).copied())
     }
 
-    /// The number of failing conditions.
+    /// The number of conditions that fail.
     pub(crate) fn unmet(&self) -> usize {
         self.failing(&self.demands.found.conditions.iter().collect::<Vec<_>>())
     }
 
-    /// The number of broadcasts between different dims.
+    /// The number of broadcasts between dims of different sizes.
     fn stretched(&self) -> usize {
         let equal = self.demands.found.conditions.iter().filter_map(unstretched);
         equal.filter(|condition| self.holds(condition) == Some(false)).count()
@@ -219,7 +219,8 @@ impl<'d> FittedSizes<'d> {
         elements.iter().map(|element| self.value(element)).collect()
     }
 
-    /// Binds the dims and elements of given inputs. Expressions become conditions.
+    /// Binds the symbols in the dims and elements of given inputs. A dim or element that is an expression
+    /// becomes a condition.
     fn bind(&mut self, given: &[Option<Tensor>]) -> Vec<Condition> {
         let graph = &self.demands.graph;
         let mut equations = Vec::new();
@@ -243,7 +244,7 @@ impl<'d> FittedSizes<'d> {
         equations
     }
 
-    /// The first value to try.
+    /// The first value to try for a group of symbols.
     fn floor(&self, group: &[SymbolId], interval: Interval) -> i64 {
         let above = match self.larger {
             Larger::All(above) => above,
@@ -258,7 +259,7 @@ impl<'d> FittedSizes<'d> {
         condition.holds(|expr| self.value(expr))
     }
 
-    /// Changes values until no failing condition can be fixed by a change.
+    /// Changes values until every condition holds, or no change fixes those that fail.
     fn mend(&mut self, conditions: &[&Condition]) {
         let mut hopeless = HashSet::new();
         let mut seen = HashSet::new();
@@ -274,7 +275,7 @@ impl<'d> FittedSizes<'d> {
         }
     }
 
-    /// Makes broadcast dims equal where that breaks no condition.
+    /// Makes broadcast dims equal if that breaks no condition.
     fn even_out(&mut self, wanted: &[Condition], conditions: &[&Condition]) {
         let largest = self.values.values().copied().max().unwrap_or(1).max(1);
         let all: Vec<&Condition> = conditions.iter().copied().chain(wanted).collect();
@@ -299,7 +300,7 @@ impl<'d> FittedSizes<'d> {
         }
     }
 
-    /// The values of all symbols of the inputs, in order.
+    /// The current values of all symbols of the inputs, in order.
     fn state(&self) -> Vec<i64> {
         self.demands.symbols.iter().map(|(symbol, _)| self.values[symbol]).collect()
     }
@@ -308,14 +309,14 @@ impl<'d> FittedSizes<'d> {
         self.failing_up_to(conditions, usize::MAX)
     }
 
-    /// The number of failing conditions, or `limit` if it is at least that.
+    /// The number of conditions that fail; stops counting at `limit`.
     fn failing_up_to(&self, conditions: &[&Condition], limit: usize) -> usize {
         conditions.iter().filter(|condition| self.holds(condition) == Some(false)).take(limit).count()
     }
 
-    /// The values that fix a condition at the least cost to others: for one of its symbols, or the same value
-    /// for several, such as the height and width of an image. `None` if no such values lead to a state not
-    /// `seen` before.
+    /// The new values that fix a condition and break the fewest other conditions. Either one symbol changes,
+    /// or several change to the same value, such as the height and width of an image. `None` if all such
+    /// values lead to states in `seen`.
     fn best_move(
         &mut self,
         condition: &Condition,
@@ -339,7 +340,8 @@ impl<'d> FittedSizes<'d> {
             let related: Vec<&Condition> = conditions.iter().filter(is_about).copied().collect();
             let before = self.failing(&related);
             let Some((failing, value)) = self.best_value(&group, condition, &related, seen) else { continue };
-            // Compares the increase in failures, because groups relate to different conditions.
+            // Compares the increase in failures, because each group is related to a different number of
+            // conditions.
             let is_outermost = self.strategy.keeps_outermost
                 && group.iter().any(|symbol| self.demands.outermost.contains(symbol));
             let failing = if self.strategy.fewest_failures { failing } else { before };
@@ -351,8 +353,8 @@ impl<'d> FittedSizes<'d> {
         best.map(|(_, values)| values)
     }
 
-    /// The first value of a group that fixes a condition and breaks the fewest others, with the number of
-    /// failures.
+    /// The first value for a group of symbols that fixes a condition and breaks the fewest other conditions.
+    /// Also returns how many conditions then fail.
     fn best_value(
         &mut self,
         group: &[SymbolId],

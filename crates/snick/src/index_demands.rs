@@ -1,5 +1,5 @@
-//! Conditions of computed indices: an axis must be longer than the largest index that follows from sizes. For
-//! example, a mask must cover all positions of a Range.
+//! Conditions on computed indices: an axis must be longer than the largest index that follows from the sizes.
+//! For example, a mask must cover all positions of a Range.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use snick_tensor::kernels::BinaryOp;
 /// Maximum number of layers between the sizes and the indices.
 const MAX_LAYERS: usize = 32;
 
-/// Conditions that axes are longer than the largest index, for indices with unknown elements.
+/// Conditions that an axis is longer than the largest index into it, where the indices are unknown.
 pub(crate) fn index_demands(graph: &Graph, roles: &[(NodeId, u32, IntegerRole)]) -> Vec<Condition> {
     let mut largest = LargestIntegers { graph, known: HashMap::new() };
     let demand = |(node, port, role): &(NodeId, u32, IntegerRole)| {
@@ -25,7 +25,7 @@ pub(crate) fn index_demands(graph: &Graph, roles: &[(NodeId, u32, IntegerRole)])
     roles.iter().filter_map(demand).collect()
 }
 
-/// The largest elements of nonnegative integer values, as far as they follow from sizes.
+/// The largest element of each nonnegative integer value, if it follows from sizes.
 struct LargestIntegers<'g> {
     graph: &'g Graph,
     known: HashMap<Value, Option<SymExpr>>,

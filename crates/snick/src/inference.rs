@@ -53,7 +53,7 @@ impl InferOptions {
     }
 }
 
-/// The errors that [`Model::infer`](crate::Model::infer) found, including errors of reading.
+/// The errors that [`Model::infer`](crate::Model::infer) found, including the errors of reading the model.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \

@@ -1,4 +1,4 @@
-//! Candidate sizes and integers for random inputs. Only a run shows which of them a model accepts.
+//! Candidates for the sizes and integers of random inputs. Only a run shows which of them a model accepts.
 
 use std::collections::BTreeSet;
 
@@ -25,25 +25,25 @@ const SIZES: [DimPolicy; 14] = [
     DimPolicy::MultipleOf(128),
 ];
 
-/// The same for models without dynamic dims, where only integers can fit better.
+/// Policies for models without dynamic dims. They differ only in the integers.
 const STATIC_SIZES: [DimPolicy; 2] = [DimPolicy::Fitting(0), DimPolicy::Smallest];
 
-/// Ranges of integers to try after the default: the integers may be indices into short axes, padding or
-/// sizes.
+/// Ranges of integers to try after the default range, because integers may be indices into short axes,
+/// padding or sizes.
 const INTEGERS: [(u8, u8); 6] = [(0, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 4)];
 
-/// Maximum length of constants whose integers are tried as input sizes: they may be the target shape of a
-/// Reshape.
+/// Maximum length of constants whose elements are tried as input sizes: a short constant may be the target
+/// shape of a Reshape.
 const MAX_SHAPE_LEN: usize = 8;
 
-/// Maximum integer of a constant to try as an input size.
+/// Maximum element of a constant to try as an input size.
 const MAX_SIZE: usize = 4096;
 
-/// Maximum number of sizes of constants to try as input sizes: weights show the number of channels.
+/// Maximum number of dims of constants to try as input sizes: weights show the number of channels.
 const MAX_CONSTANT_SIZES: usize = 32;
 
-/// Maximum number of dims to try at one more than their smallest size while all others stay smallest: a mask
-/// over past and present tokens is longer than either.
+/// Maximum number of dims to try at one more than their smallest size, with all other dims at their smallest:
+/// a mask over past and present tokens is longer than either of the two sequences.
 const MAX_LONGER: usize = 32;
 
 /// Specifications to try, in order, until the model runs; the first is the default.

@@ -22,7 +22,7 @@ fn has_tensor_name(graph: &Graph, id: NodeId, name: &str) -> bool {
     graph.node(id).outs().iter().any(|out| out.names().iter().any(|n| n == name))
 }
 
-/// Suggests similar names, or lists all.
+/// Suggests similar input names, or lists all.
 fn hint(graph: &Graph, name: &str) -> String {
     let layers = graph.parameters().map(|id| graph.node(id).name());
     let tensors = graph.parameters().flat_map(|id| graph.node(id).outs().iter().flat_map(|o| o.names()));
@@ -51,11 +51,11 @@ fn default_value(graph: &Graph, id: NodeId) -> Option<Tensor> {
     fits.then(|| Tensor::clone(default))
 }
 
-/// Orders tensors by Parameter. Missing inputs get their default value, if any.
+/// Orders tensors by Parameter. An input without a tensor gets its default value, if it has one.
 ///
 /// # Errors
-/// [`Error::NoInput`]; [`Error::InputTwice`]; [`Error::Invalid`] for a wrong element type, as nothing is
-/// converted.
+/// [`Error::NoInput`]; [`Error::InputTwice`]; [`Error::Invalid`] for a wrong element type, because tensors
+/// are not converted.
 pub fn by_parameter<N: AsRef<str>>(
     graph: &Graph,
     given: impl IntoIterator<Item = (N, Tensor)>,
@@ -93,7 +93,7 @@ fn check_type(graph: &Graph, id: NodeId, tensor: &Tensor) -> Result<(), Located>
 /// One tensor for each Parameter, in order.
 ///
 /// # Errors
-/// As [`by_parameter`]; [`Error::Invalid`] for a missing input.
+/// Same as [`by_parameter`]; [`Error::Invalid`] for a missing input.
 #[cfg(feature = "run")]
 pub(crate) fn complete<N: AsRef<str>>(
     graph: &Graph,
@@ -185,7 +185,7 @@ mod tests {
         let default = Tensor::from_slice(&[1f32, 2.], &[2]).unwrap();
         assert_eq!(of(&["x"]), [Some(given.clone()), Some(default)]);
         assert_eq!(of(&["w"]), [None, Some(given.clone())]);
-        // A default value of another shape is ignored.
+        // A default value whose shape differs from that of the input is ignored.
         model.reshape("w[5]").unwrap();
         model.infer().into_result().unwrap();
         assert_eq!(by_parameter(model.graph(), [("x", given)]).unwrap()[1], None);

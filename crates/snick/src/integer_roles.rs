@@ -1,5 +1,5 @@
-//! Finds what layers use the integers of an input for, looking through layers that pass them on, add or
-//! multiply.
+//! Finds what layers use the integers of an input for. Looks through layers that pass the integers on, add to
+//! them or multiply them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -7,7 +7,7 @@ use snick_ir::{Graph, IntegerRole, NodeId, Op, OpTraits, Value};
 use snick_shape::SymExpr;
 use snick_tensor::kernels::BinaryOp;
 
-/// Maximum number of values to follow from an input.
+/// Maximum number of values to visit per input.
 const MAX_LAYERS: usize = 64;
 
 /// The roles of integers at input ports of layers.
@@ -16,13 +16,13 @@ pub(crate) type Roles<'r> = HashMap<(NodeId, u32), &'r IntegerRole>;
 /// What layers use the integers of an input for.
 #[derive(Clone, Debug)]
 pub(crate) enum InputRole {
-    /// Indices into axes of these sizes, after these changes.
+    /// Used as indices into axes of these sizes, after these changes.
     Indices(Vec<(Change, SymExpr)>),
-    /// Another use; changes are ignored.
+    /// Any other use; changes are ignored.
     Other(IntegerRole),
 }
 
-/// What layers do to an integer before its use: multiply by `factor`, then add a number from the range
+/// What layers do to an integer before it is used: multiply it by `factor`, then add a number from the range
 /// `added`.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Change {
@@ -33,7 +33,7 @@ pub(crate) struct Change {
 impl Change {
     const NONE: Self = Self { factor: 1, added: (0, 0) };
 
-    /// The nonnegative integers that the change maps to indices below `size`.
+    /// The nonnegative integers that become indices below `size` after the change.
     fn range(self, size: i64) -> Option<(i64, i64)> {
         let least = 0i64.checked_sub(self.added.0)?.max(0);
         let most = size.checked_sub(1)?.checked_sub(self.added.1)?.checked_div(self.factor)?;
@@ -53,7 +53,8 @@ impl Change {
     }
 }
 
-/// The role of a Parameter's integers. The first use decides; if it is as indices, all uses as indices count.
+/// The role of a Parameter's integers. The first use decides. If it is a use as indices, all such uses are
+/// collected.
 pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Option<InputRole> {
     let mut todo = VecDeque::from([(Value { node: parameter, port: 0 }, Change::NONE)]);
     let mut seen = HashSet::new();
@@ -77,7 +78,8 @@ pub(crate) fn input_role(graph: &Graph, roles: &Roles, parameter: NodeId) -> Opt
     (!indices.is_empty()).then_some(InputRole::Indices(indices))
 }
 
-/// Adds what a layer does to a change; `None` if it does more than pass integers on, add or multiply.
+/// Extends a change by the effect of a layer; `None` if the layer does more than pass integers on, add or
+/// multiply.
 fn changed(graph: &Graph, reader: NodeId, port: u32, change: Change) -> Option<Change> {
     let node = graph.node(reader);
     let other = || {
@@ -104,7 +106,7 @@ fn changed(graph: &Graph, reader: NodeId, port: u32, change: Change) -> Option<C
 }
 
 /// Generates `count` integers of a role in row-major order, with `last` elements on the last axis. `value`
-/// evaluates sizes; the integers are between `least` and `most` where the role allows it.
+/// evaluates sizes; the integers are between `least` and `most` if the role allows it.
 pub(crate) fn integers(
     role: &InputRole,
     count: usize,
@@ -126,7 +128,7 @@ pub(crate) fn integers(
             let end = value(size).unwrap_or(1).max(0);
             draw(1.min(end), most.max(1).min(end))
         }
-        // The last part takes the whole axis, the others are empty.
+        // The last length is -1, that is, the rest of the axis; all other lengths are 0.
         InputRole::Other(IntegerRole::Lengths) => -i64::from(at % last + 1 == last),
         InputRole::Other(IntegerRole::Shape) => {
             if at.is_multiple_of(last) {

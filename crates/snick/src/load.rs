@@ -29,19 +29,19 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// Weights from the `.bin` next to the model, built-in ops only, no limits, not strict.
+    /// The defaults: weights from the `.bin` next to the model, built-in ops only, no limits, not strict.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the weights file of an OpenVINO IR or text-form model; the file must exist. This is an error for
-    /// other formats and for [`load_bytes`].
+    /// Sets the weights file of a model in OpenVINO IR or text form; the file must exist. This option is an
+    /// error for other formats and for [`load_bytes`].
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { reader: self.reader.weights(path), ..self }
     }
 
-    /// The name of an in-memory model in messages.
+    /// Sets the name of an in-memory model in messages.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
@@ -55,16 +55,16 @@ impl LoadOptions {
         Self { reader: self.reader.external(location, bytes), ..self }
     }
 
-    /// Keeps these inputs of an ONNX model, which have default values, as inputs: a run may supply them, and
-    /// they stay optional when the model is saved as ONNX. By default they become constants.
-    /// [`Model::optional_inputs`] lists them.
+    /// Keeps these inputs of an ONNX model as inputs although they have default values: a run may supply
+    /// them, and they stay optional when the model is saved as ONNX. By default, such inputs become
+    /// constants. [`Model::optional_inputs`] lists them.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn optional_inputs(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { reader: self.reader.optional_inputs(names), ..self }
     }
 
-    /// Also reads registered ops.
+    /// Also reads the ops of this registry.
     #[must_use]
     pub fn ops(self, ops: &Registry) -> Self {
         Self { reader: self.reader.ops(ops), ..self }
@@ -126,7 +126,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
 /// Like [`load`], with options.
 ///
 /// # Errors
-/// As [`load`]; [`Error::Limit`], and [`Error::Invalid`] if options ask for these.
+/// Same as [`load`]; [`Error::Limit`] if the options set limits, [`Error::Invalid`] if they are strict.
 pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model, Error> {
     let (path, reader) = (path.as_ref(), options.reader());
     let read = match path.is_dir() {
@@ -136,11 +136,11 @@ pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model,
     options.check(read.into())
 }
 
-/// Reads a model from memory; `weights` are the bytes of the `.bin` of an OpenVINO IR or text form. Opens no
-/// file.
+/// Reads a model from memory; `weights` are the bytes of the `.bin` of a model in OpenVINO IR or text form.
+/// Opens no file.
 ///
 /// # Errors
-/// As [`load_with`].
+/// Same as [`load_with`].
 pub fn load_bytes(
     format: Format,
     model: impl AsRef<[u8]>,
@@ -161,10 +161,10 @@ pub fn parse(text: &str) -> Result<Model, Error> {
     Ok(snick_read::read_text(text, None, TEXT)?.into())
 }
 
-/// The name of an in-memory text form in messages.
+/// The name in messages for a text form that was parsed from memory.
 const TEXT: &str = "<text>";
 
-/// Names of models that have a folder of their own, preferred first.
+/// File names of models that have a folder to themselves, in order of preference.
 const NAMES: [&str; 3] = ["model.xml", "openvino_model.xml", "model.onnx"];
 
 /// Finds `model.xml`, `openvino_model.xml` or `model.onnx` in a folder, in this order.

@@ -59,7 +59,7 @@ impl AsRef<Graph> for Model {
     }
 }
 
-/// Equal as models: see [`Graph`].
+/// Compares the graphs only; see [`Graph`].
 impl PartialEq for Model {
     fn eq(&self, other: &Self) -> bool {
         self.graph == other.graph
@@ -67,12 +67,13 @@ impl PartialEq for Model {
 }
 
 impl Model {
-    /// The graph. Facts about its values are there after [`Model::infer`].
+    /// The graph. Its facts are only available after [`Model::infer`].
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The graph, mutable; copied first if a session or another model shares it. Infer afterwards.
+    /// The graph, mutable. If a session or another model shares it, this copies it first. Infer it again
+    /// after a change.
     pub fn graph_mut(&mut self) -> &mut Graph {
         Arc::make_mut(&mut self.graph)
     }
@@ -82,12 +83,12 @@ impl Model {
         self.graph.clone()
     }
 
-    /// Returns the graph alone.
+    /// Returns the graph without the rest of the model.
     pub fn into_graph(self) -> Graph {
         Arc::unwrap_or_clone(self.graph)
     }
 
-    /// Errors of layers that could not be read and are opaque in the graph.
+    /// Errors of layers that could not be read and are therefore opaque in the graph.
     pub fn read_errors(&self) -> &[Located] {
         &self.errors
     }
@@ -102,17 +103,18 @@ impl Model {
         &self.files
     }
 
-    /// The inputs of an ONNX model with a default value, that is, with an initializer of the same name. They
-    /// are constants in the graph unless
+    /// The inputs of an ONNX model that have a default value, that is, an initializer of the same name. In
+    /// the graph they are constants, unless
     /// [`LoadOptions::optional_inputs`](crate::LoadOptions::optional_inputs) names them.
     pub fn optional_inputs(&self) -> &[String] {
         &self.optional_inputs
     }
 
-    /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Infer afterwards.
+    /// Sets input shapes: `x[1,3,H=32..512],mask[1,2*H]`, or `[1,3]` for a single input. Call
+    /// [`Model::infer`] afterwards.
     ///
-    /// Bounds are written where a symbol stands alone, and also hold in expressions and other inputs. A
-    /// symbol without bounds is any size from 0.
+    /// The bounds of a symbol are written where the symbol is the whole dimension. They also hold in
+    /// expressions and in other inputs. A symbol without bounds may be any size, including 0.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %past = Parameter-1 {element_type: f32, shape: \"?,?\"}\n  \
@@ -129,7 +131,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoInput`]; [`Error::Shape`], also for an input given twice. No shape changes then.
+    /// [`Error::NoInput`]; [`Error::Shape`], also for an input given twice. In that case no shape changes.
     pub fn reshape(&mut self, spec: &str) -> Result<(), Error> {
         inputs::reshape(self.graph_mut(), spec)
     }
@@ -159,7 +161,7 @@ impl Model {
     }
 
     /// Turns variables into inputs and outputs for formats without variables, and infers the model. Returns
-    /// what became of each variable; see [`State`].
+    /// the new input and output of each variable; see [`State`].
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
@@ -175,7 +177,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// A body reads or assigns a variable. The model is unchanged then.
+    /// A body reads or assigns a variable. In that case the model is unchanged.
     pub fn make_stateless(&mut self) -> Result<Vec<State>, Error> {
         Ok(snick_pass::states::make_stateless(self.graph_mut()).map_err(|error| *error)?)
     }
@@ -185,7 +187,7 @@ impl Model {
     /// the model.
     ///
     /// # Errors
-    /// A state has an unknown rank, or a type without a zero for the initial value.
+    /// A state has an unknown rank, or its element type has no zero to start from.
     pub fn make_stateful(&mut self) -> Result<Vec<State>, Error> {
         Ok(snick_pass::states::make_stateful(self.graph_mut()).map_err(|error| *error)?)
     }
@@ -224,7 +226,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// As [`Model::reshape`] and [`Model::infer_with`]; [`Error::Invalid`] with the errors of layers.
+    /// Same as [`Model::reshape`] and [`Model::infer_with`]; [`Error::Invalid`] with the errors of layers.
     pub fn reshape_with(&mut self, spec: &str, options: &InferOptions) -> Result<(), Error> {
         let mut changed = self.clone();
         changed.reshape(spec)?;
@@ -257,7 +259,7 @@ impl Model {
         self.canonicalise_with(&RewriteOptions::new())
     }
 
-    /// [`Model::canonicalise`] with a limit on rewrites, or a check of each rewrite.
+    /// [`Model::canonicalise`] with a limit on rewrites, or with a check of each rewrite.
     pub fn canonicalise_with(&mut self, options: &RewriteOptions) -> Report {
         snick_pass::canonicalise(self.graph_mut(), options)
     }
@@ -292,8 +294,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a graph with a cycle; [`Error::Cancelled`] and [`Error::Limit`]: the model is
-    /// valid then, but only partly rewritten. Failures of rules are in the report.
+    /// [`Error::Invalid`] for a graph with a cycle; [`Error::Cancelled`] and [`Error::Limit`]: in that case
+    /// the model is valid, but only partly rewritten. Failures of rules are in the report.
     pub fn apply(&mut self, passes: &[Pass], options: &RewriteOptions) -> Result<Report, Error> {
         self.graph.order()?;
         let report = snick_pass::apply(self.graph_mut(), passes, options);
@@ -303,7 +305,7 @@ impl Model {
         }
     }
 
-    /// The text form, for snapshots and for readers. Weights are printed as digests.
+    /// Returns the text form, for snapshots and for people to read. Weights are printed as digests.
     pub fn to_text(&self) -> String {
         print(&self.graph, PrintOptions::default())
     }
@@ -327,7 +329,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// As [`Session::run`](crate::Session::run).
+    /// Same as [`Session::run`](crate::Session::run).
     pub fn run<N: AsRef<str>>(
         &self,
         inputs: impl IntoIterator<Item = (N, snick_tensor::Tensor)>,
@@ -346,9 +348,9 @@ impl Model {
 
 #[cfg(feature = "emit")]
 impl Model {
-    /// Writes the inferred model in the [`Format`](crate::Format) of the file extension. Large constants of
-    /// an OpenVINO IR or text form go to a `.bin` next to it. A DirectML description holds the slices of a
-    /// canonical model.
+    /// Writes the inferred model in the [`Format`](crate::Format) of the file extension. In OpenVINO IR and
+    /// text form, large constants go to a `.bin` next to the model. A DirectML description contains only the
+    /// slices, so the model must be canonical.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -363,7 +365,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for what the format cannot express, [`Error::Target`] for an unknown extension, [`Error::Io`].
+    /// [`Error::Invalid`] if the format cannot express the model, [`Error::Target`] for an unknown extension,
+    /// [`Error::Io`].
     pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<(), Error> {
         self.save_with(path, crate::SaveOptions::default())
     }
@@ -371,7 +374,7 @@ impl Model {
     /// Like [`Model::save`], with options for the formats.
     ///
     /// # Errors
-    /// As [`Model::save`].
+    /// Same as [`Model::save`].
     pub fn save_with(
         &self,
         path: impl AsRef<std::path::Path>,
@@ -380,8 +383,8 @@ impl Model {
         crate::save::save(&self.graph, path.as_ref(), options)
     }
 
-    /// Returns the files that [`Model::save_with`] would write for this name, as names and bytes, the model
-    /// last.
+    /// Returns the files that [`Model::save_with`] would write for this path, as names and bytes, with the
+    /// model last.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -395,7 +398,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for what the format cannot express, [`Error::Target`] for an unknown extension.
+    /// [`Error::Invalid`] if the format cannot express the model, [`Error::Target`] for an unknown extension.
     pub fn to_files(
         &self,
         name: impl AsRef<std::path::Path>,
@@ -410,9 +413,9 @@ impl Model {
         snick_view::svg(&self.graph, options)
     }
 
-    /// Writes a StableHLO folder: `model.mlir` with constants of 1 KiB and more as arguments, `manifest.json`
-    /// with the location of their bytes, and `folded.bin` for folded constants. Weights stay in the files of
-    /// the model.
+    /// Writes a StableHLO folder: `model.mlir`, in which constants of 1 KiB and more are arguments,
+    /// `manifest.json`, which locates the bytes of these constants, and `folded.bin` for folded constants.
+    /// Weights stay in the files of the model.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,2\"}\n  \
@@ -430,8 +433,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for what StableHLO cannot express, [`Error::Shard`] for a mesh or rules that do not fit,
-    /// [`Error::Io`]. Nothing is written then.
+    /// [`Error::Invalid`] if StableHLO cannot express the model, [`Error::Shard`] for a mesh or rules that do
+    /// not fit, [`Error::Io`]. In that case nothing is written.
     pub fn save_stablehlo(
         &self,
         folder: impl AsRef<std::path::Path>,
@@ -440,7 +443,7 @@ impl Model {
         crate::stablehlo_folder::save(&self.graph, folder.as_ref(), options)
     }
 
-    /// Draws the model as SVG: layers from top to bottom, with symbolic shapes. If the extension is `.dot`,
+    /// Draws the model as SVG: layers from top to bottom, with symbolic shapes. For the extension `.dot`,
     /// writes all layers for Graphviz.
     ///
     /// ```

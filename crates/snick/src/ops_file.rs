@@ -43,8 +43,8 @@ enum Output {
     },
 }
 
-/// The built-in ops, and ops that a TOML file declares by their shapes. Declared ops are inferred, printed
-/// and canonicalised; a run reports that they have no implementation.
+/// Returns the built-in ops together with the ops that a TOML file declares by their shapes. Declared ops can
+/// be inferred, printed and canonicalised; a run fails because they have no implementation.
 ///
 /// ```
 /// let ops = snick::parse_ops(
@@ -52,7 +52,7 @@ enum Output {
 ///     [[op]]
 ///     opset = "my.ops"
 ///     type = "FancyPad"
-///     attributes = { by = 1 }           # integers, with the values where a layer has none
+///     attributes = { by = 1 }           # integers, with defaults
 ///     inputs = ["...,W"]                # names of dims, numbers, `_` for any size; `...` are any leading dims
 ///     outputs = ["...,W+2*by"]          # or { shape = "...,W+2*by", type = "f32" }
 ///     "#,
@@ -100,10 +100,10 @@ pub fn parse_ops(text: &str) -> Result<Registry, Error> {
     Ok(registry)
 }
 
-/// Reads a file like [`parse_ops`].
+/// Reads a file in the format of [`parse_ops`].
 ///
 /// # Errors
-/// [`Error::Read`], and as [`parse_ops`].
+/// [`Error::Read`], and the errors of [`parse_ops`].
 pub fn load_ops(path: impl AsRef<Path>) -> Result<Registry, Error> {
     let path = path.as_ref();
     let text = std::fs::read_to_string(path);

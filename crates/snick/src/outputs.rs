@@ -6,8 +6,8 @@ use std::ops::Index;
 use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::Tensor;
 
-/// The outputs of a run, one per Result, in file order. An output goes by the name of its Result layer and
-/// the tensor names of its value; layer names take precedence.
+/// The outputs of a run, one per Result, in file order. An output can be found by the name of its Result
+/// layer or by a tensor name of its value; layer names take precedence.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"N\"}\n  \
@@ -105,8 +105,8 @@ pub fn output_names(graph: &Graph, result: NodeId) -> Vec<&str> {
     names
 }
 
-/// The name that users know an input or output by: its first tensor name. The layer name if there is none, or
-/// if the layer name is also a tensor name.
+/// The name by which users know an input or output: its first tensor name. If there is none, or if the layer
+/// name is also a tensor name, the layer name.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: i64, shape: \"N\"}\n  \
@@ -126,8 +126,8 @@ pub fn public_name(graph: &Graph, id: NodeId) -> &str {
     }
 }
 
-/// All names of the outputs with their values. An ambiguous name refers to the first output that has it,
-/// layer names first.
+/// All names of the outputs with their values. A name that several outputs have refers to the first of them;
+/// layer names take precedence.
 pub fn named_outputs<'a, T>(graph: &'a Graph, values: &'a [T]) -> Vec<(&'a str, &'a T)> {
     let outputs = || graph.results().zip(values).map(|(id, value)| (output_names(graph, id), value));
     let layers = outputs().filter_map(|(names, value)| names.first().map(|&name| (name, value)));

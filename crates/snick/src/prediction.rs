@@ -1,4 +1,5 @@
-//! Predicts what a run on given inputs takes: the sizes of all values follow from the sizes of the inputs.
+//! Predicts the memory and the errors of a run on given inputs: the sizes of all values follow from those of
+//! the inputs.
 
 use snick_ir::{Graph, Located, NodeId, Op};
 use snick_shape::{DimSpec, Interval, Shape, ShapeSpec};
@@ -16,7 +17,7 @@ use snick_tensor::{ElementType, Tensor};
 /// let inputs = draw_inputs(model.graph(), vec![None], 7, DimPolicy::MultipleOf(16)).unwrap();
 /// let prediction = Prediction::of(model.graph(), &inputs);
 /// assert!(prediction.errors.is_empty());
-/// // An input of 16 x 4 floats, and what ReLU makes of it.
+/// // An input of 16 x 4 floats, and the output of ReLU.
 /// assert_eq!((prediction.elements, prediction.peak_bytes), (128, 512));
 /// # Ok::<(), snick::Error>(())
 /// ```
@@ -25,9 +26,9 @@ use snick_tensor::{ElementType, Tensor};
 pub struct Prediction {
     /// Layers that fail on inputs of these sizes; other layers may fail, too.
     pub errors: Vec<Located>,
-    /// Total elements of the values that depend on inputs, without values whose size only the run can tell.
+    /// Total elements of the values that depend on inputs, excluding values whose size only the run shows.
     pub elements: u64,
-    /// Most bytes of these values that are alive at the same time, if each has memory of its own.
+    /// The largest number of bytes of these values that are alive at the same time, if no two share memory.
     pub peak_bytes: u64,
 }
 
@@ -46,14 +47,15 @@ impl Prediction {
     }
 }
 
-/// A declared shape of exactly these sizes.
+/// The declared shape that allows exactly these sizes.
 fn exactly(dims: &[usize]) -> ShapeSpec {
     let size = |&size: &usize| DimSpec::Interval(Interval::exact(i64::try_from(size).unwrap_or(i64::MAX)));
     ShapeSpec::Dims(dims.iter().map(size).collect())
 }
 
-/// The elements of all values that depend on inputs, and the most bytes of them that are alive at the same
-/// time. Values that follow from constants are left out, because they are the same for all inputs.
+/// The number of elements of all values that depend on inputs, and the largest number of bytes of these
+/// values that are alive at the same time. Excludes values that follow from constants, because they are the
+/// same for all inputs.
 fn sizes(graph: &Graph) -> (u64, u64) {
     let Ok(order) = graph.order() else { return (0, 0) };
     let mut readers = vec![0usize; graph.bound()];
@@ -89,8 +91,8 @@ fn sizes(graph: &Graph) -> (u64, u64) {
     (elements, peak)
 }
 
-/// The elements and bytes of all outputs that a run creates, counting unknown sizes as zero. A Result only
-/// passes its input on.
+/// The elements and bytes of all outputs that a layer allocates, counting unknown sizes as zero. A Result
+/// allocates none, because it only passes its input on.
 fn outputs(graph: &Graph, id: NodeId) -> (u64, u64) {
     let node = graph.node(id);
     if matches!(node.op(), Op::Result(_)) {
@@ -98,7 +100,7 @@ fn outputs(graph: &Graph, id: NodeId) -> (u64, u64) {
     }
     let size = |shape: &Shape, element_type: ElementType| {
         let count = shape.as_static()?.iter().fold(1usize, |n, &size| n.saturating_mul(size));
-        // An unknown element type may be the largest.
+        // For an unknown element type, assumes the largest.
         let bytes = element_type.byte_len(count).unwrap_or_else(|| count.saturating_mul(8));
         Some((count as u64, bytes as u64))
     };

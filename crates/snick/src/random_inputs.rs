@@ -1,6 +1,6 @@
 //! Random inputs. The same seed and model give the same tensors on every machine.
 //!
-//! Each input has a generator of its own.
+//! Each input has a random number generator of its own.
 
 use std::collections::HashMap;
 
@@ -30,14 +30,15 @@ pub enum DimPolicy {
     Smallest,
     /// A random size near the smallest allowed one.
     Drawn,
-    /// The smallest allowed positive multiple of this number; the smallest allowed size if there is none.
+    /// The smallest allowed positive multiple of this number; if no multiple is allowed, the smallest allowed
+    /// size.
     MultipleOf(usize),
     /// Sizes that meet the conditions of the layers, see [`snick_ir::conditions`]: the smallest ones, plus
-    /// this number where allowed. Integers that a layer uses as indices, axes, lengths or shapes fit the
-    /// sizes, too.
+    /// this number where allowed. Integers that a layer uses as indices, axes, lengths or shapes are chosen
+    /// to fit these sizes.
     Fitting(usize),
-    /// Like `Fitting(0)`, but one dim is longer by one if allowed: the one at this position among the dims of
-    /// all inputs, counting outermost axes last.
+    /// Like `Fitting(0)`, but makes one dim longer by one if allowed. The number is the position of this dim
+    /// among the dims of all inputs, counting outermost axes last.
     Longer(usize),
 }
 
@@ -58,26 +59,26 @@ pub struct InputSpec {
     pub integers: (u8, u8),
 }
 
-/// Integers from 0 to 3.
+/// Integers from 0 to 3 by default.
 impl From<DimPolicy> for InputSpec {
     fn from(dims: DimPolicy) -> Self {
         Self { dims, integers: (0, 3) }
     }
 }
 
-/// Random sizes exceed the smallest allowed one by at most this.
+/// Maximum difference between a random size and the smallest allowed size.
 const SPREAD: u64 = 12;
 
-/// The number of axes of an input of unknown rank.
+/// The number of axes chosen for an input of unknown rank.
 const UNKNOWN_RANK: usize = 4;
 
-/// The maximum number of elements of a tensor with a chosen size.
+/// The maximum number of elements of a tensor if a size of it was chosen, not declared.
 const MAX_CHOSEN: usize = 1 << 24;
 
 /// The maximum number of elements of one tensor.
 const MAX_ELEMENTS: usize = 1 << 28;
 
-/// Replaces the inputs of an inferred graph that are `None` by random tensors: floats in [-1, 1), and
+/// Replaces each input of an inferred graph that is `None` by a random tensor: floats in [-1, 1), and
 /// integers in 0 to 3 unless `spec` says otherwise. A symbol has the same value in all inputs, including the
 /// provided ones.
 ///
@@ -115,7 +116,7 @@ pub fn draw_inputs(
     drawn.collect()
 }
 
-/// The inputs for [`DimPolicy::Fitting`] and [`DimPolicy::Longer`].
+/// Random inputs for [`DimPolicy::Fitting`] and [`DimPolicy::Longer`].
 fn draw_fitting(
     graph: &Graph,
     given: Vec<Option<Tensor>>,
@@ -135,7 +136,7 @@ fn draw_fitting(
     draw_sized(graph, given, seed, best, range)
 }
 
-/// Refuses large sizes that were chosen; declared ones may be large.
+/// Refuses large sizes that were chosen; declared sizes may be large.
 fn check_chosen(graph: &Graph, id: NodeId, dims: &[usize]) -> Result<(), Located> {
     let declared = graph.node(id).outs().first().is_some_and(|out| out.fact.shape().is_static());
     if declared || dims.iter().fold(1usize, |n, &size| n.saturating_mul(size)) <= MAX_CHOSEN {
@@ -177,7 +178,7 @@ fn draw_sized(
     drawn.collect()
 }
 
-/// Integers that suit the layers that use them, if there are such layers.
+/// Integers that suit the layers that use them; `None` if no use of them is known.
 fn fitting_integers(
     sizes: &FittedSizes,
     roles: &Roles,
@@ -196,7 +197,7 @@ fn fitting_integers(
     Some(integers(&role, count, last, (least.into(), most.into()), &|expr| sizes.value(expr), draw))
 }
 
-/// The generator of an input.
+/// The random number generator for one input.
 fn generator(seed: u64, input: u64) -> SplitMix {
     SplitMix::new(seed ^ input.wrapping_mul(0xd134_2543_de82_ef95))
 }
@@ -212,13 +213,13 @@ fn element_type(graph: &Graph, id: NodeId) -> ElementType {
     }
 }
 
-/// Chooses the sizes of dims, one input after the other.
+/// Chooses the sizes of all inputs, one input after the other.
 struct Sizes<'g> {
     graph: &'g Graph,
     policy: DimPolicy,
     /// The values of symbols.
     values: HashMap<SymbolId, i64>,
-    /// Expressions of the dims of provided inputs, with unknown symbols.
+    /// Dims of provided inputs that are expressions with unknown symbols, and their sizes.
     equations: Vec<(SymExpr, i64)>,
 }
 
@@ -237,7 +238,7 @@ impl Sizes<'_> {
         }
     }
 
-    /// Ignores contradictions, because the run reports them.
+    /// Solves the equations for symbols. Ignores contradictions, because the run reports them.
     fn solve(&mut self) {
         if !self.equations.is_empty() {
             let _ = self.graph.symbols().solve(&mut self.equations, &mut self.values);

@@ -12,7 +12,7 @@ use snick_ir::{Format, Graph};
 use crate::Error;
 use crate::files::{Files, MemoryFiles, OutputFiles};
 
-/// Options of the formats.
+/// Options for saving, by format.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -23,7 +23,7 @@ use crate::files::{Files, MemoryFiles, OutputFiles};
 /// model.infer().into_result()?;
 /// model.canonicalise();
 /// # let out = std::env::temp_dir().join(format!("snick-doctest-options-{}.xml", std::process::id()));
-/// // For readers that are older than opset8.
+/// // For readers that do not know opset8.
 /// model.save_with(&out, SaveOptions::new().slice_as(SliceAs::StridedSlice))?;
 /// # std::fs::remove_file(&out).and_then(|()| std::fs::remove_file(out.with_extension("bin"))).unwrap();
 /// # Ok::<(), snick::Error>(())
@@ -40,8 +40,8 @@ pub struct SaveOptions {
 }
 
 impl Default for SaveOptions {
-    /// The slice operation for which OpenVINO infers the most, and the lowest feature level that slices all
-    /// element types of DirectML.
+    /// For OpenVINO IR, the slice operation for which OpenVINO infers the most. For DirectML, the lowest
+    /// feature level that slices all element types.
     fn default() -> Self {
         Self {
             feature_level: FeatureLevel::V4_1,
@@ -83,7 +83,7 @@ pub(crate) fn save(graph: &Graph, path: &Path, options: SaveOptions) -> Result<(
     files.commit()
 }
 
-/// The same files in memory.
+/// Returns the files that [`save`] would write.
 pub(crate) fn to_files(
     graph: &Graph,
     path: &Path,
@@ -102,7 +102,7 @@ fn write(graph: &Graph, path: &Path, options: SaveOptions, files: &mut dyn Files
     }
 }
 
-/// Writes the files of a model with this path.
+/// A function that writes all files of a model at this path.
 type Writer = fn(&Graph, &Path, SaveOptions, &mut dyn Files) -> Result<(), Error>;
 
 /// The writer of each format.
@@ -131,7 +131,7 @@ fn put_text(files: &mut dyn Files, path: &Path, text: &dyn Display) -> Result<()
     files.put(path, &|file| write!(file, "{text}"))
 }
 
-// Weights come first, so that a reader of the model finds them.
+// Writes weights first, so that whoever reads the model finds its weights.
 
 fn write_openvino(
     graph: &Graph,
@@ -206,13 +206,13 @@ mod tests {
             let path = Path::new("model").with_extension(format.extension());
             match to_files(&relu(), &path, SaveOptions::new()) {
                 Ok(files) => assert!(files.iter().any(|(file, bytes)| *file == path && !bytes.is_empty())),
-                // A DirectML description can only hold slices.
+                // Only slices can be expressed in a DirectML description.
                 Err(error) => assert_eq!((format, error.code()), (Format::DirectMl, "S051")),
             }
         }
     }
 
-    /// A new format only needs such a function in [`WRITERS`].
+    /// A new format only needs a function like this one, and an entry in [`WRITERS`].
     #[test]
     fn a_writer_is_a_function_of_the_graph() {
         let names: Writer = |graph, path, _, files| {

@@ -40,7 +40,7 @@ impl RunOptions {
     }
 
     /// Runs on up to `count` threads, but no more than the machine has. The outputs do not depend on the
-    /// number.
+    /// number of threads.
     #[must_use]
     pub fn threads(self, count: usize) -> Self {
         Self { threads: count, ..self }
@@ -52,7 +52,7 @@ impl RunOptions {
         Self { check_facts, ..self }
     }
 
-    /// Stops with [`Error::Limit`] when a limit is reached.
+    /// Stops with [`Error::Limit`] when one of these limits is reached.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { watch: self.watch.limits(limits), ..self }
@@ -65,8 +65,9 @@ impl RunOptions {
     }
 }
 
-/// A model prepared for any number of runs. It plans once, keeps the model's variables between runs, and owns
-/// its data. Several threads may run it at once, but runs of a model with variables wait for each other.
+/// A model prepared for any number of runs. The session plans its execution once, keeps the model's variables
+/// between runs, and owns its data. Several threads may run it at once, but runs of a model with variables
+/// wait for each other.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \
@@ -123,8 +124,8 @@ impl Session {
     /// Runs on inputs given by layer name, tensor name or index.
     ///
     /// # Errors
-    /// [`Error::NoInput`]; [`Error::Invalid`] for a layer that failed, or an input that is missing or does
-    /// not fit.
+    /// [`Error::NoInput`]; [`Error::Invalid`] for a layer that failed, or for an input that is missing or has
+    /// a wrong type or shape.
     pub fn run<N: AsRef<str>>(
         &self,
         inputs: impl IntoIterator<Item = (N, Tensor)>,
@@ -135,7 +136,7 @@ impl Session {
     /// Like [`Session::run`], with options.
     ///
     /// # Errors
-    /// As [`Session::run`]; [`Error::Cancelled`], [`Error::Limit`].
+    /// Same as [`Session::run`]; [`Error::Cancelled`], [`Error::Limit`].
     pub fn run_with<N: AsRef<str>>(
         &self,
         inputs: impl IntoIterator<Item = (N, Tensor)>,
@@ -151,7 +152,7 @@ impl Session {
         }
     }
 
-    /// The values of the variables by id; empty before the first run.
+    /// The values of the variables by variable id; empty before the first run.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
@@ -181,8 +182,8 @@ impl Session {
     /// values.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the model has no such variable, or if the value does not fit. No value changes
-    /// then.
+    /// [`Error::Invalid`] if the model has no such variable, or if the value does not fit the variable. In
+    /// that case no value changes.
     pub fn set_state<N: AsRef<str>>(
         &self,
         state: impl IntoIterator<Item = (N, Tensor)>,
@@ -233,7 +234,7 @@ impl Session {
                 None => ControlFlow::Continue(()),
             }
         });
-        // A run that was stopped after its last layer is still complete.
+        // A run that was stopped after its last layer still has all outputs.
         match monitor.into_stopped().filter(|_| !outputs.errors.is_empty()) {
             Some(stopped) => Err(stopped.into()),
             None => Ok(Outputs::new(graph, outputs.complete().map_err(refused)?)),
@@ -241,7 +242,8 @@ impl Session {
     }
 }
 
-/// Converts the error of a layer. Outputs that are too large or exceed the fuel are [`Error::Limit`].
+/// Converts the error of a layer. If a value is too large or the fuel is used up, the result is
+/// [`Error::Limit`].
 fn refused(error: Located) -> Error {
     match error.error.is_limit() {
         true if error.error.is_out_of_fuel() => {

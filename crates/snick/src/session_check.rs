@@ -1,4 +1,4 @@
-//! Checks that a session computes the same as the layers of its model.
+//! Checks that a session computes the same values as the layers of its model.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::Error;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SessionCheck {
-    /// How many substitutes of the session were executed and equal the layers that they replace.
+    /// Number of substitutes that were executed and matched the layers they replace.
     pub checked: usize,
-    /// How many could not be executed.
+    /// Number of substitutes that could not be executed.
     pub unchecked: usize,
     /// Differences between the session and the layers, each with an input that shows it.
     pub failures: Vec<String>,
 }
 
-/// Executes every substitute of a session of an inferred graph and the layers that it replaces, on sample
-/// sizes and elements: folded constants, fused layers, packed weights, convolutions on integers.
+/// Executes every substitute in a session of an inferred graph, and the layers that it replaces, on sample
+/// inputs. Substitutes are folded constants, fused layers, packed weights, and convolutions on integers.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n  \

@@ -1,5 +1,5 @@
-//! Writes a model as a StableHLO folder: a module, its manifest and folded constants. Weights stay in their
-//! files.
+//! Writes a model as a StableHLO folder: a module, its manifest and folded constants. Weights stay in the
+//! files of the model.
 
 use std::fs;
 use std::io;
@@ -21,9 +21,9 @@ pub struct StableHloOptions {
     pub precision: Precision,
     /// Devices to shard the arguments over.
     pub mesh: Option<Mesh>,
-    /// Which dims of which arguments are sharded; needs a mesh.
+    /// The dims of arguments to shard; needs a mesh.
     pub shard: ShardRules,
-    /// States that became inputs and outputs; the manifest names them.
+    /// Variables that became inputs and outputs; the manifest names them.
     pub states: Vec<State>,
 }
 
@@ -52,7 +52,7 @@ impl StableHloOptions {
     }
 }
 
-/// The files of a folder.
+/// The names of all files of a folder.
 pub const FILES: [&str; 3] = ["model.mlir", "manifest.json", FOLDED];
 
 /// Writes all files of the folder or none; creates the folder if needed.
@@ -70,7 +70,7 @@ pub(crate) fn save(graph: &Graph, folder: &Path, options: &StableHloOptions) -> 
     fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
     let saved = fill(&module, folder);
     if saved.is_err() && is_new {
-        // Only the error of saving is reported.
+        // If removing the folder fails, too, only the first error is reported.
         let _ = fs::remove_dir(folder);
     }
     saved
@@ -82,7 +82,7 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
     let [text_file, manifest_file, folded_file] = FILES.map(|name| folder.join(name));
     refuse_weights_at(module, &folded_file)?;
     let mut files = OutputFiles::new();
-    // Weights come first, so that a reader of the module finds them.
+    // Writes constants first, so that whoever reads the module finds them.
     if module.folded().next().is_some() {
         files.add(&folded_file, |file| {
             let mut end = 0;
@@ -100,7 +100,7 @@ fn fill(module: &stablehlo::Module, folder: &Path) -> Result<(), Error> {
     files.commit()
 }
 
-/// Refuses to write folded constants over weights that the manifest points to, even if forced.
+/// Fails if `folded.bin` would overwrite weights that the manifest points to.
 fn refuse_weights_at(module: &stablehlo::Module, folded: &Path) -> Result<(), Error> {
     let Ok(folded_file) = fs::canonicalize(folded) else { return Ok(()) };
     let is_there = |argument: &stablehlo::Argument| match &argument.data {
@@ -127,7 +127,7 @@ fn relative(folder: &Path, file: &Path) -> io::Result<String> {
     Ok(parts.join("/"))
 }
 
-/// The path from a folder to a file, both absolute and free of links; `None` if they share no root.
+/// The path from a folder to a file, both absolute and with links resolved; `None` if they share no root.
 fn relative_path(folder: &Path, file: &Path) -> Option<PathBuf> {
     let (folder, file): (Vec<Component>, Vec<Component>) =
         (folder.components().collect(), file.components().collect());

@@ -1,9 +1,10 @@
 //! Chooses the file for the large constants of a model, and never overwrites the constants of another model.
 //!
-//! `m.xml` keeps its constants in `m.bin`. So does `m.snick`, unless `m.bin` belongs to another model; then
-//! it uses `m.snick.bin`, which readers of `m.snick` prefer unless it is the `.bin` of `m.snick.xml`. Writing
-//! `m.xml` or `m.snick.xml` next to an existing `m.snick` moves the constants of `m.snick` to the other of
-//! its two files. If both are taken, nothing is written.
+//! `m.xml` keeps its constants in `m.bin`. `m.snick` does so, too, unless `m.bin` belongs to another model.
+//! In that case `m.snick` uses `m.snick.bin`, which its reader prefers unless this file is the `.bin` of
+//! `m.snick.xml`. If `m.xml` or `m.snick.xml` is written next to an existing `m.snick` and needs its
+//! constants file, the constants of `m.snick` move to the other of these two files. If both are taken,
+//! nothing is written.
 
 use std::fs;
 use std::io;
@@ -14,10 +15,11 @@ use snick_ir::text::has_packed_weights;
 
 use crate::Error;
 
-/// The file that gets the constants.
+/// The file for the constants of a model.
 pub(crate) struct WeightsPlace {
     pub path: PathBuf,
-    /// New names of the existing file, under which other models still find it.
+    /// New names for the existing file at this path, so that the text forms that use it still find their
+    /// constants.
     pub old: Vec<PathBuf>,
 }
 
@@ -25,7 +27,7 @@ impl WeightsPlace {
     /// Finds the file for the constants of a model with this format and path.
     ///
     /// # Errors
-    /// The format has no such file, or the file may belong to another model.
+    /// The format has no file for constants, or the file may belong to another model.
     pub fn find(format: Format, model: &Path) -> Result<Self, Error> {
         let Some(path) = place(format, model) else {
             return Err(Error::Target { path: model.to_path_buf() });
@@ -35,7 +37,7 @@ impl WeightsPlace {
             Error::io(&path, io::Error::new(io::ErrorKind::AlreadyExists, why))
         };
         let belongs_to = |other: &Path| refused(format!("it belongs to {}", other.display()));
-        // Where case matters, `m.ONNX` and `m.onnx` are two models with the same weights file.
+        // On a case-sensitive file system, `m.ONNX` and `m.onnx` are two models with the same weights file.
         let is_other = |other: &&PathBuf| {
             *other != model && fs::canonicalize(other).ok() != fs::canonicalize(model).ok()
         };
@@ -60,7 +62,8 @@ impl WeightsPlace {
     }
 }
 
-/// The file that [`Model::save`](crate::Model::save) would write large constants to, whether or not the model has any.
+/// The file to which [`Model::save`](crate::Model::save) would write large constants, even if the model has
+/// none.
 ///
 /// ```
 /// use std::path::{Path, PathBuf};
@@ -87,7 +90,8 @@ fn belongs_to_ir(weights: &Path) -> bool {
     !Format::OpenVino.beside(weights).is_empty()
 }
 
-/// The text forms that may read these weights: `m.snick.snick` and `m.snick` for `m.snick.bin`.
+/// The text forms that may keep their constants in this file: `m.snick.snick` and `m.snick` for
+/// `m.snick.bin`.
 fn texts(weights: &Path) -> impl Iterator<Item = PathBuf> {
     let own = weights.with_extension("");
     let is_own = own.extension().is_some_and(|extension| extension == Format::Text.extension());
@@ -95,7 +99,7 @@ fn texts(weights: &Path) -> impl Iterator<Item = PathBuf> {
     Format::Text.beside(weights).into_iter().chain(owners)
 }
 
-/// Whether a text form exists and reads these weights.
+/// Whether a text form exists and keeps its constants in this file.
 fn reads(text: &Path, weights: &Path) -> bool {
     text.is_file()
         && Format::Text.weights_of(text).as_deref() == Some(weights)
@@ -132,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Adds `first`, `first + 1`, .. to the input: more values than the text form prints inline.
+    /// A model that adds `first`, `first + 1`, .. to its input: more values than the text form prints inline.
     fn model(first: u8) -> Model {
         let values: Vec<String> = (0..20).map(|i| (first + i).to_string()).collect();
         let text = |values: &[String]| {
@@ -176,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Refused saves change nothing either.
+    /// A save that is refused must not change any file.
     #[test]
     fn names_that_share_weights_keep_them_in_any_order() {
         const NAMES: [&str; 8] = [
@@ -189,7 +193,7 @@ mod tests {
             "m.snick.XML",
             "m.ONNX",
         ];
-        // Other systems may ignore case, so these names may be the same files.
+        // On other systems, names that differ only in case may be the same file.
         let all = if cfg!(target_os = "linux") { NAMES.len() } else { 5 };
         for (names, steps) in [(&NAMES[..5], 4), (&NAMES[..all], 3)] {
             for order in 0..names.len().pow(steps) {

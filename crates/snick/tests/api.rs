@@ -1,4 +1,4 @@
-//! Programs that users of the library write on their first day.
+//! Programs that a new user of the library might write.
 #![cfg(all(feature = "run", feature = "emit"))]
 
 use std::error::Error as _;
@@ -69,7 +69,7 @@ fn a_model_is_read_from_bytes() -> Tested {
     read.infer().into_result()?;
     let x = Tensor::full(&[1, 3, 16, 2], 1.5f32)?;
     assert_eq!(read.run([("x", x)])?["out"].dims(), [1, 3, 7, 2]);
-    // Without weights the constants are unknown, so shapes are less precise, but still correct.
+    // Without weights, the values of constants are unknown, so shapes are less precise, but still correct.
     let mut without = snick::load_bytes(Format::OpenVino, xml.as_bytes(), None, &LoadOptions::new())?;
     without.infer().into_result()?;
     assert!(snick::load_bytes(Format::OpenVino, b"<net", None, &LoadOptions::new()).is_err());
@@ -202,7 +202,7 @@ fn memory_of_a_run_is_limited() -> Tested {
     Ok(())
 }
 
-/// Models with more layers than the limit are neither inferred nor rewritten.
+/// A model with more layers than the limit is neither inferred nor rewritten.
 #[test]
 fn layers_are_limited_everywhere() -> Tested {
     let mut model = relu()?;
@@ -250,7 +250,7 @@ fn errors_of_layers_are_data() -> Tested {
     Ok(())
 }
 
-/// An op that only decomposes and has no implementation.
+/// An op that has a decomposition but no implementation.
 #[derive(Debug)]
 struct Twice;
 

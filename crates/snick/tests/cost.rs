@@ -1,11 +1,11 @@
-//! The predicted cost of a run against its actual cost.
+//! Compares the predicted cost of a run with its actual cost.
 #![cfg(all(feature = "run", feature = "analyze"))]
 
 use snick::{Error, Limits, Model, RunOptions, Tensor};
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
-/// Two products with an activation in between; the weights are inputs.
+/// Two matrix multiplications with an activation in between; the weights are inputs.
 const PERCEPTRON: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,64\"}\n  \
     %w = Parameter-1 {element_type: f32, shape: \"64,256\"}\n  \
     %v = Parameter-1 {element_type: f32, shape: \"256,64\"}\n  \
@@ -13,12 +13,13 @@ const PERCEPTRON: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_ty
     %c = MatMul-1(%b, %v) {transpose_a: false, transpose_b: false}\n  %d = SoftMax-8(%c) {axis: 1}\n  \
     %y = Result-1(%d)\n}\n";
 
-/// Attention over keys of the same length, where scores of some queries take the most memory.
+/// Attention over keys that are as many as the queries. Its scores, computed for some queries at a time, take
+/// the most memory.
 const ATTENTION: &str = "snick 1\ngraph \"g\" {\n  %q = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  \
     %k = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  %v = Parameter-1 {element_type: f32, shape: \"1,T,64\"}\n  \
     %a = ScaledDotProductAttention-13(%q, %k, %v) {causal: false}\n  %y = Result-1(%a)\n}\n";
 
-/// Convolutions, which split an image into planes.
+/// A convolution and a group convolution, which split the image into planes.
 const CONVOLUTIONS: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2,16,S,S\"}\n  \
     %w = Parameter-1 {element_type: f32, shape: \"24,16,3,3\"}\n  \
     %v = Parameter-1 {element_type: f32, shape: \"2,8,12,3,3\"}\n  \
@@ -37,7 +38,7 @@ fn inferred(text: &str) -> Result<Model, Error> {
     Ok(model)
 }
 
-/// The smallest memory limit with which a run succeeds, to one part in 200.
+/// The smallest memory limit with which a run succeeds, accurate to one part in 200.
 fn memory_of(model: &Model, inputs: &[Tensor]) -> Result<u64, Box<dyn std::error::Error>> {
     let (mut less, mut enough) = (0, 1 << 30);
     while enough - less > enough / 200 {
@@ -55,7 +56,7 @@ fn memory_of(model: &Model, inputs: &[Tensor]) -> Result<u64, Box<dyn std::error
 
 #[test]
 fn the_peak_is_what_a_run_takes() -> Tested {
-    // Sizes of 0 are replaced by the tested sizes.
+    // A 0 in the dims is replaced by each of the tested sizes.
     for (text, dims, sizes) in [
         (PERCEPTRON, [&[0, 64][..], &[64, 256], &[256, 64]], [256, 1024, 4096]),
         (ATTENTION, [&[1, 0, 64]; 3], [256, 512, 1024]),

@@ -11,7 +11,7 @@ use snick::{
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
-/// Multiplies by `by`. It has an attribute and no `attrs`.
+/// Multiplies by `by`, which is an attribute, but does not implement `attrs`.
 #[derive(Debug)]
 struct Scale {
     by: i64,
@@ -32,7 +32,7 @@ impl CustomOp for Scale {
     }
 }
 
-/// Infers and computes what its fields say, even if they contradict each other.
+/// Infers and computes what its fields say, even if these contradict each other.
 #[derive(Clone, Debug)]
 struct Stated {
     element_type: ElementType,
@@ -55,7 +55,7 @@ impl CustomOp for Stated {
     }
 }
 
-/// Its decomposition always fails.
+/// An op whose decomposition always fails.
 #[derive(Debug)]
 struct Odd;
 
@@ -183,7 +183,7 @@ fn ops_made_in_code_without_attrs_are_not_merged() -> Tested {
     Ok(())
 }
 
-/// The error of a run with an op that infers one thing and computes another.
+/// The error of a run with an op that infers one type and shape, and computes another.
 fn stated(element_type: ElementType, dims: &'static [i64], values: Vec<Tensor>) -> Error {
     let op = Stated { element_type, dims, values };
     let mut registry = Registry::builtin();
@@ -212,7 +212,7 @@ fn values_that_contradict_inference_are_errors_of_the_run() -> Tested {
     Ok(())
 }
 
-/// Infers a dim or element that is a symbol of a foreign table.
+/// Infers a dim or element that is a symbol from another symbol table.
 #[derive(Debug)]
 struct Foreign {
     symbol: SymExpr,
@@ -254,7 +254,7 @@ fn symbols_of_another_table_are_errors_of_the_layer() -> Tested {
     Ok(())
 }
 
-/// The same holds for values that are computed before any run.
+/// Values that are computed before the first run are checked as well.
 #[test]
 fn values_of_constants_that_contradict_inference_are_errors_of_the_run() -> Tested {
     let op = Stated { element_type: ElementType::I64, dims: &[3], values: vec![Tensor::scalar(1f32)] };
@@ -297,7 +297,7 @@ fn the_reason_of_a_failed_decomposition_is_reported() -> Tested {
     Ok(())
 }
 
-/// A DirectML description holds slices; other layers are not silently dropped.
+/// A DirectML description can only hold slices; any other layer is an error and is not dropped.
 #[test]
 fn a_description_of_other_layers_than_slices_is_an_error() -> Tested {
     let path = std::env::temp_dir().join(format!("snick-scale-{}.json", std::process::id()));
@@ -306,7 +306,7 @@ fn a_description_of_other_layers_than_slices_is_an_error() -> Tested {
     let error = layer("Odd", &registry())?.save(&path).unwrap_err().to_string();
     assert!(error.contains("layer `a` (Odd): an odd last dim"), "{error}");
     assert!(!path.exists());
-    // Slices in the decomposition of a custom op are described.
+    // The slices in the decomposition of a custom op can be described.
     layer("Head", &registry())?.save(&path)?;
     let text = std::fs::read_to_string(&path)?;
     std::fs::remove_file(&path)?;

@@ -1,4 +1,4 @@
-//! Differences between models: equal under other names, causes, and consequences.
+//! Differences between models: equal models with different names, causes, and consequences.
 #![cfg(feature = "analyze")]
 
 use snick::{DiffOptions, EndChange, Error, LayerRef, Model, ModelDiff, diff};
@@ -15,7 +15,7 @@ fn model(layers: &[&str]) -> Result<Model, Error> {
 fn compare(a: &[&str], b: &[&str]) -> Result<ModelDiff, Error> {
     let (a, b) = (model(a)?, model(b)?);
     let found = diff(&a, &b, &DiffOptions::new())?;
-    // The comparison is symmetric.
+    // The comparison must be symmetric.
     let back = diff(&b, &a, &DiffOptions::new())?;
     assert_eq!((found.is_equal(), found.same, found.renamed), (back.is_equal(), back.same, back.renamed));
     assert_eq!((names(&found.added), names(&found.removed)), (names(&back.removed), names(&back.added)));
@@ -35,7 +35,7 @@ fn causes(diff: &ModelDiff) -> [Vec<&str>; 3] {
     [changed, names(&diff.removed), names(&diff.added)]
 }
 
-/// The layers with some of them replaced.
+/// The layers, with some of them replaced.
 fn with<'t>(layers: &[&'t str], edits: &[(&str, &'t str)]) -> Vec<&'t str> {
     let edited = |layer: &&'t str| edits.iter().find(|(old, _)| old == layer).map_or(*layer, |(_, new)| new);
     layers.iter().map(edited).collect()
@@ -66,7 +66,7 @@ fn other_names_and_another_order_are_equal() -> Tested {
         "%k = Const-1 f32[4,4] <1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16>",
         "%b = Parameter-1 {element_type: f32, shape: \"4\"}",
         "%m = MatMul-1(%a, %k) {transpose_a: false, transpose_b: false}",
-        // These names belong to other layers of the first model.
+        // In the first model, these names belong to other layers.
         "%x = Add-1(%m, %b) {auto_broadcast: numpy}",
         "%y = MVN-6(%x, %one) {eps: 1e-12, normalize_variance: true, eps_mode: \"inside_sqrt\"}",
         "%w = ReLU-1(%y)",
@@ -159,7 +159,7 @@ fn shapes_follow_from_the_input_that_was_changed() -> Tested {
     assert_eq!((drift.first[0].name.as_str(), drift.layers), ("product", 6));
     assert_eq!(drift.facts, ["f32[?,4]", "f32[2..8,4]"]);
     assert_eq!((found.inputs.len(), found.outputs.len()), (1, 2));
-    // Two sizes that were equal no longer are.
+    // In the second model, two sizes that were equal are no longer equal.
     let equal = [
         PLAIN[0],
         "%b = Parameter-1 {element_type: f32, shape: \"N,4\"}",
@@ -191,7 +191,7 @@ fn swapped_layers_are_one_that_moved() -> Tested {
     let ba = [PLAIN[0], "%b = Sin-1(%x)", "%a = Exp-1(%b)", "%y = Result-1(%a)"];
     let renamed = [PLAIN[0], "%p = Sin-1(%x)", "%q = Exp-1(%p)", "%y = Result-1(%q)"];
     for other in [ba, renamed] {
-        // Either of the two may count as moved.
+        // Either of the two swapped layers may count as moved.
         let found = diff(&model(&ab)?, &model(&other)?, &DiffOptions::new())?;
         let [changed, removed, added] = causes(&found);
         assert_eq!((changed.len(), removed.len(), added.len()), (0, 1, 1), "{found:?}");
@@ -217,7 +217,7 @@ fn a_constant_that_is_shared_is_not_two() -> Tested {
     Ok(())
 }
 
-/// A chain of equal layers, with layers of other ops after some of them.
+/// A chain of equal layers, with other layers inserted after some of them.
 fn chain(length: usize, others: &[(usize, &str)], prefix: &str) -> String {
     let mut text =
         "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n".to_string();
@@ -244,7 +244,8 @@ fn edits_of_many_equal_layers_are_told_apart() -> Tested {
     Ok(())
 }
 
-/// An If whose branches multiply and add a constant; `ends` are the Parameters of the first branch.
+/// An If with two branches, which multiply by a constant and add one; `ends` are the Parameters of the first
+/// branch.
 fn branches(ends: [&str; 2], links: &str, factor: &str) -> Vec<String> {
     let [first, second] = ends;
     let parameter = |name: &str| format!("%{name} = Parameter-1 {{element_type: f32, shape: \"4\"}}");

@@ -29,7 +29,7 @@ impl Drop for Folder {
     }
 }
 
-/// Adds a constant, which the XML form keeps in its `.bin`.
+/// A model with a constant, which the XML form keeps in its `.bin`.
 const WITH_WEIGHTS: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
      %w = Const-1 f32[4] <1, 2, 3, 4>\n  %s = Add-1(%x, %w)\n  %y = Result-1(%s)\n}\n";
 

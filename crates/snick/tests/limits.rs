@@ -1,12 +1,12 @@
-//! Limits: what they count, and which layer an error names.
+//! Limits: what counts towards them, and which layer an error names.
 #![cfg(feature = "run")]
 
 use snick::{Error, Format, InferOptions, Limits, LoadOptions, RunOptions, Tensor};
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
-/// Fuel counts the elements that a run computes, for bodies in each iteration. A layer that is known to
-/// exceed the remaining fuel is refused before it is computed: the second model would take 64 GB.
+/// Fuel is the number of elements that a run may compute; a body counts in each iteration. A layer that is
+/// known to exceed the remaining fuel is refused before it is computed: the second model would take 64 GB.
 #[test]
 fn fuel_of_a_run_is_limited() -> Tested {
     let ends_at = |layers: &str, fuel: usize| {

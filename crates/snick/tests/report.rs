@@ -1,4 +1,4 @@
-//! The facts that the report shows.
+//! The data in the report.
 #![cfg(all(feature = "view", feature = "analyze"))]
 
 use snick::{Error, ReportOptions};
@@ -19,7 +19,7 @@ fn slices_are_listed_as_read_and_canonical() -> Result<(), Error> {
     Ok(())
 }
 
-/// The sum of an input and a constant.
+/// A model that adds a constant of `count` elements to its input.
 fn with_weights(count: usize) -> Result<snick::Model, Error> {
     let values: Vec<f32> = (0..count).map(|i| i as f32 / 7.0).collect();
     let mut builder = snick::GraphBuilder::new("g");

@@ -1,4 +1,4 @@
-//! Relates the layers of a model to what a plug-in executed.
+//! Relates the layers of a model to the layers that a plug-in executed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,11 +14,11 @@ use crate::Model;
 pub struct Execution {
     /// The layers that the plug-in ran, in execution order.
     pub layers: Vec<ExecutedLayer>,
-    /// Layers of the model that no executed layer names, without constants: the plug-in folded, fused or
-    /// dropped them.
+    /// Layers of the model, excluding constants, that no executed layer refers to: the plug-in folded, fused
+    /// or dropped them.
     pub absent: Vec<LayerRef>,
-    /// Inputs and outputs of the model that the execution graph does not name. If there are any, it belongs
-    /// to another model.
+    /// Inputs and outputs of the model that the execution graph does not refer to. If there are any, the
+    /// execution graph belongs to another model.
     pub missing_ends: Vec<LayerRef>,
 }
 
@@ -28,13 +28,13 @@ pub struct Execution {
 pub struct ExecutedLayer {
     /// The executed layer.
     pub time: LayerTime,
-    /// The layers of the model that it computes. Names that the model does not have are left out: the plug-in
-    /// created these layers.
+    /// The layers of the model that the executed layer computes; empty if the plug-in created the layer
+    /// itself.
     pub sources: Vec<LayerRef>,
 }
 
 impl Execution {
-    /// Whether every input and output of the model is in the execution graph.
+    /// Whether the execution graph belongs to the model: it has all inputs and outputs of the model.
     pub fn is_of_the_model(&self) -> bool {
         self.missing_ends.is_empty()
     }
@@ -103,7 +103,7 @@ pub fn execution_of(model: &Model, executed: &Model) -> Option<Execution> {
         return None;
     }
     let graph = model.graph();
-    // If layers share a name, the first counts.
+    // If layers share a name, the name refers to the first.
     let nodes = graph.ids().rev().map(|id| graph.node(id));
     let by_name: HashMap<&str, NodeRef> = nodes.map(|node| (node.name(), node)).collect();
     let mut named = HashSet::new();

@@ -1,6 +1,6 @@
-//! Analyses of a model: its weights and their compression, its states, the times of an execution graph, the
-//! cost of a run, and defects. Also the differences between two models, the execution graph of a plug-in, and
-//! explanations of shapes: symbols, and the trees of [`Model::why`](crate::Model::why).
+//! Analyses of a model: weights and their compression, states, times recorded in an execution graph, the cost
+//! of a run, and defects. Also compares two models, relates a model to the execution graph of a plug-in, and
+//! explains shapes by their symbols and by the trees of [`Model::why`](crate::Model::why).
 
 mod check;
 mod cost;

@@ -11,12 +11,12 @@ pub(super) fn loc<S: Serializer>(loc: &Loc, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(loc)
 }
 
-/// Whether to omit a location.
+/// Whether a location is unknown and therefore omitted.
 pub(super) fn is_nowhere(loc: &Loc) -> bool {
     loc.line == 0
 }
 
-/// `1..8`, or `?`. An interval without a lower bound, for elements of values, starts at the smallest i64.
+/// `1..8`, or `?`. An interval of elements without a lower bound starts at the smallest i64.
 pub(super) fn interval<S: Serializer>(interval: &Interval, serializer: S) -> Result<S::Ok, S::Error> {
     match *interval {
         Interval::ANY => serializer.serialize_str("?"),

@@ -1,4 +1,4 @@
-//! The sizes of states: the memory for the caches of a model.
+//! The sizes of states, that is, the memory that the caches of a model need.
 
 use snick_ir::{Graph, Op};
 use snick_tensor::ElementType;
@@ -14,13 +14,13 @@ pub struct StateSize {
     pub kind: String,
     /// Whether the variable grows with the tokens.
     pub grows: bool,
-    /// Bytes for a batch of one: per token if one other axis is dynamic, in total if none is; `None` if
-    /// several are.
+    /// Bytes for a batch of one. If one other axis is dynamic, bytes per token; if no other axis is, bytes in
+    /// total; `None` if several are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<usize>,
 }
 
-/// The variables of an inferred graph, in order, without variables of bodies.
+/// The variables of an inferred graph, in order, excluding variables of bodies.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f16, shape: \"B,4,T,16\"}\n  \
@@ -41,7 +41,7 @@ pub fn state_sizes(graph: &Graph) -> Vec<StateSize> {
     let sizes = reads.map(|(variable_id, fact)| {
         let kind = format!("{}{}", fact.element_type, fact.shape.display_intervals(graph.symbols()));
         let dims = fact.shape.dims();
-        // The first axis is the batch if it is dynamic.
+        // A dynamic first axis is the batch.
         let sizes = dims.map(|dims| match dims {
             [first, rest @ ..] if first.as_const().is_none() => rest,
             all => all,

@@ -1,4 +1,4 @@
-//! The symbols in the shapes of a model: where each originates, and why.
+//! The symbols in the shapes of a model: where and why each of them originates.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,13 +14,13 @@ use super::serial;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BirthKind {
-    /// An input or a variable declares it as dynamic.
+    /// Declared as dynamic by an input or a variable.
     Input,
-    /// It depends on data that are only known at run time.
+    /// Depends on data that is only known at run time.
     Data,
-    /// It is one of two sizes, or equal to both.
+    /// Is one of two sizes, or equal to both.
     Merged,
-    /// It follows from other symbols, but not as an expression.
+    /// Follows from other symbols, but cannot be expressed in terms of them.
     GivenUp,
 }
 
@@ -36,7 +36,7 @@ impl BirthKind {
     }
 }
 
-/// A symbol: its name, interval and origin. Its text is a line of a legend.
+/// A symbol: its name, interval and origin. Displayed as one line of a legend.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -51,7 +51,7 @@ impl BirthKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Symbol {
-    /// Its name in shapes; unique in a model and its bodies.
+    /// Its name in shapes; unique across a model and its bodies.
     pub name: String,
     /// All its possible values.
     #[serde(serialize_with = "serial::interval")]
@@ -65,19 +65,19 @@ pub struct Symbol {
     /// The place of that layer in the file.
     #[serde(serialize_with = "serial::loc", skip_serializing_if = "serial::is_nowhere")]
     pub loc: Loc,
-    /// The number of the output port, as in the file, whose shape or value contains it.
+    /// The output port, as numbered in the file, whose shape or value contains the symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
     /// The axis of the output; `None` for an element of a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub axis: Option<usize>,
-    /// Why it is not known more precisely; `None` if an input declares it.
+    /// Why the symbol is not known more precisely; `None` if an input declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Symbol {
-    /// Its name and origin: `s1: NonZero at (4:3), axis 1`.
+    /// The name and origin of the symbol: `s1: NonZero at (4:3), axis 1`.
     pub fn birth_place(&self) -> String {
         if self.op.is_empty() {
             return self.name.clone();
@@ -100,15 +100,15 @@ impl fmt::Display for Symbol {
 
 impl crate::Model {
     /// All symbols in the shapes of the model and its bodies, in order of first occurrence, each followed by
-    /// the symbols that its reason mentions. Call [`Model::infer`](crate::Model::infer) first.
+    /// the symbols that its `reason` mentions. Call [`Model::infer`](crate::Model::infer) first.
     pub fn symbols(&self) -> Vec<Symbol> {
         let mut found = Found::default();
         found.add_graph(self.graph(), None);
         found.symbols
     }
 
-    /// All symbols that a text about the model mentions, and the symbols that their reasons mention. Call
-    /// [`Model::infer`](crate::Model::infer) first.
+    /// All symbols that a text about the model mentions, and the symbols that the reasons of these symbols
+    /// mention. Call [`Model::infer`](crate::Model::infer) first.
     ///
     /// ```
     /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -126,12 +126,12 @@ impl crate::Model {
     }
 }
 
-/// The words of a text; each symbol is one word.
+/// Splits a text into words; a symbol is always a single word.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
-/// The symbols found so far.
+/// The symbols collected so far.
 #[derive(Default)]
 struct Found {
     symbols: Vec<Symbol>,
@@ -141,7 +141,7 @@ struct Found {
 /// A graph, and the graph that contains it as a body.
 struct Scope<'s> {
     births: Births<'s>,
-    /// The symbols of the graph by their labels.
+    /// The symbols of the graph by label.
     labels: HashMap<String, SymbolId>,
     outer: Option<&'s Scope<'s>>,
 }
@@ -184,8 +184,8 @@ impl Found {
         }
     }
 
-    /// Adds a symbol of a graph and the symbols that its reason mentions. Describes a symbol from outside a body where it
-    /// originates.
+    /// Adds a symbol of a graph, and the symbols that its reason mentions. A symbol that originates outside a
+    /// body is described by the outer graph.
     fn add(&mut self, symbol: SymbolId, scope: &Scope) {
         let name = scope.births.graph.symbols().label(symbol).into_owned();
         if self.names.contains(&name) {
@@ -210,7 +210,7 @@ impl Found {
 pub(crate) struct Births<'g> {
     graph: &'g Graph,
     nodes: HashMap<u32, NodeId>,
-    /// The symbols that are sizes of an output of their layer of origin, with output and axis.
+    /// Symbols that are the size of an output axis of the layer where they originate, with output and axis.
     sizes: HashMap<SymbolId, (usize, usize)>,
 }
 
@@ -268,7 +268,7 @@ impl<'g> Births<'g> {
         Some(missing_data(self.graph, id).unwrap_or_else(|| NO_EXPRESSION.to_string()))
     }
 
-    /// The output size that introduced a symbol.
+    /// The output axis whose size introduced a symbol.
     pub(super) fn size(&self, symbol: SymbolId) -> Option<ValuePart> {
         let id = self.node(symbol)?;
         let &(port, axis) = self.sizes.get(&symbol)?;
@@ -297,8 +297,8 @@ impl<'g> Births<'g> {
     }
 }
 
-/// The output of a layer, and its axis, whose size contains a symbol, or else the output whose value contains
-/// it.
+/// The output and axis of a layer whose size contains a symbol; otherwise the output whose value contains the
+/// symbol, without an axis.
 fn part_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option<usize>)> {
     let outs = graph.node(id).outs();
     let facts = || outs.iter().map(|out| &out.fact).enumerate();
@@ -310,8 +310,8 @@ fn part_of(graph: &Graph, id: NodeId, symbol: SymbolId) -> Option<(usize, Option
     dim.or_else(element)
 }
 
-/// What a layer would have to know about its inputs, in words; `None` if it knows their ranks and all small
-/// values.
+/// The property of its inputs that a layer would have to know, in words; `None` if all ranks and all small
+/// values are known.
 pub(super) fn missing_data(graph: &Graph, id: NodeId) -> Option<String> {
     let mut unread = None;
     for value in graph.inputs(id).into_iter().flatten() {

@@ -2,24 +2,24 @@
 
 use snick_ir::{Graph, Op};
 
-/// A layer of an execution graph, as a plug-in ran it.
+/// A layer of an execution graph.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct LayerTime {
     /// Its name.
     pub layer: String,
-    /// The plug-in's type of operation.
+    /// The operation type, as named by the plug-in.
     pub op: String,
-    /// The time per run in microseconds; `None` if it was not executed.
+    /// The time per run in microseconds; `None` if the layer was not executed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microseconds: Option<u64>,
     /// The kernel.
     pub primitive: String,
-    /// The layers of the original model that it computes.
+    /// The layers of the original model that this layer computes.
     pub sources: Vec<String>,
 }
 
-/// The layers of an execution graph in execution order; empty for a model. OpenVINO writes such graphs with
-/// `CompiledModel.get_runtime_model`.
+/// The layers of an execution graph in execution order; empty if the graph is an ordinary model. OpenVINO
+/// writes execution graphs with `CompiledModel.get_runtime_model`.
 ///
 /// ```
 /// let text = r#"<net name="n" version="11"><layers>

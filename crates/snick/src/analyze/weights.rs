@@ -1,4 +1,4 @@
-//! Weights: the constants that layers multiply with, and how they are compressed.
+//! Weights, that is, constants that layers multiply by or look up, and their compression.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -34,7 +34,7 @@ impl fmt::Display for Grouping {
     }
 }
 
-/// A kind of weights that are counted together.
+/// The storage type and compression of weights. Weights of one kind are counted together.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct WeightKind {
     /// The storage type.
@@ -48,11 +48,11 @@ pub struct WeightKind {
 /// All weights of one kind.
 #[derive(Clone, Default, PartialEq, Eq, Debug, Serialize)]
 pub struct WeightsOf {
-    /// The layers that use them, in order.
+    /// The layers that use these weights, in order.
     pub layers: Vec<String>,
     /// The number of weights.
     pub count: usize,
-    /// Their bytes, including scales and zero points.
+    /// The bytes of these weights, including scales and zero points.
     pub bytes: usize,
 }
 
@@ -66,8 +66,8 @@ impl WeightsOf {
     }
 }
 
-/// The weights of products, convolutions, recurrent layers and embedding tables by kind, including bodies. A
-/// constant that several layers read counts for the first.
+/// Counts the weights of matrix multiplications, convolutions, recurrent layers and embedding tables by kind,
+/// including bodies. A constant that several layers read is counted for the first of them.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -107,7 +107,7 @@ fn add(graph: &Graph, kinds: &mut BTreeMap<WeightKind, WeightsOf>) {
     }
 }
 
-/// The inputs of an op that hold weights if constant.
+/// The inputs of an op that are weights if they are constant.
 fn ports_of_weights(op: &Op) -> &'static [usize] {
     match op {
         Op::MatMul(_) => &[0, 1],
@@ -126,10 +126,10 @@ fn ports_of_weights(op: &Op) -> &'static [usize] {
     }
 }
 
-/// The constants that a value is decompressed from; empty if it depends on anything else, or on too many
-/// layers.
+/// The constants that a value is decompressed from; empty if the value depends on anything else, or on too
+/// many layers.
 fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
-    /// Converted weights, a zero point, a scale, a Reshape and its target: no decompression is longer.
+    /// More than any decompression needs: converted weights, a zero point, a scale, a Reshape and its target.
     const MAX_LAYERS: usize = 16;
     let (mut constants, mut todo, mut seen) = (Vec::new(), vec![value], 0);
     while let Some(id) = todo.pop() {
@@ -148,7 +148,7 @@ fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
     constants
 }
 
-/// The largest of the constants and the kind of its weights; `None` for a table of indices.
+/// The largest of the constants and the kind of its weights; `None` if it holds indices rather than weights.
 fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
     let main = *constants.iter().max_by_key(|&&id| elements(graph, id))?;
     let scale = constants.iter().filter(|&&id| id != main).max_by_key(|&&id| elements(graph, id));
@@ -163,7 +163,7 @@ fn kind(graph: &Graph, constants: &[NodeId]) -> Option<(NodeId, WeightKind)> {
     Some((main, WeightKind { element_type, grouping }))
 }
 
-/// How this many weights share scales of these dims: a single axis means channels, several mean groups.
+/// How `weights` weights share scales of shape `scales`: a single axis means channels, several mean groups.
 fn grouping(weights: usize, scales: &[usize]) -> Grouping {
     let count: usize = scales.iter().fold(1, |n: usize, &d| n.saturating_mul(d));
     match scales.iter().filter(|&&dim| dim > 1).count() {

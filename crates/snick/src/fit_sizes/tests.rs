@@ -1,10 +1,10 @@
-//! Sizes and integers of small graphs that are typical of models.
+//! Fits sizes and integers to small graphs that are typical of models.
 
 use snick_ir::{infer, text};
 
 use crate::{DimPolicy, Prediction, draw_inputs};
 
-/// The sizes drawn for each input of these layers, and its integers if it has any.
+/// The dims of each input that are drawn for these layers, and its elements if they are integers.
 fn drawn(layers: &str, dims: DimPolicy) -> Vec<(Vec<usize>, Vec<i64>)> {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}\n}}\n"), None).unwrap();
     assert_eq!(infer(&mut graph), []);
@@ -38,7 +38,7 @@ fn an_image_fills_the_table_of_positions() {
            dilations: [1, 1], auto_pad: explicit}\n%flat = Const-1 i64[3] <0, 2, -1>\n\
            %r = Reshape-1(%c, %flat) {special_zero: true}\n%order = Const-1 i64[3] <0, 2, 1>\n\
            %t = Transpose-1(%r, %order)\n%s = Add-1(%t, %p) {auto_broadcast: numpy}\n%y = Result-1(%s)";
-    // One window broadcasts with the table.
+    // One window is enough, because it broadcasts with the table.
     assert_eq!(sizes(&layers, DimPolicy::Fitting(0)), [[1, 3, 8, 8]]);
     let with_class = "%class = Const-1 f32[1,1,2] <0, 0>\n%all = Concat-1(%class, %t) {axis: 1}\n\
                       %p17 = Const-1 f32[1,17,2] <0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
@@ -47,7 +47,7 @@ fn an_image_fills_the_table_of_positions() {
     assert_eq!(sizes(&layers, DimPolicy::Fitting(0)), [[1, 3, 32, 32]]);
 }
 
-/// Rows in groups of four that are reordered, and masks of rows: the vision part of a language model.
+/// Rows that are reordered in groups of four, and masks of rows, as in the vision part of a language model.
 fn groups() -> String {
     f32s("rows", "?,6")
         + &f32s("mask", "1,?,?")
@@ -122,7 +122,7 @@ fn integers_that_are_a_shape_hold_the_elements() {
 
 #[test]
 fn the_search_for_sizes_ends() {
-    // No sizes meet these conditions: each change breaks what another fixes.
+    // No sizes meet these conditions: each change breaks a condition that another change fixes.
     let cut = |i: usize| format!("%s{i}:2 = Split-1(%c{i}, %0) {{num_splits: 2}}\n");
     let join = |i: usize| format!("%c{i} = Concat-1(%x{i}, %x{}, %one) {{axis: 0}}\n", (i + 1) % 40);
     let layers: String = (0..40).map(|i| f32s(&format!("x{i}"), "?,1")).collect::<String>()

@@ -18,7 +18,7 @@ pub(super) fn changed(node: NodeRef) -> usize {
     without_each(node).len()
 }
 
-/// Variants of the op, each with one attribute reset, as far as that changes the op.
+/// Variants of the op, each with one attribute reset, if that changes the op.
 fn without_each(node: NodeRef) -> Vec<Op> {
     let op = node.op();
     if matches!(op, Op::Parameter(_) | Op::Const(_) | Op::Result(_) | Op::SubGraph(_) | Op::Custom(_)) {
@@ -38,6 +38,6 @@ fn without(node: NodeRef, attrs: &Attrs<'static>, name: &str) -> Option<Op> {
         return Some(Op::opaque(node.op().type_name(), rest));
     }
     let mut raw = RawNode::openvino(node.op().type_name(), node.version().clone(), rest, node.outs().len());
-    // A required attribute has no default.
+    // Parsing fails if the attribute is required, because such an attribute has no default.
     Op::parse(&mut raw).ok().filter(|op| op.type_name() == node.op().type_name())
 }

@@ -67,7 +67,7 @@ fn body_edits(op: &SubGraph, at: usize) -> Vec<Vec<Edit>> {
     edits
 }
 
-/// Replaces layers with a single output by constants.
+/// Replaces layers that have a single output by constants.
 fn zeros(body: &Graph) -> Vec<Vec<Edit>> {
     let edit = |id: NodeId| {
         let [out] = body.node(id).outs() else { return None };
@@ -77,7 +77,7 @@ fn zeros(body: &Graph) -> Vec<Vec<Edit>> {
     body.ids().filter(|&id| is_computed(body.node(id).op())).filter_map(edit).collect()
 }
 
-/// Zeros of the smallest nonempty shape.
+/// A constant of zeros in the smallest nonempty shape that the fact allows.
 fn zero(fact: &Fact, graph: &Graph) -> Option<Tensor> {
     /// Larger constants are not worthwhile.
     const MAX_ELEMENTS: usize = 64;
@@ -91,7 +91,8 @@ fn zero(fact: &Fact, graph: &Graph) -> Option<Tensor> {
     (count <= MAX_ELEMENTS).then(|| Tensor::zeros(element_type, &dims).ok())?
 }
 
-/// The op with one body replaced by a part of it. Parameters and Results that are gone leave the port map.
+/// The op with `body` in place of one of its bodies. Parameters and Results that no longer exist are removed
+/// from the port map.
 fn with_body(graph: &Graph, id: NodeId, op: &SubGraph, at: usize, body: Graph) -> Option<Vec<Edit>> {
     let mut op = op.clone();
     let old = std::mem::replace(op.bodies.get_mut(at)?, body);
@@ -105,7 +106,7 @@ fn with_body(graph: &Graph, id: NodeId, op: &SubGraph, at: usize, body: Graph) -
     without_unused_ports(graph, id, op)
 }
 
-/// Gives Parameters and Results their new numbers; `None` for a number that never existed.
+/// Updates the indices of Parameters and Results; `None` if the map contains an index that never existed.
 fn renumber(map: &mut PortMap, parameters: &[Option<usize>], results: &[Option<usize>]) -> Option<()> {
     for (links, numbers) in [(&mut map.inputs, parameters), (&mut map.outputs, results)] {
         let mut left = Vec::with_capacity(links.len());
@@ -123,8 +124,8 @@ fn renumber(map: &mut PortMap, parameters: &[Option<usize>], results: &[Option<u
     Some(())
 }
 
-/// Removes outputs that a port map lost, redirecting their readers to the first remaining output, and inputs
-/// that no body uses. `None` if no output remains.
+/// Removes outputs that are no longer in the port map, redirecting their readers to the first remaining
+/// output, and inputs that no body uses. `None` if no output remains.
 fn without_unused_ports(graph: &Graph, id: NodeId, mut op: SubGraph) -> Option<Vec<Edit>> {
     let Op::SubGraph(old) = graph.node(id).op() else { return None };
     let has = |map: &PortMap, port| map.outputs.iter().any(|link| link.external == Some(port));

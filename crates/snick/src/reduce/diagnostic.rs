@@ -1,4 +1,4 @@
-//! Decides whether an error is still the same.
+//! Decides whether an error is of the same kind as another.
 
 use std::mem::{Discriminant, discriminant};
 
@@ -22,15 +22,15 @@ pub struct ErrorKind {
     code: Code,
     op: String,
     error: Discriminant<OpError>,
-    /// The message without its values.
+    /// The message without shapes, names and numbers.
     wording: String,
-    /// Whether it is about two shapes of different ranks.
+    /// Whether the error is about two shapes of different ranks.
     ranks_differ: bool,
 }
 
 impl ErrorKind {
-    /// The code of an error, the type of its layer, and which error it is regardless of its values. A
-    /// mismatch of sizes and a mismatch of ranks are different errors.
+    /// The kind of an error: its code, the type of its layer, and its message without values. A mismatch of
+    /// sizes and a mismatch of ranks are different kinds.
     pub fn of(error: &Located) -> Self {
         let mut plain = &error.error;
         while let OpError::WithInputs { error, .. } = plain {
@@ -61,7 +61,7 @@ impl std::fmt::Display for ErrorKind {
     }
 }
 
-/// A message without its shapes, names and numbers.
+/// Removes shapes, names and numbers from a message.
 fn wording(message: &str) -> String {
     let mut text = String::new();
     let mut rest = message.chars();
@@ -76,7 +76,7 @@ fn wording(message: &str) -> String {
     text
 }
 
-/// The number of dims of a shape, as text.
+/// The number of dims of a shape that is given as text.
 fn rank(shape: &str) -> Option<usize> {
     let dims = shape.strip_prefix('[')?.strip_suffix(']')?;
     let (mut depth, mut commas) = (0usize, 0);

@@ -14,7 +14,7 @@ pub(super) enum Edit {
     Cut(NodeId),
     /// Redirects the readers of a layer to its input at this port.
     Bypass(NodeId, usize),
-    /// Redirects the readers of a layer to the only output of another layer.
+    /// Redirects the readers of a layer to another layer that has a single output.
     Merge(NodeId, NodeId),
     /// Redirects the readers of a value to another value.
     Redirect(Value, Value),
@@ -28,14 +28,14 @@ pub(super) enum Edit {
     Become(Box<Graph>),
 }
 
-/// Applies edits one after the other, skipping edits of removed layers. Also removes layers that only fed
-/// removed ones. `None` if nothing is left.
+/// Applies edits one after the other, skipping edits of layers that were removed. Also removes layers that
+/// only removed layers read. `None` if no layer is left.
 pub(super) fn applied(graph: &Graph, edits: &[Edit]) -> Option<Graph> {
     let mut graph = graph.clone();
     for edit in edits {
         apply(&mut graph, edit);
     }
-    // The declared shapes no longer hold.
+    // The shapes declared at ports may no longer be right.
     graph.forget_declared();
     (!graph.is_empty()).then_some(graph)
 }
@@ -51,7 +51,7 @@ fn apply(graph: &mut Graph, edit: &Edit) {
         }
         Edit::Merge(..) => {}
         Edit::Redirect(old, new) => graph.replace_uses(*old, *new),
-        // Fails if the Parameter is gone.
+        // Fails if the Parameter was removed.
         Edit::Shape(id, shape) => drop(graph.set_parameter_shape(*id, shape.clone())),
         Edit::Op(id, op) => {
             let Some(node) = graph.get(*id) else { return };
@@ -66,7 +66,7 @@ fn apply(graph: &mut Graph, edit: &Edit) {
     }
 }
 
-/// Removes a layer and the layers that only fed it.
+/// Removes a layer, and the layers that only this layer read.
 pub(super) fn remove(graph: &mut Graph, id: NodeId) {
     let mut todo = vec![id];
     while let Some(id) = todo.pop() {
@@ -124,7 +124,7 @@ fn bypass(graph: &mut Graph, id: NodeId, port: usize) {
     remove(graph, id);
 }
 
-/// Replaces a layer by one with another op and a subset of the inputs and outputs.
+/// Replaces a layer by one with another op and only some of its inputs and outputs.
 fn put(graph: &mut Graph, id: NodeId, op: Op, inputs: &[usize], outputs: Vec<u32>) {
     let Some(node) = graph.get(id) else { return };
     let mut node = node.to_node();
@@ -132,7 +132,7 @@ fn put(graph: &mut Graph, id: NodeId, op: Op, inputs: &[usize], outputs: Vec<u32
     let outs = outputs.iter().filter_map(|&port| node.outs.get(port as usize).cloned()).collect();
     node.outs = outs;
     node.outs.iter_mut().for_each(|out| out.declared = None);
-    // The port numbers of the file no longer apply.
+    // The port numbers of the file do not apply to the new layer.
     node.details = None;
     let old = graph.inputs(id);
     let new = graph.add(node);
@@ -153,7 +153,8 @@ pub(super) fn is_leaf(op: &Op) -> bool {
     matches!(op, Op::Parameter(_) | Op::Const(_))
 }
 
-/// Whether a layer can be replaced by Parameters: it computes or reads a variable, and writes none.
+/// Whether a layer can be replaced by Parameters: it computes something or reads a variable, but does not
+/// write one.
 pub(super) fn is_computed(op: &Op) -> bool {
     !is_leaf(op)
         && !matches!(op, Op::Result(_) | Op::Assign(_))

@@ -8,13 +8,13 @@ use super::edit::{Edit, is_computed, is_leaf, is_read};
 /// Removes layers without readers, such as Results.
 pub(super) fn drops(graph: &Graph) -> Vec<Vec<Edit>> {
     let unread: Vec<NodeId> = graph.ids().filter(|&id| !is_read(graph, id)).collect();
-    // A model needs a Result.
+    // The model must keep a Result.
     let results = graph.results().count();
     let can_go = |id: &NodeId| results > 1 || !matches!(graph.node(*id).op(), Op::Result(_));
     unread.into_iter().filter(can_go).map(|id| vec![Edit::Drop(id)]).collect()
 }
 
-/// Replaces layers, and constants too large to print, by Parameters, in order.
+/// Replaces layers by Parameters, in order, including constants that are too large to print.
 pub(super) fn cuts(graph: &Graph) -> Vec<Vec<Edit>> {
     let can_go = |id: &NodeId| match graph.node(*id).op() {
         Op::Const(constant) => constant.dims().iter().product::<usize>() > INLINE,
@@ -23,8 +23,8 @@ pub(super) fn cuts(graph: &Graph) -> Vec<Vec<Edit>> {
     graph.order().unwrap_or_default().into_iter().filter(can_go).map(|id| vec![Edit::Cut(id)]).collect()
 }
 
-/// Redirects readers of a layer to one of its inputs. The first input of the same type and shape, if any,
-/// comes before all others.
+/// Redirects the readers of a layer to one of its inputs. Inputs with the same type and shape as the layer
+/// come first.
 pub(super) fn bypasses(graph: &Graph) -> Vec<Vec<Edit>> {
     let mut same = Vec::new();
     let mut others = Vec::new();
@@ -48,8 +48,8 @@ pub(super) fn bypasses(graph: &Graph) -> Vec<Vec<Edit>> {
     same
 }
 
-/// Redirects readers of a Parameter or constant to an earlier one of the same type, preferably of the same
-/// shape.
+/// Redirects the readers of a Parameter or constant to an earlier Parameter or constant of the same type,
+/// preferably of the same shape.
 pub(super) fn merges(graph: &Graph) -> Vec<Vec<Edit>> {
     let leaves: Vec<NodeId> = graph.ids().filter(|&id| is_leaf(graph.node(id).op())).collect();
     let fact = |id: NodeId| graph.node(id).outs().first().map(|out| &out.fact);

@@ -1,10 +1,11 @@
-//! Reduces a model as long as it stays interesting, by delta debugging.
+//! Reduces a model as long as it stays interesting, using delta debugging.
 //!
 //! An [`Edit`] makes a model slightly smaller: it removes a layer, replaces it by Parameters, redirects
-//! readers, or shrinks shapes, attributes and bodies (`edit.rs`; `layers.rs`, `shapes.rs`, `attributes.rs`
-//! and `bodies.rs` list the possible edits of a model). Edits of a kind are tried all at once, then in
-//! halves, then one by one. Rounds over all kinds follow until no single edit keeps the model interesting, so
-//! the result is 1-minimal. Each accepted edit makes the model smaller by [`Size`], so the loop terminates.
+//! readers, or shrinks shapes, attributes and bodies. `edit.rs` applies edits; `layers.rs`, `shapes.rs`,
+//! `attributes.rs` and `bodies.rs` list the possible edits of a model. The edits of one kind are tried all at
+//! once, then in halves, then one by one. Rounds over all kinds follow until no single edit keeps the model
+//! interesting, so the result is 1-minimal. Each accepted edit makes the model smaller as measured by
+//! [`Size`], so the loop terminates.
 
 mod attributes;
 mod bodies;
@@ -26,10 +27,10 @@ pub use diagnostic::ErrorKind;
 use edit::{Edit, applied};
 use size::Size;
 
-/// All edits of one kind for a model; each entry is applied as a whole.
+/// Lists all edits of one kind for a model; each entry is applied as a whole.
 type Edits = fn(&Graph) -> Vec<Vec<Edit>>;
 
-/// All kinds, starting with those that remove most.
+/// All kinds of edits, starting with those that remove the most.
 const KINDS: [Edits; 9] = [
     layers::drops,
     bodies::hoists,
@@ -51,12 +52,13 @@ pub struct Reduction {
     pub graph: Graph,
     /// Number of models tested.
     pub tests: usize,
-    /// Whether no single edit makes it smaller; `false` if the limit of tests was reached first.
+    /// Whether no single edit keeps a smaller model interesting; `false` if the limit on tests was reached
+    /// first.
     pub is_minimal: bool,
 }
 
-/// Reduces an inferred graph as long as `is_interesting` holds, which must hold for the graph itself. The
-/// test also gets the errors of inference, and is called at most `max_tests` times.
+/// Reduces an inferred graph as long as `is_interesting` holds. It must hold for the graph itself, also
+/// receives the errors of inference, and is called at most `max_tests` times.
 ///
 /// ```
 /// let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4,64\"}\n  \
@@ -88,7 +90,7 @@ pub fn reduce(
     Reduction { tests: reducer.tests, is_minimal: is_minimal && !reducer.is_over(), graph: reducer.graph }
 }
 
-/// Identifies models that were tested.
+/// Identifies a model, to avoid testing it twice.
 fn fingerprint(graph: &Graph) -> u64 {
     let mut hasher = DefaultHasher::new();
     print(graph, PrintOptions::new()).hash(&mut hasher);
@@ -111,7 +113,7 @@ impl Reducer<'_> {
         self.tests >= self.max_tests
     }
 
-    /// Tries the edits of a kind, first many at once, then fewer. Returns whether any was accepted.
+    /// Tries the edits of a kind, first many at once, then fewer. Returns whether any edit was accepted.
     fn try_all(&mut self, edits_of: Edits) -> bool {
         let mut edits = edits_of(&self.graph);
         let mut many = edits.len();
@@ -121,7 +123,7 @@ impl Reducer<'_> {
             while at < edits.len() && !self.is_over() {
                 let end = (at + many).min(edits.len());
                 if self.try_edits(&edits[at..end].concat()) {
-                    // The remaining edits moved up to this position.
+                    // Tries the same position again: the remaining edits moved up.
                     edits = edits_of(&self.graph);
                     kept = true;
                 } else {
@@ -136,7 +138,7 @@ impl Reducer<'_> {
     /// Accepts the edited model if it is smaller and still interesting.
     fn try_edits(&mut self, edits: &[Edit]) -> bool {
         let Some(mut graph) = applied(&self.graph, edits) else { return false };
-        // A model needs a Result.
+        // A model that has Results must keep one.
         let has_results = graph.results().next().is_some() || self.graph.results().next().is_none();
         let size = Size::of(&graph);
         if !has_results || size >= self.size {

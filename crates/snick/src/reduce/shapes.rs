@@ -10,7 +10,7 @@ use snick_tensor::Tensor;
 
 use super::edit::Edit;
 
-/// Replaces a size wherever it occurs, because equal sizes often must stay equal.
+/// Replaces a size everywhere at once, because equal sizes often must stay equal.
 pub(super) fn common_sizes(graph: &Graph) -> Vec<Vec<Edit>> {
     let mut sizes = BTreeSet::new();
     for id in graph.ids() {
@@ -71,7 +71,7 @@ pub(super) fn single_sizes(graph: &Graph) -> Vec<Vec<Edit>> {
 
 /// Smaller shapes: with fewer axes, smaller sizes, or static sizes.
 fn shapes(shape: &ShapeSpec) -> impl Iterator<Item = ShapeSpec> {
-    /// Candidates for an unknown rank are below this.
+    /// Candidates for an unknown rank have fewer axes than this.
     const MAX_RANK: usize = 5;
     let dims = dims(shape).to_vec();
     let ranks = match shape {
@@ -101,7 +101,7 @@ fn shapes(shape: &ShapeSpec) -> impl Iterator<Item = ShapeSpec> {
     ranked.chain(fewer).chain(others).map(ShapeSpec::Dims)
 }
 
-/// Parts of the tensor: with one axis shortened, or an axis of size 1 removed.
+/// Smaller variants of a constant: one axis shortened, or an axis of size 1 removed.
 fn parts(tensor: &Tensor) -> Vec<Tensor> {
     let axes = 0..tensor.rank();
     let parts = axes.flat_map(|axis| {

@@ -1,4 +1,4 @@
-//! The size of a model as perceived by a reader.
+//! The size of a model for somebody who reads it.
 
 use snick_ir::{Graph, NodeRef, Op};
 use snick_shape::{DimSpec, ShapeSpec};

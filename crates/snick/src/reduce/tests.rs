@@ -1,4 +1,4 @@
-//! Reduces models with planted failures.
+//! Reduces models that contain a planted failure.
 
 use super::edit::{Edit, applied};
 use super::*;

@@ -1,4 +1,4 @@
-//! The changes from one model to another, with everything that is shown of the other model.
+//! The changes from one model to another, with all data shown about the other model.
 
 use serde::Serialize;
 use snick_ir::text::shortened;
@@ -7,7 +7,7 @@ use super::layers::Numbers;
 use super::{Numbered, Text};
 use crate::{DiffOptions, Error, LayerRef, ModelEnd, diff};
 
-/// The differences. Layers are given by their numbers in the two models.
+/// The differences. Layers are given by their ids in the two models.
 #[derive(Serialize)]
 pub(super) struct Changes<'m> {
     equal: bool,
@@ -61,7 +61,7 @@ impl<'m> Changes<'m> {
     }
 }
 
-/// The differences of a layer, one per line.
+/// Describes the differences of a layer, one per line.
 fn what(change: &crate::LayerChange) -> Vec<String> {
     let text = |value: &Option<String>| match value {
         Some(value) => shortened(value).into_owned(),

@@ -13,25 +13,24 @@ use crate::{LayerCost, ModelCost};
 /// Maximum number of known elements of a value to show.
 const MOST_ELEMENTS: usize = 16;
 
-/// A graph with the numbers of its layers. Numbers are unique across all graphs.
+/// A graph with the ids that its layers have in the report. They are unique across the model and its bodies.
 pub(super) struct NumberedGraph<'g> {
     pub graph: &'g Graph,
-    /// The layer that contains it as a body, and its role there.
+    /// The layer that contains the graph as a body, and the role of the body.
     pub owner: Option<(usize, &'g str)>,
     pub order: Vec<NodeId>,
-    /// Indexed by node.
+    /// The id of each layer, indexed by node.
     numbers: Vec<usize>,
 }
 
 impl NumberedGraph<'_> {
-    /// The number of a layer.
+    /// The id of a layer.
     pub fn of(&self, id: NodeId) -> usize {
         self.numbers.get(id.index()).copied().unwrap_or_default()
     }
 }
 
-/// The numbers of all layers: first the layers of the model in execution order, then the layers of its
-/// bodies.
+/// The ids of all layers: first the layers of the model in execution order, then the layers of its bodies.
 pub(super) struct Numbers<'g> {
     pub graphs: Vec<NumberedGraph<'g>>,
     names: HashMap<&'g str, usize>,
@@ -63,13 +62,13 @@ impl<'g> Numbers<'g> {
         &self.graphs[0]
     }
 
-    /// The first layer with this name.
+    /// The first layer that has this name.
     pub fn named(&self, name: &str) -> Option<usize> {
         self.names.get(name).copied()
     }
 }
 
-/// The cost of each layer, by number.
+/// The cost of each layer, indexed by id.
 fn costs<'c>(numbers: &Numbers<'c>, layers: &'c [LayerCost]) -> Vec<Option<&'c LayerCost>> {
     let mut by_layer: HashMap<_, Vec<&LayerCost>> = HashMap::new();
     for layer in layers.iter().rev() {
@@ -79,13 +78,13 @@ fn costs<'c>(numbers: &Numbers<'c>, layers: &'c [LayerCost]) -> Vec<Option<&'c L
         numbers.graphs.iter().flat_map(|numbered| numbered.order.iter().map(|&id| numbered.graph.node(id)));
     let cost = |node: snick_ir::NodeRef<'c>| {
         let layers = by_layer.get_mut(&(node.name(), node.op().type_name(), node.loc()))?;
-        // If several share name and location, each is used once.
+        // Layers that share name and location each get one of the costs.
         if layers.len() > 1 { layers.pop() } else { layers.first().copied() }
     };
     nodes.map(cost).collect()
 }
 
-/// The graphs and their layers.
+/// The graphs and their layers, as serialised.
 pub(super) struct Graphs<'m> {
     pub of: &'m Numbered<'m>,
     /// The names of layers whose inference failed.
@@ -100,7 +99,7 @@ impl Serialize for Graphs<'_> {
             owner: Option<usize>,
             #[serde(skip_serializing_if = "Option::is_none")]
             role: Option<&'m str>,
-            /// Scopes of equal structure, each list in execution order.
+            /// Groups of repeated scopes with equal structure, each in execution order.
             repeats: Vec<Vec<Text<String>>>,
             layers: Layers<'m>,
         }
@@ -141,14 +140,14 @@ struct Layer<'m> {
     loc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
-    /// Layer and output.
+    /// Layer id and output of each source.
     inputs: Vec<Option<(usize, u32)>>,
     outputs: Vec<LayerOutput<'m>>,
     #[serde(serialize_with = "object", skip_serializing_if = "Vec::is_empty")]
     attributes: Vec<(Text<String>, Text<String>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     histogram: Option<Histogram>,
-    /// Multiply-accumulates, operations, bytes.
+    /// Number of multiply-accumulates, operations, and bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<[Expr; 3]>,
 }
@@ -194,7 +193,7 @@ impl<'m> Layers<'m> {
     }
 }
 
-/// The kind of a layer, unless it is an ordinary one.
+/// How the viewer marks a layer; `None` for an ordinary one.
 fn kind(op: &Op, is_failed: bool) -> Option<&'static str> {
     Some(match op {
         _ if is_failed => "failed",

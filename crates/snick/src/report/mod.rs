@@ -26,7 +26,7 @@ use crate::{Amount, Error, Model, write_file};
 /// The schema of the data.
 const SCHEMA: &str = "snick.view/1";
 
-/// What a report shows besides the model.
+/// Options for what a report shows in addition to the model.
 ///
 /// ```
 /// use snick::ReportOptions;
@@ -49,7 +49,7 @@ pub struct ReportOptions<'m> {
 }
 
 impl<'m> ReportOptions<'m> {
-    /// Only the model.
+    /// Shows only the model.
     pub fn new() -> Self {
         Self::default()
     }
@@ -65,7 +65,7 @@ impl Model {
     /// A page that shows the inferred model: one HTML file that loads nothing else. See [`Model::report_data`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a cycle of layers where models are compared.
+    /// [`Error::Invalid`] if models are compared and one has a cycle of layers.
     pub fn report(&self, options: &ReportOptions) -> Result<String, Error> {
         Ok(snick_view::page(&self.graph().name, &self.report_data(options)?))
     }
@@ -87,14 +87,14 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// As [`Model::report`], and [`Error::Io`].
+    /// Same as [`Model::report`], and [`Error::Io`].
     pub fn save_report(&self, path: impl AsRef<Path>, options: &ReportOptions) -> Result<(), Error> {
         let page = self.report(options)?;
         write_file(path.as_ref(), |file| file.write_all(page.as_bytes()))
     }
 
     /// The data of the page as JSON of the schema `snick.view/1`, for a custom page with or without the
-    /// viewer ([`viewer_script`](crate::viewer_script)). Control characters in texts of the model are
+    /// viewer ([`viewer_script`](crate::viewer_script)). Control characters in texts from the model are
     /// escaped.
     ///
     /// ```
@@ -110,7 +110,7 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// As [`Model::report`].
+    /// Same as [`Model::report`].
     pub fn report_data(&self, options: &ReportOptions) -> Result<String, Error> {
         #[derive(Serialize)]
         struct Data<'m> {
@@ -125,8 +125,8 @@ impl Model {
     }
 }
 
-/// A model with the numbers of its layers. It serialises as everything that is shown of the model. Lists of
-/// layers and sizes are as long as the model, so they are generated while they are written.
+/// A model with the ids of its layers. It serialises as all data shown about the model. Lists of layers and
+/// sizes are as long as the model, so they are generated while they are written.
 struct Numbered<'m> {
     model: &'m Model,
     numbers: Numbers<'m>,
@@ -166,7 +166,7 @@ impl Serialize for Numbered<'_> {
     }
 }
 
-/// An expression of a graph, with the names of its symbols.
+/// An expression, with the names of the symbols in its graph.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Expr {
@@ -181,7 +181,7 @@ impl Expr {
         expr.as_const().map_or_else(text, Self::integer)
     }
 
-    /// An integer, as text if a floating-point number cannot hold it.
+    /// An integer, or text if a floating-point number cannot represent it.
     fn integer(number: i64) -> Self {
         match number.unsigned_abs() {
             0..=EXACT => Self::Integer(number),
@@ -203,7 +203,7 @@ fn dims(graph: &Graph, fact: &Fact) -> Option<Vec<Expr>> {
     Some(fact.shape().dims()?.iter().map(|dim| Expr::new(graph, dim)).collect())
 }
 
-/// A text from a model, written with control characters escaped.
+/// A text from a model; control characters are escaped when it is written.
 struct Text<T>(T);
 
 impl<T: AsRef<str>> Serialize for Text<T> {
@@ -216,7 +216,7 @@ fn texts<T: AsRef<str>, S: Serializer>(texts: &[T], serializer: S) -> Result<S::
     serializer.collect_seq(texts.iter().map(Text))
 }
 
-/// An object whose keys keep their order.
+/// Serialises pairs as an object and keeps the order of the keys.
 fn object<K: Serialize, V: Serialize, S: Serializer>(
     members: &[(K, V)],
     serializer: S,

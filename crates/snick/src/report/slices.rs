@@ -1,4 +1,4 @@
-//! Slices and slice-like layers, with their primitives.
+//! Slices and slice-like layers, with the primitives that they are lowered to.
 
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
@@ -31,7 +31,7 @@ struct SlicedAxis(usize, Option<Expr>, Option<Expr>, Option<Expr>);
 pub(super) fn serialize<S: Serializer>(of: &Numbered, serializer: S) -> Result<S::Ok, S::Error> {
     let numbers = &of.numbers;
     let mut canonical = of.model.graph().clone();
-    // Layers that cannot be lowered stay, and have no primitive.
+    // Layers that cannot be lowered stay in the graph, and are shown without a primitive.
     drop(snick_pass::lower_slices(&mut canonical));
     let mut waiting = vec![(0, &canonical)];
     let mut list = serializer.serialize_seq(None)?;

@@ -25,15 +25,15 @@ struct Symbol {
     axis: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Text<String>>,
-    /// The rule that merges it.
+    /// The rule that merges other expressions into this symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'static str>,
-    /// The expressions it is merged from.
+    /// The expressions that the symbol is merged from.
     #[serde(skip_serializing_if = "Option::is_none")]
     of: Option<Vec<Expr>>,
 }
 
-/// All symbols of sizes and known elements, and the symbols that they are merged from.
+/// All symbols in sizes and known elements, and the symbols that these are merged from.
 pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
     let mut list = serializer.serialize_seq(None)?;
     let mut names: HashSet<String> = HashSet::new();
@@ -41,7 +41,8 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
         let births = Births::new(numbered.graph);
         for symbol in occurring(numbered) {
             let symbols = numbered.graph.symbols();
-            // An outer symbol has the same name in a body as in the outer graph, which has described it.
+            // A symbol from the outer graph has the same name in a body, and was already written with the
+            // outer graph.
             let is_outer = symbols.is_outer(symbol) && numbered.owner.is_some();
             let found = births.describe(symbol);
             if is_outer || !names.insert(found.name.clone()) {
@@ -69,7 +70,7 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
     list.end()
 }
 
-/// The symbols in sizes and elements of a graph, and the symbols that they are merged from.
+/// The symbols in sizes and elements of a graph, and the symbols that these are merged from.
 fn occurring(numbered: &NumberedGraph) -> BTreeSet<SymbolId> {
     let graph = numbered.graph;
     let outs = numbered.order.iter().flat_map(|&id| graph.node(id).outs());

@@ -1,4 +1,4 @@
-//! The origins of each size, one step at a time: the viewer follows the steps to the inputs.
+//! The origin of each size, one layer at a time: the viewer follows these steps up to the inputs.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,12 +9,12 @@ use snick_ir::{Graph, Part, ValuePart};
 use super::layers::{NumberedGraph, Numbers};
 use crate::analyze::why::tree::Tracer;
 
-/// Maximum number of parts to try for a report: a step tries each size and known element of the layer's
-/// inputs. Sizes that depend on symbols come first.
+/// Maximum number of input parts to try for a report. A step from a layer tries each size and known element
+/// of the inputs of the layer. Sizes that depend on symbols are traced first.
 const MOST_TRIED: usize = 300_000;
 
-/// The parts that each part comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an element. Missing
-/// parts come from nothing, or are beyond the limit.
+/// Maps each part to the input parts that it comes from: `LAYER:OUTPUT:AXIS`, or `LAYER:OUTPUT:eINDEX` for an
+/// element. A part is missing if it comes from no other part, or if the limit was reached.
 pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Result<S::Ok, S::Error> {
     let mut steps = serializer.serialize_map(None)?;
     let mut left = MOST_TRIED;
@@ -34,21 +34,21 @@ pub(super) fn serialize<S: Serializer>(numbers: &Numbers, serializer: S) -> Resu
                 let texts: Vec<String> = from.iter().map(|part| text(numbered, *part)).collect();
                 steps.serialize_entry(&text(numbered, of), &texts)?;
             }
-            // Parts on the way to an explained part come before all others.
+            // Continues with these parts before any others, to complete one trace before the limit.
             from.into_iter().rev().for_each(|part| waiting.push_front(part));
         }
     }
     steps.end()
 }
 
-/// The number of input parts that a step from a layer tries.
+/// The number of input parts that a step from this layer tries.
 fn tried(graph: &Graph, of: ValuePart) -> usize {
     let inputs = graph.inputs(of.value.node).into_iter().flatten();
     let parts = inputs.filter_map(|value| graph.fact(value)).map(|fact| Part::all(fact).count());
     parts.fold(1, usize::saturating_add)
 }
 
-/// The sizes of all outputs of computing layers: sizes with symbols, and numbers.
+/// The sizes of all outputs of layers that compute: sizes with symbols, and constant sizes.
 fn sizes(numbered: &NumberedGraph) -> (Vec<ValuePart>, Vec<ValuePart>) {
     let graph = numbered.graph;
     let nodes = numbered.order.iter().map(|&id| graph.node(id));

@@ -1,4 +1,4 @@
-//! Statistics of large constants, because the page contains no weights.
+//! Statistics of large constants. The page shows them because it contains no weights.
 
 use serde::Serialize;
 use snick_ir::text::MOST_SHOWN;
@@ -7,7 +7,7 @@ use snick_tensor::{FiniteRange, Statistics, Tensor};
 /// The number of bars in a histogram.
 const BARS: usize = 24;
 
-/// The maximum number of elements in a histogram, evenly spaced.
+/// The maximum number of elements to count in a histogram. Larger constants are sampled at even distances.
 const MOST_SAMPLED: usize = 1 << 12;
 
 /// The range and histogram of a constant.
@@ -24,7 +24,7 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// `None` if all elements of the constant are shown, or none is a number.
+    /// Returns `None` if the page shows all elements of the constant, or if no element is a number.
     pub fn of(tensor: &Tensor) -> Option<Self> {
         if tensor.len() <= MOST_SHOWN {
             return None;

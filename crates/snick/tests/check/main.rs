@@ -1,4 +1,5 @@
-//! Findings: each code finds its own example, and correct models and consequences of errors are not reported.
+//! Findings: each code finds its own example. Correct models are not reported, nor are consequences of
+//! errors.
 #![cfg(feature = "analyze")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -62,7 +63,8 @@ fn codes(findings: &[Finding]) -> Vec<&str> {
     findings.iter().map(|finding| finding.code).collect()
 }
 
-/// An input, a four-byte constant at each offset, added one after the other, and an output.
+/// A model with a constant of `size` bytes at each offset; the constants are added to the input one after the
+/// other.
 fn sums(offsets: &[usize], size: usize) -> String {
     let port = |id: usize| format!("<port id=\"{id}\" precision=\"FP32\"><dim>{}</dim></port>", size / 4);
     let mut layers = format!(
@@ -170,7 +172,7 @@ fn what_reads_all_weights_is_looked_for_on_demand() {
     };
     let mut weights = vec![7; 8192];
     assert_eq!(check(&[0, 4096], &weights), 1);
-    // Two constants that share bytes of the file are intended.
+    // Two constants that refer to the same bytes of the file are intended.
     assert_eq!(check(&[0, 0], &weights), 0);
     weights[5000] = 8;
     assert_eq!(check(&[0, 4096], &weights), 0);

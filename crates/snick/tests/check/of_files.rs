@@ -53,7 +53,7 @@ fn what_follows_from_broken_edges_is_not_reported() {
     let weights = [0; 16];
     let quiet = CheckOptions::new().ignore(["S040"]).unwrap();
     for (from, to, expected) in [
-        // Then the constant has no reader, and the sum has only one input.
+        // With this edge missing, the constant has no reader, and the sum has only one input.
         (
             "from-layer=\"3\" from-port=\"0\" to-layer=\"4\"",
             "from-layer=\"3\" from-port=\"0\" to-layer=\"9\"",
@@ -82,10 +82,11 @@ fn ports_are_compared_where_they_begin_to_be_wrong() {
     let whole = sums(&[0, 8], 8);
     let check = |xml: &str| scratch.check(xml, Some(&[0; 16]), &CheckOptions::new()).1;
     assert_eq!(serious(&check(&whole)), []);
-    // If the model was declared for another size, all its ports follow from the input.
+    // If the model was declared for another input size, only the input is reported: the sizes of all ports
+    // follow from it.
     let stale = whole.replacen("shape=\"2\"", "shape=\"1\"", 1);
     assert_eq!(serious(&check(&stale)), [("S021", "x")]);
-    // A port is a cause if it differs from the declaration of the preceding layer.
+    // A port is reported if it differs from the declaration of the preceding layer.
     let input = whole.replacen(
         "<input><port id=\"0\" precision=\"FP32\"><dim>2<",
         "<input><port id=\"0\"><dim>3<",
@@ -94,7 +95,7 @@ fn ports_are_compared_where_they_begin_to_be_wrong() {
     let findings = check(&input);
     assert_eq!(serious(&findings), [("S021", "a0")]);
     assert_eq!(findings[0].message, "input 0 is declared [3], but [2] arrives from Parameter `x` (2:1)");
-    // Two wrong ports of one layer are two causes.
+    // Two wrong ports of one layer are two findings.
     let both = input.replacen("<port id=\"1\" precision=\"FP32\"><dim>2<", "<port id=\"1\"><dim>4<", 1);
     assert_eq!(serious(&check(&both)), [("S021", "a0"), ("S021", "a0")]);
 }
@@ -116,7 +117,8 @@ fn an_execution_graph_is_one_finding() {
 #[test]
 fn operations_of_plug_ins_are_reported_and_not_judged() {
     let scratch = Scratch::new("plug-ins");
-    // Its ports do not match the operation that snick knows, and the following sum does not fit.
+    // The ports of this layer do not match the GLU that snick knows, and the following sum does not fit its
+    // output.
     let xml = sums(&[0, 8], 8).replacen(
         "name=\"a0\" type=\"Add\" version=\"opset1\"",
         "name=\"a0\" type=\"GLU\" version=\"extension\"",
@@ -132,7 +134,8 @@ fn names_are_compared_whatever_the_order_of_the_file() {
     let whole = sums(&[0], 8).replacen("name=\"c0\"", "name=\"y\"", 1);
     let findings = scratch.check(&whole, Some(&[0; 8]), &CheckOptions::new()).1;
     assert_eq!(serious(&findings), [("S012", "y")]);
-    // The input keeps its name; the other layer should be renamed.
+    // If an input and another layer share a name, the other layer is reported, because the input keeps its
+    // name.
     let tensor = sums(&[0], 8).replace("<port id=\"0\" precision", "<port id=\"0\" names=\"t\" precision");
     let lines: Vec<&str> = tensor.lines().collect();
     let swapped = [&lines[..1], &[lines[2], lines[1]], &lines[3..]].concat().join("\n");
@@ -233,7 +236,7 @@ fn weights_of_another_model_are_one_finding() {
     let right = weights(&usual, [1, 2, 0], [8, 16]);
     assert_eq!(serious(&check(&right)), []);
     assert_eq!(serious(&check(&weights(&|_| 0.0, [1, 2, 0], [8, 16]))), []);
-    // A pseudo-random generator; any bytes will do.
+    // A pseudo-random generator; the quality of its numbers does not matter.
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -254,7 +257,7 @@ fn weights_of_another_model_are_one_finding() {
         assert_eq!(serious(&findings).iter().map(|(code, _)| *code).collect::<Vec<_>>(), ["S044"], "{what}");
         assert!(!findings[0].help.contains("snick convert"), "{what}");
     }
-    // A single wrong shape is an edit, not the file of another model.
+    // A single wrong shape is taken for an edit of the model, not for the weights of another model.
     assert_eq!(serious(&check(&weights(&usual, [1, 2, 0], [8, 15])))[0].0, "S020");
     let cut = check(&right[..288]);
     assert_eq!(serious(&cut)[0].0, "S003");

@@ -4,13 +4,13 @@ use super::{check_text, codes, serious};
 
 #[test]
 fn errors_behind_a_layer_with_an_error_are_not_reported() {
-    // The Reshape has a shape although its number of elements is wrong, and so has the sum.
+    // The Reshape has an inferred shape although its number of elements is wrong, and so does the sum.
     let findings = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%to = Const-1 i64[2] <2, 4>\n\
          %r = Reshape-1(%x, %to) {special_zero: false}\n%sum = Add-1(%x, %r)\n%y = Result-1(%sum)",
     );
     assert_eq!(serious(&findings), [("S020", "r")]);
-    // Both of these are causes.
+    // These two errors are independent of each other.
     let findings = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%w = Parameter-1 {element_type: f32, shape: \"4\"}\n\
          %a = Add-1(%x, %w)\n%b = Multiply-1(%w, %x)\n%y = Result-1(%a)\n%z = Result-1(%b)",
@@ -40,19 +40,19 @@ fn the_least_set_of_sizes_is_named_and_was_tried() {
         "%x = Parameter-1 {element_type: f32, shape: \"?,?\"}\n%w = Parameter-1 {element_type: f32, shape: \"?,4\"}\n\
          %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%y = Result-1(%p)",
     );
-    // The contracted axis does not matter.
+    // The size of the contracted axis is not part of the output, so it is not reported.
     assert_eq!(serious(&findings), [("S023", "x")]);
     assert_eq!(
         findings[0].message,
         "axis 0 of input `x` has no upper bound, so axis 0 of output `y` has none"
     );
     assert!(findings[0].help.contains("--shape \"x[..1024,?]\" results in y[s0,4]"), "{}", findings[0].help);
-    // The number of nonzero elements is bounded by the size of the input.
+    // The size of the input bounds the number of nonzero elements.
     let inner = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%at = NonZero-3(%x) {output_type: i64}\n%y = Result-1(%at)",
     );
     assert_eq!(serious(&inner), [("S023", "x")]);
-    // Each size only accounts for its own consequences.
+    // Each input size is only blamed for the outputs that depend on it.
     let two = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%z = Parameter-1 {element_type: f32, shape: \"?\"}\n\
          %a = NonZero-3(%x) {output_type: i64}\n%b = NonZero-3(%z) {output_type: i64}\n%ra = Result-1(%a)\n\
@@ -66,14 +66,14 @@ fn the_least_set_of_sizes_is_named_and_was_tried() {
             "axis 0 of input `z` has no upper bound, so axis 1 of output `rb` has none"
         ]
     );
-    // After an error nothing is known, so there is nothing to report.
+    // Nothing is inferred behind an error, so nothing else is reported.
     let failed = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"2,3\"}\n%w = Parameter-1 {element_type: f32, shape: \"5,4\"}\n\
          %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%at = NonZero-3(%p) {output_type: i64}\n\
          %y = Result-1(%at)",
     );
     assert_eq!(serious(&failed), [("S020", "p")]);
-    // Sizes that depend on values have no bound.
+    // A size that depends on the value of an input has no bound.
     let data = check_text(
         "%n = Parameter-1 {element_type: i64, shape: \"\"}\n%zero = Const-1 i64[] <0>\n%one = Const-1 i64[] <1>\n\
          %range = Range-4(%zero, %n, %one) {output_type: i64}\n%y = Result-1(%range)",
@@ -103,9 +103,9 @@ fn sizes_that_layers_fix_are_reported_once_with_what_is_refused() {
         ))
     };
     assert_eq!(serious(&sum("2..9")), [("S025", "x")]);
-    // A size of 1 broadcasts.
+    // A size of 1 is allowed, because it broadcasts.
     assert_eq!(serious(&sum("1..9")), []);
-    // If a size is fixed, it does not matter that it has no bound.
+    // If a size is fixed to one value, it is not reported as unbounded.
     let open = check_text(
         "%x = Parameter-1 {element_type: f32, shape: \"2,?\"}\n%w = Parameter-1 {element_type: f32, shape: \"5,4\"}\n\
          %p = MatMul-1(%x, %w) {transpose_a: false, transpose_b: false}\n%y = Result-1(%p)\n%z = Result-1(%x)",
@@ -133,7 +133,7 @@ fn slices_are_judged_for_all_sizes() {
         ("8", ["-1", "-9", "-1"], &[]),
         ("8", ["2", "9", "1"], &["S033"]),
         ("8", ["-9", "7", "1"], &["S033"]),
-        // The bound is inside the axis for some sizes.
+        // For some sizes, the bound is inside the axis.
         ("..100", ["2", "9", "1"], &[]),
         ("8", ["7", "-9223372036854775808", "-1"], &[]),
     ] {
@@ -189,7 +189,7 @@ fn targets_that_are_computed_in_part_fix_sizes_too() {
         let found = findings.iter().filter(|finding| finding.code == "S024");
         found.map(|finding| finding.origins.concat()).collect::<Vec<_>>()
     };
-    // The axis that the target takes from the input stays dynamic, the other does not.
+    // The axis that the Reshape target takes from the input stays dynamic; the other axis is fixed.
     assert_eq!(baked(&check("L,B,12", "%d0, %one, %three, %four")), ["axis 1 of input `x`"]);
     assert_eq!(baked(&check("B,L,12", "%one, %d1, %three, %four")), ["axis 0 of input `x`"]);
     assert_eq!(baked(&check("L=1..,B,12", "%d0, %three, %four, %four")), ["axis 1 of input `x`"]);
@@ -220,14 +220,14 @@ fn integers_beyond_i32_are_reported_where_they_count() {
     for op in ["Minimum-1(%x, %c)", "Less-1(%x, %c)"] {
         assert!(check(&format!("{big}\n%y = {op}\n%r = Result-1(%y)")).is_empty(), "{op}");
     }
-    // A sum that is the end of a slice is clamped, and the largest number means the end.
+    // A sum used as the end of a slice is clamped, and the largest number of a type means the end.
     let slice = "%s = Const-1 i64[1] <0>\n%one = Const-1 i64[1] <1>\n%y = Slice-8(%x, %s, %e, %one)\n%r = Result-1(%y)";
     let size = "%n = ShapeOf-3(%x) {output_type: i64}\n%e = Add-1(%n, %c)";
     assert!(check(&format!("{big}\n{size}\n{slice}")).is_empty());
     assert!(check(&format!("%e = Const-1 i64[1] <9223372036854775807>\n{slice}")).is_empty());
     let largest = "%c = Const-1 i64[1] <9223372036854775807>\n%y = Maximum-1(%x, %c)\n%r = Result-1(%y)";
     assert!(check(largest).is_empty());
-    // Constants are folded before narrowing, and the result fits.
+    // Constants are folded before integers are narrowed, and the folded result fits in i32.
     let folded =
         "%two = Const-1 i64[1] <34359738368>\n%d = Divide-1(%c, %two)\n%y = Add-1(%x, %d)\n%r = Result-1(%y)";
     assert!(check(&format!("{big}\n{folded}")).is_empty());
@@ -249,12 +249,12 @@ fn tables_in_16_bits_are_reported_and_weights_are_not() {
     assert!(check("f16[1,3] <1.0, 3000.0, 30000.0>", angles));
     assert!(check("bf16[1,3] <1.0, 300.0, 500.0>", angles));
     assert!(check("f16[1,3] <1.0, 3000.0, 30000.0>", "%y = Add-1(%x, %t)"));
-    // The spacing at these numbers is at most 1.
+    // Up to 2048, neighbouring f16 numbers differ by at most 1.
     assert!(!check("f16[1,3] <1.0, 1000.0, 2000.0>", angles));
-    // A mask, and a repeated scalar.
+    // A mask, and a single number that is repeated.
     assert!(!check("f16[1,3] <0.0, -65504.0, -65504.0>", "%y = Add-1(%x, %t)"));
     assert!(!check("f16[1,3] <1.0, 30000.0, 30000.0>", angles));
-    // Factors have a relative error.
+    // The rounding error of a factor is relative.
     let product = "%y = MatMul-1(%x, %t) {transpose_a: false, transpose_b: true}";
     assert!(!check("f16[1,3] <1.0, 3000.0, 30000.0>", product));
     assert!(!check("f16[1,3] <1.0, 3000.0, 30000.0>", "%y = Multiply-1(%x, %t)"));

@@ -44,7 +44,7 @@ static BAKED_SIZE: CheckCode = CheckCode {
 fn find(subject: &Subject, findings: &mut Findings) {
     let mut known: HashSet<(NodeId, usize)> = HashSet::new();
     let mut seen = HashSet::new();
-    // Sizes that are fixed in every run come first, and Reshapes before other layers.
+    // Reports sizes that are fixed in every run first, and Reshapes before other layers.
     for unless_empty in [false, true] {
         let fixed =
             || subject.fixed_sizes().list.iter().filter(move |size| size.unless_empty == unless_empty);
@@ -72,7 +72,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Describes which sizes are refused.
+/// Describes the sizes that the model declares but cannot run with.
 fn message(size: &FixedSize, graph: &Graph, by: &str) -> String {
     let inputs = inputs(size, graph).join(" and ");
     let Some(value) = size.value else {
@@ -91,7 +91,7 @@ fn inputs(size: &FixedSize, graph: &Graph) -> Vec<String> {
     size.places.iter().map(text).collect()
 }
 
-/// The sizes of an interval except one; `None` if the interval does not contain it.
+/// The sizes of an interval other than `value`; `None` if the interval does not contain it.
 fn refused(declared: Interval, value: i64) -> Option<String> {
     let below = value.checked_sub(1).and_then(|hi| Interval::new(declared.lo(), hi));
     let above = value.checked_add(1).and_then(|lo| Interval::new(lo, declared.hi()));

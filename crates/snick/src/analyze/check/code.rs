@@ -1,22 +1,22 @@
-//! The documentation of a code.
+//! The documentation of a code that `snick check` reports.
 
 use snick_ir::Code;
 
-/// What `snick explain` and the documentation say about the findings of a code.
+/// The documentation of a code, as `snick explain` and the web page show it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CheckCode {
     /// The code, with its name and its usual severity.
     pub code: Code,
-    /// When it is reported, in one sentence.
+    /// When the finding is reported, in one sentence.
     pub meaning: &'static str,
-    /// Why it matters.
+    /// Why the finding matters.
     pub reason: &'static str,
     /// How to fix it.
     pub remedy: &'static str,
-    /// A model with such a finding.
+    /// A model with this finding.
     pub example: Example,
-    /// Whether it is only checked when selected.
+    /// Whether the code is only checked if it is selected.
     pub on_demand: bool,
 }
 
@@ -24,16 +24,16 @@ pub struct CheckCode {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Example {
-    /// A model in text form: the body of its graph.
+    /// A model in text form, given as the body of its graph.
     Text(&'static str),
-    /// An OpenVINO IR: its layers and edges.
+    /// An OpenVINO IR, given as its layers and edges.
     Xml(&'static str),
-    /// How to create such a file, in words or as commands.
+    /// How to create a file with the finding, in words or as commands.
     Files(&'static str),
 }
 
 impl Example {
-    /// The example as the text of a file.
+    /// The example as the full text of a file.
     pub fn text(&self) -> String {
         match self {
             Self::Text(layers) => format!("snick 1\ngraph \"example\" {{\n{layers}}}\n"),

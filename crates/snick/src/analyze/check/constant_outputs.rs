@@ -38,7 +38,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
                 let message = format!("the output `{}` depends on no input", node.name());
                 findings.add(&CONSTANT_OUTPUT, node, message);
             }
-            // Variables and random numbers differ from run to run.
+            // The values of variables and random numbers differ from run to run.
             op if reads_varying || !op.has(OpTraits::PURE) => drop(varying.insert(id)),
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! Layers and edges that do not form a graph. The reader and inference report the errors; this turns them
-//! into findings.
+//! Layers and edges that do not form a graph. The reader and inference report these errors; this file turns
+//! them into findings.
 
 use snick_ir::Code;
 
@@ -72,7 +72,7 @@ static SECOND_PRODUCER: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// The code of this family, if it is one.
+/// The documentation of a code, if the code belongs to this family.
 pub(super) fn code_of(code: Code) -> Option<&'static CheckCode> {
     FAMILY.codes.iter().find(|known| known.code == code).copied()
 }

@@ -1,4 +1,4 @@
-//! Files that cannot be read, and models whose check a limit stopped.
+//! Files that cannot be read, and models whose check was stopped by a limit.
 
 use snick_ir::{Code, Loc};
 use snick_read::ReadError;

@@ -1,4 +1,4 @@
-//! Findings and the list of them.
+//! Findings and lists of findings.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -8,14 +8,14 @@ use snick_ir::{Code, Loc, Located, NodeRef, OpError, Severity};
 
 use super::{CheckCode, CheckOptions};
 
-/// Something that a check found. Its text is `line:column: severity code name: message`.
+/// A problem that a check found. Displayed as `line:column: severity code name: message`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Finding {
-    /// `S015`
+    /// The code, such as `S015`.
     pub code: &'static str,
-    /// `unused-layer`
+    /// The name of the code, such as `unused-layer`.
     pub name: &'static str,
     /// The severity.
     pub severity: Severity,
@@ -23,13 +23,13 @@ pub struct Finding {
     pub layer: String,
     /// The operation type of the layer; empty for a finding about the file.
     pub op: String,
-    /// The place in the file; line 0 for a finding about the whole file.
+    /// The location in the file; line 0 for a finding about the whole file.
     pub loc: Loc,
     /// What is wrong, with the values.
     pub message: String,
     /// How to fix it.
     pub help: String,
-    /// Where it comes from: other layers, inputs with their shapes.
+    /// The origin of the problem: other layers, or inputs with their shapes.
     pub origins: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The findings so far.
+/// The findings so far, and the options that select them.
 pub(super) struct Findings<'o> {
     options: &'o CheckOptions,
     list: Vec<Finding>,
@@ -71,7 +71,7 @@ impl<'o> Findings<'o> {
         self.list
     }
 
-    /// Whether there is a finding with a code.
+    /// Whether any finding has this code.
     pub(super) fn has(&self, code: Code) -> bool {
         self.list.iter().any(|finding| finding.code == code)
     }
@@ -122,10 +122,10 @@ impl<'o> Findings<'o> {
     }
 }
 
-/// The operation type that [`Located::of_model`] reports.
+/// The name that [`Located::of_model`] uses as the operation type.
 const OF_MODEL: &str = "model";
 
-/// The error of the layer in a body, given the error of the layer that has the body.
+/// The error of the innermost layer, given the error of a layer whose body contains it.
 fn innermost(located: &Located) -> &Located {
     match &located.error {
         OpError::Inside(inner) => innermost(inner),

@@ -1,7 +1,7 @@
 //! Input sizes that are declared dynamic but fixed by layers.
 //!
-//! Inferring a copy records the conditions of each layer on sizes. If a condition is an equation in one size,
-//! only its solution can run.
+//! Inferring a copy of the graph records the conditions of each layer on sizes. If a condition is an equation
+//! in one unknown size, the model only runs with the solution.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,21 +13,21 @@ use super::layers::used_layers;
 /// A size of an input, or a product of sizes, that a layer fixes.
 pub(super) struct FixedSize {
     pub(super) layer: NodeId,
-    /// The Reshape whose target fixes it, if one does.
+    /// The Reshape target that fixes the size, if one does.
     pub(super) target: Option<ReshapeTarget>,
-    /// Whether it is only fixed if no axis is empty.
+    /// Whether the size is only fixed if no axis is empty.
     pub(super) unless_empty: bool,
-    /// Inputs and axes with this size.
+    /// The inputs and axes that have this size.
     pub(super) places: Vec<(NodeId, usize)>,
-    /// The sizes that the input declares.
+    /// The sizes that the input declares as possible.
     pub(super) declared: Interval,
-    /// The declared sizes for which it is fixed.
+    /// The part of `declared` in which the size is fixed.
     pub(super) within: Interval,
-    /// The only value; `None` for a product of several sizes.
+    /// The only size that runs; `None` for a product of several sizes.
     pub(super) value: Option<i64>,
 }
 
-/// Where the target of a Reshape comes from.
+/// The origin of the target of a Reshape.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum ReshapeTarget {
     /// A constant.
@@ -43,7 +43,7 @@ pub(super) struct FixedSizes {
 }
 
 impl FixedSizes {
-    /// Finds the fixed sizes of a graph without broken edges.
+    /// Finds the fixed sizes of a graph whose edges are all intact.
     pub(super) fn of(graph: &Graph) -> Self {
         if open_sizes(graph).is_empty() {
             return Self::default();
@@ -58,7 +58,7 @@ impl FixedSizes {
     }
 }
 
-/// The sizes that are fixed when empty axes are allowed or ignored.
+/// The sizes that are fixed if `empty_axes` are allowed or ignored.
 fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
     let mut graph = declared.clone();
     let found = conditions(&mut graph, empty_axes);
@@ -68,7 +68,8 @@ fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
     let unless_empty = empty_axes == EmptyAxes::Ignored;
     let fixed = demanded
         .filter_map(|(condition, &layer)| fixed_size(&graph, &places, condition, layer, unless_empty));
-    // The graph of the conditions may assume that no axis is empty.
+    // `graph` may have been inferred on the assumption that no axis is empty, so take the interval from the
+    // declared graph.
     let declared = |&(id, axis): &(NodeId, usize)| {
         let dim = declared.node(id).outs().first()?.fact.shape().dims()?.get(axis)?;
         Some(declared.symbols().interval(dim))
@@ -81,7 +82,7 @@ fn fixed_sizes(declared: &Graph, empty_axes: EmptyAxes) -> Vec<FixedSize> {
         .collect()
 }
 
-/// The symbols that are sizes of inputs, and where they occur.
+/// The symbols that are sizes of inputs, with the inputs and axes where they occur.
 fn open_sizes(graph: &Graph) -> HashMap<SymbolId, Vec<(NodeId, usize)>> {
     let mut places: HashMap<SymbolId, Vec<(NodeId, usize)>> = HashMap::new();
     for id in graph.parameters() {
@@ -95,7 +96,7 @@ fn open_sizes(graph: &Graph) -> HashMap<SymbolId, Vec<(NodeId, usize)>> {
     places
 }
 
-/// The size that a condition fixes, if the condition is an equation of input sizes.
+/// The size that a condition fixes, if the condition is an equation in one input size.
 fn fixed_size(
     graph: &Graph,
     places: &HashMap<SymbolId, Vec<(NodeId, usize)>>,
@@ -106,7 +107,7 @@ fn fixed_size(
     let symbols = graph.symbols();
     let (a, b) = match condition {
         Condition::Equal(a, b) => (a, b),
-        // If neither can be 1, both are equal.
+        // Two dims that cannot be 1 only broadcast if they are equal.
         Condition::Broadcast(a, b) if [a, b].iter().all(|dim| symbols.interval(dim).lo() > 1) => (a, b),
         _ => return None,
     };
@@ -148,7 +149,7 @@ fn target_of(graph: &Graph, node: NodeRef) -> ReshapeTarget {
     }
 }
 
-/// Divides an expression that has to be 0 by its factors that are above 0.
+/// Divides an expression that must be 0 by those of its factors that cannot be 0.
 fn without_factors(symbols: &Symbols, expr: SymExpr, is_above_0: impl Fn(SymbolId) -> bool) -> SymExpr {
     let without = |expr: &SymExpr, symbol: SymbolId| {
         let rest = symbols.substitute(expr, &|other| (other == symbol).then(|| 1.into()))?;

@@ -1,4 +1,4 @@
-//! Relations between layers, and texts that describe layers.
+//! Relations between layers, and descriptions of layers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ pub(super) fn readers(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
     readers
 }
 
-/// The layers that an output or effect of a run depends on.
+/// The layers that an output or a side effect of a run depends on.
 pub(super) fn used_layers(graph: &Graph) -> HashSet<NodeId> {
     let is_root = |&id: &NodeId| {
         let node = graph.node(id);

@@ -1,5 +1,5 @@
 //! Checks models for defects, obstacles to deployment and likely mistakes. Each family of codes is a file
-//! that declares its codes ([`CheckCode`]) and finds them.
+//! that declares its codes ([`CheckCode`]) and reports findings with these codes.
 
 mod baked;
 mod code;
@@ -45,11 +45,12 @@ use subject::Subject;
 struct Family {
     codes: &'static [&'static CheckCode],
     find: fn(&Subject, &mut Findings),
-    /// Whether it depends on the values of constants, and so is misled by wrong weights.
+    /// Whether the findings depend on the values of constants, so that they are unreliable if the weights are
+    /// wrong.
     reads_values: bool,
 }
 
-/// The families, in the order of their findings. Findings about the whole model come last.
+/// The families, in the order in which they run. Findings about the whole model come last.
 static FAMILIES: &[&Family] = &[
     &files::FAMILY,
     &weights::FAMILY,
@@ -116,9 +117,9 @@ impl CheckStatus {
 }
 
 impl Model {
-    /// Checks the model, which need not be inferred before.
+    /// Checks the model. It need not have been inferred.
     ///
-    /// [`check_file`] also reports problems that only show in the file.
+    /// [`check_file`] also reports problems that can only be seen in the file.
     ///
     /// ```
     /// use snick::CheckOptions;
@@ -137,7 +138,7 @@ impl Model {
         findings(&Subject::new(&model, &errors, None, options))
     }
 
-    /// Findings about the inferred model and the file it was read from.
+    /// Infers the model, and checks it and the file that it was read from.
     #[cfg(feature = "view")]
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let mut model = self.clone();
@@ -146,7 +147,7 @@ impl Model {
     }
 }
 
-/// Checks the model in a file or folder. An unreadable file is a finding, too.
+/// Checks the model in a file or folder. An unreadable file is reported as a finding.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("snick-check-{}", std::process::id()));
@@ -163,7 +164,7 @@ impl Model {
 /// ```
 ///
 /// # Errors
-/// [`Error::Cancelled`]; shapes of the options that do not fit the model.
+/// [`Error::Cancelled`]; an error if the shapes in the options do not fit the model.
 pub fn check_file(
     path: &Path,
     load: &LoadOptions,
@@ -190,7 +191,7 @@ pub fn check_file(
     Ok((status, found))
 }
 
-/// The finding for a file that cannot be read, or whose check was stopped.
+/// The finding for a file that cannot be read, or for a check that was stopped.
 fn stopped(error: Error, options: &CheckOptions) -> Result<(CheckStatus, Vec<Finding>), Error> {
     if matches!(error, Error::Cancelled { .. }) {
         return Err(error);
@@ -200,7 +201,8 @@ fn stopped(error: Error, options: &CheckOptions) -> Result<(CheckStatus, Vec<Fin
     Ok((status, findings.into_list()))
 }
 
-/// What an OpenVINO IR file says beyond the graph. The file may have become unreadable since it was loaded.
+/// Information in an OpenVINO IR file that the graph does not hold. `None` if the file has become unreadable
+/// since it was loaded.
 fn survey(model: &Model) -> Option<Survey> {
     let is_ir =
         |path: &&std::path::PathBuf| path.extension().is_some_and(|name| name.eq_ignore_ascii_case("xml"));
@@ -243,7 +245,7 @@ mod tests {
         }
     }
 
-    /// All that a new check needs besides its code and its line in [`FAMILIES`].
+    /// A new check only needs a family like this one, its code, and a line in [`FAMILIES`].
     static RELUS: Family = Family { codes: &[&WRONG], find, reads_values: false };
 
     #[test]

@@ -1,4 +1,4 @@
-//! Names that two layers or tensors share, and names that a terminal would misread.
+//! Names that several layers or tensors share, and names that a terminal would misread.
 
 use std::collections::BTreeMap;
 
@@ -63,12 +63,12 @@ fn find(subject: &Subject, findings: &mut Findings) {
         let mut tensors: BTreeMap<&str, Vec<NodeRef>> = BTreeMap::new();
         for id in graph.ids() {
             let node = graph.node(id);
-            // Layers that a reader creates from one node of another format share its name, and have no
-            // location.
+            // If a reader creates several layers from one node of another format, they share its name and
+            // have no location.
             if node.loc().line > 0 {
                 layers.entry(node.name()).or_default().push(node);
             }
-            // A Result repeats the names of the value that it returns.
+            // A Result repeats the tensor names of the value that it returns.
             if !matches!(node.op(), Op::Result(_)) {
                 tensor_names(node).into_iter().for_each(|name| tensors.entry(name).or_default().push(node));
             }
@@ -79,7 +79,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The tensor names of all outputs, without repetitions within an output.
+/// The tensor names of all outputs of a layer, without duplicates within an output.
 fn tensor_names<'m>(node: NodeRef<'m>) -> Vec<&'m str> {
     let of_each = node.outs().iter().flat_map(|out| {
         let mut names: Vec<&str> = out.names().iter().map(String::as_str).collect();
@@ -90,8 +90,8 @@ fn tensor_names<'m>(node: NodeRef<'m>) -> Vec<&'m str> {
     of_each.collect()
 }
 
-/// Reports each layer with the name except the first, an input if there is one. The order of the file does
-/// not matter.
+/// Reports each layer with this name except one: an input if there is one, otherwise the first. The result
+/// does not depend on the order of the file.
 fn add_duplicates(what: &str, name: &str, mut nodes: Vec<NodeRef>, findings: &mut Findings) {
     nodes.sort_by_key(|node| (!matches!(node.op(), Op::Parameter(_)), node.name(), node.loc()));
     let Some((first, others)) = nodes.split_first() else { return };
@@ -107,7 +107,7 @@ fn add_duplicate(what: &str, name: &str, node: NodeRef, first: NodeRef, findings
     findings.add(&DUPLICATE_NAME, node, message).origins.push(other);
 }
 
-/// Reports a layer once, however many of its names are affected.
+/// Reports a layer once, even if several of its names are affected.
 fn find_control_characters(node: NodeRef, findings: &mut Findings) {
     let is_odd = |text: &str| text.chars().any(is_invisible);
     let tensor =

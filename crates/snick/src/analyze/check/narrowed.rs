@@ -54,8 +54,8 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The first element of a constant that i32 cannot hold. The smallest and largest number of a type do not
-/// count: they mean that there is no bound.
+/// The first element of a constant that does not fit in i32. The smallest and the largest number of a type
+/// are ignored: as bounds they mean "no bound".
 fn beyond_i32(graph: &Graph, value: Value) -> Option<i128> {
     let fact = graph.fact(value)?;
     let element_type = fact.element_type();
@@ -80,8 +80,8 @@ fn beyond_i32(graph: &Graph, value: Value) -> Option<i128> {
     numbers.into_iter().find(|number| is_beyond(number) && !is_sentinel(number))
 }
 
-/// The constants of a graph, including layers that are folded before the plug-in narrows them, and the
-/// readers of each layer.
+/// The constants of a graph, including layers that are folded to constants before the plug-in narrows
+/// integers, and the readers of each layer.
 struct Integers<'g> {
     graph: &'g Graph,
     constant: HashSet<NodeId>,
@@ -112,8 +112,8 @@ impl<'g> Integers<'g> {
         Self { graph, constant, readers }
     }
 
-    /// Whether a large number at an input of a layer matters beyond a bound that is clamped. `number` is
-    /// known as long as layers only pass it on.
+    /// Whether a large number at an input of a layer affects anything other than a clamped bound. Follows
+    /// `number` through layers that pass it on; after any other layer, the number is unknown.
     fn matters(&self, id: NodeId, port: usize, number: Option<i128>) -> bool {
         let mut todo = vec![(id, port, number)];
         let mut seen = HashSet::new();
@@ -138,13 +138,13 @@ impl<'g> Integers<'g> {
 
 /// What a layer does with a number at an input.
 enum Use {
-    /// Clamps or compares it: the i32 limit has the same effect.
+    /// Clamps or compares the number: clamping it to i32 first has no effect.
     Clamped,
-    /// Passes it on to the output.
+    /// Passes the number on to the output.
     HandedOn,
-    /// Computes the output from it.
+    /// Computes the output from the number.
     Changed,
-    /// Depends on its exact value.
+    /// Depends on the exact value of the number.
     Value,
 }
 

@@ -83,7 +83,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Whether a layer is opaque because its operation is unknown. Layers with wrong attributes are not, nor are
+/// Whether a layer is opaque because its operation is unknown. Excludes layers with wrong attributes, and
 /// layers of an execution graph, whose types are names of kernels.
 fn is_unknown(subject: &Subject, node: NodeRef) -> bool {
     match node.op() {

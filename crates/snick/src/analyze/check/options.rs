@@ -1,11 +1,11 @@
-//! Selects what to check.
+//! Options that select what to check.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{CheckCode, check_codes};
 
-/// Selects what to check.
+/// Options that select what to check.
 ///
 /// ```
 /// use snick::CheckOptions;
@@ -18,51 +18,52 @@ use super::{CheckCode, check_codes};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct CheckOptions {
-    /// Only these codes; if empty, all that are not on demand.
+    /// Only these codes; if empty, all codes that are not on demand.
     selected: Vec<String>,
     ignored: Vec<String>,
     pub(super) target: Option<Release>,
     pub(super) shapes: String,
 }
 
-/// A text that is no code, no name and no beginning of a code.
+/// A text that is not a code, a name, or the beginning of a code.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("no code or name begins with `{0}`")]
 pub struct UnknownCode(pub String);
 
 impl CheckOptions {
-    /// All codes except those on demand, and any release of OpenVINO.
+    /// The defaults: all codes except those on demand, and any release of OpenVINO.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Checks only these: codes, beginnings of codes (`S02`), or names. `S` means all, including those on
-    /// demand.
+    /// Checks only these codes, each given as a code, the beginning of a code (`S02`), or a name. `S` selects
+    /// all codes, including those on demand.
     ///
     /// # Errors
-    /// No code begins with one of them.
+    /// No code or name begins with one of the texts.
     pub fn select<T: AsRef<str>>(mut self, codes: impl IntoIterator<Item = T>) -> Result<Self, UnknownCode> {
         self.selected.extend(known(codes)?);
         Ok(self)
     }
 
-    /// Skips these; they are named as for [`CheckOptions::select`].
+    /// Skips these codes, given as in [`CheckOptions::select`].
     ///
     /// # Errors
-    /// No code begins with one of them.
+    /// No code or name begins with one of the texts.
     pub fn ignore<T: AsRef<str>>(mut self, codes: impl IntoIterator<Item = T>) -> Result<Self, UnknownCode> {
         self.ignored.extend(known(codes)?);
         Ok(self)
     }
 
-    /// Sets the release of OpenVINO that has to read the models.
+    /// Sets the release of OpenVINO that must be able to read the models.
     #[must_use]
     pub fn target(self, release: Release) -> Self {
         Self { target: Some(release), ..self }
     }
 
-    /// Sets the input shapes to check a file with, as for [`Model::reshape`](crate::Model::reshape). Its
-    /// ports are not compared with inferred shapes then, because they are declared for other input shapes.
+    /// Sets the input shapes to check a file with, in the syntax of
+    /// [`Model::reshape`](crate::Model::reshape). In that case declared ports are not compared with inferred
+    /// shapes, because the file declares its ports for other input shapes.
     ///
     /// ```
     /// use snick::{CheckOptions, InferOptions, LoadOptions};
@@ -129,7 +130,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// The release with this number in a year.
+    /// The release of a year with this number.
     pub const fn new(year: u16, number: u8) -> Self {
         Self { year, number }
     }

@@ -2,8 +2,9 @@
 
 use snick_ir::{Dialect, NodeRef, Version, ops};
 
-/// Operations that plug-ins create internally and that snick does not know ([`snick_ir::OpName::is_internal`]
-/// has the others): the classes of `ov::op::internal` and `ov::intel_cpu` in the sources of OpenVINO.
+/// Operations that plug-ins create internally and that snick does not know: the classes of `ov::op::internal`
+/// and `ov::intel_cpu` in the sources of OpenVINO. [`snick_ir::OpName::is_internal`] covers the operations
+/// that snick knows.
 const OF_PLUGINS: [&str; 17] = [
     "AUGRUCell",
     "AUGRUSequence",
@@ -24,7 +25,7 @@ const OF_PLUGINS: [&str; 17] = [
     "VLSDPA",
 ];
 
-/// The name that replaces the operation set of such operations in files.
+/// What files contain in place of the operation set of such operations.
 const INTERNAL: &str = "ie_internal_opset";
 
 /// Whether plug-ins create this layer internally.

@@ -1,4 +1,4 @@
-//! Compares declared ports with inferred shapes.
+//! Compares the shapes declared at ports with inferred shapes.
 
 use snick_ir::{Code, Fact, Graph, NodeRef, Op};
 use snick_shape::{SymExpr, Symbols};
@@ -49,7 +49,7 @@ static PORT_LOOSE: CheckCode = CheckCode {
 };
 
 fn find(subject: &Subject, findings: &mut Findings) {
-    // Ports are declared for the input shapes of the file, so other input shapes contradict them.
+    // Ports are declared for the input shapes in the file, so they contradict any other input shapes.
     if !subject.has_all_edges() || !subject.options.shapes.is_empty() {
         return;
     }
@@ -76,11 +76,11 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// The help for a layer whose shape follows from weights.
+/// The help text for a layer whose shape follows from weights.
 const OF_WEIGHTS: &str = "find out which of the two is right: the layer reads a shape from the weights, which may be those of \
                           another export";
 
-/// Whether a layer reads integers from the weights that may determine its shape.
+/// Whether a layer reads integers from the weights, which may determine its shape.
 fn reads_weights(subject: &Subject, graph: &Graph, node: NodeRef) -> bool {
     let is_integer =
         |source: NodeRef| matches!(source.op(), Op::Const(constant) if constant.element_type().is_integer());
@@ -88,7 +88,7 @@ fn reads_weights(subject: &Subject, graph: &Graph, node: NodeRef) -> bool {
     subject.weights_file().is_some() && sources.any(is_integer)
 }
 
-/// A port with declared dims, and the fact that is inferred for its value.
+/// A port with declared dims, and the inferred fact of its value.
 struct Port<'m> {
     name: String,
     declared: &'m [i64],
@@ -117,8 +117,8 @@ impl<'m> Ports<'m> {
         Self { symbols: graph.symbols(), inputs: inputs.collect(), outputs: outputs.collect() }
     }
 
-    /// The contradictions that originate in this layer. A port is not a cause if it only repeats the
-    /// declaration of the preceding layer, or follows from inputs that this layer declares differently.
+    /// The contradictions that originate in this layer. Excludes ports that only repeat the declaration of
+    /// the preceding layer, and ports that follow from inputs whose declarations are already contradicted.
     fn mismatches(&self) -> Vec<String> {
         let wrong: Vec<_> = self.inputs.iter().filter(|(port, _)| self.contradicts(port)).collect();
         let declared = |port: &Port| format!("{} is declared {}", port.name, dims_text(port.declared));
@@ -144,7 +144,7 @@ impl<'m> Ports<'m> {
         dims.len() != port.declared.len() || !port.declared.iter().zip(dims).all(fits)
     }
 
-    /// Whether all declared dims are dynamic, although one of an output is inferred as a number.
+    /// Whether all declared dims are dynamic, although at least one dim of an output is inferred as a number.
     fn is_loose(&self) -> bool {
         let mut ports = self.outputs.iter().chain(self.inputs.iter().map(|(port, _)| port));
         let is_number = |port: &Port| {
@@ -171,7 +171,7 @@ impl<'m> Ports<'m> {
     }
 }
 
-/// Whether a layer declares these dims for one of its outputs.
+/// Whether a layer declares exactly these dims for one of its outputs.
 fn repeats(dims: &[i64], source: NodeRef) -> bool {
     let declared = source.outs().iter().filter_map(|out| out.declared.as_ref()?.dims.as_deref());
     declared.into_iter().any(|declared| declared == dims)

@@ -28,7 +28,7 @@ static NEEDS_OPENVINO: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// The first release with each complete operation set, indexed by its number minus 1.
+/// The first release that has all of an operation set, indexed by the number of the set minus 1.
 ///
 /// opset1 to opset15: "Available Operation Sets" of the documentation,
 /// <https://docs.openvino.ai/2024/documentation/openvino-ir-format/operation-sets/available-opsets.html>. opset16 was
@@ -54,11 +54,11 @@ const OF_OPSETS: [Release; 17] = [
     Release::new(2026, 2),
 ];
 
-/// The first release that reads each version of the IR: v10 came with opset1, v11 with the API 2.0. "OpenVINO API 2.0
-/// Transition Guide": <https://docs.openvino.ai/2023.3/openvino_2_0_transition_guide.html>.
+/// The first release that reads each version of the IR: v10 came with opset1, v11 with API 2.0. See "OpenVINO
+/// API 2.0 Transition Guide": <https://docs.openvino.ai/2023.3/openvino_2_0_transition_guide.html>.
 const OF_IR_VERSIONS: [(u32, Release); 2] = [(10, Release::new(2020, 1)), (11, Release::new(2022, 1))];
 
-/// The first release that is known to have each of the newer element types.
+/// The first release that is known to support each of the newer element types.
 ///
 /// The references of the C++ API list them: none for 2022.3, nf4 and string for 2023.3
 /// (<https://docs.openvino.ai/2023.3/api/c_cpp_api/group__ov__element__cpp__api.html>), all for 2024
@@ -77,15 +77,15 @@ const OF_TYPES: [(ElementType, Release); 9] = [
     (ElementType::F8E8M0, Release::new(2024, 4)),
 ];
 
-/// A requirement on the release.
+/// A requirement on the release, and its cause.
 struct Need<'m> {
     release: Release,
-    /// `None` for a requirement of the file.
+    /// The layer that requires it; `None` for a requirement of the file.
     node: Option<NodeRef<'m>>,
     what: String,
 }
 
-/// Determines the release. Runs last, because it is about the whole model.
+/// Determines the lowest release. Runs last, because the finding is about the whole model.
 fn find(subject: &Subject, findings: &mut Findings) {
     let Some(version) = subject.graph.ir_version else { return };
     let of_file = OF_IR_VERSIONS.iter().rev().find(|(known, _)| *known <= version);

@@ -1,5 +1,5 @@
-//! Tables of positions, frequencies and angles in 16-bit floats, whose large numbers are rounded to multiples
-//! of 2 or more.
+//! Tables of positions, frequencies and angles in 16-bit floats. Large numbers in them are rounded to
+//! multiples of 2 or more.
 
 use std::collections::{HashMap, HashSet};
 
@@ -56,22 +56,22 @@ fn find(subject: &Subject, findings: &mut Findings) {
 /// How the numbers of a constant are rounded.
 struct Rounding {
     element_type: ElementType,
-    /// The number of values that 16 bits round to multiples of 2.
+    /// The number of values that 16-bit floats round to multiples of 2 or more.
     count: usize,
     /// The largest of these values.
     largest: f32,
-    /// The spacing of floats at this value.
+    /// The distance between neighbouring floats at this value.
     step: f32,
 }
 
 impl Rounding {
-    /// `None` for a constant of another type, or without several distinct large numbers.
+    /// Returns `None` for a constant of another type, or without several distinct large numbers.
     fn of(node: NodeRef) -> Option<Self> {
         let Op::Const(Constant::Here(tensor)) = node.op() else { return None };
         let element_type = tensor.element_type();
         let (numbers, bits) = numbers(tensor)?;
         let least = (bits as f32).exp2();
-        // Masks use the largest number of the type as infinity.
+        // Ignores the largest number of the type, which masks use as infinity.
         let limit = if element_type == ElementType::F16 { 65504.0 } else { 3.3e38 };
         let is_rounded = |number: &f32| number.abs() >= least && number.abs() < limit;
         let (mut count, mut largest, mut different) = (0, 0.0f32, HashSet::new());
@@ -104,7 +104,7 @@ fn numbers(tensor: &Tensor) -> Option<(Box<dyn Iterator<Item = f32> + '_>, i32)>
     }
 }
 
-/// The value of a large f16; 0 for a small one.
+/// The value of an f16; 0 if it is too small to matter.
 fn of_f16(bits: u16) -> f32 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
     let magnitude = match exponent {
@@ -118,8 +118,8 @@ fn of_f16(bits: u16) -> f32 {
 /// Maximum number of layers to visit from a constant.
 const MAX_LAYERS: usize = 256;
 
-/// Whether the absolute error of a constant matters: it is added to something, counts or selects, or is an
-/// angle. The error of a factor is relative.
+/// Whether the absolute error of a constant matters: the constant is added to a value, counts or selects
+/// something, or is an angle. If it is only a factor, the relative error matters, and that is small.
 fn is_table(graph: &Graph, readers: &HashMap<NodeId, Vec<NodeId>>, constant: NodeId) -> bool {
     let mut todo = vec![(constant, false)];
     let mut seen = HashSet::new();
@@ -145,13 +145,13 @@ fn is_table(graph: &Graph, readers: &HashMap<NodeId, Vec<NodeId>>, constant: Nod
 
 /// What a layer does with a number.
 enum Use {
-    /// A small error changes the result.
+    /// The result changes after a small absolute error.
     Absolute,
-    /// Adds or returns it.
+    /// Adds or returns the number.
     Sum,
-    /// Passes it on, or multiplies it by constants.
+    /// Passes the number on, or multiplies it by constants.
     HandedOn,
-    /// Multiplies it.
+    /// Uses the number as a factor.
     Factor,
     Other,
 }

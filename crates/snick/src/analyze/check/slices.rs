@@ -1,4 +1,4 @@
-//! Slices that do not do what they seem to.
+//! Slices that do not do what they seem to do.
 
 use snick_ir::ops::slice::axis_range::AxisRange;
 use snick_ir::ops::slice::mask::Mask;
@@ -69,7 +69,7 @@ static CLAMPED_SLICE: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// Bounds from this value on mean the end of the axis.
+/// A bound of at least this value means the end of the axis.
 const MEANS_END: i64 = i32::MAX as i64;
 
 fn find(subject: &Subject, findings: &mut Findings) {
@@ -94,9 +94,9 @@ struct SlicedValue<'g> {
     graph: &'g Graph,
     node: NodeRef<'g>,
     dims: &'g [SymExpr],
-    /// Each with its output axis.
+    /// The ranges, each with its output axis.
     ranges: Vec<(AxisRange, usize)>,
-    /// Whether the output has the axes of the input.
+    /// Whether the output has the same axes as the input.
     keeps_axes: bool,
     masks: Option<(&'g StridedSlice, usize)>,
 }
@@ -143,7 +143,7 @@ impl<'g> SlicedValue<'g> {
         }
     }
 
-    /// The first axis that is not empty but from which nothing is selected.
+    /// The first axis that is not empty in the input but empty in the output.
     fn empty_axis(&self) -> Option<usize> {
         let out = self.out_dims()?;
         let is_empty = |dim: Option<&SymExpr>| dim.and_then(SymExpr::as_const) == Some(0);
@@ -157,7 +157,7 @@ impl<'g> SlicedValue<'g> {
         self.node.outs().first()?.fact.shape().dims()
     }
 
-    /// Whether the output equals the input: only forward ranges, and equal sizes.
+    /// Whether the output equals the input: all ranges go forward, and all sizes are equal.
     fn selects_all(&self) -> bool {
         let is_single = |axis: usize| self.dims.get(axis).and_then(SymExpr::as_const) == Some(1);
         let is_forwards =
@@ -165,7 +165,7 @@ impl<'g> SlicedValue<'g> {
         self.keeps_axes && self.ranges.iter().all(is_forwards) && self.out_dims() == Some(self.dims)
     }
 
-    /// Describes a bound of a range that is outside its axis for all sizes.
+    /// Describes a bound of a range that is clamped whatever the size of its axis.
     fn clamped(&self, range: &AxisRange) -> Option<String> {
         let size = self.graph.symbols().interval(self.dims.get(range.axis)?);
         let step = range.step.as_int().filter(|_| !range.single)?;
@@ -173,7 +173,7 @@ impl<'g> SlicedValue<'g> {
         bounds.into_iter().find_map(|(name, bound)| {
             let bound = bound.as_ref().and_then(IntOrValue::as_int)?;
             let is_end = bound.unsigned_abs() >= MEANS_END.unsigned_abs();
-            // A backward range needs an end before the axis to include the first element.
+            // A backward range must end before the axis to include the first element.
             let is_idiom = is_end || step < 0 && (name == "end" && bound < 0 || name == "begin" && bound > 0);
             let is_outside = size.has_upper() && (bound > size.hi() || bound < -size.hi());
             (is_outside && !is_idiom)
@@ -191,7 +191,7 @@ impl<'g> SlicedValue<'g> {
     }
 }
 
-/// The ranges of a plan with their output axes. A dropped axis has the position where it was.
+/// The ranges of a plan with their output axes. For a dropped axis, this is the output axis that follows it.
 fn with_axes(plan: &StridedSlicePlan) -> Vec<(AxisRange, usize)> {
     let mut next = 0;
     let mut ranges = Vec::new();
@@ -208,7 +208,7 @@ fn with_axes(plan: &StridedSlicePlan) -> Vec<(AxisRange, usize)> {
     ranges
 }
 
-/// The mask bits that have no effect.
+/// Lists the mask bits that have no effect.
 fn dead_bits(slice: &StridedSlice, entries: usize) -> Option<String> {
     let masks = [
         ("ellipsis_mask", slice.ellipsis_mask),

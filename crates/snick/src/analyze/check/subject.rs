@@ -1,4 +1,4 @@
-//! The subject of the checks.
+//! The model that is checked, with data that several checks need.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -17,25 +17,25 @@ use crate::Model;
 /// Identifies a layer in errors: location and name.
 type LayerKey<'m> = (Loc, &'m str);
 
-/// An inferred model and what its file says.
+/// An inferred model and the information in its file.
 pub(super) struct Subject<'m> {
     pub(super) model: &'m Model,
     pub(super) graph: &'m Graph,
-    /// The errors of reading and inference.
+    /// The errors of reading and of inference.
     pub(super) errors: &'m [Located],
     pub(super) survey: Option<Survey>,
     pub(super) options: &'m CheckOptions,
-    /// Layers with errors, including layers with errors in their bodies.
+    /// Layers that have errors, or whose bodies do.
     failed: HashSet<LayerKey<'m>>,
     /// Layers that depend on layers with errors, or on operations without a public definition.
     behind: HashSet<LayerKey<'m>>,
-    /// The subset that has inferred shapes, which may be wrong.
+    /// Layers in `behind` that have inferred shapes, which may be wrong.
     misled: HashSet<LayerKey<'m>>,
     fixed_sizes: OnceCell<FixedSizes>,
 }
 
-/// Errors of these codes leave the graph without some of its edges, and all other findings could follow from
-/// that.
+/// Errors with these codes remove edges from the graph, and other findings could follow from the missing
+/// edges.
 const OF_EDGES: [Code; 3] = [Code::DanglingEdge, Code::Cycle, Code::SecondProducer];
 
 impl<'m> Subject<'m> {
@@ -62,7 +62,7 @@ impl<'m> Subject<'m> {
         subject
     }
 
-    /// Whether no error has removed edges.
+    /// Whether all edges are present: no error has removed one.
     pub(super) fn has_all_edges(&self) -> bool {
         self.errors.iter().all(|error| !OF_EDGES.contains(&Code::from(&error.error)))
     }
@@ -75,7 +75,7 @@ impl<'m> Subject<'m> {
         !self.errors.iter().any(is_without) && self.constants_without_bytes().next().is_none()
     }
 
-    /// Constants without bytes because the weights are missing.
+    /// Constants whose bytes are unknown because the weights are missing.
     pub(super) fn constants_without_bytes(&self) -> impl Iterator<Item = NodeRef<'m>> {
         let is_absent = |node: &NodeRef| {
             matches!(node.op(), Op::Const(Constant::Absent(absent))
@@ -84,7 +84,7 @@ impl<'m> Subject<'m> {
         self.nodes().filter(is_absent)
     }
 
-    /// The sizes of inputs that layers fix.
+    /// The input sizes that layers fix.
     pub(super) fn fixed_sizes(&self) -> &FixedSizes {
         self.fixed_sizes.get_or_init(|| match self.has_all_edges() {
             true => FixedSizes::of(self.graph),
@@ -107,7 +107,7 @@ impl<'m> Subject<'m> {
         self.behind.contains(&(node.loc(), node.name()))
     }
 
-    /// The layers that depend on layers with errors, and the subset that has inferred shapes.
+    /// The layers that depend on layers with errors, and those of them that have inferred shapes.
     fn layers_behind_failures(&self) -> [HashSet<LayerKey<'m>>; 2] {
         let has_shape = |node: NodeRef| node.outs().iter().any(|out| out.fact.shape().rank().is_some());
         [self.reached(|_| true), self.reached(has_shape)]
@@ -159,7 +159,7 @@ impl<'m> Subject<'m> {
     }
 }
 
-/// The layer of an error, then the layer of the error in its body, and so on.
+/// The layer of an error, then the layer in its body that caused it, and so on.
 fn levels(error: &Located) -> impl Iterator<Item = LayerKey<'_>> {
     fn inner<'e>(error: &&'e Located) -> Option<&'e Located> {
         let error: &'e Located = error;

@@ -1,4 +1,4 @@
-//! Outputs whose sizes have no upper bound, and the input sizes to bound.
+//! Outputs whose sizes have no upper bound, and the input sizes that would have to be bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ static UNBOUNDED_DIM: CheckCode = CheckCode {
 /// An axis of an output of the model.
 type OutputAxis = (NodeId, usize);
 
-/// Maximum number of input sizes for which to search the smallest set.
+/// Maximum number of input sizes among which to search for the smallest set.
 const MAX_SIZES: usize = 16;
 
 fn find(subject: &Subject, findings: &mut Findings) {
@@ -92,9 +92,9 @@ fn open_axes(graph: &Graph) -> BTreeMap<OutputAxis, SymExpr> {
 struct Causes {
     /// The smallest set of input sizes to bound.
     sizes: BTreeSet<SymbolId>,
-    /// Input shapes that bound them, tested by inference, and the model with these shapes.
+    /// Input shapes that bound these sizes, tested by inference, and the model with these shapes.
     shape: Option<(String, Model)>,
-    /// Axes that no input size bounds.
+    /// Output axes that stay unbounded whatever input sizes are bounded.
     left: BTreeSet<OutputAxis>,
 }
 
@@ -136,8 +136,9 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The smallest set that leaves no more axes open than `left`: the needed sizes and one other, or what
-    /// remains after leaving out one size after the other.
+    /// The smallest set of input sizes that leaves no more axes unbounded than `left`. Tries the needed sizes
+    /// plus one helpful size; if none suffices, removes helpful sizes one by one as long as the result stays
+    /// the same.
     fn least(
         &mut self,
         needed: BTreeSet<SymbolId>,
@@ -168,7 +169,7 @@ impl Search<'_, '_> {
         Causes { sizes: best.0, shape: Some(best.1), left }
     }
 
-    /// The model with bounds on these sizes, and the axes that are still open.
+    /// The model with bounds on these sizes, and the axes that are still unbounded.
     fn tried(&mut self, sizes: &BTreeSet<SymbolId>) -> Option<((String, Model), BTreeSet<OutputAxis>)> {
         if sizes.is_empty() {
             return None;
@@ -179,7 +180,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The input and axis whose size is a symbol.
+/// The input and axis that have this symbol as their size.
 fn place_of<'g>(graph: &'g Graph, births: &Births<'g>, symbol: SymbolId) -> Option<(NodeRef<'g>, usize)> {
     let node = graph.node(births.node(symbol)?);
     let dims = node.outs().first()?.fact.shape().dims()?;
@@ -187,14 +188,15 @@ fn place_of<'g>(graph: &'g Graph, births: &Births<'g>, symbol: SymbolId) -> Opti
     matches!(node.op(), Op::Parameter(_)).then_some((node, axis))
 }
 
-/// The symbol that leaves a dim without a bound, preferably one that originates inside the model.
+/// The symbol because of which a dim has no upper bound, preferably one that originates inside the model.
 fn cause(graph: &Graph, births: &Births, dim: &SymExpr) -> Option<SymbolId> {
     let open =
         dim.symbols().into_iter().filter(|&symbol| !graph.symbols().interval(&symbol.into()).has_upper());
     open.min_by_key(|&symbol| (place_of(graph, births, symbol).is_some(), symbol))
 }
 
-/// The output axes whose dim is the symbol of a size, or else those that follow from it.
+/// For each symbol, the output axes whose dim contains it; for an input size in no output dim, the axes that
+/// follow from it.
 fn axes_by_size(
     open: &BTreeMap<OutputAxis, SymExpr>,
     suggester: &Suggester,
@@ -213,7 +215,7 @@ fn axes_by_size(
     inner
 }
 
-/// Adds the finding about an input size that leaves output axes without a bound.
+/// Adds the finding about an input size without a bound, because of which output axes have none.
 fn add_size(
     graph: &Graph,
     (node, axis): (NodeRef, usize),
@@ -241,7 +243,7 @@ fn suggestion((shape, model): &(String, Model), bounded: &BTreeMap<OutputAxis, S
     Some(format!("bound it, for example: --shape \"{shape}\" results in {}", given.join(", ")))
 }
 
-/// Adds the finding about a layer whose output sizes have no bound for any input.
+/// Adds the finding about a layer whose output sizes have no bound, whatever the inputs.
 fn add_birth(
     graph: &Graph,
     node: NodeRef,
@@ -267,7 +269,7 @@ fn have(axes: &[OutputAxis]) -> &'static str {
 /// Maximum length in bytes of suggested input shapes.
 const MAX_SHAPE: usize = 1024;
 
-/// Maximum number of outputs that a finding names.
+/// Maximum number of outputs to list in a finding.
 const MAX_LISTED: usize = 4;
 
 /// ``axis 0 of output `y` ``

@@ -66,10 +66,12 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// Maximum number of steps to count what unused layers depend on: many may depend on the same layers.
+/// Maximum number of visits in total when counting the layers behind unused layers: many of them may share
+/// the same layers.
 const MAX_VISITS: usize = 1 << 20;
 
-/// The number of unused layers that a layer depends on, without inputs; `None` if no visits are left.
+/// The number of unused layers, excluding Parameters, that a layer depends on; `None` if the visit budget is
+/// used up.
 fn behind(graph: &Graph, id: NodeId, used: &HashSet<NodeId>, visits: &mut usize) -> Option<usize> {
     let mut seen = HashSet::from([id]);
     let mut todo = vec![id];

@@ -1,4 +1,4 @@
-//! Checks the values of constants; only on demand, because it reads all weights.
+//! Checks the values of constants. Runs only on demand, because it reads all weights.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -66,7 +66,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
         if bytes.len() >= LEAST_REPEATED {
             let same = seen.entry(digest(tensor.element_type(), bytes)).or_default();
             match same.iter().find(|(_, other)| other.storage().bytes() == bytes) {
-                // Views of the same bytes of the file repeat nothing.
+                // Two constants that refer to the same bytes of the file waste no space.
                 Some((_, other)) if std::ptr::eq(other.storage().bytes(), bytes) => {}
                 Some((first, _)) => {
                     let message =
@@ -79,7 +79,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     }
 }
 
-/// What equal constants have in common: a hash, the type and the number of bytes.
+/// Identifies equal constants: a hash, the type and the number of bytes.
 type Digest = (u64, ElementType, usize);
 
 fn digest(element_type: ElementType, bytes: &[u8]) -> Digest {
@@ -88,7 +88,7 @@ fn digest(element_type: ElementType, bytes: &[u8]) -> Digest {
     (hasher.finish(), element_type, bytes.len())
 }
 
-/// Reports the elements of one constant.
+/// Reports anomalous elements of one constant.
 fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings: &mut Findings) {
     let found = match element_type {
         ElementType::F64 => Values::of(words(bytes).map(f64::from_le_bytes)),
@@ -97,7 +97,7 @@ fn find_values(node: NodeRef, element_type: ElementType, bytes: &[u8], findings:
         ElementType::BF16 => {
             Values::of(words(bytes).map(|[low, high]| f64::from(f32::from_le_bytes([0, 0, low, high]))))
         }
-        // For f16 only NaN matters: the exponent is all ones and the fraction is not 0.
+        // For f16, only NaN is of interest: the exponent bits are all ones and the fraction is not 0.
         ElementType::F16 => {
             let is_nan = |word: [u8; 2]| u16::from_le_bytes(word) & 0x7fff > 0x7c00;
             Values::of(words(bytes).map(|word| if is_nan(word) { f64::NAN } else { 0.0 }))
@@ -124,9 +124,9 @@ pub(super) fn words<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N
 #[derive(Default)]
 struct Values {
     nan: usize,
-    /// The number of finite elements that f16 cannot hold.
+    /// The number of finite elements that do not fit in f16.
     beyond: usize,
-    /// The largest of them by magnitude.
+    /// The largest of these elements by magnitude.
     largest: f64,
 }
 

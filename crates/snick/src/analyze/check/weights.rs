@@ -1,4 +1,4 @@
-//! Missing weights, and bytes of weights that no constant or several constants use.
+//! Missing weights, and bytes of the weights file that no constant, or more than one constant, uses.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ static OVERLAP: CheckCode = CheckCode {
     on_demand: false,
 };
 
-/// Maximum number of unused bytes that may be alignment padding.
+/// Maximum number of unused bytes that are accepted as alignment padding.
 const MOST_PADDING: u64 = 4095;
 
 fn find(subject: &Subject, findings: &mut Findings) {
@@ -78,7 +78,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
     find_overlaps(&ranges, findings);
 }
 
-/// The constants of the file that have bytes, and their layers.
+/// The constants of the file that have bytes, with their layers.
 pub(super) fn constants<'m>(
     subject: &Subject<'m>,
     ranges: impl Iterator<Item = (snick_ir::Loc, Range<u64>)>,
@@ -106,10 +106,10 @@ fn find_unused(subject: &Subject, ranges: &[(Range<u64>, NodeRef)], findings: &m
     }
 }
 
-/// Maximum number of preceding constants to compare with: a file may let all of them overlap.
+/// Maximum number of preceding constants to compare with: in the worst case, all constants of a file overlap.
 const MAX_COMPARED: usize = 16;
 
-/// Notes each pair of constants that overlap without having the same bytes.
+/// Reports each pair of constants whose byte ranges overlap but are not equal.
 fn find_overlaps(ranges: &[(Range<u64>, NodeRef)], findings: &mut Findings) {
     let mut before: Vec<&(Range<u64>, NodeRef)> = Vec::new();
     for constant in ranges {
@@ -124,7 +124,7 @@ fn find_overlaps(ranges: &[(Range<u64>, NodeRef)], findings: &mut Findings) {
             );
             findings.add(&OVERLAP, *node, message).origins.push(described(*first));
         }
-        // One of several equal ranges is enough.
+        // Keeps only one of several equal ranges.
         if before.len() < MAX_COMPARED && before.iter().all(|(other, _)| range != other) {
             before.push(constant);
         }

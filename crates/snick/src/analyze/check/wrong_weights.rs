@@ -1,4 +1,4 @@
-//! A `.bin` that cannot be the weights of its model, because the constants would make no sense in any model.
+//! A `.bin` that cannot belong to its model, because constants read from it would make no sense in any model.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,7 +37,7 @@ fn find(subject: &Subject, findings: &mut Findings) {
 
 /// Evidence that the weights do not belong to the model.
 struct Damage<'m> {
-    /// A constant, or a layer that reads one.
+    /// The constant, or a layer that reads it.
     node: NodeRef<'m>,
     why: String,
 }
@@ -50,7 +50,7 @@ struct Bytes<'m> {
 }
 
 impl<'m> Damage<'m> {
-    /// `None` unless the weights show something that no model has.
+    /// Returns `None` unless the weights contain something that no valid model contains.
     fn of(subject: &Subject<'m>) -> Option<Self> {
         let survey = subject.survey.as_ref()?;
         let mut read: Vec<Bytes> = Vec::new();
@@ -86,9 +86,9 @@ fn sample(bytes: &[u8]) -> Vec<&[u8]> {
 /// The minimum number of bytes to recognise as text.
 const MIN_TEXT: usize = 64;
 
-/// Numbers whose bytes are all printable text.
+/// Constants whose bytes are all printable text.
 fn of_text<'m>(read: &[Bytes<'m>]) -> Option<Damage<'m>> {
-    // 8-bit constants may hold text: vocabularies do.
+    // Skips 8-bit constants, which may hold text, such as vocabularies.
     let is_wide = |bytes: &&Bytes| bytes.tensor.element_type().bit_width().is_some_and(|bits| bits >= 16);
     let wide = || read.iter().filter(is_wide);
     let (mut count, mut different) = (0, HashSet::new());
@@ -103,7 +103,7 @@ fn of_text<'m>(read: &[Bytes<'m>]) -> Option<Damage<'m>> {
     Some(Damage { node: bytes.node, why: "its bytes are text".into() })
 }
 
-/// Floats of all magnitudes, as result from bytes that are not floats.
+/// Floats whose magnitudes spread over the whole range, a sign that the bytes are not floats.
 fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
     let is_noise = |block: &&[u8]| match bytes.tensor.element_type() {
         // f32 and bf16 have 8 exponent bits.
@@ -122,13 +122,13 @@ fn of_noise<'m>(bytes: &Bytes<'m>) -> Option<Damage<'m>> {
     })
 }
 
-/// Counts of the numbers of a block by exponent.
+/// Counts the floats of a block by exponent.
 #[derive(Default)]
 struct Magnitudes {
     all: usize,
-    /// In the upper quarter, not NaN.
+    /// Exponent in the top quarter of the range, except infinity and NaN.
     huge: usize,
-    /// In the lower quarter, not 0.
+    /// Exponent in the bottom quarter of the range, except 0.
     tiny: usize,
     nan: usize,
     /// Distinct exponents.
@@ -157,13 +157,13 @@ impl Magnitudes {
         found
     }
 
-    /// Whether the exponents are spread like random bytes, 25 % in each quarter of their range. Real weights
-    /// never are.
+    /// Whether the exponents are spread evenly over their range, as in random bytes, where each quarter of
+    /// the range has 25 %. Real weights are never spread like this.
     fn are_noise(&self) -> bool {
         let is_many = |count: usize| count * 8 >= self.all;
         match self.bits {
             8 => self.all >= 64 && is_many(self.huge) && is_many(self.tiny) && self.exponents.len() >= 40,
-            // Small numbers and a few large ones are common in f16; NaN is not.
+            // In f16, small numbers next to a few large ones are common in real weights, but NaN is not.
             _ => {
                 self.all >= 256
                     && is_many(self.huge)
@@ -174,7 +174,7 @@ impl Magnitudes {
     }
 }
 
-/// Whether a layer reads shapes, axes or counts at an input, where numbers are never this large.
+/// Whether an input of a layer is a shape, axes or counts, where numbers are never this large.
 fn is_of_shape(op_type: &str, port: usize) -> bool {
     match op_type {
         "Reshape" | "Transpose" | "Squeeze" | "Unsqueeze" | "Tile" | "TopK" | "Broadcast" | "Split"
@@ -225,7 +225,8 @@ impl<'m> ShapeRead<'m> {
         found
     }
 
-    /// Whether there is a number that no shape has. The largest number of a type means the end.
+    /// Reports a number that is neither a plausible size nor an axis. The maximum of the type is allowed: it
+    /// means the end of an axis.
     fn impossible(&self) -> Option<Damage<'m>> {
         let (most, end) = match self.element_type {
             ElementType::I64 => (1 << 31, u64::MAX >> 1),
@@ -238,7 +239,7 @@ impl<'m> ShapeRead<'m> {
         Some(Damage { node: self.reader, why })
     }
 
-    /// Whether the numbers agree with the declared ports of the layer; `None` if unknown.
+    /// Whether the numbers agree with the dims that the layer declares for its output; `None` if unknown.
     fn fits(&self, subject: &Subject) -> Option<bool> {
         let out =
             self.reader.outs().first()?.declared.as_ref()?.dims.as_deref().filter(|dims| !dims.is_empty())?;
@@ -268,11 +269,11 @@ impl<'m> ShapeRead<'m> {
     }
 }
 
-/// The minimum number of zero bytes to count as evidence: small constants are often zero.
+/// The minimum number of zero bytes that count as evidence: small constants are often all zero.
 const MIN_ZEROS: usize = 128;
 
-/// Several layers declare ports that contradict the shapes they read; or all constants are 0, and one layer
-/// does.
+/// Finds layers whose declared ports contradict the shapes that they read from the weights. Several such
+/// layers are evidence; if all constants are 0, one is enough.
 fn of_contradictions<'m>(subject: &Subject, shapes: &[ShapeRead<'m>], read: &[Bytes]) -> Option<Damage<'m>> {
     let fits = |shape: &&ShapeRead| shape.fits(subject);
     let right = shapes.iter().filter(|shape| fits(shape) == Some(true)).count();

@@ -1,4 +1,4 @@
-//! Finds the own differences of two corresponding layers, as opposed to consequences of other differences.
+//! Finds the differences between two corresponding layers that do not follow from differences elsewhere.
 
 use snick_ir::ops::source::parameter::Parameter;
 use snick_ir::text::digest;
@@ -11,23 +11,24 @@ use super::symbol_names::SymbolNames;
 use super::weights::{self, Compared};
 use super::{AttrChange, LayerChange, RewiredInput};
 
-/// The symbols of the inputs of both models that were compared so far.
+/// The symbols in the inputs compared so far, for both models.
 #[derive(Default)]
 pub(super) struct Symbols {
     ours: SymbolNames,
     theirs: SymbolNames,
 }
 
-/// The own difference of two layers.
+/// A difference between two layers that does not follow from other differences.
 #[derive(Default)]
 pub(super) struct Own {
-    /// The change, if there is one.
+    /// The change; `None` if the layers are equal.
     pub change: Option<LayerChange>,
     /// Whether constants could not be compared.
     pub is_unknown: bool,
 }
 
-/// Compares two corresponding layers without bodies. The change does not name them yet.
+/// Compares two corresponding layers, excluding their bodies. The returned change does not name the layers
+/// yet.
 pub(super) fn compare(matching: &Matching, x: usize, y: usize, symbols: &mut Symbols) -> Own {
     let (a, b) = (matching.a.layers[x], matching.b.layers[y]);
     let (attrs, inputs) = (attr_changes(a, b), input_changes(matching, x, y));
@@ -63,12 +64,12 @@ pub(super) fn compare(matching: &Matching, x: usize, y: usize, symbols: &mut Sym
     Own { change: (!change.is_empty()).then_some(change), is_unknown }
 }
 
-/// Attributes that differ, with `None` for an absent one.
+/// The attributes that differ. A value of `None` means that the layer does not have the attribute.
 fn attr_changes(a: NodeRef, b: NodeRef) -> Vec<AttrChange> {
     let mut changes = Vec::new();
     let versions = [definition(a), definition(b)];
     if versions[0] != versions[1] {
-        // As in the files, unless that shows no difference.
+        // Shows the versions that the files declare, unless these are equal or missing.
         let declared = [a.version().to_string(), b.version().to_string()];
         let shown =
             if declared[0] == declared[1] || declared.contains(&String::new()) { versions } else { declared };
@@ -114,7 +115,7 @@ fn text(value: AttrValue) -> String {
     }
 }
 
-/// Inputs that read another value, unless a layer that only one side has explains it.
+/// Inputs that read another value, unless this is due to a layer that only one model has.
 fn input_changes(matching: &Matching, x: usize, y: usize) -> Vec<RewiredInput> {
     let (ours, theirs) = (&matching.a.sources[x], &matching.b.sources[y]);
     let name = |layers: &[NodeRef], source: Option<super::scope::Source>| {
@@ -151,7 +152,7 @@ fn parameter_changes(ours: &Parameter, theirs: &Parameter, symbols: &mut Symbols
     }
 }
 
-/// Compares the first output that differs, if the inputs agree.
+/// If the inputs agree, records how the first differing output differs.
 fn own_facts(matching: &Matching, x: usize, y: usize, change: &mut LayerChange) {
     let (a, b) = (matching.a, matching.b);
     let inputs = a.sources[x].iter().zip(&b.sources[y]);

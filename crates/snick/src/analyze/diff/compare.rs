@@ -20,7 +20,7 @@ pub(super) struct Comparison {
     symbols: Symbols,
 }
 
-/// The bodies that contain the current layers, in both models; empty for the models themselves.
+/// The names of the bodies that contain the current layers, for both models; empty outside of bodies.
 type Path = [String; 2];
 
 impl Comparison {
@@ -85,7 +85,7 @@ impl Comparison {
         }
     }
 
-    /// Counts an unchanged layer, and notes whether its shape changed.
+    /// Counts an unchanged layer, and records whether its shape changed.
     fn unchanged(&mut self, matching: &Matching, x: usize, y: usize, path: &Path) {
         let (a, b) = (matching.a.layers[x], matching.b.layers[y]);
         match a.name() == b.name() {
@@ -105,7 +105,7 @@ impl Comparison {
     }
 }
 
-/// Whether the elements of a constant are absent, also in bodies.
+/// Whether the elements of any constant, also in bodies, are absent.
 fn lacks_weights(graph: &Graph) -> bool {
     graph.ids().any(|id| {
         let op = graph.node(id).op();
@@ -113,7 +113,7 @@ fn lacks_weights(graph: &Graph) -> bool {
     })
 }
 
-/// Two bodies of corresponding layers.
+/// Two corresponding bodies of two corresponding layers.
 struct BodyPair<'s, 'g> {
     a: &'s Body<'g>,
     b: &'s Body<'g>,
@@ -128,7 +128,7 @@ impl<'s, 'g> BodyPair<'s, 'g> {
         Self { a, b, parameters, results }
     }
 
-    /// Differences of the port maps, as attributes.
+    /// Differences between the port maps of the two bodies, as attributes.
     fn link_changes(&self) -> Vec<AttrChange> {
         let numbers = |pairs: &Pairs, count: usize| {
             let mut numbers = vec![None; count];
@@ -147,8 +147,8 @@ impl<'s, 'g> BodyPair<'s, 'g> {
     }
 }
 
-/// The ends that differ in any way: first the ends of the first model in order, then those that only the
-/// second has.
+/// The inputs or outputs that differ in any way: first those of the first model in order, then those that
+/// only the second model has.
 fn end_diffs(matching: &Matching, ours: &[usize], theirs: &[usize]) -> Vec<EndChange> {
     let (a, b) = (matching.a, matching.b);
     let number: HashMap<usize, usize> =
@@ -196,7 +196,7 @@ fn end_diffs(matching: &Matching, ours: &[usize], theirs: &[usize]) -> Vec<EndCh
     diffs
 }
 
-/// The end of each tensor name, except names that several ends share.
+/// The input or output that has each tensor name, except names that several of them share.
 fn owners<'s>(scope: &Scope<'s>, ends: &[usize]) -> HashMap<&'s str, usize> {
     let mut owners = HashMap::new();
     let mut shared = HashSet::new();

@@ -6,11 +6,11 @@ use std::hash::Hash;
 use super::layer::hash_of;
 use super::scope::Scope;
 
-/// Corresponding ends, by number in file order.
+/// Corresponding ends of both sides, as indices in file order.
 pub(super) type Pairs = Vec<(usize, usize)>;
 
-/// Matches inputs by name, or by position if more of the models is equal then: a name that an exporter
-/// generated often belongs to another input in another export.
+/// Matches inputs by name, or by position if that makes more layers equal: an exporter often gives a
+/// generated name to a different input in the next export.
 pub(super) fn parameters(a: &Scope, b: &Scope) -> Pairs {
     let keys = |scope: &Scope| scope.parameters.iter().map(|&end| scope.locals[end]).collect::<Vec<_>>();
     let keys = (keys(a), keys(b));
@@ -27,7 +27,8 @@ pub(super) fn parameters(a: &Scope, b: &Scope) -> Pairs {
     }
 }
 
-/// Matches outputs by computation, then by name, then by position.
+/// Matches outputs that are computed in the same way, then outputs of the same name, then outputs at the same
+/// position.
 pub(super) fn results(a: &Scope, b: &Scope, up_a: &[u64], up_b: &[u64]) -> Pairs {
     let mut found = Correspondence::new(a.results.len(), b.results.len());
     let computed = |scope: &Scope, up: &[u64]| scope.results.iter().map(|&end| up[end]).collect::<Vec<_>>();
@@ -54,7 +55,7 @@ pub(super) fn of_body(labels_a: &[u64], labels_b: &[u64]) -> Pairs {
     found.pairs()
 }
 
-/// Labels the ends of both sides, with one label for both ends of a pair.
+/// Labels the ends of both sides so that the two ends of a pair have the same label.
 pub(super) fn labels(pairs: &Pairs, a: usize, b: usize) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
     let (mut ours, mut theirs) = (vec![None; a], vec![None; b]);
     for (label, &(x, y)) in (0..).zip(pairs) {
@@ -63,7 +64,7 @@ pub(super) fn labels(pairs: &Pairs, a: usize, b: usize) -> (Vec<Option<u64>>, Ve
     (ours, theirs)
 }
 
-/// The number of layers that compute the same if inputs correspond in this way.
+/// The number of layers that compute the same value if the inputs correspond as in `pairs`.
 fn agreement(a: &Scope, b: &Scope, pairs: &Pairs) -> usize {
     let (ours, theirs) = labels(pairs, a.parameters.len(), b.parameters.len());
     let mut counts: HashMap<u64, usize> = HashMap::new();
@@ -123,7 +124,7 @@ impl Correspondence {
         }
     }
 
-    /// Pairs ends with the same key, in order.
+    /// Pairs ends that have the same key, in order.
     fn group(&mut self, a: &[u64], b: &[u64]) {
         let mut waiting = by_key(b.iter().copied(), &self.of_b);
         for (x, key) in a.iter().enumerate().filter(|(x, _)| self.of_a[*x].is_none()).collect::<Vec<_>>() {
@@ -133,8 +134,8 @@ impl Correspondence {
         }
     }
 
-    /// Pairs the remaining ends in order: all if both sides have equally many, otherwise ends with the same
-    /// key.
+    /// Pairs the remaining ends in order. If the two sides have different numbers of ends left, pairs only
+    /// ends that have the same key.
     fn align(&mut self, a: &[u64], b: &[u64]) {
         let free = |of: &[Option<usize>]| (0..of.len()).filter(|&end| of[end].is_none()).collect::<Vec<_>>();
         let (free_a, free_b) = (free(&self.of_a), free(&self.of_b));

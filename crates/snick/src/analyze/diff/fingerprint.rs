@@ -1,10 +1,10 @@
-//! Hashes of everything that depends on a layer, and of its neighbourhood.
+//! Hashes of all layers that depend on a layer, and of the surroundings of a layer.
 
 use super::layer::hash_of;
 use super::scope::Scope;
 
-/// Hashes, for each layer, everything that is computed from it. A Result counts by its label; a Result
-/// without one is left out.
+/// Hashes, for each layer, everything that is computed from its outputs. A Result is represented by its
+/// label; a Result without a label is ignored.
 pub(super) fn down(scope: &Scope, labels: &[Option<u64>]) -> Vec<u64> {
     let mut down = vec![0; scope.len()];
     let mut ends = vec![None; scope.len()];
@@ -21,7 +21,7 @@ pub(super) fn down(scope: &Scope, labels: &[Option<u64>]) -> Vec<u64> {
     down
 }
 
-/// Hashes each layer with everything within `radius` connections. Edits farther away do not matter.
+/// Hashes each layer together with all layers within `radius` edges. Changes farther away have no effect.
 pub(super) fn neighbourhoods(scope: &Scope, radius: usize) -> Vec<Vec<u64>> {
     let mut rounds: Vec<Vec<u64>> = vec![scope.locals.clone()];
     for _ in 0..radius {

@@ -1,4 +1,4 @@
-//! The differences in the format of `diff --format json`.
+//! Serialises the differences in the format of `diff --format json`.
 
 use std::collections::BTreeMap;
 

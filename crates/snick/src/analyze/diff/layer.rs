@@ -1,5 +1,5 @@
-//! A layer on its own, as data and as a hash. Hashes only guide matching: matched layers are compared
-//! afterwards.
+//! The properties of a layer on its own, as data and as a hash. Hashes only guide the matching: matched
+//! layers are compared afterwards.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -14,8 +14,8 @@ pub(super) fn hash_of(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The definition of a layer's op. If several operation sets share a definition, it does not matter which of
-/// them a file names.
+/// Identifies the definition of a layer's op. If several operation sets share a definition, the result is the
+/// same for all of them.
 pub(super) fn definition(node: NodeRef) -> String {
     let since = match node.op() {
         Op::Custom(_) | Op::Opaque(_) => None,
@@ -34,7 +34,7 @@ pub(super) fn definition(node: NodeRef) -> String {
 /// The attributes of a layer by name, including attributes that its op does not declare.
 pub(super) fn attributes(node: NodeRef) -> Vec<(String, AttrValue<'static>)> {
     let own = match node.op() {
-        // These are compared by content.
+        // These ops are compared by their content.
         Op::Const(_) | Op::Parameter(_) | Op::SubGraph(_) => None,
         op => Some(op.attrs()),
     };
@@ -46,7 +46,7 @@ pub(super) fn attributes(node: NodeRef) -> Vec<(String, AttrValue<'static>)> {
 }
 
 /// Hashes a layer on its own: op and definition, attributes, the elements of a constant, the shape of an
-/// input, the computation of bodies. `has_weights` says whether the bytes of constants distinguish layers.
+/// input, the hashes of bodies. If `has_weights` is false, the bytes of constants are ignored.
 pub(super) fn local(node: NodeRef, bodies: &[u64], has_weights: bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     node.op().type_name().hash(&mut hasher);
@@ -75,7 +75,7 @@ fn hash_constant(constant: &Constant, has_weights: bool, hasher: &mut DefaultHas
     }
 }
 
-/// Hashes the interval of each dim; relations between dims through symbols are compared separately.
+/// Hashes the interval of each dim. Symbols that relate dims to each other are compared separately.
 fn hash_shape(shape: &ShapeSpec, hasher: &mut DefaultHasher) {
     match intervals(shape) {
         None => hasher.write_u8(0),

@@ -1,5 +1,5 @@
-//! Matches the layers of two graphs: by structure, from the inputs down and from the outputs up, then by
-//! neighbourhood, then by name.
+//! Matches the layers of two graphs: first by structure, from the inputs down and from the outputs up, then
+//! by neighbourhood, then by name.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,10 +11,11 @@ use super::layer::hash_of;
 use super::nearest::{Direction, MAX_PASSED, Matched, Side, meet};
 use super::scope::{Scope, Source};
 
-/// Radius of the neighbourhoods that identify layers between edits.
+/// Radius of the neighbourhoods that are compared to match layers between edits.
 const RADIUS: usize = 4;
 
-/// Smaller constants resemble many others, so they are only matched through their readers.
+/// Minimum number of elements of a constant that is matched by its content. Smaller constants often equal
+/// many others, so they are matched through their readers.
 const TELLING_ELEMENTS: usize = 16;
 
 /// The corresponding layers of two graphs.
@@ -25,7 +26,7 @@ pub(super) struct Matching<'s, 'g> {
     pub of_a: Vec<Option<usize>>,
     /// The partner of each layer of `b`.
     pub of_b: Vec<Option<usize>>,
-    /// In the order in which they were found.
+    /// Pairs of matched layers, in the order in which they were found.
     found: Vec<(usize, usize)>,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Matching<'s, 'g> {
 type Keys = (Vec<u64>, Vec<u64>);
 
 impl<'s, 'g> Matching<'s, 'g> {
-    /// Matches layers. The correspondence of inputs is given; that of outputs may be.
+    /// Matches layers. The correspondence of inputs is given; that of outputs is optional.
     pub fn new(a: &'s Scope<'g>, b: &'s Scope<'g>, parameters: &Pairs, results: Option<Pairs>) -> Self {
         let mut matching =
             Self { a, b, of_a: vec![None; a.len()], of_b: vec![None; b.len()], found: Vec::new() };
@@ -72,8 +73,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Matches layers with no edit above or below, then layers with edits only above, then layers with edits
-    /// only below.
+    /// Matches layers that are unaffected by edits: first those with no edit above or below, then those with
+    /// edits only above, then those with edits only below.
     fn by_structure(&mut self, up: &Keys, down: &Keys) {
         let both = |up: &[u64], down: &[u64]| up.iter().zip(down).map(hash_of).collect::<Vec<_>>();
         let both: Keys = (both(&up.0, &down.0), both(&up.1, &down.1));
@@ -92,7 +93,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(0, up, Choice::Unique);
     }
 
-    /// Matches layers between edits: by unique neighbourhoods, then by their already matched neighbours.
+    /// Matches layers between edits: first layers with the same unique neighbourhood, then neighbours of
+    /// matched layers.
     fn by_neighbourhood(&mut self) {
         if self.is_complete() {
             return;
@@ -110,7 +112,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(0, &ops, Choice::InOrder);
     }
 
-    /// Matches the remaining layers by name, if they are between the same layers.
+    /// Matches the remaining layers by name, if their nearest matched neighbours above and below correspond.
     fn by_name(&mut self) {
         if self.is_complete() {
             return;
@@ -131,7 +133,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         self.propagate(before, &ops, Choice::InOrder);
     }
 
-    /// Matches the remaining layers next to layers that only one side has.
+    /// Matches remaining layers that are separated from a matched layer by a layer that only one model has.
     fn by_passing(&mut self) {
         if self.is_complete() {
             return;
@@ -146,7 +148,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Pairs a neighbour of `x` with a layer that is one layer farther from `y`, or the other way round.
+    /// Pairs a neighbour of `x` with a neighbour of a neighbour of `y`, or the other way round.
     fn pass(&mut self, x: usize, y: usize, direction: Direction) {
         let free = |side, layer| self.side(side).free(layer, direction);
         let (ours, theirs) = (free(Side::A, x), free(Side::B, y));
@@ -174,9 +176,9 @@ impl<'s, 'g> Matching<'s, 'g> {
         (keys(self.a), keys(self.b))
     }
 
-    /// Pairs the remaining layers whose key is unique.
+    /// Pairs unmatched layers if their key occurs only once on each side.
     fn unique(&mut self, keys: &Keys, is_meant: impl Fn(&Op) -> bool) {
-        /// The layers of a key: the last one and the count of each side.
+        /// The layers that have a key: the last one and their number, for each side.
         #[derive(Default)]
         struct Holders {
             last: (usize, usize),
@@ -198,8 +200,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         found.into_iter().for_each(|(x, y)| self.pair(x, y));
     }
 
-    /// Pairs layers with a key that several layers share, by name, then in order. Each choice is propagated
-    /// before the next.
+    /// Pairs layers whose key several layers share, first by name, then in order. After each pair, also pairs
+    /// the neighbours that follow from it.
     fn groups(&mut self, keys: &Keys) {
         let mut named: HashMap<(u64, &str), usize> = HashMap::new();
         let mut waiting: HashMap<u64, VecDeque<usize>> = HashMap::new();
@@ -228,7 +230,7 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Pairs the sources and readers of the layers found since `before`, where keys are equal.
+    /// Pairs the sources and readers of the layers found since `before` if their keys are equal.
     fn propagate(&mut self, before: usize, keys: &Keys, choice: Choice) {
         let mut at = before;
         while let Some(&(x, y)) = self.found.get(at) {
@@ -274,7 +276,8 @@ impl<'s, 'g> Matching<'s, 'g> {
         }
     }
 
-    /// Whether two unmatched layers have a matched layer above in common, and one below.
+    /// Whether the nearest matched layers above two unmatched layers have one in common, and so do those
+    /// below.
     fn is_between_the_same(&self, x: usize, y: usize) -> bool {
         [Direction::Above, Direction::Below].into_iter().all(|direction| {
             let nearest = |side, layer| {
@@ -297,11 +300,11 @@ impl<'s, 'g> Matching<'s, 'g> {
     }
 }
 
-/// Which of several readers with equal keys to pair.
+/// Which readers to pair if several have equal keys.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Choice {
-    /// None, only a single one.
+    /// None of them: only a single reader is paired.
     Unique,
-    /// If both sides have equally many: by name, and the others in order.
+    /// If both sides have equally many, those of the same name, and the others in order.
     InOrder,
 }

@@ -1,4 +1,5 @@
-//! Compares two models: which layers correspond, what was changed, and what merely follows from changes.
+//! Compares two models: which layers correspond, which changes are causes, and which merely follow from other
+//! changes.
 
 mod causes;
 mod compare;
@@ -77,13 +78,13 @@ pub struct ModelDiff {
     pub added: Vec<LayerRef>,
     /// Layers that only the first model has.
     pub removed: Vec<LayerRef>,
-    /// Layers that both models have and whose difference is a cause.
+    /// Layers that both models have, with a difference that is not a consequence of another one.
     pub changed: Vec<LayerChange>,
     /// Equal layers whose shapes or types changed because their inputs did.
     pub shape_drift: Option<ShapeDrift>,
     /// Number of constants that were not compared because neither model has their elements.
     pub uncompared: usize,
-    /// The corresponding layers, without bodies, in execution order of the first model.
+    /// The corresponding layers, excluding layers of bodies, in execution order of the first model.
     pub pairs: Vec<(NodeId, NodeId)>,
 }
 
@@ -131,7 +132,7 @@ impl LayerRef {
     }
 }
 
-/// A layer whose difference is a cause.
+/// A layer that both models have, with a difference that is not a consequence of another one.
 #[derive(Clone, Default, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct LayerChange {
@@ -141,7 +142,7 @@ pub struct LayerChange {
     pub b: LayerRef,
     /// The differing attributes, including the version of the operation.
     pub attrs: Vec<AttrChange>,
-    /// The inputs that read another value.
+    /// The inputs that read a different value.
     pub inputs: Vec<RewiredInput>,
     /// The differences between the elements of a constant, if its elements correspond.
     pub weights: Option<WeightChange>,
@@ -149,7 +150,7 @@ pub struct LayerChange {
     pub types: Option<[ElementType; 2]>,
     /// The shapes, if they differ although the shapes of the inputs agree.
     pub shapes: Option<[String; 2]>,
-    /// Whether it is a constant whose elements one of the models lacks: at most a digest is known.
+    /// Whether the layer is a constant whose elements are unknown in one of the models, except for a digest.
     pub lacks_elements: bool,
 }
 
@@ -174,7 +175,7 @@ pub struct AttrChange {
     pub values: [Option<String>; 2],
 }
 
-/// An input that reads another value.
+/// An input that reads a different value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RewiredInput {
@@ -190,7 +191,7 @@ pub struct RewiredInput {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ShapeDrift {
-    /// The first such layer, in both models.
+    /// The first such layer, as it is in both models.
     #[serde(serialize_with = "json::pair")]
     pub first: [LayerRef; 2],
     /// Type and shape of its first output that differs, in both models.
@@ -223,22 +224,22 @@ pub struct EndChange {
     pub a: Option<ModelEnd>,
     /// The end of the second model; `None` if only the first has it.
     pub b: Option<ModelEnd>,
-    /// Whether its position among the common ends changed.
+    /// Whether its position among the ends that both models have changed.
     pub is_moved: bool,
     /// Whether its tensor name belongs to another end in the other model.
     pub is_exchanged: bool,
 }
 
 impl EndChange {
-    /// Whether it makes the models differ. A new name does not, unless another end had it, and types and
-    /// shapes follow from layers.
+    /// Whether the change makes the models differ. A new name does not, unless another input or output had
+    /// that name. Types and shapes do not either: they follow from the layers.
     fn is_difference(&self) -> bool {
         self.a.is_none() || self.b.is_none() || self.is_moved || self.is_exchanged
     }
 }
 
-/// Compares two inferred models. Layers are matched by structure, whatever their names and order, so a model
-/// that was exported again is equal.
+/// Compares two inferred models. Layers are matched by structure, regardless of their names and order, so a
+/// model that was exported again is equal.
 ///
 /// ```
 /// use snick::DiffOptions;

@@ -1,10 +1,10 @@
-//! The surroundings of a layer in a partly matched graph.
+//! The nearest matched layers around a layer in a partly matched graph.
 
 use std::collections::BTreeMap;
 
 use super::scope::Scope;
 
-/// Maximum number of unmatched layers that a search passes.
+/// Maximum number of unmatched layers that a search passes through.
 pub(super) const MAX_PASSED: usize = 64;
 
 /// One of the two graphs.
@@ -31,7 +31,7 @@ pub(super) struct Matched<'m, 'g> {
 }
 
 impl Matched<'_, '_> {
-    /// The layers that a layer reads, or its readers; only some of them if there are very many.
+    /// The layers that a layer reads, or the layers that read it; only some of them if there are very many.
     pub fn beside(&self, layer: usize, direction: Direction) -> Vec<usize> {
         match direction {
             Direction::Above => {
@@ -51,7 +51,7 @@ impl Matched<'_, '_> {
         beside.into_iter().filter(|&layer| self.of[layer].is_none()).collect()
     }
 
-    /// The unmatched readers of a layer, by output, input and key.
+    /// The unmatched readers of a layer, grouped by output, input and key.
     pub fn free_readers(&self, layer: usize, keys: &[u64]) -> BTreeMap<(u32, usize, u64), Vec<usize>> {
         let mut free: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for reader in self.scope.readers[layer].iter().filter(|reader| self.of[reader.layer].is_none()) {
@@ -60,8 +60,8 @@ impl Matched<'_, '_> {
         free
     }
 
-    /// The nearest matched layers, starting with `from` itself, by their numbers in the second graph; `None`
-    /// if there are too many layers to search.
+    /// The nearest matched layers, starting with `from`, as layer indices of the second graph; `None` if the
+    /// search would visit too many layers.
     pub fn nearest(&self, from: Vec<usize>, direction: Direction) -> Option<Vec<usize>> {
         let (mut todo, mut seen, mut found) = (from, Vec::new(), Vec::new());
         while let Some(layer) = todo.pop() {

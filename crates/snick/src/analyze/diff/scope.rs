@@ -1,4 +1,4 @@
-//! A graph as lists, with its layers numbered in execution order.
+//! A graph as lists that are indexed by the position of a layer in execution order.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -31,13 +31,13 @@ pub(super) struct Reader {
 pub(super) struct Scope<'g> {
     pub graph: &'g Graph,
     pub layers: Vec<NodeRef<'g>>,
-    /// Indexed by layer and input port.
+    /// The source of each input, by layer and input port.
     pub sources: Vec<Vec<Option<Source>>>,
-    /// Indexed by layer.
+    /// The readers of each layer.
     pub readers: Vec<Vec<Reader>>,
     /// The hash of each layer on its own: see [`local`].
     pub locals: Vec<u64>,
-    /// Indexed by layer.
+    /// The bodies of each layer that has any.
     pub bodies: HashMap<usize, Vec<Body<'g>>>,
     /// The Parameters in the order of the file.
     pub parameters: Vec<usize>,
@@ -46,7 +46,7 @@ pub(super) struct Scope<'g> {
 }
 
 impl<'g> Scope<'g> {
-    /// `has_weights` says whether the bytes of constants distinguish layers.
+    /// If `has_weights` is false, the bytes of constants are ignored.
     ///
     /// # Errors
     /// The graph has a cycle.
@@ -86,20 +86,20 @@ impl<'g> Scope<'g> {
         Ok(Self { graph, layers, sources, readers, locals, bodies, parameters, results })
     }
 
-    /// Number of layers, without layers of bodies.
+    /// Number of layers, excluding layers of bodies.
     pub fn len(&self) -> usize {
         self.layers.len()
     }
 
-    /// The tensor names of an end: of the value that a Parameter provides or a Result returns.
+    /// The tensor names of a Parameter, or of the value that a Result returns.
     pub fn tensor_names(&self, end: usize) -> &'g [String] {
         let node = self.layers[end];
         let value = if matches!(node.op(), Op::Result(_)) { node.input(0) } else { node.output(0) };
         value.and_then(|value| self.graph.output(value)).map(|out| out.names()).unwrap_or_default()
     }
 
-    /// Hashes, for each layer, everything that it is computed from. A Parameter counts by its label; a
-    /// Parameter without one is unlike any other.
+    /// Hashes, for each layer, everything that it is computed from. A Parameter is represented by its label;
+    /// the hash of a Parameter without a label differs from all others.
     pub fn up(&self, labels: &[Option<u64>]) -> Vec<u64> {
         let mut up = vec![0; self.len()];
         let mut ends = vec![None; self.len()];
@@ -124,9 +124,9 @@ pub(super) struct Body<'g> {
     pub role: &'static str,
     pub scope: Scope<'g>,
     pub map: &'g PortMap,
-    /// The hash of the connections of each Parameter.
+    /// A hash of the connections of each Parameter.
     pub parameters: Vec<u64>,
-    /// The hash of the connections of each Result.
+    /// A hash of the connections of each Result.
     pub results: Vec<u64>,
 }
 
@@ -145,7 +145,7 @@ impl<'g> Body<'g> {
         parts.map(body).collect()
     }
 
-    /// Hashes what the body computes, independent of the names and order of its layers.
+    /// Hashes the computation in the body, regardless of the names and order of its layers.
     fn summary(&self) -> u64 {
         let labels: Vec<Option<u64>> = self.parameters.iter().copied().map(Some).collect();
         let up = self.scope.up(&labels);

@@ -10,14 +10,15 @@ use snick_tensor::{ElementType, Tensor, TensorError};
 pub struct WeightChange {
     /// The fraction of elements that differ.
     pub differ: f64,
-    /// The largest difference; infinite or NaN if an element is. NaN for strings.
+    /// The largest difference; infinite or NaN if an element is infinite or NaN. NaN for strings.
     pub max_abs: f64,
 }
 
 /// The result of comparing two constants.
 pub(super) enum Compared {
     Same,
-    /// Types, dims or elements differ, or only one has elements. Holds the change if elements correspond.
+    /// Types, dims or elements differ, or only one constant has elements. The change is given if both have
+    /// the same number of elements.
     Different(Option<WeightChange>),
     /// Types and dims are equal, but neither has elements.
     Unknown,
@@ -50,7 +51,7 @@ fn known_digest(constant: &Constant) -> Option<u64> {
     }
 }
 
-/// Compares elements in row-major order; `None` if the counts differ, or no element does.
+/// Compares elements in row-major order; `None` if the numbers of elements differ, or all elements are equal.
 fn changes(a: &Tensor, b: &Tensor) -> Result<Option<WeightChange>, TensorError> {
     let len = a.len();
     let is_text = [a, b].map(|tensor| tensor.element_type() == ElementType::String);
@@ -67,7 +68,7 @@ fn changes(a: &Tensor, b: &Tensor) -> Result<Option<WeightChange>, TensorError> 
             let part = |tensor: &Tensor| tensor.slice(0, start, CHUNK.min(len - start), 1);
             for change in differences(&part(&a)?, &part(&b)?)? {
                 differ += 1;
-                // NaN is kept.
+                // Once the maximum is NaN, it stays NaN.
                 max_abs = if change <= max_abs || max_abs.is_nan() { max_abs } else { change };
             }
         }
@@ -75,7 +76,7 @@ fn changes(a: &Tensor, b: &Tensor) -> Result<Option<WeightChange>, TensorError> 
     Ok((differ > 0).then(|| WeightChange { differ: differ as f64 / len as f64, max_abs }))
 }
 
-/// The differences of the elements that differ.
+/// The differences between corresponding elements, for elements that are not equal.
 fn differences(a: &Tensor, b: &Tensor) -> Result<Vec<f64>, TensorError> {
     let is_exact = |tensor: &Tensor| tensor.element_type().is_integer();
     if is_exact(a) && is_exact(b) {

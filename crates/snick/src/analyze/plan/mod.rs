@@ -1,5 +1,5 @@
-//! Plans how a model runs on several devices, from its shapes alone: what each device holds and sends, and
-//! how to shard.
+//! Plans how a model runs on several devices: how to shard it, and what each device stores and sends. Needs
+//! only the shapes of the model.
 
 mod propose;
 
@@ -17,13 +17,13 @@ use crate::{Error, Model};
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// The number of devices; used if there is no mesh.
+    /// The number of devices; ignored if a mesh is given.
     pub devices: usize,
     /// The memory of a device in bytes.
     pub memory: Option<u64>,
-    /// The mesh, instead of a proposed one.
+    /// The mesh to use, instead of a proposed one.
     pub mesh: Option<Mesh>,
-    /// How arguments are sharded, instead of proposed rules; needs a mesh.
+    /// The sharding of the arguments, instead of a proposed one; needs a mesh.
     pub shard: Option<ShardRules>,
     /// The precision of computations.
     pub precision: Precision,
@@ -60,7 +60,7 @@ impl PlanOptions {
     }
 }
 
-/// An argument of the module on a device.
+/// An argument of the module, as each device stores it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct PlannedArgument {
@@ -69,9 +69,9 @@ pub struct PlannedArgument {
     /// Its element type.
     #[serde(serialize_with = "serial::text")]
     pub element_type: ElementType,
-    /// Its unsharded sizes.
+    /// Its dims before sharding.
     pub dims: Vec<usize>,
-    /// Whether the caller of the module provides it; other arguments are weights.
+    /// Whether the caller of the module provides it; all other arguments are weights.
     pub is_input: bool,
     /// For each dim, the mesh axes that shard it.
     pub axes: Vec<Vec<String>>,
@@ -99,7 +99,7 @@ pub struct PlannedArgument {
 pub struct ModelPlan {
     /// The devices.
     pub mesh: Mesh,
-    /// How arguments are sharded; the partitioner places arguments without a rule.
+    /// The sharding of the arguments; the partitioner decides for arguments without a rule.
     pub shard: ShardRules,
     /// The memory of a device in bytes, if given.
     pub memory: Option<u64>,
@@ -107,9 +107,9 @@ pub struct ModelPlan {
     pub arguments: Vec<PlannedArgument>,
     /// The bytes of results per device.
     pub result_bytes: u64,
-    /// The bytes of computed values that are alive on a device at the worst moment, including results.
+    /// The peak bytes of computed values that are alive on a device at the same time, including results.
     pub peak_bytes: u64,
-    /// What devices send per call.
+    /// The transfers between devices per call.
     pub transfers: Vec<Transfer>,
     /// Operations whose traffic is unknown.
     pub unplanned: Vec<Unplanned>,
@@ -192,17 +192,17 @@ impl ModelPlan {
         self.arguments.iter().filter(|argument| argument.is_input).map(|argument| argument.bytes).sum()
     }
 
-    /// The bytes that a device holds at the worst moment.
+    /// The peak bytes that a device holds.
     pub fn device_bytes(&self) -> u64 {
         self.weight_bytes() + self.input_bytes() + self.peak_bytes
     }
 
-    /// The bytes that each device sends per call; a lower bound if some operations are not planned.
+    /// The bytes that each device sends per call; a lower bound if the traffic of some operations is unknown.
     pub fn sent_bytes(&self) -> u64 {
         self.transfers.iter().map(|transfer| transfer.bytes).sum()
     }
 
-    /// Whether the plan fits the memory of a device; `None` if the memory was not given.
+    /// Whether the plan fits in the memory of a device; `None` if the memory was not given.
     pub fn fits(&self) -> Option<bool> {
         self.memory.map(|memory| self.device_bytes() <= memory)
     }
@@ -234,12 +234,12 @@ impl Model {
     /// Plans how the model's StableHLO module runs on several devices. Call [`Model::infer`] first. Weights
     /// are arguments of the module, as in [`Model::save_stablehlo`].
     ///
-    /// Without a mesh, proposes one that fits the memory and sends least; among equals, the one with the
-    /// least memory. If none fits, proposes the mesh that needs the least memory.
+    /// Without a mesh, proposes the one that fits in the memory and sends least; among equals, the one that
+    /// needs the least memory. If none fits, proposes the mesh that needs the least memory.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for what StableHLO cannot express, [`Error::Shard`] for a mesh or rules that do not
-    /// fit, [`Error::Partition`] for sizes that are only known at run time.
+    /// [`Error::Invalid`] if StableHLO cannot express the model, [`Error::Shard`] for a mesh or rules that do
+    /// not fit, [`Error::Partition`] for sizes that are only known at run time.
     pub fn plan(&self, options: &PlanOptions) -> Result<ModelPlan, Error> {
         let module = stablehlo::module(self.graph(), options.precision)?;
         let program = Program::of(&module)?;
@@ -250,7 +250,7 @@ impl Model {
     }
 }
 
-/// The plan for a mesh and rules.
+/// The plan for a given mesh and given rules.
 fn planned(
     module: &Module,
     program: &Program,

@@ -1,9 +1,9 @@
 //! Chooses a mesh, and how to shard arguments over it.
 //!
 //! Inputs are sharded over `batch`. Matrices are sharded over `model`, one after the other: each over the dim
-//! that sends the least per byte saved, if it saves more than it sends. Other matrices and lookup tables are
-//! only sharded if the memory requires it. What the partitioner shards as a consequence (biases, the
-//! following weights by rows) needs no rule.
+//! that sends the least per byte of memory saved, if it saves more than it sends. The remaining matrices and
+//! lookup tables are only sharded if the memory requires it. Arguments that the partitioner shards as a
+//! consequence (biases, the rows of the following weights) need no rule.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use snick_emit::{Mesh, ShardRules};
 use super::{ModelPlan, PlanOptions, planned};
 use crate::Error;
 
-/// For each argument, the axis of each dim; empty if the partitioner places it.
+/// For each argument, the mesh axis of each dim; empty if the partitioner decides.
 type Shardings = Vec<Vec<Option<String>>>;
 
-/// Axes with this name shard the batch, others shard weights.
+/// The mesh axis for the batch. All other axes shard weights.
 const BATCH: &str = "batch";
 
-/// The axis for weights in a proposed mesh.
+/// The mesh axis for weights in a proposed mesh.
 const MODEL: &str = "model";
 
 /// Maximum number of placements to try per mesh.
@@ -45,7 +45,7 @@ pub(super) fn plan(module: &Module, program: &Program, options: &PlanOptions) ->
     }
     match best {
         Some(plan) => Ok(plan),
-        // No mesh makes use of all devices, so all of them do the same work.
+        // No mesh can use all devices, so all devices do the same work.
         None => {
             let mesh: Mesh = format!("{BATCH}={}", options.devices.max(1)).parse()?;
             planned(module, program, &mesh, &ShardRules::default(), options.memory)
@@ -53,7 +53,8 @@ pub(super) fn plan(module: &Module, program: &Program, options: &PlanOptions) ->
     }
 }
 
-/// Sorts better plans first: known traffic, fits the memory, sends less (if it fits), needs less memory.
+/// Sorts better plans first: traffic is known, fits in the memory, sends less (if it fits), needs less
+/// memory.
 fn key(plan: &ModelPlan) -> (bool, bool, u64, u64) {
     let fits = plan.fits() != Some(false);
     let sent = if fits { plan.sent_bytes() } else { 0 };
@@ -80,7 +81,7 @@ struct Search<'m> {
     trials: usize,
 }
 
-/// The cost of a placement.
+/// The cost of a set of shardings.
 #[derive(Clone)]
 struct Cost {
     argument_bytes: u64,
@@ -111,7 +112,7 @@ impl Search<'_> {
         Cost::of(&self.program.partition(self.mesh, shardings))
     }
 
-    /// The placement of the arguments; `None` if an axis remains unused.
+    /// Shardings for all arguments; `None` if a mesh axis remains unused.
     fn shardings(&mut self) -> Option<Shardings> {
         let mut shardings = vec![Vec::new(); self.module.arguments.len()];
         for (axis, size) in self.mesh.axes().iter().filter(|(axis, size)| is_for_batch(axis) && *size > 1) {
@@ -145,7 +146,7 @@ impl Search<'_> {
         Some(shardings)
     }
 
-    /// Shards dim 0 of all inputs that have the batch there, that is, the size of dim 0 of the first input.
+    /// Shards dim 0 of all inputs in which dim 0 is the batch: it has the size of dim 0 of the first input.
     fn spread_inputs(&self, shardings: &mut Shardings, axis: &str, size: usize) -> Option<()> {
         let batch_of = |argument: &snick_emit::stablehlo::Argument| match argument.data {
             ArgumentData::Input => argument.port.dims.first().copied().flatten(),
@@ -164,8 +165,8 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Weights that can be sharded over this many devices, grouped by names that differ only in numbers.
-    /// Lookup tables are marked and come last.
+    /// Weights that can be sharded over this many devices, grouped by names that differ only in digits.
+    /// Groups of lookup tables are marked and come last.
     fn groups(&self, size: usize) -> Vec<(bool, Vec<usize>)> {
         let mut groups: Vec<(bool, String, Vec<usize>)> = Vec::new();
         for (at, argument) in self.module.arguments.iter().enumerate() {
@@ -185,7 +186,7 @@ impl Search<'_> {
         groups.into_iter().map(|(is_table, _, arguments)| (is_table, arguments)).collect()
     }
 
-    /// Shards arguments over an axis: all over the same dim if possible, otherwise each on its own.
+    /// Shards arguments over a mesh axis: all over the same dim if possible, otherwise each separately.
     fn spread_weights(
         &mut self,
         shardings: &mut Shardings,
@@ -199,7 +200,7 @@ impl Search<'_> {
             arguments.iter().copied().filter(|&at| !cost.is_spread[at] && shardings[at].is_empty()).collect();
         let Some(&first) = open.first() else { return };
         let best = self.best_dim(shardings, cost, &open, axis, size, is_forced);
-        // Weights with similar names may be used differently.
+        // Weights with similar names may be used in different ways.
         let alone = match (&best, open.len()) {
             (Some(_), 2..) => self.best_dim(shardings, cost, &BTreeSet::from([first]), axis, size, is_forced),
             _ => None,
@@ -252,7 +253,7 @@ impl Search<'_> {
     }
 }
 
-/// A placement that was tried.
+/// A set of shardings that was tried.
 struct Trial {
     /// The additional bytes sent per byte of memory saved.
     rate: f64,

@@ -7,7 +7,7 @@ use super::tree::Tracer;
 use super::{WhyNode, serial};
 use crate::{Error, Model};
 
-/// Maximum number of parts of an operand to show if it is unknown which one clashes.
+/// Maximum number of parts of an operand to show if it is unknown which parts clash.
 const MAX_PARTS: usize = 4;
 
 /// An error of a layer, and where the clashing sizes and elements come from.
@@ -31,7 +31,7 @@ pub struct ExplainedError {
     pub error: Diagnostic,
     /// The operands that clash; empty if the error is not about sizes or elements.
     pub operands: Vec<WhyNode>,
-    /// For each operand, the input index and the size or element of that input.
+    /// For each operand, the index of the input, and the size or element of this input.
     pub parts: Vec<(usize, Part)>,
 }
 
@@ -101,7 +101,7 @@ impl Model {
     }
 }
 
-/// The first parts of an input.
+/// The first few parts of an input.
 fn leading_parts(graph: &Graph, i: usize, value: Option<snick_ir::Value>) -> Vec<(usize, Part)> {
     let fact = value.and_then(|value| graph.fact(value));
     fact.into_iter().flat_map(Part::all).take(MAX_PARTS).map(|part| (i, part)).collect()

@@ -25,7 +25,7 @@ pub use self::unknown::{UnknownOrigin, Unknowns};
 pub enum Role {
     /// An input of the model, or the declaration of a variable.
     Input,
-    /// A constant, or a number that the layer itself sets.
+    /// A constant, or a number that the layer sets by itself.
     Constant,
     /// Computed from the children.
     Computed,
@@ -33,7 +33,7 @@ pub enum Role {
     Data,
     /// A symbol for one of two sizes, or for a size equal to both.
     Merged,
-    /// A symbol that follows from others, but not as an expression.
+    /// A symbol that follows from other symbols, but cannot be expressed in terms of them.
     GivenUp,
 }
 
@@ -51,7 +51,7 @@ impl Role {
     }
 }
 
-/// A size or an element of an output, as numbered in the file.
+/// A size or an element of an output, with ports numbered as in the file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Place {
@@ -104,15 +104,15 @@ pub struct WhyNode {
     pub place: Place,
     /// Its origin.
     pub role: Role,
-    /// Why it is not known more precisely, or what sets it.
+    /// Why the part is not known more precisely, or what sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The parts it is computed from; empty otherwise.
+    /// The parts that it is computed from; empty if its role is not `Computed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<WhyNode>,
 }
 
-/// Explains a size or an element. Its text is a tree.
+/// The explanation of a size or an element. Displayed as a tree.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"B,T,4\"}\n  \
@@ -130,13 +130,13 @@ pub struct WhyNode {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Why {
-    /// Where it comes from; the root is the layer that creates it.
+    /// The origin of the part; the root is the layer that creates it.
     pub tree: WhyNode,
     /// The part that was asked about.
     pub target: Place,
-    /// Whether it is a number, or an expression of inputs with an upper bound.
+    /// Whether it is a number, or an expression of input symbols with an upper bound.
     pub known: bool,
-    /// Input shapes that make it known, or known more precisely. Inference confirmed each.
+    /// Input shapes with which it becomes known, or known more precisely. Each was confirmed by inference.
     pub suggestions: Vec<Suggestion>,
 }
 
@@ -180,7 +180,7 @@ impl crate::Model {
     }
 }
 
-/// Whether a part is a number, or has an upper bound and contains only symbols of inputs.
+/// Whether a part is a number, or has an upper bound and contains only symbols that inputs declare.
 fn is_known(graph: &Graph, expr: &SymExpr, births: &super::symbols::Births) -> bool {
     let is_input = |symbol| births.kind(symbol) == super::BirthKind::Input;
     expr.as_const().is_some()

@@ -1,7 +1,7 @@
 //! Input shapes that make an unknown size known. Each is tested by inference before it is suggested.
 //!
-//! There are three kinds: dims of inputs that must be equal get the same name; dims that may be 0 become at
-//! least 1; dims without an upper bound get one.
+//! There are three kinds of suggestions: input dims that must be equal get the same name, dims that may be 0
+//! get the lower bound 1, and dims without an upper bound get one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::Model;
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct Suggestion {
-    /// For [`Model::reshape`] and `--shape`.
+    /// The shape, in the syntax of [`Model::reshape`] and `--shape`.
     pub shape: String,
     /// The resulting element type and shape of the output in question: `f32[B,4,T+P,8]`.
     pub gives: String,
@@ -28,10 +28,10 @@ const UPPER_BOUNDS: [i64; 4] = [1024, 128, 32, 8];
 /// Maximum number of suggestions per answer.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Maximum number of layers to infer in the search for suggestions.
+/// Maximum number of layers to infer in total when searching for suggestions.
 const MAX_LAYERS: usize = 200_000;
 
-/// Maximum number of symbols to follow.
+/// Maximum number of symbols to trace back.
 const MAX_FOLLOWED: usize = 256;
 
 /// Finds suggestions for one model.
@@ -43,7 +43,8 @@ pub(in crate::analyze) struct Suggester<'m> {
     trials: usize,
 }
 
-/// What may be changed: the input symbols that an unknown comes from, and symbols that must be equal.
+/// What can be changed to make an unknown size known: the input symbols that it comes from, and symbols that
+/// must be equal.
 #[derive(Default)]
 struct Roots {
     inputs: BTreeSet<SymbolId>,
@@ -114,7 +115,7 @@ impl<'m> Suggester<'m> {
     }
 
     /// Infers the model with upper bounds on input sizes. Returns the shapes and the model; `None` if every
-    /// bound causes errors besides the `known` ones, or if no trials are left.
+    /// bound causes errors other than the `known` ones, or if no trials are left.
     pub(in crate::analyze) fn bounded(
         &mut self,
         sizes: &BTreeSet<SymbolId>,
@@ -160,7 +161,7 @@ impl<'m> Suggester<'m> {
                 Birth::Equal(pair) | Birth::Broadcast(pair) => {
                     let [a, b] = pair.as_ref();
                     roots.equal.extend(a.as_symbol().zip(b.as_symbol()).map(|(a, b)| [a, b]));
-                    // Once both are equal, the merged symbol equals them.
+                    // If `a` and `b` are equal, the merged symbol equals them.
                     roots.equal.extend(a.as_symbol().map(|a| [symbol, a]));
                     todo.extend(pair.iter().flat_map(SymExpr::symbols));
                 }
@@ -200,7 +201,7 @@ impl<'m> Suggester<'m> {
         for [a, b] in &roots.equal {
             let [a, b] = [*a, *b].map(|symbol| find(&class, symbol));
             if a != b {
-                // Keeps the earlier symbol: symbols of inputs precede all others.
+                // Keeps the earlier symbol, because input symbols precede all others.
                 class.insert(a.max(b), a.min(b));
             }
         }
@@ -211,7 +212,7 @@ impl<'m> Suggester<'m> {
         Change { renamed: renamed.collect(), intervals: BTreeMap::new() }
     }
 
-    /// A change that also narrows the intervals of all roots.
+    /// A change that also restricts the intervals of all input symbols.
     fn with_intervals(
         &self,
         base: &Change,
@@ -228,8 +229,8 @@ impl<'m> Suggester<'m> {
         change
     }
 
-    /// Infers the model with other input shapes. `None` if there are new errors, or the part is not known any
-    /// better.
+    /// Infers the model with changed input shapes. `None` if this causes new errors, or if the part is not
+    /// known any better.
     fn tried(&self, change: &Change, of: ValuePart) -> Option<(Suggestion, (usize, bool))> {
         let shape = self.spec(change)?;
         let mut model = self.model.clone();
@@ -269,7 +270,7 @@ impl<'m> Suggester<'m> {
         (!items.is_empty()).then(|| items.join(","))
     }
 
-    /// A dim of an input in the specification.
+    /// A dim of an input, as text in the specification of a shape.
     fn dim(&self, dim: &SymExpr, change: &Change) -> String {
         let symbols = self.graph.symbols();
         let Some(symbol) = dim.as_symbol() else { return symbols.display(dim).to_string() };

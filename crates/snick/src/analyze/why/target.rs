@@ -14,21 +14,21 @@ use crate::{Error, Model};
 /// let target = model.target("y:1:0")?; // port 1 as the file counts: the first output follows the only input
 /// assert_eq!(target.value, model.graph().node(model.graph().find("y").expect("layer")).output(0).expect("output"));
 /// assert_eq!((target.axis, target.parts(&model).len()), (Some(0), 1));
-/// assert_eq!(model.target("y:0:0")?, target); // where no output has the number 0, it is the first one
+/// assert_eq!(model.target("y:0:0")?, target); // no output has the number 0, so this is the first output
 /// assert_eq!(model.target("y")?.parts(&model).len(), 2);
 /// # Ok::<(), snick::Error>(())
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Target {
-    /// The output.
+    /// The output that is asked about.
     pub value: Value,
-    /// The axis. `None` means all sizes, or the known elements of a scalar or vector.
+    /// The axis. `None` means all sizes, or for a scalar or vector with known elements, the elements.
     pub axis: Option<usize>,
 }
 
 impl Target {
-    /// The parts of the target.
+    /// The sizes or elements that the target refers to.
     pub fn parts(&self, model: &Model) -> Vec<ValuePart> {
         let Some(fact) = model.graph().fact(self.value) else { return Vec::new() };
         let is_vector = fact.shape().rank().is_some_and(|rank| rank <= 1);
@@ -43,14 +43,15 @@ impl Target {
 }
 
 impl Model {
-    /// The output that `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS` names, by layer or tensor name. Ports are
-    /// numbered as in the file. Without a port, or with 0 if no port has this number, it is the first output.
+    /// Finds the output named by `LAYER`, `LAYER:PORT` or `LAYER:PORT:AXIS`, where `LAYER` may be a layer
+    /// name or a tensor name. Ports are numbered as in the file. Without a port, or with port 0 if no output
+    /// has this number, returns the first output.
     ///
     /// # Errors
     /// [`Error::NoOutput`] with a suggestion.
     pub fn target(&self, text: &str) -> Result<Target, Error> {
         let graph = self.graph();
-        // A name may itself contain colons and numbers.
+        // Splits off numbers from the end, because a name may itself contain colons and numbers.
         let mut rest = text;
         let mut numbers: Vec<usize> = Vec::new();
         loop {
@@ -68,7 +69,7 @@ impl Model {
     }
 }
 
-/// The output of a layer or a tensor of this name, with a port and an axis.
+/// The output of the layer or tensor with this name, for the given port and axis.
 fn named(graph: &Graph, name: &str, numbers: &[usize]) -> Result<Option<Target>, Error> {
     let (value, axis) = match (graph.find(name), numbers) {
         (Some(node), []) => (output(graph, node, None)?, None),
@@ -76,7 +77,7 @@ fn named(graph: &Graph, name: &str, numbers: &[usize]) -> Result<Option<Target>,
         (Some(node), [port, axis, ..]) => (output(graph, node, Some(*port))?, Some(*axis)),
         (None, _) => match (graph.find_tensor(name), numbers) {
             (Some(value), []) => (value, None),
-            // A tensor is a single value: a single number is its axis, and its port is 0.
+            // A tensor is a single value, so a single number is an axis. Its only port is 0.
             (Some(value), [axis] | [0, axis]) => (value, Some(*axis)),
             _ => return Ok(None),
         },
@@ -95,7 +96,7 @@ fn output(graph: &Graph, id: NodeId, port: Option<usize>) -> Result<Value, Error
     let (node, inputs) = (graph.node(id), graph.inputs(id).len());
     let ids: Vec<usize> = (0..node.outs().len()).map(|i| node.output_id(i, inputs) as usize).collect();
     let at = match port {
-        // Few files number an output 0, so 0 otherwise means the first output.
+        // Few files number an output 0, so if this one does not, 0 means the first output.
         Some(port) => ids.iter().position(|&id| id == port).or((port == 0 && !ids.is_empty()).then_some(0)),
         None => Some(0).filter(|_| !ids.is_empty()),
     };
@@ -111,7 +112,7 @@ fn output(graph: &Graph, id: NodeId, port: Option<usize>) -> Result<Value, Error
     })
 }
 
-/// The error for a part that a value does not have.
+/// The error for a size or element that does not exist.
 pub(super) fn no_part(graph: &Graph, of: ValuePart) -> Error {
     let name = graph.get(of.value.node).map_or("", |node| node.name());
     let shape = graph.fact(of.value).map(|fact| fact.shape().display_labels(graph.symbols()).to_string());

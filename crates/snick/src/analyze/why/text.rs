@@ -1,4 +1,4 @@
-//! Draws trees as text.
+//! Displays trees as text.
 
 use std::fmt;
 
@@ -38,7 +38,8 @@ impl fmt::Display for WhyNode {
 }
 
 impl WhyNode {
-    /// Draws the node with the prefix `first` on its own line and `rest` on the lines below.
+    /// Prints the node with the prefix `first` on its own line and the prefix `rest` on the lines of its
+    /// children.
     fn draw(&self, f: &mut fmt::Formatter<'_>, first: &str, rest: &str) -> fmt::Result {
         let place = &self.place;
         let mut line = format!("{first}{}  {} {}", self.expr, place.op, place.layer);

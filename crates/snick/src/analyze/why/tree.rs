@@ -9,13 +9,13 @@ use super::super::BirthKind;
 use super::super::symbols::Births;
 use super::{Place, Role, Why, WhyNode, is_known};
 
-/// Maximum depth of a tree; below it, the origins of the symbols follow directly.
+/// Maximum depth of a tree. A node at this depth directly lists the origins of its symbols.
 const MAX_DEPTH: usize = 100;
 
 /// Maximum number of nodes with children in a tree.
 const MAX_COMPUTED: usize = 500;
 
-/// The reason for values that a layer sets itself.
+/// The reason given for values that a layer sets by itself.
 const SET_BY_LAYER: &str = "the layer itself sets it";
 
 /// Builds trees of one graph.
@@ -40,8 +40,8 @@ impl<'g> Tracer<'g> {
         Why { tree, target, known: is_known(self.graph, &expr, &self.births), suggestions: Vec::new() }
     }
 
-    /// The input parts of the same layer that a part of a value comes from: a part that is passed on, or the
-    /// parts that it is computed from. Empty for declared parts, constants and new symbols.
+    /// The input parts of the same layer that a part of a value comes from: one part if the layer passes it
+    /// on, otherwise the parts that it is computed from. Empty for declared parts, constants and new symbols.
     #[cfg(feature = "view")]
     pub(crate) fn hop(&mut self, of: ValuePart) -> Vec<ValuePart> {
         let (value, part) = (of.value, of.part);
@@ -62,7 +62,7 @@ impl<'g> Tracer<'g> {
         self.node(of.value, of.part, 1)
     }
 
-    /// The input parts that the error of a layer is about, if they can be distinguished.
+    /// The input parts that cause the error of a layer, if they can be determined.
     pub(super) fn clash(&mut self, node: NodeId) -> Vec<(usize, Part)> {
         self.dependencies.of_error(node)
     }
@@ -75,7 +75,7 @@ impl<'g> Tracer<'g> {
         self.fact(value).and_then(|fact| part.of(fact)).unwrap_or_else(|| SymExpr::from(0))
     }
 
-    /// The node of a part, starting at the layer that creates it.
+    /// The tree node for a part, starting at the layer that creates the part.
     fn node(&mut self, value: Value, part: Part, depth: usize) -> WhyNode {
         let (value, part, inputs) = self.maker(value, part);
         let expr = self.expr(value, part);
@@ -107,8 +107,8 @@ impl<'g> Tracer<'g> {
         }
     }
 
-    /// Finds the layer that creates a part: goes up while a layer passes on a single part of its inputs. Also
-    /// returns the input parts that the layer computes it from.
+    /// Finds the layer that creates a part: moves up as long as the layer only passes on one part of its
+    /// inputs. Also returns the input parts that the layer computes the part from.
     fn maker(&mut self, mut value: Value, mut part: Part) -> (Value, Part, Vec<(Value, Part)>) {
         let mut seen = HashSet::new();
         loop {
@@ -132,7 +132,7 @@ impl<'g> Tracer<'g> {
         expr.as_symbol().is_some_and(|symbol| self.births.node(symbol) == Some(node))
     }
 
-    /// The input part with the same expression of symbols, preferably on the same axis.
+    /// The input part with the same symbolic expression, preferably on the same axis.
     fn same_symbols(&self, value: Value, part: Part, expr: &SymExpr) -> Option<(Value, Part)> {
         if expr.as_const().is_some() {
             return None;
@@ -151,7 +151,7 @@ impl<'g> Tracer<'g> {
         found
     }
 
-    /// The connected inputs of a layer.
+    /// The values at the connected inputs of a layer.
     fn inputs(&self, node: NodeId) -> Vec<Value> {
         self.graph.inputs(node).into_iter().flatten().collect()
     }
@@ -172,7 +172,8 @@ impl<'g> Tracer<'g> {
         let mut sources: Vec<(Value, Part)> = Vec::new();
         let mut missing: Vec<SymbolId> =
             wanted.into_iter().filter(|&symbol| self.births.node(symbol) != Some(value.node)).collect();
-        // First the parts that the layer computes with, then any others that mention a symbol.
+        // First the parts that the layer computes with, then other input parts that contain one of the
+        // symbols.
         let others = self.inputs(value.node).into_iter().filter_map(|input| Some((input, self.fact(input)?)));
         let others: Vec<_> =
             others.flat_map(|(input, fact)| Part::all(fact).map(move |part| (input, part))).collect();
@@ -187,7 +188,7 @@ impl<'g> Tracer<'g> {
         sources
     }
 
-    /// Input sizes that must equal a size of the output: on the same axis counted from the last, with the
+    /// Input sizes that must equal an output size: those on the same axis, counted from the last, with the
     /// same number.
     fn equal_sizes(&self, value: Value, part: Part, expr: &SymExpr) -> Vec<(Value, Part)> {
         let (Part::Dim(axis), Some(fact)) = (part, self.fact(value)) else { return Vec::new() };
@@ -205,7 +206,7 @@ impl<'g> Tracer<'g> {
         Vec::new()
     }
 
-    /// The leaf for a part, if it is one.
+    /// The leaf for a part; `None` if the part has children.
     fn leaf(&self, value: Value, part: Part, expr: &SymExpr) -> Option<WhyNode> {
         if self.is_birth(value.node, expr) {
             return expr.as_symbol().map(|symbol| WhyNode {
@@ -237,7 +238,7 @@ impl<'g> Tracer<'g> {
         }
     }
 
-    /// The leaf of a symbol at its origin.
+    /// The leaf for a symbol, at the layer where it originates.
     fn birth(&self, symbol: SymbolId) -> WhyNode {
         let born = self.births.describe(symbol);
         let role = match born.kind {

@@ -1,4 +1,4 @@
-//! The sizes of a model without an upper bound, by their origin.
+//! The sizes of a model that have no upper bound, grouped by origin.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,7 +12,7 @@ use super::serial;
 use super::suggest::{Suggester, Suggestion};
 use crate::Model;
 
-/// The origin of unknown sizes.
+/// The origin of one or more unknown sizes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct UnknownOrigin {
@@ -31,25 +31,26 @@ pub struct UnknownOrigin {
     pub axis: Option<usize>,
     /// Why the size is unknown.
     pub kind: BirthKind,
-    /// The reason in words; `None` if an input declares it.
+    /// The reason in words; `None` if an input declares the symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The number of sizes without an upper bound because of it. A value of unknown rank counts as one.
+    /// The number of sizes that have no upper bound because of this origin. A value of unknown rank counts as
+    /// one.
     pub dims: usize,
     /// The number of layers with such sizes.
     pub layers: usize,
     /// The number of outputs of the model with such sizes.
     pub outputs: usize,
-    /// Input shapes that make the size known, or known more precisely, at this layer. Inference confirmed
-    /// each.
+    /// Input shapes with which the size becomes known, or known more precisely, at this layer. Each was
+    /// confirmed by inference.
     #[serde(rename = "suggest")]
     pub suggestions: Vec<Suggestion>,
-    /// The size.
+    /// The size of the layer's output that the symbol stands for.
     #[serde(skip)]
     size: Option<ValuePart>,
 }
 
-/// All sizes without an upper bound, without bodies.
+/// All sizes without an upper bound, excluding those in bodies.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,3\"}\n  \
@@ -66,7 +67,7 @@ pub struct UnknownOrigin {
 pub struct Unknowns {
     /// The number of such sizes.
     pub dims: usize,
-    /// Their origins, starting with those that explain most. Each size counts for one origin.
+    /// The origins of these sizes, starting with those of most sizes. Each size is counted for one origin.
     pub origins: Vec<UnknownOrigin>,
 }
 
@@ -85,11 +86,11 @@ struct Count {
     outputs: usize,
 }
 
-/// Maximum number of origins to search input shapes for.
+/// Maximum number of origins for which input shapes are suggested.
 const MAX_ADVISED: usize = 8;
 
 impl Model {
-    /// The sizes without an upper bound, and their origins. Call [`Model::infer`] first.
+    /// Finds the sizes without an upper bound, and their origins. Call [`Model::infer`] first.
     pub fn why_unknown(&self) -> Unknowns {
         let graph = self.graph();
         let births = Births::new(graph);
@@ -121,7 +122,7 @@ impl Model {
         let origins =
             order.iter().filter_map(|cause| Some(origin(graph, &births, *cause, counts.get(cause)?)));
         let mut origins: Vec<UnknownOrigin> = origins.collect();
-        // The sort is stable: origins that explain equally many stay in file order.
+        // The sort is stable: origins of equally many sizes stay in file order.
         origins.sort_by_key(|origin| std::cmp::Reverse(origin.dims));
         let mut suggester = Suggester::new(self);
         for origin in origins.iter_mut().take(MAX_ADVISED) {
@@ -131,7 +132,8 @@ impl Model {
     }
 }
 
-/// Why a size has no upper bound: the first unbounded symbol from inside the model, or else from an input.
+/// Why a size has no upper bound: the first unbounded symbol that originates inside the model, otherwise one
+/// that originates in an input.
 fn cause(graph: &Graph, births: &Births, id: NodeId, dim: &SymExpr) -> Option<Cause> {
     let symbols = graph.symbols();
     if symbols.interval(dim).has_upper() {
@@ -142,12 +144,12 @@ fn cause(graph: &Graph, births: &Births, id: NodeId, dim: &SymExpr) -> Option<Ca
     Some(first.map_or(Cause::Layer(id), Cause::Symbol))
 }
 
-/// The first layers of unknown rank, by the layers that depend on them.
+/// For each visited layer of unknown rank, the first layer that its unknown rank comes from.
 #[derive(Default)]
 struct Unranked(HashMap<NodeId, NodeId>);
 
 impl Unranked {
-    /// Follows unknown ranks upwards to the first layer.
+    /// Follows unknown ranks upwards to the first layer that has one.
     fn first(&mut self, graph: &Graph, id: NodeId) -> NodeId {
         let is_unranked =
             |value: &Value| graph.fact(*value).is_some_and(|fact| fact.shape().rank().is_none());
