@@ -7,19 +7,19 @@ use snick_ir::Fact;
 use snick_ir::ops::control::port_map::{PortLink, PortMap};
 use snick_ir::{Graph, NodeId, Value};
 
-/// A body and its port map. A port map refers to Parameters and Results by index. The body lists them once,
-/// so that large bodies take linear time.
+/// A body and its port map. A port map refers to Parameters and Results by index. This lists the Parameters
+/// and Results once, so that large bodies take linear time.
 pub(crate) struct Body<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) map: &'g PortMap,
     pub(crate) parameters: Vec<NodeId>,
     results: Vec<NodeId>,
-    /// The first link into each Parameter.
+    /// The first link into each Parameter, by Parameter index.
     links: HashMap<usize, &'g PortLink>,
-    /// The first link that passes a Parameter the whole value rather than one slice per iteration.
+    /// The first link into each Parameter that passes the whole value rather than one slice per iteration.
     #[cfg(feature = "onnx")]
     whole: HashMap<usize, &'g PortLink>,
-    /// The first link to each output of the op.
+    /// The first link to each output of the op, by output port.
     outputs: HashMap<usize, &'g PortLink>,
 }
 
@@ -57,7 +57,7 @@ impl<'g> Body<'g> {
         self.links.get(&parameter).copied()
     }
 
-    /// The link that passes a Parameter a whole value.
+    /// The link that passes a whole value to a Parameter.
     #[cfg(feature = "onnx")]
     pub(crate) fn whole_link(&self, parameter: usize) -> Option<&'g PortLink> {
         self.whole.get(&parameter).copied()
@@ -83,14 +83,14 @@ impl<'g> Body<'g> {
 
 /// A loop-carried value.
 pub(crate) struct State {
-    /// The Parameter that receives it; `None` if only the final value is used.
+    /// The Parameter that receives the value; `None` if only the final value is used.
     pub(crate) parameter: Option<usize>,
-    /// The Result that produces the next value.
+    /// The Result that produces the value for the next iteration.
     pub(crate) result: usize,
 }
 
-/// The loop-carried values of a TensorIterator or a Loop, for formats whose loops list them all: the back
-/// edges, and values whose last iteration is an output.
+/// The loop-carried values of a TensorIterator or a Loop, for formats whose loops must list them all: values
+/// with a back edge, and values whose last iteration is an output.
 pub(crate) struct States {
     pub(crate) list: Vec<State>,
     /// The first state of each Parameter.

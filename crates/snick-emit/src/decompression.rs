@@ -1,17 +1,17 @@
-//! Decompresses weights directly in the wider type, where the model decompresses them in half precision and
-//! then converts.
+//! Decompresses weights directly in the wider type if the model decompresses them in half precision and then
+//! converts them.
 //!
 //! OpenVINO and `snick run` compute half floats in f32 without intermediate rounding. ONNX Runtime rounds
-//! each product of halves, and so do tools that fold constants ahead of time; for 4-bit weights this is the
-//! largest error of the whole model.
+//! each product of two half floats, and so do tools that fold constants ahead of time. For 4-bit weights,
+//! this rounding causes the largest error of the whole model.
 
 use snick_ir::ops::Convert;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Graph, Op, OpError, Value};
 use snick_tensor::ElementType;
 
-/// Moves a Convert from a half float above the layer that it reads, if that layer computes or moves weights
-/// for it alone.
+/// Moves a Convert from half floats above the layer that it reads, if that layer computes or moves weights
+/// and only the Convert reads it.
 pub(crate) const RULE: Rule = Rule::exact("decompress-in-wide-type", decompress).may_round_within(1e-5, 0.0);
 
 /// Maximum number of layers between a constant and the decompressed weights.
@@ -28,7 +28,7 @@ fn decompress(p: &mut Patch) -> Result<RewriteResult, OpError> {
     let op = p.op_of(x).clone();
     let mut inputs = p.inputs_of(x)?;
     if let Op::Convert(_) = op {
-        // Types that half floats do not hold exactly are left alone: their conversion rounds.
+        // Other types are left alone: half floats cannot hold them exactly, so the inner conversion rounds.
         let from = p.element_type(inputs[0])?;
         return match half == ElementType::F16 && is_exact_in_f16(from) {
             true => p.add_op(Convert { destination_type: wide }, &inputs).map(RewriteResult::one),
@@ -53,7 +53,7 @@ fn moves(op: &Op) -> bool {
     matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Unsqueeze(_) | Op::Squeeze(_))
 }
 
-/// Integers and floats of at most 8 bits. F8E8M0 is missing: its powers of 2 exceed the range of f16.
+/// The integers and floats of at most 8 bits, except F8E8M0, whose powers of 2 exceed the range of f16.
 fn is_exact_in_f16(element: ElementType) -> bool {
     use ElementType::{F4E2M1, F8E4M3, F8E5M2};
     let is_small = element.bit_width().is_some_and(|bits| bits <= 8);

@@ -22,9 +22,9 @@ use crate::json::json;
 /// ops. Other layers are not described.
 ///
 /// # Errors
-/// Names the layer that cannot be described at this feature level: a slice of unknown size, an empty one, one
-/// of a type that the level lacks, or one that is not in canonical form. If the graph has no slice at all,
-/// names the first layer that computes something.
+/// Names the layer that cannot be described at this feature level: a slice of unknown size, an empty slice, a
+/// slice of an element type that the level lacks, or a slice that is not in canonical form. If the graph has
+/// no slice at all, names the first layer that computes something.
 pub fn directml(graph: &Graph, level: FeatureLevel) -> Result<String, Box<Located>> {
     let mut writer = Writer { level, names: Names::default(), operators: Vec::new(), other: None };
     if has_custom_ops(graph) {
@@ -89,7 +89,7 @@ struct Writer {
     level: FeatureLevel,
     names: Names,
     operators: Vec<Operator>,
-    /// The first layer that is not a slice and does more than reshape.
+    /// The first layer that is neither a slice nor a reshape.
     other: Option<Box<Located>>,
 }
 
@@ -119,7 +119,7 @@ impl Writer {
                         graph.located(id, OpError::CannotWrite { what, format }).into()
                     });
                     for (_, body) in op.bodies() {
-                        // The reader limits how deep bodies nest.
+                        // The nesting depth is limited by the reader, so this recursion is bounded.
                         self.graph(body)?;
                         self.names.enter();
                     }
@@ -182,8 +182,8 @@ impl Writer {
         })
     }
 
-    /// The data type that copies the same bits. Adjusts `axes` to that type and to the ranks that the level
-    /// supports.
+    /// The data type that copies the same bits. Adjusts `axes` to this type, and to the ranks that the
+    /// feature level supports.
     fn fit(
         &self,
         element_type: ElementType,
@@ -216,7 +216,7 @@ impl Writer {
     }
 }
 
-/// Every axis of data with these sizes, with its slice.
+/// Every axis of data with dims `dims`, with the slice of that axis.
 fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpError> {
     let mut axes: Vec<(i64, AxisSlice)> = Vec::with_capacity(dims.len());
     for &dim in dims {
@@ -238,7 +238,7 @@ fn all_axes(dims: &[usize], slice: &Slice) -> Result<Vec<(i64, AxisSlice)>, OpEr
     Ok(axes)
 }
 
-/// Offset and size of the smallest window that contains a slice. The start of a backward slice is the end of
+/// The offset and size of the smallest window that contains a slice. A backward slice starts at the end of
 /// its window.
 fn window(slice: AxisSlice) -> (i64, i64) {
     let reach = (slice.len - 1).saturating_mul(slice.step);
@@ -252,18 +252,18 @@ fn too_large(what: &str, value: i64) -> OpError {
 /// Unique names of tensors, one per value.
 #[derive(Default)]
 struct Names {
-    /// Names in the graph being written.
+    /// The names of values in the graph being written.
     by_value: HashMap<Value, String>,
     taken: HashSet<String>,
 }
 
 impl Names {
-    /// Starts another graph, whose values get names of their own.
+    /// Starts the next graph, whose values get names of their own.
     fn enter(&mut self) {
         self.by_value.clear();
     }
 
-    /// The first tensor name of a value, or its layer's name. Names already taken get a number.
+    /// The first tensor name of a value, or the name of its layer. If the name is taken, appends a number.
     fn of(&mut self, graph: &Graph, value: Value) -> &str {
         let taken = &mut self.taken;
         self.by_value.entry(value).or_insert_with(|| {

@@ -1,5 +1,6 @@
-//! Graphviz: a picture of a graph. Constants are drawn inside the layers that read them. Sizes without an
-//! upper bound are amber, slices green and labelled with their primitives, and layers with an error red.
+//! Writes a picture of a graph for Graphviz. Constants are drawn inside the layers that read them. Sizes
+//! without an upper bound are amber, slices green and labelled with their primitives, and layers with an
+//! error red.
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ const SLICE: &str = ", style=filled, fillcolor=\"#e6f5e9\", color=\"#2e8b57\"";
 const FAILED: &str = ", style=filled, fillcolor=\"#fde3e1\", color=\"#c9302c\"";
 const UNKNOWN: &str = ", fontcolor=\"#a86200\"";
 
-/// The inferred graph in the language of `dot`; bodies become clusters. `failed` returns whether inference
+/// The inferred graph in Graphviz's DOT language; bodies become clusters. `failed` returns whether inference
 /// rejected the layer with this name.
 pub fn dot(graph: &Graph, failed: &dyn Fn(&str) -> bool) -> String {
     let mut out = String::from("digraph {\n  node [shape=box, fontname=\"sans-serif\"];\n");
@@ -24,7 +25,8 @@ pub fn dot(graph: &Graph, failed: &dyn Fn(&str) -> bool) -> String {
     out
 }
 
-/// Nodes and edges named `prefix` plus an index. `lowered` is the same graph after lowering.
+/// Writes nodes and edges. Names of nodes are `prefix` plus an index. `lowered` is the same graph after
+/// lowering.
 fn cluster(
     out: &mut String,
     [graph, lowered]: [&Graph; 2],
@@ -74,7 +76,7 @@ fn cluster(
     }
 }
 
-/// Whether a size has no upper bound.
+/// Whether any size of an output has no upper bound.
 fn is_open(graph: &Graph, out: &Output) -> bool {
     let dims = out.fact.shape.dims();
     dims.is_none_or(|dims| dims.iter().any(|dim| !graph.symbols().interval(dim).has_upper()))
@@ -102,7 +104,7 @@ fn type_text(graph: &Graph, out: &Output) -> String {
     format!("{}{}", out.fact.element_type, out.fact.shape.display(graph.symbols()))
 }
 
-/// The quoted lines of a label.
+/// Escapes and quotes the lines of a label.
 fn quoted(text: &str) -> String {
     let lines = text.lines().map(|line| Escaped(line).to_string().replace('\\', "\\\\").replace('"', "\\\""));
     format!("\"{}\"", lines.collect::<Vec<_>>().join("\\n"))

@@ -1,4 +1,4 @@
-//! One layer as the emitters of all formats see it: the operation and the facts of its inputs.
+//! One layer as the emitters of all formats see it: the operation, and the facts of its inputs.
 
 use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
 use snick_ir::{Fact, Graph, NodeId, NodeRef, OpError, Value};
@@ -79,7 +79,7 @@ impl<'g> Layer<'g> {
     }
 
     /// How many elements to crop along each spatial axis from the full result of a transposed convolution
-    /// whose input 2 lists the output sizes. `None` if this is unknown before the run.
+    /// with an output shape (input 2). `None` if the numbers are unknown before the run.
     pub(crate) fn excess(&self, transposed: &TransposedSliding, kernel: &[usize]) -> Option<Vec<i128>> {
         let data = self.fact(0).ok()?.shape.dims()?.get(2..)?;
         let wanted = self.node.outs().first()?.fact.shape.dims()?.get(2..)?;
@@ -96,7 +96,8 @@ impl<'g> Layer<'g> {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_float())
     }
 
-    /// Whether the first input is of a signed integer type. Formats round such quotients towards zero.
+    /// Whether the first input is of a signed integer type. Formats round the quotients of such integers
+    /// towards zero.
     pub(crate) fn is_signed_integer(&self) -> bool {
         self.fact(0).is_ok_and(|fact| fact.element_type.is_signed() && !fact.element_type.is_float())
     }
@@ -112,7 +113,7 @@ impl<'g> Layer<'g> {
         self.len() > 0 && self.node.op().traits().is_foldable() && (0..self.len()).all(is_known)
     }
 
-    /// The computed outputs, if all inputs are constants.
+    /// The outputs, computed now; `None` unless all inputs are constants.
     pub(crate) fn evaluated(&self) -> Option<Vec<Tensor>> {
         if !self.is_constant() {
             return None;

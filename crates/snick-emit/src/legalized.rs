@@ -1,4 +1,4 @@
-//! Legalizes a graph for a format and keeps the reasons for error messages.
+//! Legalizes a graph for a format and keeps the reasons why layers were not decomposed, for error messages.
 
 use snick_ir::rewrite::{MissedRewrite, apply_throughout};
 use snick_ir::{Graph, Located, NodeId, Op, OpError, infer};
@@ -7,22 +7,23 @@ use snick_pass::states::make_stateless;
 
 use crate::decompression;
 
-/// Words the error messages of a format.
+/// Builds the error messages of a format.
 #[derive(Default)]
 pub(crate) struct Refusals {
     format: &'static str,
     declined: Vec<MissedRewrite>,
-    /// Whether `--stateless` can turn variables into inputs and outputs: no body has one.
+    /// Whether `--stateless` can turn the variables into inputs and outputs: no body contains one.
     can_be_stateless: bool,
 }
 
 impl Refusals {
-    /// Decomposes operations that the format lacks. Replaces an If by its branch if the condition is known,
-    /// and a Loop without iterations by its initial values. Decompresses weights in the type in which they
-    /// are used.
+    /// Decomposes operations that the format lacks. Replaces an If by one of its branches if the condition is
+    /// known, and a Loop without iterations by its initial values. Decompresses weights in the type in which
+    /// they are used.
     ///
     /// # Errors
-    /// The error of inference for the first layer that cannot run: known values may contradict each other.
+    /// The error of inference for the first layer that cannot run, because known values may contradict each
+    /// other.
     pub(crate) fn legalize(
         graph: &mut Graph,
         target: &Target,
@@ -44,7 +45,7 @@ impl Refusals {
         let declined =
             |missed: &&MissedRewrite| *missed.layer == *node.name() && missed.op == node.op().type_name();
         let what = match self.declined.iter().find(declined) {
-            // The authors of custom ops word these reasons.
+            // The reason was written by the author of the custom op, so it is only appended.
             Some(missed) if matches!(node.op(), Op::Custom(_)) => format!("{what} ({})", missed.reason),
             Some(missed) if what == NO_OPERATOR => missed.reason.clone(),
             _ if what == VARIABLE && self.can_be_stateless => {
@@ -62,7 +63,7 @@ fn is_variable(op: &Op) -> bool {
     matches!(op, Op::ReadValue(_) | Op::Assign(_))
 }
 
-/// Reported if a layer has neither a row in the table nor a decomposition.
+/// Reported for a layer that has neither a row in the table nor a decomposition.
 pub(crate) const NO_OPERATOR: &str = "this operation";
 
 /// The error for a layer without a row in the table.

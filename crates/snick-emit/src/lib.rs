@@ -1,7 +1,7 @@
 //! Writes graphs to file formats, one file or folder per format.
 //!
-//! A format writes the operations that it can express and returns an error that names the layer for any
-//! other. The output is deterministic.
+//! Each format writes the operations that it can express. For any other operation, it returns an error that
+//! names the layer. The output is deterministic.
 //!
 //! ```
 //! let text = r#"snick 1

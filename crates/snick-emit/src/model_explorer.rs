@@ -37,7 +37,7 @@ struct Nodes<'g> {
     id: String,
     graph: &'g Graph,
     order: Vec<NodeId>,
-    /// Identifiers, by node index.
+    /// The identifier of each layer, by node index.
     numbers: Vec<usize>,
 }
 

@@ -7,8 +7,8 @@ use snick_tensor::ElementType;
 
 use crate::layer::Layer;
 
-/// Element types that an operator of the format lacks, and a wider type that gives the same result after
-/// converting back; `None` if there is none.
+/// Element types that an operator of the format lacks, and a wider type in which the result is the same after
+/// converting back; `None` if there is no such type.
 pub(crate) type TypeGap = (&'static [ElementType], Option<ElementType>);
 
 /// Writes a layer with the emitter `E`.
@@ -24,7 +24,7 @@ pub(crate) struct OpRow<'g, E> {
 }
 
 impl<'g, E> OpRow<'g, E> {
-    /// A row whose `write` covers all layers of the operation.
+    /// A row that writes all layers of the operation with `write`.
     pub(crate) fn new(write: impl FnOnce(&mut E) -> Result<(), OpError> + 'g) -> Self {
         let only = Box::new(|_: &Layer| true);
         Self { write: Box::new(write), floats_only: false, gaps: &[], every_type: false, only }
@@ -36,7 +36,7 @@ impl<'g, E> OpRow<'g, E> {
         self
     }
 
-    /// Element types that the operator lacks.
+    /// Adds element types that the operator lacks.
     #[cfg(feature = "onnx")]
     pub(crate) fn lacks(mut self, gaps: &'static [TypeGap]) -> Self {
         self.gaps = gaps;
@@ -51,14 +51,15 @@ impl<'g, E> OpRow<'g, E> {
         self
     }
 
-    /// Restricts the row to layers that the operator can express; others are decomposed.
+    /// Restricts the row to the layers for which `is_written` holds; all others are decomposed.
     pub(crate) fn only(mut self, is_written: impl Fn(&Layer) -> bool + 'g) -> Self {
         self.only = Box::new(is_written);
         self
     }
 
-    /// The gap that the types of a layer fall into, if any: the wider type to compute in, or `None`. The
-    /// `common` gaps apply to the output and all inputs, unless the operator accepts every type.
+    /// The wider type to compute a layer in if the operator lacks one of its types: `None` if it lacks none,
+    /// `Some(None)` if it lacks one but no wider type works. The `common` gaps apply to the output and all
+    /// inputs, unless the operator accepts every type.
     pub(crate) fn gap(&self, layer: &Layer, common: &[TypeGap]) -> Option<Option<ElementType>> {
         let own = layer.node.outs().first()?.fact.element_type;
         let of_row = self.gaps.iter().find(|(types, _)| types.contains(&own));

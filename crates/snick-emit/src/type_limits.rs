@@ -2,7 +2,8 @@
 
 use snick_tensor::ElementType;
 
-/// Bounds in an element type. Integer bounds are rounded inwards and clamped to the range of the type.
+/// The bounds, representable in the element type. Bounds of integers are rounded inwards and clamped to the
+/// range of the type.
 pub(crate) fn bounds(min: f64, max: f64, element_type: ElementType) -> [f64; 2] {
     match element_type.integer_range_f64() {
         Some((least, most)) => [min.ceil(), max.floor()].map(|bound| bound.clamp(least, most)),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Makes names unique in linear time, however many collide.
+/// Makes names unique, in linear time even if many names collide.
 #[derive(Default)]
 pub(crate) struct UniqueNames {
     /// The last number appended to each name.
@@ -10,8 +10,8 @@ pub(crate) struct UniqueNames {
 }
 
 impl UniqueNames {
-    /// Returns the name, or if it is taken, the name with a separator and the least number above `from` that
-    /// makes it unique.
+    /// Returns the name. If it is taken, appends a separator and the smallest number above `from` that makes
+    /// it unique.
     pub(crate) fn give(&mut self, name: String, separator: char, from: u64) -> String {
         let Some(&last) = self.last.get(&name) else {
             self.last.insert(name.clone(), from);

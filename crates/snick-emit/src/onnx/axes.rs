@@ -1,6 +1,6 @@
 //! Permutations of axes.
 
-/// A permutation that moves some axes to the front, and its inverse.
+/// A permutation that moves the axes `front` to the front, and its inverse.
 pub(super) fn to_front(rank: usize, front: &[i64]) -> (Vec<i64>, Vec<i64>) {
     let rest = (0..rank as i64).filter(|axis| !front.contains(axis));
     let order: Vec<i64> = front.iter().copied().chain(rest).collect();

@@ -2,8 +2,9 @@
 //! graphs.
 //!
 //! Loop-invariant values are read by name. A sliced input is gathered inside the body by iteration number.
-//! The Loop stacks the parts of a concatenated output along a new axis, which is then merged into the
-//! concatenated one. A value whose last iteration is an output becomes a state if it is not one already.
+//! The Loop stacks the parts of a concatenated output along a new axis, and the writer then merges this axis
+//! into the concatenated one. If the last iteration of a value is an output, the value becomes a state if it
+//! is not one already.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
@@ -66,7 +67,7 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
         });
     }
     let graph = loop_body(e, &body, &states, &outer)?;
-    // Concatenated outputs follow the states, in the order of their links.
+    // Concatenated outputs come after the states, in the order of their links.
     let mut made = states.list.len()..;
     let count = states.list.len() + map.outputs.iter().filter(|link| link.cut.is_some()).count();
     let outputs: Vec<String> = (0..count).map(|_| e.fresh("Loop")).collect();
@@ -86,8 +87,8 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     Ok(())
 }
 
-/// The body of a Loop. Inputs: iteration number, condition, states. Outputs: condition, states, parts of
-/// outputs.
+/// Writes the body of a Loop. Its inputs are the iteration number, the condition and the states. Its outputs
+/// are the condition, the states, and the parts of concatenated outputs.
 fn loop_body(
     e: &mut Emitter,
     body: &Body,
@@ -145,7 +146,7 @@ fn loop_body(
     Ok(e.writer.leave(around))
 }
 
-/// The value in the body that has the type of the state.
+/// The value in the body that determines the type of a state.
 fn typed(state: &State, body: &Body) -> Option<Value> {
     match state.parameter {
         Some(number) => body.parameters.get(number).map(|&id| value(id)),
@@ -161,7 +162,7 @@ fn value(node: NodeId) -> Value {
     Value { node, port: 0 }
 }
 
-/// The name of the whole value passed to a Parameter.
+/// The name of the whole value that is passed to a Parameter.
 fn fed(body: &Body, parameter: usize, outer: &[String]) -> Result<String> {
     let name = body.whole_link(parameter).and_then(|link| outer.get(link.external?));
     name.cloned().ok_or_else(|| {
@@ -181,7 +182,7 @@ fn inside(e: &mut Emitter, body: &Graph) -> Result {
     Ok(())
 }
 
-/// Adds what a Result returns to the outputs of the current graph, under a new name.
+/// Adds the value that a Result returns to the outputs of the current graph, under a new name.
 fn give(e: &mut Emitter, body: &Body, result: usize) -> Result {
     let returned = body.returned(result).ok_or(OpError::NotConnected { port: 0 })?;
     let name = e.node("Identity", &[e.writer.names.of(returned)], vec![]);
@@ -194,7 +195,7 @@ fn truth(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
     first(e, truth, fact)
 }
 
-/// Takes the first element as a scalar. The contents of a longer vector are unknown before the run.
+/// The first element of a vector as a scalar. Even a vector of unknown length has one.
 fn first(e: &mut Emitter, name: String, fact: &Fact) -> Result<String> {
     match fact.shape.dims() {
         Some([]) => Ok(name),
@@ -219,7 +220,7 @@ fn graph_attribute(name: &str, graph: onnx::Graph) -> onnx::Attribute {
     }
 }
 
-/// The maximum trip count of a Loop. A missing or negative one means no limit.
+/// The maximum trip count of a Loop. A missing or negative count means no limit.
 fn limit(e: &mut Emitter) -> Result<String> {
     let known = e.known(0).and_then(|known| known.first().copied());
     if known.is_some_and(|known| known < 0) {
@@ -241,13 +242,13 @@ fn is_counted(symbols: &Symbols, number: &Fact) -> bool {
     first.is_some_and(|first| symbols.interval(&first).lo() >= 0)
 }
 
-/// The trip count of a TensorIterator: the number of parts of a sliced input.
+/// The trip count of a TensorIterator, that is, the number of parts of a sliced input.
 fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     let cut = body.map.inputs.iter().find_map(|link| Some((link.external?, link.cut?)));
     let (port, cut) = cut.ok_or_else(|| OpError::unsupported("no input that is cut"))?;
     let axis = normalize_axis(cut.axis, e.rank(port)?)?;
     let (first, last) = if cut.stride < 0 { (cut.end, cut.start) } else { (cut.start, cut.end) };
-    // A negative end counts from one past the size.
+    // A negative bound counts from the end, where -1 is the size itself.
     let behind = |at: i64| if at < 0 { (1, at.saturating_add(1)) } else { (0, at) };
     let ((first_sizes, first), (last_sizes, last)) = (behind(first), behind(last));
     let shape = e.node("Shape", &[e.input(port)?], vec![]);
@@ -261,8 +262,8 @@ fn parts(e: &mut Emitter, body: &Body) -> Result<String> {
     Ok(e.node("Div", &[length, step], vec![]))
 }
 
-/// An initial value for a state that every iteration writes before reading. A loop without iterations returns
-/// it, so its sizes must be possible sizes of the state.
+/// An initial value for a state that every iteration writes before it reads it. A loop without iterations
+/// returns this value, so its sizes must be allowed for the state.
 fn placeholder(e: &mut Emitter, body: &Body, result: usize) -> Result<String> {
     let fact = body.fact(body.returned(result));
     let dims = fact.shape.dims().ok_or_else(|| OpError::unsupported("an output of unknown rank"))?;
@@ -287,7 +288,7 @@ fn counter(e: &mut Emitter, iteration: &str, fact: &Fact) -> Result<String> {
     Ok(e.node("Reshape", &[number, shape], vec![]))
 }
 
-/// The slice for one iteration. Gather counts negative indices from the end.
+/// The slice for one iteration. Negative indices of Gather count from the end.
 fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Result<String> {
     let border = if cut.start < 0 { cut.start.saturating_add(1) } else { cut.start };
     let first = if cut.stride < 0 { border.saturating_sub(cut.part_size) } else { border };
@@ -301,10 +302,10 @@ fn part(e: &mut Emitter, whole: &str, cut: Cut, iteration: &str) -> Result<Strin
     Ok(e.node("Gather", &[whole, &indices], vec![super::emitter::int("axis", cut.axis)]))
 }
 
-/// Maximum part size along its axis; each element has an index.
+/// Maximum size of a part along its axis: the part is gathered with one index per element.
 const MAX_PART: usize = 1 << 16;
 
-/// Concatenates parts, which are stacked along a new first axis, along their own axis.
+/// Concatenates parts along their axis. The Loop has stacked them along a new first axis.
 fn assembled(e: &mut Emitter, stacked: String, cut: Cut, part: Fact, port: usize) -> Result<String> {
     let dims = part.shape.dims().ok_or_else(|| OpError::unsupported("parts of unknown rank"))?;
     let rank = dims.len();
@@ -324,12 +325,13 @@ fn assembled(e: &mut Emitter, stacked: String, cut: Cut, part: Fact, port: usize
     }
     let all = e.node.outs().get(port).and_then(|out| out.fact.shape.dims()?.get(axis));
     let is_empty = all.and_then(SymExpr::as_const) == Some(0);
-    // A part may differ in size from the link. Without iterations the stack may have any sizes.
+    // The link may declare another part size than the body computes. A stack from a loop without iterations
+    // may have any sizes.
     if dims[axis].as_const() == Some(1) && !is_empty {
         let single = e.vector(&[axis as i64 + 1])?;
         return Ok(e.node("Squeeze", &[whole, single], vec![]));
     }
-    // Merges the stacking axis into the concatenated axis; sizes before and after it stay.
+    // Merges the stacking axis into the concatenated axis; the axes before and after these two stay.
     let shape = e.node("Shape", &[&whole], vec![]);
     let zero = e.vector(&[0])?;
     let at = e.vector(&[axis as i64])?;

@@ -1,4 +1,4 @@
-//! Boxes, regions, and sampling between pixels.
+//! Boxes, regions, and sampling at fractional positions.
 
 use snick_ir::ops::detection::non_max_suppression::BoxEncoding;
 use snick_ir::ops::detection::roi_align::{RoiAlignment, RoiPoolMode};
@@ -41,8 +41,8 @@ fn grid_sample(e: &mut Emitter, op: &GridSample) -> Result {
     e.last("GridSample", &e.inputs(), attrs)
 }
 
-/// ONNX returns rows of batch, class and box by descending score within each class; the layer may sort across
-/// all classes.
+/// ONNX returns rows of batch, class and box, ordered by descending score within each class. The layer may
+/// instead require an order across all classes.
 fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     if e.outputs().len() < 3 {
         return Err(OpError::unsupported("rows filled up with -1"));
@@ -56,7 +56,7 @@ fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     let scores = inputs[1].clone();
     if e.len() > 2 {
         let most = e.input_i64(2)?;
-        // A missing score threshold is 0 in OpenVINO and minus infinity in ONNX.
+        // The default score threshold is 0 in OpenVINO and minus infinity in ONNX.
         let score = if e.len() > 4 { real(e, 4)? } else { e.number(ElementType::F32, 0.0)? };
         for limit in [most, overlap_limit(e)?, score] {
             inputs.push(e.reshaped(&limit, &[1])?);
@@ -82,8 +82,8 @@ fn non_max_suppression(e: &mut Emitter, op: &NonMaxSuppression) -> Result {
     e.last_port(2, "Cast", &[count], Emitter::to(target)?)
 }
 
-/// The IoU threshold for ONNX, which drops boxes above it. The layer also drops boxes at its threshold, so
-/// this is the next smaller number.
+/// The IoU threshold for ONNX. ONNX only drops boxes above its threshold, whereas the layer also drops boxes
+/// at the threshold, so ONNX gets the next smaller number.
 fn overlap_limit(e: &mut Emitter) -> Result<String> {
     if e.len() <= 3 {
         return Err(OpError::unsupported("an IoU threshold of 0"));
@@ -130,7 +130,7 @@ fn roi_pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     e.last("MaxRoiPool", &e.inputs(), attrs)
 }
 
-/// Strides, dilations and pads of two axes.
+/// The strides, dilations and pads along two axes, as attributes.
 fn window(windows: &Windows) -> Result<Vec<Attribute>, OpError> {
     let mut attrs = steps(windows, 2);
     attrs.push(pads([0, 1].map(|i| windows.axis(i)).map(|axis| [axis.begin, axis.end]))?);
@@ -151,7 +151,7 @@ fn columns_to_image(e: &mut Emitter, op: &Col2Im) -> Result {
     e.last("Squeeze", &[images, axes], vec![])
 }
 
-/// Like version 8 with `bilinear_interpolation_pad`, ONNX interpolates with zeros at the edges.
+/// Like version 8 with `bilinear_interpolation_pad`, ONNX interpolates with zeros beyond the edges.
 fn deformable_convolution(e: &mut Emitter, op: &DeformableConvolution) -> Result {
     let windows = op.sliding.windows();
     if !op.bilinear_interpolation_pad || windows.auto_pad.is_same() {

@@ -3,10 +3,11 @@
 use snick_ir::{Graph, Info};
 use snick_onnx as onnx;
 
-/// The first file format version with these messages.
+/// The first file format version that has these messages.
 const IR_VERSION: i64 = 11;
 
-/// Adds the metadata of the graph to the model and its nodes. Metadata of removed nodes is dropped.
+/// Adds the device metadata of the graph to the model and its nodes. Metadata of nodes that no longer exist
+/// is dropped.
 pub(super) fn add(graph: &Graph, model: &mut onnx::Model) {
     let kept = || {
         let roots = graph.info.iter().filter(|info| info.name == "device_configurations");

@@ -56,7 +56,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         }
         Op::LogicalNot(_) => renamed("Not").only(is_boolean),
         Op::PRelu(_) => OpRow::new(prelu).lacks(FLOATS_TO_32_BITS),
-        // ONNX rounds half to even only. The mode does not affect integers.
+        // ONNX only rounds half to even. The rounding mode does not matter for integers.
         Op::Round(op) => {
             identity_on_integers("Round").only(|layer| !layer.is_float() || op.mode == RoundMode::HalfToEven)
         }
@@ -73,7 +73,7 @@ fn arithmetic<'g>(function: BinaryOp) -> Option<OpRow<'g>> {
         BinaryOp::Add => renamed("Add"),
         BinaryOp::Div => renamed("Div"),
         BinaryOp::FloorDiv => renamed("Div").only(|layer| !layer.is_signed_integer()),
-        // For floats, ONNX has only the remainder with the sign of the dividend.
+        // For floats, ONNX only has the remainder with the sign of the dividend.
         BinaryOp::FloorMod => modulo(0).only(|layer| !layer.is_float()),
         BinaryOp::Max => renamed("Max").lacks(SHORT_IN_I32),
         BinaryOp::Min => renamed("Min").lacks(SHORT_IN_I32),
@@ -127,7 +127,7 @@ fn is_boolean(layer: &Layer) -> bool {
     layer.element_type(0) == Ok(ElementType::Boolean)
 }
 
-/// ONNX Runtime has no Where for booleans.
+/// Booleans are selected with And and Or, because Where of ONNX Runtime does not support them.
 fn select(e: &mut Emitter) -> Result {
     if e.element_type(1)? != ElementType::Boolean {
         return e.last("Where", &e.inputs(), vec![]);
@@ -139,7 +139,7 @@ fn select(e: &mut Emitter) -> Result {
     e.last("Or", &[then, otherwise], vec![])
 }
 
-/// ONNX has separate operators for booleans.
+/// Booleans need another operator than integers.
 fn bitwise(e: &mut Emitter, op: &str, of_booleans: &str) -> Result {
     let boolean = e.element_type(0)? == ElementType::Boolean;
     e.last(if boolean { of_booleans } else { op }, &e.inputs(), vec![])
@@ -205,10 +205,11 @@ fn not_equal(e: &mut Emitter) -> Result {
     e.last("Not", &[equal], vec![])
 }
 
-/// A slope per channel needs trailing axes of size 1, because ONNX would align it to the last axis.
+/// Reshapes a slope per channel to have trailing axes of size 1. Otherwise ONNX would align it with the last
+/// axis.
 fn prelu(e: &mut Emitter) -> Result {
     let (x, slope) = (e.input(0)?, e.input(1)?);
-    // Old files mix types.
+    // In old files, the types of data and slope may differ.
     let mut slope = e.cast(slope, e.element_type(1)?, e.element_type(0)?)?;
     let (rank, slopes) = (e.rank(0)?, e.rank(1)?);
     if PRelu::is_by_channel(e.graph.symbols(), &e.fact(0)?.shape, &e.fact(1)?.shape)? {

@@ -12,10 +12,10 @@ use crate::layer::Layer;
 /// Writes one layer.
 pub(super) struct Emitter<'g> {
     pub(super) layer: Layer<'g>,
-    /// The names of the inputs.
+    /// The names of the input values.
     inputs: Vec<String>,
     outputs: Vec<String>,
-    /// The file.
+    /// The file being written.
     pub(super) writer: &'g mut Writer,
 }
 
@@ -95,7 +95,8 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// Adds the node that computes the first `count` outputs of the layer; ONNX lacks the others.
+    /// Adds the node that computes the first `count` outputs of the layer. ONNX's operator does not compute
+    /// the other outputs.
     pub(super) fn last_of<S: AsRef<str>>(
         &mut self,
         count: usize,
@@ -198,7 +199,7 @@ impl<'g> Emitter<'g> {
         self.tensor(&Tensor::scalar(value))
     }
 
-    /// The shape of a value.
+    /// The shape of a value, as a new value.
     pub(super) fn shape(&mut self, value: &str) -> String {
         self.node("Shape", &[value], vec![])
     }
@@ -216,7 +217,7 @@ impl<'g> Emitter<'g> {
         Ok(self.node("Reshape", &[value, &sizes], attrs))
     }
 
-    /// Reshapes a value to computed sizes. A size of 0 means 0 and does not copy the old size.
+    /// Reshapes a value to computed sizes. A size of 0 means an empty axis; it does not copy the old size.
     pub(super) fn reshaped_to(&mut self, value: &str, sizes: &str) -> String {
         self.node("Reshape", &[value, sizes], vec![int("allowzero", 1)])
     }
@@ -246,7 +247,7 @@ impl<'g> Emitter<'g> {
         }
     }
 
-    /// The attribute of a Cast to an element type.
+    /// The attribute `to` of a Cast.
     pub(super) fn to(element_type: ElementType) -> Result<Vec<onnx::Attribute>> {
         Ok(vec![int("to", number_of(element_type)?.into())])
     }
@@ -264,8 +265,8 @@ impl<'g> Emitter<'g> {
         self.cast(self.input(i)?, self.element_type(i)?, ElementType::I64)
     }
 
-    /// Input `i`, a scalar, as an i64 vector of length 1. ONNX Runtime infers shapes only from values that
-    /// are constants themselves.
+    /// Input `i`, a scalar, as an i64 vector of length 1. A known scalar becomes a constant, because ONNX
+    /// Runtime only uses constants when it infers shapes.
     pub(super) fn input_as_vector(&mut self, i: usize) -> Result<String> {
         if let Some(known) = self.known(i)
             && known.len() == 1
@@ -312,7 +313,8 @@ pub(super) fn texts(name: &str, values: &[&str]) -> onnx::Attribute {
     onnx::Attribute { name: name.into(), strings, kind: Some(kind::STRINGS), ..onnx::Attribute::default() }
 }
 
-/// The number of computed outputs. A file may declare more; these have no type and no reader.
+/// The number of outputs that are computed. A file may declare more outputs; these have no type and no
+/// reader.
 fn computed(graph: &Graph, id: NodeId) -> u32 {
     let outs = (0..).zip(graph.node(id).outs());
     let is_computed = |port, out: &Output| {

@@ -39,7 +39,7 @@ fn gather_elements(e: &mut Emitter, op: &GatherElements) -> Result {
 fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let axis = e.fixed_one(2, "the axis")?;
     if op.batch_dims != 0 {
-        // GatherND has batch axes, but only gathers from the axis right after them.
+        // ONNX's GatherND has batch axes, but only gathers along the axis right after them.
         let from_end = if op.batch_dims < 0 { e.rank(1)? as i64 } else { 0 };
         let batch = op.batch_dims.saturating_add(from_end).try_into().unwrap_or(0_usize);
         if snick_ir::normalize_axis(axis, e.rank(0)?)? != batch {
@@ -60,8 +60,8 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     e.last("Gather", &[data, indices], vec![int("axis", axis)])
 }
 
-/// Pads the data with one zero slice if some constant indices are out of range, and points those at it: the
-/// layer returns zeros for them, ONNX rejects them. Returns the data and the indices.
+/// If constant indices are out of range, the layer returns zeros but ONNX fails. Appends a slice of zeros to
+/// the data, points these indices at it, and returns data and indices; `None` if no index is out of range.
 fn with_zeros_behind(e: &mut Emitter, op: &Gather, axis: usize) -> Result<Option<(String, String)>, OpError> {
     let data = &e.fact(0)?.shape;
     let size = data.dims().and_then(|dims| dims.get(axis)?.as_const()).filter(|&size| size > 0);
@@ -78,7 +78,7 @@ fn with_zeros_behind(e: &mut Emitter, op: &Gather, axis: usize) -> Result<Option
     pads[rank + axis] = 1;
     let (data, pads) = (e.input(0)?, e.vector(&pads)?);
     let data = e.node("Pad", &[data, pads], vec![text("mode", "constant")]);
-    // Padding moves the end that negative indices count from.
+    // Padding moves the end of the axis, from which negative indices count.
     let within = |index| match inside.contains(&index) {
         true if index < 0 => index + size,
         true => index,
@@ -88,7 +88,7 @@ fn with_zeros_behind(e: &mut Emitter, op: &Gather, axis: usize) -> Result<Option
     Ok(Some((data, e.tensor(&indices)?)))
 }
 
-/// Indices of i32 and i64 stay as they are.
+/// Converts indices to i64, except i32 indices, which ONNX accepts.
 fn indices(e: &mut Emitter, i: usize) -> Result<String, OpError> {
     match e.element_type(i)? {
         ElementType::I32 => e.input(i),
@@ -104,7 +104,7 @@ fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     e.last("GatherND", &[data, indices], vec![int("batch_dims", op.batch_dims as i64)])
 }
 
-/// ONNX Runtime supports few element types.
+/// Converts the data first, because ONNX Runtime supports few element types.
 fn non_zero(e: &mut Emitter, output_type: IndexType) -> Result {
     let x = match e.element_type(0)? {
         ElementType::F32 | ElementType::I32 | ElementType::I64 | ElementType::U8 => e.input(0)?,
@@ -117,7 +117,8 @@ fn non_zero(e: &mut Emitter, output_type: IndexType) -> Result {
     e.last("Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
 }
 
-/// ONNX counts negative indices from the end. If the layer ignores them, they are moved out of range.
+/// ONNX counts negative indices from the end. If the layer ignores negative indices, they are moved out of
+/// range.
 fn one_hot(e: &mut Emitter, op: &OneHot) -> Result {
     let (mut indices, depth) = (e.input_i64(0)?, e.input_as_vector(1)?);
     if op.negative_indices_mode == NegativeIndices::Ignore {
@@ -133,14 +134,16 @@ fn one_hot(e: &mut Emitter, op: &OneHot) -> Result {
     e.last("OneHot", &[indices, depth, values], axis)
 }
 
-/// Runtimes support few element types, and ONNX does not allow scalar indices.
+/// Whether ONNX can express the layer: runtimes support few element types, and ONNX does not allow scalar
+/// indices.
 fn is_usual_one_hot(layer: &Layer) -> bool {
     let is_vector = layer.fact(0).is_ok_and(|fact| fact.shape.rank().is_some_and(|rank| rank > 0));
     let element_type = layer.fact(2).map(|fact| fact.element_type);
     is_vector && matches!(element_type, Ok(ElementType::F32 | ElementType::I64))
 }
 
-/// Replaces slices of the data along an axis, which is moved to the front for ScatterND.
+/// Replaces slices of the data along an axis. The axis is moved to the front, because ScatterND needs it
+/// there.
 fn scatter(e: &mut Emitter) -> Result {
     let (rank, width) = (e.rank(0)?, e.rank(1)?);
     let axis = snick_ir::normalize_axis(e.fixed_one(3, "the axis")?, rank)? as i64;
@@ -157,7 +160,7 @@ fn scatter(e: &mut Emitter) -> Result {
     e.last("Transpose", &[scattered], vec![ints("perm", back)])
 }
 
-/// ONNX's name for a scatter reduction.
+/// ONNX's name for the reduction of a scatter.
 fn reduction(reduction: ScatterReduction) -> Result<&'static str, OpError> {
     match reduction {
         ScatterReduction::None => Ok("none"),
@@ -193,7 +196,7 @@ fn top_k(e: &mut Emitter, op: &TopK) -> Result {
     let (x, k) = (e.input(0)?, e.input_as_vector(1)?);
     let largest = int("largest", i64::from(op.mode == TopKMode::Max));
     if op.sort == TopKSort::Index {
-        // Selects the best elements, then sorts their indices in ascending order.
+        // Selects the largest or smallest elements, then sorts their indices in ascending order.
         let best = e.nodes("TopK", &[&x, &k], 2, vec![axis.clone(), largest]);
         let attrs = vec![axis.clone(), int("largest", 0)];
         let places = e.nodes("TopK", &[&best[1], &k], 2, attrs);
@@ -216,7 +219,7 @@ fn top_k(e: &mut Emitter, op: &TopK) -> Result {
     e.last_port(1, "Cast", &[places], vec![int("to", number_of(ElementType::I32)?.into())])
 }
 
-/// The output types of indices and counts vary.
+/// Casts indices and counts: their types are attributes of the layer, but i64 in ONNX.
 fn unique(e: &mut Emitter, op: &Unique) -> Result {
     let mut attrs = vec![int("sorted", i64::from(op.sorted))];
     if e.len() > 1 {

@@ -1,9 +1,9 @@
 //! ONNX models of operator set 21.
 //!
-//! Operations without an ONNX operator are decomposed first (`snick_pass::legalize`, `prepare.rs` for
-//! slices). `names.rs` names the values, `writer.rs` collects the messages. The other files each match on one
-//! family of [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`). `table.rs`
-//! combines the families.
+//! Operations without an ONNX operator are decomposed first (`snick_pass::legalize`, and for slices
+//! `prepare.rs`). `names.rs` names the values, and `writer.rs` collects the messages. Each of the other files
+//! covers one family of [`Op`]: a row (`row.rs`) writes one operation with an `Emitter` (`emitter.rs`).
+//! `table.rs` combines the families.
 
 mod axes;
 mod bodies;
@@ -44,11 +44,12 @@ pub use self::writer::ModelFile;
 pub struct OnnxFiles {
     /// The model.
     pub model: ModelFile,
-    /// Constants, if the model would be too large for one file.
+    /// The constants in the external file, if the model would be too large for one file.
     pub data: WeightsFile,
 }
 
-/// Writes an inferred graph as an ONNX model. Constants that do not fit go to an external file `data_name`.
+/// Writes an inferred graph as an ONNX model. Constants that do not fit in the model go to an external file
+/// `data_name`.
 ///
 /// # Errors
 /// Names the layer that ONNX cannot express.

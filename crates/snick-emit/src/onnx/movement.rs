@@ -72,7 +72,8 @@ fn pad(e: &mut Emitter, mode: PadMode) -> Result {
     e.last("Pad", &inputs, vec![text("mode", name)])
 }
 
-/// Moves axes beyond the second to the front and back.
+/// Transposes the batch axis and the sequence axis to the front, and back, if they are not among the first
+/// two.
 fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     let rank = e.rank(0)?;
     let axis = |axis| Ok::<_, OpError>(snick_ir::normalize_axis(axis, rank)? as i64);
@@ -92,7 +93,7 @@ fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     e.last("Transpose", &[y], vec![ints("perm", back)])
 }
 
-/// Reverses the axes given by a list or a mask.
+/// Reverses the axes that are given by a list or a mask.
 fn reverse(e: &mut Emitter, mode: Mode) -> Result {
     let x = e.input(0)?;
     let mut axes: Vec<i64> = if mode == Mode::Mask {
@@ -102,7 +103,7 @@ fn reverse(e: &mut Emitter, mode: Mode) -> Result {
     } else {
         e.fixed(1, "the axes")?
     };
-    // Slice does not allow a repeated axis, the list does.
+    // The list may repeat an axis, which Slice does not allow.
     axes.sort_unstable();
     axes.dedup();
     if axes.is_empty() {
@@ -125,7 +126,7 @@ fn roll(e: &mut Emitter) -> Result {
         let at = if single { 0 } else { i };
         let shift = e.cut(&shifts, 0, at, at + 1)?;
         let size = e.size(&value, axis)?;
-        // Avoids a division by zero for an empty axis.
+        // Avoids a remainder of a division by zero for an empty axis.
         let divisor = e.node("Max", &[&size, &one], vec![]);
         let shift = e.node("Mod", &[shift, divisor], vec![int("fmod", 0)]);
         let place = e.node("Sub", &[&size, &shift], vec![]);
@@ -137,7 +138,7 @@ fn roll(e: &mut Emitter) -> Result {
     e.last("Identity", &[value], vec![])
 }
 
-/// ONNX wants one repeat per axis: missing axes and repeats are prepended as 1.
+/// ONNX needs one repeat per axis: missing axes and missing repeats are prepended as 1.
 fn tile(e: &mut Emitter) -> Result {
     let (mut x, mut repeats, rank) = (e.input(0)?, e.input_i64(1)?, e.rank(0)?);
     let count = match e.fact(1)?.shape.as_static().as_deref() {
@@ -154,7 +155,7 @@ fn tile(e: &mut Emitter) -> Result {
     e.last("Tile", &[x, repeats], vec![])
 }
 
-/// An empty order reverses the axes, like a missing one in ONNX.
+/// An empty order reverses the axes, as does a missing order in ONNX.
 fn transpose(e: &mut Emitter) -> Result {
     let order = e.fixed(1, "the order of axes")?;
     let x = e.input(0)?;

@@ -1,4 +1,4 @@
-//! Unique names for values and outputs: a tensor name, or else the name of the layer.
+//! Unique names for values and outputs: a tensor name, or if there is none, the name of the layer.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Names all outputs. Inputs and outputs of the model come first, so that they keep their names.
+    /// Names all values. Inputs and outputs of the model come first, so that they keep their names.
     pub(super) fn new(graph: &Graph, order: &[NodeId]) -> Self {
         let mut names = Self {
             by_value: HashMap::new(),
@@ -61,8 +61,8 @@ impl Names {
         names
     }
 
-    /// Names the values of a body and returns the names of the enclosing graph. Parameters of the body are
-    /// named with [`Names::set`].
+    /// Starts a body: names its values and returns the names of the enclosing graph. Parameters of the body
+    /// are named with [`Names::set`].
     pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> HashMap<Value, String> {
         let around = std::mem::take(&mut self.by_value);
         let has_name = |id: &&NodeId| !matches!(body.node(**id).op(), Op::Parameter(_) | Op::Result(_));
@@ -90,18 +90,18 @@ impl Names {
         self.by_value.insert(value, name);
     }
 
-    /// A unique name for a value: this one or a numbered variant.
+    /// A unique name for a value: `name` or a numbered variant of it.
     pub(super) fn fresh(&mut self, name: &str) -> String {
         self.values.give(if name.is_empty() { "value" } else { name }.into(), SEPARATOR, 1)
     }
 
-    /// A unique name for a node: this one or a numbered variant.
+    /// A unique name for a node: `name` or a numbered variant of it.
     pub(super) fn node(&mut self, name: &str) -> String {
         self.nodes.give(name.into(), SEPARATOR, 1)
     }
 
-    /// The name of a Result's output, which differs from the value's name if another input or output has that
-    /// name.
+    /// The name of an output of the model. It differs from the name of the returned value if another input or
+    /// output has that name.
     pub(super) fn of_output(&self, result: NodeId) -> String {
         self.outputs.get(&result).cloned().unwrap_or_default()
     }
@@ -112,8 +112,8 @@ impl Names {
     }
 }
 
-/// The name of an output in the written model: the first tensor name. The name of the Result if that is also
-/// a tensor name or there are none.
+/// The name of an output in the written model: the first tensor name of the value. If there is none, or if
+/// the name of the Result is also a tensor name, the name of the Result.
 fn output_name(graph: &Graph, result: NodeId, value: Value) -> String {
     let tensor_names = graph.output(value).map(|out| out.names()).unwrap_or_default();
     let layer = graph.node(result).name();
@@ -123,7 +123,7 @@ fn output_name(graph: &Graph, result: NodeId, value: Value) -> String {
     }
 }
 
-/// The first tensor name, or the layer's name with the port.
+/// The first tensor name of a value, or the name of its layer with the port.
 fn own_name(graph: &Graph, value: Value) -> String {
     let node = graph.node(value.node);
     let tensor_name = graph.output(value).and_then(|out| out.names().first());

@@ -33,7 +33,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Adds a Transpose for transposed operands. Vectors stay as they are.
+/// Adds a Transpose for each transposed operand, except vectors.
 fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     let mut inputs = e.inputs();
     for (i, transposed) in [(0, op.transpose_a), (1, op.transpose_b)] {
@@ -55,8 +55,8 @@ fn spatial(e: &Emitter, filters_extra: usize) -> Result<usize, OpError> {
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
-/// The inputs, with filters reshaped to drop the leading axis of groups; the group count is added to the
-/// attributes.
+/// The inputs, with the leading group axis of the filters merged into the next one. Adds the number of groups
+/// to the attributes.
 fn ungrouped(e: &mut Emitter, grouped: bool, attrs: &mut Vec<Attribute>) -> Result<[String; 2], OpError> {
     let (x, mut filters) = (e.input(0)?, e.input(1)?);
     if grouped {
@@ -79,7 +79,7 @@ fn convolution(e: &mut Emitter, op: &DilatedSliding, grouped: bool) -> Result {
     e.last("Conv", &inputs, attrs)
 }
 
-/// Adds zeros with Pad where ConvTranspose cannot.
+/// Pads the result with zeros by a separate Pad where ConvTranspose cannot.
 fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, grouped: bool) -> Result {
     let spatial = spatial(e, usize::from(grouped))?;
     let windows = transposed.sliding.windows();
@@ -122,13 +122,13 @@ fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, group
     e.last("Pad", &[y, zeros], vec![])
 }
 
-/// Attributes that leave the padding to the runtime because it depends on the size of the data.
+/// The attributes for padding that depends on the size of the data, which the runtime computes.
 fn padding_by_output_shape(
     e: &Emitter,
     transposed: &TransposedSliding,
     spatial: usize,
 ) -> Result<Vec<Attribute>, OpError> {
-    // ONNX puts the odd cropped element at the opposite end.
+    // If an odd number of elements is cropped, ONNX crops the extra one at the opposite end.
     let auto_pad = match transposed.sliding.sliding.auto_pad {
         AutoPad::SameUpper => "SAME_LOWER",
         AutoPad::SameLower => "SAME_UPPER",
@@ -143,7 +143,8 @@ fn padding_by_output_shape(
     Ok(vec![ints("output_shape", sizes), ints("output_padding", extra), text("auto_pad", auto_pad)])
 }
 
-/// Kernel, window and rounding attributes of a pool. `counts` is whether padding elements count.
+/// Kernel, window and rounding attributes of a pool. `counts` is whether padding elements are counted in the
+/// average.
 fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result<Vec<Attribute>, OpError> {
     let (windows, kernel) = (op.windows(dilations), op.kernel.as_slice());
     let axes = || (0..kernel.len()).map(|i| windows.axis(i));
@@ -152,7 +153,7 @@ fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result
     let same = windows.auto_pad.is_same();
     let slides = || sliding(e, &windows, kernel.len(), Some(kernel));
     let (sliding, ceil) = match windows.rounding {
-        // A window that starts in the padding counts in OpenVINO, but not in ONNX.
+        // OpenVINO computes a window that starts in the padding at the end; ONNX drops it.
         Rounding::Ceil if gaps && same => {
             return Err(OpError::unsupported("rounding_type `ceil` with gaps and padding to the same size"));
         }
@@ -164,7 +165,7 @@ fn pool(e: &Emitter, op: &PoolWindow, dilations: &[i64], counts: bool) -> Result
     Ok([sliding, vec![ints("kernel_shape", kernel.to_vec()), int("ceil_mode", ceil)]].concat())
 }
 
-/// Extends the padding to the end of the last window, which is possible only if padding does not count.
+/// Extends the padding to the end of the last window. This is only possible if padding elements do not count.
 fn padded_up(
     e: &Emitter,
     windows: &Windows,
@@ -208,7 +209,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
     e.last_of(1 + usize::from(second), "MaxPool", &e.inputs(), attrs)
 }
 
-/// ONNX requires that ellipses cover the same number of axes in each operand.
+/// In ONNX, an ellipsis must cover the same number of axes in each operand.
 fn einsum(e: &mut Emitter, op: &Einsum) -> Result {
     let mut inputs = e.inputs();
     if op.equation.contains("...") {

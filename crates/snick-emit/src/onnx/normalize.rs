@@ -1,4 +1,4 @@
-//! Normalisations that ONNX has operators for.
+//! Normalisations for which ONNX has operators.
 
 use snick_ir::Op;
 use snick_ir::ops::{BatchNormInference, GroupNormalization, Lrn};
@@ -33,13 +33,14 @@ fn group_normalization(e: &mut Emitter, op: &GroupNormalization) -> Result {
     e.last("GroupNormalization", &e.inputs(), attrs)
 }
 
-/// ONNX Runtime supports 4-D images only.
+/// ONNX Runtime only supports 4-D images.
 fn is_across_channels(layer: &Layer) -> bool {
     let is_of_images = layer.fact(0).is_ok_and(|fact| fact.shape.rank() == Some(4));
     is_of_images && layer.known(1).is_some_and(|axes| axes == [1])
 }
 
-/// The layer has equally many neighbours on both sides; for an even size ONNX has one more after.
+/// The layer averages over equally many neighbours on both sides. For an even size, ONNX would add one more
+/// after the element.
 fn lrn(e: &mut Emitter, op: &Lrn) -> Result {
     let window = op.size.saturating_sub(1).max(0) / 2 * 2 + 1;
     let alpha = op.alpha * window as f64 / op.size as f64;

@@ -5,10 +5,10 @@ use snick_ir::{Graph, Located, Op, OpError};
 use snick_pass::legalize::from_slice::{self, SliceAs};
 use snick_pass::legalize::to_slice;
 
-/// A StridedSlice with dynamic bounds, because ONNX has no masks.
+/// Lowers a StridedSlice with dynamic bounds, because ONNX has no masks.
 const DYNAMIC_BOUNDS: Rule = Rule::exact("lower-dynamic-strided-slice", lower);
 
-/// Rewrites these slices in the graph and its bodies.
+/// Lowers slices that ONNX cannot express in the graph and its bodies.
 pub(super) fn prepare(mut graph: Graph) -> Result<Graph, Box<Located>> {
     apply_throughout(&mut graph, &[DYNAMIC_BOUNDS])?;
     apply_throughout(&mut graph, &[from_slice::ranges(SliceAs::Slice)])?;

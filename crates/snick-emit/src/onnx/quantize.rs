@@ -1,5 +1,5 @@
-//! FakeConvert, and FakeQuantize as QuantizeLinear and DequantizeLinear where these compute the same result.
-//! Otherwise it is decomposed.
+//! FakeConvert, and FakeQuantize as QuantizeLinear and DequantizeLinear if these compute the same result.
+//! Otherwise, FakeQuantize is decomposed.
 
 use snick_ir::ops::elementwise::fake_convert::FakeType;
 use snick_ir::{Op, OpError};
@@ -33,7 +33,7 @@ fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
     }
     let bounds = [e.number(ElementType::F32, -greatest)?, e.number(ElementType::F32, greatest)?];
     value = e.node("Clip", &[&value, &bounds[0], &bounds[1]], vec![]);
-    // Converts through f16, like the layer.
+    // Converts through f16, as the layer does.
     for element_type in [ElementType::F16, target, ElementType::F32] {
         value = e.node("Cast", &[&value], Emitter::to(element_type)?);
     }
@@ -54,21 +54,21 @@ fn fake_quantize(e: &mut Emitter, levels: i64) -> Result {
     e.last("DequantizeLinear", &[integers, to, zero_point], axis)
 }
 
-/// Scales and zero points of unsigned integers that match the layer: one for all or one per index of an axis.
+/// Unsigned integers that represent the levels of a FakeQuantize: scales and zero points, one for all data or
+/// one per index of an axis.
 struct Code {
     axis: Option<i64>,
-    /// Scales of the input.
+    /// The scales of QuantizeLinear.
     from: Tensor,
-    /// Scales of the output.
+    /// The scales of DequantizeLinear.
     to: Tensor,
     zero_point: Tensor,
 }
 
 impl Code {
-    /// Requires that the input and output ranges have as many levels as an integer type, and that their zeros
-    /// fall on the same, even level: halves are rounded to even before the zero point is added. Also requires
-    /// steps of the input that are powers of 2, so that both computations agree on data halfway between two
-    /// levels.
+    /// Requires as many levels as an integer type has values, and zeros of the input and output ranges at the
+    /// same, even level: halves are rounded to even before the zero point is added. Also requires input steps
+    /// that are powers of 2, so that the layer and ONNX agree on data halfway between two levels.
     fn find(e: &Layer, levels: i64) -> Result<Option<Self>, OpError> {
         let integers = match levels {
             256 => ElementType::U8,
@@ -103,15 +103,15 @@ impl Code {
     }
 }
 
-/// The ends of the input and output ranges, one for all or one per index of an axis.
+/// The ends of the input and output ranges, one for all data or one per index of an axis.
 struct Ranges {
     ends: [Vec<f32>; 4],
     count: usize,
 }
 
 impl Ranges {
-    /// The ranges of f32 data and the one axis that they vary along, if any. `None` if they are unknown or
-    /// vary along several.
+    /// The ranges of f32 data, and the axis along which they vary, if any. `None` if they are unknown or vary
+    /// along several axes.
     fn find(e: &Layer) -> Result<Option<(Self, Option<i64>)>, OpError> {
         let Some(rank) = e.fact(0)?.shape.rank().filter(|_| e.element_type(0) == Ok(ElementType::F32)) else {
             return Ok(None);
@@ -134,7 +134,7 @@ impl Ranges {
         Ok(Some((Self { ends, count }, found.map(|axis| axis as i64))))
     }
 
-    /// The four ends for each index of the axis.
+    /// The four range ends for each index of the axis.
     fn each(&self) -> impl Iterator<Item = [f32; 4]> {
         let at = |end: &[f32], i: usize| end.get(i).or(end.first()).copied().unwrap_or(0.0);
         (0..self.count).map(move |i| [0, 1, 2, 3].map(|end| at(&self.ends[end], i)))
@@ -168,7 +168,7 @@ mod tests {
         let integers = ["QuantizeLinear", "DequantizeLinear"];
         assert_eq!(operators(256, [-64.0, 0.0], [63.5, 255.0]), integers);
         assert_eq!(operators(65536, [0.0, 0.0], [65535.0, 65535.0]), integers);
-        // Zero falls on an odd level; the step is not a power of 2; no such type exists.
+        // The zero is at an odd level; the step is not a power of 2; no integer type has 255 values.
         assert!(operators(256, [-63.5, 0.0], [64.0, 255.0]).contains(&"Round".to_string()));
         assert!(operators(256, [0.0, 0.0], [76.5, 255.0]).contains(&"Round".to_string()));
         assert!(operators(255, [-127.0, -127.0], [127.0, 127.0]).contains(&"Round".to_string()));

@@ -1,4 +1,4 @@
-//! Recurrent cells and sequences as ONNX's GRU, LSTM and RNN. A cell is a sequence of one step.
+//! Recurrent cells and sequences as ONNX's GRU, LSTM and RNN. A cell is written as a sequence of one step.
 
 use snick_ir::ops::recurrent::cell::{Cell, CellKind};
 use snick_ir::ops::recurrent::direction::Direction;
@@ -20,7 +20,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(row.lacks(gaps))
 }
 
-/// The ONNX operator of a cell.
+/// The ONNX operator for a cell.
 fn operator(cell: &Cell) -> &'static str {
     match cell.kind {
         CellKind::Lstm => "LSTM",
@@ -29,8 +29,8 @@ fn operator(cell: &Cell) -> &'static str {
     }
 }
 
-/// The positions in the IR of the gates in ONNX's order. An LSTM has forget, input, cell, output in the IR
-/// and input, output, forget, cell in ONNX.
+/// For each gate in ONNX's order, its position in the IR. The gates of an LSTM are forget, input, cell,
+/// output in the IR, and input, output, forget, cell in ONNX.
 fn gates(cell: &Cell) -> &'static [usize] {
     match cell.kind {
         CellKind::Lstm => &[1, 3, 0, 2],
@@ -76,14 +76,14 @@ fn attrs(cell: &Cell, direction: Direction, hidden: i64) -> Result<Vec<Attribute
     Ok(attrs)
 }
 
-/// The size of a state, which is the last dim of the weights R at input `i`.
+/// The size of the hidden state, which is the last dim of the weights R at input `i`.
 fn hidden(e: &Emitter, i: usize) -> Result<i64, OpError> {
     let size = e.fact(i)?.shape.dims().and_then(|dims| dims.last()?.as_const());
     size.ok_or_else(|| OpError::unsupported("weights of unknown size"))
 }
 
-/// Weights with an axis of directions, in ONNX's layout: W, R, and B, which holds both biases, if there is
-/// one.
+/// W, R and B in ONNX's layout, with an axis of directions. B contains the biases of both W and R, and is
+/// empty if the layer has none.
 fn weights(e: &mut Emitter, cell: &Cell, inputs: [String; 3]) -> Result<[String; 3], OpError> {
     let [w, r, b] = inputs;
     let gates = gates(cell);
@@ -95,7 +95,7 @@ fn weights(e: &mut Emitter, cell: &Cell, inputs: [String; 3]) -> Result<[String;
     let nothing = e.node("Sub", &[&parts[0], &parts[0]], vec![]);
     let mut order: Vec<&String> = gates.iter().map(|&gate| &parts[gate]).collect();
     order.resize(2 * gates.len(), &nothing);
-    // The recurrent bias of the linear-before-reset product is separate.
+    // For linear-before-reset, the bias inside the recurrent product is a separate part.
     if let (Some(inner), Some(last)) = (parts.get(gates.len()), order.last_mut()) {
         *last = inner;
     }
@@ -124,7 +124,8 @@ fn peepholes(e: &mut Emitter, value: &str) -> Result<String> {
     Ok(e.joined(&[&parts[1], &parts[2], &parts[0]], 1))
 }
 
-/// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B, and peepholes.
+/// Writes a sequence. Inputs: X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R,
+/// B, and peepholes.
 fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     let states = cell.kind.states();
     let at = 1 + states;
@@ -150,20 +151,20 @@ fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     Ok(())
 }
 
-/// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B, and peepholes.
+/// Writes a cell. Inputs: X `[batch, input]`, states `[batch, hidden]`, W, R, B, and peepholes.
 fn cell(e: &mut Emitter, cell: &Cell) -> Result {
     let states = cell.kind.states();
     let attrs = attrs(cell, Direction::Forward, hidden(e, states + 2)?)?;
     let mut lifted = Vec::new();
     for i in 0..e.len() {
         let value = e.input(i)?;
-        // Adds an axis of steps or directions.
+        // Adds an axis of steps to X, and of directions to all other inputs.
         lifted.push(e.unsqueezed(&value, &[0])?);
     }
     let (front, rest) = lifted.split_at(1 + states);
     let [w, r, more @ ..] = rest else { return Err(OpError::NotConnected { port: 4 }) };
     let mut more = more.iter();
-    // An empty name means a missing input.
+    // In ONNX, an empty name means a missing input.
     let b = more.next().cloned().unwrap_or_default();
     let [w, r, b] = weights(e, cell, [w.clone(), r.clone(), b])?;
     let mut inputs = vec![front[0].clone(), w, r, b, String::new()];

@@ -1,4 +1,4 @@
-//! Resize, where it computes the same as Interpolate. Other cases are decomposed.
+//! Writes Interpolate as Resize where both compute the same result. All other layers are decomposed.
 
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize};
 use snick_ir::ops::nn::scale::Scale;
@@ -22,28 +22,28 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// How Resize computes a layer.
+/// How to compute a layer with Resize.
 struct Resize {
     mode: &'static str,
-    /// The input with sizes or scales.
+    /// The port of the sizes or scales.
     target: usize,
-    /// The axes that it resamples.
+    /// The axes to resample.
     axes: Vec<usize>,
-    /// Their entries in that list.
+    /// For each of these axes, its index in the list of sizes or scales.
     entries: Vec<usize>,
-    /// Their scales; `None` for sizes.
+    /// The scales of these axes; `None` if the list contains sizes.
     scales: Option<Vec<f32>>,
-    /// The number of sizes.
+    /// The length of the list.
     count: usize,
-    /// Whether ONNX Runtime can resample all these axes in one Resize.
+    /// Whether ONNX Runtime can resample all these axes with one Resize.
     at_once: bool,
 }
 
 impl Resize {
-    /// `None` if ONNX's Resize or ONNX Runtime would compute something else or fail.
+    /// `None` if Resize would compute another result, or if ONNX Runtime would fail.
     fn of(layer: &Layer, op: &Interpolate) -> Option<Self> {
         let coordinates = op.coordinate_transformation_mode;
-        // Resize dropped `tf_half_pixel_for_nn` in operator set 13.
+        // Operator set 13 removed `tf_half_pixel_for_nn` from Resize.
         if !op.since.at_least(4) || op.is_padded() || coordinates == Coordinates::TfHalfPixelForNn {
             return None;
         }
@@ -90,15 +90,16 @@ impl Resize {
             entries.push(i);
         }
         let scales = known.map(|scales| entries.iter().filter_map(|&i| scales.get(i).copied()).collect());
-        // ONNX Runtime moves a Resize across a Transpose, even to axes that it cannot resize in cubic mode.
+        // ONNX Runtime moves a Resize across a Transpose, even if it then cannot resize the permuted axes in
+        // cubic mode.
         let is_transposed = matches!(layer.graph.node(layer.inputs.first()?.node).op(), Op::Transpose(_));
         let at_once = is_taken(mode, dims.len(), &axes) && !(mode == "cubic" && is_transposed);
         Some(Self { mode, target, axes, entries, scales, count: all.len(), at_once })
     }
 }
 
-/// The mode of Resize for a type that ONNX Runtime can resize. For ranks below 5, `linear` interpolates
-/// between two neighbours per axis, as in ONNX.
+/// The mode of Resize; `None` for a type that ONNX Runtime cannot resize. For ranks below 5, `linear`
+/// interpolates between two neighbours per axis, as ONNX does.
 fn mode(op: &Interpolate, element_type: ElementType, rank: usize) -> Option<&'static str> {
     use ElementType::{F16, F32, I8, I32, U8};
     let (mode, fits) = match op.mode {
@@ -111,7 +112,7 @@ fn mode(op: &Interpolate, element_type: ElementType, rank: usize) -> Option<&'st
     fits.then_some(mode)
 }
 
-/// Whether ONNX Runtime resizes these axes of data of this rank.
+/// Whether ONNX Runtime can resize these axes together in data of this rank.
 fn is_taken(mode: &str, rank: usize, axes: &[usize]) -> bool {
     let are_last = |count: usize| axes.iter().all(|&axis| axis + count >= rank);
     match (mode, rank) {
@@ -175,7 +176,8 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
         return e.vector(&all);
     }
     let shape = e.shape(&e.input(0)?);
-    // Groups adjacent axes: whether they take their size from the input, and the range of entries.
+    // Groups adjacent axes: whether they are resized, and the range of their entries in `sizes` or in the
+    // shape.
     let mut runs: Vec<(bool, std::ops::Range<usize>)> = Vec::new();
     for axis in 0..rank {
         let (is_resized, entry) = match plan.axes.iter().position(|&resized| resized == axis) {
@@ -198,9 +200,9 @@ fn sizes_of_all(e: &mut Emitter, plan: &Resize, sizes: &str) -> Result<String> {
     Ok(e.joined(&parts, 0))
 }
 
-/// Resamples one axis at a time, with all axes before and after it merged into one each. Transposes would not
-/// work: ONNX Runtime moves Resize across them and then rejects its axes. All sizes are computed, since -1 is
-/// ambiguous next to an empty axis.
+/// Resamples one axis at a time. All axes before it are merged into one, and so are all axes after it.
+/// Transposing would not work: ONNX Runtime moves Resize across a Transpose and then rejects the axes. All
+/// sizes are computed, because -1 is ambiguous next to an empty axis.
 fn one_by_one(e: &mut Emitter, plan: &Resize, sizes: Option<String>, mut attrs: Vec<Attribute>) -> Result {
     let rank = e.rank(0)? as i64;
     attrs.push(ints("axes", vec![2]));
@@ -243,7 +245,7 @@ fn product(e: &mut Emitter, sizes: Option<&str>) -> Result<String> {
     }
 }
 
-/// The inputs of Resize: data, no region, and scales or sizes.
+/// The inputs of Resize: data, no region of interest, and scales or sizes.
 fn inputs(x: String, by: String, is_scales: bool) -> Vec<String> {
     let mut inputs = vec![x, String::new()];
     inputs.extend((!is_scales).then(String::new));

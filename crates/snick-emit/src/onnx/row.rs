@@ -5,7 +5,7 @@ use super::emitter::Emitter;
 /// How ONNX expresses an operation.
 pub(super) type OpRow<'g> = crate::table::OpRow<'g, Emitter<'g>>;
 
-/// Writes the operator with this name, the same inputs and no attributes.
+/// Writes the operator with this name, with the inputs of the layer and no attributes.
 pub(super) fn renamed<'g>(op: &'static str) -> OpRow<'g> {
     OpRow::new(move |e| e.last(op, &e.inputs(), vec![]))
 }

@@ -49,14 +49,14 @@ fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
     match (op.mode(), e.len()) {
         (BroadcastMode::Numpy | BroadcastMode::Bidirectional | BroadcastMode::Explicit, 2) => {
             let (x, mut shape) = (e.input(0)?, e.input_i64(1)?);
-            // The size of one axis may be a scalar.
+            // A target shape of one axis may be given as a scalar.
             if e.rank(1)? != 1 {
                 shape = e.reshaped(&shape, &[-1])?;
             }
             e.last("Expand", &[x, shape], vec![])
         }
         (BroadcastMode::Explicit, 3) => {
-            // Puts axes of the data where the mapping says; others get size 1.
+            // Moves the axes of the data to the positions in the mapping; all other axes get size 1.
             let places = e.fixed(2, "the mapping of axes")?;
             let rank = e.fixed_len(1)?;
             let others: Vec<i64> = (0..rank).filter(|axis| !places.contains(axis)).collect();
@@ -74,7 +74,7 @@ fn cum_sum(e: &mut Emitter, op: &CumSum) -> Result {
     e.last("CumSum", &[x, axis], attrs)
 }
 
-/// Range requires that all three inputs have one type.
+/// Range requires that all three inputs have the same type.
 fn range(e: &mut Emitter, output_type: ElementType) -> Result {
     let target = match output_type {
         ElementType::Dynamic => e.element_type(0)?,
@@ -83,12 +83,12 @@ fn range(e: &mut Emitter, output_type: ElementType) -> Result {
     let mut types = (0..e.len()).map(|i| e.element_type(i));
     let are_integers = types.all(|element_type| element_type.is_ok_and(ElementType::is_integer));
     let wide = match target {
-        // The element count depends on integers that a float may not represent.
+        // The number of elements is computed from integers that a float might not represent.
         _ if are_integers => ElementType::I64,
         // Range does not support half floats.
         ElementType::F16 | ElementType::BF16 => ElementType::F32,
-        // ONNX Runtime treats a bound derived from a Shape as i64 regardless of any Cast, and requires that
-        // the others match.
+        // ONNX Runtime treats a bound derived from a Shape as i64 despite any Cast, and requires the same
+        // type for the other two.
         _ if target.is_integer() => ElementType::I64,
         _ => target,
     };
@@ -137,7 +137,7 @@ fn reduction_operands(
         0 => e.input_as_vector(1)?,
         _ => e.input_i64(1)?,
     };
-    // Without axes the layer does nothing, whereas ONNX by default reduces all.
+    // Without axes the layer does nothing, whereas ONNX by default reduces over all axes.
     let attrs = vec![int("keepdims", keep_dims.into()), int("noop_with_empty_axes", 1)];
     Ok((vec![e.input(0)?, axes], attrs))
 }
@@ -147,7 +147,7 @@ fn reduce(e: &mut Emitter, op: &str, keep_dims: bool) -> Result {
     e.last(op, &inputs, attrs)
 }
 
-/// Counts booleans: any is true if some are true, all is true if none is false.
+/// Reduces booleans by counting: any is true if at least one is true, all is true if none is false.
 fn reduce_booleans(e: &mut Emitter, all: bool, keep_dims: bool) -> Result {
     let (mut inputs, attrs) = reduction_operands(e, keep_dims)?;
     if all {
@@ -163,11 +163,12 @@ fn reduce_booleans(e: &mut Emitter, all: bool, keep_dims: bool) -> Result {
     e.last("Not", &[some], vec![])
 }
 
-/// A 0 either copies the input's size or is a size; in ONNX an attribute selects which.
+/// A 0 in the target either copies the size of the input or means an empty axis; an attribute of ONNX selects
+/// which.
 fn reshape(e: &mut Emitter, copies: bool) -> Result {
     let zeros = e.known(1).is_none_or(|sizes| sizes.contains(&0));
     let x = e.input(0)?;
-    // The format does not allow -1 next to 0, nor for empty data.
+    // ONNX does not allow -1 next to 0, nor -1 for empty data.
     let dims = e.node.outs().first().and_then(|out| out.fact.shape.as_static());
     if let Some(dims) = dims.filter(|dims| dims.contains(&0))
         && e.known(1).is_some_and(|sizes| sizes.contains(&-1))
@@ -181,7 +182,7 @@ fn reshape(e: &mut Emitter, copies: bool) -> Result {
     e.last("Reshape", &[x, sizes], attrs)
 }
 
-/// ONNX Runtime has no Shape for 4-bit types.
+/// ONNX Runtime does not support 4-bit types in Shape.
 fn has_bytes(layer: &Layer) -> bool {
     !matches!(layer.element_type(0), Ok(ElementType::I4 | ElementType::U4))
 }
@@ -197,7 +198,7 @@ fn shape_of(e: &mut Emitter, output_type: IndexType) -> Result {
     }
 }
 
-/// Keeps listed axes that cannot have size 1, because ONNX rejects them.
+/// Does not squeeze listed axes whose size cannot be 1, because ONNX would fail. The layer ignores them.
 fn squeeze(e: &mut Emitter, skips: bool) -> Result {
     let dims = e.fact(0)?.shape.dims().map(<[_]>::to_vec);
     let listed = match &dims {
@@ -224,7 +225,7 @@ fn squeeze(e: &mut Emitter, skips: bool) -> Result {
         return e.last("Squeeze", &[x, axes], vec![]);
     }
     let mut inputs = vec![e.input(0)?];
-    // Without axes, or with an empty list, squeezes all axes of size 1.
+    // Without axes, or with an empty list, ONNX squeezes all axes of size 1, as the layer does.
     if e.len() > 1 && e.known(1).is_none_or(|axes| !axes.is_empty()) {
         inputs.push(axes(e)?);
     }

@@ -22,8 +22,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// The real transform of the last listed axis gives one side of the spectrum; the others are complex
-/// transforms of that.
+/// The transform along the last listed axis is real and gives one half of the spectrum. The transforms along
+/// the other axes are complex.
 fn rdft(e: &mut Emitter) -> Result {
     let (axes, rank) = (e.fixed(1, "the axes")?, e.rank(0)?);
     if e.len() > 2 {
@@ -39,7 +39,7 @@ fn rdft(e: &mut Emitter) -> Result {
     e.last("Identity", &[value], vec![])
 }
 
-/// Transforms one axis at a time. The last axis of the data holds real and imaginary parts.
+/// Transforms one axis after the other. The last axis of the data contains real and imaginary parts.
 fn dft(e: &mut Emitter, inverse: i64) -> Result {
     let (axes, axis_count) = (e.fixed(1, "the axes")?, e.rank(0)?.saturating_sub(1));
     let sizes = match e.len() {
@@ -63,7 +63,7 @@ fn dft(e: &mut Emitter, inverse: i64) -> Result {
     e.last("Identity", &[value], vec![])
 }
 
-/// Random values between two bounds. Runtimes draw different numbers from the same seed.
+/// Random values between two bounds. They differ between runtimes even with the same seed.
 fn random_uniform(e: &mut Emitter, op: &RandomUniform) -> Result {
     let target = op.output_type;
     if !target.is_float() {
@@ -72,7 +72,7 @@ fn random_uniform(e: &mut Emitter, op: &RandomUniform) -> Result {
     let bounds = [("low", e.fixed_float(1, "a bound")?), ("high", e.fixed_float(2, "a bound")?)];
     let shape = e.input_i64(0)?;
     let form = e.node("ConstantOfShape", &[shape], vec![]);
-    // ONNX Runtime cannot draw half floats.
+    // ONNX Runtime cannot generate half floats.
     let drawn = if target == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
     let mut attrs = vec![int("dtype", number_of(drawn)?.into())];
     attrs.extend(bounds.map(|(name, bound)| float(name, bound)));
@@ -87,7 +87,7 @@ fn random_uniform(e: &mut Emitter, op: &RandomUniform) -> Result {
     e.last("Cast", &[numbers], Emitter::to(target)?)
 }
 
-/// ONNX's signals have a trailing axis of size 1, and its result has frames before frequencies.
+/// A signal has a trailing axis of size 1 in ONNX. In the result of ONNX, frames come before frequencies.
 fn stft(e: &mut Emitter, op: &Stft) -> Result {
     let (rank, size) = (e.rank(0)?, e.fixed_one(2, "the size of a frame")?);
     if e.dims(1)? != [size] {

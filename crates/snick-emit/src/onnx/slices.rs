@@ -1,7 +1,8 @@
 //! The slice family: Slice-8, StridedSlice with known bounds, Split.
 //!
-//! ONNX clamps bounds like the IR, so they are written unchanged except for the order of inputs. One
-//! exception: runtimes read the greatest integer as "no bound", even as the end of a backward slice.
+//! ONNX clamps bounds as the IR does, so they are written unchanged, although the inputs are in another
+//! order. There is one exception: runtimes read the largest integer as "no bound", even as the end of a
+//! backward slice.
 
 use snick_ir::ops::StridedSlice;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -24,7 +25,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Avoids the greatest 32- or 64-bit integer as the end of a backward slice, where runtimes read it as "no
+/// Avoids the largest 32- or 64-bit integer as the end of a backward slice, because runtimes read it as "no
 /// bound".
 fn careful(end: i64, step: i64) -> i64 {
     if step < 0 && end >= i64::from(i32::MAX) { i64::from(i32::MAX) - 1 } else { end }
@@ -57,12 +58,12 @@ fn slice8(e: &mut Emitter) -> Result {
     e.last("Slice", &inputs, vec![])
 }
 
-/// A Slice, then a Squeeze and an Unsqueeze.
+/// Writes a Slice, followed by a Squeeze and an Unsqueeze if needed.
 fn strided_slice(e: &mut Emitter, op: &StridedSlice) -> Result {
     let facts: Vec<&Fact> = (0..e.len()).map(|i| e.fact(i)).collect::<Result<_, _>>()?;
     let unranked = || OpError::unsupported("an ellipsis over an unknown rank");
     let plan = op.plan(&facts)?.ok_or_else(unranked)?;
-    // Squeeze would fail on the empty axis that an index out of range leaves.
+    // An index out of range leaves an empty axis, which Squeeze cannot remove.
     let dims = facts[0].shape.dims().unwrap_or_default();
     for range in plan.ranges().filter(|range| range.single) {
         if let Some(dim) = dims.get(range.axis).and_then(SymExpr::as_const) {
@@ -70,7 +71,7 @@ fn strided_slice(e: &mut Emitter, op: &StridedSlice) -> Result {
         }
     }
     let ranges: Vec<[i64; 4]> = plan.ranges().map(onnx_range).collect::<Result<_, _>>()?;
-    // Omits whole axes.
+    // Omits axes that are selected as a whole.
     let ranges: Vec<[i64; 4]> =
         ranges.into_iter().filter(|&[start, end, _, step]| (start, end, step) != (0, i64::MAX, 1)).collect();
     let mut steps: Vec<(&str, Vec<String>)> = Vec::new();
@@ -103,7 +104,7 @@ fn onnx_range(range: &AxisRange) -> Result<[i64; 4], OpError> {
     let axis = range.axis as i64;
     if range.single {
         let index = start.unwrap_or(0);
-        // The end after -1 is the end of the axis.
+        // For the index -1, the end is the end of the axis.
         let next = if index == -1 { i64::MAX } else { index.saturating_add(1) };
         return Ok([index, next, axis, 1]);
     }
@@ -115,7 +116,7 @@ fn onnx_range(range: &AxisRange) -> Result<[i64; 4], OpError> {
 
 fn split(e: &mut Emitter) -> Result {
     let axis = e.fixed_one(1, "the axis of a split")?;
-    // ONNX allows a smaller last part unless the sizes are listed.
+    // ONNX only allows a smaller last part if the sizes are listed.
     let sizes = sizes(e, axis)?;
     let (data, attrs) = (e.input(0)?, vec![int("axis", axis)]);
     if let Some(sizes) = sizes {
@@ -137,7 +138,7 @@ fn variadic_split(e: &mut Emitter) -> Result {
     e.last("Split", &[data, lengths], vec![int("axis", axis)])
 }
 
-/// Replaces a length of -1 by the size of the axis minus the sum of the others.
+/// Replaces a length of -1 by the size of the axis minus the sum of the other lengths.
 fn rest_filled(e: &mut Emitter, axis: i64) -> Result<String, OpError> {
     let data = e.input(0)?;
     let lengths = e.input_i64(2)?;
@@ -151,7 +152,7 @@ fn rest_filled(e: &mut Emitter, axis: i64) -> Result<String, OpError> {
     Ok(e.node("Where", &[negative, rest, lengths], vec![]))
 }
 
-/// The sizes of the parts along `axis`, if all are known.
+/// The sizes of the parts along `axis`, if all of them are known.
 fn sizes(e: &Emitter, axis: i64) -> Result<Option<Vec<i64>>, OpError> {
     let rank = e.rank(0)?;
     let axis = snick_ir::normalize_axis(axis, rank)?;
@@ -163,7 +164,7 @@ fn sizes(e: &Emitter, axis: i64) -> Result<Option<Vec<i64>>, OpError> {
 mod tests {
     use snick_ir::{infer, text};
 
-    /// The operators written for a slice with this step and dynamic bounds.
+    /// The operators that are written for a slice with this step and dynamic bounds.
     fn operators(step: i64) -> Vec<String> {
         let text = format!(
             "snick 1\ngraph \"g\" {{\n%x = Parameter-1 {{element_type: f32, shape: \"?\"}}\n\

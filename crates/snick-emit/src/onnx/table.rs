@@ -33,12 +33,12 @@ fn row(op: &Op) -> Option<OpRow<'_>> {
     families.iter().find_map(|row| row(op))
 }
 
-/// The row of a layer, if it covers the layer.
+/// The row for a layer; `None` if no row covers it.
 fn written<'g>(layer: &Layer<'g>) -> Option<OpRow<'g>> {
     row(layer.node.op()).filter(|row| row.writes(layer, COMMON))
 }
 
-/// The layers that decompositions must leave alone.
+/// The layers that ONNX can express, so that they are not decomposed.
 pub(super) fn target() -> Target {
     Target {
         can_write: |graph, id| {
@@ -52,12 +52,13 @@ pub(super) fn target() -> Target {
     }
 }
 
-/// Whether ONNX has an operator for at least some layers of an operation. Many others are decomposed.
+/// Whether ONNX has an operator for at least some layers of an operation. Many operations without one are
+/// decomposed.
 pub fn has_operator(op: &Op) -> bool {
     row(op).is_some()
 }
 
-/// Writes a layer that is neither a source nor a result.
+/// Writes a layer that is not a Parameter, constant or Result.
 pub(super) fn emit(e: &mut Emitter) -> Result {
     match written(&e.layer) {
         Some(row) => (row.write)(e),

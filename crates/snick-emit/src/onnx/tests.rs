@@ -1,4 +1,4 @@
-//! Tests of behaviour that is not visible from outside.
+//! Tests of details that are not visible in the public interface.
 
 use snick_ir::{Graph, infer, text};
 use snick_tensor::Tensor;
@@ -32,7 +32,7 @@ fn large_models_have_their_constants_beside_them() {
     assert_eq!(place(0, "location"), "m.onnx.data");
     assert_eq!(constants[1].raw_data.as_deref(), Some(&7i64.to_le_bytes()[..]));
     assert!(constants[0].raw_data.is_none() && constants[2].raw_data.is_none());
-    // Aligned, with nothing after the last element.
+    // The constants are aligned, and nothing follows the last one.
     let offset: usize = place(2, "offset").parse().unwrap();
     assert_eq!((offset, place(2, "length")), (1216, "1200".to_string()));
     assert_eq!(bytes.len(), offset + 1200);
@@ -46,12 +46,12 @@ fn small_models_are_one_file() {
     assert!(model.graph.unwrap().initializer.iter().all(|constant| constant.external_data.is_empty()));
 }
 
-/// The operators that these layers are written as, or the error.
+/// The operators that are written for these layers, or the error.
 fn operators(layers: &str) -> Result<Vec<String>, String> {
     Ok(nodes(layers)?.into_iter().map(|node| node.op_type).collect())
 }
 
-/// The nodes that these layers are written as, or the error.
+/// The nodes that are written for these layers, or the error.
 fn nodes(layers: &str) -> Result<Vec<snick_onnx::Node>, String> {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}}}\n"), None).unwrap();
     assert_eq!(infer(&mut graph), []);
@@ -126,7 +126,7 @@ fn types_that_no_operator_has_are_refused() {
     assert!(convolved.unwrap_err().contains("cannot write this operation to ONNX"));
 }
 
-/// Used to search all layers of the body four times per state: more than 10^10 steps.
+/// The writer used to search all layers of the body four times per state: more than 10^10 steps.
 #[test]
 fn a_loop_of_many_states_is_written_in_time() {
     const STATES: usize = 1 << 14;
@@ -213,7 +213,7 @@ fn weights_are_decompressed_in_the_type_that_they_are_computed_with() {
         ))
         .unwrap()
     };
-    // The Casts before Mul belong to the weights and the scale.
+    // The first two Casts convert the weights and the scale.
     assert_eq!(of(""), ["Cast", "Cast", "Mul", "Reshape", "Transpose", "MatMul"]);
     assert_eq!(of("  %t = Result-1(%m)\n").iter().filter(|op| *op == "Cast").count(), 2);
 }
@@ -232,7 +232,7 @@ fn only_axes_that_may_have_size_1_are_squeezed() {
     assert_eq!(of("..."), ["Squeeze"], "of any rank");
 }
 
-/// The model that these layers are written as.
+/// The model that is written for these layers.
 fn model(layers: &str) -> snick_onnx::Graph {
     let mut graph = text::parse(&format!("snick 1\ngraph \"g\" {{\n{layers}}}\n"), None).unwrap();
     assert_eq!(infer(&mut graph), []);
@@ -245,7 +245,7 @@ fn constants_that_become_attributes_are_left_out() {
     let hard = "  %a = Const-1 f32[] <0.2>\n  %b = Const-1 f32[] <0.5>\n  %y = HardSigmoid-1(%x, %a, %b)\n";
     let graph = model(&format!("{X}{hard}  %r = Result-1(%y)\n"));
     assert_eq!((graph.node.len(), graph.initializer.len()), (1, 0));
-    // Unread constants are removed from bodies, too, but a constant that only a body reads stays.
+    // Constants without a reader are removed from bodies, too, but a constant that only a body reads stays.
     let body = format!("then_body graph \"\" {{\n{X}{hard}  %r = Result-1(%y)\n}}\n");
     let other = format!("else_body graph \"\" {{\n{X}  %r = Result-1(%x)\n}}\n");
     let graph = model(&format!(
@@ -267,15 +267,15 @@ fn outputs_keep_their_names() {
         model(&format!("{X}{layers}")).output.into_iter().map(|output| output.name).collect()
     };
     let x = X.trim_end();
-    // An input that is returned twice, next to another output.
+    // An input is returned under its own name and under another name.
     let named = format!("{x} : f32[2] \"x\"\n");
     let graph = model(&format!("{named}  %y = ReLU-1(%x)\n  %a = Result-1(%x)\n  %b = Result-1(%y)\n"));
     assert!(graph.output.iter().map(|output| output.name.as_str()).eq(["x", "b"]));
     assert_eq!(graph.node.len(), 1);
     assert_eq!(names("  %a = Result-1(%x)\n  %b = Result-1(%x)\n"), ["a", "b"]);
-    // A value returned twice.
+    // A value is returned twice.
     assert_eq!(names("  %y = ReLU-1(%x)\n  %a = Result-1(%y)\n  %b = Result-1(%y)\n"), ["a", "b"]);
-    // A constant.
+    // A constant is returned.
     assert_eq!(names("  %c = Const-1 f32[1] <1.0>\n  %y = Result-1(%c)\n  %z = Result-1(%x)\n"), ["y", "z"]);
 }
 
@@ -330,7 +330,7 @@ fn variables_are_refused_with_what_to_do() {
          %z = Assign-6(%y) {{variable_id: \"v\"}}\n  %r = Result-1(%y)\n"
     ));
     assert!(refused.unwrap_err().contains("--stateless"));
-    // A variable in a body prevents all variables from becoming inputs and outputs.
+    // If a body contains a variable, no variable can become an input and an output.
     let variable = |id| {
         format!(
             "  %v = ReadValue-6(%x) {{variable_id: \"{id}\", variable_type: f32, variable_shape: \"2\"}}\n  \

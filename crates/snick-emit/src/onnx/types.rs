@@ -1,5 +1,5 @@
 //! Element types that operators of ONNX or ONNX Runtime lack in operator set 21, and wider types that give
-//! the same result. Half floats are not listed because ONNX Runtime already computes them in f32.
+//! the same result. Half floats are not listed: ONNX Runtime computes them in f32 anyway.
 
 use snick_tensor::ElementType::{
     self, BF16, Boolean, F8E4M3, F8E5M2, F16, F32, F64, I4, I8, I16, I32, I64, U4, U8, U16, U32, U64,
@@ -10,21 +10,21 @@ use crate::table::TypeGap;
 const SMALL_INTEGERS: &[ElementType] = &[I8, U8, I16, U16];
 const LARGE_UNSIGNED: &[ElementType] = &[U32, U64];
 
-/// Integers would round or wrap differently.
+/// In a float type, integers would round or wrap differently.
 const NO_INTEGERS: TypeGap = (&[Boolean, I8, U8, I16, U16, I32, U32, I64, U64], None);
 
 const NO_BOOLEANS: TypeGap = (&[Boolean], None);
 
-/// No wider float gives the same result as f64.
+/// No wider float type exists in which f64 gives the same result.
 const NO_F64: TypeGap = (&[F64], None);
 
-/// ONNX only stores and converts small floats, and a Cast to one replaces infinity.
+/// ONNX only stores and converts small floats, and a Cast to such a type replaces infinity.
 const NO_SMALL_FLOATS: TypeGap = (&[F8E4M3, F8E5M2], None);
 
 const INT4_IN_I32: TypeGap = (&[I4, U4], Some(I32));
 
-/// ONNX has bf16, but ONNX Runtime only moves and converts it. Types of 4 and 8 bits are only stored and
-/// converted.
+/// ONNX has bf16, but ONNX Runtime only moves and converts it. ONNX only stores and converts types of 4 bits
+/// and 8-bit floats.
 pub(super) const COMMON: &[TypeGap] = &[(&[BF16], Some(F32)), (&[I4, U4], None), NO_SMALL_FLOATS];
 
 /// The operator does not support integers.
@@ -59,19 +59,20 @@ pub(super) const COMBINED: &[TypeGap] =
 /// The operator does not support integers of 8 and 16 bits.
 pub(super) const SMALL_IN_I32: &[TypeGap] = &[(SMALL_INTEGERS, Some(I32)), NO_BOOLEANS];
 
-/// The operator supports signed integers of 32 and 64 bits, whose sums and products wrap the same way.
+/// The operator supports signed integers of 32 and 64 bits. Sums and products of unsigned integers wrap the
+/// same way.
 pub(super) const IN_SIGNED: &[TypeGap] =
     &[(SMALL_INTEGERS, Some(I32)), (LARGE_UNSIGNED, Some(I64)), NO_BOOLEANS];
 
-/// The operator supports signed integers of 32 and 64 bits, but computes some of them as floats.
+/// The operator supports signed integers of 32 and 64 bits, but computes some results in floats.
 pub(super) const REDUCED: &[TypeGap] =
     &[(SMALL_INTEGERS, Some(I32)), (&[U32], Some(I64)), (&[U64], None), NO_BOOLEANS];
 
-/// The operator compares numbers of 8 bits and signed ones of 32 and 64.
+/// The operator compares numbers of 8 bits, and signed numbers of 32 and 64 bits.
 pub(super) const EXTREMES: &[TypeGap] =
     &[(&[I16, U16], Some(I32)), (&[U32], Some(I64)), (&[Boolean, U64], None)];
 
-/// The operator supports signed integers only. Unsigned ones wrap the same way.
+/// The operator only supports signed integers. Unsigned integers wrap the same way.
 pub(super) const NEGATED: &[TypeGap] = &[(&[U8, U16], Some(I32)), (LARGE_UNSIGNED, Some(I64))];
 
 /// The operator supports only f32, f64, i8, i64 and strings.

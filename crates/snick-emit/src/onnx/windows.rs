@@ -22,7 +22,7 @@ pub(super) fn pads(padding: impl IntoIterator<Item = [i64; 2]>) -> Result<Attrib
     }
 }
 
-/// Strides, dilations and padding. `kernel` is `None` if the window size is unknown.
+/// Attributes for strides, dilations and padding. `kernel` is `None` if the window size is unknown.
 pub(super) fn sliding(
     e: &Emitter,
     windows: &Windows,
@@ -37,7 +37,8 @@ pub(super) fn sliding(
         same @ (AutoPad::SameUpper | AutoPad::SameLower) => {
             let has_gaps = |(axis, &size): (WindowAxis, &i64)| axis.stride > size;
             let gaps = kernel.is_some_and(|kernel| axes.clone().zip(kernel).any(has_gaps));
-            // Runtimes reject dilations combined with `auto_pad`, and crop data if windows leave gaps.
+            // Runtimes reject `auto_pad` together with dilations, and with `auto_pad` they crop data if
+            // windows leave gaps.
             match gaps || axes.any(|axis| axis.dilation != 1) {
                 true => same_pads(e, windows, kernel)?,
                 false => text("auto_pad", &same.word().to_ascii_uppercase()),
@@ -47,14 +48,14 @@ pub(super) fn sliding(
     Ok(attrs)
 }
 
-/// Padding that makes the output as large as the data divided by the strides.
+/// The padding with which the size of the output is that of the data divided by the stride.
 fn same_pads(e: &Emitter, windows: &Windows, kernel: Option<&[i64]>) -> Result<Attribute> {
     let kernel = kernel.ok_or_else(|| OpError::unsupported("windows of unknown size"))?;
     let dims = e.fact(0)?.shape.dims();
     let mut padding = Vec::with_capacity(kernel.len());
     for (i, &kernel) in kernel.iter().enumerate() {
         let size = dims.and_then(|dims| dims.get(i + 2)?.as_const());
-        // No window fits empty data.
+        // Empty data cannot be padded so that a window fits.
         if size == Some(0) {
             return Err(OpError::unsupported("padding of data without elements"));
         }

@@ -16,16 +16,17 @@ use crate::legalized::Refusals;
 /// The operator set of all nodes.
 const OPSET: i64 = 21;
 
-/// The file format version of that operator set.
+/// The file format version that came with this operator set.
 const IR_VERSION: i64 = 10;
 
 /// The size limit of a protobuf message, minus room for names and nodes.
 pub(super) const MAX_EMBEDDED: usize = i32::MAX as usize - (64 << 20);
 
-/// Smaller constants stay in the model, so that shapes can be inferred without the external file.
+/// Minimum size in bytes of external constants. Smaller constants stay in the model, so that shapes can be
+/// inferred without the external file.
 const MIN_EXTERNAL: usize = 1 << 10;
 
-/// Collects inputs, constants, nodes and outputs.
+/// Collects the inputs, constants, nodes and outputs of the graph being written.
 pub(super) struct Writer {
     pub(super) names: Names,
     pub(super) refusals: Refusals,
@@ -36,7 +37,7 @@ pub(super) struct Writer {
 /// A constant of the graph being written.
 struct Initializer {
     message: onnx::Tensor,
-    /// The elements, unless the message holds them.
+    /// The elements, unless they are in the message.
     elements: Option<Tensor>,
 }
 
@@ -47,8 +48,8 @@ impl Writer {
         Self { names, refusals, graph, constants: Vec::new() }
     }
 
-    /// Returns the model and the constants for the external file `data_name`. Constants are external if they
-    /// exceed `max_embedded` bytes in total.
+    /// Returns the model, and the constants for the external file `data_name`. If constants exceed
+    /// `max_embedded` bytes in total, large ones become external.
     pub(super) fn finish(mut self, data_name: &str, max_embedded: usize) -> (UnfinishedModel, WeightsFile) {
         let (mut embedded, mut external) = (Vec::new(), WeightsFile::new());
         let constants = self.used_constants();
@@ -74,8 +75,8 @@ impl Writer {
         (UnfinishedModel { message: self.model(), embedded }, external)
     }
 
-    /// Takes the constants that the graph or a subgraph reads. Others have become attributes, and ONNX
-    /// Runtime warns about unread constants.
+    /// Takes the constants that the graph or a subgraph reads. The other constants have become attributes,
+    /// and ONNX Runtime warns about constants that are not read.
     fn used_constants(&mut self) -> Vec<Initializer> {
         let mut used = HashSet::new();
         add_read_names(&self.graph, &mut used);
@@ -103,7 +104,7 @@ impl Writer {
         let value = Value { node: id, port: 0 };
         let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
         let mut ty = type_of(&fact, graph.symbols(), parameter.element_type)?;
-        // Dims that inference could not resolve keep the names the user gave.
+        // Keeps the names that the user gave to dims that inference could not resolve.
         if let (ShapeSpec::Dims(specs), Some(shape)) =
             (&parameter.shape, ty.tensor.as_mut().and_then(|t| t.shape.as_mut()))
         {
@@ -162,14 +163,14 @@ impl Writer {
         self.graph.node.push(node);
     }
 
-    /// Adds an output of the model: the returned value, under the name of the output.
+    /// Adds an output of the model: the returned value, under the name of this output.
     pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Result<(), OpError> {
         let value = graph.inputs(id).first().copied().flatten().ok_or(OpError::NotConnected { port: 0 })?;
         let (returned, name) = (self.names.of(value), self.names.of_output(id));
         let fact = graph.fact(value).cloned().unwrap_or_else(Fact::unknown);
         if returned != name {
             if matches!(fact.element_type, ElementType::I4 | ElementType::U4) {
-                // ONNX Runtime has no Identity for this type.
+                // A second name needs an Identity, which ONNX Runtime lacks for 4-bit types.
                 let what = format!("a value of {} under a second name", fact.element_type);
                 return Err(OpError::unsupported(what));
             }
@@ -203,10 +204,10 @@ fn bytes_of(tensor: &Tensor) -> usize {
     tensor.element_type().byte_len(tensor.len()).unwrap_or(usize::MAX)
 }
 
-/// A model without the elements of its constants.
+/// A model whose constants do not have their elements yet.
 pub(super) struct UnfinishedModel {
     pub(super) message: onnx::Model,
-    /// The constants stored in the model file, by index of their initializers, in order.
+    /// The constants stored in the model file, each with the index of its initializer, in order.
     embedded: Vec<(usize, Tensor)>,
 }
 
@@ -219,10 +220,10 @@ impl UnfinishedModel {
     }
 }
 
-/// A model file. It keeps the constants and serializes one at a time.
+/// A model file. It holds the constants and serializes one at a time.
 #[derive(Debug)]
 pub struct ModelFile {
-    /// The bytes before each constant and after the last.
+    /// The bytes before each constant, and the bytes after the last constant.
     parts: Vec<Vec<u8>>,
     constants: Vec<Tensor>,
 }
@@ -231,7 +232,7 @@ impl ModelFile {
     /// Writes the file.
     ///
     /// # Errors
-    /// Errors of the writer.
+    /// Errors of `to`.
     pub fn write(&self, mut to: impl std::io::Write) -> std::io::Result<()> {
         for (i, part) in self.parts.iter().enumerate() {
             to.write_all(part)?;
@@ -258,7 +259,7 @@ pub(super) struct Around {
     names: HashMap<Value, String>,
 }
 
-/// Between `enter` and `leave`, everything is written to the graph of the body.
+/// Between `enter` and `leave`, the writer adds to the graph of the body.
 impl Writer {
     pub(super) fn enter(&mut self, body: &Graph, order: &[NodeId]) -> Around {
         let names = self.names.enter(body, order);
@@ -271,7 +272,7 @@ impl Writer {
     /// Restores the enclosing graph and returns the graph of the body.
     pub(super) fn leave(&mut self, around: Around) -> onnx::Graph {
         self.names.leave(around.names);
-        // Constants of bodies stay in the model.
+        // Constants of bodies stay in the model file.
         let constants = self.used_constants().into_iter().map(|Initializer { mut message, elements }| {
             message.raw_data = elements.map(|tensor| Bytes::from(tensor.to_bytes().to_vec()));
             message
@@ -296,7 +297,7 @@ impl Writer {
     }
 }
 
-/// The greatest number of an element type in operator set 21, i4. Later sets add 2-bit types and 4-bit
+/// The largest element type number in operator set 21, that of i4. Later sets add 2-bit types and 4-bit
 /// floats.
 const LAST_TYPE: i32 = 22;
 
@@ -304,17 +305,17 @@ fn known_number(element_type: ElementType) -> Option<i32> {
     snick_onnx::to_number(element_type).filter(|&number| number <= LAST_TYPE)
 }
 
-/// Whether the operator set has an element type.
+/// Whether the operator set includes an element type.
 pub(super) fn has_type(element_type: ElementType) -> bool {
     known_number(element_type).is_some()
 }
 
-/// The number of an element type, or an error if the operator set lacks it.
+/// The number of an element type in ONNX, or an error if the operator set lacks it.
 pub(super) fn number_of(element_type: ElementType) -> Result<i32, OpError> {
     known_number(element_type).ok_or_else(|| OpError::unsupported(format!("element type {element_type}")))
 }
 
-/// Type and shape as declared in the file: numbers, names of symbols, or nothing if unknown.
+/// Type and shape as declared in the file. A dim is a number, the name of a symbol, or empty if unknown.
 fn type_of(fact: &Fact, symbols: &Symbols, element_type: ElementType) -> Result<onnx::Type, OpError> {
     let shape = fact.shape.dims().map(|dims| {
         let dims = dims.iter().map(|dim| {

@@ -16,7 +16,7 @@ use snick_tensor::ElementType;
 use super::{LayerIds, Writer};
 use crate::legalized::NO_OPERATOR;
 
-/// Metadata with these names belongs to a part of the layer and is not an element of its own.
+/// Metadata elements with these names belong to a part of the layer and are not written separately.
 const PARTS: [&str; 4] = ["layer", "data", "input", "output"];
 
 impl Writer {
@@ -61,7 +61,7 @@ impl Writer {
     fn data(&mut self, graph: &Graph, node: NodeRef, infos: &[Info]) -> Result<(), OpError> {
         let attrs = match node.op() {
             Op::Const(constant) => self.constant(constant)?,
-            // Port maps are separate elements.
+            // Port maps are written as separate elements.
             Op::SubGraph(_) => Attrs::new(),
             Op::Parameter(parameter) => {
                 let mut parameter = parameter.clone();
@@ -78,7 +78,7 @@ impl Writer {
             op => op.attrs(),
         };
         let extra = node.details().as_ref().map(|details| &details.extra);
-        // The format has no default values of inputs.
+        // OpenVINO IR cannot store default values of inputs.
         let extra = extra.iter().flat_map(|extra| extra.iter());
         let extra = extra.filter(|(_, value)| !matches!(value, AttrValue::Tensor(_)));
         // XML allows each attribute name only once.
@@ -105,12 +105,12 @@ impl Writer {
         Ok(attrs.with("offset", place.start as i64).with("size", place.len() as i64))
     }
 
-    /// The attributes of an opaque layer. A tensor `value`, from a constant of an unknown operation set, goes
-    /// to the weights.
+    /// The attributes of an opaque layer. A tensor attribute `value`, from a constant of an unknown operation
+    /// set, goes to the weights file.
     ///
     /// # Errors
-    /// No runtime knows the operation. Only a layer that was read from an IR may belong to an OpenVINO
-    /// extension; a layer without an operation set comes from an execution graph or is unreadable.
+    /// No runtime knows the operation. Only a layer that was read from an IR can belong to an OpenVINO
+    /// extension. A layer without an operation set comes from an execution graph or could not be read.
     fn opaque(&mut self, node: NodeRef) -> Result<Attrs<'static>, OpError> {
         let old = node.op().attrs().into_owned();
         let version = node.version();
@@ -152,7 +152,7 @@ impl Writer {
 
     fn outputs(&mut self, graph: &Graph, id: NodeId, infos: &[Info]) {
         let node = graph.node(id);
-        // A Result has no output port, unless a layer reads it.
+        // A Result has no output port, unless a layer reads its output.
         let is_end = matches!(node.op(), Op::Result(_)) && graph.used_outputs(id).is_empty();
         if node.outs().is_empty() || is_end {
             return;
@@ -177,7 +177,7 @@ impl Writer {
             out.fact.shape.dims().map(|dims| dims.iter().map(|d| d.as_const().unwrap_or(-1)).collect());
         let dims: Option<Vec<i64>> = known.or_else(|| Some(declared?.dims.as_ref()?.to_vec()));
         let element_type = match (out.fact.element_type, declared) {
-            // A type without dims would declare a scalar.
+            // Without dims, a type would declare a scalar.
             _ if is_opaque && dims.is_none() => ElementType::Dynamic,
             (ElementType::Dynamic, Some(declared)) => declared.element_type,
             (element_type, _) => element_type,
@@ -194,7 +194,7 @@ impl Writer {
         }
     }
 
-    /// `port_map` and `back_edges` of a body.
+    /// Writes the `port_map` and `back_edges` of a body.
     fn port_map(&mut self, graph: &Graph, id: NodeId, prefix: &str, map: &PortMap, body: &Ends) {
         let node = graph.node(id);
         let inputs = graph.inputs(id).len();
@@ -233,7 +233,7 @@ impl Writer {
     }
 }
 
-/// The numbers of a body's Parameters and Results.
+/// The layer ids of a body's Parameters and Results.
 struct Ends {
     parameters: Vec<usize>,
     results: Vec<usize>,
@@ -249,8 +249,8 @@ impl Ends {
     }
 }
 
-/// Replaces dims that the format cannot express by intervals: the declared interval for a symbol of a
-/// Parameter, otherwise the inferred one.
+/// Replaces dims that IR cannot express by intervals: by the declared interval for a symbol of a Parameter,
+/// otherwise by the inferred interval.
 fn drop_names(graph: &Graph, id: NodeId, shape: &mut ShapeSpec) {
     let is_parameter = matches!(graph.node(id).op(), Op::Parameter(_));
     let inferred = graph.fact(Value { node: id, port: 0 }).and_then(|fact| fact.shape.dims());
@@ -268,18 +268,18 @@ fn drop_names(graph: &Graph, id: NodeId, shape: &mut ShapeSpec) {
     }
 }
 
-/// The number of an input port.
+/// The id of an input port.
 pub(super) fn input_id(node: NodeRef, port: usize) -> u32 {
     let ids = node.details().as_ref().and_then(|details| details.input_ids.as_ref());
     ids.map_or(u32::try_from(port).unwrap_or(u32::MAX), |ids| ids.id(port))
 }
 
-/// The metadata of one part of a layer.
+/// The metadata for one part of a layer.
 fn part<'i>(infos: &'i [Info], name: &'static str) -> impl Iterator<Item = &'i Info> {
     infos.iter().filter(move |info| info.name == name)
 }
 
-/// The metadata elements of a port.
+/// The metadata of a port.
 fn port_part<'i>(infos: &'i [Info], side: &'static str, number: u32) -> impl Iterator<Item = &'i Info> {
     let number = number.to_string();
     let of_port =
@@ -304,12 +304,13 @@ fn attr_text(value: &AttrValue) -> String {
         AttrValue::Ints(v) => list(v.iter().map(i64::to_string)),
         AttrValue::Floats(v) => list(v.iter().map(|&v| float_text(v))),
         AttrValue::Texts(v) => list(v.iter().cloned()),
-        // Only Const has a tensor, and stores it in the weights.
+        // Only constants have a tensor, and it is in the weights file.
         AttrValue::Tensor(_) => String::new(),
     }
 }
 
-/// The shortest decimal that reads back exactly. Very large and very small numbers have an exponent.
+/// The shortest decimal that reads back as the same number. Very large and very small numbers have an
+/// exponent.
 fn float_text(v: f64) -> String {
     if v == 0.0 || (1e-5..1e16).contains(&v.abs()) { v.to_string() } else { format!("{v:e}") }
 }

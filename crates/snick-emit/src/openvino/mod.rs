@@ -1,9 +1,9 @@
 //! OpenVINO IR: `.xml` and `.bin`.
 //!
-//! `layer.rs` writes a layer with its ports and bodies, `xml.rs` writes and escapes elements. Primitives are
-//! first replaced by operations that the format has (`snick_pass::legalize::from_slice`). An If with a known
-//! condition becomes that branch, because the runtime also rejects inference errors in the branch not taken.
-//! A Loop that is known not to iterate becomes its initial values.
+//! `layer.rs` writes a layer with its ports and bodies, and `xml.rs` writes and escapes elements. Primitives
+//! are first replaced by operations that the format has (`snick_pass::legalize::from_slice`). An If with a
+//! known condition is replaced by the branch that runs, because the runtime also rejects errors in the other
+//! branch. A Loop that is known not to iterate is replaced by its initial values.
 
 mod layer;
 mod xml;
@@ -18,17 +18,17 @@ use self::xml::Xml;
 /// The two files of an IR.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// The `.xml`.
+    /// The content of the `.xml`.
     pub xml: String,
-    /// The `.bin`.
+    /// The content of the `.bin`.
     pub bin: WeightsFile,
 }
 
-/// Writes an inferred graph as an IR. A graph that was not read from an IR gets the newest version.
-/// `slice_as` selects the replacement for the `slice` primitive.
+/// Writes an inferred graph as an IR. If the graph was not read from an IR, the newest version is used.
+/// `slice_as` selects the operation that replaces the `slice` primitive.
 ///
 /// # Errors
-/// Names the layer that the format cannot express: a constant without weights, a primitive without
+/// Names the layer that the format cannot express: a constant without weights, a primitive without a
 /// counterpart, or an unknown operation.
 pub fn openvino(graph: &Graph, slice_as: SliceAs) -> Result<Files, Box<Located>> {
     let mut graph = graph.clone();
@@ -63,11 +63,11 @@ struct Writer {
     is_of_ir: bool,
 }
 
-/// A layer's number by [`NodeId::index`].
+/// The layer ids in the file, by [`NodeId::index`].
 type LayerIds = Vec<usize>;
 
 impl Writer {
-    /// Writes the contents of `<net>` or of a body and returns the numbers of the layers.
+    /// Writes the contents of `<net>` or of a body, and returns the ids of the layers.
     fn net(&mut self, graph: &Graph) -> Result<LayerIds, Box<Located>> {
         let order = graph.order()?;
         let mut ids = vec![0; graph.bound()];
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// The runtime would return empty states.
+    /// If such a Loop were written, the runtime would return empty states.
     #[test]
     fn a_loop_whose_condition_is_false_at_first_is_its_initial_value() {
         let of = |starts: u8| {
@@ -210,7 +210,7 @@ mod tests {
                 "snick 1\ngraph \"g\" {{\n{net}\n{x}\n%y = {layer} : f32[2]\n%r = Result-1(%y)\n}}\n"
             ))
         };
-        // A layer from an IR may belong to an extension or to a future operation set.
+        // A layer from an IR may belong to an extension, or to a future operation set.
         assert!(written("ir 11", "opaque Foo-\"extension\"(%x)").is_ok());
         assert!(written("ir 11", "opaque Foo-99(%x)").is_ok());
         for (net, layer) in [

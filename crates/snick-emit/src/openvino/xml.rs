@@ -8,9 +8,9 @@ use std::fmt::{Display, Write as _};
 pub(super) struct Xml {
     out: String,
     depth: usize,
-    /// Whether the last start tag still accepts attributes.
+    /// Whether the last start tag can still get attributes.
     is_open: bool,
-    /// The first problem that XML cannot represent.
+    /// The first content that XML cannot represent.
     fault: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Xml {
         self.out.push_str("<?xml version=\"1.0\"?>\n");
     }
 
-    /// Takes what `fault` has recorded since the last call.
+    /// Takes and clears `fault`.
     pub(super) fn take_fault(&mut self) -> Option<String> {
         self.fault.take()
     }
@@ -48,14 +48,14 @@ impl Xml {
         self.is_open = true;
     }
 
-    /// Adds an attribute to the element just opened.
+    /// Adds an attribute to the element that was just opened.
     pub(super) fn attr(&mut self, name: &str, value: impl Display) {
         let _ = write!(self.out, " {name}=\"");
         let _ = write!(Escape { out: &mut self.out, fault: &mut self.fault }, "{value}");
         self.out.push('"');
     }
 
-    /// Adds attributes whose names come from a model. Names that repeat or are in `taken` are a fault.
+    /// Adds attributes whose names come from a model. A name that repeats or is in `taken` is a fault.
     pub(super) fn model_attrs<'a>(
         &mut self,
         taken: &[&'a str],
@@ -71,7 +71,7 @@ impl Xml {
         }
     }
 
-    /// Adds text to the element; does nothing if it is empty.
+    /// Adds text to the element; does nothing if the text is empty.
     pub(super) fn text(&mut self, text: &str) {
         if !text.is_empty() {
             if self.is_open {
@@ -100,7 +100,7 @@ impl Xml {
     }
 }
 
-/// Escapes text so that it reads back unchanged from attributes and content.
+/// Escapes text so that it reads back unchanged from an attribute or from content.
 struct Escape<'a> {
     out: &'a mut String,
     fault: &'a mut Option<String>,
@@ -115,7 +115,7 @@ impl std::fmt::Write for Escape<'_> {
                 '>' => self.out.push_str("&gt;"),
                 '"' => self.out.push_str("&quot;"),
                 '\t' | '\n' | '\r' | '\u{7f}' => write!(self.out, "&#{};", u32::from(c))?,
-                // XML does not even allow references to these.
+                // XML does not allow these characters even as character references.
                 '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
                     self.fault.get_or_insert_with(|| format!("the character U+{:04X}", u32::from(c)));
                 }

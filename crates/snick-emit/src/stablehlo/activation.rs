@@ -1,4 +1,4 @@
-//! Activations that are computed with functions the IR lacks, for accuracy near 0.
+//! Activations. For accuracy near 0, they use functions that the IR lacks, such as `exp(x) - 1`.
 
 use snick_ir::Op;
 use snick_tensor::kernels::UnaryOp;
@@ -15,11 +15,11 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// `alpha * (exp(x) - 1)` below 0.
+/// Computes `alpha * (exp(x) - 1)` below 0, and `x` above.
 fn elu(e: &mut Emitter, alpha: f64) -> Result {
     activate(e, |e, x| {
         let (zero, alpha) = (e.full(0.0, &x.ty)?, e.full(alpha, &x.ty)?);
-        // Values above 0 could overflow to infinity.
+        // Clamps to 0 first, because the exponential of large values would overflow to infinity.
         let below = e.same("stablehlo.minimum", &[x, &zero]);
         let grown = e.same("stablehlo.exponential_minus_one", &[&below]);
         let scaled = e.same("stablehlo.multiply", &[&alpha, &grown]);

@@ -1,4 +1,4 @@
-//! Constants as arguments of the function.
+//! Constants that become arguments of the function.
 
 use snick_tensor::Tensor;
 
@@ -8,7 +8,7 @@ use super::types::Type;
 use super::weights::is_large;
 
 impl Function {
-    /// A constant stored in a file of the model, as an argument.
+    /// The argument for a constant that is stored in a file of the model; `None` for other constants.
     pub(super) fn stored(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
         let stored = |function: &mut Self| function.weights.as_mut()?.get_mut(tensor).cloned();
         let (Some(stored), Some((path, range))) = (stored(self), tensor.file_range()) else {
@@ -31,7 +31,7 @@ impl Function {
         Ok(Some(self.computed(name, shaped)))
     }
 
-    /// A large constant that no file stores, as an argument.
+    /// The argument for a large constant that is in no file; `None` for other constants.
     pub(super) fn folded(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
         if self.weights.is_none() || !is_large(tensor) {
             return Ok(None);

@@ -6,7 +6,7 @@ use snick_tensor::Tensor;
 use super::emitter::{Emitter, Operand, Result};
 
 /// Contracts the `shared` axes for each index of the `batch` axes. The result has the batch axes, then the
-/// other axes of `a`, then the other axes of `b`.
+/// remaining axes of `a`, then the remaining axes of `b`.
 pub(super) fn contract(
     e: &mut Emitter,
     a: &Operand,
@@ -32,11 +32,11 @@ pub(super) fn contract(
     Ok(e.line("stablehlo.dot_general", &what, &tail, ty))
 }
 
-/// Multiplies by the weights `[output, input]` along an axis.
+/// Multiplies an axis of `x` by the matrix `weights`, which is `[output, input]`.
 pub(super) fn sums(e: &mut Emitter, x: &Operand, axis: usize, weights: &Tensor) -> Result<Operand> {
     let weights = e.constant(&weights.cast(x.ty.element)?)?;
     let sums = contract(e, x, &weights, [&[], &[]], [&[axis], &[1]])?;
-    // The contraction puts the new axis last.
+    // The contraction puts the new axis last, so it is moved back.
     let last = x.ty.rank() - 1;
     let order: Vec<usize> = (0..axis).chain([last]).chain(axis..last).collect();
     Ok(e.transpose(&sums, &order))

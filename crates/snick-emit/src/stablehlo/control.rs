@@ -1,4 +1,4 @@
-//! If, Loop and TensorIterator, whose regions can read values from enclosing regions.
+//! If, Loop and TensorIterator. Their regions can read values from enclosing regions.
 
 use snick_ir::ops::control::execute::parts_of;
 use snick_ir::ops::control::port_map::{Cut, PortLink, Purpose};
@@ -22,8 +22,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 }
 
 impl Function {
-    /// Writes a body with the given Parameters and returns its results. The body has its own scope. f16 and
-    /// bf16 values are rounded when they enter and leave it.
+    /// Writes a body with the given Parameters in its own scope, and returns its results. f16 and bf16 values
+    /// are rounded when they enter and leave the body.
     fn inline(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result<Vec<Operand>, OpError> {
         let around = std::mem::take(&mut self.scope);
         let written = self.inside(body, given);
@@ -54,7 +54,7 @@ fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     Ok(Operand { name: operand.name.clone(), ty: ty.clone() })
 }
 
-/// A boolean scalar.
+/// Converts a condition to a boolean scalar.
 fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     if x.ty.dims.iter().any(|dim| dim.as_const().is_some_and(|dim| dim != 1)) {
         return Err(OpError::unsupported(format!("a condition of {}", x.ty)));
@@ -107,7 +107,7 @@ fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
     Ok(())
 }
 
-/// The number of slices along an axis, where they start, and the stride between them.
+/// The slices of a value along an axis: their number, the start of the first, and the stride between them.
 struct Parts {
     axis: usize,
     first: i64,
@@ -131,7 +131,7 @@ impl Parts {
         Ok(Self { axis, first: first as i64, count: (count as i64).into(), size, backwards })
     }
 
-    /// The start index of an iteration's slice.
+    /// The start index of the slice for one iteration.
     fn place(&self, e: &mut Emitter, number: &Operand) -> Result<Operand> {
         let mut number = number.clone();
         if self.backwards {
@@ -145,14 +145,14 @@ impl Parts {
     }
 }
 
-/// The body of a Loop or TensorIterator, with its inputs.
+/// The body of a Loop or TensorIterator, with the inputs of the layer.
 struct Iterated<'g> {
     body: Body<'g>,
     states: States,
-    /// Concatenated outputs.
+    /// The concatenated outputs.
     made: Vec<(&'g PortLink, Parts)>,
     outer: Vec<Operand>,
-    /// The Result that decides whether to continue; `None` if it is always true.
+    /// The Result that decides whether to continue; `None` if the loop always continues.
     condition: Option<usize>,
 }
 
@@ -199,7 +199,7 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     let iterated = Iterated { body, states, made, outer, condition };
     let last =
         e.repeat(&count, &start, goes_on, |e, number, carried| iteration(e, &iterated, number, carried))?;
-    // Concatenated outputs follow the states, in the order of their links.
+    // Concatenated outputs come after the states, in the order of their links.
     let mut made = iterated.states.list.len()..;
     for link in &map.outputs {
         let Some(port) = link.external else { continue };
@@ -210,7 +210,7 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     Ok(())
 }
 
-/// Computes the inputs of the next iteration from those of this one.
+/// Computes the loop-carried values of the next iteration from those of this iteration.
 fn iteration(
     e: &mut Emitter,
     of: &Iterated,
@@ -260,7 +260,7 @@ fn iteration(
     Ok(next)
 }
 
-/// The whole value passed to a Parameter.
+/// The whole value that is passed to a Parameter.
 fn fed(body: &Body, parameter: usize, outer: &[Operand]) -> Result<Operand> {
     let value = body.link(parameter).and_then(|link| outer.get(link.external?));
     value.cloned().ok_or_else(|| {
@@ -273,7 +273,7 @@ fn returned(body: &Body, result: usize) -> Result<snick_ir::Fact, OpError> {
     fact.ok_or(OpError::NotConnected { port: result })
 }
 
-/// The maximum trip count of a Loop. Negative means no limit.
+/// The maximum trip count of a Loop. A negative count means no limit.
 fn limit(e: &mut Emitter) -> Result<Operand> {
     let limit = e.input(0)?;
     match e.known(0).as_deref() {
@@ -287,7 +287,7 @@ fn limit(e: &mut Emitter) -> Result<Operand> {
     }
 }
 
-/// The Result that decides whether a Loop continues; `None` if it always does.
+/// The Result that decides whether a Loop continues; `None` if the Loop always continues.
 fn condition(e: &Emitter, body: &Body) -> Option<usize> {
     let link = body.map.outputs.iter().find(|link| link.purpose == Some(Purpose::ExecutionCondition))?;
     let next = returned(body, link.internal).ok().and_then(|fact| fact.ints());

@@ -1,4 +1,4 @@
-//! Decodes sequences from a network's output at each step.
+//! Decodes sequences from the output of a network at each step.
 
 use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
@@ -18,7 +18,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Reduces an axis to the index of the first true element as i64, or a large number if there is none.
+/// Reduces an axis to the index of its first true element as i64, or to a large number if no element is true.
 fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
     let places = e.iota(axis, chosen.ty.with(ElementType::I64))?;
     let none = e.full(i64::MAX as f64, &places.ty)?;
@@ -27,7 +27,8 @@ fn first(e: &mut Emitter, chosen: &Operand, axis: usize) -> Result<Operand> {
     Ok(e.reduce(&places, &[axis], "minimum", &most))
 }
 
-/// The class at each step. Blank and repeated classes are removed and each sequence is filled up with -1.
+/// Selects the best class at each step, removes blank and repeated classes, and fills up each sequence with
+/// -1.
 fn ctc_greedy(e: &mut Emitter, merge_repeated: bool, has_lengths: bool) -> Result {
     let (mut x, mut mask) = (e.input(0)?, e.input(1)?);
     if !has_lengths {
@@ -44,7 +45,7 @@ fn ctc_greedy(e: &mut Emitter, merge_repeated: bool, has_lengths: bool) -> Resul
     let end = match has_lengths {
         true => e.convert(&mask, ElementType::I64),
         false => {
-            // The first 0 ends a sequence.
+            // The first 0 in the mask ends a sequence.
             let zero = e.full(0.0, &mask.ty)?;
             let is_off = e.compare("EQ", &mask, &zero);
             first(e, &is_off, 1)?
@@ -90,8 +91,8 @@ fn ctc_greedy(e: &mut Emitter, merge_repeated: bool, has_lengths: bool) -> Resul
     Ok(())
 }
 
-/// Follows beams `[steps, batch, beams]` back through their parents. Everything after the first end token is
-/// replaced by end tokens.
+/// Follows beams `[steps, batch, beams]` back through their parents. Replaces everything after the first end
+/// token by end tokens.
 fn gather_tree(e: &mut Emitter) -> Result {
     let (ids, parents, lengths, end) = (e.input(0)?, e.input(1)?, e.input(2)?, e.input(3)?);
     let steps = ids.ty.size(0)?;

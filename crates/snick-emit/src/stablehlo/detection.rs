@@ -20,8 +20,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// How to pool a region: the output rows and columns, the samples of a bin along each axis, and whether to
-/// take their maximum rather than the mean.
+/// How to pool a region: the numbers of output rows and columns, the number of samples of a bin along each
+/// axis, and whether to take the maximum of the samples rather than the mean.
 struct Bins {
     counts: [usize; 2],
     samples: usize,
@@ -29,7 +29,7 @@ struct Bins {
 }
 
 impl Bins {
-    /// Without a fixed sample count, the count would depend on the size of each region.
+    /// Fails without a fixed number of samples, because the number would depend on the size of each region.
     fn new(counts: [usize; 2], samples: i64, max: bool) -> Result<Self, OpError> {
         match usize::try_from(samples) {
             Ok(samples) if samples > 0 && !counts.contains(&0) => Ok(Self { counts, samples, max }),
@@ -38,7 +38,7 @@ impl Bins {
     }
 }
 
-/// Starts and lengths of the regions along one axis, `[R]` each.
+/// The starts and lengths of all regions along one axis, `[R]` each.
 struct Side {
     start: Operand,
     size: Operand,
@@ -72,7 +72,7 @@ fn pooled(
     let apart = e.reshape(&mixture, &[regions, rows, bins.samples, columns, bins.samples, channels])?;
     let cells = if bins.max {
         let best = maximum(e, &apart, &[2, 4])?;
-        // Samples outside the map are 0.
+        // Samples outside the map count as 0.
         let zero = e.full(0.0, &best.ty)?;
         e.same("stablehlo.maximum", &[&best, &zero])
     } else {
@@ -82,7 +82,7 @@ fn pooled(
     Ok(e.transpose(&cells, &[0, 3, 1, 2]))
 }
 
-/// The sample positions of each region along an axis, `[R, cells * samples]`.
+/// The positions of the samples of each region along an axis, `[R, cells * samples]`.
 fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Result<Operand> {
     let all =
         side.start.ty.sized([side.start.ty.dims.as_slice(), &[((cells * samples) as i64).into()]].concat());
@@ -105,8 +105,8 @@ fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Result
     Ok(at)
 }
 
-/// The two elements to interpolate between at a position. Positions more than `slack` outside the axis get
-/// none; nearer ones use the border element.
+/// The two elements between which to interpolate at a position. Positions more than `slack` outside the axis
+/// get no element; other positions outside use the border element.
 fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<Tap>, OpError> {
     let last = size as f64 - 1.0;
     let (first, end) = (e.full(-slack, &at.ty)?, e.full(last + slack, &at.ty)?);
@@ -133,8 +133,8 @@ fn column(e: &mut Emitter, x: &Operand, i: i64) -> Result<Operand> {
     e.reshape(&part, part.ty.dims.get(..1).unwrap_or_default().to_vec())
 }
 
-/// Converts corners x, y, x, y to sides along y and x after mapping each corner to map coordinates. Lengths
-/// are at least `least`.
+/// Maps each corner (x, y, x, y) to map coordinates, and returns the starts and lengths of the regions along
+/// y and x. Lengths are at least `least`.
 fn sides(
     e: &mut Emitter,
     regions: &Operand,
@@ -161,7 +161,8 @@ fn align(e: &mut Emitter, op: &RoiAlign) -> Result {
         op.regions.sampling_ratio,
         op.mode == RoiPoolMode::Max,
     )?;
-    // What to add to corners before and after scaling, and whether regions may be smaller than one element.
+    // The offsets to add to corners before and after scaling, and whether regions may be smaller than one
+    // element.
     let (before, after, exact) = match op.aligned_mode {
         RoiAlignment::HalfPixelForNn => (0.0, -0.5, true),
         RoiAlignment::HalfPixel => (0.5, -0.5, true),
@@ -180,7 +181,7 @@ fn align(e: &mut Emitter, op: &RoiAlign) -> Result {
     e.give(0, y)
 }
 
-/// Zeroes the results of all regions from the first with image -1 on, which ends the list.
+/// A region with image -1 ends the list. Sets the results of this region and all later regions to zero.
 fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Result<Operand> {
     let places = e.iota(0, images.ty.clone())?;
     let (end, none) = (e.full(-1.0, &images.ty)?, e.full(i64::MAX as f64, &images.ty)?);
@@ -195,7 +196,7 @@ fn listed(e: &mut Emitter, images: &Operand, y: &Operand) -> Result<Operand> {
     Ok(e.select(&is_listed, y, &nothing))
 }
 
-/// Pools regions `[image, x, y, x, y]` by the maximum of each bin or by bilinear samples.
+/// Pools regions `[image, x, y, x, y]`, by the maximum of each bin or by bilinear sampling.
 fn pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     let (maps, regions) = (e.input(0)?, e.input(1)?);
     let wide = e.convert(&maps, ElementType::F32);
@@ -218,7 +219,8 @@ fn pooling(e: &mut Emitter, op: &RoiPooling) -> Result {
     e.give(0, y)
 }
 
-/// Bilinear samples, evenly spaced from one end of the region to the other; ends are fractions of the axis.
+/// Bilinear samples that are evenly spaced from one end of each region to the other. `ends` are fractions of
+/// the axis.
 fn corner_samples(
     e: &mut Emitter,
     maps: &Operand,
@@ -242,7 +244,7 @@ fn corner_samples(
                 let middle = e.times(&both, 0.5)?;
                 e.times(&middle, end)?
             } else if i + 1 == bins {
-                // Not computed by steps, because rounding could move it outside.
+                // Not computed from the step, because rounding could move it outside the region.
                 e.times(last, end)?
             } else {
                 let length = e.same("stablehlo.subtract", &[last, first]);
@@ -285,7 +287,7 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
             Some(other) => e.same("stablehlo.or", &[&other, &is_empty]),
             None => is_empty,
         });
-        // Adds an axis of bins and masks the elements of each.
+        // Adds an axis of bins, and masks the elements of each bin.
         let mut each = y.ty.dims.clone();
         each.insert(axis, (out[axis] as i64).into());
         let apart: Vec<usize> = (0..each.len()).filter(|&own| own != axis).collect();
@@ -300,14 +302,14 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
     Ok(e.select(&empty, &zero, &y))
 }
 
-/// A mask `[R, bins, size]` of the elements of an axis in each bin. Divides the region, including both ends,
-/// into equal bins and clips them to the map.
+/// A mask `[R, bins, size]` of the elements of an axis that are in each bin. The region, including both ends,
+/// is divided into equal bins, which are clipped to the map.
 fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Result<Operand> {
     let mut whole = Vec::with_capacity(2);
     for end in ends {
         let near = e.same("stablehlo.round_nearest_afz", &[end]);
         let near = e.convert(&near, ElementType::I64);
-        // Keeps products with the number of bins exact.
+        // Clamps so that products with the number of bins stay exact.
         let bound = (1_i64 << 40) as f64;
         whole.push(e.within(&near, -bound, bound)?);
     }
@@ -335,9 +337,9 @@ fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Re
     Ok(e.same("stablehlo.and", &[&above, &below]))
 }
 
-/// Aligns each region on all levels of a pyramid, and selects the level that suits its size.
+/// Pools each region on all levels of a pyramid, and selects the level that suits its size.
 fn feature_extractor(e: &mut Emitter, op: &RoiFeatureExtractor) -> Result {
-    /// A square region with this side length belongs to level 2.
+    /// The side length of a square region that belongs to level 2.
     const CANONICAL_SIZE: f64 = 224.0;
     const CANONICAL_LEVEL: f64 = 2.0;
     let regions = e.input(0)?;
@@ -355,7 +357,7 @@ fn feature_extractor(e: &mut Emitter, op: &RoiFeatureExtractor) -> Result {
     let level = e.plus(&level, CANONICAL_LEVEL)?;
     let level = e.same("stablehlo.floor", &[&level]);
     let level = e.within(&level, 0.0, levels.saturating_sub(1) as f64)?;
-    // A region without area has no level, and its features are 0.
+    // A region without area belongs to no level, and its features are 0.
     let zero = e.full(0.0, &area.ty)?;
     let has_area = e.compare("GT", &area, &zero);
     let images = e.full(0.0, &area.ty.with(ElementType::I64))?;

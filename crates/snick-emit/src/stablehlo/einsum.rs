@@ -1,4 +1,5 @@
-//! Einsum: multiplies operands from left to right and sums over a letter once no other operand uses it.
+//! Einsum: multiplies operands from left to right, and sums over a letter as soon as no other operand uses
+//! it.
 
 use snick_ir::ops::Einsum;
 use snick_ir::{Op, OpError};
@@ -53,7 +54,7 @@ fn einsum(e: &mut Emitter, op: &Einsum) -> Result {
     e.give(0, y)
 }
 
-/// Takes the diagonal of two axes with the same letter.
+/// Replaces two axes that have the same letter by their diagonal.
 fn diagonal(e: &mut Emitter, mut named: LabelledOperand) -> Result<LabelledOperand, OpError> {
     let twice = |letters: &[u32]| {
         let own = letters.iter().enumerate();
@@ -98,7 +99,7 @@ fn stretched(e: &mut Emitter, operands: &mut [LabelledOperand]) -> Result<(), Op
     Ok(())
 }
 
-/// Sums over letters that are no longer used.
+/// Sums over letters that neither the result nor another operand uses.
 fn summed(
     e: &mut Emitter,
     named: LabelledOperand,
@@ -116,8 +117,8 @@ fn summed(
     })
 }
 
-/// Contracts two operands. Letters that both share are batch axes if they are still used, and summed over
-/// otherwise.
+/// Contracts two operands. Letters that both operands have are batch axes if they are still used, and are
+/// summed over otherwise.
 fn product(
     e: &mut Emitter,
     a: &LabelledOperand,

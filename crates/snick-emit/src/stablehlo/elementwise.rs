@@ -81,7 +81,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// The absolute value; StableHLO's `abs` does not take unsigned numbers.
+/// The absolute value; StableHLO's `abs` does not accept unsigned numbers.
 fn size(e: &mut Emitter, x: &Operand) -> Operand {
     if is_unsigned(x) { x.clone() } else { e.same("stablehlo.abs", &[x]) }
 }
@@ -122,11 +122,12 @@ fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
 }
 
 fn convert(e: &mut Emitter, to: ElementType) -> Result {
-    // Constants are converted ahead of the run. At run time, snick saturates overflows and XLA does not.
+    // Constants are converted before the run. At run time, snick saturates on overflow and XLA does not.
     if is_low_bit(to) {
         return Err(OpError::unsupported(format!("the element type {to}")));
     }
-    // Halves are computed in f32, but compressed weights were rounded to halves and must stay so.
+    // Half floats are computed in f32. Compressed weights that were rounded to half floats must stay rounded,
+    // however.
     let is_stored = to.is_half() && e.is_float() && e.inputs.first().is_some_and(|&x| is_weights(e.graph, x));
     activate(e, |e, x| {
         let x = if is_stored { e.convert(x, to) } else { x.clone() };
@@ -180,7 +181,7 @@ fn select(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-/// The shift is arithmetic for signed numbers.
+/// Shifts right; the shift is arithmetic for signed numbers.
 fn shift_right(e: &mut Emitter) -> Result {
     let [a, b] = e.pair()?;
     let kind = if is_unsigned(&a) { "logical" } else { "arithmetic" };

@@ -27,7 +27,7 @@ pub(super) struct Function {
     arguments: Vec<Argument>,
     results: Vec<Port>,
     body: Body,
-    /// Names of values.
+    /// The names of values that are taken.
     names: UniqueNames,
     argument_names: UniqueNames,
     pub(super) scope: Scope,
@@ -58,17 +58,17 @@ impl Function {
         operand
     }
 
-    /// The type that a value is computed in.
+    /// The type in which a value is computed.
     pub(super) fn type_of(&self, fact: &Fact) -> Result<Type> {
         Ok(self.computed_type(Type::declared(fact)?))
     }
 
-    /// The type that values of type `ty` are computed in.
+    /// The type in which values of type `ty` are computed.
     pub(super) fn computed_type(&self, ty: Type) -> Type {
         Type { element: self.precision.computed(ty.element), ..ty }
     }
 
-    /// Adds an argument, unless the Parameter already has a value.
+    /// Adds an argument for a Parameter, unless the Parameter already has a value.
     pub(super) fn parameter(&mut self, graph: &Graph, id: NodeId) -> Result {
         let value = Value { node: id, port: 0 };
         if self.scope.values.contains_key(&value) {
@@ -82,7 +82,7 @@ impl Function {
         Ok(())
     }
 
-    /// Adds a result of the graph, in its declared type.
+    /// Adds a result of the graph, converted to its declared type.
     pub(super) fn result(&mut self, graph: &Graph, id: NodeId) -> Result {
         let not_connected = || OpError::NotConnected { port: 0 };
         let value = graph.inputs(id).into_iter().flatten().next().ok_or_else(not_connected)?;
@@ -107,13 +107,13 @@ impl Function {
         self.line(name, "stablehlo.convert", &x.name, &tail, ty)
     }
 
-    /// Converts a value to the type that it is computed in.
+    /// Converts a value to the type in which it is computed.
     pub(super) fn computed(&mut self, name: &str, x: Operand) -> Operand {
         let element = self.precision.computed(x.ty.element);
         self.convert(name, x, element)
     }
 
-    /// Writes a layer with known outputs as constants.
+    /// Writes a layer whose outputs are all known as constants.
     pub(super) fn constants(&mut self, graph: &Graph, id: NodeId) -> Result {
         for (port, out) in (0..).zip(graph.node(id).outs()) {
             let Some(tensor) = out.fact.as_tensor() else { continue };
@@ -123,7 +123,7 @@ impl Function {
         Ok(())
     }
 
-    /// Binds the value to an operand.
+    /// Binds a value of the graph to an operand.
     pub(super) fn define(&mut self, value: Value, operand: Operand) {
         for (axis, symbol) in operand.ty.dims.iter().map(SymExpr::as_symbol).enumerate() {
             if let Some(symbol) = symbol.filter(|symbol| !self.scope.sources.contains_key(symbol)) {
@@ -133,7 +133,7 @@ impl Function {
         self.scope.values.insert(value, operand);
     }
 
-    /// `%name = dialect.op ..what.. tail`.
+    /// Writes `%name = dialect.op ..what.. tail`.
     pub(super) fn line(&mut self, name: &str, op: &str, what: &str, tail: &str, ty: Type) -> Operand {
         let name = self.fresh(name);
         let space = if what.is_empty() || tail.starts_with(',') { "" } else { " " };
@@ -141,7 +141,7 @@ impl Function {
         Operand { name, ty }
     }
 
-    /// `%name:count = dialect.op tail`.
+    /// Writes `%name:count = dialect.op tail`.
     pub(super) fn lines(&mut self, name: &str, op: &str, tail: &str, count: usize) -> String {
         let name = self.fresh(name);
         self.write(&format!("{name}:{count} = {op} {tail}"));
@@ -160,7 +160,7 @@ impl Function {
         let _ = writeln!(self.body.text, "{after}");
     }
 
-    /// Writes a constant, converted to the type that it is computed in.
+    /// Writes a constant, converted to the type in which it is computed.
     pub(super) fn constant(&mut self, name: &str, tensor: &Tensor) -> Result<Operand> {
         if let Some(stored) = self.stored(name, tensor)? {
             return Ok(stored);
@@ -253,7 +253,7 @@ impl<'g> Emitter<'g> {
     /// Binds output `port` of the layer to an operand.
     pub(super) fn give(&mut self, port: u32, operand: Operand) -> Result {
         let want = self.output(port)?;
-        // Compares printed types, because different expressions may denote the same size.
+        // Compares types as text, because different expressions may denote the same size.
         if operand.ty.to_string() != want.to_string() {
             return Err(OpError::mismatch("what is written", operand.ty, want));
         }
@@ -261,7 +261,7 @@ impl<'g> Emitter<'g> {
         Ok(())
     }
 
-    /// `%x = dialect.op %a, %b : type`, for operations whose values all have one type.
+    /// Writes `%x = dialect.op %a, %b : type`, for operations whose values all have the same type.
     pub(super) fn same(&mut self, op: &str, operands: &[&Operand]) -> Operand {
         let ty = operands
             .first()
@@ -269,19 +269,19 @@ impl<'g> Emitter<'g> {
         self.line(op, &names(operands), &format!(": {ty}"), ty)
     }
 
-    /// `%x = dialect.op ..what.. tail`.
+    /// Writes `%x = dialect.op ..what.. tail`.
     pub(super) fn line(&mut self, op: &str, what: &str, tail: &str, ty: Type) -> Operand {
         self.function.line(self.layer.node.name(), op, what, tail, ty)
     }
 
-    /// `%x:2 = dialect.op tail`, an operation with several results.
+    /// Writes `%x:2 = dialect.op tail`, an operation with several results.
     pub(super) fn lines<const N: usize>(&mut self, op: &str, tail: &str, types: [Type; N]) -> [Operand; N] {
         let name = self.function.lines(self.layer.node.name(), op, tail, N);
         let mut number = 0..;
         types.map(|ty| Operand { name: format!("{name}#{}", number.next().unwrap_or(0)), ty })
     }
 
-    /// The generic form: `%x = "stablehlo.op"(%a) <{attributes}> : (types) -> type`.
+    /// Writes the generic form: `%x = "stablehlo.op"(%a) <{attributes}> : (types) -> type`.
     pub(super) fn generic(&mut self, op: &str, operands: &[&Operand], attributes: &str, ty: Type) -> Operand {
         let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
         let attributes = if attributes.is_empty() { String::new() } else { format!(" <{{{attributes}}}>") };
@@ -332,7 +332,8 @@ impl<'g> Emitter<'g> {
         self.line("stablehlo.transpose", &x.name, &format!(", dims = {order:?} : ({}) -> {ty}", x.ty), ty)
     }
 
-    /// Broadcasts to sizes `dims`: axis `i` of `x` becomes axis `axes[i]` and has its size or 1.
+    /// Broadcasts to sizes `dims`: axis `i` of `x` becomes axis `axes[i]`, which has the same size unless the
+    /// size of axis `i` is 1.
     pub(super) fn spread(&mut self, x: &Operand, axes: &[usize], dims: impl Sizes) -> Result<Operand> {
         let ty = x.ty.sized(dims);
         if x.ty == ty {
@@ -348,7 +349,7 @@ impl<'g> Emitter<'g> {
         Ok(self.line("stablehlo.dynamic_broadcast_in_dim", &what, &tail, ty))
     }
 
-    /// Broadcasts to sizes `dims` by numpy's rules: axes are aligned from the last.
+    /// Broadcasts to sizes `dims` by numpy's rules, which align the last axes.
     pub(super) fn broadcast(&mut self, x: &Operand, dims: impl Sizes) -> Result<Operand> {
         let dims = dims.sizes();
         let first = dims.len().saturating_sub(x.ty.rank());
@@ -364,7 +365,7 @@ impl<'g> Emitter<'g> {
         Ok([self.broadcast(&a, &dims)?, self.broadcast(&b, &dims)?])
     }
 
-    /// Broadcasts a single element.
+    /// Broadcasts a value of a single element.
     pub(super) fn everywhere(&mut self, x: &Operand, dims: impl Sizes) -> Result<Operand> {
         let one = self.reshape(x, &[])?;
         self.spread(&one, &[], dims)
@@ -391,7 +392,7 @@ impl<'g> Emitter<'g> {
         Ok(self.generic("stablehlo.concatenate", &parts, &format!("dimension = {axis} : i64"), ty))
     }
 
-    /// Adds this many elements before and after each axis; negative counts remove elements.
+    /// Adds this many elements before and after each axis; a negative number removes elements.
     pub(super) fn padded(
         &mut self,
         x: &Operand,
@@ -418,21 +419,21 @@ impl<'g> Emitter<'g> {
         Ok(self.line("stablehlo.dynamic_iota", &sizes.name, &tail, ty))
     }
 
-    /// `%x = stablehlo.compare LT, %a, %b`.
+    /// Writes `%x = stablehlo.compare LT, %a, %b`.
     pub(super) fn compare(&mut self, direction: &str, a: &Operand, b: &Operand) -> Operand {
         let ty = a.ty.with(ElementType::Boolean);
         let what = format!("{direction}, {}, {}", a.name, b.name);
         self.line("stablehlo.compare", &what, &format!(": ({}, {}) -> {ty}", a.ty, b.ty), ty)
     }
 
-    /// `yes` where the condition holds, else `no`.
+    /// `yes` where the condition holds, and `no` elsewhere.
     pub(super) fn select(&mut self, condition: &Operand, yes: &Operand, no: &Operand) -> Operand {
         let tail = format!(": {}, {}", condition.ty, yes.ty);
         self.line("stablehlo.select", &names(&[condition, yes, no]), &tail, yes.ty.clone())
     }
 }
 
-/// `%a, %b`
+/// The names of operands as text: `%a, %b`.
 pub(super) fn names(operands: &[&Operand]) -> String {
     operands.iter().map(|operand| operand.name.as_str()).collect::<Vec<_>>().join(", ")
 }

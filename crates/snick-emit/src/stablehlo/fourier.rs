@@ -1,4 +1,4 @@
-//! Fourier transforms as products with matrices of cosines and sines along each axis.
+//! Fourier transforms, as multiplications by matrices of cosines and sines along each axis.
 
 use std::f64::consts::TAU;
 
@@ -23,7 +23,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Maximum number of elements in a matrix.
+/// Maximum number of elements in such a matrix.
 const MAX_MATRIX: usize = 1 << 22;
 
 /// The real and imaginary parts of a value.
@@ -32,7 +32,8 @@ struct Complex {
     im: Option<Operand>,
 }
 
-/// The axes of the transform and the signal sizes along them. `own` are the data's sizes, used by default.
+/// The axes of the transform and the signal size along each of them. By default, these are the sizes of the
+/// data, `own`.
 fn signal(e: &Emitter, rank: usize, own: impl Fn(usize) -> Result<usize, OpError>) -> Signal {
     let axes = e.fixed(1, "the axes of a transform")?;
     let axes = axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));
@@ -50,7 +51,7 @@ fn signal(e: &Emitter, rank: usize, own: impl Fn(usize) -> Result<usize, OpError
 
 type Signal = Result<Vec<(usize, usize)>, OpError>;
 
-/// Truncates or zero-pads an axis to a size.
+/// Truncates or zero-pads an axis to the given size.
 fn resized(e: &mut Emitter, x: &Operand, axis: usize, size: usize) -> Result<Operand> {
     let own = x.ty.size(axis)?;
     if size <= own {
@@ -80,7 +81,7 @@ fn matrix(
     Ok(Tensor::from_vec(&[rows, columns], elements)?)
 }
 
-/// `count` entries of the transform along an axis of `size`.
+/// Computes the first `count` entries of the transform along an axis of `size`.
 fn along(
     e: &mut Emitter,
     x: &Complex,
@@ -139,7 +140,8 @@ fn complex(e: &mut Emitter, inverse: bool) -> Result {
     together(e, x)
 }
 
-/// For a real signal, the spectrum along the last of the axes up to the middle.
+/// The transform of a real signal. Along the last listed axis, it contains only the first half of the
+/// spectrum.
 fn half_spectrum(e: &mut Emitter) -> Result {
     let mut x = Complex { re: e.input(0)?, im: None };
     let signal = signal(e, x.re.ty.rank(), |axis| x.re.ty.size(axis))?;
@@ -152,8 +154,8 @@ fn half_spectrum(e: &mut Emitter) -> Result {
     together(e, x)
 }
 
-/// Restores a real signal from the first half of its spectrum along the last of the axes. The other half
-/// mirrors it, conjugated.
+/// Restores a real signal from the first half of its spectrum along the last listed axis. The other half is
+/// the conjugate mirror image of the first.
 fn signal_of_half(e: &mut Emitter) -> Result {
     let x = e.input(0)?;
     let mut x = apart(e, &x)?;
@@ -169,7 +171,7 @@ fn signal_of_half(e: &mut Emitter) -> Result {
         x = each(e, x, axis, size, true)?;
     }
     let half = size.min(size / 2 + 1);
-    // All entries except the first and the middle occur twice.
+    // Every entry except the first and the middle one occurs twice in the full spectrum.
     let share = |entry: usize| if entry == 0 || 2 * entry == size { 1.0 } else { 2.0 } / size.max(1) as f64;
     let cosines = matrix([size, half], size, |entry, angle| share(entry) * angle.cos())?;
     let sines = matrix([size, half], size, |entry, angle| share(entry) * angle.sin())?;
@@ -183,7 +185,7 @@ fn signal_of_half(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-/// The spectra of frames of a signal, each multiplied by a window.
+/// The spectra of the frames of a signal. Each frame is multiplied by a window first.
 fn short_time(e: &mut Emitter, op: &Stft) -> Result {
     let (signal, window) = (e.input(0)?, e.input(1)?);
     let one = |e: &Emitter, i: usize, what: &str| {
@@ -203,7 +205,7 @@ fn short_time(e: &mut Emitter, op: &Stft) -> Result {
     let signal = e.reshape(&signal, &[batch, length])?;
     let framed = super::lookup::along(e, &signal, &places, 1)?;
     let framed = e.reshape(&framed, &frames)?;
-    // A shorter window is centred.
+    // A window that is shorter than the frame is centred.
     let room = size.saturating_sub(window.ty.size(0)?) as i64;
     let (before, zero) = (room / 2, e.full(0.0, &window.ty.sized(&[]))?);
     let window = e.padded(&window, &zero, &[before], &[room - before], window.ty.sized(&[size]));

@@ -18,7 +18,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Each index takes a slice of the data across one axis. The first `batch_dims` axes are batch axes.
+/// Gathers the slice of the data at each index along one axis. The first `batch_dims` axes are batch axes.
 fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = e.fixed(2, "the axis of a Gather")?.first().copied().unwrap_or(0);
@@ -29,7 +29,7 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     columns.push(column(e, &entries)?);
     let places = e.concatenate(&columns, entries.ty.rank())?;
     let dims = e.output(0)?.dims;
-    // The axes that come from the indices.
+    // The output axes that come from the indices.
     let inside: Vec<usize> = (0..batch).chain(axis..axis + indices.ty.rank() - batch).collect();
     let indexed: Vec<usize> = (0..batch).chain([axis]).collect();
     let mut sizes = data.ty.dims.clone();
@@ -38,12 +38,12 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let lookup = Lookup { offset, collapsed: indexed.clone(), indexed, sizes };
     let y = look_up(e, &data, &places, lookup, &dims)?;
     let size = data.ty.dims[axis].clone();
-    // The smallest possible size of the axis.
+    // The smallest possible size of the indexed axis.
     let least = e.graph.symbols().interval(&size).lo();
     if e.known(1).is_some_and(|indices| indices.iter().all(|&index| (-least..least).contains(&index))) {
         return e.give(0, y);
     }
-    // StableHLO clamps an index that is out of range; the layer returns 0 for it.
+    // StableHLO clamps an index that is out of range, whereas the layer returns 0 for it.
     let (zero, end) = (e.full(0.0, &entries.ty)?, e.number(&size)?);
     let end = e.spread(&end, &[], &entries.ty.dims)?;
     let (above, below) = (e.compare("GE", &entries, &zero), e.compare("LT", &entries, &end));
@@ -54,7 +54,8 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     e.give(0, y)
 }
 
-/// The index along `axis` comes from the indices, along other axes from the position in the result.
+/// Gathers elements. The position along `axis` is given by the indices; along other axes it is the position
+/// in the result.
 fn gather_elements(e: &mut Emitter, op: &GatherElements) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let axis = snick_ir::normalize_axis(op.axis, data.ty.rank())?;
@@ -62,7 +63,7 @@ fn gather_elements(e: &mut Emitter, op: &GatherElements) -> Result {
     e.give(0, y)
 }
 
-/// Reverses the beginning of each sequence of a batch.
+/// Reverses the first elements of each sequence of a batch.
 fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     let (data, lengths) = (e.input(0)?, e.input(1)?);
     let batch = snick_ir::normalize_axis(op.batch_axis, data.ty.rank())?;
@@ -79,8 +80,8 @@ fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     e.give(0, y)
 }
 
-/// The last axis of the indices holds the leading entries of an index, not counting batch axes. The window
-/// covers the rest.
+/// The last axis of the indices contains the leading entries of an index, excluding batch axes. The window
+/// covers the remaining axes.
 fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let (data, indices) = (e.input(0)?, e.input(1)?);
     let batch = op.batch_dims;
@@ -104,7 +105,7 @@ fn gather_nd(e: &mut Emitter, op: &GatherNd) -> Result {
     let offset = (first..dims.len()).collect();
     let lookup = Lookup { offset, collapsed: indexed.clone(), indexed, sizes };
     let y = look_up(e, &data, &places, lookup, dims)?;
-    // Before version 8 the batch axes are merged.
+    // Before version 8, the batch axes of the output are merged.
     let dims = e.output(0)?.dims;
     let y = e.reshape(&y, dims)?;
     e.give(0, y)

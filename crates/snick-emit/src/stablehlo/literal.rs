@@ -8,8 +8,8 @@ use snick_tensor::{ElementType, Tensor, TensorError};
 /// Maximum number of elements to print as numbers. Larger constants are printed as bytes.
 pub(super) const MAX_NUMBERS: usize = 64;
 
-/// The contents of `dense<..>` as numbers row by row, or as one number for a splat. `None` if [`Bytes`] is
-/// shorter.
+/// The contents of `dense<..>` as numbers row by row, or as a single number if all elements are equal. `None`
+/// if printing [`Bytes`] is shorter.
 pub(super) fn dense(tensor: &Tensor) -> Result<Option<String>, TensorError> {
     let element = tensor.element_type();
     if tensor.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn dense(tensor: &Tensor) -> Result<Option<String>, TensorError> {
     uniform(tensor)?.map(|one| Ok(numbers(&one)?.remove(0))).transpose()
 }
 
-/// The bytes of a constant inside `dense<..>`, formatted in chunks while they are written.
+/// The bytes of a constant for `dense<..>`, formatted in chunks while they are written.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes(pub(super) Tensor);
 
@@ -54,7 +54,7 @@ impl fmt::Display for Bytes {
 /// The number of bytes formatted at a time.
 const AT_ONCE: usize = 1 << 12;
 
-/// The single element of a tensor whose elements are all equal.
+/// The first element of a tensor if all elements are equal.
 pub(super) fn uniform(tensor: &Tensor) -> Result<Option<Tensor>, TensorError> {
     if tensor.is_empty() {
         return Ok(None);
@@ -68,7 +68,7 @@ pub(super) fn uniform(tensor: &Tensor) -> Result<Option<Tensor>, TensorError> {
     }
 }
 
-/// The elements with at least one byte each: MLIR packs only booleans.
+/// The elements with at least one byte each, because MLIR only packs booleans.
 fn whole_bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, TensorError> {
     let element = tensor.element_type();
     let Some(bits @ 1..8) = element.bit_width() else { return Ok(tensor.to_bytes()) };
@@ -76,7 +76,7 @@ fn whole_bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, TensorError> {
         let byte = if element.is_signed() { ElementType::I8 } else { ElementType::U8 };
         return Ok(Cow::Owned(tensor.cast(byte)?.to_bytes().into_owned()));
     }
-    // The low bits of a byte come first.
+    // The element in the low bits of a byte comes first.
     let (count, mask) = (8 / bits, (1_u8 << bits) - 1);
     let packed = tensor.to_bytes();
     let parts = packed.iter().flat_map(|byte| (0..count).map(move |i| (byte >> (i * bits)) & mask));
@@ -100,16 +100,16 @@ fn numbers(tensor: &Tensor) -> Result<Vec<String>, TensorError> {
     })
 }
 
-/// A float as decimal digits that read back exactly, or as bits if it is not finite.
+/// A float as decimal digits that read back exactly, or as its bits if it is not finite.
 pub(super) fn real(value: f64, element: ElementType) -> String {
     if !value.is_finite() {
         let bits = match element {
             ElementType::F64 => value.to_bits(),
             ElementType::F32 => u64::from((value as f32).to_bits()),
-            // Exponent all ones, with the sign and one mantissa bit from f64.
+            // The exponent is all ones; the sign and one mantissa bit are those of the f64.
             ElementType::F16 => sixteen(value, 0x7C00, 0x0200),
             ElementType::F8E5M2 => sixteen(value, 0x7C00, 0x0200) >> 8,
-            // The only NaN of each type.
+            // These types have a single NaN.
             ElementType::F8E4M3 => 0x7F,
             ElementType::F8E8M0 => 0xFF,
             _ => sixteen(value, 0x7F80, 0x0040),
@@ -142,9 +142,9 @@ fn numbers_or_one(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
     }
 }
 
-/// `[[1, 2], [3, 4]]`
+/// Nested brackets: `[[1, 2], [3, 4]]`.
 fn nested(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
-    // The number of elements in each bracket, from the innermost.
+    // The number of elements in a bracket of each level, starting with the innermost.
     let mut blocks = Vec::with_capacity(dims.len());
     let mut elements = 1;
     for &dim in dims.iter().rev() {
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn one_number_for_all_takes_no_memory() {
-        // Written out, none of these fits in memory.
+        // Written as a list of elements, none of these would fit in memory.
         let dims = [1 << 18, 1 << 17];
         assert_eq!(spelled(&Tensor::full(&dims, true).unwrap()), "true");
         assert_eq!(spelled(&Tensor::full(&dims, 7u8).unwrap()), "7");

@@ -9,17 +9,17 @@ use super::types::{Sizes, fixed};
 
 /// StableHLO's gather dimension numbers and window sizes.
 pub(super) struct Lookup {
-    /// Axes of the result that come from the window.
+    /// Axes of the result that come from the window of data at an index.
     pub(super) offset: Vec<usize>,
     /// Axes of the data that the window drops.
     pub(super) collapsed: Vec<usize>,
-    /// Axes of the data that an index selects along.
+    /// Axes of the data that the entries of an index refer to.
     pub(super) indexed: Vec<usize>,
     /// Sizes of the window.
     pub(super) sizes: Vec<SymExpr>,
 }
 
-/// Gathers windows; the last axis of `indices` holds the entries of one index.
+/// Gathers one window of the data per index. The last axis of `indices` contains the entries of one index.
 pub(super) fn look_up(
     e: &mut Emitter,
     data: &Operand,
@@ -46,7 +46,7 @@ pub(super) fn look_up(
     Ok(e.generic("stablehlo.dynamic_gather", &[data, indices, &sizes], &numbers, ty))
 }
 
-/// Gathers slices of the data across one axis at places `[count, 1]`.
+/// Gathers slices of the data along one axis, at indices `[count, 1]`.
 pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usize) -> Result<Operand> {
     let (mut sizes, mut dims) = (data.ty.dims.clone(), data.ty.dims.clone());
     sizes[axis] = 1.into();
@@ -56,7 +56,7 @@ pub(super) fn along(e: &mut Emitter, data: &Operand, places: &Operand, axis: usi
     look_up(e, data, places, lookup, dims)
 }
 
-/// Indices as i64; negative ones count from the end of an axis of `size`.
+/// Indices as i64. Negative indices, which count from the end of an axis of `size`, are made nonnegative.
 pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> Result<Operand> {
     let indices = e.convert(indices, ElementType::I64);
     let zero = e.full(0.0, &indices.ty)?;
@@ -67,7 +67,7 @@ pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> 
     Ok(e.select(&below, &moved, &indices))
 }
 
-/// The position of each element of `like` along an axis, as a column along a new last axis.
+/// The position of each element of `like` along an axis, with a new last axis of size 1.
 pub(super) fn own_place(e: &mut Emitter, like: &Operand, axis: usize) -> Result<Operand> {
     let places = e.iota(axis, like.ty.with(ElementType::I64))?;
     column(e, &places)
@@ -77,7 +77,7 @@ pub(super) fn column(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     e.reshape(x, [x.ty.dims.as_slice(), &[1.into()]].concat())
 }
 
-/// The full index, along a new last axis, of elements selected along one axis of the data.
+/// The full index, along a new last axis, of elements that are selected along one axis of the data.
 pub(super) fn places_along(
     e: &mut Emitter,
     indices: &Operand,
@@ -93,7 +93,7 @@ pub(super) fn places_along(
     e.concatenate(&columns, rank)
 }
 
-/// Gathers single elements; the index along `axis` comes from `indices`.
+/// Gathers single elements; `indices` contains their positions along `axis`.
 pub(super) fn elements_along(
     e: &mut Emitter,
     data: &Operand,

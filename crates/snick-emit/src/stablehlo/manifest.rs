@@ -10,7 +10,7 @@ use super::mesh::Mesh;
 use super::module::{ArgumentData, Module, Port};
 use crate::json::json;
 
-/// The file next to a module that holds its folded constants.
+/// The file next to a module that contains its folded constants.
 pub const FOLDED: &str = "folded.bin";
 
 /// Folded constants are aligned to this many bytes.
@@ -30,7 +30,7 @@ impl Module {
         })
     }
 
-    /// Marks an input and a result as a state: the result of one call is the input of the next.
+    /// Marks an input and a result as a state: callers pass the result of one call as the input of the next.
     pub fn mark_state(&mut self, input: &str, result: &str, state: &str) {
         let inputs =
             self.arguments.iter_mut().filter(|argument| matches!(argument.data, ArgumentData::Input));
@@ -62,7 +62,7 @@ impl Module {
         let inputs = inputs.map(|argument| json(&argument.port)).collect();
         let results = self.results.iter().map(json).collect();
         let mut text = format!("{{\"schema\":\"snick.stablehlo/1\",\"mesh\":{}", json(&self.mesh));
-        // One line each, for readability and `diff`.
+        // One line per entry, for readability and `diff`.
         for (key, lines) in [("arguments", arguments), ("inputs", inputs), ("results", results)] {
             let _ = write!(text, ",\n\"{key}\":[\n{}\n]", lines.join(",\n"));
         }
@@ -71,7 +71,7 @@ impl Module {
     }
 }
 
-/// The axis sizes by name, in order.
+/// Serialises the size of each axis by name, in order.
 impl Serialize for Mesh {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.axes().iter().map(|(name, size)| (name, size)))
@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn every_argument_has_a_line() {
-        // Values computed from small constants are folded into the bytes that `folded` returns.
+        // The Range is computed from small constants, so its value is folded into the bytes that `folded`
+        // returns.
         let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"300\"}
   %start = Const-1 i64[] <0>\n  %stop = Const-1 i64[] <300>\n  %step = Const-1 i64[] <1>
   %steps = Range-4(%start, %stop, %step) {output_type: f32}\n  %y = Add-1(%x, %steps) {auto_broadcast: numpy}

@@ -1,4 +1,4 @@
-//! A mesh of devices, and rules that shard arguments over its axes.
+//! A mesh of devices, and rules for sharding arguments over its axes.
 
 use std::str::FromStr;
 
@@ -16,8 +16,8 @@ pub struct Mesh {
 
 /// Rules that shard arguments over a mesh: `ids[batch],*.up.weight[model,_]`.
 ///
-/// A rule is a pattern of argument names, in which `*` matches any characters and `?` matches one, followed
-/// by an axis of the mesh or `_` for each dim. Omitted dims are not sharded.
+/// A rule consists of a pattern for argument names, in which `*` matches any characters and `?` matches one,
+/// and for each dim an axis of the mesh or `_`. Omitted dims are not sharded.
 ///
 /// ```
 /// let rules: snick_emit::ShardRules = "ids[batch],*.up.weight[_,model]".parse()?;
@@ -32,15 +32,15 @@ pub struct ShardRules {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ShardRule {
     pub(super) pattern: String,
-    /// An axis of the mesh for each dim.
+    /// For each dim, the axis of the mesh, if any.
     pub(super) axes: Vec<Option<String>>,
 }
 
-/// Why a module cannot be sharded over a mesh.
+/// The reason why a module cannot be sharded over a mesh.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// Not a mesh.
+    /// A text that is not a mesh.
     #[error("`{text}` is not a mesh: {why}; write it like batch=2,model=4")]
     Mesh {
         /// The text as given.
@@ -48,7 +48,7 @@ pub enum ShardError {
         /// What is wrong with it.
         why: String,
     },
-    /// Not a rule.
+    /// A text that is not a rule.
     #[error("`{text}` is not a sharding: {why}; write it like ids[batch],*.up.weight[model,_]")]
     Rule {
         /// The part that is wrong.
@@ -117,7 +117,7 @@ pub enum ShardError {
 }
 
 impl Mesh {
-    /// The axes with their sizes. Neighbours along the first are furthest apart.
+    /// The axes with their sizes. Devices that are neighbours along the first axis are furthest apart.
     pub fn axes(&self) -> &[(String, usize)] {
         &self.axes
     }
@@ -167,7 +167,7 @@ impl FromStr for Mesh {
     }
 }
 
-/// More devices than exist anywhere.
+/// Maximum number of devices: more than any real mesh has.
 const MAX_DEVICES: usize = 1 << 24;
 
 impl FromStr for ShardRules {

@@ -1,17 +1,17 @@
 //! StableHLO as MLIR text, the input of XLA and its partitioner.
 //!
 //! Operations that StableHLO lacks are decomposed first (`snick_pass::legalize`), and slice-like layers
-//! become the primitive. Files by family match on [`Op`]: a row (`row.rs`) writes one operation with an
-//! `Emitter` (`emitter.rs`), and `table.rs` combines the families. `types.rs` and `literal.rs` print types
-//! and constants in MLIR syntax. Values that inference knows are written as constants. Expressions over input
-//! sizes are written as arithmetic (`sizes.rs`), not by the layers that computed them in the graph. Functions
-//! that StableHLO leaves to its companion dialect CHLO, such as `erf` and `acos`, are expanded
-//! (`special.rs`).
+//! become the primitive. Each family of [`Op`] has a file, in which a row (`row.rs`) writes one operation
+//! with an `Emitter` (`emitter.rs`). `table.rs` combines the families. `types.rs` and `literal.rs` print
+//! types and constants in MLIR syntax. Values that inference knows are written as constants. Values that are
+//! expressions over input sizes are written as arithmetic (`sizes.rs`), instead of the layers that compute
+//! them in the graph. Functions that StableHLO leaves to its companion dialect CHLO, such as `erf` and
+//! `acos`, are expanded (`special.rs`).
 //!
-//! Constants are in the text of the module, or, if large, become arguments (`weights.rs`), whose dims can be
-//! sharded over a mesh of devices (`mesh.rs`).
+//! Small constants are part of the module's text. Large constants become arguments (`weights.rs`), whose dims
+//! can be sharded over a mesh of devices (`mesh.rs`).
 //!
-//! Based on the StableHLO specification, version 1.0, and Shardy's annotations.
+//! Based on version 1.0 of the StableHLO specification, and on Shardy's annotations.
 
 mod activation;
 mod arguments;
@@ -73,7 +73,7 @@ pub use self::table::has_operator;
 use self::weights::Weights;
 use crate::legalized::Refusals;
 
-/// Writes an inferred graph as an MLIR module of one function, `main`, with its constants in the text.
+/// Writes an inferred graph as an MLIR module of one function, `main`, with all constants in the text.
 ///
 /// # Errors
 /// Names the layer that StableHLO cannot express, such as one with data-dependent sizes or types that MLIR
@@ -83,7 +83,7 @@ pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Loca
 }
 
 /// Writes an inferred graph as an MLIR module of one function, `main`. Constants of 1 KiB or more become
-/// arguments: weights, whose bytes are not read, and folded constants.
+/// arguments. They are either weights, whose bytes are not read, or folded constants.
 ///
 /// ```
 /// let text = r#"snick 1
@@ -101,7 +101,7 @@ pub fn stablehlo(graph: &Graph, precision: Precision) -> Result<Module, Box<Loca
 /// ```
 ///
 /// # Errors
-/// The same as [`stablehlo`].
+/// Same as [`stablehlo`].
 pub fn module(graph: &Graph, precision: Precision) -> Result<Module, Box<Located>> {
     written(graph, precision, Some(Weights::of(graph)))
 }
@@ -115,12 +115,13 @@ fn written(graph: &Graph, precision: Precision, weights: Option<Weights>) -> Res
     Ok(function.finish(&graph.name))
 }
 
-/// Writes the layers that the results of a graph depend on. Parameters without a value become arguments.
+/// Writes the layers that the results of a graph depend on. Each Parameter without a value becomes an
+/// argument.
 fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
     let order = graph.order()?;
     let symbols = sizes::of_arguments(graph);
     let kinds = kinds(graph, &order, &symbols, function.weights.as_ref());
-    // Arguments and results keep the order of the model.
+    // Arguments and results are in the order of the model.
     for id in graph.parameters() {
         function.parameter(graph, id).map_err(|error| function.refusals.located(graph, id, error))?;
     }
@@ -146,15 +147,15 @@ fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
 enum Kind {
     /// Not written: no result needs the layer, or it is an input or a result.
     Unused,
-    /// As constants.
+    /// Written as constants.
     Constant,
-    /// As arithmetic on the sizes of arguments.
+    /// Written as arithmetic on the sizes of arguments.
     ShapeValue,
-    /// As operations.
+    /// Written as operations.
     Computed,
 }
 
-/// How each layer is written, by [`NodeId::index`]. Layers that no result depends on are unused.
+/// How to write each layer, by [`NodeId::index`].
 fn kinds(graph: &Graph, order: &[NodeId], symbols: &[SymbolId], weights: Option<&Weights>) -> Vec<Kind> {
     let users = weights.map(|weights| weights.users(graph, order, table::has_rule));
     let uses_weights = |id: NodeId| users.as_ref().is_some_and(|users| users[id.index()]);
@@ -314,7 +315,7 @@ mod tests {
         ] {
             assert!(text("i32").contains(line), "{line} in\n{}", text("i32"));
         }
-        // Negative numbers are converted through i64.
+        // Negative numbers are converted to i64 first.
         assert!(text("u8").contains("(tensor<2xi64>) -> tensor<2xui8>"));
     }
 
@@ -370,7 +371,7 @@ mod tests {
             ))
             .unwrap()
         };
-        // Interpolates between two rows and two columns; only padding with zeros needs a mask.
+        // Interpolates between two rows and two columns. Only padding with zeros needs a mask.
         for (padding, chosen) in [("zeros", 4), ("border", 0)] {
             let text = text(padding);
             assert_eq!(text.matches("stablehlo.gather\"").count(), 4, "{text}");
@@ -419,7 +420,7 @@ mod tests {
         ] {
             assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
         }
-        // Sizes are computed from input sizes, not by the layers that computed them in the model.
+        // Sizes are computed from input sizes, and not by the layers that compute them in the model.
         assert!(!text.contains("stablehlo.gather"), "{text}");
     }
 
@@ -433,7 +434,7 @@ mod tests {
             ));
             sorted.unwrap()
         };
-        // Tests whether one operand is NaN and the other is not.
+        // The comparison tests whether one operand is NaN and the other is not.
         for (mode, [nan, number]) in [("max", ["%a", "%b"]), ("min", ["%b", "%a"])] {
             let text = text("f32", mode);
             for part in [format!("compare NE, {nan}, {nan} "), format!("compare EQ, {number}, {number} ")] {

@@ -11,7 +11,7 @@ use super::literal::Bytes;
 use super::mesh::Mesh;
 use super::types::Type;
 
-/// A StableHLO module of one function, `main`. [`fmt::Display`] writes its text.
+/// A StableHLO module of one function, `main`. [`fmt::Display`] prints its text.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Module {
@@ -28,11 +28,11 @@ pub struct Module {
     pub(super) returned: Vec<[String; 2]>,
 }
 
-/// The operations of the function, without the bytes of large constants.
+/// The operations of the function. The bytes of large constants are kept separately.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Body {
     pub(super) text: String,
-    /// The bytes of constants and their positions in the text, in order.
+    /// The bytes of constants, each with its position in the text, in order.
     pub(super) literals: Vec<(usize, Bytes)>,
 }
 
@@ -48,13 +48,13 @@ impl fmt::Display for Body {
     }
 }
 
-/// A named value of a module's signature.
+/// An argument or result of a module.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Port {
     /// The name of the layer; names of arguments are unique.
     pub name: String,
-    /// The element type that the model declares.
+    /// The element type that the model declares for it.
     #[serde(serialize_with = "element_type")]
     pub element_type: ElementType,
     /// The sizes; `None` for a dynamic one.
@@ -74,7 +74,7 @@ impl Port {
         Self { name: name.into(), element_type: ty.element, dims: dims.collect(), state: None }
     }
 
-    /// Its size in bytes, with elements of less than 8 bits packed; `None` if a size is dynamic.
+    /// The size in bytes, with elements of less than 8 bits packed; `None` if a dim is dynamic.
     pub fn bytes(&self) -> Option<usize> {
         let elements = self.dims.iter().try_fold(1_usize, |all, &dim| all.checked_mul(dim?));
         self.element_type.byte_len(elements?)
@@ -87,16 +87,16 @@ impl Port {
 pub struct Argument {
     /// Its name, element type and sizes.
     pub port: Port,
-    /// Where its value comes from.
+    /// The origin of its value.
     pub data: ArgumentData,
-    /// For each dim, the axis of the mesh that it is sharded over. Empty if the partitioner may choose.
+    /// For each dim, the axis of the mesh over which it is sharded. Empty if the partitioner may choose.
     pub sharding: Vec<Option<String>>,
-    /// Its name in the text, and its type.
+    /// The name of its value in the text, and its type.
     pub(super) value: String,
     pub(super) ty: String,
 }
 
-/// Where the value of an argument comes from.
+/// The origin of an argument's value.
 #[derive(Clone, Debug)]
 pub enum ArgumentData {
     /// Passed by the caller.
@@ -105,14 +105,14 @@ pub enum ArgumentData {
     File {
         /// The file.
         path: PathBuf,
-        /// Its bytes there.
+        /// The range of its bytes in the file.
         range: Range<usize>,
     },
     /// Computed from constants of the model.
     Folded(Tensor),
 }
 
-/// A quoted string. Drops characters that MLIR would need escapes for.
+/// A quoted string. Drops characters that would have to be escaped in MLIR.
 struct Quoted<'t>(&'t str);
 
 impl fmt::Display for Quoted<'_> {

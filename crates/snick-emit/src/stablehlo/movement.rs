@@ -37,7 +37,7 @@ fn reverse(e: &mut Emitter, op: &Reverse) -> Result {
     e.give(0, y)
 }
 
-/// Moves the end of an axis to the front.
+/// Moves the last elements of an axis to the front.
 fn roll(e: &mut Emitter) -> Result {
     let mut x = e.input(0)?;
     let (shifts, axes) = (e.fixed(1, "shifts")?, e.fixed(2, "axes")?);
@@ -49,7 +49,7 @@ fn roll(e: &mut Emitter) -> Result {
             continue;
         }
         let symbols = e.graph.symbols();
-        // Splits the axis into the end, as long as the shift, and the rest.
+        // Splits the axis into the last `shift` elements and the rest.
         let end = symbols.modulo(&shift.into(), &size);
         let cut = end.as_ref().and_then(|end| symbols.sub(&size, end));
         let (Some(end), Some(cut)) = (end, cut) else {
@@ -63,7 +63,7 @@ fn roll(e: &mut Emitter) -> Result {
     e.give(0, x)
 }
 
-/// Pads with one value.
+/// Pads with a single value.
 fn pad(e: &mut Emitter) -> Result {
     let (x, ty) = (e.input(0)?, e.output(0)?);
     let value = match e.len() {

@@ -2,25 +2,25 @@
 
 use snick_tensor::ElementType;
 
-/// How precisely StableHLO computes where the model leaves it open.
+/// How precisely StableHLO computes where the model does not say.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Precision {
-    /// As `snick run`: f16 and bf16 in f32, and products in the full precision of their type. For comparing
-    /// results.
+    /// Like `snick run`: f16 and bf16 are computed in f32, and contractions in the full precision of their
+    /// type. For comparing results.
     #[default]
     Highest,
-    /// In the types of the model, with the device's fastest products. For speed on accelerators.
+    /// In the types of the model, with the fastest contractions of the device. For speed on accelerators.
     Native,
 }
 
 impl Precision {
-    /// The type that elements of this type are computed in. With the highest precision, f16 and bf16 are
-    /// computed in f32, as in runtimes, and rounded where values leave the model.
+    /// The type in which elements of this type are computed. With the highest precision, f16 and bf16 are
+    /// computed in f32, as in runtimes, and rounded when a value leaves the model.
     pub(super) fn computed(self, element: ElementType) -> ElementType {
         if self == Self::Highest && element.is_half() { ElementType::F32 } else { element }
     }
 
-    /// StableHLO's name for it.
+    /// The name of this precision in StableHLO.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Highest => "HIGHEST",

@@ -1,4 +1,4 @@
-//! Matrix products and convolutions.
+//! Matrix multiplications and convolutions.
 
 use snick_ir::ops::MatMul;
 use snick_ir::ops::nn::transposed_convolution::TransposedSliding;
@@ -24,9 +24,9 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Multiplies matrices, transposing an operand's last two axes if asked. The leading axes are broadcast. An
-/// operand without leading axes is not broadcast: weights are read once, and XLA's matrix library mishandles
-/// the copies.
+/// Multiplies matrices; transposes the last two axes of an operand if requested. The leading axes are
+/// broadcast. An operand without leading axes is not broadcast: weights should only be read once, and XLA's
+/// matrix library mishandles the copies.
 pub(super) fn multiply(
     e: &mut Emitter,
     a: &Operand,
@@ -65,7 +65,7 @@ pub(super) fn multiply(
     }
 }
 
-/// Vectors are multiplied as matrices with one row or column, which is dropped again.
+/// A vector is multiplied as a matrix with one row or column, and this axis is dropped from the result.
 fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     let (a, b) = (e.input(0)?, e.input(1)?);
     let mut transposed = [op.transpose_a, op.transpose_b];
@@ -88,7 +88,7 @@ fn matmul(e: &mut Emitter, op: &MatMul) -> Result {
     e.give(0, y)
 }
 
-/// `[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]` for two spatial axes.
+/// The dimension numbers of a convolution: `[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]` for two spatial axes.
 fn layout(spatial: usize) -> String {
     let axes: String = (0..spatial).map(|axis| format!(", {axis}")).collect();
     format!("#stablehlo.conv<[b, f{axes}]x[o, i{axes}]->[b, f{axes}]>")
@@ -98,9 +98,9 @@ fn layout(spatial: usize) -> String {
 #[derive(Default)]
 struct Moves {
     strides: Vec<usize>,
-    /// Elements before and after each axis.
+    /// The numbers of elements before and after each axis.
     padding: Vec<[i64; 2]>,
-    /// Dilation of the data: zeros between its elements.
+    /// Dilation of the data, that is, zeros between its elements.
     lhs_dilation: Vec<usize>,
     rhs_dilation: Vec<usize>,
 }
@@ -126,7 +126,7 @@ fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, move
     e.give(0, y)
 }
 
-/// Filters without the leading axis of groups, and the number of groups.
+/// The filters with the leading group axis merged into the next one, and the number of groups.
 fn ungrouped(e: &mut Emitter, grouped: bool) -> Result<(Operand, usize), OpError> {
     let filters = e.input(1)?;
     match filters.ty.fixed()?.as_slice() {
@@ -152,10 +152,10 @@ fn convolution(e: &mut Emitter, sliding: &DilatedSliding, grouped: bool) -> Resu
     convolve(e, &x, &filters, groups, &moves)
 }
 
-/// A convolution with reversed filters over dilated data.
+/// Writes a convolution with reversed filters over dilated data.
 fn transposed_convolution(e: &mut Emitter, transposed: &TransposedSliding, grouped: bool) -> Result {
     let (x, filters) = (e.input(0)?, e.input(1)?);
-    // Filters `[G, I, O, kernel..]` become `[G * O, I, kernel..]`.
+    // Turns filters `[G, I, O, kernel..]` into `[G * O, I, kernel..]`.
     let dims = filters.ty.fixed()?;
     let dims = if grouped { dims } else { [vec![1], dims].concat() };
     let &[groups, inputs, of_group, ref kernel @ ..] = dims.as_slice() else {

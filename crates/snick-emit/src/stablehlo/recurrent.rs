@@ -1,4 +1,4 @@
-//! Recurrent cells, and sequences as loops over cells.
+//! Recurrent cells, and recurrent sequences as loops over cells.
 
 use snick_ir::ops::recurrent::cell::{Cell, CellKind};
 use snick_ir::ops::recurrent::direction::Direction;
@@ -18,29 +18,29 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// A cell with its weights, for one direction: `R` is `[gates * hidden, hidden]`.
+/// A cell with its weights, for one direction. `R` has the shape `[gates * hidden, hidden]`.
 struct Weights {
     cell: Cell,
     r: Operand,
-    /// Added to the products with X and W, gate by gate.
+    /// Added to `X W^T`, gate by gate.
     bias: Operand,
-    /// Added to the product of the last gate with R.
+    /// Added to the product of the hidden state and the last gate of R.
     inner_bias: Option<Operand>,
     hidden: SymExpr,
 }
 
-/// `x * w^T` over the last axis of each.
+/// Multiplies the rows of `x` by the rows of `w`: `x * w^T`.
 fn by_rows(e: &mut Emitter, x: &Operand, w: &Operand) -> Result<Operand> {
     contract(e, x, w, [&[], &[]], [&[x.ty.rank().saturating_sub(1)], &[1]])
 }
 
-/// Gates `first..first + count` of the last axis.
+/// Gates `first..first + count`, which are parts of the last axis.
 fn gates(e: &mut Emitter, x: &Operand, first: i64, count: i64, hidden: &SymExpr) -> Result<Operand> {
     let (start, len) = (e.product([&first.into(), hidden])?, e.product([&count.into(), hidden])?);
     e.part(x, x.ty.rank().saturating_sub(1), &start, len)
 }
 
-/// Applies the activation at `place` in the cell's list.
+/// Applies the activation at index `place` of the cell's list.
 fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Operand) -> Result<Operand> {
     let mut x = x.clone();
     if clipped && cell.settings.clip > 0.0 {
@@ -58,7 +58,7 @@ fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Opera
     }
 }
 
-/// Computes the next states from `X W` plus the bias of a step.
+/// Computes the next states from `sums`, which is `X W^T` plus the bias for this step.
 fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Result<Vec<Operand>, OpError> {
     let h = states.first().ok_or(OpError::NotConnected { port: 1 })?;
     match (w.cell.kind, states) {
@@ -119,7 +119,7 @@ fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Res
     }
 }
 
-/// The weights of one direction, without the axis of directions.
+/// The weights of one direction, without the direction axis.
 fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weights, OpError> {
     let hidden = r.ty.dims.last().cloned().ok_or_else(|| OpError::rank("R", 0, "2"))?;
     let count = cell.kind.gates() as i64;
@@ -131,7 +131,7 @@ fn weights(e: &mut Emitter, cell: &Cell, r: Operand, b: &Operand) -> Result<Weig
     Ok(Weights { cell: cell.clone(), r, bias, inner_bias, hidden })
 }
 
-/// Rejects options that the layer itself does not support.
+/// Rejects options that snick does not support in the layer either.
 fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
     if cell.input_forget {
         return Err(OpError::unsupported("input_forget"));
@@ -142,7 +142,7 @@ fn check(e: &Emitter, cell: &Cell, peepholes: usize) -> Result {
     Ok(())
 }
 
-/// Inputs X `[batch, input]`, states `[batch, hidden]`, W, R, B.
+/// Writes a cell. Inputs: X `[batch, input]`, states `[batch, hidden]`, W, R, B.
 fn cell(e: &mut Emitter, cell: &Cell) -> Result {
     let at = 1 + cell.kind.states();
     check(e, cell, at + 3)?;
@@ -166,8 +166,8 @@ fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Resul
     Ok(e.same("stablehlo.add", &[&products, &bias]))
 }
 
-/// Inputs X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R, B; outputs all
-/// states `[batch, directions, steps, hidden]` and the last ones.
+/// Writes a sequence. Inputs: X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R,
+/// B. Outputs: the states of all steps `[batch, directions, steps, hidden]`, and the last states.
 fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     let at = 2 + cell.kind.states();
     check(e, cell, at + 3)?;
@@ -202,8 +202,8 @@ fn sequence(e: &mut Emitter, cell: &Cell, direction: Direction) -> Result {
     Ok(())
 }
 
-/// Runs one direction and returns the first state of all steps, and the final states. Steps past the length
-/// of a sequence keep the states and return 0; a reversed direction starts with these steps.
+/// Runs one direction. Returns the first state at all steps, and the final states. In steps past the length
+/// of a sequence, states are unchanged and the output is 0; the reverse direction starts with these steps.
 fn run(
     e: &mut Emitter,
     weights: &Weights,

@@ -5,7 +5,7 @@ use snick_tensor::ElementType;
 
 use super::emitter::{Emitter, Operand, Result};
 
-/// The axes that input `i` lists, ascending.
+/// The axes that input `i` lists, in ascending order.
 pub(super) fn axes(e: &Emitter, i: usize, rank: usize) -> Result<Vec<usize>, OpError> {
     let axes = e.fixed(i, "axes")?;
     let axes = axes.iter().map(|&axis| snick_ir::normalize_axis(axis, rank));
@@ -26,17 +26,17 @@ pub(super) fn folded(
     Ok(e.reduce(x, axes, combine, &start))
 }
 
-/// The sum over axes, which are dropped.
+/// The sum over axes, which the result drops.
 pub(super) fn sum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     folded(e, x, axes, "add", 0.0)
 }
 
-/// The maximum over axes, which are dropped.
+/// The maximum over axes, which the result drops.
 pub(super) fn maximum(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     folded(e, x, axes, "maximum", extreme(x, -1.0))
 }
 
-/// The mean over axes, which are dropped.
+/// The mean over axes, which the result drops.
 pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Operand> {
     let sum = sum(e, x, axes)?;
     let count = e.product(axes.iter().filter_map(|&axis| x.ty.dims.get(axis)))?;
@@ -51,7 +51,7 @@ pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Opera
     Ok(e.same("stablehlo.divide", &[&sum, &count]))
 }
 
-/// The largest number of a type, or for a negative sign the smallest.
+/// The largest number of a type, or the smallest if `sign` is negative.
 pub(super) fn extreme(x: &Operand, sign: f64) -> f64 {
     match x.ty.element.integer_range() {
         Some((low, high)) if x.ty.element != ElementType::Boolean => {

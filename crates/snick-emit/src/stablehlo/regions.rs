@@ -8,13 +8,13 @@ use super::scope::Mark;
 use super::types::Type;
 
 impl Function {
-    /// Opens a region. [`Function::close`] forgets the values and sizes written inside.
+    /// Opens a region. [`Function::close`] forgets the values and sizes that were written inside it.
     pub(super) fn open(&mut self) -> Mark {
         self.depth += 1;
         self.scope.mark()
     }
 
-    /// Closes a region.
+    /// Closes a region and returns to the scope before it.
     pub(super) fn close(&mut self, before: Mark) {
         self.depth -= 1;
         self.scope.forget(before);
@@ -22,8 +22,8 @@ impl Function {
 }
 
 impl Emitter<'_> {
-    /// The generic form with a region that combines two elements, or returns the second if `combine` is
-    /// `None`.
+    /// Writes the generic form of an operation, with a region that combines two elements by `combine`, or
+    /// returns the second element if `combine` is `None`.
     pub(super) fn folding(
         &mut self,
         op: &str,
@@ -51,7 +51,7 @@ impl Emitter<'_> {
         self.line(&format!("\"{op}\""), "", &tail, ty)
     }
 
-    /// Reduces axes to one element and drops them.
+    /// Reduces each of these axes to one element and drops it.
     pub(super) fn reduce(&mut self, x: &Operand, axes: &[usize], combine: &str, start: &Operand) -> Operand {
         let kept = x.ty.dims.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
         let ty = x.ty.sized(kept.map(|(_, dim)| dim.clone()).collect::<Vec<_>>());
@@ -62,9 +62,9 @@ impl Emitter<'_> {
         self.line("stablehlo.reduce", &what, &format!(": ({}, {}) -> {ty}", x.ty, start.ty), ty)
     }
 
-    /// Runs `body` for each number below the i64 scalar `count`, passes it the results of the previous
-    /// iteration, and returns the last results. `condition` is the index in `start` of a boolean that must
-    /// hold to continue.
+    /// Runs `body` for each number below `count`, an i64 scalar. Each iteration gets the results of the
+    /// previous one, starting with `start`; returns the last results. `condition` is the index in `start` of
+    /// a boolean that must be true to continue.
     pub(super) fn repeat(
         &mut self,
         count: &Operand,
@@ -108,7 +108,7 @@ impl Emitter<'_> {
         Ok(results.collect())
     }
 
-    /// Replaces the slice of `x` at `place`, an i64 scalar, along one axis by `part`.
+    /// Replaces a slice of `x` along one axis by `part`. `place`, an i64 scalar, is where the slice starts.
     pub(super) fn put(
         &mut self,
         x: &Operand,

@@ -1,4 +1,4 @@
-//! Interpolation: along each axis, outputs are known weighted sums of inputs.
+//! Interpolation: along each axis, an output is a weighted sum of inputs with known weights.
 
 use snick_ir::ops::Interpolate;
 use snick_ir::ops::nn::interpolate::Mode;
@@ -11,7 +11,7 @@ use super::row::OpRow;
 
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
-        // Interpolated integers are rounded, so these layers are decomposed.
+        // Interpolated integers have to be rounded, so these layers are decomposed.
         Op::Interpolate(op) => {
             OpRow::new(|e| interpolate(e, op)).only(|layer| layer.is_float() || op.mode == Mode::Nearest)
         }
@@ -19,13 +19,14 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Interpolates one axis at a time, with a gather if each output is a single input, and a product otherwise.
+/// Interpolates one axis at a time: with a gather if each output equals a single input, otherwise with a
+/// matrix multiplication.
 fn interpolate(e: &mut Emitter, op: &Interpolate) -> Result {
     let unknown = || OpError::unsupported("an interpolation whose sizes are known only at run time");
     let x = e.input(0)?;
     let mut rest = Vec::with_capacity(e.len());
     for i in 1..e.len() {
-        // Either the sizes or the scales are unused.
+        // A layer uses either sizes or scales, so one of these inputs may be unknown.
         rest.push(e.tensor(i).cloned());
     }
     let along = op.weights(&x.ty.fixed().map_err(|_| unknown())?, &rest)?.ok_or_else(unknown)?;
@@ -40,7 +41,7 @@ fn interpolate(e: &mut Emitter, op: &Interpolate) -> Result {
     e.give(0, y)
 }
 
-/// The input index of each output, if every output is a single input.
+/// The index of the input that each output equals; `None` if an output depends on several inputs.
 fn chosen(weights: &Tensor) -> Result<Option<Vec<i64>>, OpError> {
     let columns = weights.dims().last().copied().unwrap_or(1).max(1);
     let numbers = weights.to_f32_vec()?;

@@ -14,7 +14,7 @@ pub(super) fn unary<'g>(op: &'static str) -> OpRow<'g> {
     })
 }
 
-/// Writes the operation for floats; integers are unchanged.
+/// Writes the operation for floats; integers are returned unchanged.
 pub(super) fn identity_on_integers<'g>(op: &'static str) -> OpRow<'g> {
     OpRow::new(move |e| {
         let x = e.input(0)?;

@@ -1,4 +1,4 @@
-//! Interpolates maps at positions known only at run time.
+//! Interpolates maps at positions that are only known at run time.
 
 use snick_ir::ops::nn::grid_sample::{GridSample, Mode, Padding};
 use snick_ir::{Op, OpError};
@@ -45,7 +45,7 @@ fn grid_sample(e: &mut Emitter, op: &GridSample) -> Result {
     e.give(0, y)
 }
 
-/// Maps -1..1 to element positions.
+/// Maps positions in -1..1 to element indices.
 fn place(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Result<Operand> {
     let raised = e.plus(at, 1.0)?;
     let at = match op.align_corners {
@@ -76,7 +76,7 @@ fn taps_at(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Resul
         return Ok(vec![tap(e, op, &below, 0.0, rest, size)?, tap(e, op, &below, 1.0, part, size)?]);
     }
     const A: f64 = -0.75;
-    // `((c3 x + c2) x + c1) x + c0`
+    // Computes `((c3 x + c2) x + c1) x + c0`.
     let cubic = |e: &mut Emitter, x: &Operand, [c3, c2, c1, c0]: [f64; 4]| {
         let mut value = e.times(x, c3)?;
         for coefficient in [c2, c1] {
@@ -97,7 +97,7 @@ fn taps_at(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Resul
     Ok(taps)
 }
 
-/// The element `step` after an integer position, which may be outside.
+/// The element that is `step` after an integer position, which may be outside the axis.
 fn tap(
     e: &mut Emitter,
     op: &GridSample,
@@ -118,7 +118,7 @@ fn tap(
         }
         Padding::Border => (e.within(&at, 0.0, last)?, None),
         Padding::Reflection => {
-            // The period of a reflection: there and back.
+            // Reflection repeats with a period of once there and back.
             let back = if op.align_corners { 2.0 * last } else { 2.0 * last + 1.0 };
             let period = e.full(if op.align_corners { back.max(1.0) } else { back + 1.0 }, &at.ty)?;
             let rest = e.same("stablehlo.remainder", &[&at, &period]);

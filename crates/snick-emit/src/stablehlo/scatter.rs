@@ -24,19 +24,19 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 struct Target {
     /// Axes of the updates that come from the window.
     window: Vec<usize>,
-    /// Axes of the data that the window drops, and that an index selects along.
+    /// Axes of the data that the window drops, and that the entries of an index refer to.
     indexed: Vec<usize>,
 }
 
 /// How an update combines with the existing element.
 struct Combine {
-    /// The operation; `None` replaces.
+    /// The operation; `None` replaces the element.
     op: Option<&'static str>,
-    /// The neutral element.
+    /// The neutral element of the operation.
     neutral: f64,
 }
 
-/// Scatters updates; the last axis of `indices` holds the entries of one index.
+/// Scatters updates. The last axis of `indices` contains the entries of one index.
 fn put(
     e: &mut Emitter,
     data: &Operand,
@@ -62,7 +62,7 @@ fn combine(reduction: ScatterReduction, data: &Operand) -> Result<Combine, OpErr
     let (op, neutral) = match reduction {
         ScatterReduction::None => return Ok(Combine { op: None, neutral: 0.0 }),
         ScatterReduction::Sum if is_boolean => ("or", 0.0),
-        // Sub negates the updates first.
+        // For Sub, the updates are negated first.
         ScatterReduction::Sum | ScatterReduction::Sub => ("add", 0.0),
         ScatterReduction::Prod if is_boolean => ("and", 1.0),
         ScatterReduction::Prod => ("multiply", 1.0),
@@ -73,7 +73,8 @@ fn combine(reduction: ScatterReduction, data: &Operand) -> Result<Combine, OpErr
     Ok(Combine { op: Some(op), neutral })
 }
 
-/// The index along `axis` comes from the indices, along other axes from the position in the updates.
+/// Scatters elements. The position along `axis` is given by the indices; along other axes it is the position
+/// in the updates.
 fn scatter_elements(e: &mut Emitter, op: &ScatterElementsUpdate) -> Result {
     let (mut data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let axis = axis(e, &data)?;
@@ -93,7 +94,8 @@ fn axis(e: &Emitter, data: &Operand) -> Result<usize, OpError> {
     snick_ir::normalize_axis(axis.first().copied().unwrap_or(0), data.ty.rank())
 }
 
-/// The last axis of the indices holds the leading entries of an index; the window covers the rest.
+/// The last axis of the indices contains the leading entries of an index; the window covers the remaining
+/// axes.
 fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
     let (data, indices, mut updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let first = indices.ty.rank().saturating_sub(1);
@@ -108,7 +110,7 @@ fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
     e.give(0, y)
 }
 
-/// Makes the entries of each index count from the start of axes with these sizes.
+/// Makes the entries of each index nonnegative: negative ones count from the end of the axis.
 fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Result<Operand> {
     let last = indices.ty.rank().saturating_sub(1);
     let mut parts = Vec::with_capacity(sizes.len());
@@ -122,7 +124,7 @@ fn all_from_start(e: &mut Emitter, indices: &Operand, sizes: &[SymExpr]) -> Resu
     }
 }
 
-/// Each index writes a slice of the updates across one axis.
+/// Writes one slice of the updates at each index along one axis.
 fn scatter_update(e: &mut Emitter) -> Result {
     let (data, indices, updates) = (e.input(0)?, e.input(1)?, e.input(2)?);
     let axis = axis(e, &data)?;

@@ -1,4 +1,4 @@
-//! Values and sizes written so far, which are forgotten at the end of a region.
+//! Values and sizes that were written so far. Those written inside a region are forgotten at its end.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -9,11 +9,11 @@ use snick_shape::{SymExpr, SymbolId};
 
 use super::operand::Operand;
 
-/// A map that can undo insertions back to a mark, in time linear in their number: entering a region does not
-/// copy the map.
+/// A map that can undo all insertions since a mark, in time linear in their number. Thus entering a region
+/// does not copy the map.
 pub(super) struct ScopedMap<K, V> {
     map: HashMap<K, V>,
-    /// Inserted keys with the values they replaced; recorded only while there is a mark.
+    /// Inserted keys with the values that they replaced; only recorded while there is a mark.
     log: Vec<(K, Option<V>)>,
     marks: usize,
 }
@@ -50,7 +50,7 @@ impl<K: Hash + Eq + Clone, V> ScopedMap<K, V> {
         self.log.len()
     }
 
-    /// Undoes insertions since the mark, which must be the last one.
+    /// Undoes all insertions since the mark, which must be the latest one.
     fn forget(&mut self, mark: usize) {
         self.marks = self.marks.saturating_sub(1);
         for (key, old) in self.log.drain(mark.min(self.log.len())..).rev() {
@@ -67,15 +67,15 @@ impl<K: Hash + Eq + Clone, V> ScopedMap<K, V> {
 pub(super) struct Scope {
     pub(super) values: ScopedMap<Value, Operand>,
     pub(super) results: Vec<Operand>,
-    /// For each symbol, a value and an axis of it with that size.
+    /// For each symbol, a value and the axis of this value whose size is the symbol.
     pub(super) sources: ScopedMap<SymbolId, (Operand, usize)>,
-    /// Sizes written so far, as i64 scalars.
+    /// Sizes that were written so far, as i64 scalars.
     pub(super) numbers: ScopedMap<SymExpr, Operand>,
-    /// Intermediate results of size arithmetic, by their text.
+    /// Intermediate results of size arithmetic, keyed by their text.
     pub(super) steps: ScopedMap<String, Operand>,
 }
 
-/// A state of the scope to return to.
+/// A state of the scope to which it can return.
 #[derive(Copy, Clone)]
 pub(super) struct Mark {
     values: usize,
@@ -96,7 +96,7 @@ impl Scope {
         }
     }
 
-    /// Forgets everything since the last mark.
+    /// Forgets everything since the mark, which must be the latest one.
     pub(super) fn forget(&mut self, mark: Mark) {
         self.values.forget(mark.values);
         self.results.truncate(mark.results);

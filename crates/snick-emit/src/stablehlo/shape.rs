@@ -20,14 +20,14 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Any operation that only changes sizes.
+/// Writes any operation that only changes sizes.
 fn reshape(e: &mut Emitter) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let y = e.reshape(&x, dims)?;
     e.give(0, y)
 }
 
-/// Reads sizes from the value itself, even those that do not follow from the sizes of arguments.
+/// Reads the sizes of the value itself, including sizes that do not follow from the sizes of arguments.
 fn shape_of(e: &mut Emitter) -> Result {
     let (x, ty) = (e.input(0)?, e.output(0)?);
     let sizes = e.vector(x.ty.dims)?;
@@ -56,7 +56,7 @@ fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
         }
         (BroadcastMode::Pdpd, _) => return Err(OpError::unsupported("Broadcast of mode pdpd")),
         (BroadcastMode::Bidirectional, _) => {
-            // The target shape is independent of the input's.
+            // The target shape is independent of the shape of the input.
             let target = e.elements(1).unwrap_or_default();
             e.meet(&[&x.ty.dims, &target], &dims)?;
             e.broadcast(&x, dims)?
@@ -66,7 +66,7 @@ fn broadcast(e: &mut Emitter, op: &Broadcast) -> Result {
     e.give(0, y)
 }
 
-/// Counts steps from the start; inference knows how many.
+/// Writes the start plus multiples of the step; inference knows the number of elements.
 fn range(e: &mut Emitter) -> Result {
     let ty = e.output(0)?;
     let (start, step) = (e.input(0)?, e.input(2)?);
@@ -78,7 +78,7 @@ fn range(e: &mut Emitter) -> Result {
     e.give(0, y)
 }
 
-/// Splits each axis into two, repeats along the first, and merges them again.
+/// Splits each axis into two, repeats along the first of the two, and merges them again.
 fn tile(e: &mut Emitter) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let missing = dims.len().saturating_sub(x.ty.rank());
@@ -88,7 +88,7 @@ fn tile(e: &mut Emitter) -> Result {
     let (mut pairs, mut axes) = (Vec::new(), Vec::new());
     for (axis, (size, all)) in own.into_iter().zip(&dims).enumerate() {
         axes.push(pairs.len() + 1);
-        // A list of known repeats may be shorter than the rank.
+        // A list of known repeats may be shorter than the rank of the output.
         let repeat = match (&repeats, size.as_const(), all.as_const()) {
             (_, Some(size), Some(all)) => all.checked_div(size).unwrap_or(1).into(),
             (Some(repeats), ..) => {

@@ -1,4 +1,4 @@
-//! Merges shardings of single arguments into rules: one rule for all names that differ only in numbers.
+//! Merges the shardings of single arguments into rules: one rule for all names that differ only in digits.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use super::mesh::{Mesh, ShardRule, ShardRules};
 use super::sharding::matches;
 
 impl ShardRules {
-    /// Returns rules that give exactly these shardings. Each argument has a name and an axis for each dim, or
-    /// no axes if no rule may match it.
+    /// Returns rules that produce exactly these shardings. Each argument is given as its name and an axis for
+    /// each dim. If there are no axes, no rule may match the argument.
     ///
     /// ```
     /// use snick_emit::ShardRules;
@@ -33,7 +33,7 @@ impl ShardRules {
             }
             let general = without_numbers(name);
             let is_free = |pattern: &str| {
-                // No argument may match two rules.
+                // Rejects a pattern that matches an argument of another rule.
                 let own = arguments.iter().filter(|(name, _)| matches(pattern, name));
                 own.clone().all(|(name, _)| !rules.iter().any(|rule| matches(&rule.pattern, name)))
             };
@@ -48,14 +48,14 @@ impl ShardRules {
     }
 }
 
-/// A name as a pattern that matches it; `?` replaces characters that rules cannot contain.
+/// A pattern that matches a name, with `?` for characters that rules cannot contain.
 fn plain(name: &str) -> String {
     name.chars()
         .map(|c| if matches!(c, '[' | ']' | ',' | '*') || c.is_whitespace() { '?' } else { c })
         .collect()
 }
 
-/// A name with each number replaced by `*`.
+/// Replaces each number in a name by `*`.
 fn without_numbers(name: &str) -> String {
     let mut pattern = String::new();
     for c in plain(name).chars() {

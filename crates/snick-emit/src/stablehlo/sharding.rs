@@ -1,4 +1,4 @@
-//! Shardy's annotations: which dims of arguments are sharded over which axes of a mesh.
+//! Shardy's annotations: over which axes of a mesh each dim of an argument is sharded.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ impl ShardRule {
         format!("{}[{}]", self.pattern, axes.join(","))
     }
 
-    /// The mesh axis of each dim of an argument.
+    /// The mesh axis for each dim of an argument.
     fn sharding(&self, mesh: &Mesh, argument: &Port) -> Result<Vec<Option<String>>, ShardError> {
         let rank = argument.dims.len();
         if self.axes.len() > rank {
@@ -47,7 +47,7 @@ impl ShardRule {
 /// The divisors of a size, truncated if there are many: `1, 2, 3, 6`.
 fn divisors(size: usize) -> String {
     const SHOWN: usize = 12;
-    // In practice, no mesh axis is larger.
+    // Real mesh axes are not larger than this.
     let all: Vec<usize> = (1..=size.min(1 << 12)).filter(|&d| size.is_multiple_of(d)).collect();
     let mut text = all.iter().take(SHOWN).map(usize::to_string).collect::<Vec<_>>().join(", ");
     if all.len() > SHOWN {
@@ -60,7 +60,7 @@ fn divisors(size: usize) -> String {
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // The last star, and the end of its match.
+    // The position after the last star, and the end of the text that the star matched.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match (pattern.get(p), star) {
@@ -84,11 +84,11 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
 }
 
 impl Module {
-    /// Shards the arguments over a mesh by the rules. The partitioner places arguments that no rule matches.
+    /// Shards the arguments over a mesh by rules. The partitioner shards arguments that no rule matches.
     ///
     /// # Errors
-    /// An axis that is not in the mesh, a rule without match, two rules that match the same argument, or a
-    /// size not divisible by its axis. The module is unchanged on error.
+    /// An axis that is not in the mesh, a rule that matches no argument, two rules that match the same
+    /// argument, or a size that is not divisible by the size of its axis. On error, the module is unchanged.
     pub fn shard(&mut self, mesh: Mesh, rules: &ShardRules) -> Result<(), ShardError> {
         let mut shardings: HashMap<usize, (&ShardRule, Vec<Option<String>>)> = HashMap::new();
         for rule in &rules.rules {
@@ -121,7 +121,7 @@ impl Module {
         Ok(())
     }
 
-    /// Names of arguments that share the longest substring with a pattern.
+    /// Names of the arguments that share the longest substring with a pattern.
     fn names_like(&self, pattern: &str) -> String {
         const SHOWN: usize = 4;
         let parts: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Dynamic sizes: expressions over the sizes of arguments, written as arithmetic.
+//! Dynamic sizes: expressions over the sizes of arguments, which are written as arithmetic.
 
 use snick_ir::{Graph, NodeId, Op, OpError, Value};
 use snick_shape::{BinaryOp, ExprFolder, SymExpr, SymbolId};
@@ -7,7 +7,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::emitter::{Emitter, Function, Operand, Result};
 use super::types::{Sizes, Type};
 
-/// The type of sizes.
+/// The type of a size.
 fn scalar() -> Type {
     Type { element: ElementType::I64, dims: vec![] }
 }
@@ -36,7 +36,7 @@ pub(super) fn is_shape_value(graph: &Graph, id: NodeId, symbols: &[SymbolId]) ->
 }
 
 impl Function {
-    /// Writes a layer whose outputs depend only on sizes.
+    /// Writes a layer whose outputs only depend on sizes.
     pub(super) fn emit_shape_value(&mut self, graph: &Graph, id: NodeId) -> Result {
         let node = graph.node(id);
         for (port, out) in (0..).zip(node.outs()) {
@@ -51,7 +51,7 @@ impl Function {
         Ok(())
     }
 
-    /// Reshapes between known sizes.
+    /// Reshapes a value to a type with known sizes.
     pub(super) fn shaped(&mut self, name: &str, x: Operand, ty: &Type) -> Operand {
         if x.ty == *ty {
             return x;
@@ -82,7 +82,7 @@ impl Function {
         Ok(self.line(name, "stablehlo.concatenate", &names.join(", "), &tail, ty))
     }
 
-    /// Writes an expression as an i64 scalar, once.
+    /// Writes an expression as an i64 scalar, unless it was already written.
     pub(super) fn number(&mut self, number: &SymExpr) -> Result<Operand> {
         if let Some(known) = self.scope.numbers.get(number) {
             return Ok(known.clone());
@@ -92,7 +92,7 @@ impl Function {
         Ok(scalar)
     }
 
-    /// Whether a size can be computed from values written so far.
+    /// Whether a size can be computed from the values written so far.
     pub(super) fn knows(&self, size: &SymExpr) -> bool {
         let scope = &self.scope;
         size.symbols()
@@ -153,7 +153,7 @@ impl ExprFolder for Function {
             BinaryOp::Min => "minimum",
             BinaryOp::Max => "maximum",
             BinaryOp::FloorDivide => {
-                // StableHLO truncates division, and its remainder has the sign of the dividend.
+                // In StableHLO, division truncates, and the remainder has the sign of the dividend.
                 let remainder = self.step("remainder", &[&a, &b]);
                 let lifted = self.step("add", &[&remainder, &b]);
                 let above = self.step("remainder", &[&lifted, &b]);
@@ -166,8 +166,8 @@ impl ExprFolder for Function {
 }
 
 impl Emitter<'_> {
-    /// Writes the sizes that `shapes` broadcast to where inference has no expression: on each such axis, the
-    /// size of the first shape that is not 1.
+    /// Writes the sizes to which `shapes` broadcast, for axes where inference has no expression: the size of
+    /// the first shape whose size on this axis is not 1.
     pub(super) fn meet(&mut self, shapes: &[&[SymExpr]], dims: &[SymExpr]) -> Result {
         for (axis, dim) in dims.iter().enumerate() {
             let Some(symbol) = dim.as_symbol() else { continue };

@@ -1,4 +1,4 @@
-//! The `slice` primitive, and slices for other operations.
+//! The `slice` primitive, and slices that other operations need.
 
 use snick_ir::ops::Slice;
 use snick_ir::{IntOrValue, Op, OpError};
@@ -15,16 +15,17 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Where a slice of an axis begins.
+/// The start of a slice along an axis.
 #[derive(Clone)]
 enum Start {
     /// An expression over sizes.
     At(SymExpr),
-    /// An i64 scalar known only at run time.
+    /// An i64 scalar that is only known at run time.
     Operand(Operand),
 }
 
-/// The selected part of an axis: `len` elements, every `step`-th of the `span` elements from `first`.
+/// The selected part of an axis: `len` elements, that is, every `step`-th of the `span` elements from `first`
+/// on.
 #[derive(Clone)]
 struct AxisSpan {
     first: Start,
@@ -39,7 +40,7 @@ impl AxisSpan {
         Self { first: Start::At(0.into()), span: dim.clone(), step: 1, len: dim.clone() }
     }
 
-    /// `2:8:3`, if known.
+    /// The range as text, `2:8:3`, if known.
     fn range(&self) -> Option<String> {
         let Start::At(first) = &self.first else { return None };
         let (first, span) = (first.as_const()?, self.span.as_const()?);
@@ -51,7 +52,7 @@ impl AxisSpan {
     }
 }
 
-/// Slices axes with a negative step in ascending order, and then reverses them.
+/// Slices axes with a negative step in ascending order, then reverses these axes.
 fn slice(e: &mut Emitter, op: &Slice) -> Result {
     let inputs: Vec<usize> = (1..e.len()).collect();
     let slices = op.bind(&inputs)?;
@@ -85,7 +86,8 @@ fn slice(e: &mut Emitter, op: &Slice) -> Result {
     e.give(0, y)
 }
 
-/// `len` elements from `start`, every `step`-th, in ascending order.
+/// Every `step`-th element from `start` on, `len` in total. The span is in ascending order even if `step` is
+/// negative.
 fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<AxisSpan, OpError> {
     let size = step.saturating_abs().max(1);
     let symbols = e.graph.symbols();
@@ -117,8 +119,8 @@ fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<Ax
     Ok(AxisSpan { first, span, step, len: len.clone() })
 }
 
-/// Uses `slice` if all bounds are known, `dynamic_slice` if only starts are not, and `real_dynamic_slice`
-/// otherwise.
+/// Uses `slice` if all bounds are known, `dynamic_slice` if only the starts are unknown, and
+/// `real_dynamic_slice` otherwise.
 fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
     if taken.iter().zip(&x.ty.dims).all(|(taken, dim)| taken.is_all_of(dim)) {
         return Ok(x.clone());
@@ -138,7 +140,7 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
         let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         let attributes = format!("slice_sizes = array<i64: {sizes}>");
         let run = e.generic("stablehlo.dynamic_slice", &operands, &attributes, x.ty.sized(spans));
-        // Applies steps greater than 1 to the result.
+        // Applies steps greater than 1 to this result.
         let thin: Vec<AxisSpan> =
             taken.iter().map(|taken| AxisSpan { first: Start::At(0.into()), ..taken.clone() }).collect();
         return take(e, &run, &thin);
@@ -164,7 +166,7 @@ fn scalar(e: &mut Emitter, first: &Start) -> Result<Operand> {
 }
 
 impl Emitter<'_> {
-    /// `len` elements along one axis from `at`, an i64 scalar.
+    /// `len` elements along one axis, starting at `at`, an i64 scalar.
     pub(super) fn pick(&mut self, x: &Operand, axis: usize, at: &Operand, len: &SymExpr) -> Result<Operand> {
         let mut taken: Vec<AxisSpan> = x.ty.dims.iter().map(AxisSpan::whole).collect();
         if let Some(taken) = taken.get_mut(axis) {
@@ -174,7 +176,7 @@ impl Emitter<'_> {
         take(self, x, &taken)
     }
 
-    /// `len` elements along one axis from `first`.
+    /// `len` elements along one axis, starting at `first`.
     pub(super) fn part(
         &mut self,
         x: &Operand,

@@ -16,7 +16,7 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-/// Sorts all elements and keeps the first.
+/// Sorts all elements along the axis and keeps the first k.
 fn top_k(e: &mut Emitter, op: &TopK) -> Result {
     let x = e.input(0)?;
     let axis = snick_ir::normalize_axis(op.axis, x.ty.rank())?;

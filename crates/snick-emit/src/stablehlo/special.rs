@@ -1,4 +1,4 @@
-//! Float functions that StableHLO lacks, expanded.
+//! Expansions of float functions that StableHLO lacks.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, PI};
 
@@ -28,8 +28,8 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(OpRow::new(move |e| in_type(e, least, function)).floats())
 }
 
-/// Applies a function in type `least`, or in the input's type if that is wider: intermediate results overflow
-/// in halves.
+/// Applies a function in type `least`, or in the type of the input if that is wider. In half floats,
+/// intermediate results would overflow.
 fn in_type(
     e: &mut Emitter,
     least: ElementType,
@@ -84,14 +84,15 @@ fn atanh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     e.times(&both, 0.5)
 }
 
-/// `yes` where `x` exceeds a number, else `no`.
+/// `yes` where `x` exceeds a number, and `no` elsewhere.
 fn beyond(e: &mut Emitter, x: &Operand, number: f64, yes: &Operand, no: &Operand) -> Result<Operand> {
     let number = e.full(number, &x.ty)?;
     let is_above = e.compare("GT", x, &number);
     Ok(e.select(&is_above, yes, no))
 }
 
-/// Beyond these, `x^2 + 1` rounds to `x^2`, and `e^-x` is negligible next to `e^x`, far below overflow.
+/// Above these bounds, `x^2 + 1` rounds to `x^2`, and `e^-x` is negligible next to `e^x`. Both are far below
+/// overflow.
 const LARGE: f64 = 1e10;
 const LARGE_EXPONENT: f64 = 20.0;
 
@@ -127,7 +128,7 @@ fn acosh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     beyond(e, x, LARGE, &far, &near)
 }
 
-/// `e^a / 2` for large `a`, which overflows only if the result does.
+/// `e^a / 2` for large `a`; only overflows if the result does.
 fn half_power(e: &mut Emitter, size: &Operand) -> Result<Operand> {
     let less = e.plus(size, -LN_2)?;
     Ok(e.unary("exponential", &less))
@@ -160,14 +161,14 @@ fn cosh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
 /// Coefficients of a polynomial, highest power first.
 type Coefficients = &'static [f64];
 
-/// The error function by two formulas that meet at 1: `a P(a^2)` below, and above it `1 - erfc(a)` with
-/// `erfc(a) = exp(-a^2) Q((a - K) / (a + K)) / (1 + 2 a)` and K = 2.5 (the form of Shepherd and Laframboise,
-/// 1981). P and Q are Chebyshev interpolants for these ranges, computed with 40 digits. The relative error is
-/// 1.6e-7 in f32 and 2e-16 in f64.
+/// The error function, by two formulas for `a = |x|` that meet at 1. Below 1, it is `a P(a^2)`. Above 1, it
+/// is `1 - erfc(a)`, with `erfc(a) = exp(-a^2) Q((a - K) / (a + K)) / (1 + 2 a)` and K = 2.5 (the form of
+/// Shepherd and Laframboise, 1981). P and Q are Chebyshev interpolants for these ranges, computed with 40
+/// digits. The relative error is 1.6e-7 in f32 and 2e-16 in f64.
 struct ErrorFunction {
     near: Coefficients,
     far: Coefficients,
-    /// `erf` rounds to 1 from here on.
+    /// From this value on, `erf` rounds to 1.
     end: f64,
 }
 
@@ -245,7 +246,7 @@ fn polynomial(e: &mut Emitter, coefficients: Coefficients, x: &Operand) -> Resul
     Ok(y)
 }
 
-/// `erf` by the formula below 1, and `erfc` by the formula above 1, of an absolute value.
+/// For an absolute value, `erf` by the formula below 1, and `erfc` by the formula above 1.
 fn both_formulas(e: &mut Emitter, size: &Operand) -> Result<[Operand; 2]> {
     let function = if size.ty.element == ElementType::F64 { &IN_F64 } else { &IN_F32 };
     let end = e.full(function.end, &size.ty)?;
@@ -274,8 +275,8 @@ fn erf(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     Ok(e.binary("multiply", &sign, &y))
 }
 
-/// Winitzki's formula (2008), with a relative error of 0.002, and two steps of Halley's method, as in
-/// `snick run`.
+/// Winitzki's formula (2008), which has a relative error of 0.002, refined by two steps of Halley's method,
+/// as in `snick run`.
 fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     const A: f64 = 0.147;
     const STEPS: usize = 2;
@@ -308,7 +309,7 @@ fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
         let step = e.binary("divide", &step, &bend);
         y = e.binary("subtract", &y, &step);
     }
-    // Zero and infinity need no steps; beyond 1 the roots are already NaN.
+    // Results of 0 and infinity need no refinement; for `|x| > 1`, the result is already NaN.
     let (zero, infinity) = (e.full(0.0, &x.ty)?, e.full(f64::INFINITY, &x.ty)?);
     let (is_zero, is_one) = (e.compare("EQ", &target, &zero), e.compare("EQ", &target, &one));
     let y = e.select(&is_zero, &zero, &y);
@@ -321,7 +322,7 @@ fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
 mod tests {
     use super::*;
 
-    /// The module's result for an absolute value, in f64.
+    /// `erf` of an absolute value in f64, computed like the module computes it.
     fn erf_by(function: &ErrorFunction, x: f64) -> f64 {
         let at = |coefficients: Coefficients, x: f64| coefficients.iter().fold(0.0, |y, c| y * x + c);
         let size = x.min(function.end);

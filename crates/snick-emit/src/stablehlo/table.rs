@@ -39,12 +39,12 @@ fn row(op: &Op) -> Option<OpRow<'_>> {
     families.iter().find_map(|row| row(op))
 }
 
-/// The row of a layer, if it covers the layer.
+/// The row for a layer; `None` if no row covers it.
 fn written<'g>(layer: &Layer<'g>) -> Option<OpRow<'g>> {
     row(layer.node.op()).filter(|row| row.writes(layer, &[]))
 }
 
-/// The layers that decompositions must leave alone.
+/// The layers that StableHLO can express, so that they are not decomposed.
 pub(super) fn target() -> Target {
     Target {
         can_write: |graph, id| {
@@ -55,17 +55,18 @@ pub(super) fn target() -> Target {
     }
 }
 
-/// Whether a layer is written without decomposition.
+/// Whether a layer can be written without decomposing it.
 pub(super) fn has_rule(graph: &Graph, id: NodeId) -> bool {
     Layer::new(graph, id).is_ok_and(|layer| written(&layer).is_some())
 }
 
-/// Whether StableHLO can express at least some layers of an operation directly. Many others are decomposed.
+/// Whether StableHLO can express at least some layers of an operation directly. Many other operations are
+/// decomposed.
 pub fn has_operator(op: &Op) -> bool {
     row(op).is_some()
 }
 
-/// Writes a layer that is neither a source nor a result.
+/// Writes a layer that is not a Parameter, constant or Result.
 pub(super) fn emit(e: &mut Emitter) -> Result {
     match written(&e.layer) {
         Some(row) => (row.write)(e),

@@ -1,15 +1,15 @@
-//! Weighted sums of elements at positions known only at run time, and arithmetic with numbers.
+//! Weighted sums of elements at positions that are only known at run time, and arithmetic with constants.
 
 use snick_ir::OpError;
 
 use super::emitter::{Emitter, Operand, Result};
 
-/// An element along one axis, with its weight in the sum.
+/// An element along one axis, with its weight in a sum.
 pub(super) struct Tap {
-    /// Its index, i64; arbitrary if it is outside.
+    /// The index of the element, i64; arbitrary if the element does not exist.
     pub(super) at: Operand,
     pub(super) weight: Operand,
-    /// Whether the element exists, unless this is certain.
+    /// Whether the element exists; `None` if it always does.
     pub(super) inside: Option<Operand>,
 }
 
@@ -40,8 +40,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The weighted sums `[P, C]` of elements of maps `[N, C, H, W]` at P positions. The position is given by
-/// `images` and by the taps of both axes, `[P]` each.
+/// The weighted sums `[P, C]` of elements of maps `[N, C, H, W]` at P positions. A position consists of an
+/// image in `images`, and of taps along both axes; all are `[P]`.
 pub(super) fn mixed(
     e: &mut Emitter,
     maps: &Operand,
@@ -80,13 +80,13 @@ fn added(e: &mut Emitter, sum: Option<Operand>, x: Operand) -> Operand {
     }
 }
 
-/// `[P, C]` times a weight per row.
+/// Multiplies the rows of `[P, C]` by one weight each.
 fn weighted(e: &mut Emitter, x: &Operand, weight: &Operand) -> Result<Operand> {
     let weight = e.spread(weight, &[0], &x.ty.dims)?;
     Ok(e.same("stablehlo.multiply", &[&weight, x]))
 }
 
-/// All channels at an image, row and column.
+/// The elements of all channels at an image, row and column.
 fn element(e: &mut Emitter, maps: &Operand, place: [&Operand; 3]) -> Result<Operand> {
     let mut columns = Vec::with_capacity(3);
     for part in place {

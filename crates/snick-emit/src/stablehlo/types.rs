@@ -6,7 +6,7 @@ use snick_ir::{Fact, OpError};
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-/// The type of a value: its element type, and its sizes as far as inference knows them.
+/// The type of a value: its element type, and its sizes as numbers or expressions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Type {
     pub(super) element: ElementType,
@@ -14,7 +14,7 @@ pub(super) struct Type {
 }
 
 impl Type {
-    /// The declared type of a value of known rank.
+    /// The declared type of a value, whose rank must be known.
     pub(super) fn declared(fact: &Fact) -> Result<Self, OpError> {
         let dims = fact.shape.dims();
         let dims = dims.ok_or_else(|| OpError::unsupported("a rank known only at run time"))?;
@@ -22,7 +22,7 @@ impl Type {
         Ok(Self { element: fact.element_type, dims: dims.to_vec() })
     }
 
-    /// A type of known sizes.
+    /// A type with known sizes.
     pub(super) fn fixed_at(element: ElementType, dims: &[usize]) -> Result<Self, OpError> {
         spelled(element)?;
         Ok(Self { element, dims: dims.sizes() })
@@ -52,7 +52,7 @@ impl Type {
         self.dims.get(axis).map_or_else(|| Err(OpError::rank("a value", self.rank(), "more")), fixed)
     }
 
-    /// The sizes before the last two.
+    /// The sizes of all axes except the last two.
     pub(super) fn before_matrix(&self) -> &[SymExpr] {
         self.dims.get(..self.rank().saturating_sub(2)).unwrap_or_default()
     }
@@ -63,7 +63,7 @@ impl Type {
     }
 }
 
-/// A size that must be known.
+/// A size, which must be known.
 pub(super) fn fixed(dim: &SymExpr) -> Result<usize, OpError> {
     let known = dim.as_const().and_then(|dim| usize::try_from(dim).ok());
     known.ok_or_else(|| OpError::unsupported("a size known only at run time where a number is needed"))
@@ -71,7 +71,7 @@ pub(super) fn fixed(dim: &SymExpr) -> Result<usize, OpError> {
 
 /// Sizes given as numbers or as expressions.
 pub(super) trait Sizes {
-    /// As expressions.
+    /// The sizes as expressions.
     fn sizes(self) -> Vec<SymExpr>;
 }
 
@@ -89,7 +89,7 @@ impl Sizes for &Vec<SymExpr> {
 
 impl Sizes for &[usize] {
     fn sizes(self) -> Vec<SymExpr> {
-        // No tensor has a size beyond `i64`.
+        // No tensor has a size above `i64::MAX`.
         self.iter().map(|&dim| SymExpr::Const(i64::try_from(dim).unwrap_or(i64::MAX))).collect()
     }
 }
@@ -114,7 +114,7 @@ impl fmt::Display for Type {
             Some(dim) => write!(f, "{dim}x"),
             None => f.write_str("?x"),
         })?;
-        // The constructors reject types without a spelling.
+        // The constructors reject element types that MLIR does not have.
         write!(f, "{}>", spelled(self.element).unwrap_or("none"))
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn has_type(element: ElementType) -> bool {
     spelled(element).is_ok()
 }
 
-/// The name of an element type.
+/// The name of an element type in MLIR.
 fn spelled(element: ElementType) -> Result<&'static str, OpError> {
     Ok(match element {
         ElementType::Boolean => "i1",

@@ -14,7 +14,7 @@ pub(super) fn activate(
     e.give(0, y)
 }
 
-/// Converts elements; nonzero numbers become true.
+/// Converts elements; to booleans, any nonzero number becomes true.
 pub(super) fn converted(e: &mut Emitter, x: &Operand, to: ElementType) -> Result<Operand> {
     let to = e.function.precision.computed(to);
     if to != ElementType::Boolean || x.ty.element == to {

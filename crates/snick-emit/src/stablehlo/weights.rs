@@ -1,4 +1,4 @@
-//! Constants that are arguments: weights, which stay in the files of the model, and folded constants.
+//! Constants that become arguments: weights, which stay in the files of the model, and folded constants.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,13 +10,13 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::operand::Operand;
 
-/// Minimum size in bytes of constants that become arguments; smaller ones stay in the text.
+/// Minimum size in bytes of constants that become arguments; smaller ones are part of the text.
 const LEAST_BYTES: usize = 1024;
 
 /// A range of a file, and the type of its elements.
 type Place = (PathBuf, Range<usize>, ElementType);
 
-/// The large constants of a model, by their location in its files.
+/// The large constants of a model, by their place in its files.
 #[derive(Default)]
 pub(super) struct Weights {
     stored: HashMap<Place, Stored>,
@@ -27,12 +27,13 @@ pub(super) struct Weights {
 pub(super) struct Stored {
     pub(super) name: String,
     pub(super) dims: Vec<usize>,
-    /// The argument, once created.
+    /// The argument for the constant, once it is created.
     pub(super) argument: Option<Operand>,
 }
 
 impl Weights {
-    /// The large constants of a graph and its bodies. The first constant at a location names it.
+    /// The large constants of a graph and its bodies. If several constants have the same place, the first
+    /// gives its name.
     pub(super) fn of(graph: &Graph) -> Self {
         let mut weights = Self::default();
         weights.add(graph);
@@ -51,7 +52,7 @@ impl Weights {
         }
     }
 
-    /// The constant stored in the same bytes as a tensor.
+    /// The stored constant that has the same bytes as a tensor.
     pub(super) fn get_mut(&mut self, tensor: &Tensor) -> Option<&mut Stored> {
         let (path, range) = place(tensor)?;
         self.stored.get_mut(&(path.to_path_buf(), range, tensor.element_type()))
@@ -62,8 +63,8 @@ impl Weights {
         place.is_some_and(|place| self.stored.contains_key(&place))
     }
 
-    /// The layers of known value, by [`NodeId::index`], that the module computes anyway because they depend
-    /// on weights: folding them would copy the weights.
+    /// The layers, by [`NodeId::index`], that the module computes although their value is known, because they
+    /// depend on weights: a folded value would duplicate these weights.
     pub(super) fn users(
         &self,
         graph: &Graph,
@@ -96,7 +97,7 @@ pub(super) fn is_large(tensor: &Tensor) -> bool {
     tensor.element_type().byte_len(tensor.len()).is_none_or(|bytes| bytes >= LEAST_BYTES)
 }
 
-/// Where a large constant is stored in a file.
+/// The file and range where a large constant is stored.
 fn place(tensor: &Tensor) -> Option<(&Path, Range<usize>)> {
     tensor.file_range().filter(|(_, range)| range.len() >= LEAST_BYTES)
 }

@@ -26,12 +26,12 @@ pub(super) struct Window {
     pub(super) sizes: Vec<usize>,
     pub(super) strides: Vec<usize>,
     pub(super) dilations: Vec<usize>,
-    /// Elements before and after each axis.
+    /// The numbers of elements before and after each axis.
     pub(super) padding: Vec<[i64; 2]>,
 }
 
 impl Window {
-    /// A window of one element.
+    /// A window of one element over each axis.
     pub(super) fn single(rank: usize) -> Self {
         let ones = vec![1; rank];
         Self { sizes: ones.clone(), strides: ones.clone(), dilations: ones, padding: vec![[0, 0]; rank] }
@@ -63,8 +63,8 @@ pub(super) fn slide(
     Ok(e.folding("stablehlo.reduce_window", &[x, &start], &attributes, Some(combine), x.ty.sized(dims)))
 }
 
-/// The window of a pooling layer, and the layer's own padding at the end of each axis: a window that starts
-/// in it may end beyond it.
+/// The window of a pooling layer, padded up to the end of the last window. Also returns the layer's own
+/// padding at the end of each axis: the last window may end beyond it.
 fn of_pool(
     e: &Emitter,
     x: &Operand,
@@ -101,7 +101,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
     }
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, _) = of_pool(e, &x, &op.window, &op.dilations)?;
-    // The maximum of a window outside the data is the smallest finite number.
+    // If a window lies outside the data, its maximum is the smallest finite number.
     let least = match x.ty.element {
         ElementType::F32 => f32::MIN.into(),
         ElementType::F64 => f64::MIN,
@@ -111,7 +111,7 @@ fn max_pool(e: &mut Emitter, op: &MaxPool) -> Result {
     e.give(0, y)
 }
 
-/// Divides the sum by the number of counted elements, with or without the padding.
+/// Divides the sum of each window by the number of its elements, which may include padding.
 fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
     let (x, dims) = (e.input(0)?, e.output(0)?.dims);
     let (window, ends) = of_pool(e, &x, &op.window, &op.dilations)?;
@@ -131,7 +131,8 @@ fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
     e.give(0, y)
 }
 
-/// Uses a window as long as the axis that extends over its beginning, or over its end for reverse sums.
+/// Uses a window as long as the axis. It extends over the beginning of the axis, or over its end for reverse
+/// sums.
 fn cumulative_sum(e: &mut Emitter, op: &CumSum) -> Result {
     let x = e.input(0)?;
     let axis = match x.ty.rank() {
@@ -154,8 +155,7 @@ fn cumulative_sum(e: &mut Emitter, op: &CumSum) -> Result {
     e.give(0, y)
 }
 
-/// Multiplies by a matrix of ones where an element counts, because no window can have the length of a dynamic
-/// axis.
+/// Multiplies by a triangular matrix of ones, because a window cannot have the length of a dynamic axis.
 fn sums_by_product(e: &mut Emitter, op: &CumSum, x: &Operand, axis: usize) -> Result<Operand> {
     let direction = match (op.reverse, op.exclusive) {
         (false, false) => "LE",
@@ -169,7 +169,7 @@ fn sums_by_product(e: &mut Emitter, op: &CumSum, x: &Operand, axis: usize) -> Re
     let counts = e.compare(direction, &from, &to);
     let ones = e.convert(&counts, x.ty.element);
     let sums = contract(e, x, &ones, [&[], &[]], [&[axis], &[0]])?;
-    // The contraction puts the new axis last.
+    // The contraction puts the new axis last, so it is moved back.
     let last = x.ty.rank() - 1;
     let order: Vec<usize> = (0..axis).chain([last]).chain(axis..last).collect();
     Ok(e.transpose(&sums, &order))

@@ -1,14 +1,14 @@
-//! The mesh as the partitioner sees it: each axis is factored into primes, its parts, so that a dim can be
-//! sharded over a part of an axis.
+//! The mesh as the partitioner sees it. The size of each axis is factored into primes, and each prime is a
+//! part of the axis, so that a dim can be sharded over only some parts.
 
 use crate::stablehlo::mesh::Mesh;
 
-/// For each dim of a value, the parts of mesh axes that it is sharded over, outermost first.
+/// For each dim of a value, the parts of mesh axes over which it is sharded, outermost first.
 pub(super) type Spread = Vec<Vec<usize>>;
 
 /// The parts of all axes.
 pub(super) struct Devices {
-    /// Axis and size of each part.
+    /// The axis and the size of each part.
     parts: Vec<(usize, usize)>,
     names: Vec<String>,
 }
@@ -22,7 +22,7 @@ impl Devices {
         Self { parts, names: mesh.axes().iter().map(|(name, _)| name.clone()).collect() }
     }
 
-    /// The number of devices along these parts.
+    /// The number of devices along these parts together.
     pub(super) fn count(&self, parts: &[usize]) -> usize {
         parts
             .iter()
@@ -44,7 +44,8 @@ impl Devices {
         dims.iter().enumerate().map(local).fold(1, usize::saturating_mul)
     }
 
-    /// The sharding without partially used axes, which arguments and results cannot have.
+    /// The sharding without axes of which only some parts are used: arguments and results cannot be sharded
+    /// over them.
     pub(super) fn whole_axes(&self, spread: &Spread) -> Spread {
         let of_dim = |parts: &Vec<usize>| {
             let count = |axis: usize, among: &mut dyn Iterator<Item = usize>| {
@@ -59,7 +60,7 @@ impl Devices {
         spread.iter().map(of_dim).collect()
     }
 
-    /// The names of the axes of each dim.
+    /// The names of the mesh axes for each dim.
     pub(super) fn axes(&self, spread: &Spread) -> Vec<Vec<String>> {
         let of_dim = |parts: &Vec<usize>| {
             let mut axes: Vec<usize> = parts.iter().map(|&part| self.parts[part].0).collect();

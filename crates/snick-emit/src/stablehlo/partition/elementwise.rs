@@ -1,6 +1,6 @@
 //! Elementwise operations.
 
-/// Whether each element of the result depends only on the elements in the same place.
+/// Whether each element of the result only depends on the elements at the same position of the operands.
 pub(super) fn is_elementwise(op: &str) -> bool {
     matches!(
         op,

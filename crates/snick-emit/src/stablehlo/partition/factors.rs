@@ -1,24 +1,25 @@
-//! Factors: which dims of an operation's values correspond.
+//! Factors: which dims of the operands and results of an operation correspond.
 
 use snick_ir::{AxisMap, FactorKind};
 
-/// Dims, or parts of dims, that are sharded the same way.
+/// Dims, or factors of dims, that are sharded in the same way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Factor {
     pub(super) size: usize,
     pub(super) kind: FactorKind,
-    /// The dims, as tensor and dim. Operands come first, then results.
+    /// The dims, each as tensor index and dim. Operands come first, then results.
     pub(super) places: Vec<(usize, usize)>,
 }
 
-/// The factors of an operation. The factors of one dim are in order from outermost to innermost.
+/// The factors of an operation. If a dim has several factors, they are ordered from outermost to innermost.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Rule {
     pub(super) factors: Vec<Factor>,
 }
 
 impl Rule {
-    /// The factors of corresponding dims, sized for these tensors: the operands, then the result.
+    /// The rule for a map of corresponding dims, with the sizes of these tensors: the operands, then the
+    /// result.
     pub(super) fn sized(map: AxisMap, tensors: &[&[usize]]) -> Self {
         let mut rule = Self::default();
         for factor in map.factors {

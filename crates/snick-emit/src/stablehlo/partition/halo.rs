@@ -1,18 +1,19 @@
-//! Slices along a sharded dim. Collective permutes move elements to the devices that hold them afterwards.
+//! Slices along a sharded dim. Collective permutes move elements to the devices that hold them after the
+//! slice.
 //!
-//! If every device only needs elements of its neighbours, XLA exchanges with neighbours, and all devices send
-//! as much as the neediest one needs. Otherwise it groups pairs of devices into permutations. All pairs of a
-//! permutation send the union of the ranges that they need.
+//! If every device only needs elements of its neighbours, XLA exchanges elements with each neighbour, and all
+//! devices send as much as the largest exchange needs. Otherwise, it groups pairs of devices into
+//! permutations, and all pairs of a permutation send the union of the ranges that they need.
 
 use std::ops::Range;
 
 /// A slice along a sharded dim.
 pub(super) struct Slice {
     pub(super) devices: usize,
-    /// The number of elements per device before and after.
+    /// The number of elements per device before the slice.
     pub(super) from: usize,
     pub(super) to: usize,
-    /// The first element of the slice.
+    /// The index of the first element of the slice.
     pub(super) start: usize,
 }
 
@@ -28,11 +29,11 @@ impl Slice {
         self.permutations().iter().map(Range::len).collect()
     }
 
-    /// The range of local elements that devices send in each permutation.
+    /// The range of local elements that devices send, for each permutation.
     fn permutations(&self) -> Vec<Range<usize>> {
         let mut sent: Vec<Range<usize>> = Vec::new();
         for source in 0..self.devices {
-            // A device sends once per permutation.
+            // Within a permutation, a device sends only once.
             let mut first = 0;
             for target in (0..self.devices).filter(|&target| target != source) {
                 let piece = self.piece(source, target);
@@ -56,7 +57,7 @@ impl Slice {
         sent
     }
 
-    /// The range of the source's elements that the target needs.
+    /// The range of elements on the device `source` that the device `target` needs.
     fn piece(&self, source: usize, target: usize) -> Range<usize> {
         let (held, needed) = (source * self.from, self.start + target * self.to);
         let (start, end) = (needed.max(held), (needed + self.to).min(held + self.from));
@@ -68,7 +69,7 @@ impl Slice {
 mod tests {
     use super::Slice;
 
-    /// As compiled by XLA in jaxlib 0.10.2.
+    /// Compares with the code that XLA in jaxlib 0.10.2 generates.
     #[test]
     fn widths_are_those_of_xla() {
         for (devices, size, start, end, widths) in [

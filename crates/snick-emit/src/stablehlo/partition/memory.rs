@@ -1,18 +1,18 @@
-//! Peak memory of a device. Values are freed after their last use. Operations that only rearrange or repeat
-//! elements are views. An elementwise operation reuses the buffer of an operand of its size that has no other
-//! use. Results have buffers of their own from the start, and sums over devices are not in place.
+//! Peak memory of a device. A value is freed after its last use. Operations that only rearrange or repeat
+//! elements create views. An elementwise operation reuses the buffer of an operand that has the same size and
+//! no other use. Results have buffers of their own from the start, and sums over devices are not in place.
 
 use super::elementwise::is_elementwise;
 use super::program::Program;
 use super::propagate::Placement;
 use super::transfers::local_bytes;
 
-/// The peak size in bytes of live computed values, excluding arguments. `is_summed` is whether devices sum
-/// the result of each operation.
+/// The peak bytes of live computed values, excluding arguments. `is_summed` says, for each operation, whether
+/// devices sum its result.
 pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) -> u64 {
     let program = placement.program;
     let count = program.values.len();
-    // The buffer of each value, and the bytes and remaining uses of each buffer.
+    // The buffer of each value. For each buffer, its bytes and its remaining uses.
     let mut buffer_of: Vec<Option<usize>> = vec![None; count];
     let mut buffers: Vec<(u64, usize)> = Vec::new();
     let mut uses = vec![0_usize; count];
@@ -69,7 +69,7 @@ pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) 
     worst
 }
 
-/// For each value, whether it is a result or a result is a view of it.
+/// For each value, whether a result is this value or a view of it.
 fn kept(program: &Program) -> Vec<bool> {
     let mut kept = vec![false; program.values.len()];
     program.results.iter().for_each(|&value| kept[value] = true);

@@ -1,8 +1,9 @@
-//! Estimates how a module runs on a mesh of devices: how each value is sharded, what a device holds, and what
-//! it sends. Follows the rules of Shardy and XLA's partitioner, and reports operations with unknown rules.
+//! Estimates how a module runs on a mesh of devices: how each value is sharded, and what each device stores
+//! and sends. Follows the rules of Shardy and XLA's partitioner, and reports operations whose rules are
+//! unknown.
 //!
-//! Bytes are counted for rings of `g` devices. Each device sends `2 (g - 1) / g` of the bytes in a sum,
-//! `(g - 1) / g` in a gather or exchange, and all of them in a permutation.
+//! Bytes are counted for rings of `g` devices. Each device sends `2 (g - 1) / g` of the bytes in an
+//! all-reduce, `(g - 1) / g` in an all-gather or all-to-all, and all bytes in a permutation.
 
 mod devices;
 mod elementwise;
@@ -29,10 +30,10 @@ type ValueId = usize;
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PartitionError {
-    /// A size known only at run time.
+    /// A size that is only known at run time.
     #[error("the sizes of `{value}` are known only at run time; give the inputs sizes with --shape")]
     Dynamic {
-        /// The value.
+        /// The name of the value.
         value: String,
     },
 }
@@ -41,18 +42,18 @@ pub enum PartitionError {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Collective {
-    /// All devices get the sum (or maximum) of all shards.
+    /// All devices get the sum (or maximum) over all shards.
     AllReduce,
     /// All devices get all shards.
     AllGather,
     /// Each device gets a part of every other shard.
     AllToAll,
-    /// Each device sends to at most one other.
+    /// Each device sends to at most one other device.
     CollectivePermute,
 }
 
 impl Collective {
-    /// XLA's name.
+    /// The name of the collective in XLA.
     pub fn name(self) -> &'static str {
         match self {
             Self::AllReduce => "all-reduce",
@@ -63,7 +64,7 @@ impl Collective {
     }
 }
 
-/// The data sent for one operation.
+/// The data that is sent for one operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Transfer {
@@ -71,15 +72,15 @@ pub struct Transfer {
     pub value: String,
     /// The operation of StableHLO.
     pub operation: String,
-    /// How it is sent.
+    /// How the data is sent.
     pub collective: Collective,
-    /// The number of devices in a group.
+    /// The number of devices that exchange data with each other.
     pub devices: usize,
     /// The bytes that each device sends.
     pub bytes: u64,
 }
 
-/// An operation with unknown traffic.
+/// An operation whose traffic is unknown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Unplanned {
@@ -95,17 +96,17 @@ pub struct Unplanned {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Partition {
-    /// For each argument and dim, the axes that it is sharded over.
+    /// For each argument and dim, the axes over which the dim is sharded.
     pub arguments: Vec<Vec<Vec<String>>>,
     /// For each argument, the bytes that each device holds.
     pub argument_bytes: Vec<u64>,
-    /// The bytes of the results that each device holds.
+    /// The bytes of results that each device holds.
     pub result_bytes: u64,
-    /// The peak size in bytes of live computed values on a device, including results.
+    /// The peak bytes of live computed values on a device, including results.
     pub peak_bytes: u64,
-    /// What devices send.
+    /// The data that devices send.
     pub transfers: Vec<Transfer>,
-    /// Operations with unknown traffic, which is not counted.
+    /// Operations whose traffic is unknown and therefore not counted.
     pub unplanned: Vec<Unplanned>,
 }
 
@@ -117,8 +118,8 @@ impl Partition {
 }
 
 impl Program {
-    /// Partitions a program over a mesh. `shardings` holds the axis of each dim of each argument; the
-    /// partitioner shards the arguments without axes.
+    /// Partitions a program over a mesh. `shardings` contains the axis for each dim of each argument. The
+    /// partitioner decides for arguments whose list is empty.
     pub fn partition(&self, mesh: &Mesh, shardings: &[Vec<Option<String>>]) -> Partition {
         let devices = Devices::of(mesh);
         let shapes: Vec<Option<Shape>> =
@@ -160,7 +161,7 @@ impl Program {
         }
     }
 
-    /// Whether an argument is used only as a matrix operand, not as a lookup table.
+    /// Whether an argument is only used as an operand of matrix multiplications, and not as a lookup table.
     pub fn is_multiplied(&self, argument: usize) -> bool {
         let mut values: Vec<ValueId> = self.arguments.get(argument).copied().into_iter().collect();
         let mut is_multiplied = false;
@@ -170,7 +171,7 @@ impl Program {
                     _ if !user.operands.contains(&value) => {}
                     "dot_general" | "convolution" => is_multiplied = true,
                     "gather" | "slice" | "dynamic_slice" => return false,
-                    // Decompresses the matrix first.
+                    // These operations may decompress the matrix first.
                     "convert" | "transpose" | "reshape" | "multiply" | "subtract" => {
                         values.extend(&user.results)
                     }
@@ -189,7 +190,7 @@ impl Program {
         Some(Shape { rule, dims })
     }
 
-    /// For each operation, whether a result needs it.
+    /// For each operation, whether a result depends on it.
     fn used(&self) -> Vec<bool> {
         let mut needed = vec![false; self.values.len()];
         self.results.iter().for_each(|&value| needed[value] = true);

@@ -1,4 +1,4 @@
-//! Parses the operations of a module back from its text, with operands, results and static sizes.
+//! Parses the operations of a module from its text, with their operands, results and static sizes.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::elementwise::is_elementwise;
 use super::{PartitionError, ValueId};
 use crate::stablehlo::module::Module;
 
-/// A value: an argument or the result of an operation.
+/// An argument, or the result of an operation.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     /// The name without the `%`.
@@ -16,7 +16,7 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// The size of this many elements in bytes.
+    /// The bytes of this many elements.
     pub(super) fn bytes_of(&self, elements: usize) -> u64 {
         (elements as u64).saturating_mul(self.bits as u64).div_ceil(8)
     }
@@ -25,23 +25,23 @@ impl Value {
 /// An operation.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
-    /// `stablehlo.add` without the dialect.
+    /// The name of the operation without its dialect: `add` for `stablehlo.add`.
     pub(super) op: String,
     pub(super) operands: Vec<ValueId>,
     pub(super) results: Vec<ValueId>,
-    /// The whole statement.
+    /// The text of the whole statement.
     text: String,
-    /// Whether it depends only on constants: each use computes the shard that it needs.
+    /// Whether it only depends on constants. If so, each use computes the shard that it needs.
     pub(super) is_constant: bool,
 }
 
 impl Operation {
-    /// The numbers in brackets after a word: `dims = [0, 1]`.
+    /// The numbers in brackets after a word, as in `dims = [0, 1]`.
     pub(super) fn list(&self, word: &str) -> Option<Vec<usize>> {
         self.lists(word).map(|[first, _]| first)
     }
 
-    /// The numbers in both pairs of brackets after a word: `contracting_dims = [1] x [0]`.
+    /// The numbers in the two pairs of brackets after a word, as in `contracting_dims = [1] x [0]`.
     pub(super) fn lists(&self, word: &str) -> Option<[Vec<usize>; 2]> {
         let rest = self.behind(word)?.strip_prefix('[')?;
         let (first, rest) = rest.split_once(']')?;
@@ -49,14 +49,14 @@ impl Operation {
         Some([numbers(first), numbers(second)])
     }
 
-    /// The number after a word: `dimension = 1`.
+    /// The number after a word, as in `dimension = 1`.
     pub(super) fn number(&self, word: &str) -> Option<usize> {
         let rest = self.behind(word)?;
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         rest[..end].parse().ok()
     }
 
-    /// The start and step of each dim of a slice: `[0:4, 1:9:2]`.
+    /// The start and step for each dim of a slice, as in `[0:4, 1:9:2]`.
     pub(super) fn ranges(&self) -> Option<Vec<(usize, usize)>> {
         let (_, rest) = self.text.split_once('[')?;
         let (ranges, _) = rest.split_once(']')?;
@@ -98,7 +98,7 @@ fn numbers(list: &str) -> Vec<usize> {
 /// let program = Program::of(&stablehlo::module(&graph, Default::default())?)?;
 /// let rows = vec![vec![None, Some("model".to_string())], vec![Some("model".to_string()), None]];
 /// let partition = program.partition(&"model=2".parse()?, &rows);
-/// // The sum of 4 x 2 numbers over two devices: each sends half of them twice.
+/// // Two devices sum 4 x 2 numbers: each device sends half of them twice.
 /// assert_eq!(partition.sent(), 32);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -109,12 +109,12 @@ pub struct Program {
     pub(super) arguments: Vec<ValueId>,
     pub(super) operations: Vec<Operation>,
     pub(super) results: Vec<ValueId>,
-    /// For each value, the operations that use or define it.
+    /// For each value, the operations that define or use it.
     pub(super) touching: Vec<Vec<usize>>,
     pub(super) constant: Vec<bool>,
 }
 
-/// The statements parsed so far.
+/// The values and statements parsed so far.
 #[derive(Default)]
 struct Reading {
     values: Vec<Value>,
@@ -132,7 +132,7 @@ impl Reading {
         Ok(id)
     }
 
-    /// The values named in a text.
+    /// The values whose names occur in a text.
     fn named_in(&self, text: &str) -> Vec<ValueId> {
         let ends = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-' | '#'));
         let names = text.split('%').skip(1).map(|rest| &rest[..rest.find(ends).unwrap_or(rest.len())]);
@@ -144,7 +144,7 @@ impl Program {
     /// Reads the operations of a module.
     ///
     /// # Errors
-    /// A value with a dynamic size.
+    /// A value has a dynamic size.
     pub fn of(module: &Module) -> Result<Self, PartitionError> {
         let mut reading = Reading::default();
         let mut arguments = Vec::new();
@@ -169,7 +169,7 @@ impl Program {
     }
 }
 
-/// The statements of a function, each including its regions.
+/// The statements of a function, each with its regions.
 fn statements(body: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for line in body.lines() {
@@ -192,14 +192,14 @@ fn operation(text: &str, reading: &mut Reading) -> Result<Operation, PartitionEr
     let first_line = text.lines().next().unwrap_or_default();
     let op = first_line.split([' ', '(']).next().unwrap_or_default();
     let op = op.trim_matches('"').trim_start_matches("stablehlo.").to_string();
-    // A loop has its types after its head, other operations at the end.
+    // The types of a loop come after its first line, those of other operations at the end.
     let signed = if op == "while" { first_line } else { text };
     let (head, signature) = signed.rsplit_once(" : ").unwrap_or((signed, ""));
     let head = head.lines().next().unwrap_or_default();
     let types = types(signature.rsplit_once("->").map_or(signature, |(_, results)| results));
     let types = if count.is_none() { types.split_at(types.len().saturating_sub(1)).1 } else { &types };
     let operands = match op.as_str() {
-        // The literal of a constant contains no names.
+        // The operand of a constant is a literal, not a name.
         "constant" => Vec::new(),
         _ => reading.named_in(head),
     };
@@ -215,18 +215,19 @@ fn operation(text: &str, reading: &mut Reading) -> Result<Operation, PartitionEr
     Ok(Operation { op, operands, results, text: text.into(), is_constant: is_free })
 }
 
-/// Whether each use recomputes such an operation on constants, so that uses can be sharded independently.
+/// Whether each use of such an operation on constants recomputes it, so that uses can be sharded
+/// independently.
 fn spreads_constants(op: &str) -> bool {
     is_elementwise(op) || matches!(op, "broadcast_in_dim" | "reshape" | "transpose" | "slice" | "convert")
 }
 
-/// The contents of each `tensor<..>`.
+/// The content of each `tensor<..>` in a signature.
 fn types(signature: &str) -> Vec<&str> {
     let inner = |part: &'_ str| part.find('>');
     signature.split("tensor<").skip(1).filter_map(|part| inner(part).map(|end| &part[..end])).collect()
 }
 
-/// The bits per element and the sizes of `4x6xf32`.
+/// The bits per element and the dims of a type such as `4x6xf32`.
 fn type_of(name: &str, ty: &str) -> Result<(usize, Vec<usize>), PartitionError> {
     let ty = ty.trim_start_matches("tensor<").trim_end_matches('>');
     let (dims, element) = ty.rsplit_once('x').unwrap_or(("", ty));
@@ -236,7 +237,7 @@ fn type_of(name: &str, ty: &str) -> Result<(usize, Vec<usize>), PartitionError> 
     Ok((bits(element), dims))
 }
 
-/// The bits of `f32`, `ui4`, `bf16` or `f8E4M3FN`; `i1` takes a byte.
+/// The bits of an element type such as `f32`, `ui4`, `bf16` or `f8E4M3FN`; `i1` takes a byte.
 fn bits(element: &str) -> usize {
     let digits = element.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());

@@ -1,9 +1,9 @@
-//! Shards values without a sharding. Like Shardy, propagates from operands to results and back, first through
-//! operations that only pass elements on.
+//! Shards the values that have no sharding yet. Like Shardy, propagates shardings from operands to results
+//! and back, first through operations that only pass elements on.
 //!
-//! Propagates parts of axes through the factors of an operation. A factor gets the parts that all tensors
-//! with this factor agree on, unless another factor of the same tensor uses them. Runs in both directions to
-//! a fixed point.
+//! Parts of mesh axes propagate through the factors of an operation. A factor gets the parts on which all
+//! tensors with this factor agree, unless another factor of the same tensor uses them. This runs in both
+//! directions until nothing changes.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::elementwise::is_elementwise;
 use super::factors::Rule;
 use super::program::Program;
 
-/// Which tensors of an operation determine the others.
+/// Which tensors of an operation determine the shardings of the others.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Direction {
     Neither,
@@ -23,24 +23,25 @@ enum Direction {
     Both,
 }
 
-/// The rule of an operation and, for each dim of its tensors, the factors.
+/// The rule of an operation, and the factors of each dim of its tensors.
 pub(super) struct Shape {
     pub(super) rule: Rule,
-    /// Factors by tensor (operands first) and dim.
+    /// The factors, by tensor (operands first) and dim.
     pub(super) dims: Vec<Vec<Vec<usize>>>,
 }
 
 /// The sharding of a tensor in terms of an operation's factors.
 pub(super) struct Projected {
-    /// Parts of each factor.
+    /// The parts that shard each factor.
     pub(super) parts: Vec<Vec<usize>>,
-    /// Parts that divide no factor.
+    /// The parts that do not divide any factor.
     pub(super) rest: Vec<usize>,
-    /// For each factor, whether its dim has further parts that divide no factor.
+    /// For each factor, whether its dim has further parts that do not divide it.
     cut: Vec<bool>,
 }
 
-/// Assigns the parts of a dim to its factors, outermost first, as long as they divide them.
+/// Assigns the parts of each dim to the factors of this dim, outermost first, as long as they divide the
+/// factors.
 pub(super) fn project(shape: &Shape, tensor: usize, spread: &Spread, devices: &Devices) -> Projected {
     let count = shape.rule.factors.len();
     let mut projected =
@@ -67,8 +68,8 @@ pub(super) fn project(shape: &Shape, tensor: usize, spread: &Spread, devices: &D
     projected
 }
 
-/// The sharding of a tensor, given the parts of its factors. Stops at the first factor of a dim that is not
-/// fully sharded.
+/// The sharding of a tensor, given the parts of its factors. In each dim, stops after the first factor that
+/// is not fully sharded.
 pub(super) fn joined(shape: &Shape, tensor: usize, parts: &[Vec<usize>], devices: &Devices) -> Spread {
     let of_dim = |factors: &Vec<usize>| {
         let mut all = Vec::new();
@@ -83,19 +84,19 @@ pub(super) fn joined(shape: &Shape, tensor: usize, parts: &[Vec<usize>], devices
     shape.dims[tensor].iter().map(of_dim).collect()
 }
 
-/// The shardings so far.
+/// The shardings that are known so far.
 pub(super) struct Placement<'p> {
     pub(super) program: &'p Program,
     pub(super) devices: &'p Devices,
     pub(super) shapes: &'p [Option<Shape>],
-    /// Sharding of each value.
+    /// The sharding of each value.
     pub(super) spreads: Vec<Spread>,
     /// For each value, whether the user fixed its sharding.
     pub(super) closed: Vec<bool>,
 }
 
 impl Placement<'_> {
-    /// Shards all values.
+    /// Shards all values, in three rounds; see [`direction`].
     pub(super) fn propagate(&mut self) {
         for round in 0..3 {
             let is_spread = |value: &usize| self.spreads[*value].iter().any(|parts| !parts.is_empty());
@@ -112,7 +113,7 @@ impl Placement<'_> {
         }
     }
 
-    /// Propagates through one operation. Returns the values whose sharding grew.
+    /// Propagates through one operation. Returns the values that were sharded further.
     fn update(&mut self, at: usize, round: usize) -> Vec<usize> {
         let operation = &self.program.operations[at];
         let Some(shape) = self.shapes[at].as_ref().filter(|_| !operation.is_constant) else { return vec![] };
@@ -186,8 +187,8 @@ impl Placement<'_> {
     }
 }
 
-/// The direction in each round: first operations that only pass elements on, then factors whose parts are
-/// independent, then everything.
+/// The direction in each round. Round 0 covers operations that only pass elements on, round 1 factors whose
+/// parts are independent, round 2 everything.
 fn direction(op: &str, kind: FactorKind, round: usize) -> Direction {
     let passes = kind == FactorKind::PassThrough || kind == FactorKind::Lookup;
     match op {
@@ -200,7 +201,8 @@ fn direction(op: &str, kind: FactorKind, round: usize) -> Direction {
     }
 }
 
-/// The parts that all tensors with a factor agree on. Tensors on the far side of the direction add none.
+/// The parts on which all tensors with a factor agree. Tensors on the receiving side of the direction do not
+/// contribute.
 fn agree(
     shape: &Shape,
     factor: usize,

@@ -1,12 +1,12 @@
-//! The factors of a reshape: the parts that dims are split into and merged from.
+//! The factors of a reshape: the factors into which dims are split, and from which dims are merged.
 
 use snick_ir::FactorKind;
 
 use super::factors::Rule;
 
-/// Walks both shapes from the outermost dim in steps of the greatest common divisor. If two sizes have none,
-/// as in `[6] -> [..4..]`, factors belong to one side only until both sides have covered the same number of
-/// elements.
+/// Walks both shapes from the outermost dim in steps of the greatest common divisor of the remaining sizes.
+/// If two sizes have no common divisor, as in `[6] -> [..4..]`, factors belong to one side only, until both
+/// sides have covered the same number of elements.
 pub(super) fn rule(x: &[usize], result: &[usize]) -> Option<Rule> {
     if x.contains(&0) || result.contains(&0) {
         return None;
@@ -51,7 +51,7 @@ pub(super) fn rule(x: &[usize], result: &[usize]) -> Option<Rule> {
     Some(rule)
 }
 
-/// How far to advance the side that is behind: up to the other side, if that is a multiple.
+/// How far to advance the side that is behind: up to the other side, if the sizes allow it.
 fn step(left: usize, shared: usize, passed: usize, ahead: usize) -> usize {
     if ahead.is_multiple_of(passed) && left.is_multiple_of(ahead / passed) {
         return ahead / passed;
@@ -63,9 +63,9 @@ fn step(left: usize, shared: usize, passed: usize, ahead: usize) -> usize {
 struct Side<'d> {
     dims: &'d [usize],
     dim: usize,
-    /// The covered part of the current dim.
+    /// The part of the current dim that is already covered.
     done: usize,
-    /// The product of all factors so far.
+    /// The product of all factors of this side so far.
     passed: usize,
 }
 
@@ -103,7 +103,7 @@ fn gcd(a: usize, b: usize) -> usize {
 mod tests {
     use super::rule;
 
-    /// The size and dims of each factor.
+    /// The size and the dims of each factor.
     fn factors(x: &[usize], result: &[usize]) -> Vec<(usize, Vec<(usize, usize)>)> {
         rule(x, result).unwrap().factors.into_iter().map(|factor| (factor.size, factor.places)).collect()
     }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_elsewhere_belongs_to_one_side() {
-        // 4 and 3 have no common divisor, so no factor is shared.
+        // 4 and 3 have no common divisor, so the two sides share no factor.
         let factors = factors(&[4, 3], &[3, 4]);
         assert!(factors.iter().all(|(_, places)| places.len() == 1), "{factors:?}");
         assert_eq!(rule(&[0, 3], &[0]).map(|rule| rule.factors.len()), None);

@@ -1,5 +1,5 @@
-//! Which dims of an operation's operands and result correspond. Corresponding dims form a factor, as in
-//! Shardy's rules, and are sharded the same way.
+//! Which dims of the operands and the result of an operation correspond. As in the rules of Shardy,
+//! corresponding dims form a factor and are sharded in the same way.
 
 use snick_ir::{AxisMap, FactorKind};
 
@@ -8,7 +8,7 @@ use super::factors::Rule;
 use super::program::{Operation, Program};
 use super::reshape;
 
-/// The rule of an operation, if it is known.
+/// The rule of an operation; `None` if it is unknown.
 pub(super) fn of(program: &Program, operation: &Operation) -> Option<Rule> {
     let tensors: Vec<&[usize]> = (operation.operands.iter().chain(&operation.results))
         .map(|&value| program.values[value].dims.as_slice())
@@ -21,7 +21,7 @@ pub(super) fn of(program: &Program, operation: &Operation) -> Option<Rule> {
 }
 
 fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> Option<AxisMap> {
-    // Scalars have no dims. Shards move along dims that are sliced or concatenated.
+    // Scalars have no dims. If a dim is sliced or concatenated, its shards have to move.
     let aligned = || AxisMap::aligned(operands, result, |_| false);
     match (operation.op.as_str(), operands) {
         ("constant" | "iota", _) => Some(AxisMap::default()),
@@ -51,7 +51,7 @@ fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> O
     }
 }
 
-/// Adds a dim of operand 0 that the result may have only a part of. The position of such a part is unknown.
+/// Maps a dim of operand 0 of which the result may only have a part, at an unknown position.
 fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
     if x.get(from) == result.get(to) {
         map.add(FactorKind::PassThrough, [(0, from)], Some(to));

@@ -1,4 +1,4 @@
-//! The data that devices exchange once all values are sharded.
+//! The data that devices exchange after all values are sharded.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use super::{Collective, Transfer, Unplanned};
 /// The collectives of all operations, and the operations with unknown traffic.
 pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec<Unplanned>) {
     let (mut transfers, mut unplanned) = (Vec::new(), Vec::new());
-    // A value that was resharded once can be reused in that sharding.
+    // Resharded values: each can be reused in its new sharding.
     let mut moved = HashSet::new();
     for (at, operation) in placement.program.operations.iter().enumerate() {
         let Some(&value) = operation.results.first() else { continue };
@@ -46,7 +46,7 @@ pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec
     (transfers, unplanned)
 }
 
-/// A collective, the number of devices in a group, and the bytes that each of them sends.
+/// A collective, the number of devices that exchange data, and the bytes that each of them sends.
 type Step = (Collective, usize, u64);
 
 fn of_operation(
@@ -97,8 +97,8 @@ fn of_operation(
     Ok(steps)
 }
 
-/// For each factor, the sharding while the operation computes: that of its result, or for summed factors of
-/// its operands.
+/// For each factor, the parts over which the operation computes: those of the result, or for factors that the
+/// operation sums over, those of its operands.
 fn computed_as(
     placement: &Placement,
     shape: &Shape,
@@ -158,7 +158,7 @@ fn computed_as(
     Ok(parts)
 }
 
-/// Whether an operation is a slice with the same sharding before and after along a factor.
+/// Whether an operation is a slice whose operand and result are sharded in the same way along a factor.
 fn is_sliced(placement: &Placement, shape: &Shape, values: &[usize], factor: usize) -> bool {
     let &[x, y] = values else { return false };
     shape.rule.factors[factor]
@@ -167,7 +167,7 @@ fn is_sliced(placement: &Placement, shape: &Shape, values: &[usize], factor: usi
         .all(|&(_, dim)| placement.spreads[x].get(dim) == placement.spreads[y].get(dim))
 }
 
-/// The permutations of a slice along a sharded dim.
+/// The permutations for a slice along a sharded dim.
 fn sliced(
     placement: &Placement,
     at: usize,
@@ -206,8 +206,8 @@ fn sliced(
     Ok((width > 0).then_some((Collective::CollectivePermute, devices, bytes)))
 }
 
-/// Whether to gather the operand of a product instead of summing the result. Applies if only this operand is
-/// sharded along the contracted dim and it is not larger than the result.
+/// Whether to gather an operand of a contraction instead of summing the result over devices. This is better
+/// if only one operand is sharded along the contracted dim, and it is not larger than the result.
 fn gathers_instead(
     placement: &Placement,
     shape: &Shape,
@@ -239,7 +239,7 @@ pub(super) fn local_bytes(program: &Program, value: usize, spread: &Spread, devi
     value.bytes_of(devices.elements(&value.dims, spread))
 }
 
-/// The step that reshards a value. Sharding further is free.
+/// The step that reshards a value; `None` if it is only sharded further, which needs no transfer.
 fn transition(
     program: &Program,
     value: usize,
@@ -265,6 +265,6 @@ fn transition(
     if lost.iter().any(|part| gained.contains(part)) {
         return Err("its operand is placed in another way, by more than one step".into());
     }
-    // Shards further before gathering.
+    // Additional parts are applied first, so that less has to be gathered.
     Ok(Some((Collective::AllGather, group as usize, sent(want))))
 }
