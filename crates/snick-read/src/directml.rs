@@ -1,8 +1,8 @@
 //! DirectML descriptions: a list of `DML_OPERATOR_SLICE` and `DML_OPERATOR_SLICE1` operators, connected by
 //! tensor names.
 //!
-//! Tensors that no operator writes are inputs; tensors that none reads are outputs. All rules of the API are
-//! checked for the feature level that the description names.
+//! A tensor that no operator writes is an input; a tensor that no operator reads is an output. All rules of
+//! the API are checked for the feature level that the description names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,15 +19,15 @@ use snick_tensor::ElementType;
 use crate::json::{Json, Object};
 use crate::{Read, ReadError};
 
-/// The supported version of descriptions.
+/// The supported version of the description format.
 const VERSION: i64 = 1;
 
-/// The two operators.
+/// The two operators that are supported.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum OperatorKind {
-    /// Positive strides. `Sizes` are the output's dimensions.
+    /// Has positive strides. `Sizes` are the dimensions of the output.
     Slice,
-    /// Strides of either sign within a window. The output's size gives the number of elements.
+    /// Has strides of either sign within a window. The number of elements is the size of the output.
     Slice1,
 }
 
@@ -39,7 +39,7 @@ impl OperatorKind {
         }
     }
 
-    /// The fields for start, extent and step.
+    /// The names of the fields for start, extent and step.
     const fn fields(self) -> [&'static str; 3] {
         match self {
             Self::Slice => ["Offsets", "Sizes", "Strides"],
@@ -56,14 +56,14 @@ struct Tensor {
     sizes: Vec<i64>,
 }
 
-/// An operator as described.
+/// An operator as it is described in the file.
 struct Operator<'d> {
     kind: OperatorKind,
     json: Json<'d>,
     input: Tensor,
     output: Tensor,
     dimensions: i64,
-    /// In the order of [`OperatorKind::fields`].
+    /// The lists in the order of [`OperatorKind::fields`].
     lists: [Vec<i64>; 3],
 }
 
@@ -122,7 +122,7 @@ impl<'d> Operator<'d> {
         })
     }
 
-    /// The slice of every axis. Checks the rules of the API.
+    /// The slice of every axis. Fails if the operator violates a rule of the API.
     fn slices(&self, level: FeatureLevel) -> Result<Vec<AxisSlice>, OpError> {
         let name = self.kind.name();
         if self.kind == OperatorKind::Slice1 && !level.has_slice1() {
@@ -180,7 +180,7 @@ impl<'d> Operator<'d> {
                     let expected = format!("Sizes[{axis}] = {extent}");
                     return Err(OpError::mismatch(format!("OutputTensor.Sizes[{axis}]"), output, expected));
                 }
-                // The integers have 32 bits, so nothing overflows.
+                // The three numbers have 32 bits each, so this cannot overflow.
                 let last = offset + (extent - 1) * stride;
                 if last >= input {
                     return Err(past("the last element", last));
@@ -210,7 +210,7 @@ impl<'d> Operator<'d> {
     }
 }
 
-/// Checks for an unsigned 32-bit integer of at least `least`.
+/// Checks that a value is an unsigned 32-bit integer of at least `least`.
 fn unsigned(name: &str, axis: usize, value: i64, least: u32) -> Result<(), OpError> {
     match u32::try_from(value) {
         Ok(number) if number >= least => Ok(()),
@@ -221,7 +221,7 @@ fn unsigned(name: &str, axis: usize, value: i64, least: u32) -> Result<(), OpErr
     }
 }
 
-/// Rejects unknown fields, which could change the meaning of the others.
+/// Rejects unknown fields, because they could change the meaning of known fields.
 fn refuse_unknown(object: &Object, known: impl Fn(&str) -> bool) -> Result<(), ReadError> {
     match object.iter().find(|(name, json)| !json.is_null() && !known(name)) {
         Some((name, json)) => Err(json.error(format!("field `{name}` is not supported"))),
@@ -262,7 +262,7 @@ impl Tensor {
 struct DescriptionBuilder {
     graph: Graph,
     errors: Vec<Located>,
-    /// Tensors by name, with the value that holds their elements.
+    /// Tensors by name, each with the value that contains its elements.
     tensors: HashMap<String, (Tensor, Value)>,
     level: FeatureLevel,
 }
@@ -271,7 +271,7 @@ impl DescriptionBuilder {
     fn add_all(&mut self, operators: &[Operator]) -> Result<(), ReadError> {
         let written: HashSet<&str> = operators.iter().map(|op| op.output.name.as_str()).collect();
         let read: HashSet<&str> = operators.iter().map(|op| op.input.name.as_str()).collect();
-        // Inputs come first because they are the signature of the graph.
+        // Inputs come first, because they are the signature of the graph.
         for operator in operators.iter().filter(|op| !written.contains(op.input.name.as_str())) {
             if !self.tensors.contains_key(&operator.input.name) {
                 self.parameter(operator);
@@ -302,7 +302,7 @@ impl DescriptionBuilder {
 
     fn parameter(&mut self, operator: &Operator) {
         let tensor = &operator.input;
-        // Invalid sizes are reported with the operator.
+        // Sizes that are invalid are reported with the operator.
         let dims = tensor.sizes.iter().map(|&size| DimSpec::Interval(Interval::exact(size.max(0))));
         let op = Parameter { element_type: tensor.element_type, shape: ShapeSpec::Dims(dims.collect()) };
         let value = self.layer(&tensor.name, op.into(), operator.json.loc(), &[]);

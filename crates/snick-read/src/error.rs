@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use snick_ir::{Format, Loc, Located, Stopped};
 
-/// The file cannot be read, or does not match the format of its extension. Errors of single layers are in
-/// [`crate::Read`].
+/// A file cannot be read, or does not match the format of its extension. Errors of single layers are in
+/// [`Read::errors`](crate::Read::errors) instead.
 ///
 /// ```
 /// let error = snick_read::read_text("snick 2", None, "new.snick").unwrap_err();
@@ -15,32 +15,32 @@ use snick_ir::{Format, Loc, Located, Stopped};
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the message of each variant explains its fields")]
 pub enum ReadError {
-    /// The file, or its weights or external data, cannot be opened or read.
+    /// The file, its weights or its external data cannot be opened or read.
     #[error("cannot read {}", path.display())]
     Io {
         path: PathBuf,
         #[source]
         error: std::io::Error,
     },
-    /// A text format, but not UTF-8.
+    /// A file in a text format that is not UTF-8.
     #[error("{source_name}: the file is not UTF-8 text")]
     NotUtf8 { source_name: String },
-    /// The extension does not belong to a readable format.
+    /// The extension of the file belongs to no format that can be read.
     #[error(
         "{source_name}: unknown input format; the extension must be one of {}",
         Format::described(Format::can_read)
     )]
     Format { source_name: String },
-    /// The format is not compiled in.
+    /// Support for the format is not compiled in.
     #[error("{source_name}: this format needs the feature `{feature}` of the crates snick and snick-read")]
     FeatureOff { source_name: String, feature: &'static str },
-    /// A weights file for a model that takes none.
+    /// A weights file for a model of a format that has none.
     #[error("{source_name}: {why}; remove `{}`", weights.display())]
     Weights { source_name: String, weights: PathBuf, why: &'static str },
     /// XML that is not OpenVINO IR.
     #[error("{source_name}:{loc}: {message}")]
     Xml { source_name: String, loc: Loc, message: String },
-    /// Layers and edges that do not form a graph.
+    /// Layers and edges that do not form a valid graph.
     #[error("{}:{}: {}", .0.source, .0.loc, .0.error)]
     Graph(Box<Located>),
     /// JSON that is not a model.
@@ -52,16 +52,16 @@ pub enum ReadError {
          or 2020.3 to 2021.4 (IR v10)"
     )]
     IrVersion { source_name: String, version: String },
-    /// Bytes that are not an ONNX model, or a damaged one.
+    /// Bytes that are not an ONNX model, or that are damaged.
     #[error("{source_name}: {message}")]
     Onnx { source_name: String, message: String },
-    /// Text form that does not parse.
+    /// A text form that cannot be parsed.
     #[error("{source_name}:{error}")]
     Text { source_name: String, error: snick_ir::text::ParseError },
-    /// A git-LFS pointer instead of the file.
+    /// A git-LFS pointer in place of the file.
     #[error("{}: this is a git-LFS pointer, not the file; fetch it with `git lfs pull`", path.display())]
     LfsPointer { path: PathBuf },
-    /// A text file with a block of zeros.
+    /// A text file that contains a block of zeros.
     #[error("{}: the file contains zeros instead of text from byte {at} on; is it sparse, or an incomplete download?", path.display())]
     Zeros { path: PathBuf, at: u64 },
     /// A limit was reached, or the progress function stopped reading.

@@ -10,7 +10,7 @@ use snick_tensor::Storage;
 
 use crate::ReadError;
 
-/// Fails for anything but regular files: opening a pipe would block, and a device may have no end.
+/// Fails for anything but a regular file: opening a pipe would block, and a device may have no end.
 fn check_regular(path: &Path) -> std::io::Result<()> {
     let kind = std::fs::metadata(path)?.file_type();
     match kind.is_file() || kind.is_dir() {
@@ -22,7 +22,7 @@ fn check_regular(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Maps a regular file of weights.
+/// Maps a weights file, which must be a regular file.
 pub(crate) fn map(path: &Path) -> std::io::Result<Storage> {
     check_regular(path)?;
     // SAFETY: the documentation of `Reader::file` requires that files do not change while the model is in use.
@@ -36,7 +36,7 @@ pub(crate) fn open(path: &Path) -> Result<Storage, ReadError> {
     refuse_lfs_pointer(path, storage.bytes()).map(|()| storage)
 }
 
-/// Reads a text file into memory. A mapping could change after it was checked to be UTF-8.
+/// Reads a text file into memory. It is not mapped, because it could change after it was checked to be UTF-8.
 pub(crate) fn read(path: &Path) -> Result<Storage, ReadError> {
     let zeros = check_regular(path).and_then(|()| zeros_of(path));
     if let Some(at) = zeros.map_err(|error| ReadError::io(path, error))? {
@@ -47,7 +47,7 @@ pub(crate) fn read(path: &Path) -> Result<Storage, ReadError> {
 }
 
 /// The offset of a block of zeros in a large text file, such as a sparse file or an unfinished download.
-/// Detecting it avoids reading the whole file in vain. Checks one block in 16 MiB.
+/// Finding one avoids reading the whole file in vain. Checks one block in each 16 MiB.
 fn zeros_of(path: &Path) -> std::io::Result<Option<u64>> {
     const BLOCK: u64 = 1 << 16;
     const STRIDE: u64 = 1 << 24;
@@ -69,7 +69,8 @@ fn zeros_of(path: &Path) -> std::io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// The weights file next to a model, or next to the target if the model is a symbolic link.
+/// The weights file next to a model. If the model is a symbolic link, the file may be next to the target of
+/// the link.
 pub(crate) fn weights_beside(format: Format, model: &Path) -> PathBuf {
     let weights_of = |model: &Path| format.weights_of(model).unwrap_or_else(|| model.with_extension("bin"));
     let beside = weights_of(model);

@@ -1,4 +1,4 @@
-//! JSON with locations: every value knows its line and column, for error messages.
+//! JSON with locations: every value knows its line and column, which error messages show.
 //!
 //! Values are slices of the text and are parsed on demand, so deep nesting cannot overflow the stack. The
 //! syntax of the whole document is checked first.
@@ -19,7 +19,7 @@ pub(crate) struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    /// A document; `source` is its file as the user named it.
+    /// Creates a document; `source` is the name of its file, as the user gave it.
     pub(crate) fn new(text: &'t str, source: &'t str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self { text, source, lines: std::iter::once(0).chain(ends).collect() }
@@ -46,7 +46,7 @@ pub(crate) struct Json<'d> {
 }
 
 impl<'d> Json<'d> {
-    /// The value as written in the document.
+    /// The text of the value in the document.
     pub(crate) fn raw(self) -> &'d str {
         self.raw
     }
@@ -100,7 +100,7 @@ impl<'d> Json<'d> {
         self.parse("an integer of 64 bits")
     }
 
-    /// The value as another type, if it is one.
+    /// The value as another type, or `None` if it does not have this type.
     pub(crate) fn try_as<T: Deserialize<'d>>(self) -> Option<T> {
         serde_json::from_str(self.raw).ok()
     }
@@ -119,7 +119,7 @@ impl<'d> Json<'d> {
         Self { document: self.document, raw: raw.get() }
     }
 
-    /// The value as quoted in a message; for a long one, its kind.
+    /// The value as text for a message. If the value is long, only its kind.
     fn shown(self) -> String {
         match self.raw.as_bytes().first() {
             Some(b'{') => "an object".into(),
@@ -131,7 +131,7 @@ impl<'d> Json<'d> {
 
     /// Line and column of the value.
     pub(crate) fn loc(self) -> Loc {
-        // The value is a slice of the text: the difference of the addresses is its offset.
+        // The value is a slice of the document's text, so the difference between the addresses is its offset.
         let at = self.raw.as_ptr().addr().saturating_sub(self.document.text.as_ptr().addr());
         let line = self.document.lines.partition_point(|&start| start <= at).saturating_sub(1);
         let start = self.document.lines.get(line).copied().unwrap_or_default();
@@ -209,7 +209,7 @@ impl<'d> Deserialize<'d> for Fields<'d> {
     }
 }
 
-/// The message without the line and column that serde_json appends.
+/// The message of an error, without the line and column that serde_json appends to it.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(message.clone(), |(what, _)| what.to_string())

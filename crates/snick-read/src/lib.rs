@@ -1,8 +1,8 @@
 //! Reads models into graphs, with one folder or file per format.
 //!
-//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. Readers keep
-//! everything in the file. A layer that cannot be read as the operation it names stays in the graph as an
-//! opaque layer, and [`Read::errors`] has the reason.
+//! Every reader returns a [`snick_ir::Graph`] without facts; inference is a separate step. Readers keep all
+//! information in the file. A layer that cannot be read as the operation that it names stays in the graph as
+//! an opaque layer, and [`Read::errors`] contains the reason.
 //!
 //! ```
 //! let text = r#"snick 1
@@ -56,7 +56,7 @@ pub use error::ReadError;
 pub struct Read {
     /// The graph, not yet inferred.
     pub graph: Graph,
-    /// Errors of layers that stay opaque.
+    /// The errors of layers that are therefore opaque.
     pub errors: Vec<Located>,
     /// Notes for the user, such as missing weights.
     pub notes: Vec<String>,
@@ -80,7 +80,7 @@ pub struct Read {
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     weights: Option<PathBuf>,
-    /// The files of external data of a model in memory, by location.
+    /// The external data files of an in-memory model, by location.
     #[cfg(feature = "onnx")]
     external: BTreeMap<String, Storage>,
     #[cfg(feature = "onnx")]
@@ -90,20 +90,20 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads snick's built-in ops, and weights from the `.bin` next to the model.
+    /// Reads only built-in ops, and weights from the `.bin` next to the model.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the weights file of an OpenVINO IR or text form. It must exist. Setting it is an error for other
-    /// formats and for models in memory.
+    /// Sets the weights file of a model in OpenVINO IR or text form. The file must exist. This option is an
+    /// error for other formats and for in-memory models.
     #[must_use]
     pub fn weights(self, path: impl Into<PathBuf>) -> Self {
         Self { weights: Some(path.into()), ..self }
     }
 
-    /// Provides the bytes of an external data file for an ONNX model in memory. `location` is its name in the
-    /// model.
+    /// Provides the bytes of an external data file for an in-memory ONNX model. `location` is the name of the
+    /// file in the model.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn external(mut self, location: impl Into<String>, bytes: Vec<u8>) -> Self {
@@ -111,8 +111,8 @@ impl Reader {
         self
     }
 
-    /// Keeps these inputs of an ONNX model, which have default values, as inputs: Parameters with the value
-    /// as extra attribute `default`. By default they become constants.
+    /// Keeps these inputs of an ONNX model as inputs although they have default values: they become
+    /// Parameters with an extra attribute `default`. By default, such inputs become constants.
     #[cfg(feature = "onnx")]
     #[must_use]
     pub fn optional_inputs(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -120,28 +120,28 @@ impl Reader {
         self
     }
 
-    /// Also reads registered ops.
+    /// Also reads the ops of this registry.
     #[must_use]
     pub fn ops(self, ops: &Registry) -> Self {
         Self { ops: ops.clone(), ..self }
     }
 
-    /// Sets limits and a progress callback, which is called for each node of an ONNX model and each layer of
-    /// others.
+    /// Sets limits and a progress callback. The callback is called for each node of an ONNX model, and for
+    /// each layer of a model in another format.
     #[must_use]
     pub fn watch(self, watch: Watch) -> Self {
         Self { watch, ..self }
     }
 
     /// Reads a model file in the [`Format`] of its extension. Text is read into memory. Weights and ONNX
-    /// files are mapped and must not be truncated or rewritten while the model is in use. Reading beyond the
-    /// new end of such a file raises SIGBUS, which the program `snick` turns into an error; [`Reader::bytes`]
-    /// maps nothing.
+    /// files are mapped, so they must not be truncated or rewritten while the model is in use. Reading beyond
+    /// the new end of a truncated file raises SIGBUS, which the program `snick` turns into an error.
+    /// [`Reader::bytes`] does not map files.
     ///
     /// # Errors
     /// The file cannot be read or does not match the format, or [`ReadError::Stopped`].
     pub fn file(&self, path: &Path) -> Result<Read, ReadError> {
-        // A file without metadata fails when it is opened.
+        // If the metadata cannot be read, opening the file will fail, too.
         let len = || std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         let is_text = Format::to_read(path).is_some_and(is_text);
         self.watched(if is_text { len() } else { 0 }, |monitor| self.read_file(path, monitor))
@@ -197,8 +197,8 @@ impl Reader {
         Ok(read)
     }
 
-    /// Reads a model from memory. `weights` are the bytes of the `.bin`. Messages refer to the model as
-    /// `source`. Opens no files: ONNX models get external data from `Reader::external`.
+    /// Reads a model from memory. `weights` are the bytes of the `.bin`. Messages call the model `source`.
+    /// Opens no files: an ONNX model gets external data from `Reader::external`.
     ///
     /// # Errors
     /// The bytes do not match the format, or [`ReadError::Stopped`].
@@ -329,7 +329,7 @@ impl Reader {
     }
 }
 
-/// Whether models of a format are text, which is read into memory as a whole.
+/// Whether models of a format are text files, which are read into memory as a whole.
 fn is_text(format: Format) -> bool {
     format != Format::Onnx
 }
@@ -338,17 +338,17 @@ fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<&'b str, ReadError> {
     std::str::from_utf8(bytes).map_err(|_| ReadError::NotUtf8 { source_name: source.into() })
 }
 
-/// Reads a model file in the [`Format`] of its extension. `weights` is the weights file; by default it is the
+/// Reads a model file in the [`Format`] of its extension. `weights` is the weights file, by default the
 /// `.bin` next to the model.
 ///
 /// # Errors
-/// The same as [`Reader::file`].
+/// Same as [`Reader::file`].
 pub fn read_file(path: &Path, weights: Option<&Path>) -> Result<Read, ReadError> {
     Reader { weights: weights.map(Path::to_path_buf), ..Reader::new() }.file(path)
 }
 
-/// Reads JSON from memory: an array of serialised nGraph functions, or an object with a field `directml`, a
-/// DirectML description.
+/// Reads JSON from memory: either an array of serialised nGraph functions, or a DirectML description, which
+/// is an object with a field `directml`.
 #[cfg(any(feature = "ngraph", feature = "directml"))]
 pub fn read_json(text: &str, source: &str) -> Result<Read, ReadError> {
     json_model(text, source, &mut Monitor::default())
@@ -383,7 +383,7 @@ pub fn read_text(text: &str, weights: Option<&Storage>, source: &str) -> Result<
     Reader::new().text(text.as_bytes(), weights, source, &mut Monitor::default())
 }
 
-/// The error for a constant that extends beyond the end of its file.
+/// The error for a constant that extends past the end of the file that contains it.
 fn out_of_file((start, end): (usize, usize), file: &str, len: usize) -> OpError {
     OpError::WeightsTruncated {
         why: format!("needs bytes {start}..{end} of {file}, but the file has {len}: truncated?"),

@@ -20,10 +20,10 @@ pub(super) struct FunctionBuilder<'f> {
     named: HashMap<String, NamedValue>,
 }
 
-/// The meaning of a name.
+/// What a name refers to.
 enum NamedValue {
     Layer(NodeId),
-    /// One output of a node, under a name of its own.
+    /// One output of a node, with a name of its own.
     Alias(Value),
     /// The outputs of a node that became several layers, or the members of a tuple.
     Several(SmallVec<[Value; 4]>),
@@ -47,12 +47,12 @@ impl<'f> FunctionBuilder<'f> {
         }
     }
 
-    /// Whether a node of this name was added.
+    /// Whether a node with this name was added.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.named.contains_key(name)
     }
 
-    /// Adds a node other than a Result. A node that does not become an op stays opaque, and its error is
+    /// Adds a node other than a Result. If the node cannot be read as an op, it stays opaque and its error is
     /// recorded.
     pub(super) fn node(&mut self, node: &Node) -> Result<(), ReadError> {
         let inputs = node.inputs.iter().map(|source| self.value(source, None)).collect::<Result<_, _>>()?;
@@ -89,7 +89,7 @@ impl<'f> FunctionBuilder<'f> {
             self.graph.declare(value, declared);
         }
         let outputs = self.graph.node(value.node).outs().len();
-        // Outputs of one layer are its ports; outputs of several layers are listed.
+        // If one layer computes all outputs, the outputs are its ports; otherwise they are listed.
         let plain = (0..outputs).map(|port| Value { node: value.node, port: port as u32 });
         let outputs: SmallVec<[Value; 4]> = match further.is_empty() && value.port == 0 {
             true => plain.collect(),
@@ -99,7 +99,7 @@ impl<'f> FunctionBuilder<'f> {
             let names = node.tensor_names(port)?;
             self.graph.set_tensor_names(*output, names);
         }
-        // Errors are reported by the inference of the whole graph.
+        // Ignores the error, because the inference of the whole graph reports it.
         let _ = self.graph.infer_node(value.node);
         self.errors.extend(wrong.map(|error| self.graph.located(value.node, error)));
         let named = if further.is_empty() && value.port == 0 {
@@ -111,7 +111,7 @@ impl<'f> FunctionBuilder<'f> {
         Ok(())
     }
 
-    /// GetOutputElement names an output of another node.
+    /// Handles GetOutputElement, which names an output of another node.
     fn alias(&mut self, node: &Node, declared: Option<Declared>) -> Result<(), ReadError> {
         let [source] = node.inputs.as_slice() else {
             return Err(node.object.json().error(format!("{} inputs, expected 1", node.inputs.len())));
@@ -136,7 +136,8 @@ impl<'f> FunctionBuilder<'f> {
         self.add_result(&node.name, value, node.object.json())
     }
 
-    /// Adds a Result for a node that the function returns directly, or one for each member of a tuple.
+    /// Adds a Result for a node that the function returns directly. If the node is a tuple, adds one for each
+    /// member.
     pub(super) fn return_value(&mut self, name: &str, place: Json) -> Result<(), ReadError> {
         if let Some(NamedValue::Several(values)) = self.named.get(name)
             && values.len() != 1
@@ -156,7 +157,7 @@ impl<'f> FunctionBuilder<'f> {
         builder.result(name, value).map(|_| ()).map_err(|error| place.error(error.to_string()))
     }
 
-    /// The value that an input names; `index` selects the output if the input does not.
+    /// The value that an input refers to. `index` selects the output if the input itself does not.
     fn value(&mut self, source: &Source, index: Option<i64>) -> Result<Value, ReadError> {
         let Some(named) = self.named.get(&source.name) else {
             return Err(source.json.error(format!("no node named `{}` before this one", source.name)));
@@ -177,7 +178,7 @@ impl<'f> FunctionBuilder<'f> {
             if !layer.op().is_opaque() {
                 return Err(wrong());
             }
-            // The output count of an unknown op is known only from its readers.
+            // The number of outputs of an unknown op only follows from its readers.
             self.graph.ensure_outputs(node, port + 1);
         }
         Ok(Value { node, port: port as u32 })

@@ -1,4 +1,4 @@
-//! The value of a Constant: one string for each element, or one for all.
+//! The value of a Constant: one string per element, or a single string for all elements.
 
 use std::str::FromStr;
 
@@ -10,10 +10,10 @@ use super::value_type;
 use crate::ReadError;
 use crate::json::Json;
 
-/// Maximum number of elements that one string may fill: a small file must not cause a huge allocation.
+/// Maximum number of elements filled with a single string: a small file must not cause a huge allocation.
 const MAX_SPLAT: usize = 1 << 28;
 
-/// The tensor of a Constant. The inner error concerns the value.
+/// The tensor of a Constant. The inner error is about the value, the outer one about the file.
 pub(super) fn tensor(node: &Node) -> Result<Result<Tensor, OpError>, ReadError> {
     let element_type = value_type::element_type(value_type::of_node(&node.object, "element_type")?)?;
     let shape = value_type::of_node(&node.object, "shape")?;
@@ -41,7 +41,7 @@ fn parse(element_type: ElementType, dims: &[usize], texts: &[String]) -> Result<
     match element_type {
         ElementType::F32 => all::<f32>(dims, texts),
         ElementType::F64 => all::<f64>(dims, texts),
-        // The string was written from the narrow type, so parsing the wide one loses nothing.
+        // The string was written from a narrow type, so parsing it as a wide type loses nothing.
         ElementType::F16 | ElementType::BF16 => Ok(all::<f64>(dims, texts)?.cast(element_type)?),
         ElementType::I8 => all::<i8>(dims, texts),
         ElementType::I16 => all::<i16>(dims, texts),

@@ -6,13 +6,13 @@ use snick_tensor::Listed;
 use super::layers::product;
 use super::site::Site;
 
-/// A matrix product, with reshapes if the inputs are not matrices.
+/// Writes a Dot as a MatMul, with reshapes if the inputs are not matrices.
 pub(super) fn dot(site: &mut Site) -> Result<Value, OpError> {
     let (a, b) = (site.input(0)?, site.input(1)?);
     let ranks = site.dims(a).zip(site.dims(b)).map(|(a, b)| (a.len(), b.len()));
     let count = match (site.node.attrs.int("reduction_axes_count")?, ranks) {
         (Some(count), _) => count,
-        // Old files omit it: one axis, or none if an input is a scalar.
+        // Old files omit the count: it is one axis, or none if an input is a scalar.
         (None, Some((a, b))) => i64::from(a > 0 && b > 0),
         (None, None) => return Err(OpError::MissingAttribute { name: "reduction_axes_count" }),
     };

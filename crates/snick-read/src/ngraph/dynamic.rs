@@ -6,10 +6,10 @@ use snick_tensor::ElementType;
 
 use super::site::{Site, element_type, sizes, word};
 
-/// Maximum axis in a mask, because OpenVINO's masks have an entry for each axis up to it.
+/// Maximum axis in a set of axes: masks in OpenVINO have an entry for each axis up to the largest one.
 const MAX_MASKED_AXIS: usize = 256;
 
-/// A strided slice. Converts sets of axes to masks.
+/// A strided slice. nGraph has sets of axes where OpenVINO has masks.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let masks = [
         ("begin_mask", "lower_bounds_mask"),
@@ -37,7 +37,7 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("StridedSlice", 1, attrs, &inputs)
 }
 
-/// The third input lists the new axes. The other axes come from the data, in order.
+/// The third input lists the axes that are new. The other axes come from the data, in order.
 pub(super) fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     let (data, shape, axes) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = site.sizes(shape).and_then(|sizes| sizes.first().copied());
@@ -59,7 +59,7 @@ pub(super) fn gather(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("Gather", 1, Attrs::new(), &[data, indices, axis])
 }
 
-/// Adds updates at indices of the first axis; repeated indices accumulate.
+/// Adds updates at indices along the first axis; updates at the same index accumulate.
 pub(super) fn scatter_add(site: &mut Site) -> Result<Value, OpError> {
     let (data, indices, updates) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let last = site.int(-1)?;
@@ -68,7 +68,7 @@ pub(super) fn scatter_add(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("ScatterNDUpdate", 15, attrs, &[data, indices, updates])
 }
 
-/// Splits an axis, the second input, into pieces of the listed sizes.
+/// Splits along the axis in the second input into pieces of the listed sizes.
 pub(super) fn split(site: &mut Site) -> Result<Value, OpError> {
     let (data, axis) = (site.input(0)?, site.input(1)?);
     let pieces = sizes(site, "splits")?;
@@ -87,7 +87,7 @@ fn index_type(site: &Site) -> Result<ElementType, OpError> {
     }
 }
 
-/// The index of the minimum or maximum along an axis.
+/// The index of the minimum or maximum element along an axis.
 pub(super) fn arg(site: &mut Site, mode: &'static str) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let axis = site.node.attrs.int("axis")?.ok_or(OpError::MissingAttribute { name: "axis" })?;
@@ -102,7 +102,7 @@ pub(super) fn arg(site: &mut Site, mode: &'static str) -> Result<Value, OpError>
     site.ir_op("Squeeze", 1, Attrs::new(), &[Value { port: 1, ..found }, axis])
 }
 
-/// The first output holds the indices, the second the values. A `k` of 0 means the whole axis.
+/// The first output contains the indices, the second the values. A `k` of 0 selects the whole axis.
 pub(super) fn top_k(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let known = |site: &Site, port: usize, what: &str| {

@@ -1,4 +1,4 @@
-//! Auxiliary functions of a file, which nodes refer to for combining two elements.
+//! Auxiliary functions of a file. Nodes refer to them to specify how to combine two elements.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use super::node::{Node, list};
 use crate::ReadError;
 use crate::json::Json;
 
-/// A function that is a single op on its two parameters.
+/// A function that consists of a single op on the two parameters of the function.
 #[derive(Clone)]
 pub(super) struct Binary {
     /// The type of the op.
     pub(super) op: String,
-    /// Whether its inputs are the parameters in order.
+    /// Whether the inputs of the op are the parameters in the same order.
     pub(super) in_order: bool,
 }
 
-/// Functions by name; `None` for one that is not a single op on two parameters.
+/// Functions by name; `None` for any other kind of function.
 pub(super) struct Functions(HashMap<String, Option<Binary>>);
 
 impl Functions {

@@ -8,7 +8,7 @@ use super::layers::product;
 use super::site::{Site, sizes};
 use super::window::{dilated, numbers, numbers_or};
 
-/// Windows that select their maximum, and among equal elements the first.
+/// Windows of which the maximum is selected; among equal elements, the first.
 pub(super) struct Maxima {
     pub(super) kernel: Vec<i64>,
     pub(super) strides: Vec<i64>,
@@ -17,8 +17,8 @@ pub(super) struct Maxima {
 }
 
 impl Maxima {
-    /// Broadcasts `initial`, and adds each window's element of `delta` at the position of the maximum of that
-    /// window of `data`.
+    /// Broadcasts `initial`. For each window of `data`, adds the corresponding element of `delta` at the
+    /// position of the window's maximum.
     pub(super) fn scatter(
         self,
         site: &mut Site,
@@ -36,7 +36,7 @@ impl Maxima {
             .with("auto_pad", "explicit")
             .with("axis", 0);
         let pool = site.ir_op("MaxPool", 8, attrs, &[data])?;
-        // The second output holds flat indices into the data.
+        // The second output contains flat indices into the data.
         let positions = Value { port: 1, ..pool };
         let (positions, delta) = (site.reshape(positions, &[-1])?, site.reshape(delta, &[-1])?);
         let total = site.ints(&[product(&dims)?])?;
@@ -48,7 +48,8 @@ impl Maxima {
     }
 }
 
-/// Adds each element of the second input at the maximum of the corresponding window of the first.
+/// For each window of the first input, adds the corresponding element of the second input at the position of
+/// the window's maximum.
 pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
     let kernel = numbers(site, "window_shape")?.to_vec();
     let count = kernel.len();
@@ -63,7 +64,7 @@ pub(super) fn max_pool(site: &mut Site) -> Result<Value, OpError> {
     maxima.scatter(site, data, delta, zero)
 }
 
-/// Distributes each element equally over its window.
+/// Distributes each element equally over the window from which it was computed.
 pub(super) fn avg_pool(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "forward_arg_shape")?;
     let kernel = numbers(site, "window_shape")?;
@@ -125,7 +126,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The window of the forward pass, for `spatial` axes.
+    /// The window of the forward convolution, for `spatial` axes.
     fn of_forward(site: &Site, spatial: usize) -> Result<Self, OpError> {
         let list = |name| Ok::<_, OpError>(numbers(site, name)?.to_vec());
         let window = Self {
@@ -142,7 +143,7 @@ impl Window {
         Ok(window)
     }
 
-    /// The transposed convolution of `delta` by `filters`, of shape `dims`.
+    /// The transposed convolution of `delta` with `filters`; the result has the shape `dims`.
     fn transposed(
         &self,
         site: &mut Site,
@@ -155,7 +156,7 @@ impl Window {
             let got = format!("ranks {} and {}", kernel.len(), windows.len());
             return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", dims.len())));
         }
-        // Data cropped by negative padding has no gradient, so zeros are added back.
+        // Data that negative padding crops has no gradient, so zeros are added in its place.
         let cut = self.below.iter().chain(&self.above).any(|&pad| pad < 0);
         let (below, above) = if cut {
             (vec![0; self.below.len()], vec![0; self.above.len()])
@@ -198,8 +199,8 @@ impl Window {
     }
 }
 
-/// The gradient of a convolution with respect to its data. For dilated data, only that of the original
-/// elements.
+/// The gradient of a convolution with respect to its data. If the data is dilated, only the gradient of the
+/// original elements.
 pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "data_batch_shape")?;
     let spatial = shape.len().saturating_sub(2);
@@ -221,8 +222,8 @@ pub(super) fn convolution_data(site: &mut Site) -> Result<Value, OpError> {
     site.add_op(Slice8, &inputs)
 }
 
-/// The gradient of a convolution with respect to its filters: convolves the data with the gradient of the
-/// output, with batch and channels swapped, and strides and dilations swapped.
+/// The gradient of a convolution with respect to its filters. Convolves the data with the gradient of the
+/// output, after swapping the batch and channel axes of both. Strides and dilations are swapped as well.
 pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
     let filters = sizes(site, "filters_shape")?;
     let spatial = filters.len().saturating_sub(2);
@@ -235,7 +236,7 @@ pub(super) fn convolution_filters(site: &mut Site) -> Result<Value, OpError> {
         let got = format!("ranks {} and {}", dims.len(), windows.len());
         return Err(OpError::mismatch("the inputs", got, format!("rank {}, 3 or more", filters.len())));
     }
-    // The padding at the end is just large enough for the filters.
+    // The padding at the end is just large enough for all elements of the filters.
     let behind = |i: usize| {
         let kernel = filters[i + 2].checked_sub(1)?.checked_mul(window.dilations[i])?;
         let reach = windows[i + 2].checked_sub(1)?.checked_mul(window.strides[i])?.checked_add(1)?;

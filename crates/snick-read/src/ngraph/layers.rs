@@ -1,4 +1,4 @@
-//! Layers for several kinds of nodes: reshapes, transposes, padding.
+//! Layers that several kinds of nodes need: reshapes, transposes, padding.
 
 use snick_ir::{OpError, Value};
 
@@ -28,7 +28,7 @@ impl Site<'_, '_> {
     }
 }
 
-/// The number of elements of a shape.
+/// The number of elements in a tensor of these sizes.
 pub(super) fn product(sizes: &[i64]) -> Result<i64, OpError> {
     let product = sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
     product.ok_or_else(|| OpError::unsupported("a number of elements beyond 64 bits"))

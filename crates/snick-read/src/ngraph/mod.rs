@@ -1,9 +1,9 @@
-//! Serialised nGraph functions: a JSON array whose last function is the model.
+//! Serialised nGraph functions: a JSON array of functions, the last of which is the model.
 //!
 //! `node.rs` reads nodes in every version of the format, `value_type.rs` types and shapes, `constant.rs`
-//! values, `function.rs` auxiliary functions. `build.rs` builds the graph, with a `Site` (`site.rs`) for each
-//! node. `table.rs` maps ops that OpenVINO shares. `ops.rs` and the remaining files expand the others, with
-//! common layers in `layers.rs`. An unknown op stays an opaque layer.
+//! values, and `function.rs` auxiliary functions. `build.rs` builds the graph, with a `Site` (`site.rs`) for
+//! each node. `table.rs` maps ops that OpenVINO also has. `ops.rs` and the remaining files expand all other
+//! ops, with layers from `layers.rs`. An unknown op becomes an opaque layer.
 
 mod build;
 mod constant;
@@ -32,7 +32,7 @@ use self::node::{Node, list};
 use crate::json::Json;
 use crate::{Read, ReadError};
 
-/// Reads the last function of the array. The monitor may stop it.
+/// Reads the last function of the array. The monitor may stop the reader.
 pub(crate) fn read(root: Json, source: &str, monitor: &mut Monitor) -> Result<Read, ReadError> {
     let functions = root.array()?;
     let Some(entry) = functions.last() else {
@@ -50,7 +50,7 @@ pub(crate) fn read(root: Json, source: &str, monitor: &mut Monitor) -> Result<Re
     let others = functions.get(..functions.len() - 1).unwrap_or_default();
     let functions = Functions::read(others)?;
     let mut builder = FunctionBuilder::new(name, source, nodes.len(), &functions);
-    // Parameters and results follow the order of the function, not of its nodes.
+    // Parameters and Results are in the order of the function, not in the order of its nodes.
     for parameter in list(&function, "parameters")? {
         let name = parameter.text()?;
         let node = by_name.get(name.as_str()).filter(|node| node.op == "Parameter");
@@ -76,7 +76,7 @@ pub(crate) fn read(root: Json, source: &str, monitor: &mut Monitor) -> Result<Re
             _ => builder.return_value(&name, result)?,
         }
     }
-    // Unlisted Results are also outputs.
+    // A Result that the function does not list is an output as well.
     for node in nodes.iter().filter(|node| node.op == "Result" && by_name.contains_key(node.name.as_str())) {
         builder.result(node)?;
     }

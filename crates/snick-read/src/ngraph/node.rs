@@ -7,7 +7,7 @@ use snick_ir::{AttrValue, Attrs};
 use crate::ReadError;
 use crate::json::{Json, Object};
 
-/// A node as written.
+/// A node as it is written in the file.
 pub(super) struct Node<'d> {
     /// Its name, unique within the function.
     pub(super) name: String,
@@ -21,7 +21,7 @@ pub(super) struct Node<'d> {
     pub(super) outputs: Vec<String>,
     /// The attributes of its operation.
     pub(super) attrs: Attrs<'static>,
-    /// The whole object.
+    /// The whole JSON object.
     pub(super) object: Object<'d>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Source<'d> {
     pub(super) name: String,
     /// The index of its output, if given.
     pub(super) index: Option<i64>,
-    /// The input, for error messages.
+    /// The JSON of the input, for error messages.
     pub(super) json: Json<'d>,
 }
 
@@ -70,12 +70,12 @@ impl<'d> Node<'d> {
         })
     }
 
-    /// Whether the attributes have the op's own names.
+    /// Whether the names of the attributes are those of the op's C++ class.
     pub(super) fn attrs_are_visited(&self) -> bool {
         self.object.get("attribute_visitor").is_some_and(|flag| flag.raw() == "true")
     }
 
-    /// The names of output tensor `port`. The first output also has the names of the node.
+    /// The names of output tensor `port`. For the first output, these include the names of the node.
     pub(super) fn tensor_names(&self, port: usize) -> Result<Vec<String>, ReadError> {
         let mut names: Vec<String> = self.outputs.get(port).cloned().into_iter().collect();
         if port == 0 {
@@ -104,7 +104,8 @@ impl<'d> Source<'d> {
     }
 }
 
-/// The items of an array. An empty array may be missing or null, and a single item may lack brackets.
+/// The items of an array. An empty array may be missing or null, and an array of one item may lack its
+/// brackets.
 pub(super) fn list<'d>(object: &Object<'d>, name: &str) -> Result<Vec<Json<'d>>, ReadError> {
     match object.get(name) {
         Some(json) if json.is_text() => Ok(vec![json]),
@@ -118,7 +119,7 @@ fn type_info_version(object: &Object) -> Result<i64, ReadError> {
     info.object()?.get("version").map_or(Ok(0), Json::int)
 }
 
-/// An output is a string, or an object with a name.
+/// The name of an output, which is a string, or an object with a name.
 fn tensor_name(json: Json) -> Result<String, ReadError> {
     if json.is_object() {
         return json.object()?.get("name").map_or(Ok(String::new()), Json::text);
@@ -126,7 +127,8 @@ fn tensor_name(json: Json) -> Result<String, ReadError> {
     json.text()
 }
 
-/// The remaining fields, typed by their syntax. Anything else stays JSON text.
+/// The fields that are not common to all nodes, typed by their syntax. A field of any other syntax stays JSON
+/// text.
 fn attrs(object: &Object) -> Attrs<'static> {
     let own = object.iter().filter(|(name, json)| !COMMON.contains(name) && !json.is_null());
     own.map(|(name, json)| (Cow::Owned(name.to_string()), attr(json))).collect()

@@ -1,11 +1,11 @@
-//! Batch normalisation and quantisation: parameters along some axes, applied to all data.
+//! Batch normalisation and quantisation. Their parameters vary along some axes and apply to all data.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
 
 use super::site::{Site, element_type, sizes, word};
 
-/// Makes `value`, which lies along `axes`, broadcastable to data of `rank`.
+/// Reshapes `value`, whose axes are the `axes` of the data, so that it broadcasts to data of this `rank`.
 fn along(site: &mut Site, value: Value, axes: &[i64], rank: usize) -> Result<Value, OpError> {
     let others: Vec<i64> = (0..rank as i64).filter(|axis| !axes.contains(axis)).collect();
     if others.is_empty() { Ok(value) } else { site.unsqueeze(value, &others) }
@@ -26,19 +26,19 @@ fn epsilon(site: &Site) -> Result<f64, OpError> {
     epsilon.ok_or(OpError::MissingAttribute { name: "eps" })
 }
 
-/// All axes except the channels.
+/// All axes except the channel axis.
 fn not_channels(rank: usize) -> Vec<i64> {
     (0..rank as i64).filter(|&axis| axis != 1).collect()
 }
 
-/// BatchNormInference-1 has nGraph's input order: gamma, beta, data, mean, variance.
+/// BatchNormInference-1 has the input order of nGraph: gamma, beta, data, mean, variance.
 pub(super) fn batch_norm(site: &mut Site) -> Result<Value, OpError> {
     let attrs = Attrs::new().with("epsilon", epsilon(site)?);
     let inputs = site.inputs.to_vec();
     site.ir_op("BatchNormInference", 1, attrs, &inputs)
 }
 
-/// Outputs: the normalised data, then mean and variance of each channel.
+/// Outputs: the normalised data, then the mean and variance of each channel.
 pub(super) fn batch_norm_training(site: &mut Site) -> Result<Value, OpError> {
     let (gamma, beta, data) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = rank(site, data)?;
@@ -70,7 +70,7 @@ pub(super) fn batch_norm_training_backprop(site: &mut Site) -> Result<Value, OpE
     let weighted = site.multiply(delta, normal)?;
     let by_gamma = site.reduce_sum(weighted, &axes, false)?;
     let by_beta = site.reduce_sum(delta, &axes, false)?;
-    // The parts of the gradient through mean and variance.
+    // The parts of the gradient that flow through the mean and the variance.
     let drift = site.reduce_mean(delta, &axes, false)?;
     let stretch = site.reduce_mean(weighted, &axes, false)?;
     let drift = along(site, drift, &[1], rank)?;
@@ -84,7 +84,7 @@ pub(super) fn batch_norm_training_backprop(site: &mut Site) -> Result<Value, OpE
     Ok(by_data)
 }
 
-/// `(data - zero_point) * scale`, in the type of the result.
+/// Computes `(data - zero_point) * scale` in the type of the result.
 pub(super) fn dequantize(site: &mut Site) -> Result<Value, OpError> {
     let (data, scale, zero) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let target = element_type(site, "type")?;
@@ -96,7 +96,7 @@ pub(super) fn dequantize(site: &mut Site) -> Result<Value, OpError> {
     site.multiply(centred, scale)
 }
 
-/// `round(data / scale) + zero_point`, clamped to the range of the type.
+/// Computes `round(data / scale) + zero_point`, clamped to the range of the type.
 pub(super) fn quantize(site: &mut Site) -> Result<Value, OpError> {
     let (data, scale, zero) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let target = element_type(site, "type")?;

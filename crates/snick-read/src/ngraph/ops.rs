@@ -7,7 +7,7 @@ use snick_tensor::kernels::ReduceOp;
 use super::site::{Site, as_ints, element_type, sizes};
 use super::{dot, dynamic, gradient, normalize, reduce_window, slice, table, window};
 
-/// Adds the layers of a node; `None` for an unknown op.
+/// Adds the layers for a node; `None` for an unknown op.
 pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     if let Some(value) = table::lower(site)? {
         return Ok(Some(value));
@@ -17,8 +17,8 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
         ("ArgMax", 0) => dynamic::arg(site, "max"),
         ("ArgMin", 0) => dynamic::arg(site, "min"),
         ("AvgPoolBackprop", 0) => gradient::avg_pool(site),
-        // Older files use one op for both: five inputs include mean and variance, with three they are
-        // computed.
+        // Older files use one op for both: with five inputs, mean and variance are given; with three inputs,
+        // they are computed.
         ("BatchNorm", 0) if site.inputs.len() == 3 => normalize::batch_norm_training(site),
         ("BatchNorm" | "BatchNormInference", 0) => normalize::batch_norm(site),
         ("BatchNormTraining", 0) => normalize::batch_norm_training(site),
@@ -61,7 +61,7 @@ pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     lowered.map(Some)
 }
 
-/// Transposes, then reshapes.
+/// A Transpose followed by a Reshape.
 fn reshape(site: &mut Site) -> Result<Value, OpError> {
     let order = sizes(site, "input_order")?;
     let shape = sizes(site, "output_shape")?;
@@ -74,7 +74,7 @@ fn reshape(site: &mut Site) -> Result<Value, OpError> {
     site.reshape(data, &shape)
 }
 
-/// `axes` of the output are new. The other axes come from the input, in order.
+/// The axes in `axes` are new. The other axes come from the input, in order.
 fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     let shape = sizes(site, "shape")?;
     let axes = sizes(site, "axes")?;
@@ -84,7 +84,7 @@ fn broadcast(site: &mut Site) -> Result<Value, OpError> {
     }
     let kept: Vec<i64> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
     let data = site.input(0)?;
-    // Kept axes have the output's sizes: an axis of size 1 is not broadcast.
+    // Axes of the input must have the same size in the output: an axis of size 1 is not broadcast.
     for (dim, &axis) in site.dims(data).unwrap_or_default().into_iter().zip(&kept) {
         let want = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)).copied();
         if dim.is_some() && dim != want {
@@ -121,7 +121,7 @@ fn one_hot(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("OneHot", 1, Attrs::new().with("axis", axis), &[data, depth, on, off])
 }
 
-/// Pads with the second input; interior padding is not supported.
+/// Pads with the value of the second input. Interior padding is not supported.
 fn pad(site: &mut Site) -> Result<Value, OpError> {
     let attrs = &site.node.attrs;
     let inside = attrs.ints("padding_interior")?.unwrap_or_default();
@@ -141,7 +141,7 @@ fn reverse(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("Reverse", 1, Attrs::new().with("mode", "index"), &[data, axes])
 }
 
-/// Normalises over several axes: subtracts the maximum, exponentiates, and divides by the sum.
+/// A softmax over several axes: subtracts the maximum, exponentiates, and divides by the sum.
 fn softmax(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let axes = match (site.node.attrs.sizes("softmax_axes")?, site.inputs.get(1)) {
@@ -163,7 +163,7 @@ fn softmax(site: &mut Site) -> Result<Value, OpError> {
     site.divide(exp, sum)
 }
 
-/// `s * (1 - s)`, the derivative at the argument, times the gradient.
+/// The gradient times the derivative of the sigmoid `s` at the argument, which is `s * (1 - s)`.
 fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
     let one = site.scalar_like(argument, 1.0)?;
@@ -173,7 +173,7 @@ fn sigmoid_backprop(site: &mut Site) -> Result<Value, OpError> {
     site.multiply(slope, delta)
 }
 
-/// The gradient where the argument is positive, else 0.
+/// The gradient where the argument is positive, and 0 elsewhere.
 fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
     let (argument, delta) = (site.input(0)?, site.input(1)?);
     let zero = site.scalar_like(delta, 0.0)?;
@@ -181,7 +181,7 @@ fn relu_backprop(site: &mut Site) -> Result<Value, OpError> {
     site.select(positive, delta, zero)
 }
 
-/// Newer files contain newer ops, which OpenVINO shares, with OpenVINO's attribute names.
+/// Newer files contain newer ops, which OpenVINO also has, with the same attribute names.
 fn same_as_openvino(site: &mut Site, version: i64) -> Result<Option<Value>, OpError> {
     let Ok(opset) = u8::try_from(version) else { return Ok(None) };
     let (attrs, inputs) = (site.node.attrs.clone(), site.inputs.to_vec());

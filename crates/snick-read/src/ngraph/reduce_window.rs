@@ -1,5 +1,5 @@
-//! Reductions with an auxiliary function: over axes, over windows, and scatters to the selected element of a
-//! window.
+//! Ops with an auxiliary function: reductions over axes and over windows, and scatters to the selected
+//! element of each window.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::Tensor;
@@ -12,10 +12,10 @@ use super::site::{Site, sizes};
 /// Maximum number of positions listed for the windows of one axis.
 const MAX_POSITIONS: i64 = 1 << 24;
 
-/// Adds the op of a binary function.
+/// Combines two values by the op of a binary function.
 type Join = fn(&mut Site, Value, Value) -> Result<Value, OpError>;
 
-/// For each binary function: the name of its op, the reduction, and how to combine one more element.
+/// For each binary function: the name of its op, the reduction, and how to combine two values.
 const REDUCTIONS: &[(&str, ReduceOp, Join)] = &[
     ("Add", ReduceOp::Sum, |site, x, y| site.add(x, y)),
     ("And", ReduceOp::LogicalAnd, |site, x, y| site.logical_and(x, y)),
@@ -27,7 +27,8 @@ const REDUCTIONS: &[(&str, ReduceOp, Join)] = &[
     ("Or", ReduceOp::LogicalOr, |site, x, y| site.logical_or(x, y)),
 ];
 
-/// The op of the function named by attribute `name`, and whether its inputs are in order.
+/// The op of the function that attribute `name` refers to, and whether its inputs are in the order of the
+/// parameters.
 fn function(site: &Site, name: &'static str) -> Result<(String, bool), OpError> {
     let function = site.node.attrs.text(name)?.ok_or(OpError::MissingAttribute { name })?;
     let binary = site.functions.binary(function)?;
@@ -81,7 +82,7 @@ struct Window {
 }
 
 impl Window {
-    /// Whether every element is a window of its own.
+    /// Whether each window consists of one element, and each element is a window.
     fn is_whole(self) -> bool {
         self.size == 1 && (self.stride == 1 || self.dim == 1)
     }
@@ -114,8 +115,9 @@ fn windows(site: &Site) -> Result<Vec<Window>, OpError> {
     axes.map(window).collect()
 }
 
-/// Broadcasts the third input, and adds each window's element of the second input at the maximum of that
-/// window of the first. `GreaterEq` selects the last of equal elements, which is the first in reverse order.
+/// Broadcasts the third input. For each window of the first input, adds the corresponding element of the
+/// second input at the position of the window's maximum. `GreaterEq` selects the last of equal elements,
+/// which is the first in reverse order.
 pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let last = match function(site, "selection_function")? {
         (op, true) if op == "Greater" => false,
@@ -129,7 +131,8 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let windows = windows(site)?;
     let (mut data, mut source, initial) = (site.input(0)?, site.input(1)?, site.input(2)?);
     let rank = windows.len();
-    // A pool has at most three spatial axes: those with windows go last, the others form its batch.
+    // A pool has at most three spatial axes. Axes with windows come last; all others become the batch of the
+    // pool.
     let (slides, rests): (Vec<usize>, Vec<usize>) = (0..rank).partition(|&axis| !windows[axis].is_whole());
     if slides.len() > 3 {
         return Err(OpError::unsupported(format!("windows that slide over {} axes", slides.len())));
@@ -141,7 +144,7 @@ pub(super) fn select_and_scatter(site: &mut Site) -> Result<Value, OpError> {
     let all: Vec<usize> = (0..rank).collect();
     let unreached: Vec<i64> = windows.iter().map(|window| window.dim - reached(window)).collect();
     if last {
-        // In reverse order, the first window starts at the end of the last one.
+        // In reverse order, the first window starts at the end of the last window.
         let crop: Vec<i64> = unreached.iter().map(|rest| -rest).collect();
         data = site.padded(data, &vec![0; rank], &crop)?;
         data = reversed(site, data, &slides)?;

@@ -1,4 +1,4 @@
-//! Converts a node to layers: a [`GraphBuilder`] with the node's inputs and attributes.
+//! Converts a node to layers, using a [`GraphBuilder`] together with the inputs and attributes of the node.
 
 use std::ops::{Deref, DerefMut};
 
@@ -23,9 +23,9 @@ pub(super) struct Site<'b, 'd> {
     pub(super) functions: &'b Functions,
     /// The node.
     pub(super) node: &'b Node<'d>,
-    /// The values at its inputs.
+    /// The values at the inputs of the node.
     pub(super) inputs: SmallVec<[Value; 4]>,
-    /// The values of its outputs after the first, if several layers produce them.
+    /// The values of the outputs after the first one, if several layers produce them.
     pub(super) further: SmallVec<[Value; 4]>,
 }
 
@@ -49,7 +49,7 @@ impl Site<'_, '_> {
         self.inputs.get(port).copied().ok_or(OpError::NotConnected { port })
     }
 
-    /// Adds the op with this name in an operation set of OpenVINO and returns its first output.
+    /// Adds the op with this name and operation set of OpenVINO, and returns its first output.
     pub(super) fn ir_op(
         &mut self,
         op_type: &str,
@@ -72,7 +72,7 @@ impl Site<'_, '_> {
         self.dims(value)?.into_iter().collect()
     }
 
-    /// The sizes of a value, each `None` if unknown; `None` if the rank is unknown.
+    /// The sizes of a value, each of which is `None` if unknown; `None` if the rank is unknown.
     pub(super) fn dims(&self, value: Value) -> Option<Vec<Option<i64>>> {
         let dims = self.fact(value).ok()?.shape.dims()?;
         Some(dims.iter().map(|dim| dim.as_const()).collect())
@@ -103,7 +103,7 @@ impl Site<'_, '_> {
     /// An opaque layer with the declared type and shape.
     pub(super) fn opaque(&mut self, declared: Option<&Declared>) -> Result<Value, OpError> {
         let mut layer = self.layer(Op::opaque(&self.node.op, self.node.attrs.clone()));
-        // Without a version, a writer would make it the OpenVINO op of that name.
+        // Without a version, a writer would take the layer for the OpenVINO op with the same name.
         layer.version = Version::Custom("ngraph".into());
         let outputs = self.node.outputs.len().clamp(1, MAX_OUTPUTS);
         layer.outs.resize_with(outputs, Output::unknown);
@@ -116,7 +116,7 @@ impl Site<'_, '_> {
         Ok(Value { node: self.add_node(layer, &inputs, outputs)?, port: 0 })
     }
 
-    /// The output type declared by the attributes of a gradient.
+    /// The output type that the attributes of a gradient declare.
     fn declared_by_attrs(&self) -> Option<Declared> {
         let names = ["data_batch_shape", "filters_shape", "forward_arg_shape", "output_shape"];
         let sizes = names.into_iter().find_map(|name| self.node.attrs.sizes(name).ok().flatten())?;
@@ -139,7 +139,7 @@ pub(super) fn element_type(site: &Site, name: &'static str) -> Result<ElementTyp
     })
 }
 
-/// An enumeration value, as a name or a number.
+/// The value of an enumeration, which is written as a name or a number.
 pub(super) fn word(site: &Site, name: &str) -> Option<String> {
     Some(site.node.object.get(name)?.raw().trim_matches('"').to_string())
 }
@@ -151,6 +151,6 @@ pub(super) fn sizes(site: &Site, name: &'static str) -> Result<Vec<i64>, OpError
 }
 
 pub(super) fn as_ints(sizes: &[usize]) -> Vec<i64> {
-    // The file holds 64-bit integers.
+    // Sizes come from the file, which contains 64-bit integers.
     sizes.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
 }

@@ -1,4 +1,5 @@
-//! Slice and ReplaceSlice: `lower_bounds:upper_bounds:strides` on every axis, within bounds.
+//! Slice and ReplaceSlice: `lower_bounds:upper_bounds:strides` on every axis. The bounds must be inside the
+//! axis.
 
 use snick_ir::ops::{Concat, Identity, ScatterUpdate, Slice, Slice8};
 use snick_ir::{OpError, Value};
@@ -19,18 +20,19 @@ struct BoundedRange {
 }
 
 impl BoundedRange {
-    /// The slice. It is within bounds, so it does not depend on the size of the axis.
+    /// The slice of the axis. The bounds are inside the axis, so the slice does not depend on the size of the
+    /// axis.
     fn slice(self) -> Result<AxisSlice, OpError> {
         Ok(AxisSlice::resolve(self.upper, Some(self.lower), Some(self.upper), self.stride)?)
     }
 
-    /// Whether it is known to cover the whole axis.
+    /// Whether the range is known to cover the whole axis.
     fn is_whole(self) -> bool {
         self.dim == Some(self.upper) && self.lower == 0 && (self.stride == 1 || self.upper == 1)
     }
 }
 
-/// The ranges of the data. Checks the rules of the format.
+/// The ranges of all axes. Fails if they violate a rule of the format.
 fn ranges(site: &Site, data: Value) -> Result<Vec<BoundedRange>, OpError> {
     let (lower, upper) = (sizes(site, "lower_bounds")?, sizes(site, "upper_bounds")?);
     let mut strides = sizes(site, "strides")?;
@@ -68,7 +70,7 @@ fn ranges(site: &Site, data: Value) -> Result<Vec<BoundedRange>, OpError> {
     bounds.map(range).collect()
 }
 
-/// Slice-8 if all sizes are known, otherwise the primitive. Neither clamps.
+/// Adds a Slice-8 if all sizes are known, otherwise the primitive. The bounds need no clamping.
 pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     let data = site.input(0)?;
     let ranges = ranges(site, data)?;
@@ -86,7 +88,7 @@ pub(super) fn slice(site: &mut Site) -> Result<Value, OpError> {
     site.add_op(Slice8, &inputs)
 }
 
-/// Adds the primitive.
+/// Adds the `slice` primitive.
 fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, OpError> {
     let partial = ranges.iter().filter(|range| !range.is_whole());
     let axes = partial.map(|range| Ok((range.axis, range.slice()?)));
@@ -94,8 +96,8 @@ fn cut(site: &mut Site, data: Value, ranges: &[BoundedRange]) -> Result<Value, O
     site.add_op(Slice::fixed(axes), &[data])
 }
 
-/// Replaces a slice of the data by the second input, one axis at a time: elements outside the range stay, and
-/// inside it the other axes are replaced.
+/// Replaces a slice of the data by the second input, one axis at a time. Elements outside the range of an
+/// axis are kept; inside the range, the next axis is replaced.
 pub(super) fn replace_slice(site: &mut Site) -> Result<Value, OpError> {
     let (data, patch) = (site.input(0)?, site.input(1)?);
     let ranges = ranges(site, data)?;
@@ -129,7 +131,7 @@ fn replace_along(site: &mut Site, data: Value, range: BoundedRange, patch: Value
     let axis = i64::try_from(range.axis).unwrap_or(i64::MAX);
     let fits = site.dims(patch).and_then(|dims| dims.get(range.axis).copied().flatten()) == Some(len);
     match range.dim.filter(|_| fits && (range.stride == 1 || len == 1)) {
-        // Without gaps, concatenates the part before, the patch and the part after.
+        // A range without gaps: concatenates the part before it, the patch, and the part after it.
         Some(dim) => {
             let mut pieces = Vec::new();
             let end = range.lower.saturating_add(len);

@@ -1,4 +1,4 @@
-//! nGraph ops that map to one layer each.
+//! nGraph ops that map to a single layer.
 
 use snick_ir::ops::Reduce;
 use snick_ir::{Attrs, Op, OpError, Value};
@@ -6,7 +6,7 @@ use snick_tensor::kernels::ReduceOp;
 
 use super::site::{Site, as_ints};
 
-/// Unary ops.
+/// Names of unary ops.
 #[rustfmt::skip]
 const UNARY: &[&str] = &[
     "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceiling", "Cos", "Cosh", "Erf", "Exp",
@@ -14,7 +14,7 @@ const UNARY: &[&str] = &[
     "Sqrt", "Tan", "Tanh",
 ];
 
-/// Elementwise ops that broadcast by `auto_broadcast`.
+/// Names of elementwise ops that broadcast as `auto_broadcast` says.
 #[rustfmt::skip]
 const BROADCASTING: &[&str] = &[
     "Add", "And", "Divide", "Equal", "FloorMod", "Greater", "GreaterEq", "GreaterEqual", "Less", "LessEq",
@@ -22,7 +22,7 @@ const BROADCASTING: &[&str] = &[
     "NotEqual", "Or", "Power", "Select", "SquaredDifference", "Subtract", "Xor",
 ];
 
-/// OpenVINO's names of these ops where they differ.
+/// The names of these ops in OpenVINO, if they differ.
 const RENAMED: &[(&str, &str)] = &[
     ("Not", "LogicalNot"),
     ("And", "LogicalAnd"),
@@ -32,7 +32,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("Xor", "LogicalXor"),
 ];
 
-/// Reductions that drop `reduction_axes`.
+/// Reductions that drop the axes in `reduction_axes`.
 const REDUCTIONS: &[(&str, ReduceOp)] = &[
     ("All", ReduceOp::LogicalAnd),
     ("Any", ReduceOp::LogicalOr),
@@ -42,7 +42,8 @@ const REDUCTIONS: &[(&str, ReduceOp)] = &[
     ("Sum", ReduceOp::Sum),
 ];
 
-/// An op with the same inputs: attribute names in OpenVINO and in nGraph, and constant attributes.
+/// An op that has the same inputs in OpenVINO. Lists attribute names in OpenVINO and in nGraph, and constant
+/// attributes.
 struct Same {
     op: &'static str,
     row: (&'static str, u8),
@@ -54,7 +55,7 @@ const fn same(op: &'static str, name: &'static str, opset: u8) -> Same {
     Same { op, row: (name, opset), attrs: &[], fixed: &[] }
 }
 
-/// The first versions of ops whose inputs have not changed.
+/// Ops whose inputs are the same as in OpenVINO, in their first version.
 const SAME: &[Same] = &[
     same("BatchMatMul", "MatMul", 1),
     Same {
@@ -99,7 +100,7 @@ const SAME: &[Same] = &[
     same("Unsqueeze", "Unsqueeze", 1),
 ];
 
-/// Adds the layer of a node whose op is in a table; returns `None` for others.
+/// Adds the layer for a node whose op is in a table; returns `None` for all other ops.
 pub(super) fn lower(site: &mut Site) -> Result<Option<Value>, OpError> {
     let (op, version) = (site.node.op.as_str(), site.node.version);
     if UNARY.contains(&op) {
@@ -143,8 +144,8 @@ fn broadcasting(site: &mut Site) -> Result<Value, OpError> {
     elementwise(site, attrs)
 }
 
-/// The broadcast attributes: a name, or an object with a number and an axis. The default is no broadcasting
-/// in the first version of an op, and numpy's in later ones.
+/// The broadcast attributes: a name, or an object with a number and an axis. By default, the first version of
+/// an op does not broadcast, and later versions broadcast by numpy's rules.
 fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     let numpy = Attrs::new().with("auto_broadcast", "numpy");
     let none = Attrs::new().with("auto_broadcast", "none");
@@ -166,7 +167,7 @@ fn auto_broadcast(site: &Site) -> Result<Attrs<'static>, OpError> {
     }
 }
 
-/// In newer files the axes are a second input and the list is empty.
+/// In newer files, the axes are a second input, and the list in the attribute is empty.
 fn reduction(site: &mut Site, function: ReduceOp) -> Result<Value, OpError> {
     let axes = site.node.attrs.sizes("reduction_axes")?.unwrap_or_default();
     let axes = match site.inputs.get(1) {

@@ -7,7 +7,7 @@ use snick_tensor::ElementType;
 use crate::ReadError;
 use crate::json::{Json, Object};
 
-/// C++ types and their element types.
+/// Names of C++ types, with the element types that they stand for.
 const C_TYPES: &[(&str, ElementType)] = &[
     ("char", ElementType::Boolean),
     ("bfloat16", ElementType::BF16),
@@ -27,10 +27,11 @@ const C_TYPES: &[(&str, ElementType)] = &[
     ("undefined", ElementType::Dynamic),
 ];
 
-/// Dims, -1 for a dynamic one; `None` for a dynamic rank.
+/// Dims, with -1 for a dynamic dim; `None` for a dynamic rank.
 pub(super) type DeclaredDims = Option<SmallVec<[i64; 4]>>;
 
-/// An element type: a C++ type, or, in the oldest files, an object with one.
+/// An element type, given as the name of a C++ type, or in the oldest files as an object that contains this
+/// name.
 pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
     let name = if json.is_object() { json.object()?.require("c_type_string")? } else { json };
     let text = name.text()?;
@@ -38,7 +39,7 @@ pub(super) fn element_type(json: Json) -> Result<ElementType, ReadError> {
     found.map(|(_, et)| *et).ok_or_else(|| name.error(format!("`{text}` is not an nGraph element type")))
 }
 
-/// A shape: a list in which null is a dynamic dim, or null for a dynamic rank.
+/// A shape, given as a list in which null is a dynamic dim, or as null for a dynamic rank.
 pub(super) fn shape(json: Json) -> Result<DeclaredDims, ReadError> {
     if json.is_null() {
         return Ok(None);
@@ -53,7 +54,7 @@ pub(super) fn shape(json: Json) -> Result<DeclaredDims, ReadError> {
     Ok(Some(json.array()?.into_iter().map(dim).collect::<Result<_, _>>()?))
 }
 
-/// A field of a node, or in older files of its `value_type`.
+/// A field of a node; in older files, a field of the node's `value_type`.
 pub(super) fn of_node<'d>(node: &Object<'d>, name: &str) -> Result<Json<'d>, ReadError> {
     match (node.get(name), node.get("value_type")) {
         (Some(json), _) => Ok(json),
@@ -66,7 +67,8 @@ pub(super) fn of_node<'d>(node: &Object<'d>, name: &str) -> Result<Json<'d>, Rea
 pub(super) fn declared(node: &Object) -> Result<Option<Declared>, ReadError> {
     let Some(json) = node.get("value_type").filter(|json| json.is_object()) else { return Ok(None) };
     let object = json.object()?;
-    // A node with several outputs has a tuple type; the nodes that select an output declare its type.
+    // A node with several outputs has a tuple type. The types of these outputs are declared by the nodes that
+    // select them.
     let (Some(of), Some(dims)) = (object.get("element_type"), object.get("shape")) else { return Ok(None) };
     Ok(Some(Declared { element_type: element_type(of)?, dims: shape(dims)? }))
 }

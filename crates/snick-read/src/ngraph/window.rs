@@ -12,7 +12,7 @@ pub(super) fn numbers(site: &Site, name: &'static str) -> Result<Numbers, OpErro
     site.node.attrs.ints(name)?.ok_or(OpError::MissingAttribute { name })
 }
 
-/// A list that defaults to `count` times `default`, because older files omit it.
+/// A list of numbers. Older files omit it; the default is `count` times `default`.
 pub(super) fn numbers_or(
     site: &Site,
     name: &'static str,
@@ -23,7 +23,7 @@ pub(super) fn numbers_or(
     Ok(numbers.unwrap_or_else(|| SmallVec::from_elem(default, count)))
 }
 
-/// Rejects padding types other than explicit.
+/// Rejects any padding type other than explicit padding.
 fn expect_explicit_padding(site: &Site) -> Result<(), OpError> {
     match site.node.attrs.int("pad_type")?.unwrap_or(0) {
         0 => Ok(()),
@@ -31,7 +31,7 @@ fn expect_explicit_padding(site: &Site) -> Result<(), OpError> {
     }
 }
 
-/// Data with `holes[axis] - 1` zeros between the elements of each spatial axis.
+/// Data with `holes[axis] - 1` zeros inserted between neighbouring elements of each spatial axis.
 pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Value, OpError> {
     if holes.iter().all(|&hole| hole == 1) {
         return Ok(data);
@@ -41,7 +41,8 @@ pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Val
         let expected = format!("1 or more for each of {} axes", dims.len().saturating_sub(2));
         return Err(OpError::mismatch("the data dilation", format!("{holes:?}"), expected));
     }
-    // Each element gets its own axis and is padded there; the zeros after the last one are cropped.
+    // Each element gets an axis of its own and is padded along it. The zeros after the last element are
+    // cropped.
     let (batch, spatial) = dims.split_at(2);
     let axes = || spatial.iter().zip(holes);
     let apart: Vec<i64> = batch.iter().copied().chain(axes().flat_map(|(&dim, _)| [dim, 1])).collect();
@@ -57,8 +58,8 @@ pub(super) fn dilated(site: &mut Site, data: Value, holes: &[i64]) -> Result<Val
     site.padded(value, &vec![0; behind.len()], &behind)
 }
 
-/// The dilated data of a convolution, and the padding. Negative padding crops the data because OpenVINO does
-/// not support it.
+/// The dilated data of a convolution, and its padding. Negative padding crops the data here, because OpenVINO
+/// does not support it.
 fn prepared(site: &mut Site) -> Result<(Value, Numbers, Numbers), OpError> {
     expect_explicit_padding(site)?;
     let (below, above) = (numbers(site, "padding_below")?, numbers(site, "padding_above")?);
@@ -91,7 +92,7 @@ pub(super) fn convolution(site: &mut Site) -> Result<Value, OpError> {
     site.ir_op("Convolution", 1, attrs, &[data, filters])
 }
 
-/// A convolution with the filters of all groups concatenated.
+/// A convolution in which the filters of all groups are concatenated.
 pub(super) fn group_convolution(site: &mut Site) -> Result<Value, OpError> {
     let mut filters = site.input(1)?;
     if let Some(groups) = site.node.attrs.int("groups")? {

@@ -8,7 +8,8 @@ use snick_onnx::{Attribute, kind};
 
 use super::tensor::Tensors;
 
-/// The attributes of a node, except graphs. In a function, `given` are the attributes of the call.
+/// The attributes of a node, except graphs. Inside a function, `given` are the attributes of the function
+/// call.
 ///
 /// # Errors
 ///
@@ -28,7 +29,7 @@ pub(super) fn attributes(
     Ok(attrs)
 }
 
-/// Rejects duplicate attribute names, because it is unclear which one is meant.
+/// Rejects an attribute name that occurs twice, because it is unclear which attribute is meant.
 pub(super) fn without_duplicates(attributes: &[Attribute]) -> Result<(), OpError> {
     let mut names: Vec<&str> = attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     names.sort_unstable();
@@ -38,7 +39,8 @@ pub(super) fn without_duplicates(attributes: &[Attribute]) -> Result<(), OpError
     }
 }
 
-/// Attributes by name. A reference to an attribute of the call is resolved, or omitted if the call lacks it.
+/// Attributes by name. A reference to an attribute of the function call is resolved, or omitted if the call
+/// does not have this attribute.
 pub(super) fn resolved<'a>(
     attributes: &'a [Attribute],
     given: &'a [Attribute],
@@ -52,7 +54,7 @@ pub(super) fn resolved<'a>(
     })
 }
 
-/// The value, by the kind of the attribute. Files of the first format version have no kind.
+/// The value of an attribute, according to its kind. Files of the first format version have no kind.
 fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'static>>, OpError> {
     let a = attribute;
     let text = |bytes: &bytes::Bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -81,7 +83,7 @@ fn value(attribute: &Attribute, tensors: &Tensors) -> Result<Option<AttrValue<'s
     })
 }
 
-/// The shortest decimal that rounds to this f32: `0.01`, not `0.009999999776482582`.
+/// The shortest decimal that rounds to this f32, such as `0.01` instead of `0.009999999776482582`.
 fn decimal(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }

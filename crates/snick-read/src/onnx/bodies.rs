@@ -1,7 +1,7 @@
-//! If, Loop and Scan, nodes with subgraphs: they become If, Loop and TensorIterator.
+//! Nodes with subgraphs: If, Loop and Scan, which become If, Loop and TensorIterator.
 //!
-//! Subgraphs can read names from enclosing graphs. These values become inputs of the node and Parameters of
-//! the body. Constants are copied into the body, so that its nodes see constants.
+//! Subgraphs can read names from enclosing graphs. These values become inputs of the node, and Parameters of
+//! the body. Constants are copied into the body instead, so that its nodes see that they are constants.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,19 +24,19 @@ use super::types::declared;
 struct Fed {
     element_type: ElementType,
     rank: Option<usize>,
-    /// The axis, if the input is a slice. The body does not see that axis.
+    /// The axis, if the input is a slice for each iteration. The body does not see this axis.
     axis: Option<i64>,
 }
 
-/// A body and its captured values, which become Parameters after its own inputs.
+/// A body with the values that it captures. These become Parameters after the inputs of the body.
 struct Body {
     graph: Graph,
     captured: Vec<Value>,
 }
 
 impl<'m> Network<'m> {
-    /// Reads a node with bodies and returns its outputs. The decoder limits the nesting of graphs. Calls
-    /// inside bodies count towards the call depth.
+    /// Reads a node with bodies, and returns its outputs. The nesting of graphs is limited by the decoder.
+    /// Calls inside bodies count towards the call depth.
     pub(super) fn with_bodies(
         &mut self,
         node: &'m onnx::Node,
@@ -56,21 +56,21 @@ impl<'m> Network<'m> {
     }
 }
 
-/// A node being read.
+/// The state while a node is read.
 struct Reading<'n, 'm, 'a> {
     network: &'n mut Network<'m>,
     node: &'m onnx::Node,
     name: &'a str,
     inputs: &'a [Option<Value>],
     scope: &'a Scope,
-    /// The call site of the nodes in the bodies.
+    /// The call site to which the nodes in the bodies belong.
     place: &'a CallSite<'a>,
 }
 
 impl<'m> Reading<'_, 'm, '_> {
     fn branches(&mut self) -> Result<Vec<Value>, Refusal> {
         let condition = self.input(0)?;
-        // The condition has one element and any rank; the IR takes a scalar or a vector.
+        // In ONNX, the condition has one element and any rank; in the IR, it is a scalar or a vector.
         let condition =
             self.build(|b| if b.rank(condition)? > 1 { b.reshape(condition, &[]) } else { Ok(condition) });
         let mut inputs = vec![condition.or_else(|_| self.input(0))?];
@@ -86,12 +86,12 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::If, bodies, maps, &inputs)
     }
 
-    /// A Loop. Its body takes the iteration number, the condition and the states, and returns the condition,
-    /// the states, and slices of outputs.
+    /// Reads a Loop. Its body takes the iteration number, the condition and the states. It returns the
+    /// condition, the states, and slices of concatenated outputs.
     fn repeated(&mut self) -> Result<Vec<Value>, Refusal> {
         let graph = self.graph("body")?;
-        // In ONNX a missing trip count means no limit, and a negative one no iteration. In the IR a negative
-        // one means no limit.
+        // In ONNX, a missing trip count means no limit, and a negative trip count means no iteration. In the
+        // IR, a negative trip count means no limit.
         let trips = match self.optional(0) {
             Some(trips) => self.build(|b| at_least_zero(b, trips))?,
             None => self.build(|b| b.int(-1))?,
@@ -113,7 +113,7 @@ impl<'m> Reading<'_, 'm, '_> {
         let mut map = PortMap {
             inputs: vec![PortLink::inner(0, Purpose::CurrentIteration), PortLink::whole(1, 1)],
             outputs: vec![PortLink::inner(0, Purpose::ExecutionCondition)],
-            // The condition and the states: Result `i` feeds Parameter `i + 1`.
+            // The back edges of the condition and the states: Result `i` feeds Parameter `i + 1`.
             back_edges: (0..=states).map(|i| (i, i + 1)).collect(),
         };
         map.inputs.extend((2..states + 2).map(|i| PortLink::whole(i, i)));
@@ -125,8 +125,8 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::Loop, vec![body.graph], vec![map], &inputs)
     }
 
-    /// A Scan of operator set 9 or later. Its body takes the states and a slice of each scanned input, and
-    /// returns the states and slices of outputs.
+    /// Reads a Scan of operator set 9 or later. Its body takes the states and a slice of each scanned input.
+    /// It returns the states and slices of concatenated outputs.
     fn scanned(&mut self) -> Result<Vec<Value>, Refusal> {
         if self.place.opsets.get("").is_some_and(|&opset| opset < 9) {
             return Err(OpError::unsupported("the batch axis of Scan-8").into());
@@ -166,7 +166,7 @@ impl<'m> Reading<'_, 'm, '_> {
         self.finish(SubGraphKind::TensorIterator, vec![body.graph], vec![map], &inputs)
     }
 
-    /// One slice along an axis for each iteration. A direction of 1 iterates backward.
+    /// How to slice each value along an axis, one slice per iteration. A direction of 1 iterates backward.
     fn cuts(&self, axes: &str, directions: &str, count: usize) -> Result<Vec<Cut>, OpError> {
         let (axes, directions) = (self.ints(axes), self.ints(directions));
         let fits = |list: &[i64]| list.is_empty() || list.len() == count;
@@ -204,7 +204,7 @@ impl<'m> Reading<'_, 'm, '_> {
     }
 
     fn attribute(&self, name: &str) -> Option<&'m onnx::Attribute> {
-        // Subgraphs and attributes of iterations never refer to a function call.
+        // The attributes of a Loop or Scan never refer to a function call.
         resolved(&self.node.attribute, &[]).find(|(found, _)| *found == name).map(|(_, attribute)| attribute)
     }
 
@@ -233,17 +233,18 @@ impl<'m> Reading<'_, 'm, '_> {
         }
     }
 
-    /// Adds layers to the current graph, which is the node's graph or a body.
+    /// Adds layers to the current graph, which is the graph of the node or a body.
     fn build<T>(&mut self, build: impl FnOnce(&mut NodeBuilder) -> Result<T, OpError>) -> Result<T, OpError> {
         build(&mut NodeBuilder::new(&mut self.network.graph, self.name))
     }
 
-    /// Reads a subgraph. For each body output that is a slice of a node output, `made` has its axis.
+    /// Reads a subgraph. `made` has an entry for each body output: the axis, if the output is a slice of a
+    /// concatenated output of the node.
     fn body(&mut self, graph: &'m onnx::Graph, fed: &[Fed], made: &[Option<i64>]) -> Result<Body, Refusal> {
         let mut inner = Graph::new(graph.name.clone());
         inner.source = self.network.graph.source.clone();
         let outer = std::mem::replace(&mut self.network.graph, inner);
-        // Elements of outer sequences are values of the outer graph.
+        // The elements of outer sequences are values of the outer graph, so they cannot be used here.
         let sequences = std::mem::take(&mut self.network.sequences);
         let captured = self.fill(graph, fed, made, &outer);
         self.network.sequences = sequences;
@@ -252,7 +253,7 @@ impl<'m> Reading<'_, 'm, '_> {
         Ok(Body { graph, captured: captured? })
     }
 
-    /// Fills the body and returns the values of the outer graph that it captures.
+    /// Fills the body, and returns the values of the outer graph that the body captures.
     fn fill(
         &mut self,
         graph: &'m onnx::Graph,
@@ -298,7 +299,8 @@ impl<'m> Reading<'_, 'm, '_> {
         Ok(captured)
     }
 
-    /// Makes a value of the outer graph available in the body, as a copy of a constant or as a Parameter.
+    /// Makes a value of the outer graph available in the body: a constant is copied, any other value becomes
+    /// a Parameter.
     fn capture(&mut self, name: &str, value: Value, outer: &Graph, captured: &mut Vec<Value>) -> Value {
         if let Op::Const(Constant::Here(tensor)) = outer.node(value.node).op() {
             let constant = Constant::new(Arc::clone(tensor)).into();
@@ -314,7 +316,7 @@ impl<'m> Reading<'_, 'm, '_> {
         self.parameter(name, &fed)
     }
 
-    /// A Parameter of the body with dynamic dims, which inference takes from the input.
+    /// A Parameter of the body. Its dims are dynamic, because inference takes them from the input.
     fn parameter(&mut self, name: &str, fed: &Fed) -> Value {
         let shape = match fed.rank {
             Some(rank) => ShapeSpec::Dims(vec![DimSpec::Interval(Interval::DIM); rank]),
@@ -344,11 +346,12 @@ impl<'m> Reading<'_, 'm, '_> {
     }
 }
 
-/// Links captured values to the Parameters from `first` on. Reuses a value that is already an input.
+/// Links captured values to the Parameters from `first` on. Reuses an input of the node that already has this
+/// value.
 fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: usize) -> Vec<PortLink> {
     let entry = |(i, value): (usize, Value)| {
-        // The first inputs have a special meaning, and a state of a Loop or Scan has a different value
-        // inside.
+        // The first inputs have a special meaning, and the state of a Loop or Scan has a different value
+        // inside the body.
         let port = inputs.iter().position(|&input| input == value).filter(|&port| port >= first.max(1));
         let port = port.unwrap_or_else(|| {
             inputs.push(value);
@@ -359,7 +362,7 @@ fn enter(inputs: &mut Vec<Value>, captured: impl Iterator<Item = Value>, first: 
     captured.enumerate().map(entry).collect()
 }
 
-/// Clamps an integer to 0 or more, unless it is known not to be negative.
+/// Clamps an integer to at least 0, unless it is known to be nonnegative.
 fn at_least_zero(b: &mut NodeBuilder, number: Value) -> Result<Value, OpError> {
     let fact = b.fact(number)?;
     let (elements, element_type) = (fact.elements(), fact.element_type);

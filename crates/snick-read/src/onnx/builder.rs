@@ -1,4 +1,5 @@
-//! The context of an operator table row: the inputs and attributes of one ONNX node, and a [`GraphBuilder`].
+//! The context of a row in the operator table: the inputs and attributes of one ONNX node, and a
+//! [`GraphBuilder`].
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -8,16 +9,17 @@ use snick_ir::{AttrValue, Attrs, BuildMode, Graph, GraphBuilder, Op, OpError, Op
 use snick_tensor::{ElementType, Tensor};
 
 /// Builds the layers of one ONNX node. Rows may rely on ranks, element types and constants, but not on sizes,
-/// which the user may still change. Inference errors are reported when the whole graph is inferred.
+/// because the user may still change these. Inference errors are reported later, when the whole graph is
+/// inferred.
 pub(super) struct NodeBuilder<'g> {
     pub(super) builder: GraphBuilder<'g>,
     /// The name of the node.
     pub(super) name: &'g str,
     /// The operator set that defines the operator.
     pub(super) since: i64,
-    /// The inputs; `None` for an omitted one.
+    /// The inputs; `None` for an omitted input.
     pub(super) inputs: Vec<Option<Value>>,
-    /// Which outputs are named.
+    /// For each output, whether it has a name.
     pub(super) wanted: Vec<bool>,
     /// The attributes.
     pub(super) attrs: Attrs<'static>,
@@ -63,7 +65,7 @@ impl<'g> NodeBuilder<'g> {
         self.inputs.get(i).copied().flatten()
     }
 
-    /// All inputs; an omitted one is an error.
+    /// All inputs; an omitted input is an error.
     pub(super) fn all(&self) -> Result<Vec<Value>> {
         (0..self.inputs.len()).map(|i| self.input(i)).collect()
     }
@@ -73,7 +75,7 @@ impl<'g> NodeBuilder<'g> {
         self.wanted.get(i).copied().unwrap_or(false)
     }
 
-    /// Rejects nodes that use output `i` or later ones.
+    /// Rejects a node that uses output `i` or a later output.
     pub(super) fn outputs_below(&self, i: usize) -> Result<()> {
         match (i..self.wanted.len()).find(|&i| self.wants(i)) {
             Some(i) => Err(OpError::unsupported(format!("output {i}"))),
@@ -91,7 +93,7 @@ impl<'g> NodeBuilder<'g> {
         self.attrs.int(name)?.ok_or(OpError::MissingAttribute { name })
     }
 
-    /// A boolean stored as an integer.
+    /// A boolean attribute, which is stored as an integer.
     pub(super) fn flag_attr(&self, name: &'static str, default: bool) -> Result<bool> {
         Ok(self.int_attr(name, i64::from(default))? != 0)
     }
@@ -106,7 +108,7 @@ impl<'g> NodeBuilder<'g> {
         Ok(self.attrs.text(name)?.unwrap_or(default))
     }
 
-    /// Looks up a string attribute in a table. A missing attribute selects the first entry.
+    /// Looks up a string attribute in a table. If the attribute is missing, selects the first entry.
     pub(super) fn choice<T: Copy>(&self, name: &'static str, table: &[(&str, T)]) -> Result<T> {
         let text = self.attrs.text(name)?;
         let found = table.iter().find(|(word, _)| text.is_none_or(|text| text == *word));
@@ -121,7 +123,7 @@ impl<'g> NodeBuilder<'g> {
         Ok(self.attrs.ints(name)?.map(|v| v.to_vec()))
     }
 
-    /// The element type of an attribute that holds its ONNX number.
+    /// The element type in an attribute, which contains the type's number in ONNX.
     pub(super) fn type_attr(&self, name: &'static str) -> Result<Option<ElementType>> {
         let Some(number) = self.attrs.int(name)? else { return Ok(None) };
         let found = i32::try_from(number).ok().and_then(snick_onnx::from_number);
@@ -136,7 +138,7 @@ impl<'g> NodeBuilder<'g> {
         }
     }
 
-    /// The integers of a short constant in the file.
+    /// The integers of a short constant.
     pub(super) fn known_ints(&self, value: Value) -> Option<Vec<i64>> {
         let is_constant = matches!(self.graph().node(value.node).op(), Op::Const(_));
         self.fact(value).ok().filter(|_| is_constant)?.ints().map(|v| v.to_vec())
@@ -158,12 +160,12 @@ impl<'g> NodeBuilder<'g> {
         size(x).is_some_and(|x| Some(x) == size(y))
     }
 
-    /// Normalises an axis to count from 0.
+    /// Converts an axis to a nonnegative number.
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
         snick_ir::normalize_axis(axis, rank)
     }
 
-    /// Adds the op by its name and attributes in OpenVINO IR.
+    /// Adds the op with this name and these attributes in OpenVINO IR.
     pub(super) fn ir_op(&mut self, op_type: &str, attrs: Attrs, inputs: &[Value]) -> Result {
         self.add_op(Op::by_name(op_type, attrs)?, inputs)
     }
@@ -179,7 +181,7 @@ impl<'g> NodeBuilder<'g> {
         self.add_op_with_outputs(Op::by_name(op_type, attrs)?, inputs, outputs)
     }
 
-    /// `x / y` as in ONNX, which truncates integers towards zero.
+    /// Computes `x / y` as in ONNX, which truncates the quotients of integers towards zero.
     pub(super) fn divide(&mut self, x: impl Into<Operand>, y: impl Into<Operand>) -> Result {
         let [x, y] = self.operands(x, y)?;
         let function = snick_tensor::kernels::BinaryOp::Div;
@@ -195,13 +197,13 @@ impl<'g> NodeBuilder<'g> {
         self.builder.convert(value, element_type)
     }
 
-    /// Reshapes a value; a size of 0 copies the size of the same axis.
+    /// Reshapes a value; a target size of 0 copies the size of the same axis.
     pub(super) fn reshape_copying(&mut self, value: Value, sizes: Value) -> Result {
         self.add_op(Reshape { special_zero: true }, &[value, sizes])
     }
 }
 
-/// A list as an attribute.
+/// A list of integers as an attribute value.
 pub(super) fn list(values: &[i64]) -> AttrValue<'static> {
     AttrValue::Ints(values.into())
 }

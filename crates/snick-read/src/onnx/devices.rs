@@ -1,13 +1,13 @@
-//! Device placement, kept as metadata of the model under the name of each node's output, so that it survives
-//! rewrites.
+//! Device placement. It is kept in the metadata of the model, under the name of each node's output, so that
+//! it survives rewrites.
 
 use snick_ir::Info;
 use snick_onnx as onnx;
 
-/// The metadata element that contains all others.
+/// The name of the metadata element that contains all others.
 const NAME: &str = "device_configurations";
 
-/// The groups of devices and the nodes placed on them; `None` if the file has none.
+/// The device groups, and the nodes placed on each; `None` if the file contains no placement.
 pub(super) fn info(model: &onnx::Model, main: &onnx::Graph) -> Option<Info> {
     let mut children: Vec<Info> = model.configuration.iter().map(group).collect();
     children.extend(main.node.iter().filter(|node| !node.device_configurations.is_empty()).map(node));

@@ -1,4 +1,4 @@
-//! External data: files next to a model that hold bytes of its constants.
+//! External data: files next to a model that contain the bytes of its constants.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,28 +12,28 @@ use crate::file::map;
 /// The external data of a model: files in its folder, or in memory.
 #[derive(Debug, Default)]
 pub(crate) struct ExternalFiles {
-    /// The folder of the model and, if the model is a symbolic link, the folder of its target. Empty for a
-    /// model in memory.
+    /// The folder of the model. If the model is a symbolic link, also the folder of its target. Empty for an
+    /// in-memory model.
     folders: Vec<PathBuf>,
-    /// Files by location: the path of a mapped file, or `None` for data given in memory.
+    /// Files by location, each with the path of the mapped file, or with `None` for data given in memory.
     opened: RefCell<BTreeMap<String, (Option<PathBuf>, Storage)>>,
 }
 
 impl ExternalFiles {
-    /// Files next to a model. Model hubs cache files under their hashes in one folder, with links to them in
-    /// others.
+    /// The files next to a model. Model hubs cache files in one folder, named by hashes, and create links to
+    /// them in other folders.
     pub(crate) fn beside(model: &Path) -> Self {
         let target = model.canonicalize().ok();
         let paths = std::iter::once(model).chain(target.as_deref());
         Self { folders: paths.filter_map(Path::parent).map(named).collect(), ..Self::default() }
     }
 
-    /// Files in a folder.
+    /// The files in a folder.
     pub(super) fn in_folder(folder: &Path) -> Self {
         Self { folders: vec![named(folder)], ..Self::default() }
     }
 
-    /// Files given along with a model in memory, by location.
+    /// Files that are given with an in-memory model, by location.
     pub(crate) fn in_memory(files: &BTreeMap<String, Storage>) -> Self {
         let given = files.iter().map(|(location, bytes)| (location.clone(), (None, bytes.clone())));
         Self { folders: Vec::new(), opened: RefCell::new(given.collect()) }
@@ -44,7 +44,7 @@ impl ExternalFiles {
         self.opened.borrow().values().filter_map(|(path, _)| path.clone()).collect()
     }
 
-    /// Opens a file. Rejects anything outside the folders.
+    /// Opens a file. Rejects files outside of `folders`.
     pub(super) fn open(&self, location: &str) -> Result<Storage, OpError> {
         let outside = || OpError::UnsafePath { location: location.to_string() };
         let inside =
@@ -61,7 +61,7 @@ impl ExternalFiles {
         let failed = |error: std::io::Error| missing(&error);
         let path =
             self.find(location).ok_or_else(|| missing(&"not given with the model"))?.map_err(failed)?;
-        // A symbolic link may still lead out of the folders.
+        // A symbolic link inside a folder may lead to a file outside.
         let is_within = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder));
         if !self.folders.iter().any(is_within) {
             return Err(outside());
@@ -71,8 +71,8 @@ impl ExternalFiles {
         Ok(storage)
     }
 
-    /// Finds the first folder that contains the file at this location, with symbolic links resolved. Returns
-    /// the error of the first folder if none does, and `None` without folders.
+    /// Finds the first folder that contains a file at this location, and resolves symbolic links. If no
+    /// folder does, returns the error for the first folder; returns `None` if there are no folders.
     fn find(&self, location: &str) -> Option<std::io::Result<PathBuf>> {
         let mut found = self.folders.iter().map(|folder| folder.join(location).canonicalize());
         let first = found.next()?;
@@ -83,7 +83,7 @@ impl ExternalFiles {
     }
 }
 
-/// The parent of a bare file name is the empty path.
+/// A folder path; the parent of a bare file name is the empty path, which means the current folder.
 fn named(folder: &Path) -> PathBuf {
     match folder.as_os_str().is_empty() {
         true => PathBuf::from("."),
@@ -114,7 +114,7 @@ mod tests {
             Self(hub)
         }
 
-        /// The bytes that a model reads from a location that is a link to `target`.
+        /// The bytes that a model reads from `location`, which is a link to `target`.
         fn opened(&self, model: &str, location: &str, target: &str) -> Result<Vec<u8>, OpError> {
             let link = self.0.join(model).with_file_name(location);
             symlink(target, &link).unwrap();
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(hub.opened("rev/again.onnx", "data", "../blobs/9ab2"), blob());
         symlink("rev/onnx", hub.0.join("folder")).unwrap();
         assert_eq!(hub.opened("folder/model.onnx", "data", "../../blobs/9ab2"), blob());
-        // The file next to the target of the link.
+        // This file is next to the target of the link.
         let beside = ExternalFiles::beside(&hub.0.join(model)).open("9ab2").unwrap();
         assert_eq!(beside.bytes(), b"blobs/9ab2");
     }
@@ -160,7 +160,7 @@ mod tests {
             );
         }
         assert!(matches!(hub.opened(model, "data", "../../other"), Err(OpError::UnsafePath { .. })));
-        // A model that is not a link has one folder.
+        // A model that is not a link only has one folder.
         write(hub.0.join("rev/onnx/file.onnx"), "").unwrap();
         let opened = hub.opened("rev/onnx/file.onnx", "data", "../../blobs/9ab2");
         assert!(matches!(opened, Err(OpError::UnsafePath { .. })), "{opened:?}");

@@ -1,4 +1,4 @@
-//! Nodes with subgraphs, and the names that these capture.
+//! Nodes with subgraphs, and the names that the subgraphs capture.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use snick_onnx as onnx;
 
 use super::opsets::normal_domain;
 
-/// Why a node is rejected. Either the file is invalid, or just this node, which stays opaque.
+/// Why a node is rejected: either the whole file is invalid, or only this node, which then stays opaque.
 pub(super) enum Refusal {
     File(String),
     Node(OpError),
@@ -25,7 +25,7 @@ impl From<OpError> for Refusal {
     }
 }
 
-/// Whether the reader supports the subgraphs of the node.
+/// Whether the node is one whose subgraphs the reader supports.
 pub(super) fn has_bodies(node: &onnx::Node) -> bool {
     normal_domain(&node.domain).is_empty() && matches!(node.op_type.as_str(), "If" | "Loop" | "Scan")
 }

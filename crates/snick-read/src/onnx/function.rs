@@ -1,4 +1,4 @@
-//! Functions of the model, which are inlined into their calls.
+//! Functions of the model, which are inlined where they are called.
 
 use snick_ir::Value;
 use snick_onnx as onnx;
@@ -7,14 +7,14 @@ use super::attribute::resolved;
 use super::network::{CallSite, Network, Scope};
 use super::opsets::opsets;
 
-/// Maximum depth of calls. The standard does not allow recursion.
+/// Maximum depth of function calls. ONNX does not allow recursion.
 const MAX_DEPTH: usize = 32;
 
-/// Maximum number of inlined nodes. Nested calls can grow exponentially.
+/// Maximum number of inlined nodes. With nested calls, the number can grow exponentially.
 const MAX_NODES: usize = 1 << 18;
 
 impl<'m> Network<'m> {
-    /// Inlines `function` at `call` and returns the outputs.
+    /// Inlines `function` for the node `call`, and returns the outputs.
     pub(super) fn call(
         &mut self,
         function: &'m onnx::Function,

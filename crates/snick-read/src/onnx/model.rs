@@ -14,10 +14,10 @@ use super::opsets::{functions, opsets};
 use super::tensor::Tensors;
 use crate::{Read, ReadError};
 
-/// The first version of the format in which an initializer among the inputs is a default value.
+/// The first format version in which an initializer with the name of an input is a default value.
 const FIRST_WITH_DEFAULTS: i64 = 4;
 
-/// The mapped file as an owner of bytes.
+/// The mapped file as the owner of its bytes.
 struct View(Storage);
 
 impl AsRef<[u8]> for View {
@@ -26,17 +26,17 @@ impl AsRef<[u8]> for View {
     }
 }
 
-/// Reads a model. Constants are views of `file`, external data is in `folder`.
+/// Reads a model. Constants are views of `file`; external data files are in `folder`.
 ///
 /// # Errors
-/// [`ReadError::Onnx`] if the bytes are not a model of a supported operator set, or a value is missing.
+/// [`ReadError::Onnx`] if the bytes are not a model of a supported operator set, or if a value is missing.
 pub fn read(file: &Storage, folder: Option<&Path>, source: &str) -> Result<Read, ReadError> {
     let external = folder.map_or_else(ExternalFiles::default, ExternalFiles::in_folder);
     read_with(file, external, source, &Registry::builtin(), &BTreeSet::new(), &mut Monitor::default())
 }
 
-/// [`read`] with registered ops. The monitor may stop it. Inputs in `kept` that have a default value stay
-/// inputs.
+/// Like [`read`], with a registry of ops. The monitor may stop the reader. Inputs named in `kept` stay inputs
+/// although they have a default value.
 pub(crate) fn read_with(
     file: &Storage,
     external: ExternalFiles,
@@ -54,7 +54,7 @@ pub(crate) fn read_with(
     let opsets = opsets(&model.opset_import).map_err(error)?;
     let tensors = Tensors::new(file, external);
     let mut network = Network::new(source, &tensors, functions(&model), ops, monitor);
-    // Earlier format versions list all constants among the inputs.
+    // Earlier format versions list all constants among the inputs, so initializers are not default values.
     if model.ir_version.is_some_and(|version| version >= FIRST_WITH_DEFAULTS) {
         network.find_optional_inputs(main, kept);
     }

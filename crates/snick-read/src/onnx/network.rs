@@ -17,44 +17,44 @@ use super::tensor::Tensors;
 use super::types::{DimNames, declared};
 use crate::Read;
 
-/// Values by name; `None` for an input that a function call omits.
+/// Values by name; `None` for an input of a function that the call omits.
 pub(super) type Scope = HashMap<String, Option<Value>>;
 
-/// The graph under construction, with the names known so far.
+/// The graph under construction, with the names that are known so far.
 pub(super) struct Network<'m> {
     pub(super) tensors: &'m Tensors<'m>,
     pub(super) functions: Functions<'m>,
     /// The ops that users registered.
     pub(super) ops: &'m Registry,
-    /// The main graph, or the body being read.
+    /// The graph that is being read: the main graph or a body.
     pub(super) graph: Graph,
-    /// Elements of sequences, by name prefixed with the name of the call.
+    /// The elements of sequences, by the name of the sequence, prefixed with the name of the call.
     pub(super) sequences: HashMap<String, Vec<Value>>,
     pub(super) errors: Vec<Located>,
     pub(super) notes: Vec<String>,
     dims: DimNames,
-    /// Inputs with a default value.
+    /// The inputs that have a default value.
     optional_inputs: Vec<String>,
-    /// Default values of inputs that stay inputs.
+    /// The default values of inputs that stay inputs.
     defaults: HashMap<&'m str, &'m onnx::Tensor>,
-    /// Declared types of values.
+    /// The declared types of values.
     pub(super) declared: HashMap<String, Declared>,
-    /// Number of layers of each unknown operator.
+    /// Number of layers for each unknown operator.
     pub(super) unknown: BTreeMap<String, usize>,
     /// Number of inlined nodes.
     pub(super) inlined: usize,
-    /// Number of nodes so far, including bodies and inlined functions.
+    /// Number of nodes read so far, including nodes of bodies and inlined functions.
     read: usize,
     monitor: &'m mut Monitor,
 }
 
-/// The context of nodes: the main graph, or a call of a function.
+/// The context of a node: the main graph, or the call of a function.
 pub(super) struct CallSite<'p> {
-    /// Operator sets.
+    /// The operator sets that apply.
     pub(super) opsets: &'p Opsets,
-    /// Attributes of the call.
+    /// The attributes of the call.
     pub(super) given: &'p [onnx::Attribute],
-    /// Prefix of layer names, built from the names of the calls.
+    /// The prefix for names of layers, which consists of the names of the enclosing calls.
     pub(super) prefix: &'p str,
     /// The call depth.
     pub(super) depth: usize,
@@ -89,19 +89,20 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Reports a node. Returns an error if reading should stop.
+    /// Reports the progress after a node. Returns an error if reading should stop.
     pub(super) fn report(&mut self, node: &str) -> Result<(), String> {
         self.read += 1;
         self.monitor.report(self.read, self.read, node);
         if self.monitor.is_stopped() { Err("reading was stopped".into()) } else { Ok(()) }
     }
 
-    /// Adds to the graph. Inference errors are reported when the whole graph is inferred.
+    /// A builder that adds to the graph. Inference errors are ignored, because the inference of the whole
+    /// graph reports them.
     pub(super) fn builder(&mut self) -> GraphBuilder<'_> {
         GraphBuilder::on(&mut self.graph).mode(BuildMode::Lenient)
     }
 
-    /// Finds inputs with a default value. Inputs named in `kept` stay inputs.
+    /// Finds the inputs that have a default value. Inputs named in `kept` stay inputs.
     pub(super) fn find_optional_inputs(&mut self, main: &'m onnx::Graph, kept: &BTreeSet<String>) {
         let inputs: HashSet<&str> = main.input.iter().map(|info| info.name.as_str()).collect();
         for default in main.initializer.iter().filter(|default| inputs.contains(default.name.as_str())) {
@@ -112,7 +113,7 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Reads the main graph. The error names a missing value.
+    /// Reads the main graph. The error names a value that is missing.
     pub(super) fn read(&mut self, main: &'m onnx::Graph, opsets: &Opsets) -> Result<(), String> {
         self.graph.name = main.name.clone();
         let infos = main.value_info.iter().chain(&main.output);
@@ -156,7 +157,7 @@ impl<'m> Network<'m> {
         Ok(())
     }
 
-    /// Returns the graph without dead nodes.
+    /// Returns the result, after removing nodes that nothing depends on.
     pub(super) fn finish(mut self) -> Read {
         self.graph.remove_dead_nodes();
         let unknown = self.unknown.iter().map(|(op, count)| {
@@ -197,7 +198,7 @@ impl<'m> Network<'m> {
         match self.tensors.tensor(message) {
             Ok(tensor) => self.source(&message.name, Constant::new(Arc::new(tensor)).into()),
             Err(error) => {
-                // The dims are known even if the elements are not.
+                // The dims are known even if the elements cannot be read.
                 let dims = message.dims.iter().all(|&dim| dim >= 0).then(|| message.dims.iter().copied());
                 let dims = dims.map(Iterator::collect);
                 let declared = Declared { element_type: ElementType::Dynamic, dims };
@@ -208,14 +209,14 @@ impl<'m> Network<'m> {
         }
     }
 
-    /// Adds an opaque layer for something invalid and records the error.
+    /// Adds an opaque layer in place of something invalid, and records the error.
     fn broken(&mut self, name: &str, op: &str, error: OpError) -> Value {
         let value = self.source(name, Op::opaque(op, Attrs::new()));
         self.errors.push(self.graph.located(value.node, error));
         value
     }
 
-    /// Adds a layer without inputs. Its tensor has the same name.
+    /// Adds a layer without inputs. Its output tensor has the same name.
     pub(super) fn source(&mut self, name: &str, op: Op) -> Value {
         self.source_of(name, op, None)
     }
@@ -224,14 +225,14 @@ impl<'m> Network<'m> {
         self.add_source(Node::new(name, op), declared)
     }
 
-    /// Adds a node without inputs. Its tensor has the same name.
+    /// Adds a node without inputs. Its output tensor has the same name.
     fn add_source(&mut self, mut node: Node, declared: Option<Declared>) -> Value {
         let mut out = Output::unknown();
         out.names.push(node.name.to_string());
         out.declared = declared;
         node.outs.push(out);
         let node = self.graph.add(node);
-        // Errors are reported by the inference of the whole graph.
+        // Ignores the error, because the inference of the whole graph reports it.
         let _ = self.graph.infer_node(node);
         Value { node, port: 0 }
     }
@@ -240,7 +241,7 @@ impl<'m> Network<'m> {
         self.graph.add_tensor_name(value, name.to_string());
     }
 
-    /// Adds an opaque layer for a sequence that is an output of the graph.
+    /// Adds an opaque layer for a sequence that is an output of the model.
     fn whole(&mut self, name: &str, elements: &[Value]) -> Value {
         let mut layer = Node::new(name, Op::opaque("SequenceConstruct", Attrs::new()));
         layer.outs.push(Output::unknown());

@@ -1,4 +1,5 @@
-//! Walks the nodes of a graph. A node is converted by its row, inlined, read with its bodies, or kept opaque.
+//! Walks the nodes of a graph. A node is converted by its row, inlined, read with its bodies, or becomes
+//! opaque.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -14,7 +15,7 @@ use super::ops;
 use super::opsets::normal_domain;
 
 impl<'m> Network<'m> {
-    /// Reads nodes and binds their outputs in `scope`.
+    /// Reads nodes, and binds their outputs to names in `scope`.
     pub(super) fn nodes(
         &mut self,
         nodes: &'m [onnx::Node],
@@ -53,7 +54,7 @@ impl<'m> Network<'m> {
         Ok(())
     }
 
-    /// Reads a node with bodies. A rejected node stays opaque.
+    /// Reads a node with bodies. If it is rejected, it becomes opaque.
     fn control(
         &mut self,
         node: &'m onnx::Node,
@@ -76,7 +77,7 @@ impl<'m> Network<'m> {
         Ok(values.into_iter().map(Some).collect())
     }
 
-    /// Reads a node by its row. A node that has no row or is rejected stays opaque.
+    /// Reads a node by its row in the table. A node that has no row, or that is rejected, becomes opaque.
     fn node(
         &mut self,
         node: &onnx::Node,
@@ -137,7 +138,7 @@ impl<'m> Network<'m> {
         Ok(values)
     }
 
-    /// Names the layers that compute outputs after the node.
+    /// Names the layers that compute outputs of the node after the node.
     fn name_layers(&mut self, name: &str, values: &[Value], added: &[NodeId]) {
         let mut unnamed: HashSet<NodeId> = added.iter().copied().collect();
         let mut is_first = true;
@@ -179,7 +180,7 @@ impl<'m> Network<'m> {
         self.add_layer(layer, node, inputs).1
     }
 
-    /// Adds an opaque layer with the declared types.
+    /// Adds an opaque layer with the declared types of its outputs.
     fn opaque(
         &mut self,
         node: &onnx::Node,
@@ -206,13 +207,13 @@ impl<'m> Network<'m> {
     ) -> (NodeId, Vec<Value>) {
         let inputs: Vec<Value> = inputs.iter().copied().flatten().collect();
         let id = self.graph.add_wired(layer, &inputs);
-        // Errors are reported by the inference of the whole graph.
+        // Ignores the error, because the inference of the whole graph reports it.
         let _ = self.graph.infer_node(id);
         (id, (0..).zip(&node.output).map(|(port, _)| Value { node: id, port }).collect())
     }
 }
 
-/// `domain.name`.
+/// The name with its domain: `domain.name`.
 fn qualified(domain: &str, name: &str) -> String {
     match domain {
         "" => format!("ai.onnx.{name}"),
@@ -220,13 +221,13 @@ fn qualified(domain: &str, name: &str) -> String {
     }
 }
 
-/// The name of a node, or of its first output.
+/// The name of a node; if it has none, the name of its first output.
 fn label(node: &onnx::Node) -> &str {
     let output = || node.output.iter().find(|o| !o.is_empty()).map_or(node.op_type.as_str(), String::as_str);
     if node.name.is_empty() { output() } else { &node.name }
 }
 
-/// A topological order of the nodes: the order in the file, if that is one.
+/// A topological order of the nodes. If the order in the file is topological, it is kept.
 fn order(nodes: &[onnx::Node], scope: &Scope) -> Result<Vec<usize>, String> {
     let mut makers: HashMap<&str, usize> = HashMap::new();
     for (i, node) in nodes.iter().enumerate() {
@@ -242,7 +243,8 @@ fn order(nodes: &[onnx::Node], scope: &Scope) -> Result<Vec<usize>, String> {
             readers[maker].push(i);
             missing[i] += 1;
         }
-        // A name that subgraphs capture and no node computes is reported when they are read.
+        // If a subgraph captures a name that no node computes, an error is reported when the subgraph is
+        // read.
         for maker in free_names(node).into_iter().filter_map(|name| makers.get(name)) {
             readers[*maker].push(i);
             missing[i] += 1;

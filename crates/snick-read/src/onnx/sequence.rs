@@ -1,5 +1,5 @@
-//! Sequences of tensors and optional values. The IR has neither, so the reader resolves them: a sequence of
-//! known length is a list of its elements.
+//! Sequences of tensors, and optional values. The IR has neither of them, so the reader resolves them: a
+//! sequence of known length becomes a list of its elements.
 
 use snick_ir::{OpError, Value};
 use snick_onnx as onnx;
@@ -9,10 +9,10 @@ use super::attribute::attributes;
 use super::builder::NodeBuilder;
 use super::network::{CallSite, Network, Scope};
 
-/// Maximum length of a sequence: each element is at least one node.
+/// Maximum length of a sequence, because each element becomes at least one node.
 const MAX_ELEMENTS: usize = 1 << 12;
 
-/// The meaning of a name.
+/// What a name refers to.
 #[derive(Clone)]
 enum Item {
     /// A tensor.
@@ -68,7 +68,7 @@ impl Network<'_> {
     }
 }
 
-/// Operators that produce sequences or optional values from tensors.
+/// Operators that create a sequence or an optional value from tensors.
 const MAKERS: &[&str] = &[
     "Optional",
     "OptionalGetElement",
@@ -78,7 +78,7 @@ const MAKERS: &[&str] = &[
     "SplitToSequence",
 ];
 
-/// The output of a node; `None` for an operator without sequences.
+/// The output of a node; `None` if the operator has nothing to do with sequences.
 fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Result<Option<Item>, OpError> {
     let many = |i: usize| match items.get(i) {
         Some(Some(Item::Many(elements))) => Ok(elements.clone()),
@@ -126,7 +126,7 @@ fn resolved(b: &mut NodeBuilder, op_type: &str, items: &[Option<Item>]) -> Resul
     }))
 }
 
-/// The index in input `i`, which must be below `end`. Negative indices count from the end.
+/// The index in input `i`, which must be less than `end`. Negative indices count from the end.
 fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usize, OpError> {
     let at = match b.optional(i) {
         None => default as i64,
@@ -135,7 +135,7 @@ fn position(b: &NodeBuilder, i: usize, default: usize, end: usize) -> Result<usi
             known.ok_or_else(|| OpError::unsupported("a place in a sequence known only at run time"))?
         }
     };
-    // As an insertion point, -1 means before the last element.
+    // As an insertion point, -1 means the position before the last element.
     let from_end = if i == 2 { end.saturating_sub(1) } else { end };
     let at = if at < 0 { at.saturating_add(from_end as i64) } else { at };
     let found = usize::try_from(at).ok().filter(|&at| at < end);
@@ -156,7 +156,8 @@ fn concat(b: &mut NodeBuilder, mut elements: Vec<Value>) -> Result<Value, OpErro
     b.concat(axis, &elements)
 }
 
-/// Splits by the sizes in input 1, by a single size, or to size 1. Drops the axis if `keepdims` is 0.
+/// Splits a tensor into parts: by the list of sizes in input 1, by a single size in input 1, or into parts of
+/// size 1. If `keepdims` is 0, drops the axis.
 fn split(b: &mut NodeBuilder) -> Result<Vec<Value>, OpError> {
     let (x, axis, keeps) = (b.input(0)?, b.int_attr("axis", 0)?, b.flag_attr("keepdims", true)?);
     let unknown = || OpError::unsupported("splitting into an unknown number of parts");

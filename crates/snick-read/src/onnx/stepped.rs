@@ -1,4 +1,5 @@
-//! Loops for operators whose steps no IR op can express.
+//! Loops for operators that process one element of an axis after the other in a way that no IR op can
+//! express.
 
 use snick_ir::ops::control::port_map::{Cut, PortLink, PortMap};
 use snick_ir::ops::control::subgraph::{SubGraph, SubGraphKind};
@@ -10,29 +11,29 @@ use super::builder::{NodeBuilder, Result};
 
 /// A loop along an axis.
 pub(super) struct Stepped<'v> {
-    /// Values to slice. Each slice keeps the axis with size 1.
+    /// The values that are sliced. Each slice keeps the axis, with size 1.
     pub(super) parts: &'v [Value],
-    /// The axis of all values and results.
+    /// The loop axis of all values and results.
     pub(super) axis: i64,
     /// Whether the loop runs backward.
     pub(super) reverse: bool,
-    /// Initial states.
+    /// The initial states.
     pub(super) states: &'v [Value],
     /// Loop-invariant values.
     pub(super) fixed: &'v [Value],
 }
 
-/// The results of a step.
+/// The results of one iteration.
 pub(super) struct Step {
-    /// The next states.
+    /// The states for the next iteration.
     pub(super) states: Vec<Value>,
     /// Slices of size 1 to be concatenated.
     pub(super) made: Vec<Value>,
 }
 
 impl Stepped<'_> {
-    /// Builds the loop. `step` builds one step from slices, states and loop-invariant values. Returns the
-    /// last states and the concatenated slices.
+    /// Builds the loop. `step` builds one iteration from the slices, the states and the loop-invariant
+    /// values. Returns the final states and the concatenated slices.
     pub(super) fn build(
         &self,
         b: &mut NodeBuilder,

@@ -1,4 +1,4 @@
-//! Constants are views of the model file or of external files; typed fields are copied.
+//! Constants. Raw bytes are views of the model file or of an external file; typed fields are copied.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use snick_tensor::{ElementType, Storage, Tensor};
 use super::external::ExternalFiles;
 use crate::out_of_file;
 
-/// The value of [`Message::data_location`] for data in another file.
+/// The value of [`Message::data_location`] for data in an external file.
 const EXTERNAL: i32 = 1;
 
-/// The files that hold the bytes of constants.
+/// The files that contain the bytes of constants.
 pub(super) struct Tensors<'m> {
     file: &'m Storage,
     external: ExternalFiles,
@@ -63,14 +63,14 @@ impl<'m> Tensors<'m> {
         Ok(Tensor::new(element_type, &dims, storage)?)
     }
 
-    /// The window of the file that holds these bytes.
+    /// The range of the model file that contains these bytes.
     fn view(&self, raw: &bytes::Bytes) -> Storage {
         let start = (raw.as_ptr() as usize).wrapping_sub(self.file.bytes().as_ptr() as usize);
         let window = self.file.window(start, raw.len());
         window.unwrap_or_else(|_| Storage::heap(raw.to_vec()))
     }
 
-    /// The window of an external file.
+    /// The range of an external file that contains the elements of a tensor.
     fn external(&self, message: &Message, expected: usize) -> Result<Storage, OpError> {
         let entry = |key: &str| message.external_data.iter().find(|e| e.key == key).map(|e| e.value.as_str());
         let number = |key: &'static str, default: usize| match entry(key) {
@@ -89,7 +89,7 @@ impl<'m> Tensors<'m> {
     }
 }
 
-/// The little-endian bytes of a typed field.
+/// The elements in a typed field, as little-endian bytes.
 fn typed_bytes(message: &Message, element_type: ElementType, count: usize) -> Result<Vec<u8>, OpError> {
     use ElementType::{Boolean, F32, F64, I8, I32, I64, U8, U32, U64};
     let ints = &message.int32_data;
@@ -102,7 +102,8 @@ fn typed_bytes(message: &Message, element_type: ElementType, count: usize) -> Re
         I32 => ints.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Boolean => ints.iter().map(|&v| u8::from(v != 0)).collect(),
         U8 | I8 => ints.iter().map(|&v| v as u8).collect(),
-        // The lower bits of an integer: f16, bf16 and 16-bit integers, or bytes that hold several elements.
+        // An integer of the field contains an f16, bf16 or 16-bit integer in its lower bits, or a byte of
+        // several elements.
         _ => match element_type.bit_width() {
             Some(16) => ints.iter().flat_map(|&v| (v as u16).to_le_bytes()).collect(),
             Some(..=8) => ints.iter().map(|&v| v as u8).collect(),

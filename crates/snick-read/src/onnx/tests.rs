@@ -163,7 +163,7 @@ fn bytes_refused(bytes: &[u8]) -> String {
     super::read(&Storage::heap(bytes.to_vec()), None, "m").err().map(|e| e.to_string()).unwrap_or_default()
 }
 
-/// A length-delimited field.
+/// A length-delimited field of a protobuf message.
 fn field(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag << 3 | 2];
     let mut length = content.len();
@@ -179,14 +179,14 @@ fn field(tag: u8, content: &[u8]) -> Vec<u8> {
 #[test]
 fn bytes_that_are_no_model_have_a_place() {
     assert!(bytes_refused(b"").contains("no graph"));
-    // A graph that is a number, a length beyond the end, and a group that is never closed.
+    // A graph that is a number, a length past the end, and a group that is never closed.
     assert!(bytes_refused(&[7 << 3, 1]).starts_with("m: byte "));
     assert!(bytes_refused(&[7 << 3 | 2, 0xff, 0xff, 0xff, 0x7f]).starts_with("m: byte "));
     assert!(bytes_refused(&[7 << 3 | 3]).starts_with("m: byte "));
     assert!(bytes_refused(&[0xff; 40]).starts_with("m: byte "));
 }
 
-/// Subgraphs nested in attributes, deeper than the stack allows.
+/// Subgraphs that are nested more deeply than the stack allows.
 #[test]
 fn nesting_is_bounded() {
     let mut graph = field(2, b"g");
@@ -258,7 +258,8 @@ fn sequences_are_resolved() {
         node.attribute = vec![attribute];
         node
     };
-    // Columns 0..4, 4..8, 8..10. Removes the second, copies the last to the front, and joins them.
+    // Splits columns into 0..4, 4..8 and 8..10, removes the second part, inserts a copy of the last part at
+    // the front, and concatenates.
     let nodes = vec![
         with(node("SplitToSequence", &["x", "four"], &["s"]), int("axis", 1)),
         node("SequenceErase", &["s", "one"], &["t"]),
@@ -282,7 +283,7 @@ fn sequences_are_resolved() {
     assert_eq!(shape_of_output(&model(empty, vec![])), "[]");
 }
 
-/// A graph with these nodes and untyped values.
+/// A graph with these nodes, whose inputs and outputs have no declared types.
 fn inner(node: Vec<onnx::Node>, inputs: &[&str], outputs: &[&str]) -> onnx::Graph {
     let infos = |names: &[&str]| {
         names.iter().map(|name| onnx::ValueInfo { name: name.to_string(), ty: None }).collect()
@@ -312,7 +313,7 @@ fn integer(name: &str, value: i64) -> onnx::Attribute {
 
 #[test]
 fn graphs_inside_read_names_around_them() {
-    // The nodes are not in execution order: the loop captures `a`, which is not an input of it.
+    // The nodes are not in execution order: the loop captures `a` although no input of it says so.
     let step = vec![
         node("Concat", &["s", "a", "ones"], &["t"]),
         node("Identity", &["go"], &["on"]),
@@ -350,7 +351,7 @@ fn branches_become_one_op() {
         vec![node("Less", &["k", "k"], &["less"]), with_graphs(node("If", &[condition], &["y"]), branches)]
     };
     assert_eq!(shape_of_output(&model(nodes("less"), vec![vector("k", &[1])])), "[batch_size,20]");
-    // A condition has one element and any rank.
+    // A condition has one element, but any rank.
     let matrix = node("Unsqueeze", &["less", "axis"], &["matrix"]);
     let constants = vec![vector("k", &[1]), vector("axis", &[0])];
     let nodes = [vec![matrix], nodes("matrix")].concat();
@@ -398,7 +399,7 @@ fn what_is_wrong_with_graphs_inside_is_told() {
         deep = body(vec![with_graphs(node("Loop", &["", "", "s"], &["t"]), vec![("body", deep)])]);
     }
     assert!(text(Some(deep)).contains("recursion limit"));
-    // A function whose loop calls the function itself.
+    // A function that contains a loop whose body calls the function again.
     let mut call = node("Again", &["s"], &["t"]);
     call.domain = "mine".into();
     let graphs = vec![("body", body(vec![call.clone()]))];
@@ -415,7 +416,7 @@ fn what_is_wrong_with_graphs_inside_is_told() {
     assert!(refusal(&model).contains("nested deeper than"));
 }
 
-/// A model that adds `w`, an input with a default value, to `x`.
+/// A model that adds the input `w`, which has a default value, to `x`.
 fn with_default(ir_version: i64) -> onnx::Model {
     let w = onnx::Tensor {
         name: "w".into(),
@@ -449,7 +450,7 @@ fn inputs_with_a_default_value_are_constants_unless_they_are_kept() {
     let w = kept.graph.find("w").unwrap();
     let default = kept.graph.node(w).details().unwrap().extra.get("default").unwrap();
     assert!(matches!(default, snick_ir::AttrValue::Tensor(tensor) if tensor.dims() == [10]));
-    // Version 3 of the format lists all constants among the inputs.
+    // Version 3 of the format lists all constants among the inputs, so none is optional.
     let old = read(3, &["w"]);
     assert_eq!((inputs(&old), old.optional_inputs), (vec!["x".to_string()], vec![]));
 }

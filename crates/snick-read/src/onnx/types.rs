@@ -8,14 +8,14 @@ use snick_onnx::{DimValue, ValueInfo, from_number};
 use snick_shape::{DimSpec, Interval, ShapeSpec};
 use snick_tensor::ElementType;
 
-/// Symbols for names of dims. A file may use any text, but a symbol is an identifier.
+/// The symbols for names of dims. A file may use any text as a name, but a symbol must be an identifier.
 #[derive(Default)]
 pub(super) struct DimNames {
     symbols: HashMap<String, String>,
 }
 
 impl DimNames {
-    /// The unique symbol of a name.
+    /// The unique symbol for a name.
     fn symbol(&mut self, name: &str) -> String {
         if let Some(symbol) = self.symbols.get(name) {
             return symbol.clone();
@@ -32,7 +32,7 @@ impl DimNames {
         word
     }
 
-    /// Element type (`Dynamic` if unknown) and shape of an input; `None` if it is not a tensor.
+    /// Element type (`Dynamic` if unknown) and shape of an input; `None` if the input is not a tensor.
     pub(super) fn input(&mut self, info: &ValueInfo) -> Option<(ElementType, ShapeSpec)> {
         let tensor = info.ty.as_ref()?.tensor.as_ref()?;
         let element_type = from_number(tensor.elem_type).unwrap_or(ElementType::Dynamic);
@@ -51,7 +51,7 @@ impl DimNames {
     }
 }
 
-/// Whether a text names a size. Exporters write `?` for unknown sizes, which need not be equal.
+/// Whether a text is the name of a size. Exporters write `?` for unknown sizes, which need not be equal.
 fn is_name(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
 }

@@ -7,11 +7,11 @@ use std::collections::HashSet;
 #[derive(Default)]
 pub(super) struct Attributes<'x> {
     list: Vec<(&'x str, Cow<'x, str>)>,
-    /// The names, once there are more than [`FEW`].
+    /// The same names, as a set, if there are more than [`FEW`].
     names: HashSet<&'x str>,
 }
 
-/// Up to this many names are compared one by one, which is faster than hashing.
+/// Maximum number of names that are compared one by one, which is faster than hashing.
 const FEW: usize = 16;
 
 impl<'x> Attributes<'x> {
@@ -22,7 +22,7 @@ impl<'x> Attributes<'x> {
         }
     }
 
-    /// Adds an attribute. Returns `false` if the name is taken.
+    /// Adds an attribute. Returns `false` if the element already has an attribute of this name.
     #[must_use]
     #[inline]
     pub(super) fn push(&mut self, name: &'x str, value: Cow<'x, str>) -> bool {
@@ -40,7 +40,7 @@ impl<'x> Attributes<'x> {
         is_new
     }
 
-    // Inlined, so that a constant name is compared in place.
+    // Inlined, so that comparing with a constant name is fast.
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&Cow<'x, str>> {
         self.list.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
@@ -50,7 +50,7 @@ impl<'x> Attributes<'x> {
         self.list.iter().map(|&(name, _)| name)
     }
 
-    /// Takes all attributes.
+    /// Removes and returns all attributes.
     pub(super) fn drain(&mut self) -> std::vec::Drain<'_, (&'x str, Cow<'x, str>)> {
         self.names.clear();
         self.list.drain(..)
@@ -61,7 +61,7 @@ impl<'x> Attributes<'x> {
 mod tests {
     use super::*;
 
-    /// Enough names that comparing each pair would take forever.
+    /// So many names that comparing each pair would take too long.
     const MANY: usize = 1_000_000;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sub-graph bodies and the port maps of TensorIterator, Loop and If.
+//! Bodies of layers, and the port maps of TensorIterator, Loop and If.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,8 @@ use super::ordinals::Ordinals;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// The bodies of a layer and their port maps as written. The second of each belongs to the else branch.
+/// The bodies of a layer, and their port maps as written in the file. The second of each belongs to the else
+/// branch.
 #[derive(Default)]
 pub(super) struct Body<'x> {
     pub(super) nets: [Option<Net>; 2],
@@ -24,7 +25,7 @@ struct Map<'x> {
     outputs: Vec<Entry<'x>>,
 }
 
-/// Attributes of an `<input>` or `<output>` of a port map.
+/// The attributes of an `<input>` or `<output>` of a port map.
 type Entry<'x> = Vec<(&'x str, Cow<'x, str>)>;
 
 impl<'x> Body<'x> {
@@ -59,8 +60,8 @@ impl<'x> Body<'x> {
         }
     }
 
-    /// Moves the bodies and maps to the layer. Port numbers become indices, and layer ids become indices of
-    /// Parameters and Results of a body.
+    /// Moves bodies and port maps to the layer. Port ids become port indices, and layer ids become indices of
+    /// the Parameters and Results of a body.
     pub(super) fn attach(
         self,
         raw: &mut RawNode,

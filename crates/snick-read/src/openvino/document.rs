@@ -15,7 +15,7 @@ use super::weights::Beyond;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// Reads a document, which is one `<net>`.
+/// Reads a document, which consists of one `<net>`.
 pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Result<Graph, ReadError> {
     loop {
         match cursor.step()? {
@@ -48,7 +48,7 @@ pub(super) fn read_document(cursor: &mut Cursor, context: &mut Context) -> Resul
 fn read_net(cursor: &mut Cursor, context: &mut Context) -> Result<Net, ReadError> {
     let mut net = Net { graph: Graph::new(""), layers: LayerIds::default() };
     net.graph.source = context.source.into();
-    // Attributes of bodies (`name`) are not needed.
+    // The attributes of bodies, such as `name`, are not needed.
     loop {
         match cursor.step()? {
             Step::Open("layers") => read_layers(cursor, context, &mut net)?,
@@ -87,7 +87,8 @@ fn read_layers(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Res
     Ok(())
 }
 
-/// Adds a node for a layer. A layer that does not become an op stays opaque, and its error is recorded.
+/// Adds a node for a layer. If the layer cannot be read as an op, it becomes opaque and its error is
+/// recorded.
 fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId {
     let inputs = PortIds::new(&layer.input_ids);
     let outputs = PortIds::new(&layer.output_ids);
@@ -151,7 +152,7 @@ fn add_layer(layer: Layer, context: &mut Context, graph: &mut Graph) -> LayerId 
     }
     context.errors.extend(wrong.into_iter().map(|error| graph.located(node, error)));
     let input_count = match layer.input_ids.len() {
-        // Some files omit the ports. An op without inputs has arity 0.
+        // Some files omit input ports, so uses the arity of the op.
         0 => graph.node(node).op().arity().max.min(MAX_INPUTS),
         count => count,
     };
@@ -173,8 +174,8 @@ fn read_edges(cursor: &mut Cursor, context: &mut Context, net: &mut Net) -> Resu
     }
 }
 
-/// Connects an edge. Returns an error if the edge leads nowhere, which the runtime ignores, or for the first
-/// edge of a layer to an input that already has a producer.
+/// Connects an edge. Returns an error for an edge that leads nowhere, which the runtime ignores, and for the
+/// first edge that leads to an input of a layer that already has a producer.
 fn read_edge(cursor: &mut Cursor, net: &mut Net) -> Result<Option<Located>, ReadError> {
     let (from, from_port): (u64, u32) = (cursor.number("from-layer")?, cursor.number("from-port")?);
     let (to, to_port): (u64, u32) = (cursor.number("to-layer")?, cursor.number("to-port")?);

@@ -1,5 +1,5 @@
-//! Detects the encoding of an `.xml` like the OpenVINO runtime (pugixml): by a byte order mark, the first
-//! characters, or the declaration.
+//! Detects the encoding of an `.xml` in the same way as the OpenVINO runtime (pugixml): by a byte order mark,
+//! the first characters, or the declaration.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ enum Endian {
     Big,
 }
 
-/// Decodes the bytes of an `.xml`. Errors and notes refer to the file as `source`.
+/// Decodes the bytes of an `.xml`. Errors and notes call the file `source`.
 ///
 /// # Errors
 /// The bytes are not text and contain no markup.
@@ -54,7 +54,8 @@ pub(crate) fn decode<'b>(bytes: &'b [u8], source: &str) -> Result<Decoded<'b>, R
     Ok(Decoded { text: Cow::Owned(text), note: None })
 }
 
-/// The runtime does not validate UTF-8, and invalid bytes do not matter in a comment or in `rt_info`.
+/// Decodes UTF-8. Invalid bytes are replaced: the runtime does not validate UTF-8, and in a comment or in
+/// `rt_info` they do not matter.
 fn utf8<'b>(bytes: &'b [u8], source: &str) -> Result<Decoded<'b>, ReadError> {
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
         return Ok(Decoded { text: Cow::Borrowed(text), note: None });
@@ -87,12 +88,12 @@ impl Encoding {
     }
 }
 
-/// The runtime knows no other names and reads everything else as UTF-8.
+/// Whether the name means Latin-1. The runtime reads files with any other declared encoding as UTF-8.
 fn is_latin1(name: &[u8]) -> bool {
     [&b"iso-8859-1"[..], b"latin1"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// The encoding named by the XML declaration at the start of a file.
+/// The encoding that the XML declaration at the start of a file names.
 fn declared(bytes: &[u8]) -> Option<&[u8]> {
     let inside =
         bytes.strip_prefix(b"<?xml").filter(|rest| rest.first().is_some_and(u8::is_ascii_whitespace))?;

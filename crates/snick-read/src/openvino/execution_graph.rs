@@ -1,7 +1,8 @@
-//! Execution graphs as written by `CompiledModel.get_runtime_model`: the layers that a plug-in ran. They have
-//! kernels and times but no attributes, so they cannot be inferred or run, and are kept as declared.
+//! Execution graphs, which `CompiledModel.get_runtime_model` writes: the layers that a plug-in ran. These
+//! layers have kernels and times but no attributes. They cannot be inferred or run, and keep their declared
+//! ports.
 
-/// The note on this many such layers.
+/// The note for this number of such layers.
 pub(super) fn note(layers: usize) -> Option<String> {
     let text = "an execution graph: layers as a plug-in ran them, with its times, kernels and shapes. They have no \
                 attributes, so they cannot be inferred or run";

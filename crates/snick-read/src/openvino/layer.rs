@@ -11,7 +11,7 @@ use super::net::{Context, Net};
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// A layer as written.
+/// A layer as written in the file.
 pub(super) struct Layer<'x> {
     pub(super) id: u64,
     pub(super) name: Cow<'x, str>,
@@ -22,13 +22,13 @@ pub(super) struct Layer<'x> {
     pub(super) input_ids: SmallVec<[u32; 5]>,
     pub(super) output_ids: SmallVec<[u32; 1]>,
     pub(super) outs: SmallVec<[Output; 1]>,
-    /// `rt_info`, unknown attributes and elements.
+    /// Metadata: `rt_info`, and unknown attributes and elements.
     pub(super) info: Vec<Info>,
-    /// Boxed, since few layers have bodies.
+    /// In a box, because few layers have bodies.
     pub(super) body: Option<Box<Body<'x>>>,
 }
 
-/// Reads a layer after its start tag. `read_net` reads the contents of a body.
+/// Reads a layer whose start tag was just read. `read_net` reads the contents of a body.
 pub(super) fn read_layer<'x>(
     cursor: &mut Cursor<'x>,
     context: &mut Context,
@@ -96,7 +96,7 @@ fn read_data<'x>(cursor: &mut Cursor<'x>, layer: &mut Layer<'x>) -> Result<(), R
     }
 }
 
-/// Reads input ports. Only their numbers matter; the edges determine the rest.
+/// Reads input ports. Only their ids matter, because edges determine everything else.
 fn read_inputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError> {
     loop {
         match cursor.step()? {
@@ -149,7 +149,7 @@ fn read_outputs(cursor: &mut Cursor, layer: &mut Layer) -> Result<(), ReadError>
                     }
                 }
                 let element_type = precision.unwrap_or(ElementType::Dynamic);
-                // A scalar and a dynamic rank are both written without dims.
+                // A scalar and a value of dynamic rank are both written without dims.
                 let is_known = !dims.is_empty() || element_type != ElementType::Dynamic;
                 let declared = Declared { element_type, dims: is_known.then_some(dims) };
                 layer.output_ids.push(id);
@@ -181,7 +181,7 @@ fn port_info(side: &str, id: u32, info: Info) -> Info {
 
 /// Splits tensor names at commas; a backslash escapes a comma inside a name.
 fn split_names(text: &str) -> Vec<String> {
-    // Usually there is one.
+    // Usually there is a single name.
     if memchr::memchr2(b',', b'\\', text.as_bytes()).is_none() && !text.is_empty() {
         return vec![text.to_string()];
     }
@@ -207,7 +207,7 @@ fn split_names(text: &str) -> Vec<String> {
     names
 }
 
-/// Port numbers as stored in a node: `None` if they count from `first`.
+/// Port ids as stored in a node: `None` if they count up from `first`.
 pub(super) fn port_ids(ids: &[u32], first: u32) -> Option<PortIds> {
     let ids = PortIds::new(ids);
     (ids != PortIds::From(first)).then_some(ids)

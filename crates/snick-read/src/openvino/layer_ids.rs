@@ -1,25 +1,25 @@
-//! The layers of a network by their ids in the file.
+//! The layers of a network, by their ids in the file.
 
 use snick_ir::{NodeId, PortIds};
 
 use super::port_set::PortSet;
 
-/// Layers in ascending order of ids. Ids usually count from 0 without gaps, so the id is nearly always the
-/// index.
+/// Layers in ascending order of ids. Ids usually count up from 0 without gaps, so the id of a layer is nearly
+/// always its index.
 #[derive(Default)]
 pub(super) struct LayerIds(pub(super) Vec<LayerId>);
 
 pub(super) struct LayerId {
     pub(super) id: u64,
     pub(super) node: NodeId,
-    /// The numbers of the input ports. The graph keeps only unusual ones.
+    /// The ids of the input ports. The graph itself only keeps unusual ids.
     pub(super) inputs: PortIds,
-    /// The number of input ports, at most `MAX_INPUTS` if the file lists none.
+    /// The number of input ports; limited to `MAX_INPUTS` if the file does not list them.
     pub(super) input_count: usize,
     pub(super) outputs: PortIds,
     /// The inputs that already have a producer.
     pub(super) connected: PortSet,
-    /// Whether a second producer of an input was reported.
+    /// Whether an error about a second producer of an input was already reported.
     pub(super) is_doubled: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Names dynamic sizes of inputs after the letters of their layouts.
+//! Names dynamic sizes of inputs after the letters in the layouts of the inputs.
 
 use snick_ir::{Graph, Info, NodeId, NodeRef, Op};
 use snick_shape::{DimSpec, ShapeSpec};
 
-/// Names the dynamic sizes of inputs after the letters of their layouts. Inputs with the same letter may
-/// differ in size, so only the first gets the name.
+/// Names dynamic sizes of inputs after the letters in the layouts of the inputs. If several inputs have the
+/// same letter, their sizes may differ, so only the first input gets the name.
 pub(super) fn name_sizes(graph: &mut Graph) {
     let mut taken: Vec<String> = Vec::new();
     let inputs: Vec<NodeId> = graph.parameters().collect();
@@ -27,7 +27,8 @@ pub(super) fn name_sizes(graph: &mut Graph) {
     }
 }
 
-/// `[N,C,H,W]`, from `<rt_info><attribute name="layout" layout="[N,C,H,W]"/></rt_info>` of the output.
+/// The layout of an input, such as `[N,C,H,W]`. It is in `<rt_info><attribute name="layout"
+/// layout="[N,C,H,W]"/></rt_info>` of the output port.
 fn layout(node: NodeRef<'_>) -> Option<&str> {
     let ports = node.details()?.info.iter().filter(|info| info.name == "output");
     let mut attributes = ports.flat_map(|port| &port.children).flat_map(|rt_info| &rt_info.children);
@@ -38,7 +39,7 @@ fn value<'i>(info: &'i Info, name: &str) -> Option<&'i str> {
     info.attrs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-/// The name of each of `rank` axes, if it has one. `None` if the layout has another rank.
+/// The name of each of `rank` axes, if the axis has one. `None` if the layout has another rank.
 fn names<'l>(layout: &'l str, rank: usize) -> Option<Vec<Option<&'l str>>> {
     let entries: Vec<&'l str> =
         layout.strip_prefix('[')?.strip_suffix(']')?.split(',').map(str::trim).collect();
@@ -56,7 +57,7 @@ fn names<'l>(layout: &'l str, rank: usize) -> Option<Vec<Option<&'l str>>> {
     Some([named(before), vec![None; between], named(after)].concat())
 }
 
-/// Whether an entry is a name; `?` is an axis without one.
+/// Whether an entry is the name of an axis; `?` is an axis without a name.
 fn is_name(entry: &str) -> bool {
     entry.starts_with(|c: char| c.is_ascii_alphabetic())
         && entry.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -1,10 +1,10 @@
 //! OpenVINO IR v10 and v11: `.xml` and `.bin`.
 //!
 //! `xml.rs` iterates over elements (`plain.rs` is its fast path), `layer.rs` reads a layer, `document.rs` a
-//! network or body with its edges, `body.rs` the port maps of TensorIterator, Loop and If. `weights.rs` makes
-//! constants views of the `.bin`. `encoding.rs` and `references.rs` accept whatever the runtime accepts.
-//! `survey.rs` reads details that only checks of a file need. Layers of an execution graph stay as they are
-//! (`execution_graph.rs`).
+//! network or body with its edges, and `body.rs` the port maps of TensorIterator, Loop and If. `weights.rs`
+//! creates constants as views of the `.bin`. `encoding.rs` and `references.rs` accept the same input as the
+//! runtime. `survey.rs` reads details that only checks of a file need. Layers of an execution graph are not
+//! converted (`execution_graph.rs`).
 
 mod attributes;
 mod body;
@@ -34,12 +34,12 @@ use snick_ir::{Monitor, Registry};
 
 use crate::{Read, ReadError};
 
-/// Reads an IR. Constants become views of `weights`. Messages refer to the file as `source`.
+/// Reads an IR. Constants become views of `weights`. Messages call the file `source`.
 pub fn read(text: &str, weights: &Weights, source: &str) -> Result<Read, ReadError> {
     read_with(text, weights, source, &Registry::builtin(), &mut Monitor::default())
 }
 
-/// [`read`] with registered ops. The monitor may stop it.
+/// Like [`read`], with a registry of ops. The monitor may stop the reader.
 pub(crate) fn read_with(
     text: &str,
     weights: &Weights,

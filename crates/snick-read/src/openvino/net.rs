@@ -1,4 +1,4 @@
-//! A partially read network or body, and the state shared by all networks of a document.
+//! A network or body that is being read, and the state shared by all networks of a document.
 
 use std::collections::BTreeMap;
 
@@ -15,22 +15,22 @@ pub(super) struct Context<'c> {
     pub(super) weights: &'c Weights,
     pub(super) source: &'c str,
     pub(super) ops: &'c Registry,
-    /// Errors of layers that stay opaque, and of edges.
+    /// The errors of layers, which therefore stay opaque, and of edges.
     pub(super) errors: Vec<Located>,
-    /// Constants beyond the end of the weights.
+    /// Constants that extend past the end of the weights.
     pub(super) truncated: Truncated,
-    /// Undeclared attributes by operation type and name: the number of layers with them, and the first
-    /// location.
+    /// Attributes that the op does not declare, by operation type and name: the number of layers that have
+    /// the attribute, and the location of the first one.
     pub(super) undeclared: BTreeMap<(&'static str, String), (usize, Loc)>,
-    /// Layers of an execution graph.
+    /// The number of layers that belong to an execution graph.
     pub(super) recorded: usize,
-    /// The number of layers so far, including bodies.
+    /// The number of layers read so far, including layers of bodies.
     pub(super) layers: usize,
     pub(super) monitor: &'c mut Monitor,
 }
 
 impl Context<'_> {
-    /// Counts the attributes that the op of a layer does not declare.
+    /// Counts those attributes of a layer that its op does not declare.
     pub(super) fn count_undeclared(&mut self, entry: &'static Entry, attrs: &Attrs, loc: Loc) {
         for (attr, _) in attrs.iter() {
             let place = self.undeclared.entry((entry.name.name, attr.to_string()));
@@ -38,13 +38,13 @@ impl Context<'_> {
         }
     }
 
-    /// Reports a layer, and returns whether to continue.
+    /// Reports progress after a layer, and returns whether to continue.
     pub(super) fn goes_on(&mut self, layer: &str) -> bool {
         self.layers += 1;
         self.monitor.read_layer(self.layers, layer)
     }
 
-    /// The errors of reading.
+    /// Takes the errors that occurred while reading.
     pub(super) fn take_errors(&mut self) -> Vec<Located> {
         let mut errors = std::mem::take(&mut self.errors);
         errors.extend(std::mem::take(&mut self.truncated).into_error());
@@ -60,9 +60,9 @@ impl Context<'_> {
     }
 }
 
-/// Why an edge cannot be connected.
+/// The reason why an edge cannot be connected.
 pub(super) struct BrokenEnd {
-    /// The layer that it should lead to.
+    /// The layer at the target of the edge, if it exists.
     pub(super) at: Option<NodeId>,
     pub(super) fault: String,
 }
@@ -74,12 +74,12 @@ pub(super) struct Net {
 }
 
 impl Net {
-    /// The indices of Parameters and Results.
+    /// Indices for the Parameters and Results of the network.
     pub(super) fn ordinals(&self) -> Ordinals<'_> {
         Ordinals::new(&self.graph, &self.layers)
     }
 
-    /// Locates an error of a layer or the network in the file.
+    /// Adds a location in the file to an error of a layer or of the network.
     pub(super) fn located(&self, layer: Option<NodeId>, error: OpError, loc: Loc) -> Located {
         let mut located = match layer {
             Some(node) => self.graph.located(node, error),
@@ -93,7 +93,8 @@ impl Net {
         self.graph.node(self.layers.0[layer].node).name()
     }
 
-    /// Resolves an edge between layer and port ids to a value, and the index and input of the target layer.
+    /// Resolves an edge, which is given by layer and port ids, to a value, the index of the target layer, and
+    /// its input.
     pub(super) fn ends(&self, from: (u64, u32), to: (u64, u32)) -> Result<(Value, usize, usize), BrokenEnd> {
         let (id, port) = from;
         let target = self.layers.index(to.0);

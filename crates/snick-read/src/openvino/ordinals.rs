@@ -1,4 +1,4 @@
-//! The indices of Parameters and Results that port maps refer to.
+//! Indices of Parameters and Results, for port maps.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use snick_ir::{Graph, NodeId, OpError};
 
 use super::layer_ids::LayerIds;
 
-/// The index of each Parameter among the Parameters of a body, and of each Result among its Results.
+/// The index of each Parameter among all Parameters of a body, and of each Result among all its Results.
 pub(super) struct Ordinals<'n> {
     layers: &'n LayerIds,
     numbers: HashMap<NodeId, usize>,
@@ -20,7 +20,7 @@ impl<'n> Ordinals<'n> {
         Self { layers, numbers }
     }
 
-    /// The index of the layer with this id.
+    /// The index of the Parameter or Result with this layer id.
     pub(super) fn get(&self, id: u64) -> Result<usize, OpError> {
         let index = self.layers.index(id);
         let number = index.and_then(|index| self.numbers.get(&self.layers.0[index].node).copied());

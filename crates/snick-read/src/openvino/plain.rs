@@ -1,8 +1,8 @@
 //! A fast parser for plain markup.
 //!
-//! Nearly all markup of an IR is `<name attribute="value" ..>`, `</name>` and `<dim>7</dim>`. Parsing it here
-//! takes half the time of the XML reader. Anything else, such as other quotes, entities, comments and errors,
-//! is left to the XML reader.
+//! Nearly all markup of an IR has the form `<name attribute="value" ..>`, `</name>` or `<dim>7</dim>`.
+//! Parsing it here takes half the time of the XML reader. All other markup, such as other quotes, entities,
+//! comments and errors, is left to the XML reader.
 
 use std::borrow::Cow;
 
@@ -11,19 +11,19 @@ use super::attributes::Attributes;
 /// A start tag.
 pub(super) struct StartTag<'x> {
     pub(super) name: &'x str,
-    /// Whether it is written `<name/>`.
+    /// Whether the tag is written as `<name/>`.
     pub(super) empty: bool,
-    /// The text after it.
+    /// The text after the tag.
     pub(super) behind: &'x str,
 }
 
-/// Parses the start tag at the beginning of `text` and fills `attributes`, which are unspecified after
-/// `None`.
+/// Parses the start tag at the beginning of `text` and fills `attributes`. If it returns `None`, the contents
+/// of `attributes` are unspecified.
 pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> Option<StartTag<'x>> {
     let (name, mut rest) = name(text.strip_prefix('<')?)?;
     attributes.clear();
     loop {
-        // Usually there is one space.
+        // Usually, a single space precedes an attribute.
         let next = match rest.strip_prefix(' ') {
             Some(next) if next.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) => next,
             _ => rest.trim_ascii_start(),
@@ -48,7 +48,8 @@ pub(super) fn start_tag<'x>(text: &'x str, attributes: &mut Attributes<'x>) -> O
     }
 }
 
-/// Bytes that end an attribute value or need the XML reader. A table is faster than five comparisons.
+/// Marks bytes that end an attribute value or need the XML reader. Looking up this table is faster than five
+/// comparisons.
 const ENDS_VALUE: [bool; 256] = {
     let mut table = [false; 256];
     table[b'"' as usize] = true;
@@ -60,7 +61,7 @@ const ENDS_VALUE: [bool; 256] = {
 };
 
 /// Finds the end of an attribute value, or the first byte that needs the XML reader. Most values are so short
-/// that starting a search costs more than a loop.
+/// that a loop is faster than starting a search.
 fn value_end(value: &[u8]) -> Option<usize> {
     const SHORT: usize = 12;
     let (start, rest) = value.split_at_checked(SHORT).unwrap_or((value, &[]));
@@ -71,16 +72,16 @@ fn value_end(value: &[u8]) -> Option<usize> {
     })
 }
 
-/// The text of the `<dim>` element at the beginning of `text`, and the text after it.
+/// The content of the `<dim>` element at the beginning of `text`, and the text after the element.
 pub(super) fn dim(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix("<dim>")?;
-    // For a few digits, a loop is the fastest search.
+    // For the few digits of a size, a loop is the fastest search.
     let end = inside.as_bytes().iter().position(|b| matches!(b, b'<' | b'&'))?;
     let (dim, behind) = inside.split_at(end);
     Some((dim, behind.strip_prefix("</dim>")?))
 }
 
-/// Whether a byte may occur in a name. A table, because most bytes of an IR are checked.
+/// Whether a byte may occur in a name. This is a table, because most bytes of an IR are checked.
 const IN_NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0u8;
@@ -91,7 +92,7 @@ const IN_NAME: [bool; 256] = {
     table
 };
 
-/// An ASCII name, and the text after it.
+/// The ASCII name at the beginning of `text`, and the text after it.
 fn name(text: &str) -> Option<(&str, &str)> {
     let end = text.as_bytes().iter().position(|&b| !IN_NAME[usize::from(b)])?;
     let starts = text.as_bytes().first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
@@ -102,7 +103,7 @@ fn name(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// Name, attributes, whether it is empty, and the text after it.
+    /// A tag's name, its attributes, whether it is `<name/>`, and the text after it.
     type Read<'x> = (&'x str, Vec<(&'x str, String)>, bool, &'x str);
 
     fn read(text: &str) -> Option<Read<'_>> {

@@ -2,12 +2,12 @@
 
 use smallvec::SmallVec;
 
-/// A set of ports by position.
+/// A set of ports, given by their indices.
 #[derive(Default)]
 pub(super) struct PortSet(SmallVec<[u64; 1]>);
 
 impl PortSet {
-    /// Whether the port was not in the set before.
+    /// Inserts a port, and returns whether it is new.
     pub(super) fn insert(&mut self, port: usize) -> bool {
         let (word, bit) = (port / 64, 1 << (port % 64));
         if word >= self.0.len() {

@@ -1,12 +1,12 @@
-//! Resolves XML references like the OpenVINO runtime (pugixml): five names and numbers. Any other `&` is an
-//! ampersand.
+//! Resolves XML references in the same way as the OpenVINO runtime (pugixml): five names, and numbers. Any
+//! other `&` is an ordinary character.
 
 use std::borrow::Cow;
 
 const NAMED: [(&str, char); 5] =
     [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\'')];
 
-/// The value of an attribute. Line breaks and tabs become spaces unless they are references.
+/// The value of an attribute. Line breaks and tabs become spaces, unless they are written as references.
 pub(super) fn attribute(raw: &str) -> Cow<'_, str> {
     if memchr::memchr3(b'\n', b'\r', b'\t', raw.as_bytes()).is_none() {
         return resolve(raw);
@@ -33,8 +33,8 @@ pub(super) fn resolve(raw: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The character of the reference at the beginning of `text`, and the text after it. A number that is not a
-/// character becomes U+FFFD, and so does NUL, which would end the string in the runtime.
+/// The character of the reference at the beginning of `text`, and the text after the reference. A number that
+/// is not a character becomes U+FFFD. NUL does, too, because it would end the string in the runtime.
 fn reference(text: &str) -> Option<(char, &str)> {
     if let Some(found) = NAMED.iter().find_map(|&(name, c)| Some((c, text.strip_prefix(name)?))) {
         return Some(found);

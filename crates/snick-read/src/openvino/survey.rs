@@ -1,5 +1,5 @@
-//! Declarations that a graph does not keep, for checking files: sizes of input ports, and the location of
-//! constants in the weights.
+//! Declarations in a file that the graph does not keep, but that checks need: sizes of input ports, and the
+//! location of constants in the weights.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::decode;
 use super::xml::{Cursor, Step};
 use crate::ReadError;
 
-/// The declarations of the layers of a file and its bodies, by location.
+/// The declarations of all layers of a file and its bodies, by location.
 ///
 /// ```
 /// let text = r#"<net name="n" version="11"><layers><layer id="0" name="y" type="Result" version="opset1">
@@ -22,7 +22,7 @@ use crate::ReadError;
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Survey {
-    /// The dims of all input ports, for layers that declare any; -1 if dynamic.
+    /// The dims of all input ports of layers that declare any; -1 for a dynamic dim.
     pub input_ports: HashMap<Loc, Vec<Vec<i64>>>,
     /// The byte ranges of constants.
     pub constants: Vec<(Loc, Range<u64>)>,
@@ -30,7 +30,7 @@ pub struct Survey {
     pub refused_name: Option<(Loc, String)>,
 }
 
-/// A layer whose element is still open.
+/// A layer whose end tag has not been read yet.
 struct OpenLayer {
     loc: Loc,
     is_constant: bool,
@@ -38,7 +38,7 @@ struct OpenLayer {
 }
 
 impl Survey {
-    /// Reads the file a second time. Errors refer to it as `source`.
+    /// Reads a file for the survey. Errors call the file `source`.
     ///
     /// # Errors
     /// The bytes are not XML.
@@ -67,7 +67,7 @@ impl Survey {
         }
     }
 
-    /// Processes the start of an element inside the elements of `path`.
+    /// Processes the start of element `name`, which is inside the elements of `path`.
     fn enter(&mut self, cursor: &mut Cursor, path: &[&str], name: &str, layers: &mut Vec<OpenLayer>) {
         if name == "layer" {
             let is_constant = cursor.attr("type").is_some_and(|name| matches!(&**name, "Const" | "Constant"));
@@ -89,7 +89,7 @@ impl Survey {
                 layer.ports.push(dims);
             }
             ([.., "layer", "input", "port"], "dim") => {
-                // Happens only with comments or references inside a port. Such ports are not compared.
+                // Only happens if a port contains comments or references. Such ports are not compared.
                 layer.ports.pop();
                 layer.ports.push(Vec::new());
             }
@@ -105,8 +105,8 @@ impl Survey {
     }
 }
 
-/// Whether pugixml, the runtime's XML parser, accepts a name. The first character must be a letter, `_`, `:`
-/// or beyond ASCII; digits, `-` and `.` may follow.
+/// Whether pugixml, the XML parser of the runtime, accepts a name. The first character must be a letter, `_`,
+/// `:` or a non-ASCII character; digits, `-` and `.` may follow.
 fn is_read_by_runtime(name: &str) -> bool {
     let starts = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':' | 0x80..);
     let goes_on = |byte: u8| starts(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');

@@ -2,14 +2,14 @@
 
 use snick_ir::{Located, OpError};
 
-/// Constants beyond the end of the weights. A truncated file is reported as one error.
+/// Constants that extend past the end of the weights. They are reported as a single error.
 #[derive(Default)]
 pub(super) struct Truncated {
-    /// The error of the first one.
+    /// The error of the first such constant.
     first: Option<Located>,
-    /// The number of further ones.
+    /// The number of further such constants.
     others: usize,
-    /// The end of the last one.
+    /// The end of the last such constant.
     end: usize,
 }
 
@@ -36,7 +36,7 @@ impl Truncated {
 mod tests {
     use crate::openvino::{Weights, read};
 
-    /// Constants of 8 bytes each at these offsets of a file of 20 bytes.
+    /// The errors for constants of 8 bytes at these offsets of a file of 20 bytes.
     fn constants_at(offsets: &[usize]) -> Vec<String> {
         let layer = |(id, offset): (usize, &usize)| {
             format!(

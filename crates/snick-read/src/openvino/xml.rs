@@ -1,4 +1,4 @@
-//! A cursor over the elements of an XML text. It borrows from the text and knows its line and column.
+//! A cursor over the elements of an XML text. It borrows from the text, and knows line and column.
 
 use std::borrow::Cow;
 use std::io::BufRead;
@@ -11,41 +11,41 @@ use super::attributes::Attributes;
 use super::{plain, references};
 use crate::ReadError;
 
-/// Maximum nesting of elements. Real files need about 6 for each level of bodies. This is a constant because
-/// it protects the stack; callers set `Limits::nesting`.
+/// Maximum nesting of elements. Real files need about 6 levels per level of bodies. This limit is fixed
+/// because it protects the stack; users can set a lower one with `Limits::nesting`.
 const MAX_DEPTH: usize = 256;
 
 /// The next item of the document.
 #[derive(Debug)]
 pub(super) enum Step<'x> {
-    /// Start of an element; the cursor holds its attributes until the next step.
+    /// The start of an element. The cursor holds its attributes until the next step.
     Open(&'x str),
-    /// End of the innermost open element.
+    /// The end of the innermost open element.
     Close,
     /// Character data.
     Text(Cow<'x, str>),
-    /// End of the document.
+    /// The end of the document.
     End,
 }
 
 pub(super) struct Cursor<'x> {
     text: &'x str,
     source: &'x str,
-    /// The text after the last step.
+    /// The text after the latest step.
     rest: &'x str,
-    /// Reads markup that the plain parser cannot, and is moved to `rest` only then.
+    /// Reads markup that the plain parser cannot read. Only then, it is moved to `rest`.
     reader: Reader<&'x [u8]>,
-    /// Attributes of the last start tag.
+    /// The attributes of the latest start tag.
     attrs: Attributes<'x>,
-    /// Names of the open elements.
+    /// The names of the open elements.
     open: Vec<&'x str>,
-    /// Whether the last start tag was `<a/>`: its end is the next step.
+    /// Whether the latest start tag was `<a/>`, so that its end is the next step.
     empty: bool,
-    /// Whether the reader has returned character data and expects markup.
+    /// Whether the reader has just returned character data, so that it expects markup.
     behind_text: bool,
-    /// Byte offset of the last step.
+    /// The byte offset of the latest step.
     at: usize,
-    /// A byte offset with a known line.
+    /// A byte offset whose line is known.
     mark: Mark,
 }
 
@@ -58,16 +58,17 @@ struct Mark {
 
 impl<'x> Cursor<'x> {
     pub(super) fn new(text: &'x str, source: &'x str) -> Self {
-        // The reader would skip a byte order mark without counting it.
+        // The reader would skip a byte order mark but not count its bytes.
         let text = text.trim_start_matches('\u{feff}');
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
-        // A reference splits a text into parts, whose whitespace matters.
+        // A reference splits a text into parts, so whitespace at the ends of a part matters.
         config.trim_text(false);
         config.allow_dangling_amp = true;
-        // End tags are checked here, against borrowed names.
+        // End tags are checked by this cursor, against borrowed names.
         config.check_end_names = false;
-        // The reader does not see elements that the plain parser has read.
+        // The reader does not see the elements that the plain parser has read, so end tags may seem
+        // unmatched.
         config.allow_unmatched_ends = true;
         let mark = Mark { at: 0, line: 1, line_start: 0 };
         Self {
@@ -133,7 +134,7 @@ impl<'x> Cursor<'x> {
         let element = self.borrow(start.name().into_inner());
         self.enter(element)?;
         self.attrs.clear();
-        // The iterator would allocate a list of names to find duplicates, which `push` finds.
+        // Disables the check of the iterator, which would allocate a list of names. `push` finds duplicates.
         for attr in start.attributes().with_checks(false) {
             let attr = attr.map_err(|error| self.error(error.to_string()))?;
             let (name, raw) = (self.borrow(attr.key.into_inner()), self.borrow(&attr.value));
@@ -160,8 +161,8 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The text from the next markup on. `None` outside the root, and after character data, when the reader
-    /// expects markup.
+    /// The text from the next markup on. `None` outside the root element, and after character data, because
+    /// there the reader expects markup.
     fn markup(&self) -> Option<&'x str> {
         if self.empty || self.behind_text || self.open.is_empty() {
             return None;
@@ -175,7 +176,7 @@ impl<'x> Cursor<'x> {
         let at = self.text.len() - markup.len();
         if let Some(end) = markup.strip_prefix("</") {
             let open = self.open.last()?;
-            // A mismatched end tag is an error; the reader locates it.
+            // A mismatched end tag is an error, which the reader locates.
             self.rest = end.strip_prefix(open)?.strip_prefix('>')?;
             self.at = at;
             self.open.pop();
@@ -186,26 +187,26 @@ impl<'x> Cursor<'x> {
         Some(self.enter(tag.name).map(|()| Step::Open(tag.name)))
     }
 
-    /// The same text with the lifetime of the document, for events to borrow from.
+    /// The same text as a slice of the document, so that steps can borrow it.
     fn borrow(&self, part: &str) -> &'x str {
         let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         let found = start.checked_add(part.len()).and_then(|end| self.text.get(start..end));
-        // The reader works in place, so the part lies inside the text.
+        // The reader does not copy the text, so the part is always inside it.
         found.unwrap_or_default()
     }
 
-    /// An attribute of the last start tag.
+    /// An attribute of the latest start tag.
     #[inline]
     pub(super) fn attr(&self, name: &str) -> Option<&Cow<'x, str>> {
         self.attrs.get(name)
     }
 
-    /// The names of the attributes of the last start tag.
+    /// The names of the attributes of the latest start tag.
     pub(super) fn attr_names(&self) -> impl Iterator<Item = &'x str> + '_ {
         self.attrs.names()
     }
 
-    /// A required attribute.
+    /// A required attribute of the latest start tag.
     #[inline]
     pub(super) fn require(&mut self, name: &str) -> Result<Cow<'x, str>, ReadError> {
         match self.attr(name) {
@@ -214,7 +215,7 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// A required number.
+    /// A required attribute that is a number.
     #[inline]
     pub(super) fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ReadError> {
         let number = self.attr(name).and_then(|value| value.trim_ascii().parse().ok());
@@ -230,12 +231,12 @@ impl<'x> Cursor<'x> {
         self.error(message)
     }
 
-    /// Takes the attributes of the last start tag.
+    /// Takes the attributes of the latest start tag.
     pub(super) fn take_attrs(&mut self) -> impl Iterator<Item = (&'x str, Cow<'x, str>)> + '_ {
         self.attrs.drain()
     }
 
-    /// The text up to the end of the open element. Rejects nested elements.
+    /// The text up to the end of the open element, which must not contain elements.
     pub(super) fn text(&mut self) -> Result<Cow<'x, str>, ReadError> {
         let mut all = Cow::Borrowed("");
         loop {
@@ -251,20 +252,20 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// The text of the next element, if it is a `<dim>` that the plain parser can read.
+    /// The content of the next element, if it is a `<dim>` that the plain parser can read.
     pub(super) fn dim(&mut self) -> Option<&'x str> {
         let (dim, rest) = plain::dim(self.markup()?)?;
         self.rest = rest;
         Some(dim)
     }
 
-    /// The open element with its contents, uninterpreted.
+    /// The open element with its contents, as metadata.
     pub(super) fn info(&mut self, name: &str) -> Result<Info, ReadError> {
         let attrs = self.attrs.drain().map(|(n, v)| (n.to_string(), v.into_owned())).collect();
         let mut info = Info { name: name.to_string(), attrs, ..Info::default() };
         loop {
             match self.step()? {
-                // Bounded by MAX_DEPTH.
+                // The depth of this recursion is bounded by MAX_DEPTH.
                 Step::Open(name) => info.children.push(self.info(name)?),
                 Step::Text(text) => info.text.push_str(&text),
                 Step::Close | Step::End => {
@@ -278,15 +279,15 @@ impl<'x> Cursor<'x> {
         }
     }
 
-    /// Line and column of the last step. Counts from the previous call, so that locating every layer takes
-    /// one pass.
+    /// Line and column of the latest step. Counts lines from the position of the previous call, so that
+    /// locating all layers takes a single pass.
     pub(super) fn loc(&mut self) -> Loc {
         let at = self.at.min(self.text.len());
         let bytes = self.text.as_bytes();
         if at < self.mark.at {
             self.mark = Mark { at: 0, line: 1, line_start: 0 };
         }
-        // Whitespace that was trimmed from before an element belongs to its step.
+        // Whitespace before an element was trimmed, but belongs to the step of the element.
         let at = at + bytes[at..].iter().take_while(|b| b.is_ascii_whitespace()).count();
         let passed = &bytes[self.mark.at..at];
         let lines = memchr::memchr_iter(b'\n', passed).count();
@@ -312,7 +313,7 @@ impl<'x> Cursor<'x> {
 mod tests {
     use super::*;
 
-    /// The reader and the plain parser, which alternate here, agree about the position.
+    /// The reader and the plain parser alternate here, and must agree about the position.
     #[test]
     fn byte_order_marks_are_passed_over() {
         for marks in 0..3 {

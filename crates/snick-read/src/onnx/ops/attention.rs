@@ -1,4 +1,4 @@
-//! Attention and rotary embedding, built from matrix products and a softmax.
+//! Attention and rotary embedding, built from matrix multiplications and a softmax.
 
 use snick_ir::{Attrs, OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -15,7 +15,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("RotaryEmbedding", &[23], rotary_embedding).attrs("interleaved num_heads rotary_embedding_dim"),
 ];
 
-/// Splits `[batch, length, heads * size]` to `[batch, heads, length, size]`.
+/// Reshapes and transposes `[batch, length, heads * size]` to `[batch, heads, length, size]`.
 pub(super) fn heads_apart(b: &mut NodeBuilder, x: Value, heads: i64) -> Result {
     let sizes = b.ints(&[0, 0, heads, -1])?;
     let x = b.reshape_copying(x, sizes)?;
@@ -37,24 +37,24 @@ pub(super) struct Scores {
     pub(super) k: Value,
     /// Values `[batch, heads, keys, size of a value]`.
     pub(super) v: Value,
-    /// Added to the scores. A row of minus infinities results in zeros.
+    /// A bias that is added to the scores. If all biases of a query are minus infinity, its result is zero.
     pub(super) bias: Option<Value>,
-    /// Scale of the scores; by default the inverse square root of the size.
+    /// The scale of the scores; by default the inverse square root of the head size.
     pub(super) scale: Option<f64>,
-    /// Soft cap of the scores by a hyperbolic tangent; 0 for none.
+    /// The bound of a soft cap, which applies a hyperbolic tangent to the scores; 0 for none.
     pub(super) cap: f64,
     /// Element type of the softmax.
     pub(super) precision: Option<ElementType>,
-    /// An extra score, per head or for all heads, that takes part in the softmax without a value.
+    /// An extra score, per head or for all heads, that takes part in the softmax but has no value.
     pub(super) sink: Option<Value>,
 }
 
 impl Scores {
-    /// The output, and the scores: raw, capped, biased, and after the softmax.
+    /// Returns the output, and the scores at four stages: raw, capped, biased, and after the softmax.
     pub(super) fn mix(&self, b: &mut NodeBuilder) -> Result<(Value, [Value; 4]), OpError> {
         let element_type = b.element_type(self.q)?;
-        // Multiplies each factor by the root of the scale, as in the standard, so that small types do not
-        // overflow.
+        // Multiplies both factors by the square root of the scale, as in the standard, so that small types do
+        // not overflow.
         let root = match self.scale {
             Some(scale) => b.scalar(element_type, scale.sqrt())?,
             None => {
@@ -96,7 +96,7 @@ impl Scores {
     }
 }
 
-/// The softmax of the scores and the sink, without the sink's share.
+/// The softmax of the scores together with the sink. The part of the sink is dropped.
 fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     let element_type = b.element_type(scores)?;
     let sink = b.convert(sink, element_type)?;
@@ -110,7 +110,7 @@ fn shares_beside(b: &mut NodeBuilder, scores: Value, sink: Value) -> Result {
     b.slice_range(shares, -1, 0, -1)
 }
 
-/// Repeats each head of keys or values for its group of query heads.
+/// Repeats each head of keys or values for all query heads of its group.
 pub(super) fn repeated_heads(b: &mut NodeBuilder, x: Value, q: Value) -> Result {
     let (heads, wanted) = (b.size_of(x, 1)?, b.size_of(q, 1)?);
     let each = b.divide(wanted, heads)?;
@@ -124,17 +124,17 @@ pub(super) fn repeated_heads(b: &mut NodeBuilder, x: Value, q: Value) -> Result 
     b.reshape_copying(x, sizes)
 }
 
-/// A window of keys: query `i` sees key `j` from `i + offset - left` to `i + offset + right`.
+/// A window of visible keys: query `i` sees the keys from `i + offset - left` to `i + offset + right`.
 pub(super) struct Window {
     pub(super) left: Option<i64>,
     pub(super) right: Option<i64>,
-    /// The number of keys before the first query, as a scalar or broadcastable to
-    /// `[batch, 1, queries, keys]`.
+    /// The number of keys before the first query. It is a scalar, or broadcastable to `[batch, 1, queries,
+    /// keys]`.
     pub(super) offset: Option<Value>,
 }
 
 impl Window {
-    /// Which keys each query sees; `None` for all.
+    /// Which keys each query sees; `None` if each query sees all keys.
     pub(super) fn seen(
         &self,
         b: &mut NodeBuilder,
@@ -164,12 +164,12 @@ impl Window {
     }
 }
 
-/// Adds minus infinity to hidden keys.
+/// Adds minus infinity to the scores of hidden keys.
 pub(super) fn masked(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
     lowered(b, bias, seen, f64::NEG_INFINITY, real)
 }
 
-/// Adds `low` to hidden keys.
+/// Adds `low` to the scores of hidden keys.
 pub(super) fn lowered(
     b: &mut NodeBuilder,
     bias: Option<Value>,
@@ -185,7 +185,7 @@ pub(super) fn lowered(
     }
 }
 
-/// Outputs: attention, all keys, all values, and the scores at the stage that the node selects.
+/// Outputs: the result of attention, all keys, all values, and the scores at the stage that the node selects.
 fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (mut q, mut k, mut v) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let real = b.element_type(q)?;
@@ -253,13 +253,13 @@ fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![y, present_k, present_v, stage])
 }
 
-/// Whether queries and keys may differ in the number of heads.
+/// Whether queries and keys might have different numbers of heads.
 fn differ(b: &NodeBuilder, q: Value, k: Value) -> bool {
     let heads = b.fixed_size(q, 1);
     heads.is_none() || heads != b.fixed_size(k, 1)
 }
 
-/// Converts a mask to a bias: minus infinity where it is false and past its end.
+/// Converts a mask to a bias: minus infinity where the mask is false, and for keys past the end of the mask.
 fn bias_of(b: &mut NodeBuilder, mask: Value, keys: Value, real: ElementType) -> Result {
     let mut bias = mask;
     if b.element_type(mask)? == ElementType::Boolean {
@@ -277,7 +277,7 @@ fn bias_of(b: &mut NodeBuilder, mask: Value, keys: Value, real: ElementType) -> 
     b.pad_by(bias, begin, end, low)
 }
 
-/// A causal depthwise convolution. The second output is the state for the next call.
+/// A causal depthwise convolution. The second output is the state that the next call needs.
 fn causal_convolution(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (x, w) = (b.input(0)?, b.input(1)?);
     let dims = b.dims(w).filter(|dims| dims.len() == 3);
@@ -306,15 +306,15 @@ fn causal_convolution(b: &mut NodeBuilder) -> Result<Vec<Value>> {
         "silu" | "swish" => y = b.add_op(ops::Swish, &[y])?,
         _ => return Err(b.attrs.bad("activation", "none, silu or swish")),
     }
-    // The state consists of the last positions of past and input.
+    // The state consists of the last positions of the previous state and the input together.
     let (start, stop) = (b.size_of(x, 2)?, b.ints(&[i64::MAX])?);
     let (step, axis) = (b.ints(&[1])?, b.ints(&[2])?);
     let state = b.add_op(ops::Slice8, &[all, start, stop, step, axis])?;
     Ok(vec![y, state])
 }
 
-/// Rotates pairs of elements by angles with the given cosines and sines, looked up by position if there are
-/// positions.
+/// Rotates pairs of elements by angles that are given by their cosines and sines. If the node has positions,
+/// looks up the angles by position.
 fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (mut tables, positions) = ([b.input(1)?, b.input(2)?], b.optional(3));
@@ -336,9 +336,9 @@ fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// Rotates the first `turned` elements of the last of four axes, or all if that is 0, by angles
-/// `[batch, length, pairs]`. Pairs are adjacent if interleaved, and otherwise take one element from each
-/// half.
+/// Rotates the first `turned` elements of the last of four axes, or all if that is 0. The angles are `[batch,
+/// length, pairs]`. If `interleaved`, the elements of a pair are adjacent; otherwise, one is in the first
+/// half of the elements and one in the second.
 pub(super) fn rotated(
     b: &mut NodeBuilder,
     x: Value,
@@ -350,7 +350,7 @@ pub(super) fn rotated(
         0 => (x, None),
         _ => (b.slice_range(x, -1, 0, turned)?, Some(b.slice_range(x, -1, turned, i64::MAX)?)),
     };
-    // Broadcasts over the heads.
+    // Inserts an axis, over which the angles are broadcast to all heads.
     let (cos, sin) = (b.unsqueeze(tables[0], &[1])?, b.unsqueeze(tables[1], &[1])?);
     let pairs = if interleaved {
         let sizes = b.ints(&[0, 0, 0, -1, 2])?;

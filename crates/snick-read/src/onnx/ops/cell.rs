@@ -1,4 +1,4 @@
-//! Recurrent cells: gate orders in ONNX and in the IR, and activations.
+//! Recurrent cells: the order of gates in ONNX and in the IR, and activations.
 
 use snick_ir::OpError;
 
@@ -8,7 +8,7 @@ use crate::onnx::builder::{NodeBuilder, Result};
 pub(super) struct Cell {
     /// The IR op.
     pub(super) op_type: &'static str,
-    /// The index in ONNX of each gate of the IR.
+    /// For each gate in the order of the IR, its index in ONNX.
     pub(super) gates: &'static [usize],
     /// Number of states.
     pub(super) states: usize,
@@ -19,7 +19,7 @@ pub(super) struct Cell {
 pub(super) const GRU: Cell =
     Cell { op_type: "GRUSequence", gates: &[0, 1, 2], states: 1, activations: &["sigmoid", "tanh"] };
 
-/// The order is input, output, forget, cell in ONNX and forget, input, cell, output in the IR.
+/// The order of gates is input, output, forget, cell in ONNX, and forget, input, cell, output in the IR.
 pub(super) const LSTM: Cell = Cell {
     op_type: "LSTMSequence",
     gates: &[2, 0, 3, 1],
@@ -29,7 +29,7 @@ pub(super) const LSTM: Cell = Cell {
 
 pub(super) const RNN: Cell = Cell { op_type: "RNNSequence", gates: &[0], states: 1, activations: &["tanh"] };
 
-/// The activations of one direction, with their parameters.
+/// The activations for one direction, with their parameters.
 #[derive(PartialEq)]
 pub(super) struct Functions {
     pub(super) names: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) struct Functions {
     pub(super) betas: Vec<f64>,
 }
 
-/// The activations of each direction. ONNX lists parameters only for activations that take some.
+/// The activations for each direction. ONNX only lists parameters for activations that have some.
 pub(super) fn functions(b: &NodeBuilder, cell: &Cell, directions: usize) -> Result<Vec<Functions>, OpError> {
     let count = cell.activations.len();
     let names: Vec<String> = match b.attrs.texts("activations")?.filter(|names| !names.is_empty()) {

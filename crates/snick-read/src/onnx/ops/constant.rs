@@ -1,4 +1,4 @@
-//! Operators that create values, or create them from a shape.
+//! Operators that create values from attributes or from a shape.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Range", &[11], range).ignores("stash_type"),
 ];
 
-/// The value is the only attribute.
+/// The node has a single attribute, which is its value.
 fn constant(b: &mut NodeBuilder) -> Result {
     let given = b.attrs.iter().next().map(|(name, value)| {
         // Marks the attribute as read.

@@ -77,7 +77,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("alpha"),
 ];
 
-/// Folds any number of inputs with a binary op.
+/// Combines any number of inputs by a binary op.
 fn folded(b: &mut NodeBuilder, op: impl Into<Op>) -> Result {
     let inputs = b.all()?;
     let mut inputs = inputs.into_iter();
@@ -90,7 +90,8 @@ fn mean(b: &mut NodeBuilder) -> Result {
     b.divide(sum, b.inputs.len() as f64)
 }
 
-/// Out-of-range amounts shift out all bits. They were undefined before operator set 28.
+/// An amount outside the range of bits shifts out all bits. Before operator set 28, such amounts were
+/// undefined.
 fn bit_shift(b: &mut NodeBuilder) -> Result {
     let (x, amount) = (b.input(0)?, b.input(1)?);
     let right = match b.text_attr("direction", "")? {
@@ -119,13 +120,13 @@ fn bit_shift(b: &mut NodeBuilder) -> Result {
     b.select(far, fill, shifted)
 }
 
-/// The result has the sign of the divisor, or with `fmod` of the dividend.
+/// The result has the sign of the divisor, or with `fmod` the sign of the dividend.
 fn modulo(b: &mut NodeBuilder) -> Result {
     let (x, y) = (b.input(0)?, b.input(1)?);
     if b.flag_attr("fmod", false)? { b.modulo(x, y) } else { b.floor_mod(x, y) }
 }
 
-/// The exponent may differ in type from the base. The result has the type of the base.
+/// The exponent may have another type than the base. The result has the type of the base.
 fn power(b: &mut NodeBuilder) -> Result {
     let (base, exponent) = (b.input(0)?, b.input(1)?);
     let (result, other) = (b.element_type(base)?, b.element_type(exponent)?);

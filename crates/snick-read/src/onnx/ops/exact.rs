@@ -1,31 +1,32 @@
-//! Exact sums of products of 8-bit integers in floats. Every integer up to 2^24 is an f32, so sums within
-//! that bound are exact, in any order and on any machine. Longer sums are split into parts.
+//! Exact sums of products of 8-bit integers in floats. An f32 can represent every integer up to 2^24, so sums
+//! up to this bound are exact, in any order and on any machine. Longer sums are split into parts.
 
 use snick_ir::Value;
 use snick_tensor::ElementType;
 
 use crate::onnx::builder::NodeBuilder;
 
-/// Maximum sum of absolute weights. Multiplied by the maximum distance of an 8-bit integer from its zero
-/// point, it is at most 2^24.
+/// Maximum sum of the absolute weights in a part. Multiplied by 255, the maximum difference between an 8-bit
+/// integer and its zero point, it is at most 2^24.
 const LIMIT: u32 = (1 << 24) / 255;
 
-/// Maximum number of weights of a kernel, so that their sum fits `u32`.
+/// Maximum number of weights in a kernel, so that the sum of their absolute values fits in `u32`.
 const KERNEL: usize = 1 << 20;
 
-/// The axes that are summed.
+/// The axes over which products are summed.
 pub(super) enum Summed {
-    /// Along the rows of a matrix, with a zero point for each column.
+    /// The rows of a matrix, with a zero point for each column.
     Rows,
-    /// All axes of a filter but the first, with a zero point for each filter. Parts are channels.
+    /// All axes of a filter except the first, with a zero point for each filter. Parts are ranges of
+    /// channels.
     Filters,
 }
 
-/// Start and end of each part of the summed axis.
+/// The start and end of each part of the summed axis.
 pub(super) type Parts = Vec<(i64, i64)>;
 
-/// Splits the summed axis into parts whose sums of products of constant weights and 8-bit data are exact in
-/// f32. `None` if unknown.
+/// Splits the summed axis into parts, so that the sums of products of constant weights and 8-bit data are
+/// exact in f32 for each part. `None` if the weights are unknown.
 pub(super) fn exact_parts(
     b: &NodeBuilder,
     data: Value,
@@ -49,7 +50,7 @@ pub(super) fn exact_parts(
         }
         _ => return None,
     };
-    // The number of separate sums.
+    // The number of sums to compute.
     let lines = if matches!(summed, Summed::Rows) { inner } else { outer };
     let mut zeros = match zero_point {
         Some(zero_point) => b.tensor(zero_point)?.to_i64_vec().ok()?,

@@ -1,4 +1,4 @@
-//! GridSample: samples an image or volume between its pixels.
+//! GridSample: samples an image or volume at positions between its pixels.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -43,9 +43,9 @@ struct Volume {
 
 /// A pixel along one axis, for each sampled position.
 struct Pixel {
-    /// Its index, clamped to the axis.
+    /// The index of the pixel, clamped to the axis.
     index: Value,
-    /// Its weight.
+    /// The weight of the pixel.
     weight: Value,
 }
 
@@ -55,7 +55,7 @@ impl Volume {
         let real = b.element_type(x)?;
         let grid = b.convert(grid, real)?;
         let places = b.split(grid, -1, 3)?;
-        // Depth, height, width; positions are in reverse order. Each is [batch, positions].
+        // Positions are in the order width, height, depth, so they are reversed. Each is [batch, positions].
         let (mut axes, mut sizes) = (Vec::new(), Vec::new());
         for (axis, place) in (2..).zip(places.into_iter().rev()) {
             let form = b.ints(&[0, -1])?;
@@ -98,11 +98,12 @@ impl Volume {
         b.reshape_to(y, sizes)
     }
 
-    /// The pixels along an axis around positions in -1..1.
+    /// The pixels along an axis that are around positions in -1..1.
     fn pixels(&self, b: &mut NodeBuilder, place: Value, size: Value) -> Result<Vec<Pixel>, OpError> {
         let (unit, half) = (b.scalar_like(place, 1.0)?, b.scalar_like(place, 0.5)?);
         let last = b.subtract(size, unit)?;
-        // The distance between the centres of the first and last pixel, or between their outer edges.
+        // The distance between the centres of the first and last pixel, or the distance between their outer
+        // edges.
         let width = if self.corners { last } else { size };
         let place = b.add(place, unit)?;
         let place = b.multiply(place, half)?;
@@ -130,7 +131,7 @@ impl Volume {
     fn reflected(&self, b: &mut NodeBuilder, place: Value, width: Value) -> Result {
         let unit = b.scalar_like(place, 1.0)?;
         let low = b.scalar_like(place, if self.corners { 0.0 } else { -0.5 })?;
-        // A single pixel has no width; the position is clamped afterwards.
+        // A single pixel has a width of 0, so divides by 1; the position is clamped afterwards.
         let width = b.maximum(width, unit)?;
         let distance = b.subtract(place, low)?;
         let distance = b.abs(distance)?;

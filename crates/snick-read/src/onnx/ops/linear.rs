@@ -1,4 +1,4 @@
-//! Matrix products.
+//! Matrix multiplications.
 
 use snick_ir::{Attrs, OpError, Value, ops};
 
@@ -20,12 +20,12 @@ fn einsum(b: &mut NodeBuilder) -> Result {
     b.ir_op("Einsum", attrs, &inputs)
 }
 
-/// Multiplies by a factor, which is often 1.
+/// Multiplies by a factor; adds no layer for the common factor 1.
 pub(super) fn scaled(b: &mut NodeBuilder, x: Value, factor: f64) -> Result {
     if factor == 1.0 { Ok(x) } else { b.multiply(x, factor) }
 }
 
-/// `alpha A B + beta C`.
+/// Computes `alpha A B + beta C`.
 pub(super) fn gemm(b: &mut NodeBuilder) -> Result {
     let (a, other) = (b.input(0)?, b.input(1)?);
     let (transpose_a, transpose_b) = (b.flag_attr("transA", false)?, b.flag_attr("transB", false)?);

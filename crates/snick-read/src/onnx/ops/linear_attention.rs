@@ -1,4 +1,5 @@
-//! Linear attention: without a softmax, with a state of key-value products that each token updates.
+//! Linear attention. It has no softmax, but a state that sums the products of keys and values, which each
+//! token updates.
 
 use snick_ir::{OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -11,8 +12,8 @@ use crate::onnx::stepped::{Step, Stepped};
 pub(super) const ENTRIES: &[ImportEntry] = &[many("LinearAttention", &[27], linear_attention)
     .attrs("chunk_size kv_num_heads q_num_heads scale update_rule")];
 
-/// Inputs: queries, keys, values `[batch, length, heads * size]`, the state
-/// `[batch, heads, size, size of a value]`, decay and rate of the update. Computed in f32.
+/// Inputs: queries, keys, values `[batch, length, heads * size]`, the state `[batch, heads, size, size of a
+/// value]`, and the decay and rate of the update. Everything is computed in f32.
 fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let heads = |b: &NodeBuilder, name: &'static str| {
         b.attrs.int(name)?.filter(|&heads| heads > 0).ok_or(OpError::MissingAttribute { name })
@@ -35,7 +36,7 @@ fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
         let value = b.convert(value, ElementType::F32)?;
         heads_apart(b, value, kv_heads)
     };
-    // Groups queries by their key head: [batch, heads, length, group, size].
+    // Groups the queries of each key head: [batch, heads, length, group, size].
     let q = b.convert(x, ElementType::F32)?;
     let sizes = b.ints(&[0, 0, kv_heads, q_heads / kv_heads, -1])?;
     let q = b.reshape_copying(q, sizes)?;
@@ -46,7 +47,7 @@ fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
         parts.push(apart(b, 4)?);
     }
     if corrects {
-        // A rate for each head, or one for all.
+        // The rate is given for each head, or once for all heads.
         let rate = b.input(5)?;
         let rate = b.convert(rate, ElementType::F32)?;
         let rate = b.unsqueeze(rate, &[-1])?;
@@ -94,7 +95,7 @@ fn linear_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![b.convert(y, element_type)?, b.convert(states[0], state_type)?])
 }
 
-/// The scale attribute. 0 means the inverse square root of the query size.
+/// The scale attribute. A value of 0 means the inverse square root of the query size.
 fn scale(b: &mut NodeBuilder, q: Value) -> Result {
     match b.float_attr("scale", 0.0)? {
         0.0 => {

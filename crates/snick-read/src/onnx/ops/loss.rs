@@ -20,8 +20,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("ignore_index reduction"),
 ];
 
-/// The negative log likelihood of the target classes, weighted by class and ignoring one class if the node
-/// names it.
+/// The negative log likelihood of the target classes, weighted by class. If the node names a class to ignore,
+/// its elements do not count.
 fn likelihood(b: &mut NodeBuilder, scores: Value) -> Result {
     let target = b.input(1)?;
     let mut target = b.convert(target, ElementType::I64)?;

@@ -1,4 +1,5 @@
-//! A step-by-step LSTM for features that LSTMSequence lacks: peepholes, coupled gates, quantized products.
+//! An LSTM as a loop over steps, for features that LSTMSequence lacks: peepholes, coupled gates, and
+//! quantized matrix multiplications.
 
 use snick_ir::{Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -7,7 +8,7 @@ use super::cell::{LSTM, functions};
 use crate::onnx::builder::{NodeBuilder, Result};
 use crate::onnx::stepped::{Step, Stepped};
 
-/// Takes one index of the first axis, which is dropped. A constant stays a constant.
+/// Selects one index of the first axis and drops the axis. The result of a constant is a constant.
 pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
     if let Some(tensor) = b.tensor(value) {
         let part = tensor.slice(0, index, 1, 1)?.squeeze(0)?.contiguous();
@@ -19,9 +20,9 @@ pub(super) fn at(b: &mut NodeBuilder, value: Value, index: usize) -> Result {
 
 /// The cell of an LSTM.
 pub(super) struct Cell<'a> {
-    /// Activations of the input, output and forget gates, of the cell gate, and of the cell state.
+    /// The activations of the input, output and forget gates, of the cell gate, and of the cell state.
     pub(super) activations: &'a [String],
-    /// Clips the sums of gates; 0 for none.
+    /// The bound to which the sums of gates are clipped; 0 for none.
     pub(super) clip: f64,
     /// Whether the forget gate is one minus the input gate.
     pub(super) coupled: bool,
@@ -44,8 +45,8 @@ impl Cell<'_> {
         }
     }
 
-    /// The next state and cell state, from the sums for the input, output, forget and cell gates. Peepholes
-    /// belong to the input, output and forget gates.
+    /// Computes the next state and cell state from the sums for the input, output, forget and cell gates. The
+    /// peepholes are those of the input, output and forget gates.
     fn step(
         &self,
         b: &mut NodeBuilder,
@@ -78,7 +79,7 @@ impl Cell<'_> {
         Ok([b.multiply(output, shown)?, cell])
     }
 
-    /// All steps of a direction. `product` multiplies the state by its weights.
+    /// Runs all steps of a direction. `product` multiplies the state by the weights.
     pub(super) fn run(
         &self,
         b: &mut NodeBuilder,
@@ -87,7 +88,7 @@ impl Cell<'_> {
     ) -> Result<[Value; 3], OpError> {
         let Direction { index, reverse, mut gates, states, mut fixed, lengths } = direction;
         if let Some(bias) = b.optional(3) {
-            // The bias of the data, followed by the bias of the state.
+            // The bias of the data, followed by the bias of the state, which is added to it.
             let bias = at(b, bias, index)?;
             let halves = b.split(bias, 0, 2)?;
             let bias = b.add(halves[0], halves[1])?;
@@ -102,7 +103,7 @@ impl Cell<'_> {
         };
         let mut parts = vec![gates];
         if let Some(lengths) = lengths {
-            // The sequences that are long enough for this step.
+            // Whether each sequence is long enough for this step.
             let steps = b.size_of(gates, 0)?;
             let (steps, lengths) = (b.count_to(steps)?, b.convert(lengths, ElementType::I64)?);
             let (steps, lengths) = (b.reshape(steps, &[-1, 1, 1])?, b.reshape(lengths, &[1, -1, 1])?);
@@ -132,21 +133,21 @@ impl Cell<'_> {
 
 /// The inputs of one direction.
 pub(super) struct Direction {
-    /// Index of its weights.
+    /// The index of the direction in the weights.
     pub(super) index: usize,
-    /// Whether it runs backward.
+    /// Whether the direction runs backward.
     pub(super) reverse: bool,
-    /// The product of data and weights `[steps, batch, gates]`.
+    /// The product of the data and the weights, `[steps, batch, gates]`.
     pub(super) gates: Value,
-    /// Initial state and cell state `[batch, hidden]`.
+    /// The initial state and cell state, `[batch, hidden]`.
     pub(super) states: Vec<Value>,
-    /// Loop-invariant values for the product with the state.
+    /// Loop-invariant values that are needed to multiply the state by the weights.
     pub(super) fixed: Vec<Value>,
     /// Lengths of the sequences.
     pub(super) lengths: Option<Value>,
 }
 
-/// Initial state and cell state of a direction: inputs 5 and 6, or zeros.
+/// The initial state and cell state of a direction: inputs 5 and 6 of the node, or zeros.
 pub(super) fn first_states(b: &mut NodeBuilder, x: Value, direction: usize) -> Result<Vec<Value>> {
     let hidden = b.required_int("hidden_size")?;
     let batch = b.size_of(x, 1)?;
@@ -161,13 +162,13 @@ pub(super) fn first_states(b: &mut NodeBuilder, x: Value, direction: usize) -> R
     [5, 6].into_iter().map(state).collect()
 }
 
-/// The states of every step and the last states, by direction.
+/// The states of all steps and the final states, for each direction.
 #[derive(Default)]
 pub(super) struct Results([Vec<Value>; 3]);
 
 impl Results {
     pub(super) fn push(&mut self, b: &mut NodeBuilder, result: [Value; 3]) -> Result<(), OpError> {
-        // The axis of directions precedes the batch.
+        // The direction axis comes before the batch axis.
         for (i, (all, value)) in self.0.iter_mut().zip(result).enumerate() {
             all.push(b.unsqueeze(value, &[i64::from(i == 0)])?);
         }
@@ -179,7 +180,7 @@ impl Results {
     }
 }
 
-/// An LSTM with steps as the first axis.
+/// An LSTM whose first axis is the steps.
 pub(super) fn stepwise(b: &mut NodeBuilder, directions: &[&str]) -> Result<Vec<Value>> {
     if b.flag_attr("layout", false)? {
         return Err(OpError::unsupported("a batch-first layout with peepholes or coupled gates"));

@@ -33,26 +33,27 @@ use snick_ir::{Attrs, OpError, Value};
 
 use super::builder::{NodeBuilder, Result};
 
-/// One operator.
+/// An operator and how to convert it.
 pub(super) struct ImportEntry {
     /// Its name.
     name: &'static str,
-    /// The operator sets that define it, ascending. The last one that is not newer than the node's applies.
+    /// The operator sets that define the operator, in ascending order. The last one that is not newer than
+    /// that of the model applies.
     since: &'static [i64],
-    /// The attributes that its rule reads in any case, separated by spaces.
+    /// The attributes that the rule always reads, separated by spaces.
     attrs: &'static str,
-    /// Attributes without effect: for training, or redundant with the inputs.
+    /// Attributes that have no effect: they only matter in training, or repeat what the inputs say.
     ignored: &'static str,
     form: ImportRule,
 }
 
-/// How a node is converted.
+/// How to convert a node.
 enum ImportRule {
-    /// To the IR op of this type with the same inputs and no attributes.
+    /// To the IR op of this type, with the same inputs and no attributes.
     Same(&'static str),
-    /// To nodes with one output.
+    /// To layers that compute a single output.
     One(fn(&mut NodeBuilder) -> Result),
-    /// To nodes with several outputs.
+    /// To layers that compute several outputs.
     Many(fn(&mut NodeBuilder) -> Result<Vec<Value>>),
 }
 
@@ -114,7 +115,7 @@ pub struct Operator {
     pub domain: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// The operator sets that define it, as far as snick distinguishes them.
+    /// The operator sets that define the operator, as far as snick distinguishes them.
     pub since: &'static [i64],
 }
 
@@ -130,7 +131,7 @@ pub fn operators() -> Vec<Operator> {
     operators
 }
 
-/// The row of an operator, and the operator set that defines it for a node of `opset`.
+/// The row of an operator, and the operator set that defines the operator for a node of `opset`.
 pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static ImportEntry, i64)> {
     let row = *TABLE.get(&(domain, op_type))?;
     let since = row.since.iter().rev().find(|&&since| since <= opset)?;
@@ -138,18 +139,18 @@ pub(super) fn find(domain: &str, op_type: &str, opset: i64) -> Option<(&'static 
 }
 
 impl ImportEntry {
-    /// Lists all attributes that the rule reads.
+    /// Sets the attributes that the rule always reads.
     const fn attrs(self, attrs: &'static str) -> Self {
         Self { attrs, ..self }
     }
 
-    /// Lists attributes without effect.
+    /// Sets the attributes that have no effect.
     const fn ignores(self, ignored: &'static str) -> Self {
         Self { ignored, ..self }
     }
 
-    /// Builds the layers of a node and returns its outputs. Rejects attributes that the row does not list or
-    /// its rule does not read, because they could change the meaning.
+    /// Builds the layers for a node and returns its outputs. Rejects an attribute that the row does not list
+    /// and the rule does not read, because it could change the meaning.
     pub(super) fn build(&self, b: &mut NodeBuilder) -> Result<Vec<Value>> {
         let outputs = match self.form {
             ImportRule::Same(op_type) => {
@@ -184,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// A new operator is a row like this in the `ENTRIES` of its family.
+    /// A new operator only needs a row like this one in the `ENTRIES` of its family.
     const SCALED: ImportEntry = one("Scaled", &[1], |b| {
         let (x, by) = (b.input(0)?, b.float_attr("by", 1.0)?);
         b.multiply(x, by)

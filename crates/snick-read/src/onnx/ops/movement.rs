@@ -47,7 +47,7 @@ fn gather(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::Gather { checks_indices: true, ..ops::Gather::default() }, &[data, indices, axis])
 }
 
-/// ONNX allows fewer indices than elements along the other axes; the IR does not.
+/// In ONNX, the indices may be shorter than the data along the other axes; in the IR, they may not.
 fn gather_elements(b: &mut NodeBuilder) -> Result {
     let (mut data, indices, axis) = (b.input(0)?, b.input(1)?, b.int_attr("axis", 0)?);
     let rank = b.rank(data)?;
@@ -73,7 +73,7 @@ fn non_zero(b: &mut NodeBuilder) -> Result {
     b.non_zero(x)
 }
 
-/// `values` holds the off and on values. Indices and depth may have any type.
+/// The input `values` contains the off value and the on value. Indices and depth may be of any type.
 fn one_hot(b: &mut NodeBuilder) -> Result {
     let (indices, depth, values) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let axis = b.int_attr("axis", -1)?;
@@ -86,7 +86,8 @@ fn one_hot(b: &mut NodeBuilder) -> Result {
     b.ir_op("OneHot", attrs, &[indices, depth, on, off])
 }
 
-/// Pads are one vector of all begins followed by all ends, for all axes or the listed ones.
+/// Pads are a single vector: the pads before all axes, then the pads after all axes. They are given for all
+/// axes, or for the axes that the node lists.
 pub(super) fn pad(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     let mode = match b.text_attr("mode", "constant")? {
@@ -132,7 +133,7 @@ pub(super) fn pad(b: &mut NodeBuilder) -> Result {
     b.ir_op("Pad", Attrs::new().with("pad_mode", mode), &[data, halves[0], halves[1], value])
 }
 
-/// Pads with elements from the other end: indices wrap around each axis.
+/// Pads with elements from the other end of each axis: indices wrap around.
 fn wrapped(b: &mut NodeBuilder, data: Value) -> Result {
     let (pads, rank) = (b.input(1)?, b.rank(data)?);
     let axes: Vec<i64> = match b.optional(3) {
@@ -164,7 +165,7 @@ fn reverse_sequence(b: &mut NodeBuilder) -> Result {
     b.ir_op("ReverseSequence", attrs, &inputs)
 }
 
-/// The IR's name for the reduction.
+/// The name of the reduction in the IR.
 fn scatter_reduction(b: &NodeBuilder) -> Result<&'static str, OpError> {
     let table = [("none", "none"), ("add", "sum"), ("mul", "prod"), ("max", "max"), ("min", "min")];
     b.choice("reduction", &table)
@@ -185,7 +186,7 @@ fn scatter_nd(b: &mut NodeBuilder) -> Result {
     b.ir_op("ScatterNDUpdate", Attrs::new().with("reduction", reduction), &inputs)
 }
 
-/// `k` is an attribute in the first version, later an input.
+/// In the first version of the operator, `k` is an attribute; in later versions, it is an input.
 fn top_k(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     let k = match b.attrs.int("k")? {
@@ -202,7 +203,7 @@ fn top_k(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     b.ir_op_with_outputs("TopK", attrs, &[x, k], 2)
 }
 
-/// Keeps one side of a diagonal of the last two axes.
+/// Keeps the elements on one side of a diagonal in the last two axes.
 pub(super) fn trilu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let k = match b.optional(1) {

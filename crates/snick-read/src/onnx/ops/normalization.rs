@@ -23,13 +23,13 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Softmax", &[1, 11, 13], |b| softmax(b, false)).attrs("axis"),
 ];
 
-/// Before operator set 13, all axes from `axis` on count as one.
+/// Before operator set 13, all axes from `axis` on are treated as one.
 fn softmax(b: &mut NodeBuilder, log: bool) -> Result {
     let x = b.input(0)?;
     softmax_of(b, x, log)
 }
 
-/// The same for any value, with the attributes of the node.
+/// The softmax of any value, with the attributes of the node.
 pub(super) fn softmax_of(b: &mut NodeBuilder, x: Value, log: bool) -> Result {
     let along = |b: &mut NodeBuilder, x, axis| if log { b.log_softmax(x, axis) } else { b.softmax(x, axis) };
     let axis = b.int_attr("axis", if b.since < 13 { 1 } else { -1 })?;
@@ -47,7 +47,7 @@ pub(super) fn softmax_of(b: &mut NodeBuilder, x: Value, log: bool) -> Result {
     b.reshape_to(rows, shape)
 }
 
-/// 1 at the first maximum, 0 elsewhere.
+/// 1 at the first maximum, and 0 elsewhere.
 fn hardmax(b: &mut NodeBuilder) -> Result {
     let (x, axis) = (b.input(0)?, b.int_attr("axis", -1)?);
     let k = b.int(1)?;
@@ -90,7 +90,7 @@ fn batch_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok([vec![y], outputs].concat())
 }
 
-/// The updated running statistics, and the statistics of the batch.
+/// Returns the updated running statistics, and the statistics of the batch.
 fn batch_statistics(b: &mut NodeBuilder, x: Value, inputs: &[Value], momentum: f64) -> Result<Vec<Value>> {
     let [_, _, _, running_mean, running_variance] = inputs else {
         return Err(OpError::NotConnected { port: 4 });
@@ -133,7 +133,7 @@ fn instance_normalization(b: &mut NodeBuilder) -> Result {
     b.add(x, bias)
 }
 
-/// Puts a vector along axis 1 of this rank.
+/// Reshapes a vector so that it is along axis 1 of a tensor of this rank.
 pub(super) fn along_channels(b: &mut NodeBuilder, vector: Value, rank: usize) -> Result {
     let mut sizes = vec![1; rank.saturating_sub(1)];
     if let Some(first) = sizes.first_mut() {
@@ -142,14 +142,14 @@ pub(super) fn along_channels(b: &mut NodeBuilder, vector: Value, rank: usize) ->
     b.reshape(vector, &sizes)
 }
 
-/// Axes from `axis` on.
+/// All axes from attribute `axis` on.
 fn trailing(b: &NodeBuilder, x: Value) -> Result<Vec<i64>, OpError> {
     let rank = b.rank(x)?;
     let first = b.axis(b.int_attr("axis", -1)?, rank)?;
     Ok((first as i64..rank as i64).collect())
 }
 
-/// The normalised value and, if used, the mean and the inverse deviation.
+/// The normalised value. If the node uses them, also the mean and the inverse standard deviation.
 fn layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (x, scale, bias) = (b.input(0)?, b.input(1)?, b.optional(2));
     let axes = trailing(b, x)?;
@@ -157,7 +157,8 @@ fn layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     layer_norm(b, x, scale, bias, &axes, epsilon)
 }
 
-/// Layer normalisation over axes. Returns mean and inverse deviation only if the node uses them.
+/// Layer normalisation over axes. Only computes the mean and inverse standard deviation if the node uses
+/// them.
 pub(super) fn layer_norm(
     b: &mut NodeBuilder,
     x: Value,
@@ -207,7 +208,7 @@ fn lp_normalization(b: &mut NodeBuilder) -> Result {
         2 => b.reduce_l2(x, &[axis], true)?,
         p => return Err(OpError::unsupported(format!("the norm of p = {p}"))),
     };
-    // Zeros stay zeros.
+    // Divides by 1 where the norm is 0, so that zeros stay zeros.
     let is_zero = b.equal(norm, 0.0)?;
     let norm = b.select(is_zero, 1.0, norm)?;
     b.divide(x, norm)

@@ -35,7 +35,7 @@ fn cast(b: &mut NodeBuilder) -> Result {
     let how = Rounding::read(b)?;
     match b.type_attr("to") {
         Ok(to) => cast_to(b, x, to.unwrap_or(ElementType::Dynamic), how),
-        // The shape is known even if the elements are not.
+        // The shape is known even though snick lacks the element type.
         Err(_) if snick_onnx::is_type_number(number) => b.convert(x, ElementType::Dynamic),
         Err(error) => Err(error),
     }
@@ -50,12 +50,12 @@ fn cast_like(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// How small float types round.
+/// How to convert to small float types.
 #[derive(Copy, Clone)]
 struct Rounding {
-    /// Whether overflow becomes the end of the range instead of infinity or NaN.
+    /// Whether overflow results in the end of the range instead of infinity or NaN.
     saturates: bool,
-    /// The direction in which powers of two round.
+    /// The direction in which to round to powers of two.
     mode: &'static str,
 }
 
@@ -75,7 +75,7 @@ fn cast_to(b: &mut NodeBuilder, x: Value, to: ElementType, how: Rounding) -> Res
     }
 }
 
-/// Rounds to a power of two, up, down or to the nearest.
+/// Rounds to a power of two: up, down, or to the nearest.
 fn power_of_two(b: &mut NodeBuilder, x: Value, mode: &str) -> Result {
     let nearest = b.convert(x, ElementType::F8E8M0)?;
     let (compare, factor): (Op, f64) = match mode {
@@ -91,8 +91,8 @@ fn power_of_two(b: &mut NodeBuilder, x: Value, mode: &str) -> Result {
     b.convert(power, ElementType::F8E8M0)
 }
 
-/// Bounds are attributes up to operator set 6, and inputs later. A lower bound above the upper one gives the
-/// upper bound.
+/// Bounds are attributes up to operator set 6, and inputs later. If the lower bound exceeds the upper bound,
+/// the result is the upper bound.
 fn clip(b: &mut NodeBuilder) -> Result {
     let mut x = b.input(0)?;
     for (i, name) in [(1, "min"), (2, "max")] {
@@ -107,7 +107,7 @@ fn clip(b: &mut NodeBuilder) -> Result {
     Ok(x)
 }
 
-/// At inference nothing is dropped and the mask is all true.
+/// During inference, nothing is dropped, so the mask is all true.
 fn dropout(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     if let Some(training) = b.optional(2) {
@@ -131,7 +131,7 @@ fn elu(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::Elu { alpha }, &[x])
 }
 
-/// `max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)`.
+/// Computes `max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)`.
 fn celu(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let alpha = b.float_attr("alpha", 1.0)?;
@@ -155,7 +155,7 @@ fn hard_sigmoid(b: &mut NodeBuilder) -> Result {
     ramp(b, x, alpha, beta)
 }
 
-/// `alpha x + beta`, clamped to 0..1. The IR's HardSigmoid gives a zero parameter another meaning.
+/// Computes `alpha x + beta`, clamped to 0..1. In the IR's HardSigmoid, a parameter of 0 has another meaning.
 pub fn ramp(b: &mut NodeBuilder, x: Value, alpha: f64, beta: f64) -> Result {
     let meant = alpha != 0.0 && beta != 0.0;
     let (alpha, beta) = (b.scalar_like(x, alpha)?, b.scalar_like(x, beta)?);
@@ -181,7 +181,8 @@ fn leaky_relu(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::PRelu, &[x, slope])
 }
 
-/// `x`, multiplied by `slope` where negative. The IR's PReLU would broadcast a vector along the channels.
+/// Multiplies `x` by `slope` where `x` is negative. The IR's PReLU would broadcast a vector along the channel
+/// axis.
 fn sloped(b: &mut NodeBuilder, x: Value, slope: Value) -> Result {
     let negative = b.less(x, 0.0)?;
     let scaled = b.multiply(x, slope)?;
@@ -196,7 +197,7 @@ fn selu(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::Selu, &[x, alpha, gamma])
 }
 
-/// `x + bias` below `-lambd`, `x - bias` above `lambd`, 0 between.
+/// Computes `x + bias` below `-lambd`, `x - bias` above `lambd`, and 0 in between.
 fn shrink(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (lambd, bias) = (b.float_attr("lambd", 0.5)?, b.float_attr("bias", 0.0)?);

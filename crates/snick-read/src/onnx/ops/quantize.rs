@@ -33,22 +33,22 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         .attrs("axis block_size output_dtype precision saturate"),
 ];
 
-/// A quantization: an integer `x` represents `(x - zero_point) * scale`.
+/// The parameters of a quantization: an integer `x` represents `(x - zero_point) * scale`.
 #[derive(Copy, Clone)]
 pub(super) struct Code {
-    /// A scalar, a vector along the axis, or one number per block of elements.
+    /// A scalar, a vector along the axis, or one number for each block of elements.
     pub(super) scale: Value,
-    /// Has the same shape.
+    /// The zero point, with the same shape as `scale`.
     pub(super) zero_point: Option<Value>,
 }
 
 impl Code {
-    /// Reads two inputs of the node.
+    /// Reads scale and zero point from these two inputs of the node.
     pub(super) fn read(b: &NodeBuilder, scale: usize, zero_point: usize) -> Result<Self, OpError> {
         Ok(Self { scale: b.input(scale)?, zero_point: b.optional(zero_point) })
     }
 
-    /// Broadcasts both to `x` according to the attributes of the node.
+    /// Makes scale and zero point broadcast to `x`, according to the attributes of the node.
     fn laid(self, b: &mut NodeBuilder, x: Value) -> Result<Self, OpError> {
         let zero_point = match self.zero_point {
             Some(zero_point) => Some(along_axis(b, zero_point, x)?),
@@ -57,7 +57,7 @@ impl Code {
         Ok(Self { scale: along_axis(b, self.scale, x)?, zero_point })
     }
 
-    /// Dequantizes to the type of the scale.
+    /// Dequantizes `x` to the type of the scale.
     pub(super) fn decode(self, b: &mut NodeBuilder, x: Value) -> Result {
         let real = b.element_type(self.scale)?;
         let mut y = b.convert(x, real)?;
@@ -68,20 +68,20 @@ impl Code {
         b.multiply(y, self.scale)
     }
 
-    /// Quantizes: divides, rounds half to even, and saturates.
+    /// Quantizes `x`: divides, rounds half to even, and saturates.
     pub(super) fn encode(self, b: &mut NodeBuilder, x: Value, target: ElementType) -> Result {
         let real = b.element_type(self.scale)?;
         let x = b.convert(x, real)?;
         let mut y = b.divide(x, self.scale)?;
         if target.is_float() {
-            // Zero points of floats are zero. Adding them removes negative zeros.
+            // The zero points of floats are zero. Adding zero turns negative zeros into positive ones.
             y = b.add(y, 0.0)?;
             return saturated(b, y, target);
         }
         let range = target.integer_range().filter(|_| target.bit_width().is_some_and(|width| width <= 16));
         let (low, high) = range.ok_or_else(|| OpError::unsupported(format!("quantizing to {target}")))?;
         y = b.ir_op("Round", Attrs::new().with("mode", "half_to_even"), &[y])?;
-        // Small types could overflow.
+        // Small types could overflow, so continues in f32.
         y = b.convert(y, ElementType::F32)?;
         if let Some(zero_point) = self.zero_point {
             let zero_point = b.convert(zero_point, ElementType::F32)?;
@@ -92,7 +92,7 @@ impl Code {
     }
 }
 
-/// Converts to a small float type, saturating.
+/// Converts to a small float type, with saturation.
 pub(super) fn saturated(b: &mut NodeBuilder, x: Value, target: ElementType) -> Result {
     let greatest = match target {
         ElementType::F8E4M3 => 448.0,
@@ -102,11 +102,11 @@ pub(super) fn saturated(b: &mut NodeBuilder, x: Value, target: ElementType) -> R
     };
     let mut x = x;
     if target == ElementType::F4E2M1 {
-        // The type has no NaN; the standard converts NaN to negative zero.
+        // F4E2M1 has no NaN; the standard converts NaN to negative zero.
         let wrong = b.ir_op("IsNaN", Attrs::new(), &[x])?;
         x = b.select(wrong, -0.0, x)?;
     }
-    // NaN stays NaN.
+    // Comparisons with NaN are false, so NaN stays NaN.
     let (high, low) = (b.scalar_like(x, greatest)?, b.scalar_like(x, -greatest)?);
     let (above, below) = (b.greater(x, high)?, b.less(x, low)?);
     let kept = b.select(above, high, x)?;
@@ -141,7 +141,8 @@ pub(super) fn quantize(b: &mut NodeBuilder) -> Result {
     code.encode(b, x, target)
 }
 
-/// One number for all, one for each index of the axis, or one for each block along the axis.
+/// Makes a parameter broadcast to `x`. It has one number for all elements, one for each index of the axis, or
+/// one for each block along the axis.
 fn along_axis(b: &mut NodeBuilder, parameter: Value, x: Value) -> Result {
     let axis = b.int_attr("axis", 1)?;
     match (b.int_attr("block_size", 0)?, b.rank(parameter)?) {
@@ -164,17 +165,17 @@ fn along_axis(b: &mut NodeBuilder, parameter: Value, x: Value) -> Result {
     }
 }
 
-/// Quantizes to u8 with a range that contains all values and 0.
+/// Quantizes to u8, with a range that contains all values and 0.
 pub(super) fn dynamically(b: &mut NodeBuilder, x: Value) -> Result<(Value, Code), OpError> {
     let real = b.element_type(x)?;
-    // The rank may be unknown.
+    // Flattens first, because the rank may be unknown.
     let flat = b.reshape(x, &[-1])?;
     let zero = b.scalar(real, 0.0)?;
     let (low, high) = (b.reduce_min(flat, &[0], false)?, b.reduce_max(flat, &[0], false)?);
     let (low, high) = (b.minimum(low, zero)?, b.maximum(high, zero)?);
     let width = b.subtract(high, low)?;
     let scale = b.divide(width, 255.0)?;
-    // If all values are zero, any scale works.
+    // If all values are zero, any scale works, so uses 1.
     let empty = b.equal(scale, zero)?;
     let scale = b.select(empty, 1.0, scale)?;
     let below = b.negative(low)?;
@@ -183,7 +184,7 @@ pub(super) fn dynamically(b: &mut NodeBuilder, x: Value) -> Result<(Value, Code)
     Ok((code.encode(b, x, ElementType::U8)?, code))
 }
 
-/// Subtracts the zero point from integers, in an element type that can represent all results.
+/// Subtracts the zero point from integers, in an element type that can represent every result.
 fn centred(b: &mut NodeBuilder, x: Value, zero_point: Option<Value>, target: ElementType) -> Result {
     let x = b.convert(x, target)?;
     let Some(zero_point) = zero_point else { return Ok(x) };
@@ -191,12 +192,13 @@ fn centred(b: &mut NodeBuilder, x: Value, zero_point: Option<Value>, target: Ele
     b.subtract(x, zero_point)
 }
 
-/// Puts a vector along the rows of matrices. Anything else already broadcasts.
+/// Makes a vector broadcast along the rows of matrices. A value of another rank already does.
 fn along_rows(b: &mut NodeBuilder, parameter: Value) -> Result {
     if b.rank(parameter)? == 1 { b.unsqueeze(parameter, &[-1]) } else { Ok(parameter) }
 }
 
-/// The exact product of integers: in f32 for constant weights, which is fast everywhere, otherwise in i32.
+/// The exact product of integer matrices. Computed in f32 if the weights are constant, which is fast
+/// everywhere, otherwise in i32.
 pub(super) fn product_of_integers(
     b: &mut NodeBuilder,
     factors: [Value; 2],
@@ -213,7 +215,7 @@ pub(super) fn product_of_integers(
     summed_in_parts(b, [x, y], [-1, -2], parts, |b, x, y| b.matmul(x, y))
 }
 
-/// Sums products over an axis in parts, and adds the parts in i32.
+/// Sums products over parts of an axis, and adds up the parts in i32.
 fn summed_in_parts(
     b: &mut NodeBuilder,
     [x, y]: [Value; 2],
@@ -249,7 +251,7 @@ fn quantized_product(b: &mut NodeBuilder) -> Result {
     rescaled(b, product, scales, code)
 }
 
-/// Requantizes a sum of integer products, whose scale is the product of two scales.
+/// Requantizes a sum of integer products, whose scale is the product of the two `scales`.
 fn rescaled(b: &mut NodeBuilder, sum: Value, scales: [Value; 2], code: Code) -> Result {
     let real = b.element_type(scales[0])?;
     let scale = b.ir_op("Multiply", Attrs::new(), &scales)?;
@@ -262,7 +264,7 @@ fn rescaled(b: &mut NodeBuilder, sum: Value, scales: [Value; 2], code: Code) -> 
     code.encode(b, sum, target)
 }
 
-/// Puts a vector with one element per filter along the first axis of the filters.
+/// Reshapes a vector with one element per filter so that it is along the first axis of the filters.
 fn along_filters(b: &mut NodeBuilder, parameter: Value, filters: Value) -> Result {
     if b.rank(parameter)? == 0 {
         return Ok(parameter);
@@ -281,15 +283,15 @@ fn convolution_of_integers(b: &mut NodeBuilder) -> Result {
     b.convert(sum, ElementType::I32)
 }
 
-/// A convolution of integers: in f32 for constant filters, otherwise in f64, which represents all sums
-/// exactly.
+/// A convolution of integers. Computed in f32 if the filters are constant, otherwise in f64, in which all
+/// sums are exact.
 fn convolved_integers(
     b: &mut NodeBuilder,
     [x, filters]: [Value; 2],
     zeros: [Option<Value>; 2],
     bias: Option<Value>,
 ) -> Result {
-    // Groups do not see all channels, so they cannot be split by channels.
+    // A filter of a group does not see all channels, so groups cannot be split by channels.
     let groups = b.int_attr("group", 1)?;
     let parts = exact_parts(b, x, filters, zeros[1], Summed::Filters);
     let parts = parts.filter(|parts| groups == 1 || parts.len() < 2);

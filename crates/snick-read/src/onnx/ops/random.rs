@@ -17,7 +17,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("RandomUniformLike", &[1, 22], |b| uniform(b, shape_of_input)).attrs("dtype high low seed"),
 ];
 
-/// Sizes and element type of the result.
+/// Determines the sizes and the element type of the result.
 type Sampler = fn(&mut NodeBuilder) -> Result<(Value, ElementType), OpError>;
 
 fn shape_attr(b: &mut NodeBuilder) -> Result<(Value, ElementType), OpError> {
@@ -34,7 +34,7 @@ fn shape_of_input(b: &mut NodeBuilder) -> Result<(Value, ElementType), OpError> 
     Ok((b.shape_of(x)?, element_type))
 }
 
-/// Uniform random numbers in a range. The seed of the node becomes the seed of the layer.
+/// Uniform random numbers between two bounds. The seed of the node becomes the seed of the layer.
 fn drawn(b: &mut NodeBuilder, sizes: Value, real: ElementType, [low, high]: [f64; 2], stream: i64) -> Result {
     let bounds = [b.scalar(real, low)?, b.scalar(real, high)?];
     let seed = seed(b)?.saturating_add(stream);
@@ -48,7 +48,7 @@ fn uniform(b: &mut NodeBuilder, form: Sampler) -> Result {
     drawn(b, sizes, real, bounds, 0)
 }
 
-/// Normal random numbers from pairs of uniform ones, by the Box-Muller transform.
+/// Normally distributed random numbers, computed from pairs of uniform ones by the Box-Muller transform.
 fn normal(b: &mut NodeBuilder, form: Sampler) -> Result {
     let (sizes, real) = form(b)?;
     let least = f64::from(f32::MIN_POSITIVE);
@@ -66,7 +66,7 @@ fn normal(b: &mut NodeBuilder, form: Sampler) -> Result {
     b.convert(y, real)
 }
 
-/// 1 with the probability given by the input.
+/// 1 with the probability that the input gives, otherwise 0.
 fn bernoulli(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (sizes, target) = shape_of_input(b)?;
@@ -87,7 +87,7 @@ fn multinomial(b: &mut NodeBuilder) -> Result {
     b.ir_op("Multinomial", attrs, &[x, count])
 }
 
-/// The seed attribute as an integer.
+/// The bits of the float attribute `seed` as an integer.
 fn seed(b: &NodeBuilder) -> Result<i64, OpError> {
     Ok(i64::from((b.float_attr("seed", 0.0)? as f32).to_bits()))
 }

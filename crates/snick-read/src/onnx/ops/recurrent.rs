@@ -1,4 +1,4 @@
-//! Recurrent networks: GRU, LSTM, RNN.
+//! Recurrent layers: GRU, LSTM, RNN.
 
 use snick_ir::{AttrValue, Attrs, OpError, Value};
 use snick_tensor::ElementType;
@@ -21,7 +21,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         .attrs("activation_alpha activation_beta activations clip direction hidden_size layout"),
 ];
 
-/// Inputs in the IR's layout: directions are the first axis of weights and the second axis of states.
+/// The inputs in the layout of the IR: the direction axis is the first axis of weights, and the second axis
+/// of states.
 struct Inputs {
     x: Value,
     states: Vec<Value>,
@@ -60,8 +61,8 @@ pub(super) fn recurrent(b: &mut NodeBuilder, cell: &Cell) -> Result<Vec<Value>> 
         ([direction], [functions]) => call(b, &inputs, direction, functions)?,
         (_, [forward, reverse]) if forward == reverse => call(b, &inputs, "bidirectional", forward)?,
         _ => {
-            // The IR has the same activations for both directions, so each direction becomes a separate
-            // layer.
+            // In the IR, both directions have the same activations, so each direction becomes a layer of its
+            // own.
             let halves = inputs.by_direction(b)?;
             let mut results = Vec::new();
             for ((direction, half), functions) in directions.iter().zip(&halves).zip(&functions) {
@@ -139,7 +140,7 @@ impl Inputs {
         let (of_w, of_r) = biases.split_at(cell.gates.len());
         let mut sums = Vec::new();
         for (i, &gate) in cell.gates.iter().enumerate() {
-            // A gate with reset after the product has separate biases.
+            // With `linear_before_reset`, the gate that is reset has separate biases for W and R.
             if linear && cell.op_type == GRU.op_type && i == 2 {
                 sums.extend([of_w[gate], of_r[gate]]);
             } else {
@@ -150,7 +151,7 @@ impl Inputs {
         Ok(Self { x, states, lengths, weights })
     }
 
-    /// The inputs of each direction.
+    /// The inputs for each direction.
     fn by_direction(&self, b: &mut NodeBuilder) -> Result<[Self; 2], OpError> {
         let mut halves =
             [0, 1].map(|_| Self { x: self.x, states: vec![], lengths: self.lengths, weights: vec![] });
@@ -166,7 +167,7 @@ impl Inputs {
     }
 }
 
-/// Reorders the gates of weights to the IR's order.
+/// Reorders the gates in weights to the order of the IR.
 fn reordered(b: &mut NodeBuilder, weights: Value, cell: &Cell) -> Result {
     if cell.gates.is_sorted() {
         return Ok(weights);

@@ -8,7 +8,7 @@ use snick_tensor::{ElementType, Tensor};
 use super::{ImportEntry, one};
 use crate::onnx::builder::{NodeBuilder, Result};
 
-/// The attributes of most reductions.
+/// The attributes that most reductions have.
 const AXES: &str = "axes keepdims noop_with_empty_axes";
 
 pub(super) const ENTRIES: &[ImportEntry] = &[
@@ -39,7 +39,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs(AXES),
 ];
 
-/// The axes, from an attribute or input 1. A missing list means all axes, or none if the node says so.
+/// The axes, from an attribute or from input 1. A missing list means all axes, or no axes if
+/// `noop_with_empty_axes` is set.
 fn axes(b: &mut NodeBuilder, data: Value) -> Result {
     let none_means_none = b.flag_attr("noop_with_empty_axes", false)?;
     let axes = match b.ints_attr("axes")? {
@@ -47,7 +48,7 @@ fn axes(b: &mut NodeBuilder, data: Value) -> Result {
         None => b.optional(1),
     };
     match axes {
-        // Like OpenVINO, for any number of axes.
+        // As in OpenVINO, an empty list then means no axes, so the number of axes need not be known.
         Some(axes) if none_means_none => return Ok(axes),
         Some(axes) => match b.dims(axes) {
             Some(dims) if !dims.contains(&0) => return Ok(axes),
@@ -72,7 +73,7 @@ fn keeps(b: &NodeBuilder) -> Result<bool, OpError> {
 
 pub(super) fn reduce_value(b: &mut NodeBuilder, function: ReduceOp, x: Value, keep_dims: bool) -> Result {
     let axes = axes(b, x)?;
-    // The CPU plug-in rejects dropping zero dims.
+    // The CPU plug-in fails if a reduction over no axes drops dims.
     let keep_dims = keep_dims || is_empty(b, axes);
     b.add_op(ops::Reduce { function, keep_dims }, &[x, axes])
 }
@@ -92,7 +93,7 @@ fn extreme(b: &mut NodeBuilder, function: ReduceOp, of_booleans: ReduceOp) -> Re
 fn log_sum_exp(b: &mut NodeBuilder) -> Result {
     let (x, keep_dims) = (b.input(0)?, keeps(b)?);
     let greatest = reduce_value(b, ReduceOp::Max, x, true)?;
-    // Infinities are not subtracted.
+    // Subtracts 0 instead of an infinite maximum.
     let finite = b.ir_op("IsFinite", Attrs::new(), &[greatest])?;
     let greatest = b.select(finite, greatest, 0.0)?;
     let rest = b.subtract(x, greatest)?;
@@ -104,14 +105,14 @@ fn log_sum_exp(b: &mut NodeBuilder) -> Result {
         return Ok(sum);
     }
     let axes = axes(b, x)?;
-    // A Squeeze without axes would drop all dims of 1.
+    // Without axes, a Squeeze would drop all dims of size 1.
     if is_empty(b, axes) {
         return Ok(sum);
     }
     b.ir_op("Squeeze", Attrs::new(), &[sum, axes])
 }
 
-/// Selects the first of equal elements. To select the last, reverses the axis.
+/// Selects the first of equal elements. To select the last, the axis is reversed.
 fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
     let (mut x, axis) = (b.input(0)?, b.int_attr("axis", 0)?);
     if let Some(mut dims) = b.dims(x) {
@@ -127,7 +128,8 @@ fn arg(b: &mut NodeBuilder, mode: TopKMode) -> Result {
             return b.constant(Tensor::zeros(ElementType::I64, &dims)?);
         }
     }
-    // numpy selects NaN first; TopK does so only for the maximum.
+    // numpy prefers NaN for both extremes; TopK only does so for the maximum. So the minimum of floats is the
+    // maximum of their negatives.
     let is_negated = mode == TopKMode::Min && b.element_type(x)?.is_float();
     let mode = if is_negated { TopKMode::Max } else { mode };
     if is_negated {
@@ -154,13 +156,13 @@ fn cum_sum(b: &mut NodeBuilder) -> Result {
     b.add_op(ops::CumSum { exclusive, reverse }, &[x, axis])
 }
 
-/// Cumulative products: the IR has no such op, so a mask selects the factors of each product.
+/// Cumulative products. The IR has no such op, so a mask selects the factors of each product.
 fn cumulative_product(b: &mut NodeBuilder) -> Result {
     let (whole, axis) = (b.input(0)?, b.input(1)?);
     let x = whole;
     let axis = b.to_scalar(axis)?;
     let axis = b.convert(axis, ElementType::I64)?;
-    // Swaps the axis with the last one and back.
+    // Swaps the axis with the last one, and back at the end.
     let last = b.rank(x)? as i64 - 1;
     let order: Vec<i64> = (0..=last).collect();
     let (order, last, count) = (b.ints(&order)?, b.int(last)?, b.int(last + 1)?);
@@ -183,7 +185,7 @@ fn cumulative_product(b: &mut NodeBuilder) -> Result {
     let factors = b.select(takes_part, x, 1.0)?;
     let products = b.reduce_prod(factors, &[-1], false)?;
     let products = b.add_op(ops::Transpose, &[products, order])?;
-    // The result has the sizes of the data for any axis.
+    // The result has the same sizes as the data, for any axis.
     let sizes = b.shape_of(whole)?;
     b.reshape_copying(products, sizes)
 }

@@ -1,7 +1,7 @@
 //! Resize and Upsample.
 //!
-//! The IR's Interpolate rounds sizes and ties differently, and skips axes whose size does not change.
-//! Whatever would differ for some sizes of the data becomes other layers.
+//! The IR's Interpolate rounds sizes and ties in another way, and skips axes whose size does not change. If a
+//! node could have another result for data of some size, other layers are used instead.
 
 use snick_ir::ops::Round;
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize, ShapeCalculation};
@@ -24,12 +24,12 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("Upsample", &[7, 9], upsample).attrs("mode scales"),
 ];
 
-/// Determines the sizes of the output, with an entry for each axis.
+/// How the sizes of the output are given, with an entry for each axis.
 #[derive(Copy, Clone)]
 enum ResizeBy {
     Scales(Value),
     Sizes(Value),
-    /// Scales all axes by the smallest or largest ratio of these sizes to the input sizes.
+    /// Scales all axes by the smallest or largest ratio between these sizes and the sizes of the input.
     AspectRatio(Value, ReduceOp),
 }
 
@@ -44,7 +44,7 @@ fn upsample(b: &mut NodeBuilder) -> Result {
     first(b, scales)
 }
 
-/// Inputs: data, region of interest, and scales or sizes.
+/// Inputs: data, region of interest, scales, and sizes.
 fn resize(b: &mut NodeBuilder) -> Result {
     if b.since < 11 {
         let scales = b.input(1)?;
@@ -84,8 +84,9 @@ fn resize(b: &mut NodeBuilder) -> Result {
     resampled(b, axes.as_deref(), sizes, sampling)
 }
 
-/// Upsample and Resize-10: nearest rounds up where an axis shrinks and down where it grows. The specification
-/// has no formula for coordinates; ONNX Runtime copies the data if no size changes.
+/// Upsample and Resize-10: the nearest element is the next higher one where an axis shrinks, and the next
+/// lower one where it grows. The specification has no formula for coordinates. If no size changes, ONNX
+/// Runtime copies the data.
 fn first(b: &mut NodeBuilder, scales: Value) -> Result {
     let known = b.tensor(scales).and_then(|scales| scales.to_f32_vec().ok());
     let nearest = match known {
@@ -115,7 +116,7 @@ fn kernel(b: &NodeBuilder, nearest: Nearest) -> Result<ResizeKernel> {
 }
 
 fn sizes(b: &NodeBuilder) -> Result<ResizeBy> {
-    // An empty constant also means an omitted input.
+    // An input that is an empty constant counts as omitted, too.
     let given = |i: usize| b.optional(i).filter(|&v| b.dims(v).is_none_or(|dims| !dims.contains(&0)));
     let (scales, sizes) = (given(2), given(3));
     let pick = b.choice(
@@ -130,7 +131,7 @@ fn sizes(b: &NodeBuilder) -> Result<ResizeBy> {
     }
 }
 
-/// A single Interpolate, if it gives the same result for data of any size; otherwise a layer for each axis
+/// Uses a single Interpolate if it has the same result for data of any size, otherwise a layer for each axis
 /// and step.
 fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, by: ResizeBy, mut sampling: Resampling) -> Result {
     let x = b.input(0)?;
@@ -185,8 +186,8 @@ fn resampled(b: &mut NodeBuilder, axes: Option<&[i64]>, by: ResizeBy, mut sampli
     b.convert(y, element_type)
 }
 
-/// Interpolates over the axes that change, because in cubic mode the OpenVINO runtime resizes at most two
-/// listed axes.
+/// Interpolates only over the axes that change, because in cubic mode the OpenVINO runtime resizes at most
+/// two listed axes.
 fn interpolate(
     b: &mut NodeBuilder,
     x: Value,
@@ -220,7 +221,7 @@ fn interpolate(
     b.add_op(Op::Interpolate(Box::new(op)), &inputs)
 }
 
-/// The Interpolate that gives the same result, and its input with scales or sizes.
+/// The Interpolate that has the same result, and its input with scales or sizes; `None` if there is none.
 fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option<(Interpolate, Value)> {
     let coordinates = match sampling.transformation {
         CoordinateTransformation::AlignCorners => Coordinates::AlignCorners,
@@ -235,7 +236,7 @@ fn interpolation(b: &NodeBuilder, by: ResizeBy, sampling: &Resampling) -> Option
         ResizeKernel::Linear => (Mode::LinearOnnx, Nearest::RoundPreferFloor),
         ResizeKernel::Cubic(_) => (Mode::Cubic, Nearest::RoundPreferFloor),
     };
-    // Nearest neighbours have no weights to widen or exclude.
+    // In nearest mode, there are no weights for `antialias` and `exclude_outside` to change.
     if mode != Mode::Nearest && (sampling.antialias || sampling.exclude_outside) {
         return None;
     }
@@ -272,7 +273,7 @@ fn no_size_changes(b: &mut NodeBuilder, x: Value, scales: Value) -> Result {
     b.reduce_logical_and(same, &[0], false)
 }
 
-/// The smallest or largest ratio of the given sizes to the input sizes.
+/// The smallest or largest ratio between the given sizes and the sizes of the input.
 fn common_ratio(b: &mut NodeBuilder, x: Value, sizes: Value, axes: &[usize], pick: ReduceOp) -> Result {
     let axes: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
     let (have, axes) = (b.shape_of(x)?, b.ints(&axes)?);

@@ -13,7 +13,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     many("Unique", &[11], unique).attrs("axis sorted"),
 ];
 
-/// The elements where the condition holds, along an axis or flattened.
+/// The elements or slices for which the condition holds, along an axis or in the flattened data.
 fn compress(b: &mut NodeBuilder) -> Result {
     let (mut x, condition) = (b.input(0)?, b.input(1)?);
     let axis = match b.attrs.int("axis")? {
@@ -28,7 +28,7 @@ fn compress(b: &mut NodeBuilder) -> Result {
     b.gather(x, places, axis)
 }
 
-/// Zeros, with each element at the index that it was pooled from.
+/// A tensor of zeros in which each element of the input is at the index from which it was pooled.
 fn max_unpool(b: &mut NodeBuilder) -> Result {
     let (x, places) = (b.input(0)?, b.input(1)?);
     let kernel = b.ints_attr("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
@@ -49,7 +49,7 @@ fn max_unpool(b: &mut NodeBuilder) -> Result {
     let (strides, more) = (b.ints(&strides)?, b.ints(&more)?);
     let sizes = b.multiply(sizes, strides)?;
     let sizes = b.add(sizes, more)?;
-    // The indices are flat indices into the pooled tensor.
+    // The indices are flat indices into the tensor before pooling.
     let sizes = b.concat(0, &[front, sizes])?;
     let count = b.reduce_prod(sizes, &[0], true)?;
     let zero = b.scalar_like(x, 0.0)?;
@@ -64,7 +64,7 @@ fn max_unpool(b: &mut NodeBuilder) -> Result {
     b.pad_by(y, begin, end, zero)
 }
 
-/// Writes updates along an axis, starting at a given index for each batch.
+/// Writes updates along an axis, starting at a given index for each batch element.
 fn tensor_scatter(b: &mut NodeBuilder) -> Result {
     let (past, update, axis) = (b.input(0)?, b.input(1)?, b.int_attr("axis", -2)?);
     let rank = b.rank(past)?;
@@ -94,14 +94,14 @@ fn tensor_scatter(b: &mut NodeBuilder) -> Result {
     b.scatter_elements(past, places, update, axis as i64)
 }
 
-/// Outputs: the distinct values, the index of their first occurrence, the index of each element's value, and
-/// the counts.
+/// Outputs: the distinct values, the index of the first occurrence of each, the index of each element's
+/// value, and the number of occurrences of each value.
 pub(super) fn unique(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let mut inputs = vec![b.input(0)?];
     if let Some(axis) = b.attrs.int("axis")? {
         inputs.push(b.int(axis)?);
     }
-    // ONNX Runtime's version of the operator has no attributes and does not sort.
+    // The Unique of ONNX Runtime has no attributes and does not sort.
     let sorted = b.flag_attr("sorted", b.since >= 11)?;
     let attrs = Attrs::new().with("sorted", sorted);
     let attrs =

@@ -22,20 +22,20 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
 
 fn expand(b: &mut NodeBuilder) -> Result {
     let (x, sizes) = (b.input(0)?, b.input(1)?);
-    // An empty shape changes nothing, and the CPU plug-in cannot broadcast a scalar to a scalar.
+    // Broadcasting a scalar to an empty shape changes nothing, and the CPU plug-in cannot do it.
     if b.rank(x) == Ok(0) && b.dims(sizes).is_some_and(|dims| dims[..] == [0]) {
         return Ok(x);
     }
     b.broadcast_both(x, sizes)
 }
 
-/// Merges the axes before `axis`, and the remaining ones.
+/// Merges all axes before `axis`, and all axes from `axis` on.
 fn flatten(b: &mut NodeBuilder) -> Result {
     let (x, axis) = (b.input(0)?, b.int_attr("axis", 1)?);
     matrix(b, x, axis)
 }
 
-/// Reshapes `x` to a matrix; the axes before `axis` are the rows.
+/// Reshapes `x` to a matrix: the axes before `axis` become the rows, all other axes the columns.
 pub(super) fn matrix(b: &mut NodeBuilder, x: Value, axis: i64) -> Result {
     if axis == 0 {
         return b.reshape(x, &[1, -1]);
@@ -51,12 +51,12 @@ pub(super) fn matrix(b: &mut NodeBuilder, x: Value, axis: i64) -> Result {
     b.reshape_to(x, target)
 }
 
-/// The number of elements of a shape.
+/// The number of elements in a tensor of this shape.
 fn size(b: &mut NodeBuilder, shape: Value) -> Result {
     b.reduce_prod(shape, &[0], false)
 }
 
-/// A 0 copies the size of the same axis, unless `allowzero` is set.
+/// A target size of 0 copies the size of the same axis, unless `allowzero` is set.
 fn reshape(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let copies = !b.flag_attr("allowzero", false)?;
@@ -67,7 +67,7 @@ fn reshape(b: &mut NodeBuilder) -> Result {
     if copies { b.reshape_copying(x, target) } else { b.reshape_to(x, target) }
 }
 
-/// The sizes of axes `start..end`, clamped.
+/// The sizes of the axes `start..end`; both bounds are clamped.
 fn shape(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let shape = b.shape_of(x)?;
@@ -75,7 +75,7 @@ fn shape(b: &mut NodeBuilder) -> Result {
     if start == 0 && end == i64::MAX { Ok(shape) } else { b.slice_range(shape, 0, start, end) }
 }
 
-/// Axes are an attribute before operator set 13, and an input later; Squeeze may omit them.
+/// The axes are an attribute before operator set 13, and an input later. Squeeze may omit them.
 fn with_axes(b: &mut NodeBuilder, op_type: &str) -> Result {
     let x = b.input(0)?;
     let axes = match b.ints_attr("axes")?.filter(|_| b.since < 13) {
@@ -89,7 +89,7 @@ fn with_axes(b: &mut NodeBuilder, op_type: &str) -> Result {
     b.ir_op(op_type, Attrs::new(), &inputs)
 }
 
-/// By default the axes are reversed; the IR uses an empty list for that.
+/// By default, the axes are reversed. In the IR, an empty list means the same.
 fn transpose(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let order = b.ints_attr("perm")?.unwrap_or_default();

@@ -18,8 +18,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("STFT", &[17], stft).attrs("onesided"),
 ];
 
-/// A sum of cosines, `terms[k] * cos(2 pi k i / n)`. `n` is the size, or the size minus 1 for a symmetric
-/// window.
+/// A sum of cosines, `terms[k] * cos(2 pi k i / n)`. `n` is the size of the window, or the size minus 1 if
+/// the window is symmetric.
 fn window(b: &mut NodeBuilder, terms: &[f64]) -> Result {
     let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);
     let size = b.input(0)?;
@@ -40,7 +40,7 @@ fn window(b: &mut NodeBuilder, terms: &[f64]) -> Result {
     b.convert(sum.ok_or(OpError::NotConnected { port: 0 })?, target)
 }
 
-/// A signal as complex numbers, with real and imaginary parts along the last axis.
+/// A signal as complex numbers, whose real and imaginary parts are along the last axis.
 fn complex(b: &mut NodeBuilder, x: Value) -> Result {
     let rank = b.rank(x)?;
     match b.fixed_size(x, rank.saturating_sub(1)) {
@@ -54,7 +54,7 @@ fn complex(b: &mut NodeBuilder, x: Value) -> Result {
     }
 }
 
-/// Inputs: signal, length to crop or pad to, and since operator set 20 the axis.
+/// Inputs: the signal, the length to which it is cropped or padded, and since operator set 20 the axis.
 fn dft(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let rank = i64::try_from(b.rank(x)?).unwrap_or(i64::MAX);
@@ -80,7 +80,7 @@ fn dft(b: &mut NodeBuilder) -> Result {
         inputs.push(b.reshape(length, &[1])?);
     }
     if inverse && onesided {
-        // The inverse of a one-sided spectrum is real; ONNX adds an axis of size 1.
+        // The inverse of a one-sided spectrum is real; ONNX adds a last axis of size 1.
         let y = b.ir_op("IRDFT", Attrs::new(), &inputs)?;
         return b.unsqueeze(y, &[-1]);
     }
@@ -88,7 +88,7 @@ fn dft(b: &mut NodeBuilder) -> Result {
     if onesided { one_side(b, y, axis, rank) } else { Ok(y) }
 }
 
-/// The first half of a spectrum along an axis, including the middle.
+/// The first half of a spectrum along an axis, including the middle element.
 fn one_side(b: &mut NodeBuilder, y: Value, axis: Value, rank: i64) -> Result {
     let (shape, two, unit) = (b.shape_of(y)?, b.int(2)?, b.ints(&[1])?);
     let size = b.gather(shape, axis, 0)?;
@@ -98,7 +98,7 @@ fn one_side(b: &mut NodeBuilder, y: Value, axis: Value, rank: i64) -> Result {
     if b.tensor(axis).is_some() {
         return Ok(half);
     }
-    // The last axis keeps real and imaginary parts.
+    // The last axis contains real and imaginary parts, so it is not cut.
     let shape = b.shape_of(half)?;
     let (front, two) = (b.slice_range(shape, 0, 0, rank.saturating_sub(1))?, b.ints(&[2])?);
     let sizes = b.concat(0, &[front, two])?;
@@ -136,9 +136,9 @@ fn stft(b: &mut NodeBuilder) -> Result {
     if b.flag_attr("onesided", true)? { one_side(b, y, axis, 4) } else { Ok(y) }
 }
 
-/// Triangular filters `[bins, triangles]`, evenly spaced on the mel scale. Each extends from the centre of
-/// the previous one to the centre of the next. Inputs: triangles, length of the transform, sample rate, lower
-/// and upper edge.
+/// Triangular filters `[bins, triangles]`, whose centres are evenly spaced on the mel scale. Each triangle
+/// extends from the centre of the previous one to the centre of the next one. Inputs: number of triangles,
+/// length of the transform, sample rate, lower and upper edge.
 fn mel_weights(b: &mut NodeBuilder) -> Result {
     const REAL: ElementType = ElementType::F64;
     let target = b.type_attr("output_datatype")?.unwrap_or(ElementType::F32);
@@ -151,7 +151,7 @@ fn mel_weights(b: &mut NodeBuilder) -> Result {
         return Err(OpError::Arity { expected: "5".into(), got: inputs.len() });
     };
     let (one, two) = (b.scalar(REAL, 1.0)?, b.scalar(REAL, 2.0)?);
-    // 2595 log10(1 + f / 700) and its inverse.
+    // The mel of a frequency is 2595 log10(1 + f / 700).
     let (factor, corner) = (b.scalar(REAL, 2595.0 / 10f64.ln())?, b.scalar(REAL, 700.0)?);
     let mel = |b: &mut NodeBuilder, frequency: Value| {
         let ratio = b.divide(frequency, corner)?;
@@ -172,7 +172,7 @@ fn mel_weights(b: &mut NodeBuilder) -> Result {
     let ratio = b.exp(ratio)?;
     let ratio = b.subtract(ratio, one)?;
     let frequencies = b.multiply(ratio, corner)?;
-    // The bin of each point.
+    // The bin of each frequency.
     let scale = b.add(length, one)?;
     let bins = b.multiply(frequencies, scale)?;
     let bins = b.divide(bins, rate)?;

@@ -1,4 +1,4 @@
-//! Slice and Split, in all versions.
+//! Slice and Split, in all operator sets.
 
 use snick_ir::{OpError, Value, ops};
 
@@ -10,7 +10,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     many("Split", &[2, 11, 13, 18], split).attrs("axis num_outputs split"),
 ];
 
-/// The first version has attributes, later ones inputs: starts, ends, axes, steps.
+/// In the first version, starts, ends and axes are attributes; in later versions, they are inputs, as are
+/// steps.
 fn slice(b: &mut NodeBuilder) -> Result {
     let data = b.input(0)?;
     if b.since < 10 {
@@ -42,8 +43,8 @@ fn ones(b: &mut NodeBuilder, vector: Value) -> Result {
     b.broadcast_to(one, shape)
 }
 
-/// Equal parts, parts of given sizes, or since operator set 18 a number of parts, the last of which may be
-/// smaller.
+/// Splits into equal parts, into parts of given sizes, or since operator set 18 into a number of parts, of
+/// which the last may be smaller.
 fn split(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (data, outputs) = (b.input(0)?, b.wanted.len());
     let axis = b.int_attr("axis", 0)?;
@@ -66,7 +67,7 @@ fn split(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if b.since < 18 || dim.is_some_and(|dim| parts > 0 && dim % parts == 0) {
         return b.split(data, axis, parts);
     }
-    // The part size is rounded up; the last part is the rest.
+    // The size of the parts is rounded up; the last part gets the rest.
     let shape = b.shape_of(data)?;
     let at = b.ints(&[axis])?;
     let dim = b.gather(shape, at, 0)?;

@@ -21,7 +21,8 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     ),
 ];
 
-/// The input position of each output pixel: `theta` times its coordinates in -1..1 and a 1.
+/// The input position of each output pixel. It is `theta` times a vector of the pixel's coordinates, which
+/// are in -1..1, and a 1.
 fn affine_grid(b: &mut NodeBuilder) -> Result {
     let (theta, size) = (b.input(0)?, b.input(1)?);
     let spatial = match b.dims(size).as_deref() {
@@ -38,7 +39,7 @@ fn affine_grid(b: &mut NodeBuilder) -> Result {
         let size = b.slice_range(sizes, 0, axis, axis + 1)?;
         let count = b.count_to(size)?;
         let (count, size) = (b.convert(count, real)?, b.convert(size, real)?);
-        // From edge to edge, or between the centres of the first and last pixel.
+        // Coordinates extend from edge to edge, or between the centres of the first and last pixel.
         let (places, width) = if corners {
             (count, b.subtract(size, unit)?)
         } else {
@@ -65,7 +66,7 @@ fn affine_grid(b: &mut NodeBuilder) -> Result {
     b.reshape_to(grid, target)
 }
 
-/// Crops or pads around the centre. If the difference is odd, the smaller half comes first.
+/// Crops or pads on both sides. If the difference in size is odd, the smaller half comes first.
 fn center_crop_pad(b: &mut NodeBuilder) -> Result {
     let (x, target) = (b.input(0)?, b.input(1)?);
     let axes = match b.ints_attr("axes")? {
@@ -96,7 +97,7 @@ fn center_crop_pad(b: &mut NodeBuilder) -> Result {
     b.pad_by(cut, before, after, nothing)
 }
 
-/// Numbers for each of `count` axes, and pads before and after.
+/// The attributes of a window over `count` axes, and the pads before and after each axis.
 fn window(b: &NodeBuilder, count: usize) -> Result<Attrs<'static>, OpError> {
     let numbers = |name: &'static str, default: i64, count: usize| match b.ints_attr(name)? {
         None => Ok(vec![default; count]),
@@ -110,7 +111,7 @@ fn window(b: &NodeBuilder, count: usize) -> Result<Attrs<'static>, OpError> {
     Ok(attrs.with("pads_begin", list(&begin)).with("pads_end", list(&end)))
 }
 
-/// Adds columns, one per block of an image, at the positions of their blocks.
+/// Each column contains a block of the image. Adds the columns at the positions of their blocks.
 fn columns_to_image(b: &mut NodeBuilder) -> Result {
     let (x, image, block) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let spatial = [image, block].into_iter().find_map(|sizes| b.dims(sizes)).and_then(|d| d.first().copied());
@@ -123,7 +124,8 @@ fn columns_to_image(b: &mut NodeBuilder) -> Result {
     }
 }
 
-/// Uses a transposed convolution. Each filter has a 1 at a different position of the block.
+/// Adds the columns with a transposed convolution, in which each filter has a 1 at a different position of
+/// the block.
 fn columns_by_convolution(
     b: &mut NodeBuilder,
     [x, image, block]: [Value; 3],
@@ -152,7 +154,7 @@ fn columns_by_convolution(
     let form = b.concat(0, &[taps, one, block])?;
     let filters = b.reshape_to(filters, form)?;
     let y = b.ir_op("ConvolutionBackpropData", attrs, &[columns, filters])?;
-    // Elements at the end that no block covers are 0.
+    // At the end, elements that no block covers are 0.
     let shape = b.shape_of(y)?;
     let have = b.slice_range(shape, 0, 2, i64::MAX)?;
     let missing = b.subtract(image, have)?;
@@ -190,7 +192,7 @@ fn max_roi_pool(b: &mut NodeBuilder) -> Result {
     b.ir_op("ROIPooling", attrs.with("spatial_scale", b.float_attr("spatial_scale", 1.0)?), &inputs)
 }
 
-/// Rows of batch, class and box. Without a minimum score every box counts.
+/// Outputs rows of batch, class and box. Without a minimum score, no box is dropped for its score.
 fn non_max_suppression(b: &mut NodeBuilder) -> Result {
     let mut inputs = vec![b.input(0)?, b.input(1)?];
     let defaults =
@@ -201,8 +203,8 @@ fn non_max_suppression(b: &mut NodeBuilder) -> Result {
             None => b.scalar(element_type, default)?,
         });
     }
-    // ONNX drops boxes whose overlap exceeds the limit, the IR also at the limit, so the next larger number
-    // is passed.
+    // ONNX drops boxes whose overlap exceeds the limit. The IR also drops boxes at the limit, so the limit is
+    // increased to the next larger number.
     let limit = b.multiply(inputs[3], 1.0 + f64::from(f32::EPSILON))?;
     inputs[3] = b.add(limit, f64::from(f32::MIN_POSITIVE))?;
     let encoding = if b.flag_attr("center_point_box", false)? { "center" } else { "corner" };
@@ -220,7 +222,7 @@ fn roi_align(b: &mut NodeBuilder) -> Result {
         "output_half_pixel" => "asymmetric",
         _ => return Err(b.attrs.bad("coordinate_transformation_mode", "half_pixel or output_half_pixel")),
     };
-    // `max` selects the maximum weighted pixel in ONNX and the maximum interpolated point in the IR.
+    // With `max`, ONNX selects the maximum weighted pixel, but the IR selects the maximum interpolated point.
     let mode = match b.text_attr("mode", "avg")? {
         "avg" => "avg",
         other => return Err(OpError::unsupported(format!("mode `{other}`"))),

@@ -33,7 +33,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
         .attrs("auto_pad ceil_mode dilations kernel_shape pads storage_order strides"),
 ];
 
-/// The geometry of a sliding window.
+/// The strides, dilations and padding of a sliding window.
 struct Sliding {
     strides: Vec<i64>,
     dilations: Vec<i64>,
@@ -77,13 +77,13 @@ impl Sliding {
     }
 }
 
-/// The number of spatial axes, from the rank of the data or of the filters.
+/// The number of spatial axes, from the rank of the data or the rank of the filters.
 fn spatial(b: &NodeBuilder, x: Value, filters: Value) -> Result<usize, OpError> {
     let rank = b.rank(x).or_else(|_| b.rank(filters))?;
     rank.checked_sub(2).ok_or_else(|| OpError::rank("the data", rank, "3 or more"))
 }
 
-/// Splits the first axis of filters into an axis of groups and the filters of a group.
+/// Splits the first axis of filters into an axis of groups and an axis of the filters in a group.
 fn grouped(b: &mut NodeBuilder, filters: Value, groups: i64) -> Result {
     let dims = b.dims(filters).ok_or_else(|| OpError::unsupported("filters of unknown size in groups"))?;
     let sizes: Option<Vec<i64>> = dims.iter().map(|&dim| i64::try_from(dim).ok()).collect();
@@ -128,13 +128,14 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     let mut sliding = Sliding::read(b, spatial)?;
     let extra = b.ints_attr("output_padding")?.unwrap_or_else(|| vec![0; spatial]);
     let sizes = match b.ints_attr("output_shape")? {
-        // The list may include batch and channels.
+        // The list may also contain the sizes of batch and channels.
         Some(sizes) if sizes.len() >= spatial => Some(sizes[sizes.len() - spatial..].to_vec()),
         Some(_) => return Err(b.attrs.bad("output_shape", &format!("{spatial} sizes"))),
         None => None,
     };
     if sizes.is_some() {
-        // The odd cropped element is at the beginning, unless the node says otherwise.
+        // If an odd number of elements is cropped, the extra one is at the beginning, unless the node says
+        // otherwise.
         sliding.auto_pad = match sliding.auto_pad {
             AutoPad::SameUpper => AutoPad::SameLower,
             _ => AutoPad::SameUpper,
@@ -162,8 +163,8 @@ fn transposed_convolution(b: &mut NodeBuilder) -> Result {
     with_bias(b, y, bias, spatial + 2)
 }
 
-/// Padding that makes the output `stride` times as large as the input. Zero if the output is smaller without
-/// padding.
+/// The padding that makes the output `stride` times as large as the input. If the output is smaller even
+/// without padding, the padding is 0.
 fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i64]) -> Result<(), OpError> {
     let unknown = || OpError::unsupported("auto_pad with filters of unknown size");
     let too_large = || OpError::unsupported("a window of this size");
@@ -181,7 +182,7 @@ fn same_pads(b: &NodeBuilder, filters: Value, sliding: &mut Sliding, extra: &[i6
     Ok(())
 }
 
-/// Attributes shared by all pools.
+/// The attributes that all pools share.
 fn pool_attrs(b: &NodeBuilder) -> Result<Attrs<'static>, OpError> {
     let kernel = b.ints_attr("kernel_shape")?.ok_or(OpError::MissingAttribute { name: "kernel_shape" })?;
     let sliding = Sliding::read(b, kernel.len())?;
@@ -201,7 +202,7 @@ pub(super) fn average_pool_of(b: &mut NodeBuilder, x: Value) -> Result {
     b.ir_op("AvgPool", attrs, &[x])
 }
 
-/// The second output holds flat indices into the whole tensor.
+/// The second output contains flat indices into the whole input tensor.
 pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let x = b.input(0)?;
     let attrs = pool_attrs(b)?.with("index_element_type", ElementType::I64).with("axis", 0);
@@ -212,7 +213,7 @@ pub(super) fn max_pool(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(outputs)
 }
 
-/// Converts row-major indices over the spatial axes to column-major ones.
+/// Converts indices that are row-major over the spatial axes to column-major indices.
 fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     let rank = b.rank(x)? as i64;
     let (shape, mut stride) = (b.shape_of(x)?, b.ints(&[1])?);
@@ -235,7 +236,8 @@ fn column_major(b: &mut NodeBuilder, x: Value, positions: Value) -> Result {
     Ok(sum)
 }
 
-/// The norm of each window: the root of the sum of powers, which is their mean times the size of the window.
+/// The norm of each window, that is, the root of the sum of powers. This sum is the mean times the size of
+/// the window.
 fn norm_pool(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let p = b.int_attr("p", 2)? as f64;
@@ -260,7 +262,7 @@ fn global_norm_pool(b: &mut NodeBuilder) -> Result {
     b.power(sum, 1.0 / p)
 }
 
-/// All axes except batch and channels.
+/// All axes except the batch and channel axes.
 fn spatial_axes(b: &NodeBuilder, x: Value) -> Result<Vec<i64>> {
     Ok((2..b.rank(x)? as i64).collect())
 }

@@ -13,7 +13,8 @@ fn unknown_operators_and_attributes_stay_opaque() {
     assert!(refusal(&model(vec![odd], vec![])).contains("attribute `new` is not supported"));
 }
 
-/// `axis` would change what a Softmax means, and `seed` what a random operator does.
+/// Ignoring `axis` would change what a Softmax means, and ignoring `seed` what a random operator does. On
+/// other operators, these attributes are refused.
 #[test]
 fn attributes_of_other_operators_are_refused() {
     let refused = |operator: &str, name: &str| {
@@ -28,7 +29,8 @@ fn attributes_of_other_operators_are_refused() {
     }
 }
 
-/// It is unclear which of two attributes with one name is right, and the text form could not represent both.
+/// It would be unclear which of two attributes with the same name is right, and the text form cannot
+/// represent both.
 #[test]
 fn an_attribute_that_is_given_twice_is_refused() {
     let integer =

@@ -1,11 +1,11 @@
-//! Resize in terms of OpenVINO.
+//! Resize as layers of OpenVINO.
 
 use snick_ir::Op;
 use snick_onnx as onnx;
 
 use super::{model, node, read, vector, words};
 
-/// The OpenVINO runtime refuses negative axes of Interpolate.
+/// The OpenVINO runtime rejects negative axes of Interpolate.
 #[test]
 fn resized_axes_count_from_the_front() {
     let mut resize = node("Resize", &["x", "", "", "sizes"], &["y"]);

@@ -1,4 +1,4 @@
-//! ONNX Runtime's fused attention, which includes projections, masks and rotation.
+//! ONNX Runtime's fused attention operators, which include projections, masks and rotation.
 
 use snick_ir::{OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -35,14 +35,15 @@ fn scale(b: &NodeBuilder) -> Result<Option<f64>, OpError> {
     Ok(b.attrs.float("scale")?.filter(|&scale| scale != 0.0))
 }
 
-/// Adds the node's mask filter value to the scores of hidden keys.
+/// Adds the attribute `mask_filter_value` to the scores of hidden keys.
 fn filtered(b: &mut NodeBuilder, bias: Option<Value>, seen: Value, real: ElementType) -> Result {
     let low = b.float_attr("mask_filter_value", -10000.0)?;
     lowered(b, bias, seen, low, real)
 }
 
-/// Keys that a mask admits, broadcastable to `[batch, heads, queries, keys]`. The mask is 1 for each visible
-/// key or pair, or contains the ends of the sequences, optionally followed by their starts.
+/// The keys that a mask makes visible, broadcastable to `[batch, heads, queries, keys]`. The mask is 1 for
+/// each visible key, or for each visible pair of query and key. Alternatively, it contains the end of each
+/// sequence, optionally followed by the start of each sequence.
 fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Result {
     let rank = b.rank(mask)?;
     let mask = b.convert(mask, ElementType::I64)?;
@@ -52,7 +53,7 @@ fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Resul
             let (single, begin) = (b.ints(&[1])?, b.ints(&[0])?);
             let twice = b.add(batch, batch)?;
             let none = b.broadcast_to(zero, batch)?;
-            // Without starts, sequences start at key 0.
+            // If the mask has no starts, all sequences start at key 0.
             let padded = b.concat(0, &[mask, none])?;
             let ends = b.add_op(ops::Slice8, &[padded, begin, batch, single])?;
             let starts = b.add_op(ops::Slice8, &[padded, batch, twice, single])?;
@@ -71,7 +72,8 @@ fn allowed(b: &mut NodeBuilder, mask: Value, batch: Value, keys: Value) -> Resul
     }
 }
 
-/// Queries, keys and values from one product. Past and present are pairs of keys and values.
+/// Attention whose queries, keys and values come from a single matrix multiplication. Past and present are
+/// pairs of keys and values.
 fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if b.optional(6).is_some() {
         return Err(OpError::unsupported("a shared buffer of past and present"));
@@ -81,7 +83,8 @@ fn attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     projected_attention(b, all)
 }
 
-/// Attention on integers. Inputs: data, weights, bias, scales of both, mask, zero points of both, past.
+/// Attention on integers. Inputs: data, weights, bias, the scales of data and weights, mask, their zero
+/// points, past.
 fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (factors, scales) = ([b.input(0)?, b.input(1)?], [b.input(3)?, b.input(4)?]);
     let zeros = [b.optional(6), b.optional(7)];
@@ -90,7 +93,7 @@ fn quantized_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     projected_attention(b, all)
 }
 
-/// Attention of concatenated queries, keys and values, before their bias.
+/// Attention for concatenated queries, keys and values, to which their bias is yet to be added.
 fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>> {
     if b.flag_attr("do_rotary", false)? || b.flag_attr("past_present_share_buffer", false)? {
         return Err(OpError::unsupported("rotation or a shared buffer of past and present"));
@@ -128,8 +131,8 @@ fn projected_attention(b: &mut NodeBuilder, mut all: Value) -> Result<Vec<Value>
     Ok(vec![heads_together(b, y)?, present])
 }
 
-/// The bias of the scores: input 5, lowered where a key is hidden by the mask, or by the order in a
-/// `unidirectional` attention after `offset` past keys.
+/// The bias of the scores. It is input 5, lowered for keys that are hidden by the mask. In `unidirectional`
+/// attention with `offset` past keys, keys after the query are hidden as well.
 fn whole_bias(
     b: &mut NodeBuilder,
     [q, k]: [Value; 2],
@@ -152,7 +155,8 @@ fn whole_bias(
     Ok(bias)
 }
 
-/// Separate queries, keys and values. Inputs with four axes already have separate heads.
+/// Attention with separate queries, keys and values. In inputs with four axes, the heads are already
+/// separate.
 fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let query = b.input(0)?;
     let (Some(key), Some(value)) = (b.optional(1), b.optional(2)) else {
@@ -164,7 +168,7 @@ fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (real, heads) = (b.element_type(query)?, heads(b)?);
     let mut inputs = [query, key, value];
     if let Some(bias) = b.optional(3) {
-        // One vector contains the biases of all three.
+        // A single vector contains the biases of queries, keys and values.
         let mut sizes = Vec::new();
         for input in inputs {
             sizes.push(if b.rank(input)? == 3 { b.size_of(input, 2)? } else { b.size_of(query, 2)? });
@@ -196,20 +200,20 @@ fn multi_head_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![heads_together(b, y)?, k, v, stages[0]])
 }
 
-/// Positions `[batch, length]` of new queries. `last` is the number of keys of each sequence minus one.
+/// The positions `[batch, length]` of new queries. `last` is the number of keys of each sequence, minus one.
 fn positions(b: &mut NodeBuilder, last: Value, queries: Value) -> Result {
     let last = b.convert(last, ElementType::I64)?;
     let (last, unit) = (b.reshape(last, &[-1, 1])?, b.int(1)?);
     let total = b.add(last, unit)?;
     let before = b.subtract(total, queries)?;
     let zero = b.int(0)?;
-    // A prompt may be padded at the end.
+    // Clamps to 0, because a prompt may be padded at the end.
     let before = b.maximum(before, zero)?;
     let count = b.count_to(queries)?;
     b.add(before, count)
 }
 
-/// Causal attention with fewer key heads than query heads. May rotate queries and keys.
+/// Causal attention with fewer key heads than query heads. May also rotate queries and keys.
 fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     if (12..b.inputs.len()).any(|i| b.optional(i).is_some()) {
         return Err(OpError::unsupported("quantization or normalisation of keys"));
@@ -278,13 +282,13 @@ fn group_query_attention(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     Ok(vec![heads_together(b, y)?, present_k, present_v])
 }
 
-/// The number of elements of a head that a cosine table rotates.
+/// The number of elements of a head that are rotated, given the table of cosines.
 fn table_reach(b: &NodeBuilder, table: Value) -> Result<i64, OpError> {
     let pairs = b.fixed_size(table, 1).ok_or_else(|| OpError::unsupported("a table of unknown size"))?;
     Ok(pairs.saturating_mul(2))
 }
 
-/// Positions are given for each token or only for the first.
+/// Positions are given for each token, or only for the first token.
 fn rotary_embedding(b: &mut NodeBuilder) -> Result {
     if b.float_attr("scale", 1.0)? != 1.0 || b.flag_attr("is_packed_batching", false)? {
         return Err(OpError::unsupported("scaling or packed batching"));

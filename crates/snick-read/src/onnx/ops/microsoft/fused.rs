@@ -1,4 +1,5 @@
-//! Fused operators: products with activations or sums, and sums with normalisations.
+//! Fused operators: matrix multiplications and convolutions with activations or sums, and sums with
+//! normalisations.
 
 use snick_ir::{Attrs, OpError, Value, ops};
 use snick_tensor::ElementType;
@@ -55,7 +56,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     })
     .attrs("auto_pad ceil_mode dilations kernel_shape pads strides"),
     one("Pad", &[1], |b| {
-        // As in the standard from operator set 11 on.
+        // The operator is the same as Pad in operator set 11 and later.
         b.since = 11;
         pad(b)
     })
@@ -76,7 +77,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     }),
 ];
 
-/// Applies an operator to channels-last images by transposing there and back.
+/// Applies an operator to images whose channels are last, with a transposition before and after it.
 pub(super) fn channels_first_of(
     b: &mut NodeBuilder,
     x: Value,
@@ -90,7 +91,7 @@ pub(super) fn channels_first_of(
     b.transpose(y, &back)
 }
 
-/// Distances between the rows of two matrices.
+/// The distances between all rows of two matrices.
 fn distances(b: &mut NodeBuilder) -> Result {
     let (x, y) = (b.input(0)?, b.input(1)?);
     let (x, y) = (b.unsqueeze(x, &[1])?, b.unsqueeze(y, &[0])?);
@@ -109,14 +110,14 @@ fn sum(b: &mut NodeBuilder, inputs: &[Value]) -> Result {
     rest.iter().try_fold(*first, |sum, &next| b.add(sum, next))
 }
 
-/// The Gelu of the input, or of its sum with a bias.
+/// The Gelu of the input, or of the sum of input and bias.
 fn gelu(b: &mut NodeBuilder, mode: &'static str) -> Result {
     let inputs: Vec<Value> = [Some(b.input(0)?), b.optional(1)].into_iter().flatten().collect();
     let x = sum(b, &inputs)?;
     b.ir_op("Gelu", Attrs::new().with("approximation_mode", mode), &[x])
 }
 
-/// One half of the last axis times the Gelu of the other.
+/// The first half of the last axis times the Gelu of the second half.
 fn bias_split_gelu(b: &mut NodeBuilder) -> Result {
     let inputs = b.all()?;
     let x = sum(b, &inputs)?;
@@ -129,7 +130,7 @@ fn fused_product(b: &mut NodeBuilder) -> Result {
     let mut inputs = b.all()?;
     for (input, name) in inputs.iter_mut().zip(["transBatchA", "transBatchB"]) {
         if b.flag_attr(name, false)? {
-            // Moves the first axis after the batch.
+            // Moves the first axis to the position after the batch axes.
             let rank = b.rank(*input)? as i64;
             let order: Vec<i64> = (1..rank - 1).chain([0, rank - 1]).collect();
             *input = b.transpose(*input, &order)?;
@@ -141,7 +142,7 @@ fn fused_product(b: &mut NodeBuilder) -> Result {
     scaled(b, y, alpha)
 }
 
-/// A convolution, an optional sum, and an activation.
+/// A convolution, followed by an optional sum and an activation.
 fn fused_convolution(b: &mut NodeBuilder) -> Result {
     let (x, filters) = (b.input(0)?, b.input(1)?);
     let bias = b.optional(2);
@@ -153,7 +154,7 @@ fn fused_convolution(b: &mut NodeBuilder) -> Result {
     activated(b, y, [parameters.first().copied(), parameters.get(1).copied()])
 }
 
-/// The activation named by attribute `activation`.
+/// Applies the activation that attribute `activation` names.
 fn activated(b: &mut NodeBuilder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> Result {
     let missing = || OpError::MissingAttribute { name: "activation_params" };
     match b.text_attr("activation", "")? {
@@ -174,7 +175,7 @@ fn activated(b: &mut NodeBuilder, y: Value, [alpha, beta]: [Option<f64>; 2]) -> 
     }
 }
 
-/// Channels are last by default. An activation of 1 means Swish.
+/// By default, the channels are last. If attribute `activation` is 1, the result is passed to Swish.
 fn group_norm(b: &mut NodeBuilder) -> Result {
     let x = b.input(0)?;
     let (gamma, beta) = (b.input(1)?, b.input(2)?);
@@ -190,8 +191,8 @@ fn group_norm(b: &mut NodeBuilder) -> Result {
     if b.flag_attr("activation", false)? { b.add_op(ops::Swish, &[y]) } else { Ok(y) }
 }
 
-/// Outputs: the normalised sum, the mean and inverse deviation (missing in the simplified operator), and the
-/// sum.
+/// Outputs: the normalised sum, the mean and the inverse standard deviation, which the simplified operator
+/// lacks, and the sum itself.
 fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value>> {
     let (scale, at) = (b.input(2)?, if simplified { 3 } else { 4 });
     let parts: Vec<Value> =
@@ -212,7 +213,7 @@ fn skip_normalization(b: &mut NodeBuilder, simplified: bool) -> Result<Vec<Value
     Ok(outputs)
 }
 
-/// Embeddings of words, positions and segments, summed and normalised.
+/// The normalised sum of the embeddings of words, positions and segments.
 fn embed_layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let (ids, words, places) = (b.input(0)?, b.input(2)?, b.input(3)?);
     let words = b.gather(words, ids, 0)?;
@@ -230,7 +231,7 @@ fn embed_layer_normalization(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let sum = sum(b, &parts)?;
     let (scale, bias, epsilon) = (b.input(5)?, b.input(6)?, b.float_attr("epsilon", 1e-12)?);
     let y = layer_norm(b, sum, scale, Some(bias), &[-1], epsilon)?[0];
-    // The length of each sequence.
+    // The length of each sequence, which is the second output.
     let lengths = match b.optional(7) {
         Some(mask) => {
             let mask = b.convert(mask, ElementType::I32)?;

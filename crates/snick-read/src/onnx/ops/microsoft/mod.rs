@@ -1,4 +1,4 @@
-//! ONNX Runtime's operators, domain com.microsoft, which occur in optimised models.
+//! The operators of ONNX Runtime in domain com.microsoft, which occur in models that ONNX Runtime optimised.
 
 mod attention;
 mod fused;
@@ -7,7 +7,7 @@ mod quantized_lstm;
 
 use super::ImportEntry;
 
-/// Their domain.
+/// The domain of these operators.
 pub(super) const DOMAIN: &str = "com.microsoft";
 
 pub(super) const FAMILIES: &[&[ImportEntry]] =

@@ -66,7 +66,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     .attrs("axes keepdims"),
     one("QLinearSigmoid", &[1], |b| single(b, |b, x| b.sigmoid(x))),
     one("QLinearSoftmax", &[1], |b| {
-        // The attribute selects the operator set that defines the meaning.
+        // The attribute selects the operator set in whose sense Softmax is meant.
         b.since = b.required_int("opset")?;
         single(b, |b, x| softmax_of(b, x, false))
     })
@@ -74,7 +74,7 @@ pub(super) const ENTRIES: &[ImportEntry] = &[
     one("QuantizeLinear", &[1], quantize).attrs("axis"),
 ];
 
-/// A pool in floats, with channels first or last.
+/// A pool that is computed in floats, with channels first or last.
 fn pool(b: &mut NodeBuilder, compute: fn(&mut NodeBuilder, Value) -> Result) -> Result {
     let last = b.flag_attr("channels_last", false)?;
     single(b, |b, x| if last { channels_first_of(b, x, compute) } else { compute(b, x) })
@@ -87,7 +87,7 @@ fn with_bias(b: &mut NodeBuilder, y: Value, input: usize) -> Result {
     }
 }
 
-/// Inputs: x and its quantization, then the quantization of the result.
+/// Inputs: `x`, its scale and zero point, then scale and zero point of the result.
 fn single(b: &mut NodeBuilder, compute: impl Fn(&mut NodeBuilder, Value) -> Result) -> Result {
     let x = b.input(0)?;
     let target = b.element_type(x)?;
@@ -96,7 +96,7 @@ fn single(b: &mut NodeBuilder, compute: impl Fn(&mut NodeBuilder, Value) -> Resu
     Code::read(b, 3, 4)?.encode(b, real, target)
 }
 
-/// Inputs: x and y, each with its quantization, then the quantization of the result.
+/// Inputs: `x` and `y`, each with scale and zero point, then scale and zero point of the result.
 fn pairwise(b: &mut NodeBuilder, op: impl Into<Op>) -> Result {
     let (x, y) = (b.input(0)?, b.input(3)?);
     let target = b.element_type(x)?;
@@ -106,7 +106,7 @@ fn pairwise(b: &mut NodeBuilder, op: impl Into<Op>) -> Result {
     Code::read(b, 6, 7)?.encode(b, real, target)
 }
 
-/// Inputs: the quantization of the result, then values, each with its quantization.
+/// Inputs: scale and zero point of the result, then values, each with scale and zero point.
 fn concat(b: &mut NodeBuilder) -> Result {
     let axis = b.required_int("axis")?;
     let target = b.input(1)?;
@@ -120,14 +120,14 @@ fn concat(b: &mut NodeBuilder) -> Result {
     Code::read(b, 0, 1)?.encode(b, real, target)
 }
 
-/// Without a quantization of the result, it is float.
+/// If the node has no scale of the result, the result is float.
 fn quantized_gemm(b: &mut NodeBuilder) -> Result {
     let (x, y, bias) = (b.input(0)?, b.input(3)?, b.optional(6));
     let target = b.element_type(x)?;
     let x = Code::read(b, 1, 2)?.decode(b, x)?;
     let scale = Code::read(b, 4, 5)?;
     let (transpose_a, transpose_b) = (b.flag_attr("transA", false)?, b.flag_attr("transB", false)?);
-    // One number for each column of the product.
+    // A vector has one number for each column of the result.
     let lay = |b: &mut NodeBuilder, value: Value| {
         if transpose_b && b.rank(value)? == 1 { b.unsqueeze(value, &[-1]) } else { Ok(value) }
     };
@@ -140,7 +140,7 @@ fn quantized_gemm(b: &mut NodeBuilder) -> Result {
     let alpha = b.float_attr("alpha", 1.0)?;
     let mut product = scaled(b, product, alpha)?;
     if let Some(bias) = bias {
-        // The scale of the bias is the product of both scales and `alpha`.
+        // The scale of the bias is the product of `alpha` and the scales of both factors.
         let scales = [b.input(1)?, b.input(4)?];
         let unit = b.ir_op("Multiply", Attrs::new(), &scales)?;
         let bias = Code { scale: unit, zero_point: None }.decode(b, bias)?;
@@ -159,7 +159,7 @@ fn product_to_real(b: &mut NodeBuilder) -> Result {
     with_bias(b, product, 6)
 }
 
-/// The dequantized product of integer matrices.
+/// The product of integer matrices, dequantized.
 pub(super) fn scaled_product(
     b: &mut NodeBuilder,
     factors: [Value; 2],
@@ -173,7 +173,7 @@ pub(super) fn scaled_product(
     b.multiply(product, scale)
 }
 
-/// Unpacks a constant of bytes to integers of 2, 4 or 8 bits, lowest bits first.
+/// Unpacks a constant of bytes to integers of 2, 4 or 8 bits. The lowest bits of a byte come first.
 fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Result {
     let element_type = match bits {
         2 => ElementType::U2,
@@ -190,8 +190,8 @@ fn unpacked(b: &mut NodeBuilder, bytes: Value, bits: i64, dims: &[usize]) -> Res
     b.convert(packed, ElementType::U8)
 }
 
-/// Gathers rows of a table of 2, 4 or 8 bits with a scale for each block of a row. The default zero point is
-/// half the range.
+/// Gathers rows of a table of 2-, 4- or 8-bit integers, with a scale for each block of a row. By default, the
+/// zero point is half the range.
 fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     let (table, indices, scales) = (b.input(0)?, b.input(1)?, b.input(2)?);
     let (bits, block) = (b.int_attr("bits", 4)?, b.int_attr("block_size", 128)?);
@@ -209,7 +209,7 @@ fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
         }
         let codes = unpacked(b, value, bits, &dims)?;
         let codes = match along {
-            // A row of zero points is padded to whole bytes.
+            // Each row of zero points is padded to whole bytes.
             Some(blocks) => b.slice_range(codes, -1, 0, blocks)?,
             None => codes,
         };
@@ -223,7 +223,7 @@ fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     let rank = b.rank(values)?;
     let mut form = vec![0; rank.saturating_sub(1)];
     form.extend([blocks, -1]);
-    // A shorter last block is not supported.
+    // A row whose last block is shorter is not supported.
     if dims.last().map(|&last| last.saturating_mul(per_byte) as i64) != Some(blocks.saturating_mul(block)) {
         return Err(OpError::unsupported("blocks that do not fill the rows"));
     }
@@ -247,13 +247,13 @@ fn gather_of_blocks(b: &mut NodeBuilder) -> Result {
     b.reshape_copying(values, form)
 }
 
-/// Half the range of a number of bits, which is the default zero point.
+/// Half the range of an integer with this number of bits, which is the default zero point.
 fn half_range(b: &mut NodeBuilder, real: ElementType, bits: i64) -> Result {
     b.scalar(real, 2f64.powi(i32::try_from(bits).unwrap_or(1) - 1))
 }
 
-/// Weights `[N, blocks, bytes]` of 2, 4 or 8 bits. Each block has a scale and a zero point, by default half
-/// the range.
+/// A matrix multiplication by weights `[N, blocks, bytes]` of 2, 4 or 8 bits. Each block has a scale and a
+/// zero point, which is half the range by default.
 fn product_of_few_bits(b: &mut NodeBuilder) -> Result {
     if b.optional(4).is_some() {
         return Err(OpError::unsupported("an index of groups"));
@@ -275,7 +275,7 @@ fn product_of_few_bits(b: &mut NodeBuilder) -> Result {
     let form = [n as i64, blocks as i64, 1];
     let zero_point = match b.optional(3) {
         Some(zero_point) if b.element_type(zero_point)? == ElementType::U8 => {
-            // A line is padded to whole bytes.
+            // Each row of zero points is padded to whole bytes.
             let per_byte = usize::try_from(8 / bits.max(1)).unwrap_or(1).max(1);
             let line = blocks.div_ceil(per_byte).saturating_mul(per_byte);
             let all = unpacked(b, zero_point, bits, &[n, line])?;

@@ -1,5 +1,5 @@
-//! ONNX Runtime's LSTM with 8-bit weights, which quantizes the data and, in each step, the state to 8 bits
-//! before the products.
+//! ONNX Runtime's LSTM with 8-bit weights. Before multiplying by the weights, it quantizes the data, and in
+//! each step the state, to 8 bits.
 
 use snick_ir::{OpError, Value};
 
@@ -13,7 +13,7 @@ use crate::onnx::ops::{ImportEntry, many};
 pub(super) const ENTRIES: &[ImportEntry] = &[many("DynamicQuantizeLSTM", &[1], quantized_lstm)
     .attrs("activation_alpha activation_beta activations clip direction hidden_size input_forget")];
 
-/// The weights of one direction: integers `[inputs, gates]`, and their quantization.
+/// The weights for one direction: integers `[inputs, gates]`, with their scale and zero point.
 struct Weights {
     integers: Value,
     scale: Value,
@@ -21,7 +21,7 @@ struct Weights {
 }
 
 impl Weights {
-    /// Reads the weights of a direction from the inputs of the node.
+    /// Reads the weights for a direction from the inputs of the node.
     fn read(b: &mut NodeBuilder, weights: usize, scale: usize, direction: usize) -> Result<Self, OpError> {
         let mut part = |input: usize| {
             let value = b.input(input)?;
@@ -30,7 +30,7 @@ impl Weights {
         Ok(Self { integers: part(weights)?, scale: part(scale)?, zero_point: part(scale + 1)? })
     }
 
-    /// The product of `x`, quantized to 8 bits, and the weights.
+    /// The product of `x` and the weights, where `x` is quantized to 8 bits first.
     fn times(&self, b: &mut NodeBuilder, x: Value) -> Result {
         let (x, code) = dynamically(b, x)?;
         let zeros = [code.zero_point, Some(self.zero_point)];
@@ -39,7 +39,7 @@ impl Weights {
 }
 
 /// Inputs: X `[steps, batch, inputs]`, W, R, B, lengths, initial states, peepholes, then scales and zero
-/// points of W and R. Outputs: H of every step, and the last states.
+/// points of W and R. Outputs: H of all steps, and the final states.
 fn quantized_lstm(b: &mut NodeBuilder) -> Result<Vec<Value>> {
     let directions = b.choice::<&[bool]>(
         "direction",
