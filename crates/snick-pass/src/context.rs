@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use snick_ir::rewrite::{Applied, MissedRewrite, Tolerance, Trace};
 use snick_ir::{Graph, Located, NodeRef, OpError};
 
-/// The log of a pass over a graph, and its limits. Passed to closures of [`Pass::graph`](crate::Pass::graph).
+/// The log of a pass over a graph, with its limits. Passed to closures of
+/// [`Pass::graph`](crate::Pass::graph).
 #[derive(Debug)]
 pub struct PassContext {
     pass: Cow<'static, str>,
@@ -19,7 +20,7 @@ impl PassContext {
         Self { pass, tolerance, limit, trace: Trace::default() }
     }
 
-    /// How many more layers it may replace; `None` without a limit.
+    /// How many more layers the pass may replace; `None` if there is no limit.
     pub fn remaining(&self) -> Option<usize> {
         self.limit.map(|limit| limit.saturating_sub(self.trace.applied.len()))
     }
@@ -34,7 +35,7 @@ impl PassContext {
         });
     }
 
-    /// Logs that the pass leaves a layer alone, with the reason.
+    /// Logs that the pass does not replace a layer, with the reason.
     pub fn declined(&mut self, layer: NodeRef<'_>, reason: impl Into<String>) {
         self.trace.missed.push(MissedRewrite {
             rule: self.pass.clone(),
@@ -57,7 +58,7 @@ impl PassContext {
     }
 }
 
-/// Why a pass over a graph failed, at a layer or as a whole.
+/// The reason why a pass over a graph failed, at a layer or as a whole.
 #[derive(Debug)]
 pub struct PassFailure(Result<Located, OpError>);
 
@@ -76,7 +77,7 @@ impl From<OpError> for PassFailure {
 /// The return type of a closure of [`Pass::graph`](crate::Pass::graph): `()`, or a result whose error refers
 /// to a layer or to the whole graph.
 pub trait PassOutcome {
-    /// The error, if any.
+    /// Returns the error, if any.
     ///
     /// # Errors
     /// The error of the pass.

@@ -1,10 +1,10 @@
-//! The cost of slicing: layers, and the bytes to move where slices are not views.
+//! The cost of slicing: numbers of layers, and bytes that slices copy if they are not views.
 
 use snick_ir::{Dialect, Graph, NodeId, Op};
 
 use crate::legalize::to_slice::is_slice_like;
 
-/// Counts over a graph and its bodies.
+/// Layers and bytes, counted over a graph and its bodies.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \
@@ -21,7 +21,8 @@ pub struct Cost {
     pub layers: usize,
     /// Number of slice-like layers, including primitives.
     pub slices: usize,
-    /// Total bytes of all outputs of slices. Dynamic sizes count as their minimum, but at least as 1.
+    /// Total bytes of the outputs of all slices. Dynamic sizes are counted as their minimum, but at least as
+    /// 1.
     pub bytes: u64,
 }
 

@@ -1,13 +1,13 @@
 //! Graph transformations: named passes and the canonical form.
 //!
-//! A pass is a list of [`Rule`]s, or one function over the graph. The driver in [`snick_ir::rewrite`] applies
-//! rules, checks that every replacement refines the known facts, and keeps names and source locations.
-//! [`canonicalise`] runs all [`PASSES`] to a fixed point; [`apply`] runs passes of your choice. With
-//! [`RewriteOptions::check`] the graph is executed before and after every single application of a rule, on
-//! random shapes and elements ([`Checker`]).
+//! A pass is a list of [`Rule`]s, or a single function over the graph. The driver in [`snick_ir::rewrite`]
+//! applies rules, checks that every replacement refines the known facts, and keeps names and source
+//! locations. [`canonicalise`] runs all [`PASSES`] to a fixed point; [`apply`] runs any passes. With
+//! [`RewriteOptions::check`], the graph is executed before and after each application of a rule, on random
+//! shapes and elements ([`Checker`]).
 //!
-//! [`legalize::for_target`] decomposes the layers that a target has no operator for. Decompositions are rules
-//! like any other and also available through [`Pass::by_name`].
+//! [`legalize::for_target`] decomposes the layers for which a target has no operator. Decompositions are
+//! ordinary rules and also available through [`Pass::by_name`].
 //!
 //! To add a pass, write a rule and give it a name:
 //!

@@ -30,8 +30,8 @@ impl RewriteOptions {
         Self::default()
     }
 
-    /// Executes the graph before and after every replacement on random sizes and elements, and rejects
-    /// replacements that differ.
+    /// Executes the graph before and after every replacement on random sizes and elements, and rejects a
+    /// replacement if the results differ.
     #[must_use]
     pub fn check(self, check: bool) -> Self {
         Self { check, ..self }
@@ -43,7 +43,7 @@ impl RewriteOptions {
         Self { seed, ..self }
     }
 
-    /// Stops after this many replacements, for bisecting a wrong one.
+    /// Stops after this many replacements, to find a wrong replacement by bisection.
     #[must_use]
     pub fn stop_after(self, rewrites: usize) -> Self {
         Self { stop_after: Some(rewrites), ..self }

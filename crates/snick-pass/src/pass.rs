@@ -1,4 +1,4 @@
-//! A pass has a name, and rules or one function over the graph.
+//! A pass has a name, and either rules or a function over the graph.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use snick_ir::rewrite::{self, DriverOptions, Rule, RuleWork, Tolerance, Trace};
 
 use crate::context::{PassContext, PassOutcome};
 
-/// A named pass. A constant pass is cheap to clone.
+/// A named pass. A pass that is a constant is cheap to clone.
 ///
 /// ```
 /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -31,7 +31,7 @@ use crate::context::{PassContext, PassOutcome};
 pub struct Pass {
     name: Cow<'static, str>,
     kind: PassKind,
-    /// For passes over the graph, how far outputs may differ. Rules declare their own tolerance.
+    /// For a pass over the graph, how far outputs may differ. Each rule declares its own tolerance.
     tolerance: Option<Tolerance>,
 }
 
@@ -44,11 +44,11 @@ enum PassKind {
     Graph(GraphFn),
     /// A closure over the graph.
     Closure(GraphClosure),
-    /// A function over the graph of the model, but not its bodies.
+    /// A function over the graph of the model that does not run on its bodies.
     Model(GraphFn),
 }
 
-/// Changes a graph, with an optional limit on the number of changes.
+/// Changes a graph, and makes at most the given number of changes.
 type GraphFn = fn(&mut Graph, Option<usize>) -> Trace;
 
 /// Changes a graph and logs the changes.
@@ -69,17 +69,17 @@ impl Pass {
         Self { name: name.into(), kind: PassKind::Rules(Cow::Owned(rules.into())), tolerance: None }
     }
 
-    /// [`Pass::new`] for constant rules, as a constant.
+    /// Like [`Pass::new`], but for constant rules, so that the pass can be a constant.
     pub const fn of_rules(name: &'static str, rules: &'static [Rule]) -> Self {
         let kind = PassKind::Rules(Cow::Borrowed(rules));
         Self { name: Cow::Borrowed(name), kind, tolerance: None }
     }
 
-    /// A closure over a whole graph. It runs for the model and then for each body, and logs its replacements
-    /// in the context. Layers without readers are removed afterwards. With checks, the graph is executed
-    /// before and after on sample sizes: a pass that changes a result is rejected and undone, and one that
-    /// cannot be executed, for instance because it changes inputs or outputs, is counted as
-    /// [unchecked](crate::Report::unchecked).
+    /// A pass that runs a closure over a whole graph. The closure runs on the model and then on each body,
+    /// and logs its replacements in the context. Layers without readers are removed afterwards. With checks,
+    /// the graph is executed before and after the pass on sample sizes. If a result changes, the pass is
+    /// rejected and undone. If the graph cannot be executed, for instance because its inputs or outputs
+    /// changed, the pass is counted as [unchecked](crate::Report::unchecked).
     ///
     /// ```
     /// use snick_pass::{Pass, PassContext, RewriteOptions, apply};
@@ -115,20 +115,20 @@ impl Pass {
         Self { name: name.into(), kind: PassKind::Closure(GraphClosure(Arc::new(change))), tolerance: None }
     }
 
-    /// A function over the graph that makes at most the given number of changes and leaves replaced layers
-    /// unread.
+    /// A pass that runs a function over the graph. The function makes at most the given number of changes,
+    /// and leaves replaced layers in the graph without readers.
     pub const fn of_graph(name: &'static str, change: fn(&mut Graph, Option<usize>) -> Trace) -> Self {
         Self { name: Cow::Borrowed(name), kind: PassKind::Graph(change), tolerance: None }
     }
 
-    /// [`Pass::of_graph`] for the graph of a model, but not its bodies.
+    /// Like [`Pass::of_graph`], but does not run on bodies.
     pub const fn of_model(name: &'static str, change: fn(&mut Graph, Option<usize>) -> Trace) -> Self {
         Self { name: Cow::Borrowed(name), kind: PassKind::Model(change), tolerance: None }
     }
 
-    /// Declares that a pass over the graph may round differently: by `relative` for each element plus
-    /// `absolute`, as in [`Rule::may_round_within`]. In a pass of rules, each rule declares its own
-    /// tolerance.
+    /// Declares that results of a pass over the graph may be rounded differently: by `relative` for each
+    /// element plus `absolute`, as in [`Rule::may_round_within`]. In a pass of rules, each rule declares its
+    /// own tolerance instead.
     #[must_use]
     pub const fn may_round_within(mut self, relative: f64, absolute: f64) -> Self {
         self.tolerance = Some(Tolerance { relative, absolute });
@@ -150,7 +150,7 @@ impl Pass {
         !matches!(self.kind, PassKind::Model(_))
     }
 
-    /// Its name on the command line.
+    /// The name of the pass on the command line.
     pub const fn name(&self) -> &str {
         match &self.name {
             Cow::Borrowed(name) => name,
@@ -158,7 +158,7 @@ impl Pass {
         }
     }
 
-    /// Runs on a graph, but not its bodies, and removes dead layers.
+    /// Runs on a graph, excluding its bodies, and removes dead layers.
     pub(crate) fn run(&self, graph: &mut Graph, options: DriverOptions<'_>) -> Trace {
         let begun = (options.timed && !cfg!(target_family = "wasm")).then(Instant::now);
         let mut trace = match &self.kind {

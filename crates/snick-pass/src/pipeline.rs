@@ -29,7 +29,8 @@ macro_rules! canonical_form {
     };
 }
 
-// The rules of the canonical form, each of which is also a pass. Rules that shrink the graph come first.
+// The rules of the canonical form, each of which is also a pass of its own. Rules that shrink the graph come
+// first.
 canonical_form![
     inline_if::RULE,
     inline_if::HALVES,
@@ -50,16 +51,16 @@ canonical_form![
     hoist_slice_reshape::RULE,
 ];
 
-/// A pass of one rule.
+/// A pass that consists of a single rule.
 const fn alone(rules: &'static [Rule; 1]) -> Pass {
     Pass::of_rules(rules[0].name(), rules)
 }
 
 /// Maximum number of rounds. Merging duplicates can enable a rule, and a rule can enable merging, but rarely
-/// more often.
+/// more than a few times.
 const MAX_ROUNDS: usize = 8;
 
-/// No pass has this name.
+/// The error if no pass has the requested name.
 ///
 /// ```
 /// let error = snick_pass::Pass::by_name("merge-slizes").unwrap_err();
@@ -73,7 +74,7 @@ pub struct UnknownPass {
 }
 
 impl Pass {
-    /// The pass with this name: one of [`PASSES`], a pass that moves states, or a decomposition.
+    /// The pass with this name: one of [`PASSES`], a pass that converts states, or a decomposition.
     ///
     /// ```
     /// assert_eq!(snick_pass::Pass::by_name("merge-slices")?.name(), "merge-slices");
@@ -92,8 +93,8 @@ impl Pass {
     }
 }
 
-/// Brings an inferred graph and its bodies into canonical form: `slice` is the only slicing operation left,
-/// except for layers listed in [`Report::missed`], and no rule finds anything to improve.
+/// Brings an inferred graph and its bodies into canonical form: `slice` is the only slicing operation that
+/// remains, except in the layers listed in [`Report::missed`], and no rule matches any more.
 ///
 /// ```
 /// use snick_pass::{RewriteOptions, canonicalise};
@@ -124,9 +125,9 @@ pub fn lower_slices(graph: &mut Graph) -> Report {
     apply(graph, const { &[alone(const { &[to_slice::RULE] })] }, &RewriteOptions::new())
 }
 
-/// Applies passes to an inferred graph and its bodies, once each and in order. Dead layers are removed, and
-/// so are unknown layers that a rule replaces. After a rule replaces an unknown layer, the graph is inferred
-/// again and the pass continues with the new facts.
+/// Applies passes to an inferred graph and its bodies, in order and once each. Removes dead layers, and
+/// unknown layers that a rule replaces. After a rule replaces an unknown layer, the graph is inferred again,
+/// and the pass continues with the new facts.
 ///
 /// ```
 /// use std::collections::HashSet;
@@ -162,8 +163,8 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
             if left == unknown {
                 break;
             }
-            // Layers after an unknown one may be known now. Report only what is declined or fails in this
-            // run.
+            // Layers after the replaced unknown layer may be known now, so the pass runs again. Only the
+            // layers that are declined or fail in this run are reported.
             unknown = left;
             inference = snick_ir::infer(graph);
             manager.report.missed.truncate(missed);
@@ -175,7 +176,7 @@ pub fn apply(graph: &mut Graph, passes: &[Pass], options: &RewriteOptions) -> Re
     manager.finish(graph)
 }
 
-/// Runs passes on a model.
+/// Runs passes on a model and keeps the report.
 struct PassManager {
     stop_after: Option<usize>,
     timed: bool,
@@ -203,7 +204,7 @@ impl PassManager {
         self.report
     }
 
-    /// Canonicalises the bodies first: layers whose bodies differed may then be equal.
+    /// Canonicalises bodies first, because layers whose bodies differed may then be equal.
     fn canonicalise(&mut self, graph: &mut Graph) {
         graph.for_each_body(|body| self.canonicalise(body));
         const STEPS: &[Pass] = &[
@@ -217,7 +218,7 @@ impl PassManager {
             }
             let is_last = round + 1 == MAX_ROUNDS || trace.applied.is_empty() || self.monitor.is_stopped();
             if !is_last {
-                // Only the last round reports declined and failed layers.
+                // Only the last round reports layers that were declined or failed.
                 (trace.missed, trace.errors) = (Vec::new(), Vec::new());
             }
             self.report.add(trace);
@@ -236,7 +237,7 @@ impl PassManager {
         }
     }
 
-    /// Runs a pass on the graph without its bodies; `unreported` replacements are not in the report yet.
+    /// Runs a pass on the graph, excluding its bodies. `unreported` replacements are not in the report yet.
     fn run(&mut self, graph: &mut Graph, pass: &Pass, unreported: usize) -> Trace {
         if self.monitor.is_stopped() {
             return Trace::default();
@@ -257,7 +258,7 @@ impl PassManager {
         self.checked(graph, pass, before, trace)
     }
 
-    /// Executes a graph before and after a pass, and restores it if a result differs.
+    /// Executes a graph before and after a pass, and restores the graph if a result differs.
     fn checked(&mut self, graph: &mut Graph, pass: &Pass, before: Graph, mut trace: Trace) -> Trace {
         let Some(checker) = &mut self.checker else { return trace };
         let difference = Difference::of(&before, graph);
@@ -278,7 +279,7 @@ impl PassManager {
     }
 }
 
-/// The log entry for a pass that changes a graph without logging anything.
+/// The log entry for a pass that changed a graph without logging anything.
 fn of_graph(pass: &Pass, graph: &Graph) -> Applied {
     let exact = pass.tolerance().is_none();
     Applied {

@@ -26,36 +26,38 @@ use crate::legalize::to_slice::{self, is_slice_like};
 #[must_use = "the report has the errors of rules and the failures of checks"]
 #[non_exhaustive]
 pub struct Report {
-    /// Slice-like layers in the original graph, including layers that turned out to be slices.
+    /// Number of slice-like layers in the original graph, including layers that turn out to be slices.
     pub slice_like_before: usize,
-    /// `slice` primitives afterwards.
+    /// Number of `slice` primitives in the resulting graph.
     pub slice_after: usize,
     /// Replacements, in order.
     pub applied: Vec<Applied>,
-    /// Layers that a rule matched but declined, with reasons. After canonicalisation, the remaining
+    /// Layers that a rule matched but declined, with reasons. After canonicalisation, these are the remaining
     /// slice-like layers.
     pub missed: Vec<MissedRewrite>,
-    /// Failed rules and rejected replacements, located at the layer.
+    /// Errors of failed rules and of rejected replacements, each located at its layer.
     pub errors: Vec<Located>,
     /// Replacements that failed the check and were not made.
     pub check_failures: Vec<CheckFailure>,
-    /// Replacements that were executed before and after with equal results.
+    /// Number of replacements that were executed before and after with equal results.
     pub checked: usize,
-    /// Replacements that should have been checked but could not be executed: a layer without an
-    /// implementation, tensors that are too large, or a pass that changes inputs or outputs.
+    /// Number of replacements that should have been checked but could not be executed, because a layer has no
+    /// implementation, a tensor would be too large, or a pass changed inputs or outputs.
     pub unchecked: usize,
     work: Vec<RuleWork>,
-    /// Why processing stopped early, if it did. The graph is valid, but only partly rewritten.
+    /// Why processing stopped early, if it did. In that case the graph is valid, but only partly rewritten.
     pub stopped: Option<Stopped>,
 }
 
 impl Report {
-    /// Whether an applied rule changed the order of computation, so that floats may round differently.
+    /// Whether an applied rule changed the order of computation, so that float results may be rounded
+    /// differently.
     pub fn may_round(&self) -> bool {
         self.applied.iter().any(|applied| !applied.exact)
     }
 
-    /// Whether no rule failed and, with checks, every replacement was executed before and after and passed.
+    /// Whether no rule failed and, with checks, every replacement was executed before and after with equal
+    /// results.
     ///
     /// ```
     /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -101,12 +103,12 @@ impl Report {
         &self.work
     }
 
-    /// The report before anything is done.
+    /// The report before any pass has run.
     pub(crate) fn before(graph: &Graph) -> Self {
         Self { slice_like_before: count(graph, &is_slice_like), ..Self::default() }
     }
 
-    /// How many replacements the limit still allows.
+    /// The number of replacements that the limit still allows.
     pub(crate) fn remaining(&self, stop_after: Option<usize>) -> Option<usize> {
         stop_after.map(|most| most.saturating_sub(self.applied.len()))
     }

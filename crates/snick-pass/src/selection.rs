@@ -1,4 +1,4 @@
-//! The selection of a `slice` primitive, for rules that move it.
+//! What a `slice` primitive selects, for rules that move it.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -6,7 +6,7 @@ use snick_ir::rewrite::Patch;
 use snick_ir::{Op, OpError, Value};
 use snick_shape::{AxisSlice, SymExpr};
 
-/// The slice of one axis, static or dynamic.
+/// The slice of a single axis, static or dynamic.
 pub(crate) trait AnySlice: Copy + PartialEq + Into<DynAxisSlice> {
     /// The slice, if it is static.
     fn as_static(&self) -> Option<AxisSlice> {
@@ -18,13 +18,14 @@ impl AnySlice for AxisSlice {}
 
 impl AnySlice for DynAxisSlice {}
 
-/// Slices by axis, ascending; unlisted axes are not sliced. Static by default.
+/// The slice of each axis, by ascending axis. Axes that are not listed are not sliced. The slices are static
+/// by default.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Selection<C = AxisSlice> {
     axes: SmallVec<[(usize, C); 2]>,
 }
 
-/// Selects everything.
+/// The selection of all elements.
 impl<C> Default for Selection<C> {
     fn default() -> Self {
         Self { axes: SmallVec::new() }
@@ -40,20 +41,20 @@ impl Selection {
 }
 
 impl Selection<DynAxisSlice> {
-    /// If the matched slice reads an op that `pick` accepts: its selection, the sliced value, and the result
-    /// of `pick`.
+    /// If the matched slice reads an op that `pick` accepts, returns the selection of the slice, the sliced
+    /// value, and the result of `pick`.
     pub(crate) fn of_computed<T>(
         patch: &Patch,
         pick: impl FnOnce(&Op) -> Option<T>,
     ) -> Result<Option<(Self, Value, T)>, OpError> {
         let Op::Slice(slice) = patch.node().op() else { return Ok(None) };
         let data = patch.input(0)?;
-        // Many rules visit every slice, so copy nothing for ops that they do not accept.
+        // Copies nothing for ops that `pick` does not accept, because many rules visit every slice.
         let Some(picked) = pick(patch.op_of(data)) else { return Ok(None) };
         Ok(Some((Self { axes: slice.bind(&patch.inputs_of(patch.output(0))?[1..])? }, data, picked)))
     }
 
-    /// The selection of the slice that computes `value`; `None` for any other op.
+    /// The selection of the slice that computes `value`; `None` if another op computes it.
     pub(crate) fn computing(patch: &Patch, value: Value) -> Result<Option<Self>, OpError> {
         let Op::Slice(slice) = patch.op_of(value) else { return Ok(None) };
         Ok(Some(Self { axes: slice.bind(&patch.inputs_of(value)?[1..])? }))
@@ -66,7 +67,7 @@ impl<C: AnySlice> Selection<C> {
         Self::sorted(axes.into_iter().collect())
     }
 
-    /// Separate function so that it is compiled once and not per iterator type.
+    /// A separate function, so that it is compiled once and not for each iterator type.
     fn sorted(mut axes: SmallVec<[(usize, C); 2]>) -> Self {
         axes.sort_by_key(|&(axis, _)| axis);
         Self { axes }
@@ -93,18 +94,18 @@ impl<C: AnySlice> Selection<C> {
         Self { axes: self.axes.iter().filter(|(at, _)| *at != axis).cloned().collect() }
     }
 
-    /// Splits into the slices of axes that `accepts` allows, and the others.
+    /// Splits the selection into the slices of axes that `accepts` allows, and the slices of all other axes.
     pub(crate) fn split(&self, accepts: impl Fn(usize) -> bool) -> (Self, Self) {
         let (accepted, others) = self.axes.iter().copied().partition(|&(axis, _)| accepts(axis));
         (Self { axes: accepted }, Self { axes: others })
     }
 
-    /// Whether everything is selected.
+    /// Whether all elements are selected.
     pub(crate) fn is_whole(&self) -> bool {
         self.axes.is_empty()
     }
 
-    /// Adds a slice of `data`, or returns `data` if everything is selected.
+    /// Adds a slice of `data`, or returns `data` if all elements are selected.
     pub(crate) fn apply(&self, patch: &mut Patch, data: Value) -> Result<Value, OpError> {
         let dims = patch.dims(data)?.unwrap_or_default();
         let is_whole = |axis: usize, slice: &C| {
@@ -115,8 +116,8 @@ impl<C: AnySlice> Selection<C> {
         patch.slice(data, sliced.map(|(axis, &slice)| (axis, slice)))
     }
 
-    /// Whether the matched slice, with this selection, has fewer elements than `dims`: for all sizes if
-    /// static, for some if dynamic.
+    /// Whether the matched slice, with this selection, has fewer elements than `dims`. A static slice must
+    /// have fewer for all sizes, a dynamic slice for some.
     pub(crate) fn shrinks(&self, patch: &Patch, dims: &[SymExpr]) -> Result<bool, OpError> {
         let kept = patch.dims(patch.output(0))?.unwrap_or_default();
         let symbols = patch.graph().symbols();

@@ -22,7 +22,8 @@ fn at_work(rule: &str, layers: &str) -> (Graph, Report) {
     (graph, report)
 }
 
-/// Applies a rule to these layers and returns the graph as text. The rule must fire and reach a fixed point.
+/// Applies a rule to these layers and returns the resulting graph as text. The rule must match and reach a
+/// fixed point.
 pub(crate) fn fires(rule: &str, layers: &str) -> String {
     let (mut graph, report) = at_work(rule, layers);
     assert!(!report.applied.is_empty(), "{rule} does not fire");
@@ -31,13 +32,13 @@ pub(crate) fn fires(rule: &str, layers: &str) -> String {
     print(&graph, PrintOptions::default())
 }
 
-/// Checks that the rule leaves these layers alone.
+/// Checks that a rule does not match any of these layers.
 pub(crate) fn silent(rule: &str, layers: &str) {
     let (_, report) = at_work(rule, layers);
     assert!(report.applied.is_empty(), "{:?}", report.applied);
 }
 
-/// The value of the first Result for these inputs, in the order of the Parameters.
+/// Runs a graph on inputs in the order of its Parameters, and returns the value of the first Result.
 pub(crate) fn run(graph: &Graph, inputs: &[Tensor]) -> Result<Tensor, OpError> {
     let mut inputs = inputs.iter().cloned();
     let mut values: HashMap<Value, Tensor> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The claim that a check decides: that values are equal.
+//! The claim that a check decides: that pairs of values are equal.
 
 use snick_ir::rewrite::{Proposal, Tolerance};
 use snick_ir::{Graph, NodeId, Value};
@@ -9,11 +9,11 @@ pub(super) struct Claim<'a> {
     pub(super) graph: &'a Graph,
     /// The name of the rule or pass.
     pub(super) rule: &'a str,
-    /// The name of the replaced layer, or of the graph.
+    /// The name of the replaced layer, or the name of the graph.
     pub(super) place: &'a str,
-    /// `None` for bitwise equality.
+    /// The tolerance; `None` requires bitwise equality.
     pub(super) tolerance: Option<Tolerance>,
-    /// Old and new values.
+    /// The pairs of old and new values.
     pub(super) pairs: Vec<Pair>,
     /// The new layers.
     pub(super) added: &'a [NodeId],
@@ -23,7 +23,7 @@ pub(super) struct Claim<'a> {
 
 /// A value and its replacement.
 pub(super) struct Pair {
-    /// Its name in the report: `output 0`.
+    /// The name of the pair in the report, such as `output 0`.
     pub(super) name: String,
     /// The replaced value.
     pub(super) old: Value,
@@ -32,7 +32,7 @@ pub(super) struct Pair {
 }
 
 impl<'a> Claim<'a> {
-    /// The claim made by a replacement.
+    /// The claim that a replacement makes.
     pub(super) fn of(proposal: &Proposal<'a>) -> Self {
         let pairs = (0..).zip(proposal.values).filter_map(|(port, &new)| {
             let old = Value { node: proposal.root, port };

@@ -11,25 +11,27 @@ use super::claim::{Claim, Pair};
 use super::evaluate::{Evaluation, Failure};
 use super::sample::Sample;
 
-/// The number of perturbed evaluations. The worst of them approximates the worst rounding error.
+/// The number of evaluations with perturbed values. The largest effect among them approximates the largest
+/// rounding error.
 const PERTURBED: u64 = 4;
 
-/// A safety factor: old and new values may round in opposite directions, and more often than perturbed ones.
+/// A safety factor, because old and new values may be rounded in opposite directions, and more often than
+/// perturbed values.
 const SAFETY: f64 = 8.0;
 
 /// The result of comparing a pair on a sample.
 pub(super) enum Outcome {
     /// Old and new value are equal.
     Agrees,
-    /// The old layers fail on this sample, or it cannot occur.
+    /// The old layers fail on this sample, or the sample cannot occur.
     DoesNotRun,
-    /// One of the layers cannot be executed here.
+    /// A layer cannot be executed at all.
     CannotRun,
     /// The values differ, with a description.
     Differs(String),
 }
 
-/// Compares a pair. Shared inputs are computed once.
+/// Compares the two values of a pair. Values that both depend on are computed once.
 pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut Evaluation) -> Outcome {
     let graph = claim.graph;
     let want = match values.value(pair.old) {
@@ -37,7 +39,7 @@ pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut 
         Err(Failure::CannotRun(_)) => return Outcome::CannotRun,
         Err(Failure::Fails(_)) => return Outcome::DoesNotRun,
     };
-    // The inputs are sampled independently. If inference contradicts the old value, they cannot occur
+    // The inputs are sampled independently. If the old value contradicts inference, these inputs cannot occur
     // together.
     if contradiction(graph, pair.old, &want, &sample.symbols).is_some() {
         return Outcome::DoesNotRun;
@@ -60,7 +62,7 @@ pub(super) fn compare(claim: &Claim, pair: &Pair, sample: &Sample, values: &mut 
     }
 }
 
-/// Describes how `got` contradicts the inferred fact of a value, if it does.
+/// Describes how `got` contradicts the inferred fact of a value; `None` if it does not.
 fn contradiction(
     graph: &Graph,
     value: Value,
@@ -82,8 +84,8 @@ fn contradiction(
     })
 }
 
-/// Estimates how far rounding may move each element of an old value, from perturbed evaluations. Cancellation
-/// can make this large. `None` if the shapes differ.
+/// Estimates how far rounding can change each element of an old value, using perturbed evaluations. With
+/// cancellation, this may be far. `None` if the shapes differ.
 fn noise(claim: &Claim, sample: &Sample, old: Value, want: &Tensor) -> Option<Vec<f64>> {
     let exact = want.to_f64_vec().ok()?;
     let mut noise = vec![0.0f64; exact.len()];
@@ -105,8 +107,8 @@ fn is_same(x: f64, y: f64) -> bool {
     x == y || (x.is_nan() && y.is_nan())
 }
 
-/// The first difference between two tensors, which is exact without a tolerance. Elements outside the
-/// tolerance are also compared with the noise.
+/// Describes the first difference between two tensors. Without a tolerance, the tensors must be equal
+/// exactly. Elements outside of the tolerance are also compared with the noise.
 fn difference(
     want: &Tensor,
     got: &Tensor,

@@ -1,7 +1,7 @@
-//! Applies rules that round again to the same layers with different constants.
+//! Applies rules that may round again to the same layers, with different constants.
 //!
-//! The constants of the model can hide a mistake in a rule that folds them: a forgotten epsilon has no effect
-//! next to a variance of 1. Constants of many magnitudes reveal it.
+//! The constants of a model can hide a mistake in a rule that folds them: next to a variance of 1, a
+//! forgotten epsilon has no effect. Constants of many magnitudes reveal the mistake.
 
 use std::slice;
 
@@ -15,13 +15,13 @@ use super::region::{Reach, Region};
 use super::report::as_test;
 use super::sample::{Fill, Sample, Samples, random_tensor};
 
-/// The number of applications with different constants.
+/// The number of times that a rule is applied with different constants.
 const ROUNDS: u64 = 3;
 
 /// Decides a claim.
 type Decide<'a> = dyn FnMut(&Claim) -> Result<(), String> + 'a;
 
-/// Applies the rule of a correct replacement again, and reports a failure with different constants.
+/// After a correct replacement, applies its rule again with different constants, and reports a failure.
 pub(super) fn check_with_others(
     proposal: &Proposal,
     claim: &Claim,
@@ -57,16 +57,17 @@ pub(super) fn check_with_others(
     Ok(())
 }
 
-/// Checks the replacements in a test.
+/// Checks the replacements that the rule makes in a test graph.
 struct Again<'a, 'd> {
     decide: &'a mut Decide<'d>,
-    /// The constants folded in the model.
+    /// The constants that the rule folded in the model.
     folded: &'a [Tensor],
 }
 
 impl Check for Again<'_, '_> {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // A rule that adds the same constants again has captured them, and is valid only for this model.
+        // If the rule adds the same constants again, it has captured them from the model, and is valid for
+        // this model only.
         if folded(proposal.graph, proposal.added) == self.folded {
             return Ok(());
         }

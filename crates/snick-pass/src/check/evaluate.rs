@@ -8,44 +8,44 @@ use snick_tensor::{ElementType, SplitMix, Tensor};
 
 use super::claim::Claim;
 
-/// Why a value cannot be computed.
+/// The reason why a value cannot be computed.
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
-    /// One of its layers cannot be executed here for any input.
+    /// A layer that it depends on cannot be executed for any input.
     CannotRun(OpError),
-    /// A layer fails on these inputs.
+    /// A layer that it depends on fails for these inputs.
     Fails(OpError),
 }
 
 impl From<OpError> for Failure {
     fn from(error: OpError) -> Self {
         match Code::from(&error) {
-            // No implementation, or a memory limit.
+            // There is no implementation, or the memory limit was reached.
             Code::CannotRun | Code::Limit => Self::CannotRun(error),
             _ => Self::Fails(error),
         }
     }
 }
 
-/// An evaluation that computes each value once.
+/// An evaluation of a graph, which computes each value once.
 pub(super) struct Evaluation<'a> {
     graph: &'a Graph,
     values: HashMap<Value, Tensor>,
     /// Whether f16 and bf16 values are computed in f32, as in a session.
     widens: bool,
-    /// If values are perturbed, generates the direction of each rounding.
+    /// Generates the directions of rounding; `None` if values are not perturbed.
     perturbed: Option<SplitMix>,
     /// The number of elements computed so far.
     elements: usize,
 }
 
 impl<'a> Evaluation<'a> {
-    /// An evaluation of a graph, given the tensors of some values.
+    /// Creates an evaluation of a graph, given the tensors of some values.
     fn new(graph: &'a Graph, values: HashMap<Value, Tensor>) -> Self {
         Self { graph, values, widens: false, perturbed: None, elements: 0 }
     }
 
-    /// An evaluation of a claim, given the tensors of its leaves.
+    /// Creates an evaluation of a claim, given the tensors of the leaves of its region.
     pub(super) fn of(claim: &Claim<'a>, leaves: &HashMap<Value, Tensor>) -> Self {
         let wide = |(value, tensor): (&Value, &Tensor)| {
             (*value, if claim.widens { widened(tensor) } else { tensor.clone() })
@@ -54,9 +54,9 @@ impl<'a> Evaluation<'a> {
         Self { widens: claim.widens, ..Self::new(claim.graph, values) }
     }
 
-    /// An evaluation that moves every float, input or computed, by one unit in the last place. The change of
-    /// the result estimates the effect of rounding in a different order (Parker's Monte Carlo arithmetic,
-    /// 1997).
+    /// Creates an evaluation in which every float, input or computed, is changed by one unit in the last
+    /// place. The resulting change estimates the effect of rounding in a different order (Parker's Monte
+    /// Carlo arithmetic, 1997).
     pub(super) fn perturbed(claim: &Claim<'a>, leaves: &HashMap<Value, Tensor>, seed: u64) -> Self {
         let mut random = SplitMix::new(seed);
         let mut evaluation = Self::of(claim, leaves);
@@ -101,7 +101,7 @@ impl<'a> Evaluation<'a> {
         self.values.get(&value).cloned().ok_or_else(missing)
     }
 
-    /// Whether a layer reads a constant.
+    /// Whether the first input of a layer is a constant.
     fn is_of_constant(&self, node: NodeId) -> bool {
         let input = self.graph.node(node).input(0).and_then(|input| self.graph.fact(input));
         input.is_some_and(|fact| fact.as_tensor().is_some())
@@ -116,7 +116,7 @@ impl<'a> Evaluation<'a> {
                 let missing = || OpError::mismatch("the number of bodies", op.bodies.len(), number + 1);
                 outputs_of(op.bodies.get(number).ok_or_else(missing)?, arguments)
             })?,
-            // This Convert only rounds, which matters only for constants.
+            // A Convert to a half float only rounds here, and rounding is only necessary for constants.
             Op::Convert(op) if self.widens && op.destination_type.is_half() && !self.is_of_constant(node) => {
                 inputs
                     .iter()
@@ -140,7 +140,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// The outputs of a custom op, from its implementation or its decomposition.
+/// The outputs of a custom op, computed by its implementation or its decomposition.
 fn evaluate_custom(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec<Tensor>, Failure> {
     op.definition().arity().check(inputs.len())?;
     match op.eval(inputs) {
@@ -150,7 +150,7 @@ fn evaluate_custom(op: &Custom, inputs: &[Tensor], outputs: usize) -> Result<Vec
     Ok(outputs_of(&decomposed(op, inputs, outputs)?, inputs)?)
 }
 
-/// The Results of a graph for given values of its Parameters.
+/// The values of a graph's Results for given values of its Parameters.
 fn outputs_of(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
     let leaves =
         graph.parameters().zip(inputs).map(|(node, tensor)| (Value { node, port: 0 }, tensor.clone()));

@@ -1,13 +1,13 @@
-//! Checked rewrites: before a change is committed, the layers that a rule replaces and their replacement are
-//! executed and compared. For a pass over the whole graph, these are the outputs that it changes.
+//! Checked rewrites. Before a change is committed, the graph is executed before and after it. This applies to
+//! each application of a rule, and to each pass over the whole graph.
 //!
 //! The old and new layers are cut out of the graph, down to values that both read ([`region`]). Dynamic sizes
 //! take all small values in their intervals, the bounds, and some random values in between. Elements are
-//! random, or evaluated if inference knows them as expressions ([`sample`]). Wherever the old layers run, the
-//! new ones must give the same result, bitwise or within the tolerance that the rule declares ([`compare`]),
-//! and dims must match the inferred ones. Rules that round fold constants differently, so they are applied
-//! again to the same layers with other constants ([`constants`]). A failure is reported in numpy's notation
-//! and as a test in text form ([`report`]).
+//! random, unless inference knows them as expressions, which are evaluated ([`sample`]). Wherever the old
+//! layers run, the new ones must have the same result, bitwise or within the tolerance that the rule declares
+//! ([`compare`]), and dims must match the inferred ones. Rules that may round fold constants differently, so
+//! they are applied again to the same layers with other constants ([`constants`]). A failure is reported in
+//! numpy's notation and as a test in text form ([`report`]).
 
 mod claim;
 mod compare;
@@ -29,14 +29,15 @@ use self::sample::Samples;
 pub(crate) use self::whole::Difference;
 use self::whole::Joint;
 
-/// Limit of elements over all samples, so that the time for checks depends on the size of the graph, not of
-/// its tensors.
+/// Limit on the number of elements over all samples of all checks, so that the time for checks does not
+/// depend on the sizes of tensors.
 const MAX_ALL_ELEMENTS: usize = 1 << 29;
 
-/// Limit of computed elements for a whole graph.
+/// Limit on the number of elements that are computed to check a whole graph.
 const MAX_WHOLE_ELEMENTS: usize = 1 << 26;
 
-/// Limit of computed elements for a substitution; no further samples are generated beyond it.
+/// Limit on the number of elements that are computed to check a substitution. Beyond it, no further samples
+/// are generated.
 const MAX_SUBSTITUTED_ELEMENTS: usize = 1 << 22;
 
 /// Checks applications of rules by executing them.
@@ -51,12 +52,12 @@ pub struct Checker {
 /// Minimum number of samples on which a wide region must run.
 const LEAST_OF_WIDE: usize = 6;
 
-/// The result of all samples.
+/// The result of comparing all samples.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Verdict {
-    /// Every pair was compared and is equal.
+    /// Every pair was compared and its values are equal.
     Equal,
-    /// A pair could not be compared.
+    /// Some pair could not be compared.
     Unchecked,
 }
 
@@ -66,18 +67,18 @@ impl Checker {
         Self { seed, checked: 0, unchecked: 0, elements: 0 }
     }
 
-    /// The number of applications that were executed before and after with equal results.
+    /// The number of replacements that were executed before and after with equal results.
     pub fn checked(&self) -> usize {
         self.checked
     }
 
-    /// The number of applications that could not be executed.
+    /// The number of replacements that could not be executed.
     pub fn unchecked(&self) -> usize {
         self.unchecked
     }
 
-    /// Compares the pairs of a claim on all samples and reports the first difference. Skips the remaining
-    /// samples after `most` computed elements.
+    /// Compares the pairs of a claim on all samples, and reports the first difference. After `most` computed
+    /// elements, the remaining samples are skipped.
     fn try_samples(&mut self, claim: &Claim, reach: Reach, most: usize) -> Result<Verdict, String> {
         let Some(region) = Region::of(claim, reach) else { return Ok(Verdict::Unchecked) };
         let is_whole = matches!(reach, Reach::DownTo(_));
@@ -102,7 +103,7 @@ impl Checker {
             }
             computed += values.elements();
         }
-        // A region that overrules a smaller one has to run on several kinds of elements.
+        // A wide region overrules a smaller one, so it must have run on several kinds of elements.
         let least = if reach == Reach::Wide { LEAST_OF_WIDE } else { 1 };
         let all = !compared.is_empty() && compared.iter().all(|&count| count >= least);
         Ok(if all { Verdict::Equal } else { Verdict::Unchecked })
@@ -115,7 +116,7 @@ impl Checker {
         }
     }
 
-    /// Compares a substitute with the layers that it replaces.
+    /// Compares a substitute of a session with the layers that it replaces.
     ///
     /// # Errors
     /// A report of the difference, with an input that shows it.
@@ -129,7 +130,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Compares a graph before and after a pass that logged `applied`, and reports a difference.
+    /// Compares a graph before and after a pass whose log is `applied`, and reports a difference.
     pub(crate) fn check_graph(
         &mut self,
         pass: &str,
@@ -161,9 +162,9 @@ impl Checker {
 
 impl Check for Checker {
     fn check(&mut self, proposal: &Proposal) -> Result<(), String> {
-        // The inputs of a region are sampled independently, although they may be related. The wide region has
-        // fewer such inputs. If enough of its samples run and show no difference, the failure of the smaller
-        // region does not count.
+        // The inputs of a region are sampled independently, although they may be related. A wide region has
+        // fewer such inputs. Thus if a small region fails, but enough samples of the wide region run and show
+        // no difference, the failure does not count.
         let claim = Claim::of(proposal);
         let verdict = match self.try_samples(&claim, Reach::Near, usize::MAX) {
             Ok(verdict) => verdict,

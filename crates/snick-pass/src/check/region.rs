@@ -1,4 +1,4 @@
-//! The region of a replacement: the old and new layers, down to values that both read.
+//! The region of a replacement: the old and new layers, down to values that both of them read.
 
 use std::collections::BTreeSet;
 
@@ -10,34 +10,34 @@ use super::claim::Claim;
 /// Maximum number of layers in a region.
 const MAX_NODES: usize = 96;
 
-/// The number of levels of producers that a wide region adds.
+/// The number of levels of producers that are added for a wide region.
 const MORE: usize = 2;
 
 /// Old and new layers, and the values that they read.
 pub(super) struct Region {
     /// The layers to execute.
     pub(super) nodes: BTreeSet<NodeId>,
-    /// The values that they read, ascending.
+    /// The values outside of the region that these layers read, in ascending order.
     pub(super) leaves: Vec<Value>,
     /// The replaced layers in topological order.
     pub(super) old: Vec<NodeId>,
 }
 
-/// How much of the graph a region includes.
+/// How far up in the graph a region extends.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Reach<'v> {
-    /// The layers that differ, down to values that both sides read.
+    /// The layers that differ, down to the values that both the old and new ones read.
     Near,
-    /// Some more producers, and all layers found between its inputs.
+    /// Some more levels of producers, and all layers between the inputs of the region.
     Wide,
-    /// Everything that the values depend on, down to these values and the inputs of the graph.
+    /// Everything that the values depend on, down to the given values and the inputs of the graph.
     DownTo(&'v [Value]),
 }
 
 impl Region {
     /// The region of a claim. `None` if the old and new layers have no common inputs within [`MAX_NODES`], or
-    /// read a layer that only a session can run. The inputs of a region may depend on each other, or be
-    /// related in ways that facts do not express; a wider region has fewer such inputs.
+    /// if they read a layer that only a session can run. The inputs of a region may depend on each other, or
+    /// be related in ways that facts do not express. A wider region has fewer such inputs.
     pub(super) fn of(claim: &Claim, reach: Reach) -> Option<Self> {
         let graph = claim.graph;
         let old: Vec<Value> = claim.pairs.iter().map(|pair| pair.old).collect();
@@ -77,8 +77,8 @@ impl Region {
                 let old = in_order(graph, &nodes, &old);
                 return Some(Self { nodes, leaves, old });
             }
-            // Expands the inputs of the replaced layers until they include everything that the new ones read.
-            // If none of them can be expanded, expands the inputs of the new layers.
+            // Extends the region above the inputs of the old layers, until these include everything that the
+            // new layers read. If none can be extended, extends it above the inputs of the new layers.
             let next = if missing.is_empty() { extra } else { missing };
             nodes.extend(next.iter().map(|value| value.node));
             if nodes.len() > MAX_NODES + claim.added.len() {
@@ -99,7 +99,8 @@ impl Region {
                 todo.extend(graph.inputs(value.node).into_iter().flatten());
             }
         }
-        // The output of such a layer is unknown, so both sides have to read it.
+        // The output of a layer that cannot be executed is unknown, so both the old and the new layers must
+        // read it.
         let sides = [old, new].map(|values| self::leaves(graph, &nodes, values));
         if sides[0].symmetric_difference(&sides[1]).any(|&leaf| is_unknown(graph, leaf)) {
             return None;
@@ -109,7 +110,7 @@ impl Region {
     }
 }
 
-/// The values outside `nodes` that `values` are computed from.
+/// The values outside of `nodes` from which `values` are computed.
 fn leaves(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> BTreeSet<Value> {
     let mut leaves = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -124,7 +125,7 @@ fn leaves(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> BTreeSet
     leaves
 }
 
-/// Whether a value depends on one of the others, searching up to [`MAX_NODES`] layers.
+/// Whether a value depends on one of `others`; the search stops after [`MAX_NODES`] layers.
 fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     let mut seen = BTreeSet::new();
     let mut todo = vec![value];
@@ -139,8 +140,9 @@ fn follows_from(graph: &Graph, value: Value, others: &[Value]) -> bool {
     false
 }
 
-/// Whether inference knows the elements of a value as numbers, or as expressions of declared sizes. Other
-/// symbols denote computed values: a sample that chose them freely could contradict the layer's inputs.
+/// Whether inference knows the elements of a value as numbers, or as expressions of declared sizes. All other
+/// symbols stand for computed values: if a sample chose them freely, it could contradict the inputs of the
+/// layer.
 fn is_known(graph: &Graph, value: Value) -> bool {
     let symbols = graph.symbols();
     let is_declared = |&symbol: &SymbolId| *symbols.birth(symbol) == Birth::Declared;
@@ -162,14 +164,14 @@ fn can_expand(graph: &Graph, value: Value) -> bool {
         && !matches!(node.op(), Op::Const(_))
 }
 
-/// Whether a leaf is neither known nor free: its layer cannot be executed here.
+/// Whether the elements of a leaf can be neither evaluated nor chosen, because its layer cannot be executed.
 fn is_unknown(graph: &Graph, leaf: Value) -> bool {
     let op = graph.node(leaf.node).op();
     let is_free = matches!(op, Op::Parameter(_) | Op::Const(_)) || op.has(OpTraits::STATEFUL);
     !is_free && !is_known(graph, leaf)
 }
 
-/// The layers of the region that some values depend on, in topological order.
+/// The layers of the region on which some values depend, in topological order.
 fn in_order(graph: &Graph, nodes: &BTreeSet<NodeId>, values: &[Value]) -> Vec<NodeId> {
     let (mut order, mut done) = (Vec::new(), BTreeSet::new());
     let mut todo: Vec<_> = values.iter().rev().map(|value| (value.node, false)).collect();

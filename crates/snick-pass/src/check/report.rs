@@ -1,4 +1,4 @@
-//! Reports a wrong replacement so that it can be understood and reproduced.
+//! Reports a wrong replacement in a form that can be understood and reproduced.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use super::sample::Sample;
 /// Maximum number of layers in a test.
 const MAX_NODES: usize = 200;
 
-/// The rule and layer, the difference, old and new slices in numpy's notation, and a test in text form.
+/// Reports the rule and the layer, the difference, the old and new slices in numpy's notation, and a test in
+/// text form.
 pub(super) fn report(claim: &Claim, region: &Region, sample: &Sample, how: &str) -> String {
     let Claim { graph, rule, place, .. } = *claim;
     let mut text = format!("{rule} at `{place}`: {how}\n");
@@ -35,7 +36,7 @@ pub(super) fn report(claim: &Claim, region: &Region, sample: &Sample, how: &str)
     if region.old.len() > MAX_NODES {
         return text;
     }
-    // A test needs a check; this one passes once the rule is correct.
+    // A test needs at least one check. This one passes as soon as the rule is correct.
     let _ = writeln!(text, "// RUN: snick canon --passes {rule} --verify\n// CHECK: Result-");
     text.push_str(&print(&as_test(claim, region, sample), PrintOptions::default()));
     text
@@ -72,7 +73,7 @@ pub(super) fn as_test(claim: &Claim, region: &Region, sample: &Sample) -> Graph 
             test.add_wired(Node::new(format!("result{i}"), Op::from(GraphResult)), &[value]);
         }
     }
-    // Layers that fail inference are printed without types.
+    // A layer that fails inference is printed without types.
     snick_ir::infer(&mut test);
     test
 }

@@ -1,4 +1,4 @@
-//! Sample sizes and elements for checking a replacement.
+//! Samples of sizes and elements, for checking a replacement.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,41 +9,43 @@ use snick_tensor::{ElementType, SplitMix, Tensor};
 use super::claim::Claim;
 use super::region::Region;
 
-/// Limit of elements in one sample.
+/// Limit on the number of elements in a sample.
 const MAX_ELEMENTS: usize = 1 << 22;
 
-/// Dynamic sizes take every value up to at least this much above the smallest allowed.
+/// Dynamic sizes take all values up to at least this much above the smallest allowed value.
 const SMALL: i64 = 3;
 
-/// If there are few dynamic sizes, they take every value up to at most this much above it.
+/// If there are few dynamic sizes, they take all values up to at most this much above the smallest allowed
+/// value.
 const LARGEST_SMALL: i64 = 16;
 
-/// Small sizes exceed [`SMALL`] as long as there are at most this many combinations.
+/// Small sizes go beyond [`SMALL`] if there are at most this many combinations.
 const FEW_SMALL: usize = 40;
 
-/// Limit of combinations of small sizes.
+/// Limit on the number of combinations of small sizes.
 const MAX_SMALL: usize = 81;
 
-/// The number of random combinations of sizes, and of samples of fixed sizes.
+/// The number of random combinations of sizes, and the number of samples if all sizes are fixed.
 const RANDOM: usize = 14;
 
-/// The number of samples of fixed sizes with at most [`FEW_ELEMENTS`].
+/// The number of samples if all sizes are fixed and there are at most [`FEW_ELEMENTS`] elements.
 const RANDOM_OF_FEW: usize = 42;
 
-/// With this few elements, samples may miss faults that only some numbers trigger, so more are generated.
+/// Samples with at most this many elements may miss faults that only some numbers trigger, so more samples
+/// are generated.
 const FEW_ELEMENTS: usize = 4096;
 
-/// The number of extra samples if the layers fail on all others: few inputs may be valid.
+/// The number of extra samples if the layers fail on all others, because only few inputs may be valid.
 const MORE: usize = 56;
 
-/// Random sizes exceed the smallest allowed by at most this much.
+/// Random sizes exceed the smallest allowed value by at most this much.
 const SPREAD: u64 = 40;
 
-/// Each size also takes its maximum, with the others small, if that exceeds the smallest by at most this
-/// much.
+/// Each size also takes its maximum, with all other sizes small, if the maximum exceeds the smallest value by
+/// at most this much.
 const FURTHEST: u64 = 4096;
 
-/// Constants with more elements are weights and not thresholds.
+/// Constants with more elements are regarded as weights, not as thresholds.
 const MAX_THRESHOLDS: usize = 64;
 
 /// Values for the symbols, and a tensor for each leaf of the region.
@@ -53,19 +55,19 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// The number of elements of all tensors.
+    /// The number of elements of all tensors together.
     pub(super) fn elements(&self) -> usize {
         self.tensors.values().map(Tensor::len).sum()
     }
 }
 
-/// The samples of a region, small sizes first.
+/// The samples of a region, starting with small sizes.
 pub(super) struct Samples<'a> {
     graph: &'a Graph,
     region: &'a Region,
     sizes: std::vec::IntoIter<HashMap<SymbolId, i64>>,
     random: SplitMix,
-    /// Whether all dims of the region depend on sizes only, and not on elements.
+    /// Whether all dims in the region depend on sizes only, and not on elements.
     has_known_dims: bool,
     is_whole: bool,
     is_exact: bool,
@@ -98,7 +100,7 @@ impl<'a> Samples<'a> {
             }
         }
         let mut random = SplitMix::new(seed);
-        // An element may determine how often a loop runs.
+        // An element may determine the number of iterations of a loop.
         let loops = region.nodes.iter().any(|&id| graph.node(id).op().has(OpTraits::HAS_BODIES));
         let mut outs = region.nodes.iter().flat_map(|&id| graph.node(id).outs());
         let is_bound = |dim: &SymExpr| dim.symbols().iter().all(|symbol| intervals.contains_key(symbol));
@@ -111,32 +113,32 @@ impl<'a> Samples<'a> {
         };
         let sizes = match region.leaves.iter().any(is_drawn) {
             true => sizes(&intervals, samples, &mut random).into_iter(),
-            // With only constants, all samples are equal.
+            // If all leaves are constants, all samples would be equal.
             false => vec![HashMap::new()].into_iter(),
         };
         let is_exact = claim.tolerance.is_none();
         Self { graph, region, sizes, random, has_known_dims, is_whole, is_exact, thresholds, made: 0 }
     }
 
-    /// Whether the next sample is an extra one, needed only if all previous ones fail.
+    /// Whether the next sample is an extra one, which is only needed if all previous samples failed.
     pub(super) fn is_over(&self) -> bool {
         self.sizes.len() <= MORE
     }
 
-    /// How to generate the elements of the next sample. The period differs from the period of the sizes, so
-    /// that they mix.
+    /// How to generate the elements of the next sample. The kinds of elements have another period than the
+    /// sizes, so that all combinations occur.
     fn fill(&self) -> Fill {
         let period = Fill::ALL.len();
         match Fill::ALL[(self.made + self.made / period) % period] {
             Fill::Extreme if self.is_over() || !self.has_known_dims => Fill::Positive,
-            // Layers that round may treat infinities and NaN differently.
+            // Layers that may round can treat infinities and NaN differently.
             Fill::Special if !self.is_exact || !self.has_known_dims => Fill::Positive,
             Fill::Threshold if self.thresholds.is_empty() => Fill::Coarse,
             fill => fill,
         }
     }
 
-    /// Random elements of the kind that [`Samples::fill`] selects.
+    /// Random elements of the kind that `fill` selects.
     fn elements(&mut self, element_type: ElementType, dims: &[usize], count: usize) -> Option<Tensor> {
         let fill = self.fill();
         if fill != Fill::Threshold || element_type == ElementType::String {
@@ -147,7 +149,7 @@ impl<'a> Samples<'a> {
         let near = |random: &mut SplitMix| {
             let threshold = thresholds[random.below(thresholds.len() as u64) as usize];
             let off = (random.below(3) as f64 - 1.0) * if is_float { threshold / 16.0 } else { 1.0 };
-            // Numbers that may be sizes must be small.
+            // Numbers that may become sizes must be small.
             if self.has_known_dims { threshold + off } else { (threshold + off).clamp(-16.0, 16.0) }
         };
         let elements: Vec<f64> = (0..count).map(|_| near(random)).collect();
@@ -165,7 +167,7 @@ impl<'a> Samples<'a> {
         for &leaf in &self.region.leaves {
             let fact = self.graph.fact(leaf)?;
             let tensor = self.tensor(fact, &sample.symbols, room)?;
-            // When everything is computed, the weights are in memory anyway.
+            // When the whole graph is executed, the weights are in memory anyway, so they do not count.
             if !(self.is_whole && matches!(fact.known, Some(Known::Tensor(_)))) {
                 room = room.checked_sub(tensor.len())?;
             }
@@ -175,7 +177,8 @@ impl<'a> Samples<'a> {
         Some(sample)
     }
 
-    /// A tensor that satisfies the fact. `None` if these sizes do not allow one, or it is too large.
+    /// A tensor that satisfies a fact. `None` if no such tensor exists for these sizes, or if it is too
+    /// large.
     fn tensor(&mut self, fact: &Fact, symbols: &HashMap<SymbolId, i64>, room: usize) -> Option<Tensor> {
         // Sizes that inference excludes because of later layers cannot occur.
         let table = self.graph.symbols();
@@ -193,7 +196,7 @@ impl<'a> Samples<'a> {
                 Tensor::from_vec(&dims, elements).ok()?.cast(fact.element_type).ok()
             }
             _ if count > room => None,
-            // Bounds of floats are ignored.
+            // The bounds of floats are ignored.
             Some(Known::Reals(_)) | None => self.elements(fact.element_type, &dims, count),
         }
     }
@@ -212,8 +215,8 @@ impl Iterator for Samples<'_> {
     }
 }
 
-/// Values for the symbols: all combinations of small values, or random ones if there are too many; the
-/// bounds, and random values in between.
+/// Values for the symbols: all combinations of small values, or random combinations if there are too many;
+/// then the bounds, and random values in between.
 fn sizes(
     intervals: &BTreeMap<SymbolId, Interval>,
     fixed: usize,
@@ -283,16 +286,16 @@ fn sizes(
     all
 }
 
-/// How far small sizes exceed the smallest, for this number of symbols.
+/// How far small sizes exceed the smallest allowed value, given the number of symbols.
 fn small_spread(symbols: usize) -> i64 {
     let exponent = u32::try_from(symbols).unwrap_or(u32::MAX);
     let is_few = |spread: &i64| (*spread as usize + 1).saturating_pow(exponent) <= FEW_SMALL;
     (SMALL..=LARGEST_SMALL).rev().find(is_few).unwrap_or(SMALL)
 }
 
-/// A kind of random elements. Faults show in different ways: misplaced elements need distinct ones; coarse
-/// elements make sums exact; forgotten small terms need small or equal elements; overflow needs large
-/// integers; comparisons need values at thresholds.
+/// A kind of random elements. Different faults need different elements: misplaced elements only show if
+/// elements are distinct, wrong sums if sums are exact, forgotten small terms if elements are small or equal,
+/// overflow if integers are large, and wrong comparisons if elements are near thresholds.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Fill {
     /// All elements differ.
@@ -305,12 +308,12 @@ pub(super) enum Fill {
     Positive,
     /// Like [`Fill::Positive`], but with integers up to the bounds of their type.
     Extreme,
-    /// All elements are one number, often 0.
+    /// All elements are the same number, often 0.
     Alike,
-    /// The constants that the layers read, and numbers next to them.
+    /// The constants that the layers read, and numbers close to them.
     Threshold,
-    /// Infinities, NaN, zero and the ends of the type among other floats. Excludes -0, because the maximum of
-    /// two equal zeros is unspecified.
+    /// Infinities, NaN, zero and the ends of the type, among other floats. Does not include -0, because the
+    /// maximum of 0 and -0 is unspecified.
     Special,
 }
 
@@ -358,8 +361,8 @@ pub(super) fn random_tensor(
 }
 
 fn float(element_type: ElementType, i: usize, fill: Fill, random: &mut SplitMix) -> f64 {
-    // Narrow types have few magnitudes. Positive numbers stand for variances and the like: products of large
-    // ones overflow, and half floats round products of small ones to 0.
+    // Narrow types have few magnitudes. Positive numbers stand for variances and similar values: products of
+    // large ones would overflow, and in half floats, products of small ones would be rounded to 0.
     let is_scaled = fill == Fill::Scaled;
     let (least, most) = match element_type {
         ElementType::F32 | ElementType::F64 => (-20, if is_scaled { 17 } else { 3 }),

@@ -1,4 +1,4 @@
-//! Wrong rules are refuted and correct ones pass.
+//! Wrong rules are refuted, and correct rules pass.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn wrong(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     Selection::new(merged.collect::<Vec<_>>()).apply(patch, data).map(RewriteResult::one)
 }
 
-/// Removes ReLU, which is correct for sizes and for elements that are not negative.
+/// Removes ReLU, which is only correct for sizes and other nonnegative elements.
 pub(super) const NO_RELU: Rule = Rule::exact("no-relu", |patch| match patch.node().op() {
     Op::Unary(_) => Ok(RewriteResult::one(patch.input(0)?)),
     _ => Ok(RewriteResult::NoMatch),
@@ -49,7 +49,7 @@ fn report(rule: Rule, layers: &str) -> Report {
     report
 }
 
-/// The rule is applied and found correct.
+/// Checks that the rule is applied and found correct.
 #[track_caller]
 pub(super) fn passes(rule: Rule, layers: &str) {
     let name = rule.name().to_string();
@@ -58,7 +58,7 @@ pub(super) fn passes(rule: Rule, layers: &str) {
     assert!(report.checked > 0 && report.unchecked == 0, "{name}: {report:?}");
 }
 
-/// An application of the rule is refuted.
+/// Checks that an application of the rule is refuted.
 #[track_caller]
 pub(super) fn refuted(rule: Rule, layers: &str) {
     let name = rule.name().to_string();
@@ -166,7 +166,7 @@ fn a_fold_of_batch_norm_is_right_with_all_its_terms() {
     let models = [
         conv_bn("f32", "0.001", "0.5, -0.25", "1.0, 0.5"),
         conv_bn("f32", "1e-5", "0.5, -0.25", "1.0, 0.5"),
-        // Next to these variances, the epsilon has no effect.
+        // Next to variances this large, the epsilon has no effect.
         conv_bn("f32", "1e-5", "0.0, 0.0", "4.0, 9.0"),
         conv_bn("f32", "1e-3", "0.0, 0.0", "100000.0, 50000.0"),
     ];
@@ -177,7 +177,7 @@ fn a_fold_of_batch_norm_is_right_with_all_its_terms() {
         }
     }
     refuted(fold_bn(Fault::NoBias), &models[0]);
-    // A missing bias of zero has no effect in the model, but does with other constants.
+    // In this model, the bias is zero, so dropping it has no effect; with other constants, it does.
     refuted(fold_bn(Fault::NoBias), &models[2]);
     let half = conv_bn("f16", "0.01", "0.5, -0.25", "0.25, 0.5");
     passes(fold_bn(Fault::Nothing), &half);
@@ -185,7 +185,7 @@ fn a_fold_of_batch_norm_is_right_with_all_its_terms() {
     refuted(fold_bn(Fault::NoEpsilon), &half);
 }
 
-/// Replaces the constant factor of a product.
+/// Changes the constant factor of a multiplication.
 fn factor(to: f64) -> Rule {
     Rule::new("another-factor", move |patch| {
         if patch.node().op().type_name() != "Multiply" {
@@ -217,22 +217,22 @@ fn tolerances_are_those_that_a_rule_declares() {
     refuted(factor(0.0).may_round(), &tiny);
     refuted(factor(0.0).may_round_within(1e-3, 0.0), &tiny);
     refuted(factor(0.0).may_round_within(0.5, 0.0), &tiny);
-    // Elements are below 2^18 in magnitude, so an absolute tolerance can cover all of them.
+    // All elements are below 2^18 in magnitude, so an absolute tolerance can cover them.
     passes(factor(0.0).may_round_within(0.0, 30.0), &tiny);
     refuted(factor(0.00011).may_round_within(1e-3, 0.0), &tiny);
     refuted(factor(f64::NAN).may_round_within(1e-3, 0.0), &tiny);
     passes(factor(0.00011).may_round_within(0.11, 0.0), &tiny);
     refuted(factor(0.00010001), &tiny);
     passes(factor(0.00010001).may_round_within(1e-3, 0.0), &tiny);
-    // Infinity equals itself, even among rounded elements.
+    // Two infinities are equal, even if elements may be rounded.
     passes(factor(1.00001e38).may_round_within(1e-3, 0.0), &product("f32", "1e38"));
-    // One unit in the last place of f16 is a relative 1e-3.
+    // In f16, one unit in the last place is a relative difference of about 1e-3.
     refuted(factor(0.0).may_round_within(1e-3, 0.0), &product("f16", "0.001"));
     refuted(factor(1.02).may_round_within(1e-3, 0.0), &product("f16", "1.0"));
     passes(factor(1.001).may_round_within(1e-3, 0.0), &product("f16", "1.0"));
 }
 
-/// `(x + c) - c` is `x` except for rounding: the sum may be much larger than `x`, and cancels.
+/// `(x + c) - c` equals `x` except for rounding: the sum may be much larger than `x`, and cancels.
 fn add_and_subtract() -> Rule {
     Rule::new("add-and-subtract", |patch| {
         let op = patch.node().op().type_name();
@@ -274,7 +274,7 @@ const OTHER_AXIS: Rule = Rule::exact("other-axis", |patch| {
     }
 });
 
-/// `x * c / c` is `x`, unless the product overflows.
+/// `x * c / c` equals `x`, unless the product overflows.
 const PRODUCT_AND_QUOTIENT: Rule = Rule::exact("product-and-quotient", |patch| {
     let product = patch.input(0);
     match (patch.node().op().type_name(), product) {
@@ -343,8 +343,8 @@ const SWAPPED: Rule = Rule::exact("swapped", |patch| {
     patch.add_op(outer, &[less]).map(RewriteResult::one)
 });
 
-/// Elements computed from data are unknown to inference, but not free: the old and new layers depend on the
-/// same data.
+/// Inference does not know elements that are computed from data, but a sample must not choose them freely:
+/// the old and new layers depend on the same data.
 #[test]
 fn elements_that_follow_from_data_are_not_chosen_freely() {
     let compared = |shape: &str, element_type: &str, data: &str| {
@@ -365,7 +365,7 @@ fn elements_that_follow_from_data_are_not_chosen_freely() {
     passes(SWAPPED, &compared("H,W", "i64", "%s"));
 }
 
-/// Doubles its input. Can only be executed if it decomposes.
+/// Doubles its input. Can only be executed if `decomposes` is set.
 #[derive(Debug)]
 struct Twice {
     decomposes: bool,
@@ -418,7 +418,7 @@ fn custom_ops_are_decomposed_to_be_executed() {
     assert!(report.check_failures.is_empty() && !report.is_ok());
 }
 
-/// A rule that captures values of the model is not applied to other constants.
+/// If a rule captured values of the model, it is not checked with other constants.
 #[test]
 fn captured_constants_are_not_those_of_other_models() {
     let rule = Rule::new("captured", |patch| {

@@ -1,4 +1,4 @@
-//! Passes over the graph are executed before and after, or counted as unchecked.
+//! Passes over the graph: the graph is executed before and after, or the pass is counted as unchecked.
 
 use snick_ir::text::{PrintOptions, parse, print};
 use snick_ir::{Graph, NodeId, infer};
@@ -14,7 +14,7 @@ fn run(pass: Pass, layers: &str) -> (Report, bool) {
     (report, is_changed)
 }
 
-/// The pass changes the graph and is found correct.
+/// Checks that the pass changes the graph and is found correct.
 #[track_caller]
 fn passes(pass: Pass, layers: &str) {
     let (report, is_changed) = run(pass, layers);
@@ -22,7 +22,7 @@ fn passes(pass: Pass, layers: &str) {
     assert!(report.is_ok() && report.checked > 0 && is_changed, "{report:?}");
 }
 
-/// The pass is found wrong and undone.
+/// Checks that the pass is found wrong and undone.
 #[track_caller]
 fn refuted(pass: Pass, layers: &str) {
     let (report, is_changed) = run(pass, layers);
@@ -30,7 +30,7 @@ fn refuted(pass: Pass, layers: &str) {
     assert_eq!((report.check_failures.len(), report.applied.len()), (1, 0));
 }
 
-/// The pass changes the graph and cannot be checked.
+/// Checks that the pass changes the graph and is counted as unchecked.
 #[track_caller]
 fn unchecked(pass: Pass, layers: &str) {
     let (report, is_changed) = run(pass, layers);
@@ -42,7 +42,7 @@ fn of_type(graph: &Graph, op_type: &str) -> Vec<NodeId> {
     graph.ids().filter(|&id| graph.node(id).op().type_name() == op_type).collect()
 }
 
-/// Replaces the layers of a type by their first input.
+/// Replaces all layers of a type by their first input.
 fn drop_all(op_type: &'static str) -> Pass {
     Pass::graph("drop-all", move |graph: &mut Graph, _: &mut PassContext| {
         for id in of_type(graph, op_type) {
@@ -62,7 +62,7 @@ const RELU: &str = "%x = Parameter-1 {element_type: f32, shape: \"N,4\"}
 #[test]
 fn a_pass_that_drops_every_relu_is_refuted() {
     refuted(drop_all("ReLU"), RELU);
-    // Also covers the older function form.
+    // The same pass in its older form, as a function.
     let drop = |graph: &mut Graph, _: Option<usize>| {
         for id in of_type(graph, "ReLU") {
             let input = graph.node(id).input(0);
@@ -88,7 +88,7 @@ fn a_pass_that_drops_one_of_two_relus_is_right() {
 
 #[test]
 fn inner_values_may_change_if_the_outputs_do_not() {
-    // -(-x) twice, with another layer in between.
+    // Dropping the negation changes the inner value, but not the output: `|-x|` is `|x|`.
     let layers = "%x = Parameter-1 {element_type: f32, shape: \"N\"}
                   %a = Negative-1(%x)
                   %b = Abs-1(%a)
@@ -106,7 +106,7 @@ fn other_inputs_and_outputs_cannot_be_compared() {
     unchecked(drop_output, &format!("{RELU}\n%z = Result-1(%a)"));
 }
 
-/// Callers find inputs and outputs by these names.
+/// Callers find inputs and outputs by name, so a pass that changes names cannot be checked.
 #[test]
 fn other_names_of_inputs_and_outputs_are_unchecked() {
     let rename = |layer: &'static str| {
@@ -133,14 +133,14 @@ fn other_names_of_inputs_and_outputs_are_unchecked() {
     for layer in ["x", "e"] {
         unchecked(name_tensor(layer), &layers);
     }
-    // Inner names are not part of the interface.
+    // Names of inner layers may change, because callers do not use them.
     let (report, is_changed) = run(rename("n"), RELU);
     assert!(report.is_ok() && is_changed, "{report:?}");
 }
 
 #[test]
 fn every_output_is_compared() {
-    // The first ReLU changes nothing.
+    // The input of the first ReLU is nonnegative, so only the output of the second one shows the difference.
     for (first, second) in [("b", "c"), ("c", "b")] {
         let layers = format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"4\"}}
@@ -154,7 +154,7 @@ fn every_output_is_compared() {
     }
 }
 
-/// Applies even if the elements are close.
+/// This holds even if the elements are close.
 #[test]
 fn outputs_of_another_size_or_type_are_refuted() {
     let layers = |layer: &str| {
@@ -170,7 +170,7 @@ fn outputs_of_another_size_or_type_are_refuted() {
     refuted(drop("Convert"), &layers("Convert-1(%x) {destination_type: f64}"));
 }
 
-/// Layers that cannot be executed are matched by name, and their inputs are compared.
+/// A layer that cannot be executed is matched by name, and its inputs are compared.
 #[test]
 fn layers_that_cannot_run_are_left_out() {
     let around = |second: &str| {
@@ -187,11 +187,11 @@ fn layers_that_cannot_run_are_left_out() {
     passes(drop_all("ReLU"), &around("ReLU-1").replace("%a = ReLU-1", "%a = Abs-1"));
     refuted(drop_all("ReLU"), &around("ReLU-1"));
     passes(drop_all("Negative"), &around("ReLU-1"));
-    // The layer itself has no counterpart.
+    // The replaced layer has no counterpart whose inputs could be compared.
     unchecked(drop_all("Fancy"), &around("ReLU-1"));
 }
 
-/// Equal layers with equal inputs are one value, whether or not they can be executed.
+/// Equal layers with equal inputs compute the same value, whether or not they can be executed.
 #[test]
 fn layers_that_cannot_run_may_be_merged() {
     let merge = Pass::graph("merge", |graph: &mut Graph, cx: &mut PassContext| {

@@ -1,4 +1,4 @@
-//! Which layers and elements a check selects, shown by rules that only some of them refute.
+//! Which layers and elements a check uses, shown by rules that only some layers or elements refute.
 
 use snick_ir::rewrite::{RewriteResult, Rule};
 use snick_tensor::{ElementType, SplitMix};
@@ -6,7 +6,7 @@ use snick_tensor::{ElementType, SplitMix};
 use super::sample::{Fill, random_tensor};
 use super::tests::{NO_RELU, passes, refuted};
 
-/// The inputs of a layer are related in ways that only preceding layers show.
+/// The inputs of a layer may be related in ways that only preceding layers show.
 #[test]
 fn a_wide_region_accepts_what_is_right_for_the_values_that_occur() {
     let layers = "%x = Parameter-1 {element_type: f32, shape: \"N\"}
@@ -17,7 +17,7 @@ fn a_wide_region_accepts_what_is_right_for_the_values_that_occur() {
     refuted(NO_RELU, &layers.replace("Multiply", "Add"));
 }
 
-/// Nothing would be compared if a layer that cannot be executed joined the region.
+/// If a layer that cannot be executed joined the region, nothing would be compared.
 #[test]
 fn layers_with_bodies_do_not_join_a_region() {
     let body = "graph \"\" {
@@ -52,7 +52,7 @@ fn broadcast_last(keeps_abs: bool) -> Rule {
     })
 }
 
-/// Integers up to the bounds of their type, used as sizes, would need tensors too large for any machine.
+/// If integers up to the bounds of their type were used as sizes, tensors would be too large for any machine.
 #[test]
 fn elements_that_are_sizes_are_small() {
     let layers = "%x = Parameter-1 {element_type: i32, shape: \"8,1\"}
@@ -64,7 +64,7 @@ fn elements_that_are_sizes_are_small() {
     refuted(broadcast_last(false), layers);
 }
 
-/// Drops an op that limits its first input.
+/// Drops an op that clamps or limits its first input.
 fn drop_limit(op_type: &'static str) -> Rule {
     Rule::new("drop-limit", move |patch| match patch.node().op().type_name() == op_type {
         true => Ok(RewriteResult::one(patch.input(0)?)),
@@ -85,7 +85,7 @@ fn integers_reach_the_bounds_of_their_type() {
     }
 }
 
-/// If sizes depend on elements, integers are either small or the index of the element.
+/// If sizes depend on elements, integers are small, or each integer is its index.
 #[test]
 fn integers_differ_where_sizes_depend_on_them() {
     let higher = Rule::new("higher-threshold", |patch| {
@@ -110,7 +110,7 @@ fn integers_differ_where_sizes_depend_on_them() {
     );
 }
 
-/// Sums of coarse elements are exact, and a forgotten term shows for either sign.
+/// Sums of coarse elements are exact, and terms of either sign occur, so that a forgotten term shows.
 #[test]
 fn elements_are_drawn_as_their_fill_says() {
     let drawn = |fill| {

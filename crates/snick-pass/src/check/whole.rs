@@ -1,8 +1,9 @@
-//! Compares a graph before and after a pass: merges both graphs into one and finds the outputs that differ.
+//! Compares a graph before and after a pass: merges the two graphs into one, and finds outputs that differ.
 //!
-//! Layers with equal ops and equal inputs are merged (value numbering), so unchanged layers occur once.
-//! Layers that cannot be executed here, or are random or stateful, are matched by name: if the inputs of such
-//! a layer changed, they are compared like outputs, and its own values are then considered equal.
+//! Layers with equal ops and equal inputs are merged (value numbering), so an unchanged layer occurs only
+//! once. Layers that cannot be executed here, or are random or stateful, are matched by name. If the inputs
+//! of such a layer changed, they are compared like outputs, and the outputs of the layer are then assumed to
+//! be equal.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,15 +19,15 @@ type Inputs = Vec<Option<Value>>;
 
 /// How a graph differs from an earlier version.
 pub(crate) enum Difference {
-    /// All outputs are the same values.
+    /// All outputs are identical values.
     Nothing,
-    /// Inputs, outputs or states differ in type, shape or name, so there is nothing to compare.
+    /// Inputs, outputs or states differ in type, shape or name, so the graphs cannot be compared.
     Unknown,
-    /// Some outputs are different values.
+    /// Some outputs are computed by other values.
     Values(Box<Joint>),
 }
 
-/// Both graphs merged.
+/// The old and the new graph, merged into one.
 pub(crate) struct Joint {
     /// The old graph with the new layers added.
     pub(super) graph: Graph,
@@ -50,7 +51,7 @@ impl Difference {
 fn joined(before: &Graph, after: &Graph) -> Option<Joint> {
     let mut numbering = Numbering::of(before)?;
     let mut joint = Joint { graph: before.clone(), pairs: Vec::new(), added: Vec::new() };
-    // The joint node of each node in the new graph.
+    // For each node of the new graph, its node in the merged graph.
     let mut known: HashMap<NodeId, NodeId> = HashMap::new();
     for which in [is_parameter, is_result] {
         let (old, new) = (ids_of(before, which), ids_of(after, which));
@@ -102,7 +103,7 @@ fn joined(before: &Graph, after: &Graph) -> Option<Joint> {
 }
 
 impl Joint {
-    /// Adds and infers a node.
+    /// Adds a node to the merged graph and infers it.
     fn add(&mut self, after: &Graph, id: NodeId, inputs: &Inputs) -> Option<NodeId> {
         let node = after.node(id);
         let added = self.graph.add(node.to_node());
@@ -111,14 +112,14 @@ impl Joint {
                 self.graph.connect_new(*input, added, port).ok()?;
             }
         }
-        // A layer that cannot be inferred has no facts, and fails when executed.
+        // If the layer cannot be inferred, it has no facts and fails when it is executed.
         let _ = self.graph.infer_node(added);
         self.graph.ensure_outputs(added, node.outs().len());
         self.added.push(added);
         Some(added)
     }
 
-    /// Requires that the inputs of an old node equal these. `None` if their number differs.
+    /// Requires that the inputs of an old node equal `inputs`. `None` if the numbers of inputs differ.
     fn compare_inputs(&mut self, node: NodeId, inputs: &Inputs, numbering: &Numbering) -> Option<()> {
         let old = self.graph.inputs(node);
         if old.len() != inputs.len() {
@@ -135,12 +136,12 @@ impl Joint {
     }
 }
 
-/// Finds the first of all nodes that compute the same values.
+/// Finds, among all nodes that compute the same values, the first one.
 #[derive(Default)]
 struct Numbering {
-    /// First nodes and their inputs, by hash.
+    /// The first nodes and their inputs, by hash.
     seen: HashMap<u64, Vec<(NodeId, Inputs)>>,
-    /// The first node of each other node.
+    /// For each node that is not the first, the first node with the same values.
     first: HashMap<NodeId, NodeId>,
 }
 
@@ -158,7 +159,7 @@ impl Numbering {
         Some(numbering)
     }
 
-    /// The equivalent value of the first node.
+    /// The value of the first node that equals `value`.
     fn number(&self, value: Value) -> Value {
         Value { node: self.first.get(&value.node).copied().unwrap_or(value.node), ..value }
     }
@@ -176,8 +177,8 @@ impl Numbering {
     }
 }
 
-/// Whether an input or output is unchanged for callers: operation and name are equal and no tensor name is
-/// lost. The tensor may gain names of a layer that it replaces.
+/// Whether an input or output is unchanged for callers: operation and name are equal, and no tensor name is
+/// lost. New tensor names are allowed, because the tensor may get those of a layer that it replaces.
 fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) -> bool {
     let names = |graph: &Graph, id: NodeId| -> Vec<String> {
         let value = graph.node(id).input(0).unwrap_or(Value { node: id, port: 0 });
@@ -194,7 +195,7 @@ fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) 
         && names(before, old).iter().all(|name| kept.contains(name))
 }
 
-/// Whether two ops are equal. Constants that share a tensor need no comparison.
+/// Whether two ops are equal. If two constants share a tensor, their elements are not compared.
 fn is_same(a: &Op, b: &Op) -> bool {
     match (a, b) {
         (Op::Const(Constant::Here(a)), Op::Const(Constant::Here(b))) => Arc::ptr_eq(a, b) || a == b,
@@ -202,12 +203,12 @@ fn is_same(a: &Op, b: &Op) -> bool {
     }
 }
 
-/// The hash of a deterministic layer; `None` for others.
+/// The hash of a layer; `None` if the layer is not deterministic.
 fn number_of(op: &Op, inputs: &Inputs) -> Option<u64> {
     match op {
         Op::Parameter(_) | Op::Result(_) => None,
         op if op.traits().intersects(OpTraits::RANDOM | OpTraits::STATEFUL) => None,
-        // A large constant that the pass leaves alone shares its tensor.
+        // A large constant is identified by its tensor, which stays the same if the pass does not change it.
         Op::Const(Constant::Here(tensor)) => hash_of(op, inputs).or(Some(Arc::as_ptr(tensor) as u64)),
         Op::Const(Constant::Absent(_)) => None,
         op => hash_of(op, inputs),

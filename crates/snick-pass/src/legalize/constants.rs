@@ -1,7 +1,7 @@
-//! Converts constants of element types that a target lacks ahead of the run.
+//! Converts constants of element types that a target lacks before the run.
 //!
-//! Low-bit weights are converted before use. A target that lacks their type gets the converted constants;
-//! constants of supported types stay packed.
+//! Low-bit weights are converted by layers before they are used. If a target lacks their type, these layers
+//! are replaced by converted constants. Constants of types that the target supports stay packed.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{EvalOp, Graph, NodeId, Op, OpError};

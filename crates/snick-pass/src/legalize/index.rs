@@ -1,13 +1,13 @@
-//! Arithmetic on indices as scalars in the graph, for both directions of slice legalization.
+//! Arithmetic on indices, as scalars in the graph. Used to convert to and from the `slice` primitive.
 
 use snick_ir::{GraphBuilder, IntOrValue, OpError};
 
 use IntOrValue::Int;
 
-/// No axis is longer. Steps are clamped to it so that sums with them fit i64.
+/// Longer than any axis. Steps are clamped to this number, so that sums with them fit in i64.
 pub(crate) const FAR: i64 = 1 << 62;
 
-/// `index + size` if the index is negative.
+/// Adds `size` to an index if the index is negative.
 pub(crate) fn from_end(
     cx: &mut GraphBuilder,
     index: IntOrValue,
@@ -19,7 +19,7 @@ pub(crate) fn from_end(
         (_, true) => index.add(cx, size),
         _ => {
             let negative = index.less(cx, Int(0))?;
-            // Adds only to negative indices, so that the largest do not wrap.
+            // Only adds to negative indices, so that the largest indices do not wrap.
             let low = index.min(cx, Int(0))?.add(cx, size)?;
             negative.select(cx, low, index)
         }

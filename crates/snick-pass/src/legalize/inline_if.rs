@@ -1,6 +1,7 @@
-//! inline-if: replaces an If with a known condition by the layers of its branch.
+//! inline-if: replaces an If with a known condition by the layers of the branch that runs.
 //!
-//! Exporters write `If(Equal(Shape(x)[1], 1), Squeeze(x), x)`: the condition is known once the sizes are.
+//! Exporters write `If(Equal(Shape(x)[1], 1), Squeeze(x), x)`, whose condition is known as soon as the sizes
+//! are.
 
 use std::collections::HashMap;
 
@@ -8,12 +9,12 @@ use snick_ir::ops::control::subgraph::SubGraph;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Fact, Graph, NodeId, Op, OpError, OpTraits, Value};
 
-/// Replaces an If by its branch. Keeps the known facts of the outputs, because inference gives data-dependent
-/// sizes new symbols in the inlined layers.
+/// Replaces an If by one of its branches. Keeps the known facts of the outputs, because inference would
+/// create new symbols for data-dependent sizes of the inlined layers.
 pub const RULE: Rule = Rule::for_target("inline-if", |patch| apply(patch, false));
 
-/// The same for an If with inputs or outputs of f16 or bf16. A run computes these in f32 and rounds them when
-/// they enter or leave a body.
+/// The same rule for an If with inputs or outputs of f16 or bf16. A run computes such values in f32, and
+/// rounds them when they enter or leave a body.
 pub const HALVES: Rule =
     Rule::exact("inline-if-of-halves", |patch| apply(patch, true)).may_round_within(1e-5, 0.0);
 
@@ -23,14 +24,15 @@ fn reads_or_gives_halves(patch: &Patch) -> bool {
     inputs.chain(node.outputs()).any(|fact| fact.element_type.is_half())
 }
 
-/// Inlines the If if it reads or gives f16 or bf16, or if it does not: as `halves` says.
+/// If `halves`, inlines only an If that has inputs or outputs of f16 or bf16, otherwise only an If that has
+/// none.
 fn apply(patch: &mut Patch, halves: bool) -> Result<RewriteResult, OpError> {
     let Op::SubGraph(op) = patch.node().op() else { return Ok(RewriteResult::NoMatch) };
     if reads_or_gives_halves(patch) != halves {
         return Ok(RewriteResult::NoMatch);
     }
     let taken = op.taken(patch.fact(patch.input(0)?)?);
-    // Stateful layers stay where they are.
+    // An If with stateful layers is not inlined.
     let taken = taken.filter(|_| !patch.node().op().has(OpTraits::STATEFUL));
     let Some(taken) = taken else { return Ok(RewriteResult::NoMatch) };
     let op = op.clone();
@@ -44,7 +46,7 @@ struct Inlining<'i, 'g> {
     op: &'i SubGraph,
     /// The index of the branch.
     taken: usize,
-    /// The outer value for each value of the branch.
+    /// For each value of the branch, the corresponding value of the enclosing graph.
     values: HashMap<Value, Value>,
 }
 
@@ -78,8 +80,8 @@ impl Inlining<'_, '_> {
         Ok(RewriteResult::Replaced(replaced))
     }
 
-    /// Adds a layer of the branch. Prefixes its name with the name of the If, and drops tensor names, which
-    /// could clash outside.
+    /// Adds a layer of the branch. Prefixes its name with that of the If, and drops tensor names, because
+    /// they could clash with those of the enclosing graph.
     fn layer(&mut self, body: &Graph, id: NodeId) -> Result<(), OpError> {
         let inputs = body.inputs(id).into_iter().enumerate();
         let inputs = inputs.map(|(port, value)| self.outside(value, port)).collect::<Result<Vec<_>, _>>()?;
@@ -109,7 +111,7 @@ impl Inlining<'_, '_> {
 mod tests {
     use crate::testing::{fires, silent};
 
-    /// An If with two inputs and these branches, each of which defines `%y`.
+    /// An If with two inputs and two branches, each of which defines `%y`.
     fn layers(condition: &str, then: &str, otherwise: &str) -> String {
         format!(
             "%x = Parameter-1 {{element_type: f32, shape: \"N,1,3\"}}

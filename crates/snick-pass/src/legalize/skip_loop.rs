@@ -1,6 +1,7 @@
 //! skip-loop: replaces a Loop that is known not to iterate by its initial values and empty concatenations.
 //!
-//! The OpenVINO runtime returns empty states for a Loop whose condition is initially false.
+//! This is necessary because the OpenVINO runtime returns empty states for a Loop whose condition is
+//! initially false.
 
 use snick_ir::ops::control::port_map::PortLink;
 use snick_ir::ops::control::subgraph::SubGraphKind;
@@ -41,7 +42,7 @@ pub const RULE: Rule = Rule::exact("skip-loop", |patch| {
     Ok(RewriteResult::Replaced(values))
 });
 
-/// A concatenated output with no parts, if its shape is known.
+/// The value of a concatenated output without parts, if its shape is known.
 fn nothing(patch: &mut Patch, port: usize) -> Result<Option<Value>, OpError> {
     let fact = patch.node().outputs().nth(port);
     let known = fact.and_then(|fact| Some((fact.element_type, fact.shape.as_static()?)));

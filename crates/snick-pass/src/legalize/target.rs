@@ -1,4 +1,4 @@
-//! Replaces layers that a target has no operator for by layers that it has.
+//! Replaces layers for which a target has no operator by layers for which it has one.
 
 use snick_ir::rewrite::{DriverOptions, MissedRewrite, Rule, Trace, apply};
 use snick_ir::{Graph, NodeId, Op, OpTraits};
@@ -6,32 +6,33 @@ use snick_tensor::ElementType;
 
 use super::{constants, decompose, widen};
 
-/// Exceeds the rounds that any layer needs, such as GroupNormalization to MVN to reductions, and their
-/// element types.
+/// More rounds than any layer needs. For example, GroupNormalization becomes MVN, which becomes reductions,
+/// whose element types may have to be changed.
 const MAX_ROUNDS: usize = 16;
 
 /// The operators of a format or device, from its table.
 #[derive(Copy, Clone, Debug)]
 pub struct Target {
-    /// Whether a layer can stay as it is.
+    /// Whether the target can write a layer unchanged.
     pub can_write: fn(&Graph, NodeId) -> bool,
-    /// The wider element type to compute a layer in, if the operator lacks only the layer's own type.
+    /// The wider element type in which to compute a layer, if the operator only lacks the element type of the
+    /// layer.
     pub computes_in: fn(&Graph, NodeId) -> Option<ElementType>,
-    /// Whether values can have an element type.
+    /// Whether values may have an element type.
     pub has_type: fn(ElementType) -> bool,
 }
 
-/// Whether a layer applies a float formula to integers, which runtimes round in ways that no formula
-/// reproduces.
+/// Whether a layer applies a float formula to integers. Runtimes round such results in ways that no other
+/// formula reproduces.
 pub fn is_rounded_formula(graph: &Graph, id: NodeId) -> bool {
     let data = graph.inputs(id).first().copied().flatten().and_then(|value| graph.fact(value));
     graph.node(id).op().has(OpTraits::FLOAT_FORMULA)
         && data.is_some_and(|fact| fact.element_type.is_integer())
 }
 
-/// Rewrites an inferred graph and its bodies until the target can write all layers or no rule applies to the
-/// remaining ones. Returns the layers that a rule matched but declined, and the custom ops that failed to
-/// decompose, with reasons.
+/// Rewrites an inferred graph and its bodies until the target can write all layers, or no rule applies to the
+/// remaining ones. Returns the layers that a rule matched but declined, and the custom ops whose
+/// decomposition failed, with reasons.
 pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
     let mut missed = Vec::new();
     rewrite(graph, &[constants::RULE], &|graph, id| constants::is_of_other_type(graph, id, target.has_type));
@@ -46,7 +47,7 @@ pub fn for_target(graph: &mut Graph, target: &Target) -> Vec<MissedRewrite> {
                 && (target.computes_in)(graph, id).is_none()
                 && !is_rounded_formula(graph, id)
         });
-        // Layers added by decompositions may lack an element type in turn.
+        // Layers that decompositions added may also have an element type that the target lacks.
         missed = trace.missed;
         let is_custom =
             |layer: &str| graph.find(layer).is_some_and(|id| matches!(graph.node(id).op(), Op::Custom(_)));

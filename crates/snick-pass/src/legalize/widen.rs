@@ -1,10 +1,10 @@
-//! Computes layers in a wider element type if a target's operator lacks theirs, and converts back.
+//! Computes layers in a wider element type if the operator of a target lacks theirs, and converts back.
 
 use snick_ir::OpError;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_tensor::ElementType;
 
-/// A rule for each element type that layers are computed in.
+/// A rule for each wider type.
 pub(super) const RULES: &[(ElementType, Rule)] = &[
     (
         ElementType::F32,
@@ -18,8 +18,8 @@ pub(super) const RULES: &[(ElementType, Rule)] = &[
     (ElementType::I64, Rule::exact("compute-in-i64", |p| compute_in(p, ElementType::I64))),
 ];
 
-/// The type to widen: the type of the first output, or of the first half-float input if the output is not a
-/// half float, as in comparisons.
+/// The type to widen: the type of the first output. If that is not a half float, as in comparisons, the type
+/// of the first half-float input.
 fn narrow(p: &Patch, wide: ElementType) -> Result<ElementType, OpError> {
     let own = p.element_type(p.output(0))?;
     if wide != ElementType::F32 || own.is_half() {
@@ -34,7 +34,7 @@ fn narrow(p: &Patch, wide: ElementType) -> Result<ElementType, OpError> {
     Ok(own)
 }
 
-/// Converts all inputs of the narrow type to the wider type, and the outputs back.
+/// Converts all inputs of the narrow type to the wider type, and all outputs back.
 fn compute_in(p: &mut Patch, wide: ElementType) -> Result<RewriteResult, OpError> {
     let own = narrow(p, wide)?;
     let root = p.output(0);

@@ -1,4 +1,5 @@
-//! concat-of-slices: a Concat of adjacent slices of one tensor becomes one slice, or the tensor itself.
+//! concat-of-slices: replaces a Concat of adjacent slices of one tensor by a single slice, or by the tensor
+//! itself.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, Value, normalize_axis};
@@ -6,15 +7,16 @@ use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
 
-/// Joins inputs that continue where the previous one ends. Drops empty inputs.
+/// Joins an input with the previous one if its slice continues where that of the previous input ends. Drops
+/// empty inputs.
 pub(crate) const RULE: Rule = Rule::exact("concat-of-slices", apply);
 
-/// Consecutive inputs that form one slice of a tensor.
+/// Consecutive inputs that together form one slice of a tensor.
 struct Piece {
-    /// The input, if the piece is only one.
+    /// The input, if the piece consists of a single one.
     input: Option<Value>,
     source: Value,
-    /// The slice on the other axes.
+    /// The slice on all axes except the concatenation axis.
     others: Selection,
     /// The slice on the concatenation axis; `None` if dynamic.
     slice: Option<AxisSlice>,
@@ -80,7 +82,7 @@ fn is_empty(piece: &Piece) -> bool {
     piece.slice.is_some_and(|slice| slice.len == 0)
 }
 
-/// One slice for two pieces of one tensor, if the second continues where the first ends.
+/// The slice for two pieces of the same tensor, if the second continues where the first ends.
 fn joined(first: &Piece, second: &Piece) -> Option<AxisSlice> {
     if first.source != second.source || first.others != second.others {
         return None;

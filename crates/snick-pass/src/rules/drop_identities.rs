@@ -6,8 +6,8 @@ use snick_tensor::ElementType;
 
 use crate::selection::Selection;
 
-/// Removes slices of everything, reshapes to the same shape, identity transposes, conversions to the same
-/// type, and similar layers.
+/// Removes slices that select everything, reshapes to the same shape, transposes that keep the order,
+/// conversions to the same type, and similar layers.
 pub(crate) const RULE: Rule = Rule::exact("drop-identities", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -45,13 +45,13 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     Ok(if is_identity { RewriteResult::one(patch.input(0)?) } else { RewriteResult::NoMatch })
 }
 
-/// Whether input and output always have the same shape.
+/// Whether the input and the output always have the same shape.
 fn same_shape(patch: &Patch) -> Result<bool, OpError> {
     let (data, out) = (patch.fact(patch.input(0)?)?, patch.fact(patch.output(0))?);
     Ok(data.shape.dims().is_some() && data.shape == out.shape)
 }
 
-/// Drops whole axes from a slice.
+/// Drops axes that a slice selects as a whole.
 fn narrowed(patch: &mut Patch, selection: &Selection) -> Result<RewriteResult, OpError> {
     let data = patch.input(0)?;
     let before = selection.iter().count();

@@ -1,5 +1,5 @@
-//! hoist-slice-reshape: turns a slice of a Reshape into a Reshape of a slice, if the axes correspond. This is
-//! a separate rule because axis maps cannot express that a Reshape merges and splits axes.
+//! hoist-slice-reshape: replaces a slice of a Reshape by a Reshape of a slice, if the axes correspond. This
+//! is a separate rule, because axis maps cannot express how a Reshape merges and splits axes.
 
 use smallvec::SmallVec;
 use snick_ir::ops::shape::reshape::Reshape;
@@ -10,8 +10,8 @@ use snick_shape::{AxisSlice, SymExpr};
 use crate::layout::pays;
 use crate::selection::{AnySlice, Selection};
 
-/// Moves a slice above a Reshape, Squeeze or Unsqueeze without other readers, towards a layer that it makes
-/// cheaper.
+/// Moves a slice above a Reshape, Squeeze or Unsqueeze without other readers, if this brings it closer to a
+/// layer that it makes cheaper.
 pub(crate) const RULE: Rule = Rule::exact("hoist-slice-reshape", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -33,17 +33,18 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     patch.add_op(op, &[data, target] as &[Value]).map(RewriteResult::one)
 }
 
-/// The shape of the slice as the target of a Reshape; one dynamic dim is -1.
+/// The shape of the slice as a target of Reshape, in which a dynamic dim is -1; `None` if it cannot be
+/// expressed.
 fn target(patch: &Patch) -> Result<Option<SmallVec<[i64; 4]>>, OpError> {
     let dims = patch.dims(patch.output(0))?.unwrap_or_default();
     let target: SmallVec<[i64; 4]> = dims.iter().map(|dim| dim.as_const().unwrap_or(-1)).collect();
     let open = target.iter().filter(|&&dim| dim == -1).count();
-    // -1 is ambiguous next to a dim of 0.
+    // Next to a dim of 0, -1 is ambiguous.
     Ok((open == 0 || (open == 1 && !target.contains(&0))).then_some(target))
 }
 
-/// The selection of a tensor with dims `from` that, reshaped to `to`, equals `selection` of the reshaped
-/// tensor. `None` if there is none, or the correspondence of axes is unknown.
+/// The selection of a tensor with dims `from` that has the same elements as `selection` after reshaping the
+/// tensor to `to`. `None` if no such selection exists, or if the correspondence of axes is unknown.
 fn through_reshape<C: AnySlice + From<AxisSlice>>(
     from: &[SymExpr],
     to: &[SymExpr],
@@ -84,8 +85,8 @@ fn through_reshape<C: AnySlice + From<AxisSlice>>(
     Some(Selection::new(axes))
 }
 
-/// The same for a group of axes with equal element counts before and after, starting at `first` and `last`.
-/// Their dims are constant and not 0.
+/// Like [`through_reshape`], for a group of axes that has equally many elements before and after. The groups
+/// start at axes `first` and `last`; their dims are constant and not 0.
 fn through_group<C: AnySlice>(
     first: usize,
     from: &[SymExpr],
@@ -99,7 +100,7 @@ fn through_group<C: AnySlice>(
     let sizes = |dims: &[SymExpr]| dims.iter().map(SymExpr::as_const).collect::<Option<SmallVec<[i64; 4]>>>();
     let (from, to) = (sizes(from)?, sizes(to)?);
     let (outer, inner) = to.split_at(axis - last);
-    // Contiguous elements: a range of the outermost axis that has more than one element.
+    // The elements must be contiguous: a range of the outermost axis that has more than one element.
     if sliced.next().is_some() || outer.iter().any(|&dim| dim != 1) || slice.step != 1 || slice.len == 0 {
         return None;
     }
@@ -115,14 +116,15 @@ fn through_group<C: AnySlice>(
             axes.push((at, AxisSlice { start: index, len: len / below, step: 1 }));
             return Some(axes);
         }
-        // The whole range must lie at one index; otherwise it exceeds every later axis.
+        // The whole range must be at a single index of this axis; otherwise it would extend beyond the later
+        // axes.
         axes.push((at, AxisSlice { start: index, len: 1, step: 1 }));
         offset = within;
     }
     None
 }
 
-/// `None` if it is 0 or overflows.
+/// The product of sizes; `None` if it is 0 or overflows.
 fn product(sizes: &[i64]) -> Option<i64> {
     sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size)).filter(|&product| product != 0)
 }

@@ -11,14 +11,14 @@ use snick_ir::{Graph, NodeId, Op, OpTraits, Value};
 /// The name of the pass.
 pub(crate) const NAME: &str = "merge-duplicates";
 
-/// Larger constants are not compared.
+/// Maximum size in bytes of constants to compare.
 const MAX_BYTES: usize = 4096;
 
-/// Merges equal layers in topological order, at most `stop_after`. The caller removes dead nodes.
+/// Merges equal layers in topological order, at most `stop_after` of them. The caller removes dead nodes.
 pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> Trace {
     let mut trace = Trace::default();
     let Ok(order) = graph.order() else { return trace };
-    // Never iterated, so the order does not matter.
+    // The map is never iterated, so its order does not matter.
     let mut seen: HashMap<u64, Vec<NodeId>> = HashMap::with_capacity(order.len());
     for id in order {
         let Some(key) = key(graph, id) else { continue };
@@ -41,7 +41,7 @@ pub(crate) fn merge_duplicates(graph: &mut Graph, stop_after: Option<usize>) -> 
     trace
 }
 
-/// The hash of a layer; `None` for layers that are never merged.
+/// A hash of a layer; `None` for layers that must not be merged.
 fn key(graph: &Graph, id: NodeId) -> Option<u64> {
     let op = graph.node(id).op();
     if op.has(OpTraits::ROOT) || !op.has(OpTraits::PURE) {
@@ -50,7 +50,7 @@ fn key(graph: &Graph, id: NodeId) -> Option<u64> {
     hash_of(op, &graph.inputs(id))
 }
 
-/// The hash of an op with these inputs; `None` for large or absent constants.
+/// A hash of an op with these inputs; `None` for large or absent constants.
 pub(crate) fn hash_of(op: &Op, inputs: &[Option<Value>]) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
     op.type_name().hash(&mut hasher);
@@ -66,13 +66,13 @@ pub(crate) fn hash_of(op: &Op, inputs: &[Option<Value>]) -> Option<u64> {
         Op::Const(Constant::Absent(_)) => return None,
         Op::Slice(slice) => slice.hash(&mut hasher),
         op if op.has(OpTraits::HAS_BODIES) => {}
-        // Includes attributes, so that many layers that differ only in these are not compared pairwise.
+        // Hashes attributes, too, so that layers that differ only in attributes are not compared pairwise.
         op => drop(write!(Hashed(&mut hasher), "{:?}", op.attrs())),
     }
     Some(hasher.finish())
 }
 
-/// Hashes text while it is written.
+/// Hashes text as it is written.
 struct Hashed<'h>(&'h mut DefaultHasher);
 
 impl Write for Hashed<'_> {

@@ -1,11 +1,11 @@
-//! merge-slices: merges a slice of a slice.
+//! merge-slices: merges a slice with the slice that it reads.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError};
 
 use crate::selection::Selection;
 
-/// Composes slices axis by axis, unless that needs arithmetic on dynamic bounds.
+/// Composes two slices axis by axis, unless this would need arithmetic on dynamic bounds.
 pub(crate) const RULE: Rule = Rule::exact("merge-slices", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {

@@ -1,4 +1,4 @@
-//! The rules, one file each. Rules that differ only in the ops above which they move a slice share a file.
+//! The rules. Each has a file, but rules that only differ in the ops above which they move a slice share one.
 //! Each file tests where its rule applies and where it does not.
 
 pub(crate) mod concat_of_slices;

@@ -1,15 +1,16 @@
-//! shape-of-source: reads the shape of a sliced value from an operand of the op that computes it.
+//! shape-of-source: reads the shape of a sliced value from an operand of the op that computes the value.
 //!
-//! A slice whose stop depends on the size reads the shape of its input. That would keep the slice from moving
-//! up, so the shape is read from an operand with the same shape.
+//! If the stop of a slice depends on the size of its input, the model reads the shape of this input. This
+//! second reader would keep the slice from moving up, so the shape is read from an operand that has the same
+//! shape.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, OpError, OpTraits, Value};
 
-/// Moves a ShapeOf above an op whose output is also sliced, if an operand has the same shape.
+/// Moves a ShapeOf above an op whose output is also sliced, if an operand of the op has the same shape.
 pub(crate) const RULE: Rule = Rule::exact("shape-of-source", apply);
 
-/// Values with more readers are not considered.
+/// Maximum number of readers of a value to consider.
 const MAX_READERS: u32 = 8;
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -25,7 +26,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     patch.add_op(shape_of, &[source]).map(RewriteResult::one)
 }
 
-/// An operand that always has the shape of the value.
+/// An operand of the op that always has the same shape as the value.
 fn of_same_shape(patch: &Patch, value: Value) -> Result<Option<Value>, OpError> {
     let shape = &patch.fact(value)?.shape;
     if shape.dims().is_none() {

@@ -1,4 +1,4 @@
-//! slice-of-concat: a slice of a Concat reads only the parts that it needs.
+//! slice-of-concat: slices only those inputs of a Concat from which a slice reads.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -7,8 +7,8 @@ use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
 
-/// Turns a slice within one part into a slice of that part. Moves any other slice above a Concat without
-/// other readers, so that less is copied.
+/// If a slice is within one input, replaces it by a slice of this input. Otherwise moves the slice above a
+/// Concat that has no other readers, so that fewer elements are copied.
 pub(crate) const RULE: Rule = Rule::exact("slice-of-concat", apply);
 
 fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -47,7 +47,7 @@ fn apply(patch: &mut Patch) -> Result<RewriteResult, OpError> {
     }
 }
 
-/// The slice of each part, in reading order. `None` if the size of a needed part is dynamic.
+/// The slice of each input, in reading order. `None` if the size of a needed input is dynamic.
 fn parts_of(slice: AxisSlice, sizes: &[Option<i64>]) -> Option<Vec<(usize, AxisSlice)>> {
     let mut parts = Vec::new();
     let mut offset = 0i64;
@@ -57,7 +57,7 @@ fn parts_of(slice: AxisSlice, sizes: &[Option<i64>]) -> Option<Vec<(usize, AxisS
             break;
         }
         let end = offset.checked_add((*size)?)?;
-        // Elements k with offset <= start + k * step < end.
+        // The elements k for which offset <= start + k * step < end.
         let (from, to) = match slice.step > 0 {
             true => (
                 ceil_div(offset.checked_sub(slice.start)?, slice.step),
@@ -86,7 +86,7 @@ fn parts_of(slice: AxisSlice, sizes: &[Option<i64>]) -> Option<Vec<(usize, AxisS
     (taken == slice.len).then_some(parts)
 }
 
-/// `b` is positive.
+/// Division rounded up; `b` is positive.
 fn ceil_div(a: i64, b: i64) -> i64 {
     a.div_euclid(b) + i64::from(a.rem_euclid(b) != 0)
 }

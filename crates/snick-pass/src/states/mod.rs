@@ -1,8 +1,8 @@
-//! States that a model keeps between runs, in variables (ReadValue, Assign) or as inputs and outputs.
+//! States that a model keeps between runs: in variables (ReadValue, Assign), or as inputs and outputs.
 //!
 //! [`make_stateless`] turns variables into inputs and outputs, for formats without variables;
-//! [`make_stateful`] is the inverse. Names follow exporters of language models: a run reads `past…` and
-//! returns `present…` for the next run.
+//! [`make_stateful`] is the inverse. Names are those that exporters of language models use: a run reads
+//! `past…` and returns `present…` for the next run.
 
 mod names;
 mod stateful;
@@ -57,11 +57,12 @@ pub enum State {
         input: String,
         /// The name of the output.
         output: String,
-        /// The initial value: element type, shape, and the value if all elements are equal. Empty if unknown.
+        /// The initial value: element type and shape, and the element if all elements are equal. Empty if
+        /// unknown.
         initial: String,
     },
-    /// The variable always has its initial value, which is recomputed in each run because it depends on
-    /// inputs that stay the same, such as the output of an encoder.
+    /// The variable always has its initial value, which is recomputed in each run. It depends on inputs that
+    /// do not change between runs, such as the output of an encoder.
     Recomputed {
         /// The variable.
         variable_id: String,

@@ -1,13 +1,13 @@
 //! The names of the inputs and outputs of states.
 
-/// The part of an input name that marks a state. The name of the output has `PRESENT` instead.
+/// The word in the name of an input that marks a state. The output has `PRESENT` in place of this word.
 const PAST: [&str; 2] = ["past_key_values", "past"];
 const PRESENT: &str = "present";
 
-/// The names of the input and output for a variable. Exporters concatenate both to name the variable:
-/// `past_key_values.0.keypresent.0.key`. Other names get prefixes.
+/// The names of the input and output for a variable. Exporters name a variable by concatenating both, as in
+/// `past_key_values.0.keypresent.0.key`. For any other variable, prefixes are added to its name.
 pub(super) fn input_and_output(variable_id: &str) -> (String, String) {
-    // The names differ in one word, which determines their lengths.
+    // The two names only differ in one word, which determines where to split.
     let joined = PAST.iter().find_map(|past| {
         let same = variable_id.len().checked_sub(past.len() + PRESENT.len())? / 2;
         let (input, output) = variable_id.split_at_checked(same + past.len())?;
@@ -16,7 +16,7 @@ pub(super) fn input_and_output(variable_id: &str) -> (String, String) {
     joined.unwrap_or_else(|| (format!("past.{variable_id}"), format!("present.{variable_id}")))
 }
 
-/// The name of the output that returns the state of an input, if the input is named like a state.
+/// The name of the output that returns the state, if the input is named like a state.
 pub(super) fn output_of(input: &str) -> Option<String> {
     PAST.iter().find_map(|past| {
         let (before, after) = input.split_once(past)?;
@@ -24,7 +24,7 @@ pub(super) fn output_of(input: &str) -> Option<String> {
     })
 }
 
-/// The variable for these two names; the inverse of [`input_and_output`].
+/// The variable for the names of an input and an output; the inverse of [`input_and_output`].
 pub(super) fn variable_id(input: &str, output: &str) -> String {
     match (input.strip_prefix("past."), output.strip_prefix("present.")) {
         (Some(one), Some(other)) if one == other => one.into(),

@@ -10,13 +10,13 @@ use snick_shape::{DimSpec, ShapeSpec, SymExpr};
 
 use super::{State, names};
 
-/// Turns each input named like a past state, with the output named like the corresponding present state, into
-/// a variable, and infers the graph: `past_key_values.0.key` and `present.0.key`, or `past.v` and
-/// `present.v`. The inverse of [`make_stateless`](super::make_stateless).
+/// Turns each input that is named like a past state into a variable, if there is an output that is named like
+/// its present state: `past_key_values.0.key` and `present.0.key`, or `past.v` and `present.v`. Infers the
+/// graph. The inverse of [`make_stateless`](super::make_stateless).
 ///
-/// A new variable is zero. Its dynamic sizes come from other inputs with the same symbol. The first axis is
-/// the batch, which is the first size of the first input that is not a state. Other sizes start at their
-/// minimum, usually 0.
+/// A new variable is initially zero. Its dynamic sizes are taken from other inputs with the same symbol. The
+/// first axis is the batch, whose size is the first size of the first input that is not a state. All other
+/// sizes start at their minimum, usually 0.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"B,1,4\"}\n  \
@@ -62,7 +62,7 @@ pub fn make_stateful(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
     }
 }
 
-/// Results by layer and tensor names.
+/// Results by their layer and tensor names.
 fn results_by_name(graph: &Graph) -> HashMap<String, NodeId> {
     let named = graph.results().flat_map(|id| {
         let value = graph.node(id).input(0);
@@ -78,7 +78,7 @@ fn all_names(graph: &Graph, layer: NodeId, value: Value) -> Vec<String> {
     [vec![graph.node(layer).name().to_string()], tensors].concat()
 }
 
-/// Turns a Parameter and a Result, which nothing reads any more, into a variable.
+/// Turns a Parameter and a Result into a variable. Neither may have readers any more.
 fn add_variable(
     graph: &mut Graph,
     parameter: NodeId,
@@ -117,18 +117,18 @@ fn add_variable(
     Ok(())
 }
 
-/// A size of a variable's initial value.
+/// A size of the initial value of a variable.
 #[derive(Copy, Clone)]
 enum Size {
     Known(i64),
-    /// The size of an axis of an input.
+    /// The size of an axis of another input.
     Of(Value, i64),
 }
 
-/// The sizes of the inputs that are not states.
+/// The sizes of the inputs that are not states, which initial values can use.
 struct InputSizes {
     by_dim: HashMap<SymExpr, Size>,
-    /// The first size of the first input with axes.
+    /// The first size of the first such input that has axes.
     batch: Option<Size>,
 }
 
@@ -145,7 +145,7 @@ impl InputSizes {
         Self { by_dim, batch }
     }
 
-    /// The sizes of the initial value for the variable that replaces a Parameter.
+    /// The sizes of the initial value of the variable that replaces a Parameter.
     fn initial(&self, graph: &Graph, parameter: NodeId) -> Result<Vec<Size>, OpError> {
         let own = dims(graph, parameter).ok_or_else(|| OpError::unsupported("a state of unknown rank"))?;
         let size = |(axis, dim): (usize, &SymExpr)| {

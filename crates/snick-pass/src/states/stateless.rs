@@ -9,7 +9,7 @@ use snick_shape::{DimSpec, ShapeSpec};
 
 use super::{State, names};
 
-/// The layers of a variable.
+/// The layers that read and assign a variable.
 #[derive(Default)]
 struct Variable {
     reads: Vec<NodeId>,
@@ -17,8 +17,8 @@ struct Variable {
 }
 
 /// Turns each variable of an inferred graph into an input and an output, in the order of the ReadValues, and
-/// infers the graph. The caller passes the outputs of each run to the inputs of the next. A variable that is
-/// only assigned what was read from it is replaced by its initial value.
+/// infers the graph. The caller must pass the outputs of each run to the inputs of the next run. If a
+/// variable is only assigned the value that was read from it, it is replaced by its initial value.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
@@ -37,7 +37,7 @@ struct Variable {
 /// ```
 ///
 /// # Errors
-/// [`OpError::Unsupported`] if a body reads or assigns a variable. The graph is unchanged then.
+/// [`OpError::Unsupported`] if a body reads or assigns a variable. In that case the graph is unchanged.
 pub fn make_stateless(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
     let variables = collect(graph)?;
     let mut taken: HashSet<String> = graph.ids().map(|id| graph.node(id).name().to_string()).collect();
@@ -63,7 +63,7 @@ pub fn make_stateless(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
         passed.push((value, variable.assigns, output.clone()));
         states.push(State::Passed { variable_id, input, output, initial });
     }
-    // One variable may be assigned the value of another, so inputs come first.
+    // Outputs come after all inputs, because a variable may be assigned the value of another one.
     for (value, assigns, name) in passed {
         add_output(graph, value, &assigns, &name);
     }
@@ -75,7 +75,7 @@ pub fn make_stateless(graph: &mut Graph) -> Result<Vec<State>, Box<Located>> {
     }
 }
 
-/// The variables with their ids, in the order of the layers that refer to them.
+/// The variables with their ids, in the order of the first layers that refer to them.
 fn collect(graph: &Graph) -> Result<Vec<(String, Variable)>, Box<Located>> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut variables: Vec<(String, Variable)> = Vec::new();
@@ -107,7 +107,8 @@ fn has_states(graph: &Graph) -> bool {
     })
 }
 
-/// Whether a variable keeps its initial value: it has one, and is only assigned what was read from it.
+/// Whether a variable keeps its initial value: it has an initial value, and is only assigned the value read
+/// from it.
 fn is_constant(graph: &Graph, variable_id: &str, variable: &Variable) -> bool {
     let input = |id: &NodeId| graph.inputs(*id).first().copied().flatten();
     let is_own = |value: Value| matches!(graph.node(value.node).op(), Op::ReadValue(op) if op.variable_id == variable_id);
@@ -116,7 +117,8 @@ fn is_constant(graph: &Graph, variable_id: &str, variable: &Variable) -> bool {
         && variable.assigns.iter().all(|id| input(id).is_some_and(is_own))
 }
 
-/// Makes the readers of a variable read a new input. Returns the input and the value read by the first run.
+/// Makes the readers of a variable read a new input. Returns the input, and the value that the first run
+/// reads.
 fn add_input(graph: &mut Graph, reads: &[NodeId], name: &str) -> (Value, String) {
     let first = reads.first().map(|&id| graph.node(id));
     let fact = first.and_then(|node| node.outs().first()).map_or_else(Fact::unknown, |out| out.fact.clone());
@@ -134,7 +136,7 @@ fn add_input(graph: &mut Graph, reads: &[NodeId], name: &str) -> (Value, String)
     (value, initial)
 }
 
-/// The shape that a variable declares, or otherwise the inferred one.
+/// The shape that a variable declares; if it declares none, the inferred shape.
 fn declared_shape(graph: &Graph, op: &Op, fact: &Fact) -> ShapeSpec {
     let declared = match op {
         Op::ReadValue(op) => op.variable_shape.as_ref(),
@@ -150,7 +152,7 @@ fn declared_shape(graph: &Graph, op: &Op, fact: &Fact) -> ShapeSpec {
     }
 }
 
-/// Element type and shape of a value, and its element if all are equal: `f32[?,2,0,16] of 0`.
+/// The element type and shape of a value, and its element if all are equal: `f32[?,2,0,16] of 0`.
 fn described(graph: &Graph, value: Value) -> String {
     let Some(fact) = graph.fact(value) else { return String::new() };
     let shape = fact.shape.display_intervals(graph.symbols());
@@ -158,7 +160,7 @@ fn described(graph: &Graph, value: Value) -> String {
     format!("{}{shape}{elements}", fact.element_type)
 }
 
-/// The single element that all elements of a value equal, if known.
+/// The number that all elements of a value are equal to, if known.
 fn element(graph: &Graph, mut value: Value) -> Option<f64> {
     while let Op::Broadcast(_) = graph.node(value.node).op() {
         value = graph.node(value.node).input(0)?;
@@ -169,7 +171,7 @@ fn element(graph: &Graph, mut value: Value) -> Option<f64> {
     rest.iter().all(|other| other == first).then_some(*first)
 }
 
-/// Adds an output for the last value assigned to a variable, or for `value` if nothing is assigned.
+/// Adds an output for the value that is assigned to a variable last, or for `value` if no value is assigned.
 fn add_output(graph: &mut Graph, value: Value, assigns: &[NodeId], name: &str) {
     let assigned = |graph: &Graph, assign| graph.node(assign).input(0);
     let last = assigns.last().and_then(|&assign| assigned(graph, assign)).unwrap_or(value);
@@ -180,7 +182,7 @@ fn add_output(graph: &mut Graph, value: Value, assigns: &[NodeId], name: &str) {
     graph.add_tensor_name(last, name.to_string());
 }
 
-/// The name, with a number appended if it is taken.
+/// The name; if it is taken, a number is appended.
 fn unique(taken: &mut HashSet<String>, name: String) -> String {
     let mut unique = name.clone();
     for number in 1usize.. {

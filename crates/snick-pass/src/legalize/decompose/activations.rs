@@ -1,4 +1,4 @@
-//! Activations in terms of exponentials, clamps and products.
+//! Activations in terms of exponentials, clamps and multiplications.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -18,7 +18,7 @@ pub(crate) const SELU: Rule = Rule::exact("decompose-selu", selu).may_round_with
 pub(crate) const SWISH: Rule = Rule::exact("decompose-swish", swish).may_round_within(1e-5, 0.0);
 pub(crate) const UNARY: Rule = Rule::exact("decompose-activation", unary).may_round_within(1e-5, 0.0);
 
-/// `x / 2 * (1 + erf(x / sqrt(2)))`, or the approximation by tanh.
+/// Computes `x / 2 * (1 + erf(x / sqrt(2)))`, or the approximation by tanh.
 fn gelu(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Gelu(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -72,14 +72,14 @@ fn unary(p: &mut Patch) -> Result<RewriteResult> {
     in_f32(p, &[x], |p, inputs| build(p, inputs[0]))
 }
 
-/// `clamp(x / 6 + 1/2, 0, 1)`.
+/// Computes `clamp(x / 6 + 1/2, 0, 1)`.
 fn h_sigmoid(p: &mut Patch, x: Value) -> Result<Value> {
     let scaled = p.multiply(x, 1.0 / 6.0)?;
     let moved = p.add(scaled, 0.5)?;
     p.clamp(moved, 0.0, 1.0)
 }
 
-/// Input `i`, a number, mapped by `meaning` if it is known.
+/// Input `i`, a single number. If it is known, it is mapped by `meaning`.
 fn parameter(p: &mut Patch, i: usize, like: Value, meaning: fn(f64) -> f64) -> Result<Value> {
     let value = p.input(i)?;
     let known = p.fact(value)?.as_tensor().and_then(|tensor| tensor.to_f64_vec().ok()?.first().copied());
@@ -92,7 +92,7 @@ fn parameter(p: &mut Patch, i: usize, like: Value, meaning: fn(f64) -> f64) -> R
     }
 }
 
-/// `clamp(alpha * x + beta, 0, 1)`.
+/// Computes `clamp(alpha * x + beta, 0, 1)`.
 fn hard_sigmoid(p: &mut Patch) -> Result<RewriteResult> {
     let Op::HardSigmoid(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -105,7 +105,7 @@ fn hard_sigmoid(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// `lambda * x`, or `lambda * alpha * (e^x - 1)` below 0.
+/// Computes `lambda * x`, or `lambda * alpha * (e^x - 1)` below 0.
 fn selu(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Selu(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -120,7 +120,7 @@ fn selu(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// `x * sigmoid(beta * x)`.
+/// Computes `x * sigmoid(beta * x)`.
 fn swish(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Swish(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -132,12 +132,12 @@ fn swish(p: &mut Patch) -> Result<RewriteResult> {
     p.multiply(x, gate).map(RewriteResult::one)
 }
 
-/// `slope * x` below 0. A 1-D slope has one element per channel.
+/// Computes `slope * x` below 0, and `x` above. A 1-D slope has one element per channel.
 fn prelu(p: &mut Patch) -> Result<RewriteResult> {
     let Op::PRelu(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let (x, slope) = (p.input(0)?, p.input(1)?);
     let (rank, element_type) = (p.rank(x)?, p.element_type(x)?);
-    // Old files have slopes of a different type than the data.
+    // In old files, the type of the slope may differ from that of the data.
     let mut slope = p.convert(slope, element_type)?;
     if PRelu::is_by_channel(p.graph().symbols(), &p.fact(x)?.shape, &p.fact(slope)?.shape)? {
         slope = per_channel(p, slope, rank)?;

@@ -8,10 +8,10 @@ use super::helpers::{Result, at_run_time, known, known_size};
 pub(crate) const RULE: Rule =
     Rule::exact("decompose-adaptive-pool", adaptive_pool).may_round_within(1e-5, 0.0);
 
-/// Maximum number of windows along an axis; each adds layers.
+/// Maximum number of windows along an axis, because each window adds layers.
 const MAX_WINDOWS: i64 = 1024;
 
-/// The maximum or mean of a box can be computed axis by axis.
+/// Pools one axis after the other, which is possible for both the maximum and the mean.
 fn adaptive_pool(p: &mut Patch) -> Result<RewriteResult> {
     let is_mean = match p.node().op() {
         Op::AdaptiveAvgPool(_) => true,

@@ -1,4 +1,4 @@
-//! Remainders, rounding and tests in terms of plain arithmetic.
+//! Remainders, rounding and tests in terms of basic arithmetic.
 
 use snick_ir::Op;
 use snick_ir::ops::elementwise::round::RoundMode;
@@ -14,7 +14,7 @@ pub(crate) const ROUND: Rule = Rule::exact("decompose-round", round).may_round_w
 pub(crate) const SQUARED_DIFFERENCE: Rule =
     Rule::exact("decompose-squared-difference", squared_difference).may_round_within(1e-5, 0.0);
 
-/// Floor division from truncated division: subtracts 1 where the two remainders differ.
+/// Computes floor division from truncated division: subtracts 1 where the two kinds of remainder differ.
 fn floor_divide(p: &mut Patch) -> Result<RewriteResult> {
     if *p.node().op() != Divide::default().into() || !is_integer(p)? {
         return Ok(RewriteResult::NoMatch);
@@ -27,7 +27,8 @@ fn floor_divide(p: &mut Patch) -> Result<RewriteResult> {
     p.select(is_same, quotient, less).map(RewriteResult::one)
 }
 
-/// Adds the divisor to the remainder with the sign of the dividend where the signs differ.
+/// Computes the remainder with the sign of the divisor from the one with the sign of the dividend: adds the
+/// divisor where the signs differ.
 fn floor_mod(p: &mut Patch) -> Result<RewriteResult> {
     if *p.node().op() != FloorMod::default().into() {
         return Ok(RewriteResult::NoMatch);
@@ -60,7 +61,8 @@ fn is_finite(p: &mut Patch) -> Result<RewriteResult> {
     p.logical_not(either).map(RewriteResult::one)
 }
 
-/// Rounds half away from 0: truncates `|x|`, adds 1 from a half on, and restores the sign of `x`.
+/// Rounds half away from 0: truncates `|x|`, adds 1 if the fraction is at least a half, and restores the sign
+/// of `x`.
 fn round(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Round(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     if op.mode != RoundMode::HalfAwayFromZero {

@@ -1,4 +1,4 @@
-//! ScaledDotProductAttention as matrix products and a softmax.
+//! ScaledDotProductAttention as matrix multiplications and a softmax.
 
 use snick_ir::ops::MatMul;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -9,8 +9,8 @@ use super::helpers::{Result, known_size};
 
 pub(crate) const RULE: Rule = Rule::exact("decompose-attention", attention).may_round_within(1e-5, 0.0);
 
-/// `softmax(query * scale * key^T + mask) * value`. A sink is an extra score of each query, whose share is
-/// dropped.
+/// Computes `softmax(query * scale * key^T + mask) * value`. A sink is an extra score for each query; its
+/// part of the softmax is dropped.
 fn attention(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ScaledDotProductAttention(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (query, key, value) = (p.input(0)?, p.input(1)?, p.input(2)?);
@@ -18,7 +18,7 @@ fn attention(p: &mut Patch) -> Result<RewriteResult> {
     let mut scores = p.add_op(MatMul { transpose_a: false, transpose_b: true }, &[query, key])?;
     let never = p.scalar_like(scores, f64::NEG_INFINITY)?;
     if op.causal {
-        // Query `i` sees keys up to `i`.
+        // Query `i` sees the keys up to key `i`.
         let (rows, keys) = (count(p, scores, -2)?, count(p, scores, -1)?);
         let rows = p.unsqueeze(rows, &[-1])?;
         let is_seen = p.less_equal(keys, rows)?;
@@ -43,7 +43,7 @@ fn attention(p: &mut Patch) -> Result<RewriteResult> {
     p.matmul(shares, value).map(RewriteResult::one)
 }
 
-/// The sink, repeated for each row of the scores.
+/// The sink as a column, with an element for each row of the scores.
 fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
     let sizes = p.shape_of(scores)?;
     let rows = p.slice_range(sizes, 0, 0, -1)?;
@@ -52,8 +52,8 @@ fn sink_column(p: &mut Patch, sink: Value, scores: Value) -> Result<Value> {
     p.broadcast_to(sink, sizes)
 }
 
-/// Multiplies the query by the scale, by default the inverse square root of its depth. Exact factors need
-/// f32.
+/// Multiplies the query by the scale, by default the inverse square root of its depth. The scale needs f32 to
+/// be exact.
 fn scaled(p: &mut Patch, query: Value) -> Result<Value> {
     let own = p.element_type(query)?;
     if let Some(scale) = p.optional(4) {
@@ -74,7 +74,7 @@ fn scaled(p: &mut Patch, query: Value) -> Result<Value> {
     p.convert(scaled, own)
 }
 
-/// `0, 1, ..` up to the size of an axis.
+/// The integers `0, 1, ..` up to the size of an axis.
 fn count(p: &mut Patch, x: Value, axis: i64) -> Result<Value> {
     let size = p.size_of(x, axis)?;
     let (size, zero, one) = (p.squeeze(size, &[0])?, p.int(0)?, p.int(1)?);

@@ -1,4 +1,4 @@
-//! Moves blocks from space to channels or the batch and back: Reshape, Transpose, Reshape.
+//! Moves blocks from space to channels or to the batch and back, by Reshape, Transpose and Reshape.
 
 use snick_ir::ops::nn::blocks::{Blocks, ChannelOrder};
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
@@ -13,18 +13,18 @@ pub(crate) const SHUFFLE_CHANNELS: Rule = Rule::exact("decompose-shuffle-channel
 pub(crate) const SPACE_TO_BATCH: Rule = Rule::exact("decompose-space-to-batch", space_to_batch);
 pub(crate) const SPACE_TO_DEPTH: Rule = Rule::exact("decompose-space-to-depth", space_to_depth);
 
-/// `size(axis) / over`.
+/// The size of an axis divided by `over`.
 fn share(axis: usize, over: i64) -> Size {
     Size::Of { axis, times: 1, over }
 }
 
-/// `size(axis) * times`.
+/// The size of an axis multiplied by `times`.
 fn multiple(axis: usize, times: i64) -> Size {
     Size::Of { axis, times, over: 1 }
 }
 
-/// Reshapes to sizes `parts`, permutes the axes, and merges each group of axes in `joined`, which refers to
-/// the permuted axes.
+/// Reshapes to sizes `parts`, permutes the axes, and merges the groups of axes that `joined` lists, with axes
+/// numbered after the permutation.
 fn rearrange(
     p: &mut Patch,
     x: Value,
@@ -35,7 +35,7 @@ fn rearrange(
     let apart = reshape(p, x, parts)?;
     let order: Vec<i64> = order.iter().map(|&axis| axis as i64).collect();
     let moved = p.transpose(apart, &order)?;
-    // Block sizes are known, so each group has at most one unknown size.
+    // The sizes of blocks are known, so at most one size of each group is unknown.
     let mut sizes = Vec::with_capacity(joined.len());
     for axes in joined {
         let (mut times, mut open) = (1_i64, None);
@@ -107,7 +107,7 @@ fn shuffle_channels(p: &mut Patch) -> Result<RewriteResult> {
     reshape_like(p, dealt, x).map(RewriteResult::one)
 }
 
-/// Reads the data as if it had `channels / stride^2` channels of `stride` times the height and width.
+/// Reads the data as if it had `channels / stride^2` channels, and `stride` times the height and width.
 fn reorg_yolo(p: &mut Patch) -> Result<RewriteResult> {
     let Op::ReorgYolo(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, stride) = (p.input(0)?, op.stride.max(1) as i64);
@@ -119,12 +119,12 @@ fn reorg_yolo(p: &mut Patch) -> Result<RewriteResult> {
     let parts = [Size::of(0), share(1, area), Size::of(2), block, Size::of(3), block];
     let joined = [vec![0], vec![1, 2, 3], vec![4], vec![5]];
     let moved = rearrange(p, x, &parts, &[0, 3, 5, 1, 2, 4], &joined)?;
-    // Reinterprets the elements in row-major order as smaller images.
+    // Reinterprets the elements, in row-major order, as smaller images.
     let sizes = [Size::of(0), multiple(1, area), share(2, stride), share(3, stride)];
     reshape(p, moved, &sizes).map(RewriteResult::one)
 }
 
-/// The blocks, and the padding or cropping at the beginning and end of each axis.
+/// The block sizes, and the padding or cropping at the beginning and at the end of each axis.
 fn known_blocks(p: &Patch) -> Result<Option<[Vec<i64>; 3]>> {
     let rank = p.rank(p.input(0)?)?;
     let (Some(blocks), Some(begins), Some(ends)) = (known(p, 1)?, known(p, 2)?, known(p, 3)?) else {
@@ -149,7 +149,7 @@ fn space_to_batch(p: &mut Patch) -> Result<RewriteResult> {
     rearrange(p, padded, &parts, &order, &joined).map(RewriteResult::one)
 }
 
-/// Moves the blocks from the batch after the axes that they belong to, merges and crops.
+/// Moves the blocks from the batch to the axes that they belong to, merges them, and crops.
 fn batch_to_space(p: &mut Patch) -> Result<RewriteResult> {
     let Op::BatchToSpace(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let Some([blocks, begins, ends]) = known_blocks(p)? else { return Ok(at_run_time("the blocks")) };

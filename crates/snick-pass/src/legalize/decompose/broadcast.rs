@@ -8,7 +8,7 @@ use super::helpers::{Result, all_inputs};
 
 pub(crate) const RULE: Rule = Rule::exact("pdpd-to-numpy", pdpd_to_numpy);
 
-/// Adds trailing axes of size 1 to inputs that are aligned at a given axis.
+/// Adds trailing axes of size 1 to the input that `pdpd` aligns at a given axis.
 fn pdpd_to_numpy(p: &mut Patch) -> Result<RewriteResult> {
     let mut op = p.node().op().clone();
     let (broadcast, over) = match &mut op {

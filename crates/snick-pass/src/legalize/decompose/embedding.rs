@@ -1,4 +1,4 @@
-//! Embedding bags: gathers and sums rows of a table.
+//! Embedding bags: gathers rows of a table, and sums the rows of each bag.
 
 use snick_ir::ops::ScatterNdUpdate;
 use snick_ir::ops::movement::embedding_bag::BagReduction;
@@ -38,7 +38,7 @@ fn index(p: &mut Patch, i: usize) -> Result<Value> {
     p.convert(input, ElementType::I64)
 }
 
-/// Gathers rows by indices of rank `axes`, and multiplies by input `weights` if present.
+/// Gathers rows by indices of rank `axes`, and multiplies them by input `weights` if the layer has it.
 fn rows(p: &mut Patch, axes: usize, weights: usize) -> Result<Value> {
     let (table, indices) = (p.input(0)?, index(p, 1)?);
     let rows = p.gather(table, indices, 0)?;
@@ -50,7 +50,7 @@ fn rows(p: &mut Patch, axes: usize, weights: usize) -> Result<Value> {
     p.multiply(rows, weights)
 }
 
-/// One row of indices per bag.
+/// Each bag is a row of indices.
 fn packed(p: &mut Patch, reduction: BagReduction) -> Result<RewriteResult> {
     let rows = rows(p, 2, 2)?;
     let y = match reduction {
@@ -60,7 +60,7 @@ fn packed(p: &mut Patch, reduction: BagReduction) -> Result<RewriteResult> {
     Ok(RewriteResult::one(y))
 }
 
-/// The offsets of bags: an index belongs to the last bag that begins at or before it.
+/// The bags are given by start offsets: an index belongs to the last bag that starts at or before it.
 fn offsets(p: &mut Patch) -> Result<RewriteResult> {
     let (indices, begins) = (p.input(1)?, index(p, 2)?);
     let (count, total) = (p.size_of(begins, 0)?, p.size_of(indices, 0)?);
@@ -74,7 +74,7 @@ fn offsets(p: &mut Patch) -> Result<RewriteResult> {
     summed(p, bags, count, 3, 4)
 }
 
-/// Adds updates at places of a tensor of zeros.
+/// Adds updates to a tensor of zeros, at indices `places`.
 fn scattered(p: &mut Patch, zeros: Value, places: Value, updates: Value) -> Result<Value> {
     p.add_op(
         ScatterNdUpdate { reduction: ScatterReduction::Sum, ..Default::default() },
@@ -82,7 +82,8 @@ fn scattered(p: &mut Patch, zeros: Value, places: Value, updates: Value) -> Resu
     )
 }
 
-/// Sums the rows of each bag. An empty bag is 0, or the row at index `default` if that is not negative.
+/// Sums the rows of each bag. For an empty bag, the result is the row at index `default`, or 0 if that is
+/// negative.
 fn summed(p: &mut Patch, bags: Value, count: Value, default: usize, weights: usize) -> Result<RewriteResult> {
     let (table, rows) = (p.input(0)?, rows(p, 1, weights)?);
     let rank = p.rank(table)?;

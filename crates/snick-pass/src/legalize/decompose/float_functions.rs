@@ -1,5 +1,5 @@
-//! Float functions applied to integers: computes in f64, rounds half to even and converts back. NaN becomes
-//! the smallest number of the type.
+//! Float functions of integers: computes in f64, rounds half to even, and converts back. NaN becomes the
+//! smallest number of the type.
 
 use snick_ir::Op;
 use snick_ir::ops::{IsNaN, Round, elementwise::clamp::Clamp};
@@ -33,13 +33,13 @@ fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
     let wide = p.convert(x, ElementType::F64)?;
     let mut y = p.add_op(op, &[wide])?;
     if let (true, Some((least, _))) = (is_partial, own.integer_range_f64()) {
-        // Runtimes differ in how they clamp and convert NaN.
+        // Done before clamping, because runtimes differ in how they clamp and convert NaN.
         let is_nan = p.add_op(IsNaN, &[y])?;
         y = p.select(is_nan, least, y)?;
     }
     let whole = p.add_op(Round::default(), &[y])?;
     let near = match own.integer_range_f64() {
-        // A conversion would wrap numbers outside the type; the function saturates.
+        // The function saturates, but a conversion would wrap numbers outside of the type.
         Some((min, max)) if !is_within_one => {
             let within = p.add_op(Clamp { min, max }, &[whole])?;
             p.convert(within, own)?
@@ -49,7 +49,7 @@ fn function_of_integers(p: &mut Patch) -> Result<RewriteResult> {
     if own.is_signed() {
         return Ok(RewriteResult::one(near));
     }
-    // Negative numbers wrap.
+    // Negative numbers must wrap.
     let signed = p.convert(whole, ElementType::I64)?;
     let wrapped = p.convert(signed, own)?;
     let is_below = p.less(whole, 0.0)?;

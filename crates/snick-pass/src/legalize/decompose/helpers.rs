@@ -7,7 +7,8 @@ use snick_tensor::ElementType;
 
 pub(super) type Result<T, E = OpError> = std::result::Result<T, E>;
 
-/// Builds the replacement with inputs of f16 or bf16 converted to f32; other types stay as they are.
+/// Builds the replacement with inputs of f16 or bf16 converted to f32; inputs of other types are not
+/// converted.
 pub(super) fn in_f32(
     p: &mut Patch,
     inputs: &[Value],
@@ -29,7 +30,7 @@ pub(super) fn is_integer(p: &Patch) -> Result<bool> {
     Ok(p.element_type(p.input(0)?)?.is_integer())
 }
 
-/// Declines because something is known only at run time.
+/// Declines because something is only known at run time.
 pub(super) fn at_run_time(what: &str) -> RewriteResult {
     RewriteResult::Declined(format!("{what} known only at run time"))
 }
@@ -44,7 +45,7 @@ pub(super) fn known(p: &Patch, i: usize) -> Result<Option<Vec<i64>>> {
     Ok(p.fact(p.input(i)?)?.ints().map(|ints| ints.to_vec()))
 }
 
-/// The axes listed by input `i`, ascending, if known.
+/// The axes that input `i` lists, in ascending order, if known.
 pub(super) fn known_axes(p: &Patch, i: usize, rank: usize) -> Result<Option<Vec<usize>>> {
     let Some(axes) = known(p, i)? else { return Ok(None) };
     let mut axes = axes.iter().map(|&axis| normalize_axis(axis, rank)).collect::<Result<Vec<_>>>()?;
@@ -58,7 +59,7 @@ pub(super) fn known_size(p: &Patch, x: Value, axis: usize) -> Result<Option<i64>
     Ok(p.fact(x)?.shape.dims().and_then(|dims| dims.get(axis)?.as_const()))
 }
 
-/// Reshapes a vector with one number per channel to `[C, 1, ..]` for data of this rank.
+/// Reshapes a vector with one number per channel to `[C, 1, ..]`, so that it broadcasts to data of this rank.
 pub(super) fn per_channel(p: &mut Patch, x: Value, rank: usize) -> Result<Value> {
     let axes: Vec<i64> = (1..rank.saturating_sub(1)).map(|axis| axis as i64).collect();
     if axes.is_empty() { Ok(x) } else { p.unsqueeze(x, &axes) }
@@ -73,11 +74,11 @@ pub(super) fn reshape_like(p: &mut Patch, x: Value, like: Value) -> Result<Value
     p.reshape_to(x, sizes)
 }
 
-/// One size of a reshaped value.
+/// A size in the target of a reshape.
 #[derive(Copy, Clone)]
 pub(super) enum Size {
     Known(i64),
-    /// `size(axis) * times / over`, for an axis of the original value.
+    /// `size(axis) * times / over`, for an axis of the value before the reshape.
     Of {
         axis: usize,
         times: i64,
@@ -86,13 +87,13 @@ pub(super) enum Size {
 }
 
 impl Size {
-    /// The unchanged size of an axis.
+    /// The size of an axis, unchanged.
     pub(super) fn of(axis: usize) -> Self {
         Self::Of { axis, times: 1, over: 1 }
     }
 }
 
-/// Reshapes `x`. Known sizes are constants.
+/// Reshapes `x`. If all sizes are known, the target is a constant.
 pub(super) fn reshape(p: &mut Patch, x: Value, sizes: &[Size]) -> Result<Value> {
     let mut known = Vec::with_capacity(sizes.len());
     for size in sizes {

@@ -1,7 +1,7 @@
-//! Interpolation by matrices: along each axis, outputs are weighted sums of inputs.
+//! Interpolation by matrices: along each axis, an output is a weighted sum of inputs.
 //!
-//! Weights for known sizes are constants. The filters of the Pillow library are also computed for unknown
-//! sizes.
+//! If the sizes are known, the weights are constants. The weights for filters of the Pillow library can also
+//! be computed from unknown sizes.
 
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode};
 use snick_ir::ops::{MatMul, Round};
@@ -44,7 +44,7 @@ fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
         Ok(None) => return at_run_sizes(p, &op, x),
     };
     if is_pillow {
-        // Pillow resizes the last axis first and stores integers in between.
+        // Pillow resizes the last axis first, and stores integers in between.
         steps.reverse();
     }
     let computed = if own == ElementType::F64 { own } else { ElementType::F32 };
@@ -63,7 +63,7 @@ fn interpolate(p: &mut Patch) -> Result<RewriteResult> {
     p.convert(y, own).map(RewriteResult::one)
 }
 
-/// Computes coordinates and weights or indices from sizes that are known only at run time.
+/// Computes coordinates, and from them weights or indices, if the sizes are only known at run time.
 fn at_run_sizes(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     let Some(sampling) = op.resampling(p.rank(x)?) else {
         return Ok(at_run_time("the sizes of an interpolation by a filter"));
@@ -102,15 +102,15 @@ fn distinct_axes(p: &Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<usi
     Ok((!is_twice).then(|| axes.to_vec()))
 }
 
-/// How to compute the outputs along one axis.
+/// How to compute all outputs along one axis.
 enum Step {
-    /// Gathers inputs at these indices.
+    /// Gathers the inputs at these indices.
     Pick(Value),
-    /// Multiplies by weights `[output, input]`.
+    /// Multiplies by a matrix of weights, `[output, input]`.
     Sum(Value),
 }
 
-/// Chooses a gather if each output is a single input and elements keep their type.
+/// Chooses a gather if each output equals a single input and the elements keep their type.
 fn step_of(p: &mut Patch, weights: Tensor, own: ElementType) -> Result<Step> {
     let columns = weights.dims().last().copied().unwrap_or(1).max(1);
     let numbers = weights.to_f32_vec()?;
@@ -126,10 +126,10 @@ fn step_of(p: &mut Patch, weights: Tensor, own: ElementType) -> Result<Step> {
     }
 }
 
-/// Pads with zeros in a separate layer.
+/// Adds the padding with zeros as a separate layer.
 fn padded(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     if !op.since.at_least(4) {
-        // In the first version, output positions depend on whether there are pads.
+        // In the first version, the positions of outputs depend on the presence of pads.
         return Ok(RewriteResult::Declined("padding before an interpolation".into()));
     }
     let rank = p.rank(x)?;
@@ -143,7 +143,7 @@ fn padded(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     p.add_op(Op::Interpolate(Box::new(op)), &inputs).map(RewriteResult::one)
 }
 
-/// Computes integers in f32 and rounds.
+/// Computes integers in f32, and rounds the result.
 fn of_integers(p: &mut Patch, op: &Interpolate, x: Value) -> Result<RewriteResult> {
     let own = p.element_type(x)?;
     if op.mode == Mode::Linear && p.rank(x)? > 4 {
@@ -163,7 +163,7 @@ fn stored(p: &mut Patch, x: Value, own: ElementType) -> Result<Value> {
     p.clamp(rounded, low as f64, high as f64)
 }
 
-/// Moves the axis next to the last one and multiplies by the matrix.
+/// Moves an axis to the second-last position and multiplies by the matrix.
 fn sums(p: &mut Patch, x: Value, axis: usize, weights: Value) -> Result<Value> {
     let rank = p.rank(x)?;
     if axis + 1 == rank {
@@ -177,7 +177,8 @@ fn sums(p: &mut Patch, x: Value, axis: usize, weights: Value) -> Result<Value> {
     if is_beside { Ok(sums) } else { p.transpose(sums, &order) }
 }
 
-/// The weights of Pillow's filters for dynamic sizes, if axes are known and sizes are given.
+/// The weights of Pillow's filters for dynamic sizes; `None` if the axes are unknown or scales are given
+/// instead of sizes.
 fn pillow_steps(p: &mut Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<(usize, Step)>>> {
     let Some(axes) = distinct_axes(p, op, x)?.filter(|_| !op.by_scales()) else { return Ok(None) };
     let sizes = p.input(op.ports().0)?;
@@ -192,8 +193,8 @@ fn pillow_steps(p: &mut Patch, op: &Interpolate, x: Value) -> Result<Option<Vec<
     Ok(Some(steps))
 }
 
-/// Weights `[output, input]` of a filter that is widened to the number of inputs per output, if that exceeds
-/// one.
+/// The weights `[output, input]` of a filter. If there is more than one input per output, the filter is
+/// widened to this number.
 fn pillow(p: &mut Patch, mode: Mode, input: Value, output: Value) -> Result<Value> {
     let [rows, columns] = [p.count_to(output)?, p.count_to(input)?];
     let mut floats = [rows, columns, input, output];
@@ -224,7 +225,7 @@ fn pillow(p: &mut Patch, mode: Mode, input: Value, output: Value) -> Result<Valu
     p.divide(weights, sum)
 }
 
-/// The cubic convolution kernel with slope -0.5, the only one in Pillow.
+/// The cubic convolution kernel with slope -0.5, which is the only one in Pillow.
 fn cubic(p: &mut Patch, distance: Value) -> Result<Value> {
     const A: f64 = -0.5;
     let near = polynomial(p, distance, &[A + 2.0, -(A + 3.0), 0.0, 1.0])?;
@@ -235,7 +236,7 @@ fn cubic(p: &mut Patch, distance: Value) -> Result<Value> {
     p.select(is_near, near, outside)
 }
 
-/// Evaluates a polynomial, highest power first.
+/// Evaluates a polynomial whose coefficients start with the highest power.
 fn polynomial(p: &mut Patch, x: Value, coefficients: &[f64]) -> Result<Value> {
     let mut value = p.scalar_like(x, 0.0)?;
     for &coefficient in coefficients {

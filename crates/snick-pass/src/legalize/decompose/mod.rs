@@ -1,8 +1,8 @@
-//! Decompositions express a layer that a target has no operator for by simpler ops.
+//! Decompositions replace a layer for which a target has no operator by simpler ops.
 //!
-//! Each rule replaces one layer by ops that every target has or that are decomposed in turn, and is checked
-//! like all rules. If rounding f16 or bf16 too early would lose precision, it computes in f32. Sizes known to
-//! inference are constants.
+//! Each rule replaces one layer by ops that every target has, or that are decomposed in turn. The rules are
+//! checked like all other rules. If rounding to f16 or bf16 too early would lose precision, a rule computes
+//! in f32. Sizes that inference knows are constants.
 
 mod activations;
 mod adaptive_pool;

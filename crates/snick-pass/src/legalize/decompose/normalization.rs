@@ -30,7 +30,7 @@ fn sum_of_squares(p: &mut Patch, x: Value, axes: Value) -> Result<Value> {
     p.add_op(ReduceSum { keep_dims: true }, &[squares, axes])
 }
 
-/// `(x - mean) / sqrt(variance + eps)`, or `(x - mean) / (sqrt(variance) + eps)`.
+/// Computes `(x - mean) / sqrt(variance + eps)`, or `(x - mean) / (sqrt(variance) + eps)`.
 fn mvn(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Mvn(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -60,7 +60,8 @@ fn mvn(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// Reshapes the channel groups of each sample to rows, normalises them with an MVN, then scales and shifts.
+/// Reshapes the channel groups of each sample to rows, normalises the rows with an MVN, then scales and
+/// shifts.
 fn group_normalization(p: &mut Patch) -> Result<RewriteResult> {
     let Op::GroupNormalization(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let rank = p.rank(p.input(0)?)?;
@@ -79,7 +80,8 @@ fn group_normalization(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with one parameter of each kind per channel.
+/// Computes `(x - mean) / sqrt(variance + epsilon) * gamma + beta`. Each parameter is a vector with one
+/// number per channel.
 fn batch_norm(p: &mut Patch) -> Result<RewriteResult> {
     let Op::BatchNormInference(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let inputs = all_inputs(p)?;
@@ -97,7 +99,7 @@ fn batch_norm(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// `x / sqrt(sum of squares over channels + bias)`.
+/// Computes `x / sqrt(sum of squares over channels + bias)`.
 fn grn(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Grn(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -110,7 +112,7 @@ fn grn(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// `x / sqrt(sum of squares + eps)`, or with the sum clamped to at least eps.
+/// Computes `x / sqrt(sum of squares + eps)`, or with the sum clamped to at least `eps` instead.
 fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
     let Op::NormalizeL2(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (x, axes) = (p.input(0)?, p.input(1)?);
@@ -125,11 +127,11 @@ fn normalize_l2(p: &mut Patch) -> Result<RewriteResult> {
     })
 }
 
-/// Maximum number of elements on either side of a window.
+/// Maximum number of elements on each side of the centre of a window.
 const MAX_SIDE: i64 = 1 << 20;
 
-/// `x / (bias + alpha / size^axes * sum of squares)^beta` over a symmetric window. The sum is computed as the
-/// mean of a pool that counts padding.
+/// Computes `x / (bias + alpha / size^axes * sum of squares)^beta` over a symmetric window. The sum is
+/// computed from the mean of a pool that counts padding.
 fn lrn(p: &mut Patch) -> Result<RewriteResult> {
     let Op::Lrn(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let x = p.input(0)?;
@@ -148,7 +150,7 @@ fn lrn(p: &mut Patch) -> Result<RewriteResult> {
         let squares = p.multiply(inputs[0], inputs[0])?;
         let mean = match axes.first() {
             None => squares,
-            // Moves the batch to the end.
+            // Moves the batch axis to the end, because a pool cannot have a window over it.
             Some(0) => {
                 let (last, back): (Vec<i64>, Vec<i64>) = rotations(rank);
                 let rotated = p.transpose(squares, &last)?;
@@ -174,11 +176,11 @@ fn rotations(rank: usize) -> (Vec<i64>, Vec<i64>) {
     (last, back)
 }
 
-/// The mean over a window with `side` elements on either side along each of `axes`, which must not include
-/// the first.
+/// The mean over a window with `side` elements on each side of the centre, along each of `axes`, which must
+/// not include the first axis.
 fn window_mean(p: &mut Patch, x: Value, axes: &[usize], side: i64, rank: usize) -> Result<Value> {
     let reach = |axis: usize| if axes.contains(&axis) { side } else { 0 };
-    // Turns channels into a spatial axis after a new axis of size 1.
+    // Makes the channels a spatial axis, by inserting an axis of size 1 before it.
     let lifts = axes.contains(&1);
     let pads: Numbers = (if lifts { 1 } else { 2 }..rank).map(reach).collect();
     let sliding = Sliding {
@@ -195,7 +197,7 @@ fn window_mean(p: &mut Patch, x: Value, axes: &[usize], side: i64, rank: usize) 
     if lifts { p.squeeze(mean, &[1]) } else { Ok(mean) }
 }
 
-/// `exp(x - max)` divided by its sum, or the logarithm of that.
+/// Computes `exp(x - max)` divided by its sum, or the logarithm of the result.
 fn softmax(p: &mut Patch) -> Result<RewriteResult> {
     let (axis, log) = match p.node().op() {
         Op::LogSoftmax(op) => (op.axis, true),

@@ -1,4 +1,4 @@
-//! OneHot as a comparison of indices with positions.
+//! OneHot as a comparison of indices with the positions along the new axis.
 
 use snick_ir::ops::movement::one_hot::NegativeIndices;
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};

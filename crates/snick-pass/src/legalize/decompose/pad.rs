@@ -6,7 +6,7 @@ use snick_tensor::kernels::PadMode;
 
 use super::helpers::{Result, at_run_time, known, known_size};
 
-/// Maximum number of elements to gather; each has an index.
+/// Maximum number of elements to gather, because each needs an index.
 const MAX_GATHERED: i64 = 1 << 20;
 
 pub(crate) const RULE: Rule = Rule::exact("decompose-pad", pad);
@@ -37,7 +37,7 @@ fn pad(p: &mut Patch) -> Result<RewriteResult> {
 
 /// The `count` elements to add before or after an axis.
 fn beside(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind: bool) -> Result<Value> {
-    // Reflection excludes the edge itself.
+    // In contrast to the symmetric mode, reflection does not repeat the edge element.
     let skip = i64::from(mode == PadMode::Reflect);
     if known_size(p, x, usize::try_from(axis).unwrap_or(usize::MAX))?.is_none() {
         return gathered(p, x, axis, count, mode, behind);
@@ -45,7 +45,7 @@ fn beside(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind:
     let (start, stop) = match (mode, behind) {
         (PadMode::Edge, false) => (0, 1),
         (PadMode::Edge, true) => (-1, i64::MAX),
-        // In reverse: the element at `start` comes first.
+        // These ranges are in reverse order: the element at `start` comes first.
         (_, false) if skip == 0 => (count - 1, i64::MIN),
         (_, false) => (count, 0),
         (_, true) => (-1 - skip, -1 - skip - count),
@@ -62,8 +62,8 @@ fn beside(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind:
     p.tile(part, &repeats)
 }
 
-/// The same for an axis of unknown size. A slice would silently return fewer elements if the axis were
-/// shorter than `count`, which is an error in Pad.
+/// Like [`beside`], but for an axis of unknown size. If the axis is shorter than `count`, Pad fails, but a
+/// slice would silently return fewer elements.
 fn gathered(p: &mut Patch, x: Value, axis: i64, count: i64, mode: PadMode, behind: bool) -> Result<Value> {
     if count > MAX_GATHERED {
         return Err(OpError::out_of_range(

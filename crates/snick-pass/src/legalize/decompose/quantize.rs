@@ -9,16 +9,16 @@ use super::helpers::{Result, all_inputs, in_f32};
 pub(crate) const RULE: Rule =
     Rule::exact("decompose-fake-quantize", fake_quantize).may_round_within(1e-5, 0.0);
 
-/// `round((x - low) / (high - low) * steps) / steps * (out high - out low) + out low`, saturated to the ends
-/// of the output outside the input range.
+/// Computes `round((x - low) / (high - low) * steps) / steps * (out high - out low) + out low`. Outside of
+/// the input range, the result is an end of the output range.
 fn fake_quantize(p: &mut Patch) -> Result<RewriteResult> {
     let Op::FakeQuantize(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
-    // 0 levels means as many as possible.
+    // 0 means the maximum number of levels.
     let steps = if op.levels == 0 { usize::MAX as f64 } else { op.levels.saturating_sub(1) as f64 };
     let mut operands = all_inputs(p)?;
     let rank = p.rank(operands[0])?;
     for range in &mut operands[1..] {
-        // A range may have more axes than the data, all of size 1.
+        // A range may have more axes than the data. All additional axes have size 1.
         let more = p.rank(*range)?.saturating_sub(rank);
         if more > 0 {
             *range = p.squeeze(*range, &(0..more as i64).collect::<Vec<_>>())?;

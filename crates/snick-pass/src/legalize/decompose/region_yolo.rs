@@ -10,8 +10,8 @@ pub(crate) const RULE: Rule = Rule::exact("decompose-region-yolo", region_yolo).
 
 type Activation = fn(&mut Patch, Value) -> Result<Value>;
 
-/// For each box: position and objectness through a sigmoid, sizes unchanged, classes through a softmax or a
-/// sigmoid.
+/// For each box, applies a sigmoid to position and objectness, and a softmax or sigmoid to the classes. The
+/// sizes are unchanged.
 fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
     let Op::RegionYolo(op) = p.node().op().clone() else { return Ok(RewriteResult::NoMatch) };
     let (coords, classes, softmax) = (op.coords as i64, op.classes as i64, op.do_softmax);
@@ -41,13 +41,13 @@ fn region_yolo(p: &mut Patch) -> Result<RewriteResult> {
     if !softmax {
         return Ok(RewriteResult::one(y));
     }
-    // Merges the axes from one to the other.
+    // Merges all axes from `axis` to `end_axis`.
     let (first, last) = (normalize_axis(op.axis, 4)?, normalize_axis(op.end_axis, 4)?);
     let mut sizes = vec![0; first];
     sizes.push(-1);
     for axis in last + 1..4 {
         match known_size(p, y, axis)? {
-            // A size of 0 would copy another axis.
+            // A size of 0 would copy the size of another axis.
             Some(size) if size > 0 => sizes.push(size),
             _ => {
                 return Ok(RewriteResult::Declined("dynamic or empty axes after the flattened ones".into()));

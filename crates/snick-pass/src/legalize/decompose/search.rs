@@ -1,4 +1,4 @@
-//! Finds positions in sorted bounds by counting.
+//! Finds the position of values among sorted bounds, by counting.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{Op, Value};
@@ -14,7 +14,7 @@ fn bucketize(p: &mut Patch) -> Result<RewriteResult> {
     let (x, bounds) = (p.input(0)?, p.input(1)?);
     let is_below: IsBelow = match op.with_right_bound {
         true => |p, bound, x| p.less(bound, x),
-        // NaN sorts after all bounds.
+        // NaN must sort after all bounds.
         false => |p, bound, x| {
             let is_above = p.less(x, bound)?;
             p.logical_not(is_above)
@@ -39,7 +39,7 @@ fn search_sorted(p: &mut Patch) -> Result<RewriteResult> {
 /// Compares a bound with a value.
 type IsBelow = fn(&mut Patch, Value, Value) -> Result<Value>;
 
-/// The number of bounds along the last axis that are below each value.
+/// For each value, the number of bounds along the last axis that are below it.
 fn count(
     p: &mut Patch,
     bounds: Value,

@@ -22,7 +22,7 @@ fn pillow_filters_of_known_and_unknown_sizes() {
             resized(mode, "2, 7", "2, 1", (element_type, "2..5,4..9,2..5"));
         }
     }
-    // Sizes with exact weights; otherwise the order of the sum would decide how a half is rounded.
+    // Only sizes whose weights are exact: otherwise, the order of the sum would decide how a half is rounded.
     for element_type in ["u8", "i32"] {
         resized("bilinear_pillow", "8, 6", "1, 2", (element_type, "1,4,3,3"));
         resized("bilinear_pillow", "4, 4", "2, 1", (element_type, "1..3,2,2"));
@@ -55,7 +55,7 @@ fn coordinates_of_sizes_known_only_at_run_time() {
         );
         decomposes("decompose-interpolate", &[(element_type, "2,3..9,2..7")], &layers);
     };
-    // Some sizes stay the same; 0.3 avoids ties, and 1.3 keeps three elements.
+    // In these cases, some sizes do not change. 0.3 avoids ties, and 1.3 keeps three elements.
     for by in [("sizes", "6, 4"), ("sizes", "2, 9"), ("scales", "0.3, 1.3"), ("scales", "2.0, 0.7")] {
         for coordinates in
             ["half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn", "align_corners"]

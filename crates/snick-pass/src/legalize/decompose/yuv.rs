@@ -41,13 +41,13 @@ fn yuv_to_rgb(p: &mut Patch) -> Result<RewriteResult> {
     p.convert(image, own).map(RewriteResult::one)
 }
 
-/// Converts a plane to f32 and subtracts its zero.
+/// Converts a plane to f32, and subtracts the value that represents zero.
 fn centred(p: &mut Patch, plane: Value, zero: f64) -> Result<Value> {
     let plane = p.convert(plane, ElementType::F32)?;
     p.subtract(plane, zero)
 }
 
-/// Luma `[N, H, W, 1]` and the two chroma planes, `[N, H/2, W/2, 1]`.
+/// Luma, `[N, H, W, 1]`, and the two chroma planes, `[N, H/2, W/2, 1]`.
 fn planes(p: &mut Patch, chroma: Chroma) -> Result<[Value; 3]> {
     let first = p.input(0)?;
     match (chroma, p.optional(1)) {
@@ -57,7 +57,7 @@ fn planes(p: &mut Patch, chroma: Chroma) -> Result<[Value; 3]> {
             Ok([first, u, v])
         }
         (_, None) => {
-            // The first two thirds of all rows are luma, the last third holds both chroma planes.
+            // The first two thirds of the rows are luma; the last third contains both chroma planes.
             let third = Size::Of { axis: 1, times: 1, over: 3 };
             let thirds = reshape(p, first, &[Size::of(0), Size::Known(3), third, Size::of(2)])?;
             let [luma, rest] = [p.slice_range(thirds, 1, 0, 2)?, p.slice_range(thirds, 1, 2, 3)?];
@@ -69,14 +69,14 @@ fn planes(p: &mut Patch, chroma: Chroma) -> Result<[Value; 3]> {
     }
 }
 
-/// Splits rows with both chroma planes, `[N, 1, H/2, W]`.
+/// Splits rows that contain both chroma planes, `[N, 1, H/2, W]`.
 fn apart(p: &mut Patch, rest: Value, chroma: Chroma) -> Result<[Value; 2]> {
     let half = Size::Of { axis: 3, times: 1, over: 2 };
     if chroma == Chroma::Interleaved {
         let both = reshape(p, rest, &[Size::of(0), Size::of(2), half, Size::Known(2)])?;
         return Ok([p.slice_range(both, 3, 0, 1)?, p.slice_range(both, 3, 1, 2)?]);
     }
-    // One plane after the other, with two plane rows in each row.
+    // The planes follow each other, and each row contains two rows of a plane.
     let both = reshape(p, rest, &[Size::of(0), Size::Known(2), Size::of(2), half])?;
     let mut planes = [p.slice_range(both, 1, 0, 1)?, p.slice_range(both, 1, 1, 2)?];
     for plane in &mut planes {
@@ -85,7 +85,7 @@ fn apart(p: &mut Patch, rest: Value, chroma: Chroma) -> Result<[Value; 2]> {
     Ok(planes)
 }
 
-/// Repeats each element of `[N, H, W, 1]` four times: `[N, 2H, 2W, 1]`.
+/// Repeats each element of `[N, H, W, 1]` four times, which results in `[N, 2H, 2W, 1]`.
 fn doubled(p: &mut Patch, x: Value) -> Result<Value> {
     let apart = p.unsqueeze(x, &[2, 4])?;
     let wide = p.concat(4, &[apart, apart])?;

@@ -1,5 +1,5 @@
-//! lower-bounds: clamps with ordinary ops on i64 scalars, for formats without ranges: [`clamp_range`] by
-//! Minimum, Maximum and Select.
+//! lower-bounds: clamps a range by [`clamp_range`], using Minimum, Maximum and Select on i64 scalars. For
+//! formats that have no ranges.
 
 use snick_ir::rewrite::{Patch, RewriteResult, Rule};
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
@@ -30,7 +30,7 @@ fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     Ok(RewriteResult::Replaced(vec![value(start)?, value(len)?]))
 }
 
-/// The start and length.
+/// Computes the start and the length.
 fn clamp(
     cx: &mut GraphBuilder,
     size: IntOrValue,

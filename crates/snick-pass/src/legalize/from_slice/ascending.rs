@@ -16,11 +16,11 @@ use crate::legalize::index::FAR;
 enum Direction {
     Up,
     Down,
-    /// Known only at run time; the condition is true for up.
+    /// Only known at run time; the condition is true for `Up`.
     Unknown(IntOrValue),
 }
 
-/// The range of an axis in ascending order, and a range that reverses it if the slice is descending.
+/// The range of an axis in ascending order. For a descending slice, also the range that reverses it.
 pub(super) fn ascending(
     cx: &mut Patch,
     axis: usize,
@@ -53,7 +53,8 @@ pub(super) fn ascending(
     Ok((OpRange { axis, start: Some(start), stop: Some(stop), step: stride }, reversal))
 }
 
-/// Converts a number of the primitive, a scalar of any integer type, to i64, with its inferred interval.
+/// Converts an operand of the primitive, which may be of any integer type, to i64, and keeps its inferred
+/// interval.
 fn wide(cx: &mut Patch, number: IntOrValue) -> Result<IntOrValue, OpError> {
     let IntOrValue::Value(value, _) = number else { return Ok(number) };
     let wide = cx.convert(value, ElementType::I64)?;
@@ -69,14 +70,14 @@ fn direction(cx: &mut Patch, slice: &DynAxisSlice, step: IntOrValue) -> Result<D
     }
 }
 
-/// The absolute step, at most [`FAR`]. A single element allows any step, and several elements cannot have one
-/// that large.
+/// The absolute value of the step, at most [`FAR`]. If there is a single element, the step is irrelevant; if
+/// there are several, it cannot be larger.
 fn stride(cx: &mut Patch, step: IntOrValue, direction: Direction) -> Result<IntOrValue, OpError> {
     match (step, direction) {
         (Int(step), _) => Ok(Int(step.saturating_abs().min(FAR))),
         (IntOrValue::Value(..), Direction::Up) => step.min(cx, Int(FAR)),
         (IntOrValue::Value(..), _) => {
-            // The smallest integer has no absolute value.
+            // Avoids the smallest integer, which has no absolute value.
             let near = step.max(cx, Int(-FAR))?.materialize(cx)?;
             let size = cx.abs(near)?;
             IntOrValue::value(cx, size)?.max(cx, Int(1))?.min(cx, Int(FAR))

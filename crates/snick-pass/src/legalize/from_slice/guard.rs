@@ -1,7 +1,7 @@
-//! Makes ops fail at run time where the primitive would.
+//! Adds layers that fail at run time where the primitive would.
 //!
-//! With a start or length that is too low, the ops would count from the end or select nothing. The failing op
-//! is a Concat of one row with two, because few ops of the OpenVINO runtime check shapes at run time.
+//! If a start or length is negative, ordinary ops would count it from the end, or select nothing. A Concat of
+//! one row with two is used to fail, because few ops of the OpenVINO runtime check shapes at run time.
 
 use snick_ir::ops::GatherNd;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -11,7 +11,7 @@ use snick_tensor::Tensor;
 
 use IntOrValue::Int;
 
-/// The start, or a failure at run time if it or `len` is too low.
+/// The start of a slice. At run time, fails if the start or `len` is too low.
 pub(super) fn guarded_start(
     cx: &mut Patch,
     slice: &DynAxisSlice,
@@ -25,7 +25,7 @@ pub(super) fn guarded_start(
     if [slice.start, slice.len].iter().all(is_clamped) {
         return Ok(start);
     }
-    // A slice may not start before the first element, but a backward range may end there.
+    // The start of a slice must not be negative, except that an empty backward range may start at -1.
     let first = match (slice.start, len) {
         (IntOrValue::Value(_, within), IntOrValue::Value(..)) if within.lo() < 0 => {
             let taken = len.min(cx, Int(1))?;
@@ -42,7 +42,7 @@ pub(super) fn guarded_start(
     unless_negative(cx, least, start)
 }
 
-/// The start, or a Concat that fails at run time if `least` is negative.
+/// The start. At run time, a Concat fails if `least` is negative.
 fn unless_negative(cx: &mut Patch, least: IntOrValue, start: IntOrValue) -> Result<IntOrValue, OpError> {
     let rows = least.less(cx, Int(0))?.select(cx, Int(2), Int(1))?;
     let shape = IntOrValue::vector(cx, &[rows, Int(1)])?;

@@ -1,5 +1,5 @@
-//! `start:stop:step` in the meaning of OpenVINO's ops, and which slices can be written as their original
-//! range.
+//! `start:stop:step` with the meaning that OpenVINO's ops give it. Decides which slices can be written as
+//! their original range.
 
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
 use snick_ir::{GraphBuilder, IntOrValue, Op, OpError, Value};
@@ -7,8 +7,8 @@ use snick_shape::{AxisSlice, Interval, SymExpr};
 
 use IntOrValue::Int;
 
-/// `start:stop:step` of one axis. Negative numbers count from the end. A missing start or stop means no bound
-/// in the direction of the step.
+/// The `start:stop:step` of one axis. Negative bounds count from the end. A missing start or stop means no
+/// bound in the direction of the step.
 pub(super) struct OpRange {
     pub(super) axis: usize,
     pub(super) start: Option<IntOrValue>,
@@ -17,8 +17,8 @@ pub(super) struct OpRange {
 }
 
 impl OpRange {
-    /// The range of a static slice. A descending slice down to the first element has no stop, because -1
-    /// would mean the last.
+    /// The range of a static slice. If a descending slice includes the first element, the range has no stop,
+    /// because -1 would mean the last element.
     pub(super) fn fixed(axis: usize, slice: &DynAxisSlice) -> Option<Self> {
         let slice = slice.as_static()?;
         let stop = slice.start.checked_add(slice.len.checked_mul(slice.step)?)?;
@@ -26,8 +26,8 @@ impl OpRange {
         Some(Self { axis, start, stop, step: Int(slice.step) })
     }
 
-    /// The range that `bounds` clamp to the size of this axis of `data`. `None` if start, length and step
-    /// come from elsewhere, or the OpenVINO runtime would infer the range wrong.
+    /// The range that `bounds` clamps to the size of this axis of `data`. `None` if start, length and step
+    /// are not outputs of `bounds`, or if the OpenVINO runtime would infer the range incorrectly.
     pub(super) fn of_bounds(
         b: &GraphBuilder,
         data: Value,
@@ -50,7 +50,7 @@ impl OpRange {
             *field = folded(b, *field)?;
         }
         let [Some(size), start, stop, Some(step)] = fields else { return Ok(None) };
-        // A single element allows any step.
+        // If a single element is selected, the step is irrelevant.
         let steps_alike = folded(b, slice.step)? == step || slice.len == Int(1);
         if !(is_output(slice.start, 0) && is_output(slice.len, 1) && steps_alike) {
             return Ok(None);
@@ -67,10 +67,11 @@ impl OpRange {
         Ok(range.is_inferred_right(sizes, lens).then_some(range))
     }
 
-    /// Whether the OpenVINO runtime infers the range correctly on an axis with a size in `sizes`, where it
-    /// selects `lens`. Found by trying all small ranges: inference is sound if a bound is unknown. For known
-    /// bounds it only looks at the minimum and maximum size. For instance, it infers `-1:3` of up to eight
-    /// elements as empty, since that is empty for zero and for eight elements.
+    /// Whether the OpenVINO runtime infers the range correctly on an axis with a size in `sizes`, of which it
+    /// selects a number of elements in `lens`. This was found by trying all small ranges. If a bound is
+    /// unknown, the runtime infers correctly. If the bounds are known, it only considers the minimum and
+    /// maximum size. For example, for up to eight elements it infers that `-1:3` is empty, because it is
+    /// empty for zero and for eight elements.
     fn is_inferred_right(&self, sizes: Interval, lens: Interval) -> bool {
         let bounds = [self.start, self.stop];
         let Int(step) = self.step else {
@@ -84,7 +85,7 @@ impl OpRange {
             let len = |size: i64| AxisSlice::clamp(size, start, stop, step).map_or(0, |(_, len)| len);
             let (of_least, of_largest) = (len(sizes.lo()), len(sizes.hi()));
             let is_endless = !sizes.has_upper() && of_largest > i64::from(i32::MAX);
-            // If the larger size has fewer elements, the runtime infers nothing.
+            // If the larger size results in fewer elements, the runtime infers nothing.
             return of_least > of_largest
                 || (of_least <= lens.lo() && (is_endless || lens.hi() <= of_largest));
         }
@@ -103,34 +104,34 @@ impl OpRange {
         self.step.as_int().is_some_and(|step| step < 0)
     }
 
-    /// A stop without effect.
+    /// A stop that has no effect.
     pub(super) fn last(&self) -> IntOrValue {
         Int(if self.is_backward() { i64::MIN } else { i64::MAX })
     }
 
-    /// A start without effect.
+    /// A start that has no effect.
     pub(super) fn first(&self) -> IntOrValue {
         Int(if self.is_backward() { i64::MAX } else { 0 })
     }
 
-    /// Whether Slice-8 can express it: Slice-8 has no masks, and the default bounds depend on the sign of the
-    /// step.
+    /// Whether Slice-8 can express the range. Slice-8 has no masks, and the default bounds depend on the sign
+    /// of the step.
     pub(super) fn has_numbers(&self) -> bool {
         self.step.as_int().is_some() || (self.start.is_some() && self.stop.is_some())
     }
 
-    /// Whether all its numbers are known.
+    /// Whether start, stop and step are all known.
     pub(super) fn is_known(&self) -> bool {
         self.numbers().all(|number| number.as_int().is_some())
     }
 
-    /// Start, stop and step.
+    /// The start, stop and step that are given.
     pub(super) fn numbers(&self) -> impl Iterator<Item = IntOrValue> {
         [self.start, self.stop, Some(self.step)].into_iter().flatten()
     }
 }
 
-/// Adds what inference knows of the number.
+/// Replaces a number by its value if inference knows it.
 fn folded(b: &GraphBuilder, number: IntOrValue) -> Result<IntOrValue, OpError> {
     match number {
         IntOrValue::Value(value, _) => IntOrValue::fold(b, value),
@@ -138,7 +139,7 @@ fn folded(b: &GraphBuilder, number: IntOrValue) -> Result<IntOrValue, OpError> {
     }
 }
 
-/// Whether nothing is known about the number except its type.
+/// Whether nothing is known about a number except its type.
 pub(super) fn is_unknown(number: &IntOrValue) -> bool {
     let within = number.interval();
     within.lo() <= i64::from(i32::MIN) && within.hi() >= i64::from(i32::MAX)
@@ -158,7 +159,7 @@ mod tests {
     use crate::lower_slices;
     use crate::testing::run;
 
-    /// Slice-8 has no masks, so the ends of an open range depend on the sign of the step.
+    /// Slice-8 has no masks, so the default bounds of a range depend on the sign of the step.
     #[test]
     fn open_ranges_of_unknown_steps_are_written() {
         for masks in ["begin_mask: [1], end_mask: [1]", "begin_mask: [1], end_mask: [0]"] {
@@ -189,7 +190,7 @@ mod tests {
         }
     }
 
-    /// The number of layers for a StridedSlice with these numbers.
+    /// The number of slicing layers for a StridedSlice with this begin, end and step.
     fn slices(begin: &str, end: &str, step: &str) -> usize {
         let text = format!(
             "snick 1\ngraph \"g\" {{
@@ -209,13 +210,13 @@ mod tests {
         graph.ids().filter(|&id| matches!(graph.node(id).op(), Op::Slice8(_))).count()
     }
 
-    /// If one layer sliced both axes, the unknown range would hide the known size of the first axis from
-    /// inference.
+    /// If a single layer sliced both axes, inference would not see the known size of the first axis because
+    /// of the unknown range.
     #[test]
     fn known_and_unknown_ranges_are_two_layers() {
         let begin = "%one = Const-1 i64[1] <1>\n%begin = Concat-1(%one, %n) {axis: 0}";
         assert_eq!(slices(begin, "[2] <-1, 0>", "[2] <1, 1>"), 2);
-        // A backward selection needs no second layer to reverse it.
+        // A backward range needs no second layer that reverses it.
         let begin = "%one = Const-1 i64[1] <-1>\n%begin = Concat-1(%one, %n) {axis: 0}";
         assert_eq!(slices(begin, "[2] <1, 0>", "[2] <-1, -2>"), 2);
     }

@@ -1,9 +1,9 @@
 //! Replaces the `slice` primitive by ops that OpenVINO has: Slice-8 or StridedSlice-1.
 //!
-//! A slice with `bounds` becomes the original range, because the ops clamp it the same way. For other dynamic
-//! slices, elements are selected in ascending order, and a second slice of the whole axis reverses descending
-//! ones. The shape inference of the OpenVINO runtime is wrong for `start:stop:step` with a negative step and
-//! an unknown stop: it considers `0:stop:-3` empty for any stop.
+//! A slice with `bounds` becomes the original range, because these ops clamp it in the same way. For other
+//! dynamic slices, the elements are selected in ascending order, and if the slice is descending, a second
+//! slice reverses the whole axis. For `start:stop:step` with a negative step and an unknown stop, the shape
+//! inference of the OpenVINO runtime is wrong: it considers `0:stop:-3` empty for any stop.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -26,13 +26,13 @@ use super::op_range::{OpRange, is_unknown};
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum SliceAs {
-    /// Slice-8, or StridedSlice-1 if a bound is completely unknown before the run: there the OpenVINO runtime
-    /// infers more for StridedSlice.
+    /// Slice-8, or StridedSlice-1 if nothing is known about a bound before the run. In that case the OpenVINO
+    /// runtime infers more for StridedSlice.
     #[default]
     Either,
-    /// Slice-8, which lists the axes it slices.
+    /// Slice-8, which lists the axes that it slices.
     Slice,
-    /// StridedSlice-1, for readers that predate opset8.
+    /// StridedSlice-1, for readers that do not know opset8.
     StridedSlice,
 }
 
@@ -46,22 +46,22 @@ pub fn ranges(slice_as: SliceAs) -> Rule {
     Rule::for_target("slice-to-ranges", apply)
 }
 
-/// The replacement of a primitive: one op per nonempty list of ranges, in this order, followed by assertions
-/// of sizes. Ranges are grouped by what is known, because in a single op an unknown number would hide the
-/// known ones.
+/// The replacement of a primitive: one op for each list that is not empty, in this order, followed by
+/// assertions of sizes. Ranges are grouped by what is known about them, because in a single op, an unknown
+/// number would hide the known ones from inference.
 #[derive(Default)]
 struct Steps {
-    /// All numbers are known.
+    /// Ranges in which all numbers are known.
     known: Vec<OpRange>,
-    /// As clamped by `bounds`.
+    /// Ranges that `bounds` clamps.
     clamped: Vec<OpRange>,
-    /// Computed with arithmetic, ascending.
+    /// Ascending ranges that are computed with arithmetic.
     computed: Vec<OpRange>,
-    /// Reverses descending ranges.
+    /// Ranges that reverse descending slices.
     reversed: Vec<OpRange>,
-    /// Limits a computed length to its maximum.
+    /// Ranges that limit a computed length to its maximum.
     capped: Vec<OpRange>,
-    /// Required sizes of axes.
+    /// The sizes that axes must have.
     size_asserts: Vec<(usize, i64)>,
 }
 
@@ -78,7 +78,7 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
             continue;
         }
         let dim = cx.dims(data)?.and_then(|dims| dims.get(axis).cloned());
-        // The ops select whatever exists; the primitive fails if elements are missing.
+        // These ops select the elements that exist, whereas the primitive fails if elements are missing.
         if let (Int(len @ 1..), false) = (slice.len, is_within(cx, dim.as_ref(), &slice)) {
             steps.size_asserts.push((axis, len));
         }
@@ -101,13 +101,13 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
         sliced = assert_sizes(cx, sliced, &steps.size_asserts)?;
     }
     if sliced == data {
-        // Keeps the names of the layer and of its input.
+        // A slice of everything, which keeps both the name of the layer and that of its input.
         sliced = add_slice(cx, slice_as, data, &[])?;
     }
     Ok(RewriteResult::one(sliced))
 }
 
-/// A range that limits a computed length to its known maximum, unless the dim of the data implies it.
+/// A range that limits a computed length to its known maximum, unless the size of the axis does so anyway.
 fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> Option<OpRange> {
     let IntOrValue::Value(_, lens) = slice.len else { return None };
     let most = lens.has_upper().then_some(lens.hi())?;
@@ -115,14 +115,14 @@ fn cap(cx: &Patch, axis: usize, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> 
     says_more.then_some(OpRange { axis, start: None, stop: Some(Int(most)), step: Int(1) })
 }
 
-/// Whether every possible size of the axis contains the elements of a static slice.
+/// Whether all possible sizes of the axis include the elements of a static slice.
 fn is_within(cx: &Patch, dim: Option<&SymExpr>, slice: &DynAxisSlice) -> bool {
     let Some(slice) = slice.as_static() else { return false };
     let last = slice.start.saturating_add((slice.len - 1).max(0).saturating_mul(slice.step));
     dim.is_some_and(|dim| slice.start.max(last) < cx.graph().symbols().interval(dim).lo()) || slice.len == 0
 }
 
-/// Adds a Reshape that fails at run time if these axes have other sizes.
+/// Adds a Reshape that fails at run time if one of these axes has another size.
 fn assert_sizes(cx: &mut Patch, value: Value, size_asserts: &[(usize, i64)]) -> Result<Value, OpError> {
     let Some(rank) = cx.fact(value)?.shape.rank() else { return Ok(value) };
     let size = |axis: usize| size_asserts.iter().find(|(at, _)| *at == axis).map_or(0, |(_, size)| *size);
@@ -132,7 +132,7 @@ fn assert_sizes(cx: &mut Patch, value: Value, size_asserts: &[(usize, i64)]) -> 
 
 /// Adds one op for ranges of ascending axes.
 fn add_slice(cx: &mut Patch, slice_as: SliceAs, data: Value, ranges: &[OpRange]) -> Result<Value, OpError> {
-    // An unknown step hides the sizes of earlier axes, which StridedSlice has to list.
+    // In StridedSlice, which has to list all earlier axes, an unknown step would hide their sizes.
     let names_no_others = || ranges.iter().enumerate().all(|(i, range)| range.axis == i);
     let steps_are_known = || ranges.iter().all(|range| range.step.as_int().is_some());
     let is_tighter = ranges.iter().any(|range| range.numbers().any(|number| is_unknown(&number)))

@@ -1,4 +1,4 @@
-//! Crop: slices its window.
+//! Crop: a slice of its window.
 
 use snick_ir::OpError;
 use snick_ir::ops::Crop;

@@ -1,8 +1,9 @@
-//! Slice-8 whose axes, or their number, are known only at run time: the primitive slices every axis, with the
-//! numbers of the entry for that axis.
+//! Slice-8 whose axes, or their number, are only known at run time. The primitive slices every axis, with the
+//! start, stop and step of the entry for this axis.
 //!
-//! Invalid inputs that OpenVINO rejects at run time must fail here, too: an axis out of range or repeated,
-//! more entries than axes, lists of different lengths. They move the start of a slice out of its interval.
+//! Inputs that OpenVINO rejects at run time must fail here, too: an axis that is out of range or repeated,
+//! more entries than axes, or lists of different lengths. For such inputs, the start of a slice is moved out
+//! of its interval.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -17,10 +18,10 @@ use IntOrValue::Int;
 use super::range::{clamped, index_vector, read};
 use crate::legalize::index::from_end;
 
-/// Maximum number of pairs of an entry and an axis to write out as graph ops.
+/// Maximum number of pairs of an entry and an axis, because each pair adds ops.
 const MAX_PAIRS: usize = 1024;
 
-/// `start:stop:step` of an axis without an entry.
+/// The start, stop and step for an axis without an entry.
 const WHOLE: [i64; 3] = [0, i64::MAX, 1];
 
 pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -51,7 +52,7 @@ pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResu
         let len = cx.output_dim(0, axis)?;
         slices.push((axis, clamped(cx, data, dim, &range, len, |_, number| Ok(*number))?));
     }
-    // 0 if all entries have distinct axes and all lists have the same length.
+    // The fault is 0 if all entries have distinct axes and all lists have the same length.
     let mut fault = Int(0);
     for &other in columns.other_counts.iter().chain([&named]) {
         let (above, below) = (other.sub(cx, columns.count)?, columns.count.sub(cx, other)?);
@@ -68,7 +69,7 @@ pub(super) fn lower(op: &DynamicAxesSlice, cx: &mut Patch) -> Result<RewriteResu
     cx.slice(data, slices).map(RewriteResult::one)
 }
 
-/// The entries as scalars.
+/// The entries of all lists, as scalars.
 struct Columns {
     /// Start, stop and step of each entry.
     numbers: SmallVec<[Vec<IntOrValue>; 3]>,
@@ -76,12 +77,13 @@ struct Columns {
     axes: Option<Vec<IntOrValue>>,
     /// The number of entries.
     count: IntOrValue,
-    /// The lengths of the other lists.
+    /// The lengths of the other lists, which must be equal to `count`.
     other_counts: SmallVec<[IntOrValue; 4]>,
 }
 
 impl Columns {
-    /// If their number is unknown, pads the lists with entries without an axis that select everything.
+    /// Reads the lists. If the number of entries is unknown, pads the lists with entries that have no axis
+    /// and select everything.
     fn new(cx: &mut Patch, op: &DynamicAxesSlice, entries: usize) -> Result<Self, OpError> {
         let mut counts: SmallVec<[IntOrValue; 4]> = SmallVec::new();
         let mut columns: SmallVec<[Vec<IntOrValue>; 4]> = SmallVec::new();
@@ -122,14 +124,14 @@ impl Columns {
     fn names(&self, cx: &mut Patch, at: usize, axis: usize) -> Result<IntOrValue, OpError> {
         match &self.axes {
             Some(axes) => axes[at].equal(cx, Int(axis as i64)),
-            // Padding entries select the whole axis.
+            // Without a list of axes, entry k is for axis k, unless it is padding.
             None if at != axis => Ok(Int(0)),
             None => Int(at as i64).less(cx, self.count),
         }
     }
 }
 
-/// The whole of an axis.
+/// The slice of a whole axis.
 fn whole(cx: &mut Patch, data: Value, axis: usize) -> Result<DynAxisSlice, OpError> {
     let dim = cx.output_dim(0, axis)?;
     let len = match dim.as_const() {
@@ -148,7 +150,7 @@ fn fail_if(cx: &mut Patch, fault: IntOrValue, slice: DynAxisSlice) -> Result<Dyn
     let fails = Int(0).less(cx, fault)?;
     let outside = Int(within.lo().saturating_sub(1).min(-1));
     let start = fails.select(cx, outside, slice.start)?.within(within);
-    // A slice known to be empty would not check its start.
+    // A slice that is known to be empty would not check its start, so its length is hidden from inference.
     let len = match slice.len {
         Int(0) => IntOrValue::Value(cx.int(0)?, Interval::exact(0)),
         len => len,

@@ -1,5 +1,5 @@
-//! Gather: one index, or evenly spaced indices, are a slice. A single element of a vector stays a Gather,
-//! because it is common in shape computations and not a slice of a tensor.
+//! Gather: a slice if it selects one index, or evenly spaced indices. If it selects a single element of a
+//! vector, it stays a Gather, because this is common in shape computations and does not slice a tensor.
 
 use snick_ir::ops::Gather;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -27,7 +27,7 @@ pub(super) fn lower(op: &Gather, cx: &mut Patch) -> Result<RewriteResult, OpErro
     let value = cx.input(0)?;
     match (places.as_slice(), numbers.as_slice()) {
         ([], _) if dims.len() < 2 => Ok(RewriteResult::NoMatch),
-        // An index out of range may return zeros, which are not part of the data.
+        // If an index is out of range, the layer may return zeros, which a slice cannot.
         ([], &[index]) if op.selects_or_fails(index, sizes) => {
             let value = slice_ranges(cx, value, &[AxisRange::element(axis, index)])?;
             squeeze(cx, value, &[axis as i64]).map(RewriteResult::one)

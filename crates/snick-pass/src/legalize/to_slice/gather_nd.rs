@@ -1,4 +1,4 @@
-//! GatherND: tuples that are evenly spaced along one axis and otherwise equal are a slice.
+//! GatherND: a slice if its index tuples are evenly spaced along one axis and otherwise equal.
 
 use smallvec::SmallVec;
 use snick_ir::OpError;

@@ -1,4 +1,5 @@
-//! Ops that select elements by constant indices: evenly spaced indices along an axis are a slice.
+//! Ops that select elements by constant indices. They are slices if the indices along an axis are evenly
+//! spaced.
 
 use smallvec::SmallVec;
 use snick_ir::rewrite::Patch;
@@ -6,7 +7,7 @@ use snick_ir::{Fact, OpError, Value};
 use snick_shape::{AxisSlice, Interval, SymExpr};
 use snick_tensor::Tensor;
 
-/// Maximum number of indices to search.
+/// Maximum number of indices to examine.
 const MAX_INDICES: usize = 1 << 20;
 
 /// The constant indices of an input in row-major order; `None` if they are unknown or too many.
@@ -19,8 +20,9 @@ pub(super) fn constant_indices(fact: &Fact) -> Option<Vec<i64>> {
     }
 }
 
-/// The slice that selects the elements `indices` in this order from an axis with a size in `sizes`. Negative
-/// indices count from the end. `None` for unevenly spaced indices, or indices beyond some of the sizes.
+/// The slice that selects the elements at `indices`, in this order, from an axis with a size in `sizes`.
+/// Negative indices count from the end. `None` if the indices are unevenly spaced, or out of range for some
+/// of the sizes.
 pub(super) fn run_of(indices: &[i64], sizes: Interval) -> Option<AxisSlice> {
     let from_end = |index: i64| match sizes.is_exact() {
         Some(dim) if index < 0 => index.checked_add(dim),
@@ -44,7 +46,7 @@ pub(super) fn run_of(indices: &[i64], sizes: Interval) -> Option<AxisSlice> {
     (step != 0).then_some(AxisSlice { start, len, step })
 }
 
-/// Adds a slice of `data`, without axes known to be whole.
+/// Adds a slice of `data`, omitting axes that are known to be selected as a whole.
 pub(super) fn slice_axes(
     cx: &mut Patch,
     data: Value,
@@ -62,8 +64,8 @@ pub(super) fn squeeze(cx: &mut Patch, value: Value, axes: &[i64]) -> Result<Valu
     if axes.is_empty() { Ok(value) } else { cx.squeeze(value, axes) }
 }
 
-/// Reshapes `value` to the shape of the node's output if needed. `None` if more than one dim is unknown, so
-/// that no constant can express the shape.
+/// Reshapes `value` to the shape of the node's output if necessary. `None` if more than one dim is unknown,
+/// because no constant target can express such a shape.
 pub(super) fn as_output(cx: &mut Patch, value: Value) -> Result<Option<Value>, OpError> {
     let (Some(from), Some(to)) = (cx.dims(value)?, cx.dims(cx.output(0))?) else { return Ok(None) };
     if from == to {

@@ -1,7 +1,7 @@
 //! lower-slices: replaces every slice-like op by the `slice` primitive, one file per op.
 //!
-//! Known parts of a range become integers of the primitive (`range.rs`). The `bounds` primitive clamps the
-//! others at run time.
+//! Known parts of a range become integers of the primitive (`range.rs`). All other parts are clamped at run
+//! time by the `bounds` primitive.
 
 mod crop;
 mod dynamic_axes;
@@ -23,12 +23,12 @@ use snick_ir::{Dialect, Op, OpError, OpTraits, ops};
 /// Replaces every slice-like op by the `slice` primitive.
 pub const RULE: Rule = Rule::exact("lower-slices", apply);
 
-/// Whether the op only selects elements by position, in a way that the primitive can express.
+/// Whether an op only selects elements by position, so that the primitive can express it.
 pub fn is_slice_like(op: &Op) -> bool {
     op.has(OpTraits::SLICE_LIKE)
 }
 
-/// [`is_slice_like`] by operation type.
+/// Like [`is_slice_like`], by operation type.
 pub(crate) fn is_family(op_type: &str) -> bool {
     ops::find(Dialect::OpenVino, op_type).is_some_and(|entry| entry.traits.contains(OpTraits::SLICE_LIKE))
 }
@@ -139,7 +139,7 @@ mod tests {
         };
         let text = fires("lower-slices", &layers("4,N", "[1,1] <2>"));
         assert!(text.contains("%a = Reshape-1") && text.contains("%b = Reshape-1"), "{text}");
-        // A constant shape cannot express two unknown sizes, or one next to a size of 0.
+        // A constant target cannot express two unknown sizes, or an unknown size next to a size of 0.
         silent("lower-slices", &layers("4,N,M", "[1,1] <2>"));
         silent("lower-slices", &layers("4,0,N", "[1,1] <2>"));
         let text = fires("lower-slices", &layers("4,N", "[2,1] <1, 2>"));
@@ -162,7 +162,7 @@ mod tests {
         assert!(text.contains("{axes: [0], start: [\"in ..3\"], len: [1], step: [1]}"), "{text}");
     }
 
-    /// Inference reports the layer, and canonicalisation continues without it.
+    /// Inference reports an error for this layer, and canonicalisation skips it.
     #[test]
     fn pads_of_another_rank_are_kept() {
         for (begin, end) in [("[1] <-1>", "[2] <0, 0>"), ("[2] <-1, 0>", "[1] <0>")] {

@@ -1,4 +1,4 @@
-//! Pad: negative pads become a slice, followed by a Pad with the positive ones.
+//! Pad: negative pads become a slice, followed by a Pad with the positive pads.
 
 use smallvec::{SmallVec, smallvec};
 use snick_ir::OpError;
@@ -21,7 +21,7 @@ pub(super) fn lower(op: &Pad, cx: &mut Patch) -> Result<RewriteResult, OpError> 
     let mut ranges: SmallVec<[AxisRange; 4]> = SmallVec::new();
     for (axis, dim) in dims.iter().enumerate() {
         let (before, behind) = (begin[axis], end[axis]);
-        // Elements that are mirrored or repeated at one end may have been removed at the other.
+        // Elements that Pad mirrors or repeats at one end might be removed at the other end.
         let is_apart = op.pad_mode == PadMode::Constant || (before <= 0 && behind <= 0);
         let removed = before.min(0).checked_add(behind.min(0)).and_then(i64::checked_neg).unwrap_or(i64::MAX);
         if removed == 0 || !is_apart || removed > cx.graph().symbols().interval(dim).lo() {

@@ -1,4 +1,5 @@
-//! Converts ranges to the primitive: known numbers are integers, others are clamped by [`Bounds`].
+//! Converts ranges to the primitive. Known numbers become integers; unknown numbers are clamped by
+//! [`Bounds`].
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::axis_range::AxisRange;
@@ -33,7 +34,7 @@ pub(super) fn slice_ranges<'r>(
     cx.slice(data, slices)
 }
 
-/// `None` for a range that covers the whole axis for any size.
+/// The slice for a range; `None` if the range covers the whole axis for any size.
 fn slice_range(
     cx: &mut Patch,
     data: Value,
@@ -51,8 +52,8 @@ fn slice_range(
     clamped(cx, data, dim, range, len, read)
 }
 
-/// The element at the range's start. An index out of range fails only at run time, because the layer may
-/// never be executed.
+/// The element at the start of a range. If the index is out of range, this only fails at run time, because
+/// the layer might never be executed.
 fn single_element(
     cx: &mut Patch,
     data: Value,
@@ -73,7 +74,7 @@ fn single_element(
     Ok(DynAxisSlice { start, len: Int(1), step: Int(1) })
 }
 
-/// The slice of a range that is clamped at run time; `len` is the inferred length. `None` for the whole axis.
+/// The slice for a range that is clamped at run time; `len` is its inferred length. `None` for a whole axis.
 pub(super) fn clamped<V>(
     cx: &mut Patch,
     data: Value,
@@ -87,7 +88,7 @@ pub(super) fn clamped<V>(
         return Ok(None);
     }
     let lens = cx.graph().symbols().interval(&len);
-    // An unknown step may be 0, which is an error even if nothing is selected.
+    // An unknown step may be 0, which is an error even if no element is selected.
     let is_checked = step.is_none();
     if lens.is_exact() == Some(0) && !is_checked {
         return Ok(Some(AxisSlice::EMPTY.into()));
@@ -107,7 +108,7 @@ pub(super) fn clamped<V>(
     Ok(Some(DynAxisSlice { start: IntOrValue::fold(cx, bounds)?, len, step: step.within(Interval::ANY) }))
 }
 
-/// Adds `bounds` of size, start, stop and step.
+/// Adds `bounds` for a size, start, stop and step.
 fn add_bounds(cx: &mut GraphBuilder, fields: [Option<IntOrValue>; 4]) -> Result<Value, OpError> {
     let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
     let [size, start, stop, step] = fields.map(|field| {
@@ -120,7 +121,7 @@ fn add_bounds(cx: &mut GraphBuilder, fields: [Option<IntOrValue>; 4]) -> Result<
     cx.add_op(Bounds { size, start, stop, step }, &operands)
 }
 
-/// Reads an entry of an index input as an i64 scalar.
+/// Reads an entry of an input with indices, as an i64 scalar.
 pub(super) fn read(cx: &mut Patch, entry: &IntOrValue<IndexEntry>) -> Result<IntOrValue, OpError> {
     match entry {
         Int(int) => Ok(Int(*int)),
@@ -131,7 +132,7 @@ pub(super) fn read(cx: &mut Patch, entry: &IntOrValue<IndexEntry>) -> Result<Int
     }
 }
 
-/// Converts an index input to i64. For u64, numbers that i64 cannot represent mean the end.
+/// Converts an input with indices to i64. Numbers of u64 that do not fit in i64 mean the end.
 pub(super) fn index_vector(cx: &mut Patch, input: usize) -> Result<Value, OpError> {
     let mut entries = cx.input(input)?;
     if cx.element_type(entries)? == ElementType::U64 {
@@ -141,8 +142,8 @@ pub(super) fn index_vector(cx: &mut Patch, input: usize) -> Result<Value, OpErro
     cx.convert(entries, ElementType::I64)
 }
 
-/// The start of a slice if `fault` is 0. Otherwise a negative number, which is an invalid start: the start
-/// exceeds `size` by at most the fault.
+/// The start of a slice if `fault` is 0, otherwise a negative number, which is an invalid start. It is
+/// negative because the start exceeds `size` by at most the fault.
 pub(super) fn poison_if(
     cx: &mut GraphBuilder,
     fault: IntOrValue,

@@ -1,4 +1,4 @@
-//! Reverse: slices from the last element to the first.
+//! Reverse: a slice from the last element to the first.
 
 use snick_ir::OpError;
 use snick_ir::ops::Reverse;

@@ -1,5 +1,5 @@
 //! ReverseSequence: if every sequence is as long as the axis, a slice from the last element to the first. If
-//! none has more than one element, the data itself.
+//! no sequence has more than one element, the data itself.
 
 use snick_ir::ops::ReverseSequence;
 use snick_ir::rewrite::{Patch, RewriteResult};

@@ -1,4 +1,4 @@
-//! StridedSlice: slices the ranges of its plan, then adds a Squeeze and an Unsqueeze.
+//! StridedSlice: a slice with the ranges of its plan, followed by a Squeeze and an Unsqueeze.
 
 use snick_ir::OpError;
 use snick_ir::ops::StridedSlice;

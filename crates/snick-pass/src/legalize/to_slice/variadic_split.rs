@@ -1,5 +1,5 @@
-//! VariadicSplit: a slice for each part that has readers, or the data itself. If the lengths do not fit the
-//! axis, the first slice fails.
+//! VariadicSplit: a slice for each output that has readers, or the data itself. If the lengths do not match
+//! the axis, the first slice fails.
 
 use smallvec::SmallVec;
 use snick_ir::ops::slice::dyn_axis_slice::DynAxisSlice;
@@ -14,7 +14,7 @@ use IntOrValue::Int;
 
 use super::range::poison_if;
 
-/// Start and length of each part.
+/// The start and length of each part.
 type Parts = Vec<(IntOrValue, IntOrValue)>;
 
 pub(super) fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
@@ -33,18 +33,18 @@ pub(super) fn lower(cx: &mut Patch) -> Result<RewriteResult, OpError> {
     slice_parts(cx, axis, &dim, parts)
 }
 
-/// The parts for known lengths. One length may be -1, which means the rest.
+/// The parts if the lengths are known. One length may be -1, which means the rest of the axis.
 fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> Result<Parts, OpError> {
     let data = cx.input(0)?;
     let rest = lengths.iter().position(|&len| len == -1);
     let used = cx.used_outputs();
     let is_used = |port: usize| used.get(port).is_some_and(|&is_used| is_used);
-    // The size of the axis minus a number of elements; arbitrary for a part without readers.
+    // The size of the axis minus a number of elements; an arbitrary number for a part without readers.
     let left = |cx: &mut Patch, port: usize, taken: i64| match is_used(port) || dim.as_const().is_some() {
         true => IntOrValue::dim(cx, data, axis)?.sub(cx, Int(taken)),
         false => Ok(Int(0)),
     };
-    // The number of elements in each part and all later ones.
+    // For each part, the number of elements in it and all later parts.
     let mut behind: Vec<i64> = lengths.to_vec();
     let mut sum = 0i64;
     for len in behind.iter_mut().rev() {
@@ -60,14 +60,15 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
             (true, None) => left(cx, k, sum)?,
         };
         let start = match rest {
-            // After the rest, starts count from the end.
+            // For parts after the rest, the start is counted from the end.
             Some(rest) if k > rest => left(cx, k, behind[k])?,
             _ => Int(before),
         };
         before = before.saturating_add(length.max(0));
         parts.push((start, len));
     }
-    // If the other lengths exceed the axis, the rest has a negative length, so its slice fails if it is read.
+    // If the other lengths exceed the axis, the length of the rest is negative, so its slice fails, if it is
+    // read.
     let fails = rest.is_some_and(is_used);
     if dim.as_const().is_none() && !fails {
         let size = IntOrValue::dim(cx, data, axis)?;
@@ -81,7 +82,7 @@ fn known_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, lengths: &[i64]) -> R
     Ok(parts)
 }
 
-/// The parts for lengths known only at run time, including a -1.
+/// The parts if the lengths are only known at run time. One of them may be -1.
 fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
     let count = cx.node().outs().len();
     let (data, lengths) = (cx.input(0)?, cx.input(2)?);
@@ -99,7 +100,8 @@ fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
     let left = size.sub(cx, sum)?;
     let mut start = Int(0);
     let mut parts = Parts::with_capacity(count);
-    // Lengths that exceed the axis are a fault. Without a rest, so are lengths that do not cover it.
+    // It is a fault if the lengths exceed the axis. If none is -1, it is also a fault if they do not cover
+    // the axis.
     let missing = Int(0).sub(cx, left)?.max(cx, Int(0))?;
     let mut fault = missing.max(cx, left)?;
     for len in raw {
@@ -113,7 +115,7 @@ fn computed_parts(cx: &mut Patch, axis: usize) -> Result<Parts, OpError> {
     Ok(parts)
 }
 
-/// Makes the slice of the first output that is read fail where `fault` is above 0.
+/// Makes the slice for the first output that is read fail if `fault` is above 0.
 fn poison_first(
     cx: &mut Patch,
     parts: &mut Parts,
@@ -127,7 +129,7 @@ fn poison_first(
     Ok(())
 }
 
-/// A slice for each output that is read.
+/// Adds a slice for each output that is read.
 fn slice_parts(cx: &mut Patch, axis: usize, dim: &SymExpr, parts: Parts) -> Result<RewriteResult, OpError> {
     let data = cx.input(0)?;
     let sizes = cx.graph().symbols().interval(dim);
