@@ -11,7 +11,7 @@ use snick_tensor::Tensor;
 pub(crate) struct Bodies<S>(BTreeMap<NodeId, Vec<Arc<S>>>);
 
 impl<S> Bodies<S> {
-    /// Plans all bodies of a graph with `plan`, including nested ones.
+    /// Plans all bodies of a graph with `plan`, including bodies inside bodies.
     pub(crate) fn new(graph: &Graph, plan: impl Fn(&Graph) -> Result<S, Located>) -> Result<Self, Located> {
         let mut bodies = BTreeMap::new();
         for id in graph.ids() {
@@ -25,12 +25,12 @@ impl<S> Bodies<S> {
         Ok(Self(bodies))
     }
 
-    /// All sessions of bodies.
+    /// The sessions of all bodies.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = &Arc<S>> {
         self.0.values().flatten()
     }
 
-    /// Executes an op with bodies through `run`. Stops at the first failure inside, because the next
+    /// Executes an op with bodies by calling `run`. Stops at the first failure in a body, because the next
     /// iteration would lack inputs.
     pub(crate) fn execute(
         &self,

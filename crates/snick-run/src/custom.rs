@@ -1,4 +1,4 @@
-//! Custom ops. Those without an implementation run as the ops they decompose to.
+//! Custom ops. An op without an implementation runs as the ops to which it decomposes.
 
 use snick_ir::rewrite::decomposed;
 use snick_ir::{Custom, Graph, Located, NodeId, OpError};
@@ -6,8 +6,8 @@ use snick_tensor::Tensor;
 
 use crate::facts::check_values;
 
-/// Evaluates the custom op of a node, and checks the outputs against inference. `run` executes a
-/// decomposition.
+/// Evaluates the custom op of a node, and checks the outputs against inference. If the op has no
+/// implementation, `run` executes its decomposition.
 pub(crate) fn evaluate(
     op: &Custom,
     inputs: &[Tensor],

@@ -6,16 +6,16 @@ use snick_ir::{Fact, Graph, InputOrigin, Known, NodeId, OpError};
 use snick_shape::{SymExpr, SymbolId, Symbols};
 use snick_tensor::{ElementType, Listed, Tensor};
 
-/// The values of symbols in one run, from the dims of the inputs.
+/// The values of symbols in a run, which follow from the dims of the inputs.
 #[derive(Default)]
 pub(crate) struct SymbolBindings {
     values: HashMap<SymbolId, i64>,
-    /// Expressions of dims with their values, for expressions in which several symbols are still unknown.
+    /// Dims that are expressions in which several symbols are still unknown, each with its value.
     equations: Vec<(SymExpr, i64)>,
 }
 
 impl SymbolBindings {
-    /// Checks the tensor given for a Parameter and binds its symbols.
+    /// Checks the tensor that is given for a Parameter, and binds the symbols in the Parameter's dims.
     pub(crate) fn bind(&mut self, graph: &Graph, fact: &Fact, given: &Tensor) -> Result<(), OpError> {
         check_intervals(graph, fact, given)
             .map_err(|(got, expected)| OpError::mismatch("the input", got, expected))?;
@@ -56,7 +56,8 @@ impl SymbolBindings {
         OpError::mismatch(what, size, expected)
     }
 
-    /// Checks the outputs of a node against its facts: intervals, expressions of bound symbols, known elements.
+    /// Checks the outputs of a node against its facts: intervals, expressions whose symbols are bound, and
+    /// known elements.
     pub(crate) fn check(&self, graph: &Graph, node: NodeId, values: &[Tensor]) -> Result<(), OpError> {
         for (port, (out, value)) in graph.node(node).outs().iter().zip(values).enumerate() {
             let what = format!("output {port}");
@@ -88,7 +89,7 @@ impl SymbolBindings {
         Ok(())
     }
 
-    /// The number of elements of a value, if its dims are known.
+    /// The number of elements of a value, if its dims can be evaluated.
     pub(crate) fn elements(&self, graph: &Graph, fact: &Fact) -> Option<usize> {
         let size = |dim| graph.symbols().eval(dim, &|symbol| self.values.get(&symbol).copied());
         fact.shape.dims()?.iter().try_fold(1usize, |count, dim| {
@@ -112,8 +113,7 @@ fn size_of_dim(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// Whether all elements are equal. The sign of zeros is ignored, because it depends on the order of
-/// computation.
+/// Whether all elements are equal. Ignores the sign of zeros, because it depends on the order of computation.
 fn agree(known: &Tensor, value: &Tensor) -> bool {
     let equal_numbers = || {
         let (known, value) = (known.to_f64_vec().ok()?, value.to_f64_vec().ok()?);
@@ -123,13 +123,13 @@ fn agree(known: &Tensor, value: &Tensor) -> bool {
     known == value || (is_float && known.dims() == value.dims() && equal_numbers() == Some(true))
 }
 
-/// A tensor in messages: `f32[1,3]`.
+/// A tensor as it is described in messages: `f32[1,3]`.
 fn describe(tensor: &Tensor) -> String {
     format!("{}{}", tensor.element_type(), Listed(tensor.dims()))
 }
 
-/// Checks the number, the types and the shapes of the values of a node against its facts. Values that were inferred as
-/// f16 or bf16 may have been computed in f32.
+/// Checks the number, types and shapes of a node's values against its facts. Values inferred as f16 or bf16
+/// may have been computed in f32.
 pub(crate) fn check_values(graph: &Graph, node: NodeId, values: &[Tensor]) -> Result<(), OpError> {
     let outs = graph.node(node).outs();
     if values.len() != outs.len() {
@@ -153,7 +153,8 @@ pub(crate) fn with_inputs<'t>(error: OpError, inputs: impl Iterator<Item = &'t T
     }
 }
 
-/// Checks type and dims against a fact. The error describes the actual and the expected value.
+/// Checks the type and dims of a tensor against a fact. The error contains the actual and the expected
+/// description.
 fn check_intervals(graph: &Graph, fact: &Fact, tensor: &Tensor) -> Result<(), (String, String)> {
     let any_type = fact.element_type == ElementType::Dynamic;
     let dims_fit = fact.shape.dims().is_none_or(|dims| {

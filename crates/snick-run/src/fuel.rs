@@ -13,7 +13,7 @@ impl Fuel {
         Self(limit)
     }
 
-    /// Refuses a layer whose outputs are known to need more than the remaining fuel.
+    /// Fails if the outputs of a layer are known to need more than the remaining fuel.
     pub(crate) fn check(
         &self,
         graph: &Graph,
@@ -26,7 +26,7 @@ impl Fuel {
         refuse_above(left, elements).map(drop)
     }
 
-    /// Consumes the fuel for computed values.
+    /// Consumes the fuel for values that were computed.
     pub(crate) fn burn(&mut self, values: &[Tensor]) -> Result<(), OpError> {
         let Some(left) = &mut self.0 else { return Ok(()) };
         *left = refuse_above(*left, values.iter().map(Tensor::len))?;
@@ -34,8 +34,8 @@ impl Fuel {
     }
 }
 
-/// The remaining fuel. An empty output counts as one element, because a loop over empty outputs takes time,
-/// too.
+/// The fuel that remains after computing these elements. An empty output counts as one element, because a
+/// loop over empty outputs takes time, too.
 fn refuse_above(left: usize, elements: impl Iterator<Item = usize>) -> Result<usize, OpError> {
     let elements = elements.fold(0usize, |sum, count| sum.saturating_add(count.max(1)));
     left.checked_sub(elements).ok_or(OpError::OutOfFuel { elements, left })

@@ -1,6 +1,7 @@
-//! Fused element-wise layers: evaluated in one pass over memory, and in place if the first layer is the only
-//! reader of its input. A preceding product belongs to the step, so that the layers can process parts of its
-//! output while they are in the cache.
+//! Fused element-wise layers. They are evaluated in one pass over memory, and in place if the first layer is
+//! the only reader of its input. A preceding contraction (a matrix multiplication, convolution or similar
+//! layer) belongs to the step, so that the layers can process parts of its output while these parts are in
+//! the cache.
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, Located, NodeId, Op, OpError};
@@ -9,40 +10,40 @@ use snick_tensor::kernels::{FusedElementwise, Stage};
 
 use crate::facts::with_inputs;
 
-/// What a fused step computes.
+/// The layers that a fused step computes.
 #[derive(Default)]
 pub(crate) struct FusedLayers {
-    /// The layer whose output the first layer reads, if it is part of the step.
+    /// The contraction whose output the first layer reads, if it is part of the step.
     pub(crate) product: Option<FusedProduct>,
     pub(crate) layers: Vec<FusedLayer>,
 }
 
-/// A layer, such as a convolution, that may be faster together with what follows it. Its inputs are the last
-/// operands of the step.
+/// A contraction, such as a convolution, that may be faster together with the layers after it. Its inputs are
+/// the last operands of the step.
 pub(crate) struct FusedProduct {
     pub(crate) node: NodeId,
-    /// Slot of its output.
+    /// The slot of its output.
     pub(crate) slot: usize,
     /// The op to evaluate instead of the op of the node.
     pub(crate) specialized: Option<Op>,
-    /// The number of its inputs.
+    /// The number of inputs of the contraction.
     pub(crate) inputs: usize,
 }
 
 /// A layer of a fused step.
 pub(crate) struct FusedLayer {
     pub(crate) node: NodeId,
-    /// Slot of its output.
+    /// The slot of its output.
     pub(crate) slot: usize,
-    /// What it computes; its other input is an operand of the step.
+    /// The function of the layer. Its other input, if any, is an operand of the step.
     pub(crate) stage: Stage<usize>,
 }
 
 /// Checks the output of a layer in this slot against its facts.
 pub(crate) type Check<'a> = dyn Fn(NodeId, usize, &Tensor) -> Result<(), Located> + 'a;
 
-/// Computes the output of `node`, the last of the layers. The last operand is the input of the first layer,
-/// or the last operands are the inputs of the product.
+/// Computes the output of `node`, the last of the layers. The last operand is the input of the first layer;
+/// if the step has a contraction, the last operands are the inputs of the contraction.
 ///
 /// Uses a single pass unless sizes prevent it, or the output of every layer must be checked.
 pub(crate) fn evaluate(
@@ -79,7 +80,7 @@ pub(crate) fn evaluate(
     let Some(mut value) = value else {
         return Err(graph.located(node, OpError::NotConnected { port: 0 }));
     };
-    // A single layer gains only if it computes in place.
+    // For a single layer, this is only faster if it computes in place.
     if check.is_none()
         && (stages.len() > 1 || value.is_exclusive())
         && let Some(fused) = FusedElementwise::new(&value, &stages)

@@ -1,17 +1,18 @@
-//! Computes values declared as f16 or bf16 in f32 and rounds them where they leave the run, like the OpenVINO
-//! runtime: no precision is lost between layers.
+//! Computes values that are declared as f16 or bf16 in f32, and rounds them where they leave the run, like
+//! the OpenVINO runtime. Thus no precision is lost between layers.
 
 use snick_ir::{Graph, Op, OpError, OpTraits};
 use snick_tensor::{ElementType, Tensor};
 
 use crate::plan::{Plan, Step};
 
-/// The f16 and bf16 values of a run. Empty if the graph has none, or has values of unknown types.
+/// The f16 and bf16 values of a run. Empty if the graph has no such values, or if it has values of unknown
+/// types.
 #[derive(Default)]
 pub(crate) struct HalfPrecision {
     /// For each slot: the declared type, if it is f16 or bf16.
     declared: Vec<Option<ElementType>>,
-    /// For each slot: whether it is the output of a Convert that would only round.
+    /// For each slot: whether it is the output of a Convert whose only effect would be rounding.
     is_converted: Vec<bool>,
 }
 
@@ -30,7 +31,7 @@ impl HalfPrecision {
                     }
                 }
             }
-            // A converted constant is rounded.
+            // A converted constant is rounded nevertheless.
             let input = graph.inputs(step.node).first().copied().flatten();
             let is_constant = input.and_then(|input| graph.output(input)?.fact.as_tensor()).is_some();
             let is_convert = matches!(node.op(), Op::Convert(op) if op.destination_type.is_half());
@@ -56,21 +57,22 @@ impl HalfPrecision {
         self.declared.get(slot).copied().flatten()
     }
 
-    /// The type that an op needs a slot converted to, if any. Most ops compute in f32. An op that passes
-    /// values to bodies or variables or out of the run reads the declared type. An op that only moves
+    /// The type to which an op needs a slot to be converted, if any. Most ops compute in f32. An op that
+    /// passes values to bodies, to variables or out of the run reads the declared type. An op that only moves
     /// elements reads any type, so that views stay views.
     pub(crate) fn read_as(&self, op: &Op, slot: usize) -> Option<ElementType> {
         let declared = self.declared(slot)?;
         match op {
             op if op.has(OpTraits::MOVES_ELEMENTS) => None,
             op if op.has(OpTraits::BOUNDARY) => Some(declared),
-            // Rounding twice can differ from rounding once by a whole step of a small type.
+            // Rounds to the declared type first, as the model says: rounding only once could differ by a
+            // whole step of the small type.
             Op::Convert(op) if is_small_float(op.destination_type) => Some(declared),
             _ => Some(ElementType::F32),
         }
     }
 
-    /// The value of a slot converted for an op; `None` if the op reads `tensor` as it is.
+    /// The value of a slot, converted for an op; `None` if the op reads `tensor` as it is.
     pub(crate) fn converted(&self, op: &Op, slot: usize, tensor: &Tensor) -> Result<Option<Tensor>, OpError> {
         match self.read_as(op, slot) {
             Some(element_type) => Ok(Some(tensor.cast(element_type)?)),
@@ -78,12 +80,12 @@ impl HalfPrecision {
         }
     }
 
-    /// The value of a slot as an op reads it.
+    /// The value of a slot, as an op reads it.
     pub(crate) fn read(&self, op: &Op, slot: usize, tensor: Tensor) -> Result<Tensor, OpError> {
         Ok(self.converted(op, slot, &tensor)?.unwrap_or(tensor))
     }
 
-    /// Evaluates `op` and returns the outputs of the step.
+    /// Evaluates `op`, and returns the outputs of the step.
     pub(crate) fn evaluate(&self, step: &Step, op: &Op, inputs: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         match inputs {
             [input] if self.is_converted.get(step.first).copied().unwrap_or(false) => {
@@ -93,7 +95,7 @@ impl HalfPrecision {
         }
     }
 
-    /// Values of the slots from `first` on, converted to their declared types.
+    /// The values of the slots from `first` on, converted to their declared types.
     pub(crate) fn rounded(&self, first: usize, values: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let as_declared = |(slot, value): (usize, &Tensor)| match self.declared(slot) {
             Some(declared) => Ok(value.cast(declared)?),

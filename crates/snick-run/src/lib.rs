@@ -1,13 +1,13 @@
 //! The interpreter: computes the outputs of a graph from its inputs.
 //!
-//! [`Session::new`] plans a graph once: topological order, a slot for each value, the last use of each value,
-//! and constants that are the same in every run. [`Session::run`] executes the plan: each op evaluates
-//! itself, and values are dropped after their last use. Values are views, so passing them on copies no
-//! elements. Consecutive element-wise layers are fused into one step: a single pass over memory, in place if
-//! the step is the only reader of its input.
+//! [`Session::new`] plans a graph once: a topological order, a slot for each value, the last use of each
+//! value, and constants that are the same in every run. [`Session::run`] executes the plan: each op evaluates
+//! itself, and values are dropped after their last use. Values are views, so passing them on does not copy
+//! elements. Consecutive element-wise layers are fused into one step, which makes a single pass over memory,
+//! and works in place if it is the only reader of its input.
 //!
-//! The graph must be inferred. Inputs are checked against the facts of the Parameters; with
-//! [`Options::check_facts`] all computed values are checked against their facts.
+//! The graph must have been inferred. Inputs are checked against the facts of the Parameters. With
+//! [`Options::check_facts`], all computed values are checked against their facts.
 //!
 //! ```
 //! use snick_run::{Options, Session};

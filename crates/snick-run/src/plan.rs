@@ -11,44 +11,45 @@ use crate::fused_elementwise::FusedLayers;
 use crate::quantized_step::QuantizedStep;
 use crate::slice_numbers::SliceNumbers;
 
-/// One node, or several that are evaluated as one; then `node` is the last.
+/// One node, or several nodes that are evaluated together. In that case, `node` is the last of them.
 pub(crate) struct Step {
     pub(crate) node: NodeId,
     pub(crate) kind: StepKind,
-    /// The inputs by port.
+    /// The inputs, by port.
     pub(crate) operands: Box<[Operand]>,
-    /// Slot of its first output; the others follow.
+    /// The slot of the first output; the slots of the other outputs follow.
     pub(crate) first: usize,
-    /// Number of outputs.
+    /// The number of outputs.
     pub(crate) outs: usize,
-    /// Whether the type or rank of an input is unknown to inference. The op may then compute what inference
-    /// would have refused, so its outputs are checked against their facts.
+    /// Whether inference does not know the type or rank of some input. In that case, the op may compute
+    /// something that inference would have refused, so its outputs are checked against their facts.
     pub(crate) is_checked: bool,
 }
 
 /// How a step computes its outputs.
 pub(crate) enum StepKind {
-    /// By the op of its node.
+    /// Evaluates the op of the node.
     Op,
-    /// By an op that is faster and equivalent, given what is known about the node.
+    /// Evaluates another op, which is equivalent because of what is known about the node, and faster.
     Specialized(Op),
-    /// By a single pass over several element-wise layers.
+    /// Makes a single pass over several element-wise layers.
     Fused(FusedLayers),
-    /// By a slice that computes the numbers of its range.
+    /// Slices, and computes the operands of the slice.
     Slice(Box<SliceNumbers>),
-    /// By a MatMul or Gather with packed weights; the operand is the other input.
+    /// Evaluates a MatMul or Gather with packed weights; the operand of the step is the other input.
     Packed(Arc<PackedWeights>),
-    /// On the codes of a FakeQuantize; the node is the last one that the step computes.
+    /// Computes on the codes of a FakeQuantize, that is, the indices of its levels. The node is the last one
+    /// that the step computes.
     Quantized(QuantizedStep),
 }
 
 impl Step {
-    /// Whether its outputs are the values of its node, and not codes.
+    /// Whether the outputs are the values of the node, and not codes.
     pub(crate) fn has_outputs_of_node(&self) -> bool {
         !matches!(&self.kind, StepKind::Quantized(step) if step.gives_levels())
     }
 
-    /// The op that evaluates a single layer.
+    /// The op that evaluates the step, if the step is a single layer.
     pub(crate) fn op<'s>(&'s self, graph: &'s Graph) -> &'s Op {
         match &self.kind {
             StepKind::Specialized(op) => op,
@@ -57,19 +58,19 @@ impl Step {
     }
 }
 
-/// An input of a step.
+/// An input of a step, given as its source.
 #[derive(Copy, Clone)]
 pub(crate) enum Operand {
     /// The port is not connected.
     Missing,
-    /// A constant of the plan.
+    /// A constant of the plan, by index.
     Constant(usize),
-    /// The value in a slot; `last` if this is its last use.
+    /// The value in a slot; `last` says whether this is its last use.
     Slot { slot: usize, last: bool },
 }
 
 impl Operand {
-    /// The slot, if the operand is one.
+    /// The slot of the operand, if it has one.
     pub(crate) fn slot(self) -> Option<usize> {
         match self {
             Self::Slot { slot, .. } => Some(slot),
@@ -78,7 +79,7 @@ impl Operand {
     }
 }
 
-/// Steps in order, and the number of slots.
+/// The steps in order, and the number of slots.
 #[derive(Default)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
@@ -87,9 +88,9 @@ pub(crate) struct Plan {
     pub(crate) is_read: Vec<bool>,
     /// The values that are the same in every run.
     pub(crate) constants: Vec<Tensor>,
-    /// For each constant: the slot that it replaces.
+    /// For each constant: the slot whose value it replaces.
     pub(crate) folded: Vec<usize>,
-    /// For each slot of codes: the layer whose output they encode, and its quantizer.
+    /// For each slot that contains codes: the layer whose output they encode, and its quantizer.
     pub(crate) levels: HashMap<usize, (NodeId, Arc<Quantizer>)>,
 }
 
@@ -120,7 +121,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Removes unused outputs where that saves work.
+    /// Removes unused outputs if that saves work.
     pub(crate) fn prune_outputs(&mut self, graph: &Graph) {
         for step in &mut self.steps {
             let outs = step.first..step.first + step.outs;
@@ -132,7 +133,7 @@ impl Plan {
         }
     }
 
-    /// Removes the steps of these nodes if their outputs are unused.
+    /// Removes the steps of these nodes whose outputs are unused.
     pub(crate) fn remove_unread(&mut self, nodes: &HashSet<NodeId>) {
         let mut is_read = vec![false; self.slots];
         let mut kept = Vec::with_capacity(self.steps.len());
@@ -158,7 +159,7 @@ impl Plan {
         readers
     }
 
-    /// Walks backwards, so the first use of a value found is its last.
+    /// Walks the steps backwards, so the first use of a value that is found is its last use.
     pub(crate) fn mark_last_uses(&mut self) {
         self.is_read = vec![false; self.slots];
         for step in self.steps.iter_mut().rev() {
@@ -171,7 +172,8 @@ impl Plan {
     }
 }
 
-/// For each node, the slot of its first output, with the others following; also returns the number of slots.
+/// For each node, the slot of its first output; the slots of the other outputs follow. Also returns the total
+/// number of slots.
 pub(crate) fn slots(graph: &Graph, order: &[NodeId]) -> (Vec<usize>, usize) {
     let mut first = vec![0; graph.bound()];
     let mut slots = 0;

@@ -1,4 +1,5 @@
-//! Steps between FakeQuantizes that compute on codes, one byte per element.
+//! Steps between FakeQuantizes that compute on codes, that is, the indices of levels, with one byte per
+//! element.
 
 use std::sync::Arc;
 
@@ -6,22 +7,22 @@ use snick_ir::OpError;
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{QuantizedConvolution, QuantizedMaxPool, Quantizer};
 
-/// What a step computes.
+/// The computation of a step.
 pub(crate) enum QuantizedStep {
-    /// Values to codes.
+    /// Converts values to codes.
     Quantize(Arc<Quantizer>),
-    /// Codes to values.
+    /// Converts codes to values.
     Dequantize(Arc<Quantizer>),
-    /// A convolution of codes and the layers after it, to codes.
+    /// Computes a convolution of codes and the layers after it; the result is codes.
     Convolve(Box<QuantizedConvolution>),
-    /// The maxima of codes in windows.
+    /// Selects the maxima of codes in windows.
     MaxPool(QuantizedMaxPool),
-    /// The sum of two quantized values, from codes to codes.
+    /// Adds two quantized values; inputs and result are codes.
     Add { parts: [Arc<Quantizer>; 2], sum: Arc<Quantizer> },
 }
 
 impl QuantizedStep {
-    /// Whether its output consists of codes instead of values.
+    /// Whether the output consists of codes instead of values.
     pub(crate) fn gives_levels(&self) -> bool {
         !matches!(self, Self::Dequantize(_))
     }

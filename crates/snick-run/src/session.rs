@@ -20,8 +20,8 @@ use crate::variables::Variables;
 
 /// A graph prepared for any number of runs, also from several threads at once.
 ///
-/// Creating a session computes everything that does not depend on the inputs. The next run reuses the memory
-/// of values, and of outputs once they are dropped.
+/// Creating a session computes everything that does not depend on the inputs. Each run reuses the memory of
+/// earlier runs, including that of outputs that were dropped.
 pub struct Session {
     pub(crate) graph: Arc<Graph>,
     pub(crate) plan: Plan,
@@ -42,7 +42,7 @@ enum Slot {
     Full(Tensor),
 }
 
-/// What a run shares with the runs of bodies.
+/// State that a run shares with the runs of bodies.
 pub(crate) struct Shared<'v> {
     variables: &'v mut Variables,
     fuel: Fuel,
@@ -60,10 +60,11 @@ impl Session {
         Self::planned(graph.into(), true)
     }
 
-    /// A session that computes every layer in every run, so that inner values can be observed.
+    /// Creates a session that computes every layer in every run, so that the values of inner layers can be
+    /// observed.
     ///
     /// # Errors
-    /// As [`Session::new`].
+    /// Same as [`Session::new`].
     pub fn without_folding(graph: impl Into<Arc<Graph>>) -> Result<Self, Located> {
         Self::planned(graph.into(), false)
     }
@@ -92,7 +93,7 @@ impl Session {
     }
 
     /// Runs on up to `count` threads, but no more than the machine has, instead of on the caller's thread.
-    /// The outputs do not depend on the number.
+    /// The outputs do not depend on the number of threads.
     ///
     /// # Errors
     /// The system refuses to start threads.
@@ -106,14 +107,14 @@ impl Session {
         self.run_with(inputs, options, &mut Variables::default())
     }
 
-    /// Like [`Session::run`], with the variables of earlier runs; afterwards they hold what this run
-    /// assigned. A run that fails assigns nothing.
+    /// Like [`Session::run`], but starts with the variables of earlier runs. Afterwards, the variables have
+    /// the values that this run assigned. A run that fails assigns nothing.
     pub fn run_with(&self, inputs: &[Tensor], options: Options, variables: &mut Variables) -> Outputs {
         self.watch(inputs, options, variables, |_| ControlFlow::Continue(()))
     }
 
-    /// Like [`Session::run_with`]; `watch` is called after each layer and may stop the run, which is reported
-    /// as an error of the next layer.
+    /// Like [`Session::run_with`], but calls `watch` after each layer. `watch` may stop the run, which is
+    /// reported as an error of the next layer.
     pub fn watch(
         &self,
         inputs: &[Tensor],
@@ -138,7 +139,7 @@ impl Session {
         outputs
     }
 
-    /// Runs the graph as part of another run, which holds back assignments until it ends.
+    /// Runs the graph as part of another run. Assignments to variables take effect when that run ends.
     pub(crate) fn run_inside(
         &self,
         inputs: &[Tensor],
@@ -217,7 +218,7 @@ impl Session {
         checked.map_err(|error| self.located(step, error))
     }
 
-    /// Takes the inputs of a step out of the slots. `false` if one was not computed.
+    /// Takes the inputs of a step out of the slots. Returns `false` if an input was not computed.
     fn gather(&self, step: &Step, slots: &mut [Slot], inputs: &mut Vec<Tensor>) -> Result<bool, Located> {
         let mut complete = true;
         let op = step.op(&self.graph);
@@ -226,7 +227,7 @@ impl Session {
                 Operand::Missing => return Err(self.located(step, OpError::NotConnected { port })),
                 Operand::Constant(number) => inputs.push(self.plan.constants[number].clone()),
                 Operand::Slot { slot, last } => {
-                    // Borrows, because moving a `Tensor` is expensive.
+                    // Borrows the slot, because moving a `Tensor` is expensive.
                     let value = &mut slots[slot];
                     let Slot::Full(tensor) = value else {
                         complete = false;
@@ -249,7 +250,7 @@ impl Session {
         Ok(complete)
     }
 
-    /// Evaluates a step alone on these input values, and returns the outputs as computed.
+    /// Evaluates a single step on these input values, and returns its outputs before any rounding.
     pub(crate) fn evaluate_alone(&self, step: &Step, values: &[Tensor]) -> Result<Vec<Tensor>, OpError> {
         let op = step.op(&self.graph);
         let mut operands = Vec::with_capacity(values.len());
@@ -270,7 +271,7 @@ impl Session {
         values.map_err(|error| OpError::Inside(Box::new(error)))
     }
 
-    /// The outputs of a step.
+    /// Evaluates a step and returns its outputs.
     fn evaluate(
         &self,
         step: &Step,
@@ -325,7 +326,7 @@ impl Session {
         values.map_err(|error| self.located(step, with_inputs(error, inputs.iter())))
     }
 
-    /// Checks the outputs of a node, stored from slot `first` on, against its facts.
+    /// Checks the outputs of a node, which are stored from slot `first` on, against its facts.
     fn check(
         &self,
         bindings: &SymbolBindings,
@@ -338,7 +339,7 @@ impl Session {
         checked.map_err(|error| self.graph.located(node, error))
     }
 
-    /// Stores the outputs that are read.
+    /// Stores those outputs that are read.
     fn store(&self, step: &Step, values: Option<Vec<Tensor>>, slots: &mut [Slot]) {
         let outs = step.first..step.first + step.outs;
         let mut values = values.into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Computes the range of a slice that is only known at run time, without a tensor for each number.
+//! Computes the start, length and step of a slice at run time, without a tensor for each of them.
 
 use smallvec::SmallVec;
 use snick_ir::OpError;
@@ -6,14 +6,14 @@ use snick_ir::ops::slice::primitive::Slice;
 use snick_shape::AxisSlice;
 use snick_tensor::Tensor;
 
-/// The operands of a slice as terms over the inputs of its step.
+/// The operands of a slice, as terms over the inputs of its step.
 pub(crate) struct SliceNumbers {
     pub(crate) terms: Terms,
     /// The term of each operand.
     pub(crate) operands: SmallVec<[TermId; 6]>,
 }
 
-/// A term of a [`Terms`].
+/// The index of a term in [`Terms`].
 #[derive(Copy, Clone)]
 pub(crate) struct TermId(usize);
 
@@ -24,7 +24,7 @@ pub(crate) struct Terms(Vec<Term>);
 /// An i64 that is computed from other terms.
 pub(crate) enum Term {
     Fixed(i64),
-    /// An element of a scalar or vector input of the step.
+    /// An element of an input of the step, which is a scalar or vector.
     Element {
         port: usize,
         at: usize,
@@ -34,14 +34,14 @@ pub(crate) enum Term {
         axis: usize,
     },
     Arithmetic(fn(i64, i64) -> i64, TermId, TermId),
-    /// `then` if `low < high`.
+    /// Equal to `then` if `low < high`.
     IfLess {
         low: TermId,
         high: TermId,
         then: TermId,
         other: TermId,
     },
-    /// Output `port` of `bounds`.
+    /// Output `port` of the `bounds` primitive.
     Clamped {
         size: TermId,
         start: Option<TermId>,
@@ -57,7 +57,7 @@ impl Terms {
         TermId(self.0.len() - 1)
     }
 
-    /// The value of each term, given the inputs of the step, which start with `data`.
+    /// The value of each term. `inputs` are the inputs of the step, the first of which is `data`.
     fn values(&self, data: &Tensor, inputs: &[Tensor]) -> Result<SmallVec<[i64; 24]>, OpError> {
         let mut values: SmallVec<[i64; 24]> = SmallVec::with_capacity(self.0.len());
         for term in &self.0 {
@@ -86,7 +86,7 @@ impl Terms {
 }
 
 impl SliceNumbers {
-    /// Slices the data, the first of `inputs`.
+    /// Slices the first of `inputs`, the data.
     pub(crate) fn select(&self, slice: &Slice, inputs: &[Tensor]) -> Result<Tensor, OpError> {
         let data = inputs.first().ok_or(OpError::NotConnected { port: 0 })?;
         let values = self.terms.values(data, inputs)?;

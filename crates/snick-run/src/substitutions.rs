@@ -1,9 +1,9 @@
-//! Adds the substitutes of a session to the graph, next to the layers that they replace, so that a check can
+//! Adds the substitutes of a session to its graph, next to the layers that they replace, so that a check can
 //! execute both.
 //!
-//! A step that is not the op of its node becomes an op that runs the step. It reads the values of the model
-//! rather than the outputs of other steps, so that each step is checked alone: values are quantized again,
-//! and folded constants are claims of their own.
+//! A step that does not simply evaluate the op of its node becomes a custom op that runs the step. This op
+//! reads the values of the model instead of the outputs of other steps, so that each step is checked
+//! separately: values are quantized again, and folded constants have claims of their own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ use crate::session::Session;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Substitutions {
-    /// The graph: the layers of the model, and the substitutes.
+    /// The graph, which contains the layers of the model and the substitutes.
     pub graph: Graph,
     /// The values that are claimed to be equal.
     pub claims: Vec<Substitution>,
@@ -56,14 +56,14 @@ impl Substitutions {
     }
 }
 
-/// An op that computes the same as some layers.
+/// An op that computes the same values as some layers.
 #[derive(Clone)]
 enum Substitute {
-    /// The step with this number.
+    /// The step with this index.
     Step(Arc<Session>, usize),
-    /// Values to codes.
+    /// Converts values to codes.
     ToLevels(Arc<Quantizer>),
-    /// Codes to values.
+    /// Converts codes to values.
     FromLevels(Arc<Quantizer>),
 }
 
@@ -109,9 +109,9 @@ struct Builder<'s> {
     session: &'s Arc<Session>,
     graph: Graph,
     claims: Vec<Substitution>,
-    /// For each slot of the model: its value.
+    /// For each slot of a value of the model: this value.
     values: Vec<Value>,
-    /// For each other slot: the value that computes it, and the values of the model that it depends on.
+    /// For each other slot: the value that computes it, and the values of the model on which it depends.
     made: HashMap<usize, (Value, Vec<Value>)>,
 }
 
@@ -139,7 +139,7 @@ impl<'s> Builder<'s> {
         Substitutions { graph: self.graph, claims: self.claims }
     }
 
-    /// Adds the claim of a step that is not the op of its node.
+    /// Adds the claim for a step that does not simply evaluate the op of its node.
     fn step(&mut self, number: usize, step: &Step) -> Option<()> {
         let (by, rounds) = match &step.kind {
             StepKind::Op => return None,
@@ -175,7 +175,7 @@ impl<'s> Builder<'s> {
             return Some(());
         }
         let Some((node, quantizer)) = self.session.plan.levels.get(&step.first) else {
-            // Codes that only the next step reads.
+            // These codes are only read by the next step, so there is nothing to compare them with.
             self.made.insert(step.first, (new, reads));
             return Some(());
         };
@@ -185,7 +185,7 @@ impl<'s> Builder<'s> {
         Some(())
     }
 
-    /// The value of a slot, and the values of the model that a check of its reader starts from.
+    /// The value of a slot, and the values of the model at which a check of the slot's reader starts.
     fn value(&mut self, slot: usize) -> Option<(Value, Vec<Value>)> {
         if let Some(&value) = self.values.get(slot) {
             return Some((value, vec![value]));
@@ -195,7 +195,7 @@ impl<'s> Builder<'s> {
         }
         let (node, quantizer) = self.session.plan.levels.get(&slot)?;
         let value = self.add(Substitute::ToLevels(quantizer.clone()), &[Value { node: *node, port: 0 }])?;
-        // The codes come from a FakeQuantize, possibly through pools.
+        // The codes come from a FakeQuantize, possibly through MaxPools.
         let mut at = *node;
         while !matches!(self.graph.node(at).op(), Op::FakeQuantize(_)) {
             at = self.graph.node(at).input(0)?.node;
@@ -205,7 +205,7 @@ impl<'s> Builder<'s> {
         Some(made)
     }
 
-    /// Adds the claim of a folded constant.
+    /// Adds the claim for a folded constant.
     fn folded(&mut self, slot: usize, constant: &Tensor) -> Option<()> {
         let old = *self.values.get(slot)?;
         if matches!(self.graph.node(old.node).op(), Op::Const(_)) {
@@ -221,7 +221,7 @@ impl<'s> Builder<'s> {
     fn claim(&mut self, by: &'static str, rounds: bool, old: Value, new: Value, reads: Vec<Value>) {
         let tolerance = match by {
             _ if rounds => Some(Tolerance::UNDECLARED),
-            // Products flush subnormal factors to zero.
+            // Contractions flush subnormal factors to zero.
             "fold" => Some(Tolerance { relative: 0.0, absolute: f32::MIN_POSITIVE.into() }),
             _ => None,
         };

@@ -1,4 +1,4 @@
-//! The threads of a session: one pool for each number of threads, started on first use.
+//! The threads of a session: a pool for each number of threads, which is started on first use.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,17 +12,17 @@ use snick_ir::OpError;
 #[derive(Default)]
 pub(crate) struct Threads(Mutex<BTreeMap<usize, Arc<Team>>>);
 
-/// Threads that work for one run at a time.
+/// Threads that work for a single run at a time.
 pub(crate) struct Team {
     pool: ThreadPool,
     is_taken: AtomicBool,
 }
 
 impl Threads {
-    /// A team of `count` threads, limited to the threads of the machine; `None` for one, which is the
-    /// caller's.
+    /// A team of `count` threads, limited to the number of threads of the machine. `None` if this is a single
+    /// thread, which is that of the caller.
     pub(crate) fn team(&self, count: usize) -> Result<Option<Arc<Team>>, OpError> {
-        // Querying takes longer than running a small model.
+        // Cached, because querying takes longer than running a small model.
         static MACHINE: LazyLock<usize> =
             LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
         let count = if count > 1 { count.min(*MACHINE) } else { 1 };
@@ -42,8 +42,9 @@ impl Threads {
 }
 
 impl Team {
-    /// Calls `run` on one of the threads. The others stay awake until it returns, because most layers take
-    /// less time than waking a thread. If another run uses the team, calls `run` on the caller's thread.
+    /// Calls `run` on one of the threads. The other threads stay awake until it returns, because most layers
+    /// take less time than waking a thread. If another run is using the team, calls `run` on the caller's
+    /// thread.
     pub(crate) fn run<R: Send>(&self, run: impl FnOnce() -> R + Send) -> R {
         if self.is_taken.swap(true, Ordering::Acquire) {
             return run();
@@ -54,7 +55,8 @@ impl Team {
             let runs_on = rayon::current_thread_index();
             rayon::scope(|scope| {
                 scope.spawn_broadcast(|_, _| {
-                    // The thread of the run processes its own jobs while it waits for others.
+                    // The thread that executes the run processes its own jobs while it waits for the other
+                    // threads.
                     if rayon::current_thread_index() != runs_on {
                         stay_awake(&ends);
                     }
@@ -66,7 +68,7 @@ impl Team {
     }
 }
 
-/// Sets a flag on drop.
+/// Sets a flag when it is dropped.
 struct AtEnd<'a> {
     flag: &'a AtomicBool,
     value: bool,
@@ -78,8 +80,8 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// Processes jobs of the other threads of the pool until `ends` is set. Uses less processor time the longer
-/// it is idle.
+/// Processes jobs of other threads of the pool until `ends` is set. The longer it is idle, the less processor
+/// time it uses.
 fn stay_awake(ends: &AtomicBool) {
     const SPINS: Duration = Duration::from_millis(1);
     const YIELDS: Duration = Duration::from_millis(10);

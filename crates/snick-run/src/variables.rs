@@ -1,4 +1,4 @@
-//! Variables: state that persists between runs.
+//! Variables: the state of a model that persists between runs.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use snick_ir::{Graph, NodeRef, Op, OpError};
 use snick_shape::{Interval, Symbols};
 use snick_tensor::{ElementType, Tensor};
 
-/// The variables of a model between runs; new ones have no values.
+/// The variables of a model between runs. Initially, no variable has a value.
 ///
 /// ```
 /// use snick_run::Variables;
@@ -22,7 +22,7 @@ use snick_tensor::{ElementType, Tensor};
 #[derive(Clone, Default, Debug)]
 pub struct Variables {
     values: BTreeMap<String, Tensor>,
-    /// Values assigned in the current run, which still reads `values`.
+    /// Values that the current run has assigned. The run itself still reads `values`.
     assigned: BTreeMap<String, Tensor>,
 }
 
@@ -32,7 +32,7 @@ impl Variables {
         self.values.get(variable_id)
     }
 
-    /// Sets a value as if an earlier run had assigned it.
+    /// Sets the value of a variable, as if an earlier run had assigned it.
     pub fn set(&mut self, variable_id: impl Into<String>, value: Tensor) {
         self.values.insert(variable_id.into(), value);
     }
@@ -45,7 +45,7 @@ impl Variables {
     /// Like [`Variables::set`], but checks the value against an inferred graph.
     ///
     /// # Errors
-    /// [`OpError::Mismatch`] if the graph has no such variable, or the value does not fit.
+    /// [`OpError::Mismatch`] if the graph has no such variable, or if the value does not fit the variable.
     pub fn set_checked(&mut self, graph: &Graph, variable_id: &str, value: Tensor) -> Result<(), OpError> {
         let mut known = BTreeMap::new();
         declared(graph, &mut known);
@@ -63,7 +63,7 @@ impl Variables {
     }
 
     /// The element type of a variable of an inferred graph; `Dynamic` if the graph has no such variable, or
-    /// if it has any type.
+    /// if the type of the variable is not fixed.
     pub fn element_type(graph: &Graph, variable_id: &str) -> ElementType {
         let mut known = BTreeMap::new();
         declared(graph, &mut known);
@@ -71,7 +71,8 @@ impl Variables {
         first.map_or(ElementType::Dynamic, |read| read.element_type)
     }
 
-    /// The assigned value, or else the input, or else zeros of the smallest possible shape.
+    /// The value that was assigned; otherwise the input of the ReadValue; otherwise zeros of the smallest
+    /// possible shape.
     pub(crate) fn read(
         &self,
         op: &ReadValue,
@@ -96,16 +97,16 @@ impl Variables {
         Ok(vec![Tensor::zeros(fact.element_type, &least.collect::<Vec<_>>())?])
     }
 
-    /// Assigns the input for the next run, and returns it.
+    /// Assigns the input to the variable for the next run, and returns it.
     pub(crate) fn assign(&mut self, op: &Assign, inputs: &[Tensor]) -> Vec<Tensor> {
         if let Some(value) = inputs.first() {
-            // A view would keep its entire storage alive.
+            // Copies views, because a view would keep its entire storage alive.
             self.assigned.insert(op.variable_id.clone(), value.contiguous());
         }
         inputs.to_vec()
     }
 
-    /// Ends a run and keeps or discards the values it assigned.
+    /// Ends a run, and keeps or discards the values that it assigned.
     pub(crate) fn finish(&mut self, keep: bool) {
         let assigned = std::mem::take(&mut self.assigned);
         if keep {
@@ -114,11 +115,11 @@ impl Variables {
     }
 }
 
-/// The declaration of a variable by a ReadValue.
+/// What a ReadValue declares about its variable.
 struct Declared {
     element_type: ElementType,
     dims: Option<Vec<Interval>>,
-    /// Type and shape, for messages.
+    /// The type and shape as text, for messages.
     text: String,
 }
 

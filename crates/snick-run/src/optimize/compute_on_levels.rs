@@ -1,9 +1,9 @@
-//! Computes convolutions of quantized values with quantized weights on integers.
+//! Computes convolutions of quantized values and quantized weights in integers.
 //!
-//! Quantized models have a FakeQuantize before every convolution, and integer weights that layers scale. The
-//! number of a FakeQuantize level, its code, fits a byte. Products of codes and integer weights are summed
-//! exactly, and the layers after the sums, up to the next FakeQuantize, are applied before the sums are
-//! stored.
+//! A quantized model has a FakeQuantize before every convolution, and integer weights that subsequent layers
+//! scale. The index of a FakeQuantize level (its code) fits in a byte. Products of codes and integer weights
+//! are summed exactly. The layers after the sums, up to the next FakeQuantize, are applied before the result
+//! is stored.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::quantized_step::QuantizedStep;
 
-/// Minimum number of products for which this is worthwhile.
+/// Minimum number of multiplications for which this is worthwhile.
 const FEW_PRODUCTS: usize = 1 << 16;
 
-/// Replaces the convolutions that can be computed on codes, and the FakeQuantizes around them.
+/// Replaces the convolutions that can be computed on codes, and the FakeQuantizes before and after them.
 pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let has_any = plan.steps.iter().any(|step| matches!(graph.node(step.node).op(), Op::FakeQuantize(_)));
     if !has_any || !QuantizedConvolution::is_fast() {
@@ -34,7 +34,7 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
     if found.is_empty() {
         return;
     }
-    // The slots of codes for each layer.
+    // For each layer whose output is computed as codes, the slot of these codes.
     let slots: HashMap<NodeId, usize> = found.quantizers.keys().copied().zip(plan.slots..).collect();
     plan.slots += slots.len();
     let numbered = |(node, quantizer): (&NodeId, &Arc<Quantizer>)| (slots[node], (*node, quantizer.clone()));
@@ -72,14 +72,14 @@ pub(super) fn compute_on_levels(plan: &mut Plan, graph: &Graph, half_precision: 
     plan.remove_unread(&found.replaced);
 }
 
-/// Everything that is computed on codes.
+/// The layers that can be computed on codes.
 #[derive(Default)]
 struct Found {
     /// The layers whose outputs are computed as codes: FakeQuantizes, and MaxPools of their outputs.
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
-    /// How the codes are computed, unless by quantizing the input.
+    /// How the codes are computed. Codes without an entry are computed by quantizing the input.
     computed: HashMap<NodeId, Computed>,
-    /// Layers that need not be computed if they have no other readers.
+    /// Layers that need not be computed unless they have other readers.
     replaced: HashSet<NodeId>,
 }
 
@@ -91,18 +91,18 @@ impl Found {
 
 struct Computed {
     kind: QuantizedStep,
-    /// The pool that follows.
+    /// The pool after it.
     pool: Option<QuantizedMaxPool>,
     /// The layers whose codes it reads.
     inputs: Vec<NodeId>,
 }
 
-/// The layers after a convolution, up to a FakeQuantize.
+/// The layers after a convolution, up to and including a FakeQuantize.
 struct Following {
     after: AfterSums,
-    /// The maximum or minimum of codes in windows.
+    /// A pool among these layers, which selects the maximum or minimum of codes in windows.
     pool: Option<QuantizedMaxPool>,
-    /// The layers starting with the convolution, without the FakeQuantize.
+    /// The convolution and the layers after it, excluding the FakeQuantize.
     layers: Vec<NodeId>,
     last: NodeId,
 }
@@ -112,9 +112,9 @@ struct Search<'a> {
     graph: &'a Graph,
     half_precision: &'a HalfPrecision,
     constants: ConstantValues<'a>,
-    /// For each slot: the step that reads it, if there is only one.
+    /// For each slot: the step that reads it, if there is exactly one.
     reader: Vec<Option<usize>>,
-    /// All FakeQuantizes with a quantizer, and MaxPools of their outputs.
+    /// The quantizers of all FakeQuantizes that have one, and of the MaxPools of their outputs.
     quantizers: HashMap<NodeId, Arc<Quantizer>>,
     /// The number of readers of each slot.
     counts: Vec<usize>,
@@ -144,8 +144,8 @@ impl<'a> Search<'a> {
         self.graph.node(node).op()
     }
 
-    /// The dims of an image that is computed in `f32`, if they are known and the number of elements does not
-    /// overflow.
+    /// The dims of an image, if it is computed in `f32`, the dims are known, and the number of elements does
+    /// not overflow.
     fn image(&self, value: Value) -> Option<[usize; 4]> {
         let fact = self.graph.fact(value)?;
         let is_float = self.half_precision.computes_in_f32(fact.element_type);
@@ -154,7 +154,7 @@ impl<'a> Search<'a> {
         <[usize; 4]>::try_from(dims.as_slice()).ok()
     }
 
-    /// The quantizer of a FakeQuantize of images.
+    /// The quantizer of a FakeQuantize that is applied to images.
     fn quantizer(&self, step: &Step) -> Option<Arc<Quantizer>> {
         let (Op::FakeQuantize(op), StepKind::Op) = (self.op(step.node), &step.kind) else { return None };
         let node = self.graph.node(step.node);
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
         Some(Arc::new(quantizer))
     }
 
-    /// A MaxPool whose indices are not used.
+    /// The pool of a MaxPool whose indices are not used.
     fn pool(&self, step: &Step) -> Option<QuantizedMaxPool> {
         let (Op::MaxPool(op), StepKind::Op) = (self.op(step.node), &step.kind) else { return None };
         let is_read = |slot: usize| self.counts.get(slot).is_some_and(|&count| count > 0);
@@ -183,14 +183,14 @@ impl<'a> Search<'a> {
         QuantizedMaxPool::new([height, width], &kernel, &window, &counts)
     }
 
-    /// The quantizer of a MaxPool's input, which is also the quantizer of its output.
+    /// The quantizer of the input of a MaxPool, which is also that of its output.
     fn quantizer_of_pool(&self, step: &Step) -> Option<Arc<Quantizer>> {
         self.pool(step)?;
         let (_, quantizer) = self.quantized(step.node, 0)?;
         quantizer.is_increasing().then(|| quantizer.clone())
     }
 
-    /// The layer that computes an input of a layer, if its output is quantized.
+    /// The layer that computes an input of another layer, if its output is quantized.
     fn quantized(&self, node: NodeId, port: usize) -> Option<(NodeId, &Arc<Quantizer>)> {
         let input = self.graph.node(node).input(port)?.node;
         Some((input, self.quantizers.get(&input)?))
@@ -204,8 +204,8 @@ impl<'a> Search<'a> {
         for step in &self.plan.steps {
             self.sum(step, &mut found);
         }
-        // A MaxPool whose codes are read needs the codes of its input. Other MaxPools are faster on codes
-        // than on values.
+        // If the codes of a MaxPool's output are read, the codes of its input are needed. Any other MaxPool
+        // of quantized values is also faster on codes.
         for step in self.plan.steps.iter().rev() {
             if found.quantizers.contains_key(&step.node) {
                 self.pooled(step, &mut found);
@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Adds a convolution.
+    /// Adds a convolution to `found`, if it can be computed on codes.
     fn convolution(&self, step: &Step, found: &mut Found) -> Option<()> {
         let sliding = match (self.op(step.node), &step.kind) {
             (Op::Convolution(op), StepKind::Op) => &op.sliding,
@@ -251,7 +251,7 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Adds a MaxPool of quantized values.
+    /// Adds a MaxPool of quantized values to `found`.
     fn pooled(&self, step: &Step, found: &mut Found) -> Option<()> {
         let pool = self.pool(step)?;
         let (input, quantizer) = self.quantized(step.node, 0)?;
@@ -264,7 +264,8 @@ impl<'a> Search<'a> {
     }
 
     /// The layers after a convolution with this many output channels, if they have no other readers:
-    /// optionally a bias, a PReLU, a scale, a shift, a clamp, and a MaxPool among them, then a FakeQuantize.
+    /// optionally a bias, a PReLU, a scale, a shift and a clamp, with at most one MaxPool anywhere among
+    /// them, then a FakeQuantize.
     fn following(&self, convolution: &Step, outputs: usize) -> Option<Following> {
         let mut layers = vec![convolution.node];
         let (mut bias, mut slope, mut scale, mut shift, mut clamp) = (None, None, None, None, None);
@@ -283,7 +284,7 @@ impl<'a> Search<'a> {
                     return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
                 Op::MaxPool(_) if pool.is_none() => pool = Some(self.pool(step)?),
-                // Nothing else may follow a clamp.
+                // After a clamp, only a MaxPool or the FakeQuantize may follow.
                 _ if clamp.is_some() => return None,
                 Op::Arithmetic(op) if shift.is_none() && op.broadcast == AutoBroadcast::Numpy => {
                     let is_first = [&bias, &slope, &scale].iter().all(|constant| constant.is_none());
@@ -314,8 +315,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The constant that a step combines with the channels of a slot. A vector of slopes has one element per
-    /// channel.
+    /// The constant that a step combines with a slot, with one number per channel. A slope that is a vector
+    /// has one element per channel.
     fn by_channel(&self, step: &Step, slot: usize, outputs: usize) -> Option<Tensor> {
         let port = step.operands.iter().position(|operand| operand.slot() != Some(slot))?;
         let mut constant = self.constants.floats(step.node, port, &mut Vec::new())?;
@@ -336,7 +337,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds a quantized sum of two quantized values.
+    /// Adds the sum of two quantized values to `found`, if the sum is quantized, too.
     fn sum(&self, step: &Step, found: &mut Found) -> Option<()> {
         let Op::Arithmetic(op) = self.op(step.node) else { return None };
         let (StepKind::Op, BinaryOp::Add) = (&step.kind, op.function) else { return None };
@@ -360,7 +361,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Moves a pool before a factor per channel. A negative factor turns the maximum into the minimum.
+/// Moves a pool before a multiplication by a factor per channel. If the factor is negative, the maximum
+/// becomes the minimum.
 fn least_of_negative(pool: QuantizedMaxPool, factors: &Tensor, channels: usize) -> QuantizedMaxPool {
     let factors = factors.broadcast_to(&[1, channels, 1, 1]).and_then(|factors| factors.to_f32_vec());
     let is_negative: Vec<bool> = factors.unwrap_or_default().iter().map(|&factor| factor < 0.0).collect();
@@ -374,7 +376,7 @@ mod tests {
     use super::*;
     use crate::{Options, Session};
 
-    /// Noise that is the same in every run of the test.
+    /// Pseudo-random numbers that are the same whenever the test runs.
     fn noise(len: usize) -> Vec<f32> {
         (0..len).map(|i| ((i * 7919 + 17) % 1013) as f32 / 200.0 - 2.5).collect()
     }
@@ -387,7 +389,7 @@ mod tests {
         )
     }
 
-    /// i8 weights with a scale per filter.
+    /// Weights of i8 that are multiplied by a scale per filter.
     fn weights(name: &str, dims: &[usize]) -> String {
         let list = |values: Vec<String>| values.join(", ");
         let len: usize = dims.iter().product();
@@ -420,8 +422,8 @@ mod tests {
         graph
     }
 
-    /// The number of quantized steps that output codes, and of those that output values. Checks that the
-    /// outputs equal the outputs of the plain plan for any number of threads.
+    /// The number of quantized steps whose output is codes, and the number of those whose output is values.
+    /// Checks that the outputs are equal to those of the plan without these steps, for any number of threads.
     fn on_levels(graph: &Graph) -> [usize; 2] {
         let x = Tensor::from_vec(&[1, 8, 24, 24], noise(8 * 24 * 24)).unwrap();
         let node = graph.parameters().next().unwrap();
@@ -466,7 +468,7 @@ mod tests {
             quantize("m", "l", signed),
             "  %n = Sigmoid-1(%m)\n  %y = Result-1(%n)\n  %z = Result-1(%i)\n".into(),
         ];
-        // Five FakeQuantizes; two of them are also needed as values.
+        // There are five FakeQuantizes. The outputs of two of them are also needed as values.
         let expected = if QuantizedConvolution::is_fast() { [5, 2] } else { [0, 0] };
         assert_eq!(on_levels(&graph(&layers.concat())), expected);
     }
@@ -496,14 +498,14 @@ mod tests {
             ]
             .concat()
         };
-        // A single slope, one per channel, and one per column.
+        // The slope is a single number, one number per channel, and one number per column.
         let slopes: [(&[usize], _); 4] =
             [(&[], [2, 1]), (&[24], [2, 1]), (&[24, 1, 1], [2, 1]), (&[1, 24], [0, 0])];
         for (slope, steps) in slopes {
             let expected = if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
             assert_eq!(on_levels(&graph(&layers(slope, ""))), expected, "{slope:?}");
         }
-        // An intermediate value has another reader.
+        // An inner value has a second reader.
         let read_twice = "  %o = Tanh-1(%f)\n  %z = Result-1(%o)\n";
         assert_eq!(on_levels(&graph(&layers(&[24], read_twice))), [0, 0]);
     }
@@ -539,16 +541,16 @@ mod tests {
             "  %n = Sigmoid-1(%l)\n  %y = Result-1(%n)\n".into(),
         ]
         .concat();
-        // Three FakeQuantizes and four pools; one is also needed as values.
+        // There are three FakeQuantizes and four pools. The output of one of them is also needed as values.
         let expected = |steps| if QuantizedConvolution::is_fast() { steps } else { [0, 0] };
         assert_eq!(on_levels(&graph(&layers)), expected([7, 1]));
-        // The indices of the maxima are used, so that pool stays.
+        // The indices of the maxima are used, so this pool is not replaced.
         let layers = layers + "  %z = Result-1(%b:1)\n";
         assert_eq!(on_levels(&graph(&layers)), expected([4, 1]));
     }
 
-    /// The form written by early tools: both weights and data are quantized by a FakeQuantize, in f16, and
-    /// few ranges contain 0 as a level.
+    /// The form that early tools wrote: both weights and data are quantized by a FakeQuantize and declared as
+    /// f16, and in few ranges 0 is a level.
     #[test]
     fn weights_may_be_quantized_by_a_range_and_declared_as_f16() {
         let range = [-1.99, 2.03];
@@ -580,13 +582,13 @@ mod tests {
         let range = [-2.0, 127.0 / 64.0];
         let [first, last] = [quantize("a", "x", range), quantize("d", "c", range) + "  %y = Result-1(%d)\n"];
         let conv = |pad| convolve("c", "Convolution-1", "%a, %w", pad);
-        // Too few products.
+        // There are too few multiplications.
         let few = [first.clone(), weights("w", &[1, 8, 1, 1]), conv(0), last.clone()];
         assert_eq!(on_levels(&graph(&few.concat())), [0, 0]);
-        // Scales per input channel.
+        // There is a scale per input channel.
         let by_channel = weights("w", &[8, 8, 3, 3]).replace("f32[8, 1, 1, 1]", "f32[8, 1, 1]");
         assert_eq!(on_levels(&graph(&[first, by_channel, conv(1), last.clone()].concat())), [0, 0]);
-        // Padding of single-channel filters that is not a level.
+        // The filters have a single channel, and the padding is not a level.
         let odd = quantize("a", "x", [-2.0, 2.0]);
         let filters = weights("w", &[8, 1, 1, 3, 3]);
         let grouped = conv(1).replace("Convolution", "GroupConvolution");

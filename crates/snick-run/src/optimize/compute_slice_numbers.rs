@@ -1,8 +1,8 @@
-//! Lets dynamic slices compute the numbers of their ranges themselves.
+//! Lets dynamic slices compute their own start, length and step.
 //!
-//! Sizes of axes, elements of index lists, clamping and arithmetic are separate layers in a graph, but only
-//! take a few machine instructions. A slice reads the lists and does the rest; steps without other readers
-//! are removed.
+//! Reading sizes of axes and elements of index lists, clamping and arithmetic are separate layers in a graph,
+//! but only take a few machine instructions. A slice reads the index lists and computes the rest itself.
+//! Steps that have no other readers are removed.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ use snick_tensor::kernels::{BinaryOp, CompareOp};
 use crate::plan::{Operand, Plan, Step, StepKind};
 use crate::slice_numbers::{SliceNumbers, Term, TermId, Terms};
 
-/// Maximum nesting of terms; deeper terms are read from the output of their layer.
+/// Maximum nesting depth of terms. Below it, a term reads the output of a layer.
 const DEEPEST: usize = 64;
 
-/// An i64 function that wraps like the Arithmetic op; `None` for functions that ranges do not use.
+/// A function of i64 that wraps as in the Arithmetic op; `None` for functions that do not occur in ranges.
 fn wrapping(function: BinaryOp) -> Option<fn(i64, i64) -> i64> {
     match function {
         BinaryOp::Add => Some(i64::wrapping_add),
@@ -30,7 +30,7 @@ fn wrapping(function: BinaryOp) -> Option<fn(i64, i64) -> i64> {
     }
 }
 
-/// Lets slices compute the numbers of their ranges, and removes steps that become unused.
+/// Lets slices compute their own start, length and step, and removes the steps that become unused.
 pub(super) fn compute_slice_numbers(plan: &mut Plan, graph: &Graph) {
     let is_dynamic = |step: &Step| {
         let is_slice = matches!((&step.kind, graph.node(step.node).op()), (StepKind::Op, Op::Slice(_)));
@@ -68,7 +68,7 @@ pub(super) fn compute_slice_numbers(plan: &mut Plan, graph: &Graph) {
     remove_unread(plan, &is_absorbed);
 }
 
-/// Removes unused steps among those in `is_absorbed`.
+/// Removes the unused steps among those that are set in `is_absorbed`.
 fn remove_unread(plan: &mut Plan, is_absorbed: &[bool]) {
     let mut is_read = vec![false; plan.slots];
     let mut is_kept = vec![true; plan.steps.len()];
@@ -87,18 +87,18 @@ fn remove_unread(plan: &mut Plan, is_absorbed: &[bool]) {
     plan.steps.retain(|_| is_kept.next().unwrap_or(true));
 }
 
-/// The terms of one slice, under construction.
+/// The search for the terms of a slice.
 struct Search<'p> {
     plan: &'p Plan,
     graph: &'p Graph,
-    /// For each slot, the step that computes it.
+    /// For each slot, the index of the step that computes it.
     producers: &'p [Option<usize>],
     /// The inputs of the step, starting with the data.
     ports: Vec<Operand>,
     terms: Terms,
-    /// Terms by the slot that they replace.
+    /// For each slot that a term replaces, this term.
     known: HashMap<usize, TermId>,
-    /// Steps whose outputs the terms compute.
+    /// The steps whose outputs the terms compute instead.
     absorbed: Vec<usize>,
 }
 
@@ -123,7 +123,7 @@ impl<'p> Search<'p> {
         Some(term)
     }
 
-    /// The port of the step that reads a value.
+    /// The input port at which the slice's step reads a value; added if necessary.
     fn port(&mut self, operand: Operand) -> usize {
         let is_same = |other: &Operand| match (operand, other) {
             (Operand::Slot { slot: a, .. }, Operand::Slot { slot: b, .. }) => a == *b,
@@ -136,7 +136,7 @@ impl<'p> Search<'p> {
         })
     }
 
-    /// The step that computes a slot, with its op.
+    /// The step that computes a slot, with its index and its op.
     fn producer(&self, slot: usize) -> Option<(usize, &'p Step, &'p Op)> {
         let number = (*self.producers.get(slot)?)?;
         let step = self.plan.steps.get(number).filter(|step| matches!(step.kind, StepKind::Op))?;
@@ -149,7 +149,7 @@ impl<'p> Search<'p> {
         Some(&self.graph.node(step.node).outs().get(slot - step.first)?.fact)
     }
 
-    /// A constant integer scalar.
+    /// The value of a constant integer scalar.
     fn number(&self, operand: Operand) -> Option<i64> {
         let Operand::Constant(number) = operand else { return None };
         let constant = self.plan.constants.get(number)?;
@@ -157,7 +157,7 @@ impl<'p> Search<'p> {
         constant.to_i64(0).ok().filter(|_| is_integer)
     }
 
-    /// Whether a value is an i64 scalar. Other types wrap at other limits.
+    /// Whether a value is an i64 scalar. Integers of other types wrap at other limits.
     fn is_index(&self, operand: Operand) -> bool {
         match self.fact(operand) {
             Some(fact) => {
@@ -167,7 +167,7 @@ impl<'p> Search<'p> {
         }
     }
 
-    /// The term that computes a slot, if it is simple enough.
+    /// The term for a slot, if the step that computes it is simple enough.
     fn computed(&mut self, slot: usize, depth: usize) -> Option<Term> {
         let (number, step, op) = self.producer(slot)?;
         if !self.is_index(Operand::Slot { slot, last: false }) {
@@ -202,22 +202,22 @@ impl<'p> Search<'p> {
         Some(term)
     }
 
-    /// The term for an i64 scalar.
+    /// The term for a value, if it is an i64 scalar.
     fn index(&mut self, operand: Operand, depth: usize) -> Option<TermId> {
         self.is_index(operand).then(|| self.term(operand, depth))?
     }
 
-    /// An element of a list of i64.
+    /// The term for an element of a list of i64.
     fn element(&mut self, list: Operand, at: usize) -> Option<Term> {
         let Operand::Slot { slot, .. } = list else { return None };
-        // A Gather with an index beyond the list yields 0.
+        // A Gather returns 0 for an index past the end of the list.
         match self.fact(list)?.shape.dims()? {
             [len] if len.as_const().is_some_and(|len| (at as i128) < i128::from(len)) => {}
             _ => return None,
         }
         let made = self.producer(slot).map(|(number, step, op)| (number, op, step.operands.first().copied()));
         match made {
-            // The size of another value would keep that value in memory.
+            // Reading the size of any other value would keep that value in memory.
             Some((number, Op::ShapeOf(_), Some(Operand::Slot { slot: of, .. }))) if self.is_data(of) => {
                 self.absorbed.push(number);
                 Some(Term::Size { axis: at })
@@ -290,7 +290,7 @@ mod tests {
     fn slices_compute_their_numbers() {
         for list in [[1, 5], [-3, 9], [4, 1], [0, -1], [-5, i32::MAX]] {
             let [(_, expected), (steps, found)] = steps_and_results("", list);
-            // Parameters, slices and Results remain.
+            // Only Parameters, slices and Results remain.
             assert_eq!((steps, expected.is_ok()), (6, true), "{expected:?}");
             assert_eq!(found, expected);
         }

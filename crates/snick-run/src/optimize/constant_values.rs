@@ -1,4 +1,4 @@
-//! Values that a few layers compute from constants, available before folding.
+//! Values that a few layers compute from constants. They are available before constants are folded.
 
 use snick_ir::{Graph, NodeId, Op, Value};
 use snick_tensor::{ElementType, Tensor};
@@ -9,11 +9,11 @@ use crate::plan::Plan;
 /// Maximum number of layers between a constant and the value.
 const MAX_LAYERS: usize = 4;
 
-/// Computes scales, zero points and ranges of quantized weights and values.
+/// Computes the scales, zero points and ranges of quantized weights and values.
 pub(super) struct ConstantValues<'a> {
     graph: &'a Graph,
     plan: &'a Plan,
-    /// For each node: the index of its step.
+    /// For each node: the index of the step that computes it.
     step_of: Vec<usize>,
     half_precision: &'a HalfPrecision,
 }
@@ -30,14 +30,14 @@ impl<'a> ConstantValues<'a> {
         self.step_of.get(node.index()).copied().filter(|&step| step < self.plan.steps.len())
     }
 
-    /// A value that is computed from constants, exactly as in a run. Adds the layers that compute it to
-    /// `layers`.
+    /// A value that is computed from constants, exactly as a run would compute it. Adds the layers that
+    /// compute the value to `layers`.
     pub(super) fn value(&self, value: Value, layers: &mut Vec<NodeId>) -> Option<Tensor> {
         self.computed(value, layers, 0)
     }
 
-    /// A constant input of a layer, if the layer computes in `f32`. Adds the layers that compute it to
-    /// `layers`.
+    /// An input of a layer, if it is computed from constants and the layer computes in `f32`. Adds the layers
+    /// that compute the input to `layers`.
     pub(super) fn floats(&self, node: NodeId, port: usize, layers: &mut Vec<NodeId>) -> Option<Tensor> {
         let constant = self.value(self.graph.node(node).input(port)?, layers)?;
         let is_float = self.half_precision.computes_in_f32(constant.element_type());

@@ -10,19 +10,20 @@ use crate::facts::{SymbolBindings, check_values};
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Operand, Plan, Step, StepKind};
 
-/// A folded value may always take this much memory.
+/// Memory in bytes that a folded value may always take.
 const SMALL: usize = 1 << 20;
 
-/// A folded value may take this many times the memory of its inputs, as 4-bit weights converted to floats do.
+/// How many times the memory of its inputs a folded value may take. For example, 4-bit weights grow when
+/// converted to floats.
 const GROWTH: usize = 8;
 
-/// All folded values together may take this much memory, plus [`GROWTH`] times the memory of the stored
-/// constants. Otherwise a chain of layers that each repeat their input would be computed here, where no limit
-/// of a run applies. The rest is computed in the run.
+/// Memory in bytes that all folded values together may take, in addition to [`GROWTH`] times the memory of
+/// the stored constants. Without this limit, a chain of layers that each repeat their input would be computed
+/// here, where the limits of a run do not apply. Steps beyond the limit are computed in the run.
 const FOLDED: usize = 1 << 28;
 
-/// Replaces steps whose outputs are the same in every run by constants of the plan. Steps that fail or
-/// contradict inference are kept, so that they fail in the run.
+/// Replaces steps whose outputs are the same in every run by constants of the plan. A step that fails or
+/// contradicts inference is kept, so that it fails in the run.
 pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut known: Vec<Option<Tensor>> = vec![None; plan.slots];
     let stored = graph.ids().filter_map(|id| match graph.node(id).op() {
@@ -43,14 +44,14 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
         }
         false
     });
-    // One constant for each element type as which a slot is read.
+    // One constant for each element type that a slot is read as.
     let mut numbers = HashMap::new();
     for step in &mut plan.steps {
         let op = graph.node(step.node).op();
         for operand in &mut step.operands {
             let Some(slot) = operand.slot() else { continue };
             let Some(value) = &known[slot] else { continue };
-            // Sums of products flush subnormal factors to zero.
+            // Contractions flush subnormal factors to zero.
             let is_factor = op.has(OpTraits::CONTRACTION);
             let key = (slot, half_precision.read_as(op, slot), is_factor);
             let number = *numbers.entry(key).or_insert_with(|| {
@@ -66,7 +67,7 @@ pub(super) fn fold(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecisio
     }
 }
 
-/// Counts one read of a slot; after the last one, drops its value.
+/// Counts a read of a slot, and drops the value of the slot after its last read.
 fn read_once(readers: &mut [usize], known: &mut [Option<Tensor>], slot: usize) {
     readers[slot] = readers[slot].saturating_sub(1);
     if readers[slot] == 0 {
@@ -74,7 +75,7 @@ fn read_once(readers: &mut [usize], known: &mut [Option<Tensor>], slot: usize) {
     }
 }
 
-/// The outputs of a step, if they are the same in every run.
+/// The outputs of a step, if they do not depend on the inputs of a run.
 fn fixed_outputs(
     graph: &Graph,
     step: &Step,
@@ -85,10 +86,10 @@ fn fixed_outputs(
     if matches!(step.kind, StepKind::Packed(_) | StepKind::Quantized(_)) {
         return None;
     }
-    // Evaluated as in the run, so that both choose the same of equal elements.
+    // Evaluated as in the run, so that ties are broken in the same way.
     let op = step.op(graph);
     let values = match op {
-        // Inference used its value, so there is nothing to check, and it may be as large as all weights.
+        // Inference used the value, so it needs no check. The constant may be as large as all the weights.
         Op::Const(_) => return op.eval(&[]).ok(),
         Op::Parameter(_) | Op::Result(_) => return None,
         Op::ShapeOf(_) => static_shape(graph, step.node)?,
@@ -122,8 +123,8 @@ fn fixed_outputs(
     fits.then_some(values)
 }
 
-/// Whether a Reshape has -1 next to a 0, which inference resolves because data and target are static.
-/// Evaluation does not see that, and refuses.
+/// Whether a Reshape has both -1 and 0 in its target. Inference resolves -1 because data and target are
+/// static, but evaluation does not know this and fails.
 fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     let facts: Vec<_> = graph.inputs(node).into_iter().map(|input| graph.fact(input?)).collect();
     let [Some(data), Some(target)] = facts.as_slice() else { return false };
@@ -131,7 +132,8 @@ fn infers_rest_of_nothing(graph: &Graph, node: NodeId) -> bool {
     is_ambiguous && data.shape.as_static().is_some_and(|dims| dims.contains(&0))
 }
 
-/// An inferred static shape; the inputs of a run are checked against it.
+/// A static shape that was inferred. It is right in every run, because the inputs of a run are checked
+/// against it.
 fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     let fact = &graph.node(node).outs().first()?.fact;
     let sizes = fact.ints()?;
@@ -139,7 +141,7 @@ fn static_shape(graph: &Graph, node: NodeId) -> Option<Vec<Tensor>> {
     Some(vec![sizes.cast(fact.element_type).ok()?])
 }
 
-/// Whether the outputs are known to be not much larger than the inputs, and fit into the budget.
+/// Whether the outputs are known to be not much larger than the inputs, and fit in the budget.
 fn is_worth_keeping(graph: &Graph, node: NodeId, inputs: &[Tensor], budget: usize) -> bool {
     let before: usize = inputs.iter().map(Tensor::size_in_bytes).sum();
     let after = graph.node(node).outs().iter().try_fold(0usize, |sum, out| {
@@ -167,7 +169,7 @@ mod tests {
         let mut b = GraphBuilder::new("g");
         let x = b.parameter("x", ElementType::F32, "512,512").unwrap();
         let mut value = b.constant(Tensor::zeros(ElementType::F32, &[512, 512]).unwrap()).unwrap();
-        // Each value takes 1 MiB.
+        // Each of these values takes 1 MiB.
         for _ in 0..20 {
             value = b.add(value, value).unwrap();
         }
@@ -175,7 +177,7 @@ mod tests {
         b.result("y", y).unwrap();
         let graph = b.finish().unwrap();
         let session = Arc::new(Pool::default()).scope_within(4 << 20, || Session::new(&graph).unwrap());
-        // The input, the sum and the result.
+        // The steps for the input, the sum and the result.
         assert_eq!(session.plan.steps.len(), 3);
         assert_eq!(session.plan.constants.len(), 1);
     }

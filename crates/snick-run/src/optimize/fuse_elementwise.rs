@@ -1,8 +1,8 @@
 //! Fuses consecutive element-wise layers.
 //!
-//! A value that only the next layer reads is never stored, and neither is the output of a product before the
-//! layers. Inferred shapes decide which layers are fused. The run decides whether its sizes allow a single
-//! pass, and otherwise evaluates the layers one by one.
+//! Values that only the next layer reads are never stored, nor is the output of a preceding matrix
+//! multiplication or convolution. Inferred shapes decide which layers are fused. The run decides whether its
+//! sizes allow a single pass; if not, it evaluates the layers one by one.
 
 use smallvec::SmallVec;
 use snick_ir::{Graph, OpTraits};
@@ -12,16 +12,16 @@ use snick_tensor::kernels::{ElementFunction, Stage};
 use crate::fused_elementwise::{FusedLayer, FusedLayers, FusedProduct};
 use crate::plan::{Plan, Step, StepKind};
 
-/// Fuses the element-wise steps of a plan. The last operand of a fused step is the input of its first layer;
-/// the other inputs precede it in the order of the layers.
+/// Fuses the element-wise steps of a plan. The last operand of a fused step is the input of its first layer.
+/// The other inputs come before it, in the order of the layers.
 pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     let readers = plan.readers();
-    // For each slot: the fused step that ends with it.
+    // For each slot: the fused step whose output it is.
     let mut ends: Vec<Option<usize>> = vec![None; plan.slots];
     let mut steps: Vec<Option<Step>> = Vec::with_capacity(plan.steps.len());
     for mut step in std::mem::take(&mut plan.steps) {
         if let Some((function, ports)) = fusable(graph, &step) {
-            // A port that reads the output of a fused step without other readers.
+            // A port that reads the output of a fused step that no other step reads.
             let continued = ports.iter().find_map(|&port| {
                 let slot = step.operands[port].slot()?;
                 let own = step.operands.iter().filter(|operand| operand.slot() == Some(slot)).count();
@@ -41,9 +41,9 @@ pub(super) fn fuse_elementwise(plan: &mut Plan, graph: &Graph) {
     plan.steps = steps.into_iter().flatten().collect();
 }
 
-/// Merges products into the fused steps that are their only readers.
+/// Merges contractions into fused steps, if a fused step is the only reader.
 fn fuse_products(plan: &Plan, graph: &Graph, readers: &[usize], steps: &mut [Option<Step>]) {
-    // For each slot: the product that computes it.
+    // For each slot: the contraction that computes it.
     let mut products: Vec<Option<usize>> = vec![None; plan.slots];
     for i in 0..steps.len() {
         let Some(step) = &steps[i] else { continue };
@@ -61,13 +61,13 @@ fn fuse_products(plan: &Plan, graph: &Graph, readers: &[usize], steps: &mut [Opt
     }
 }
 
-/// Whether a step is an op that may be faster together with what follows it.
+/// Whether a step is a contraction that may be faster together with the layers after it.
 fn is_product(graph: &Graph, step: &Step) -> bool {
     let is_op = matches!(step.kind, StepKind::Op | StepKind::Specialized(_));
     is_op && !step.is_checked && step.outs == 1 && step.op(graph).has(OpTraits::CONTRACTION)
 }
 
-/// Combines a fused step with the product that its first layer reads.
+/// Combines a fused step with the contraction whose output its first layer reads.
 fn after(product: Step, mut step: Step) -> Step {
     let Step { node, kind, operands, first: slot, .. } = product;
     if let StepKind::Fused(fused) = &mut step.kind {
@@ -82,7 +82,8 @@ fn after(product: Step, mut step: Step) -> Step {
     Step { operands, ..step }
 }
 
-/// The function of a step, and the ports whose inputs have the shape of its output, if the step can be fused.
+/// The function of a step, and the ports whose inputs have the same shape as its output, if the step can be
+/// fused.
 fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usize; 2]>)> {
     let is_float = |et: ElementType| et == ElementType::F32 || et.is_half();
     let inputs: Option<SmallVec<[_; 2]>> =
@@ -103,7 +104,8 @@ fn fusable(graph: &Graph, step: &Step) -> Option<(ElementFunction, SmallVec<[usi
     (are_float && !ports.is_empty()).then_some((function, ports))
 }
 
-/// Fuses `step` with `before`, whose output it reads at `port`, or makes it a fused step of its own.
+/// Fuses `step` with `before`, whose output it reads at `port`. Without `before`, makes `step` a fused step
+/// by itself.
 fn fused(before: Option<Step>, step: Step, function: ElementFunction, port: usize) -> Step {
     let value = step.operands[port];
     let (mut fused, mut operands, first) = match before {
@@ -139,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// The number of layers in each fused step of a graph.
+    /// The number of layers in each fused step for a graph.
     fn fused(parameters: &[(&str, &[usize])], graph: &str) -> Vec<usize> {
         let layers = |step: &Step| match &step.kind {
             StepKind::Fused(fused) => Some(fused.layers.len()),
@@ -148,7 +150,7 @@ mod tests {
         fused_session(parameters, graph).plan.steps.iter().filter_map(layers).collect()
     }
 
-    /// The session of a graph. Checks that the fused plan agrees with the plain one.
+    /// The session for a graph. Checks that it computes the same values with and without fusion.
     fn fused_session(parameters: &[(&str, &[usize])], layers: &str) -> Session {
         let declared = |(i, (shape, _)): (usize, &(&str, &[usize]))| {
             format!("  %p{i} = Parameter-1 {{element_type: f32, shape: \"{shape}\"}}\n")

@@ -1,8 +1,9 @@
-//! Keeps large low-bit weights packed: products and row lookups unpack what they need.
+//! Keeps large low-bit weights packed: matrix multiplications and row lookups unpack the parts that they
+//! need.
 //!
-//! Exporters write such weights as layers that unpack them: `Convert`, optionally a `Subtract` of zero
-//! points, a `Multiply` by scales, optionally a `Reshape` and a `Convert`. Folding them would take four to
-//! eight times the memory of the file.
+//! Exporters write such weights together with layers that unpack them: a `Convert`, optionally a `Subtract`
+//! of zero points, a `Multiply` by scales, and optionally a `Reshape` and a `Convert`. Folded weights would
+//! take four to eight times the memory of the file.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,11 +17,11 @@ use super::constant_values::ConstantValues;
 use crate::half_precision::HalfPrecision;
 use crate::plan::{Plan, StepKind};
 
-/// Smaller weights are unpacked once, because they stay in the cache.
+/// Minimum number of elements. Smaller weights are unpacked once, because they stay in the cache.
 const LARGE: usize = 1 << 16;
 
-/// Replaces products with large packed weights, and removes the unpacking layers if they have no other
-/// readers.
+/// Replaces matrix multiplications and row lookups that have large packed weights. Removes the layers that
+/// unpack these weights, if they have no other readers.
 pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfPrecision) {
     let mut found: HashMap<NodeId, Option<Unpacked>> = HashMap::new();
     let mut products = Vec::new();
@@ -45,7 +46,7 @@ pub(super) fn keep_packed(plan: &mut Plan, graph: &Graph, half_precision: &HalfP
     }
 }
 
-/// The input of a layer that may be packed weights: the matrix `[N, K]` of a product with its transpose, or
+/// The input of a layer that may be packed weights: the matrix `[N, K]` of a MatMul that transposes it, or
 /// the table of a row lookup.
 fn port_of_weights(graph: &Graph, node: NodeId) -> Option<usize> {
     let has_known_type = |port| {
@@ -67,7 +68,7 @@ fn port_of_weights(graph: &Graph, node: NodeId) -> Option<usize> {
     }
 }
 
-/// Weights, and the layers that unpack them.
+/// Packed weights, and the layers that unpack them.
 struct Unpacked {
     weights: Arc<PackedWeights>,
     layers: Vec<NodeId>,
@@ -81,12 +82,12 @@ struct Unpacking<'a> {
 }
 
 impl Unpacking<'_> {
-    /// The packed weights whose unpacking ends with a layer.
+    /// The packed weights whose last unpacking layer is `last`.
     fn packed(&self, last: NodeId) -> Option<Unpacked> {
         let graph = self.graph;
         let mut layers = Vec::new();
         let mut at = last;
-        // From the last layer back to the scales.
+        // Goes from the last layer back to the layer that multiplies by the scales.
         let (scaled, scales) = loop {
             layers.push(at);
             let node = graph.node(at);
@@ -141,7 +142,8 @@ mod tests {
     use super::*;
     use crate::{Options, Session};
 
-    /// 4-bit weights `[512, 512]` with zero points in groups of 128 and f16 scales, unpacked by five layers.
+    /// 4-bit weights `[512, 512]`, with zero points and f16 scales for groups of 128, unpacked by five
+    /// layers.
     fn weights(b: &mut GraphBuilder) -> Result<Value, OpError> {
         let noise = |len: usize| (0..len).map(|i| ((i * 40_503) >> 7) as u8).collect();
         let codes = Tensor::new(ElementType::U4, &[512, 4, 128], Storage::heap(noise(512 * 256)))?;
@@ -177,7 +179,7 @@ mod tests {
         let graph = b.finish().unwrap();
         let session = Session::new(&graph).unwrap();
         assert!(session.plan.steps.iter().any(|step| matches!(step.kind, StepKind::Packed(_))));
-        // The input, the product and the result.
+        // The steps for the input, the matrix multiplication and the result.
         assert_eq!(session.plan.steps.len(), 3);
         let whole = Session::without_folding(&graph).unwrap();
         let x: Vec<f32> = (0..2 * 512).map(|i| (i % 29) as f32 / 7.0 - 2.0).collect();
@@ -207,7 +209,7 @@ mod tests {
         let whole = Session::without_folding(&graph).unwrap();
         let ids = Tensor::from_slice(&[3i64, -1, 511, 512], &[4]).unwrap();
         for count in [1, 5, 70] {
-            // The sums are exact in any order.
+            // These sums are exact in any order.
             let x: Vec<f32> = (0..count * 512).map(|i| (i % 29) as f32 / 8.0 - 2.0).collect();
             let inputs = [Tensor::from_vec(&[count, 512], x).unwrap(), ids.clone()];
             for threads in [1, 2] {

@@ -1,4 +1,4 @@
-//! Quantized weights: bytes that layers unpack.
+//! Quantized weights: bytes, which layers of the model unpack.
 
 use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::ops::source::constant::Constant;
@@ -9,7 +9,7 @@ use snick_tensor::kernels::{BinaryOp, QuantizedFilters, Unpacking};
 use super::constant_values::ConstantValues;
 use crate::half_precision::HalfPrecision;
 
-/// Quantized weights of a convolution.
+/// The quantized weights of a convolution.
 pub(super) struct QuantizedWeights {
     pub codes: Tensor,
     form: OwnedUnpacking,
@@ -25,8 +25,8 @@ enum OwnedUnpacking {
 }
 
 impl QuantizedWeights {
-    /// The quantized weights of a value: `Convert`, optionally a `Subtract`, and a `Multiply`; or `Convert`
-    /// and a `FakeQuantize`. A `Reshape` and a `Convert` may follow.
+    /// Finds the quantized weights from which a value is unpacked: by a `Convert`, optionally a `Subtract`,
+    /// and a `Multiply`; or by a `Convert` and a `FakeQuantize`. A `Reshape` and a `Convert` may follow.
     pub(super) fn of(
         value: Value,
         graph: &Graph,
@@ -65,7 +65,7 @@ impl QuantizedWeights {
             matches!(op(at), Op::Convert(op) if half_precision.computes_in_f32(op.destination_type));
         let source = input(at)?;
         let Op::Const(Constant::Here(codes)) = op(source) else { return None };
-        // One per filter, and not along another axis of the same size.
+        // One number per filter, and not along another axis that has the same size.
         let is_by_filter = |tensor: &Tensor| tensor.len() == 1 || tensor.rank() == codes.rank();
         if !is_float || !form.tensors().all(is_by_filter) {
             return None;
@@ -74,7 +74,7 @@ impl QuantizedWeights {
         Some(QuantizedWeights { codes: codes.reshape(&dims).ok()?, form, layers })
     }
 
-    /// The filters of these weights.
+    /// The filters that consist of these weights.
     pub(super) fn filters(&self) -> QuantizedFilters<'_> {
         let unpacking = match &self.form {
             OwnedUnpacking::Scale { zeros, scales } => Unpacking::Scale { zeros: zeros.as_ref(), scales },

@@ -62,8 +62,8 @@ fn constant_layers_are_folded() {
     assert_eq!(expected[0].to_i64_vec().unwrap(), [0, -1, -2, 0, -1, -2]);
 }
 
-/// Each layer repeats its input eight times. Without a budget for all layers together, the plan would take
-/// 4.6 GB.
+/// Each layer repeats its input eight times. If there were no limit for all folded values together, the plan
+/// would take 4.6 GB.
 #[test]
 fn a_chain_of_repetitions_is_not_folded() {
     let mut text =
@@ -139,7 +139,7 @@ fn one_session_serves_several_threads() {
     });
 }
 
-/// Passes its input on; if it `lies`, it infers 3 instead of N rows.
+/// Passes its input on. If it `lies`, it infers 3 rows instead of N.
 #[derive(Debug)]
 struct Pass {
     lies: bool,

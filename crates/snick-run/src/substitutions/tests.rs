@@ -1,4 +1,5 @@
-//! Checks each kind of step, and that a wrong step is found: the plan of a graph that differs in one number.
+//! Checks each kind of step, and that a wrong step is detected: the tests plant the plan of a graph that
+//! differs in one number.
 
 use snick_ir::{infer, text};
 use snick_pass::Checker;
@@ -12,7 +13,7 @@ fn session(layers: &str) -> Session {
     Session::new(graph).unwrap()
 }
 
-/// The kinds of all claims of a session, and the number that is refuted.
+/// The kinds of all claims of a session, and how many of them are refuted.
 fn claims(session: Session) -> (Vec<&'static str>, usize) {
     let (mut checker, mut by, mut refuted) = (Checker::new(7), Vec::new(), 0);
     for Substitutions { graph, claims } in Substitutions::of(&Arc::new(session)) {
@@ -23,12 +24,14 @@ fn claims(session: Session) -> (Vec<&'static str>, usize) {
     (by, refuted)
 }
 
-/// The layers with `right` for `@` use a step of this kind, and the plan for `wrong` is refuted.
+/// Checks that the layers with `right` in place of `@` use a step of kind `by`, and that the plan for `wrong`
+/// is refuted.
 fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     let [right, wrong] = [right, wrong].map(|number| layers.replace('@', number));
     let (found, refuted) = claims(session(&right));
     assert!(found.contains(&by) && refuted == 0, "{found:?}, {refuted} refuted");
     let mut planted = session(&right);
+<<<<<<< HEAD
     let other = session(&wrong);
     // The plan refers to the layers of its own graph by id.
     let [ids, own] = [&other, &planted].map(|session| session.graph.order().unwrap());
@@ -36,6 +39,12 @@ fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     planted.plan = other.plan;
     planted.plan.steps.iter_mut().for_each(|step| step.node = own_of[&step.node]);
     planted.plan.levels.values_mut().for_each(|(node, _)| *node = own_of[node]);
+=======
+    let nodes: Vec<NodeId> = planted.plan.steps.iter().map(|step| step.node).collect();
+    planted.plan = session(&wrong).plan;
+    // Assigns the steps to the corresponding layers of the other graph.
+    planted.plan.steps.iter_mut().zip(nodes).for_each(|(step, node)| step.node = node);
+>>>>>>> 912be199 (Clarify comments of snick-run)
     assert!(claims(planted).1 > 0, "{by}");
 }
 
@@ -73,7 +82,7 @@ fn numbers_of_slices_are_checked() {
     wrong_plans_are_refuted("compute-slice-numbers", &format!("{X}{layers}"), ["1", "2"]);
 }
 
-/// A product with weights of 8 bits that are large enough to stay packed.
+/// A matrix multiplication with 8-bit weights that are large enough to stay packed.
 fn packed_layers() -> String {
     let codes = (0..256 * 256).map(|i| (i * 37 % 255).to_string()).collect::<Vec<_>>().join(", ");
     let scales = (0..256).map(|i| format!("0.0{}", 1 + i % 7)).collect::<Vec<_>>().join(", ");
@@ -91,7 +100,7 @@ fn products_of_packed_weights_are_checked() {
     wrong_plans_are_refuted("keep-packed", &packed_layers(), ["128", "127"]);
 }
 
-/// A convolution between two FakeQuantizes, with integer filters.
+/// A convolution with integer filters between two FakeQuantizes.
 fn quantized_layers() -> String {
     let codes = (0..16 * 8 * 9).map(|i| (i * 37 % 255 - 127).to_string()).collect::<Vec<_>>().join(", ");
     let scales = (0..16).map(|i| format!("0.0{}", 1 + i % 7)).collect::<Vec<_>>().join(", ");
@@ -112,7 +121,8 @@ fn quantized_layers() -> String {
     )
 }
 
-/// On machines without products of bytes such layers are computed in floats, so nothing is substituted for them.
+/// A machine without fast multiplication of bytes computes such layers in floats, so they have no
+/// substitutes.
 #[test]
 fn convolutions_on_levels_are_checked() {
     match QuantizedConvolution::is_fast() {
