@@ -1,5 +1,4 @@
-//! The answers of verbs about in-memory models: the text and JSON of the command line, for programs that hold
-//! a model.
+//! Runs verbs on in-memory models, and returns the text and JSON that the command line would print.
 
 use snick::text::Escaped;
 use snick::{Diagnostic, Error, Limits, Located, Model};
@@ -9,10 +8,10 @@ use crate::cli::options::OutputFormat::{Json, Text};
 use crate::cmd::run::on_drawn_inputs;
 use crate::cmd::{canon, cost, diff, infer, why};
 
-/// Number of layers in the text of a cost.
+/// Number of layers listed in the text of a cost.
 const TOP_LAYERS: usize = 10;
 
-/// An answer in both formats.
+/// The result of a verb in both formats.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  %y = Result-1(%x)\n}\n";
@@ -32,12 +31,12 @@ pub struct Document {
     pub text: String,
 }
 
-/// `snick infer --format json`: all facts of an inferred model with `errors`.
+/// The output of `snick infer --format json`: all facts of an inferred model with `errors`.
 pub fn infer_json(model: &Model, errors: &[Located]) -> String {
     infer::facts(model, errors, Json)
 }
 
-/// `snick why MODEL TARGET`.
+/// The output of `snick why MODEL TARGET`.
 ///
 /// # Errors
 /// [`Error::NoOutput`].
@@ -45,12 +44,12 @@ pub fn why(model: &Model, target: &str) -> Result<Document, Error> {
     Ok(Document { json: why::of_target(model, target, Json)?, text: why::of_target(model, target, Text)? })
 }
 
-/// `snick why MODEL --unknown`.
+/// The output of `snick why MODEL --unknown`.
 pub fn why_unknown(model: &Model) -> Document {
     Document { json: why::of_unknown(model, Json), text: why::of_unknown(model, Text) }
 }
 
-/// `snick why MODEL --error`, for one of the errors of the model.
+/// The output of `snick why MODEL --error` for one of the errors of the model.
 ///
 /// # Errors
 /// The error belongs to another model.
@@ -59,7 +58,7 @@ pub fn why_error(model: &Model, error: &Diagnostic) -> Result<Document, Error> {
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
-/// `snick cost MODEL`.
+/// The output of `snick cost MODEL`.
 ///
 /// # Errors
 /// The graph has a cycle.
@@ -68,7 +67,7 @@ pub fn cost(model: &Model) -> Result<Document, Error> {
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
-/// `snick diff A B` of two inferred models.
+/// The output of `snick diff A B` for two inferred models.
 ///
 /// # Errors
 /// A graph has a cycle.
@@ -78,10 +77,11 @@ pub fn diff(a: &Model, b: &Model) -> Result<Document, Error> {
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
-/// `snick canon MODEL`, applied to an inferred model with `errors`; `is_verified` means `--verify`.
+/// The output of `snick canon MODEL`, applied to an inferred model with `errors`; `is_verified` means
+/// `--verify`.
 ///
 /// # Errors
-/// A limit was reached. The model is valid then, but only partly rewritten.
+/// A limit was reached. In that case the model is valid, but only partly rewritten.
 pub fn canonicalise(
     model: &mut Model,
     errors: Vec<Located>,
@@ -92,8 +92,8 @@ pub fn canonicalise(
     Ok(Document { json: canonical.as_json(model), text: canonical.as_text(model, false) })
 }
 
-/// `snick run MODEL` for an inferred model, on random inputs of the smallest sizes with which it runs. The
-/// text starts with notes on the inputs.
+/// The output of `snick run MODEL` for an inferred model, on random inputs of the smallest sizes with which
+/// the model runs. The text starts with notes on the inputs.
 ///
 /// # Errors
 /// [`DocumentError::Invalid`] for a layer that fails, including layers that exceed the limit of memory or
@@ -108,17 +108,17 @@ pub fn run(model: &Model, limits: Limits) -> Result<Document, DocumentError> {
     Ok(Document { json: report.as_json(), text: notes + &report.as_text() })
 }
 
-/// Why there is no document: the model cannot be canonicalised, verified or run.
+/// The reason why there is no document: the model cannot be canonicalised, verified or run.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum DocumentError {
     /// A limit was reached.
     #[error("{0}")]
     Limit(String),
-    /// Layers with errors, which prevent a run.
+    /// Errors of layers that prevent a run.
     #[error(transparent)]
     Invalid(#[from] Error),
-    /// Anything else.
+    /// Any other error.
     #[error("{0}")]
     Other(String),
 }

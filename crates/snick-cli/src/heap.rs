@@ -1,20 +1,19 @@
-//! Configures the C allocator to keep free memory, because the next model needs as much as the last one
-//! released.
+//! Configures the C allocator to keep memory that is freed, because the next model needs about as much.
 #![allow(unsafe_code, reason = "the standard library has no access to its allocator")]
 
-/// Allocations of at least this many bytes get pages of their own, which grow without a copy and are returned
-/// at once.
+/// Allocations of at least this many bytes get pages of their own. They can grow without a copy, and are
+/// returned to the system at once.
 const LARGE: libc::c_int = 4 << 20;
 
-/// Free memory at the end of the heap is only returned beyond this size, the maximum to which the C library
-/// itself raises the threshold.
+/// Free memory at the end of the heap is only returned to the system if it exceeds this size. It is the
+/// maximum to which the C library itself would raise the threshold.
 const KEPT: libc::c_int = 64 << 20;
 
-/// The heap grows by this many bytes more than needed. They only become resident when used.
+/// The heap grows by this many bytes more than needed. These bytes only become resident when they are used.
 const STEP: libc::c_int = 1 << 20;
 
-/// Keeps released memory for the next allocation. Without it, reading another model takes 20 % longer, due to
-/// system calls and page faults.
+/// Keeps freed memory for the next allocation. Otherwise, reading another model would take 20 % longer
+/// because of system calls and page faults.
 pub fn keep_free_memory() {
     // SAFETY: `mallopt` only sets parameters, and no other thread runs yet.
     unsafe {

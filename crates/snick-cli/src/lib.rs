@@ -1,8 +1,8 @@
-//! The command line. Each verb is a file in `cmd`; results go to standard output, diagnostics to standard
+//! The command line. Each verb is a file in `cmd`. Results go to standard output, diagnostics to standard
 //! error.
 //!
-//! It is a library for others that ship the command, such as the Python package, which also returns the same
-//! [`documents`].
+//! This is a library, so that other packages can include the command, such as the Python package, which also
+//! returns the same [`documents`].
 
 mod cli;
 mod cmd;
@@ -27,8 +27,8 @@ struct Snick {
     common: cli::options::Common,
 }
 
-/// Runs the command line `args`, starting with the name of the program, and returns the exit code. It may end
-/// the process itself if a limit is reached, or if a file becomes shorter while it is read.
+/// Runs the command line `args`, which starts with the name of the program, and returns the exit code. May
+/// end the process if a limit is reached, or if a file becomes shorter while it is read.
 pub fn run(args: Vec<OsString>) -> u8 {
     #[cfg(unix)]
     cli::bus_error::report_as_error();
@@ -47,14 +47,14 @@ pub fn run(args: Vec<OsString>) -> u8 {
             exit_code(&console, cmd::run(snick.verb, &snick.common, &console))
         }
         Err(error) => {
-            // It is not a failure if the reader of `--help` is gone.
+            // Ignores the error if nobody reads the help text any more.
             let _ = error.print();
             u8::try_from(error.exit_code()).unwrap_or(2)
         }
     }
 }
 
-/// The arguments with `inspect` inserted, if there is a model in place of a verb.
+/// The arguments with the verb `inspect` inserted, if a model is given in place of a verb.
 fn with_verb(mut args: Vec<OsString>, error: &clap::Error) -> Option<Vec<OsString>> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let is_model = word == "-" || word.contains(['.', '/', '\\']);

@@ -8,15 +8,15 @@ use std::process::Command;
 /// A folder with models, removed at the end.
 struct Project(PathBuf);
 
-/// An unused input (S016), and an unused layer (S015).
+/// A model with an unused input (S016) and an unused layer (S015).
 const UNUSED: &str = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"2\"}\n  \
                       %mask = Parameter-1 {element_type: i64, shape: \"2\"}\n  %lost = Exp-1(%x)\n  \
                       %y = Result-1(%x)\n}\n";
-/// A sum of incompatible sizes (S020).
+/// A model that adds tensors of incompatible sizes (S020).
 const CLASH: &str = "snick 1\ngraph \"g\" {\n  %a = Parameter-1 {element_type: f32, shape: \"2,3\"}\n  \
                      %b = Parameter-1 {element_type: f32, shape: \"2,4\"}\n  %sum = Add-1(%a, %b)\n  \
                      %y = Result-1(%sum)\n}\n";
-/// Names that would control a terminal (S007).
+/// A model whose names would control a terminal (S007).
 const HOSTILE: &str = "<net name=\"n\" version=\"11\"><layers>\n<layer id=\"0\" name=\"x\" type=\"Parameter\" \
                        version=\"opset1\"><data shape=\"2\" element_type=\"f32\"/><output><port id=\"0\"/></output></layer>\n\
                        <layer id=\"1\" name=\"r&#10;::error title=pwned::100%, &lt;b&gt; &amp; &#x202E;\" type=\"Result\" \
@@ -79,7 +79,7 @@ fn folders_are_searched_and_answers_do_not_depend_on_the_threads() {
         assert!(files.contains(&model), "{one}");
     }
     assert!(one.ends_with("3 models: 2 errors, 2 warnings, 0 notes\n"), "{one}");
-    // A model that is named twice is only checked once.
+    // A model that is given twice is only checked once.
     let twice = project.snick(&["check", "models/unused.snick", "models/unused.snick"]).1;
     assert!(twice.contains("1 model: "), "{twice}");
     let folder = project.0.join("empty");
@@ -127,7 +127,7 @@ fn shapes_and_weights_are_those_of_the_options() {
         project.codes(&["check", "head.xml", "--ignore", "S040", "--weights", "w.bin"]),
         Vec::<String>::new()
     );
-    // The file declares its ports for other input shapes, which is not a mismatch.
+    // The file declares its ports for other input shapes, which must not be reported as a mismatch.
     let sized = ["check", "head.xml", "--weights", "w.bin", "--ignore", "S040", "--shape", "[2,4]"];
     assert_eq!(project.codes(&sized), ["S020"]);
     let same = ["diff", "head.xml", "head.snick", "--weights", "w.bin"];
@@ -144,7 +144,7 @@ fn a_baseline_hides_what_it_lists_and_nothing_else() {
     let with = ["check", "models", "--baseline", "known.txt"];
     assert_eq!(project.codes(&with), Vec::<String>::new());
     assert_eq!(project.snick(&with).0, 0);
-    // A finding stays known when it moves within its file; a second one of its kind is new.
+    // A finding stays known when it moves within its file. A second finding with the same code is new.
     project.write("models/unused.snick", &UNUSED.replace("  %lost", "\n\n  %lost"));
     assert_eq!(project.snick(&with).0, 0);
     project.write("models/other.snick", CLASH);
@@ -163,7 +163,7 @@ fn settings_of_the_project_hold_below_it_and_the_command_line_above_them() {
     assert_eq!(project.snick(&["check", "models"]).0, 1);
     assert_eq!(project.snick(&["check", "models", "--fail-on", "error"]).0, 0);
     assert_eq!(project.codes(&["check", "models", "--ignore", "S01"]), ["S020"]);
-    // This also works from a subfolder of the project.
+    // The settings are also found from a subfolder of the project.
     let below = Command::new(env!("CARGO_BIN_EXE_snick"))
         .args(["check", "."])
         .current_dir(project.0.join("models"))

@@ -44,7 +44,7 @@ fn focus_cnn() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/focus_cnn/model.xml")
 }
 
-/// A model with an activation of this op, and with this prefix in layer names.
+/// A model whose activation is this op, and whose layer names have this prefix.
 fn model(prefix: &str, op: &str, factor: &str) -> String {
     format!(
         "snick 1\ngraph \"g\" {{\n  %x = Parameter-1 {{element_type: f32, shape: \"N,3\"}}\n  \
@@ -105,7 +105,7 @@ fn runs_are_compared_layer_by_layer() {
     assert!(
         out.contains(r#""run":["#) && out.contains(r#""worst_index":[0,"#) && out.contains(r#""ok":false"#)
     );
-    // Runs agree within the tolerance, but the layers still differ.
+    // The runs agree within the tolerance, but the layers differ.
     let close = scratch.write("close.snick", &model("", "ReLU", "2.000001"));
     let (out, _, code) = diff(&[&a, &close, "--run", "--format", "json"]);
     assert!(
@@ -161,7 +161,7 @@ fn an_execution_graph_is_joined_to_its_model() {
     assert!(text.contains("Convolution stem_conv, Add stem_add, Swish stem_swish"), "{text}");
     assert!(text.contains("made by the plug-in: 4 Const, 2 Reorder, 3 Reshape"), "{text}");
 
-    // The order of the files does not matter.
+    // The execution graph may come first or second.
     let (json, _, code) = diff(&[&executed, &model, "--format", "json"]);
     assert_eq!(code, Some(0), "{json}");
     assert!(json.contains("\"schema\":\"snick.execution/1\",\"is_of_the_model\":true"), "{json}");

@@ -1,9 +1,9 @@
 //! Runs every `console` block of README.md and the book, and compares the output with the page.
 //!
-//! A line `$ COMMAND` runs in a shell, in a folder that contains `models` and `docs`; the commands of a page
-//! share that folder. A line `...` matches any number of lines. In a block marked `console,times`, numbers
-//! are not compared. The text between `<!-- output: COMMAND -->` and `<!-- /output -->` is the output of the
-//! command. `INSTA_UPDATE=always` rewrites the pages.
+//! A line `$ COMMAND` is run in a shell, in a folder that contains `models` and `docs`. All commands of a
+//! page share this folder. A line `...` matches any number of lines. In a block marked `console,times`,
+//! numbers are not compared. The text between `<!-- output: COMMAND -->` and `<!-- /output -->` must be the
+//! output of the command. `INSTA_UPDATE=always` rewrites the pages.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
@@ -96,10 +96,10 @@ fn is_update() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
 }
 
-/// Ends the part of a page that is the entire output of a command.
+/// The line after the part of a page that is the entire output of a command.
 const OUTPUT_END: &str = "<!-- /output -->";
 
-/// The page with current output.
+/// The page with its output updated.
 fn rerun(page: &Path, text: &str, problems: &mut Vec<String>) -> String {
     let scratch = Scratch::new(page);
     let (mut lines, mut result) = (text.lines(), Vec::new());

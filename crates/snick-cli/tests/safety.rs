@@ -1,4 +1,4 @@
-//! The guarantees of `docs/src/safety.md` about files, limits and names.
+//! The guarantees that `docs/src/safety.md` gives about files, limits and names.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Drop for Scratch {
     }
 }
 
-/// `y = relu(x)`, `z = -x`.
+/// A model with two outputs, `y = relu(x)` and `z = -x`.
 const TWO_OUTPUTS: &str = "%x = Parameter-1 {element_type: f32, shape: \"2\"}\n%a = ReLU-1(%x)\n\
                            %b = Negative-1(%x)\n%y = Result-1(%a)\n%z = Result-1(%b)";
 
@@ -203,7 +203,7 @@ fn arrays_that_are_no_input_are_refused() {
     assert_eq!(folder.snick(&["run", "m.snick", "--inputs", "want.npz", "--ignore-extra"]).0, Some(0));
 }
 
-/// An array of an `.npz` file: an `.npy` header, and elements that may be fewer than declared.
+/// An array for an `.npz` file: an `.npy` header, followed by elements, which may be fewer than declared.
 fn npy(version: u8, descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let length = match version {
@@ -213,7 +213,7 @@ fn npy(version: u8, descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY", &[version, 0][..], &length, header.as_bytes(), elements].concat()
 }
 
-/// The elements of these arrays are missing, so reading them would be the first error.
+/// The elements of these arrays are missing, so if they were read first, another error would be reported.
 #[test]
 fn headers_of_arrays_are_checked_before_elements_are_read() {
     let folder = Scratch::new("headers");
@@ -233,15 +233,15 @@ fn headers_of_arrays_are_checked_before_elements_are_read() {
     };
     let good = || ("x.npy", npy(1, "<f4", "(2,)", &[0; 8]));
     expect(&[good()], &[], 0, "");
-    // A key that is not an input.
+    // The key is not an input.
     let other = || ("other.npy", b"no array".to_vec());
     expect(&[other(), good()], &[], 2, "no input named `other`");
     expect(&[other(), good()], &["--ignore-extra"], 0, "");
-    // Another shape or type.
+    // The shape or the type is wrong.
     expect(&[("x.npy", npy(1, "<f4", "(268435456,)", &[]))], &[], 2, "f32[268435456]");
     expect(&[("x.npy", npy(1, "<i8", "(2,)", &[]))], &[], 2, "element type i64");
     expect(&[("x.npy", npy(9, "<f4", "(2,)", &[0; 8]))], &[], 2, "version 9.0");
-    // More memory than allowed.
+    // The array needs more memory than allowed.
     folder.model("%x = Parameter-1 {element_type: f32, shape: \"?\"}\n%y = Result-1(%x)");
     let limited = ["--max-memory", "64M"];
     expect(&[("x.npy", npy(1, "<f4", "(268435456,)", &[]))], &limited, 3, "1073741824 bytes");
@@ -273,7 +273,7 @@ fn a_comparison_is_complete_and_strict() {
         assert_eq!(compare(&[tolerance]).0, Some(2), "{tolerance}");
     }
     assert_eq!(compare(&["--only", "nosuch"]).0, Some(2));
-    // The model has one more output.
+    // Now the model has one output more than the file.
     folder.model(&format!("{TWO_OUTPUTS}\n%w = Result-1(%x)"));
     let (code, said) = compare(&[]);
     assert_eq!(code, Some(1));
@@ -346,7 +346,7 @@ fn layers_rank_and_fuel_are_limited() {
     assert_eq!(folder.snick(&["infer", "m.snick", "--max-layers=4", "--max-rank=2", "--fuel=0"]).0, Some(0));
 }
 
-/// No verb mistakes a limit for a finding.
+/// No verb must report a limit as a finding.
 #[test]
 fn every_verb_ends_at_a_limit() {
     let folder = Scratch::new("verbs");

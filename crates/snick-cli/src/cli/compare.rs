@@ -27,17 +27,17 @@ fn tolerance(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a tolerance of 0 or more".into())
 }
 
-/// The result of a comparison.
+/// The result of comparing two tensors.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
     /// The largest absolute difference.
     pub max_abs: f64,
     /// The largest difference relative to the expected element.
     pub max_rel: f64,
-    /// Elements outside the tolerance.
+    /// The number of elements outside the tolerance.
     #[serde(skip)]
     pub outside: usize,
-    /// The element of the largest absolute difference, in row-major order.
+    /// The element with the largest absolute difference, in row-major order.
     #[serde(skip)]
     pub worst: Option<usize>,
     /// Why the tensors cannot be compared.
@@ -63,7 +63,7 @@ impl Comparison {
     }
 }
 
-/// Compares an output with the array recorded for it.
+/// Compares an output with the array that was recorded for it.
 pub fn compare(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison {
     let describe = |tensor: &Tensor| format!("{}{}", tensor.element_type(), Listed(tensor.dims()));
     let incomparable = || Comparison::incomparable(format!("{}, expected {}", describe(got), describe(want)));
@@ -99,7 +99,7 @@ pub fn compare(got: &Tensor, want: &Tensor, tolerance: Tolerance) -> Comparison 
         found.max_rel = found.max_rel.max(if b == 0.0 { f64::INFINITY } else { off / b.abs() });
         found.outside += usize::from(!off.is_finite() || off > atol + rtol * b.abs());
     }
-    // Different 64-bit integers may be equal when converted to f64.
+    // Different 64-bit integers may become equal when they are converted to f64.
     if exact && found.outside == 0 && got.to_bytes() != want.to_bytes() {
         found.outside = 1;
     }

@@ -1,5 +1,5 @@
-//! Writes results to standard output and diagnostics to standard error, and defines the exit codes of the
-//! verbs.
+//! Writes results to standard output and diagnostics to standard error, and maps the outcome of a verb to an
+//! exit code.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -15,14 +15,14 @@ use super::options::{Color, Common, ErrorFormat};
 use super::outcome::diagnostic;
 pub use super::outcome::{Failure, Outcome};
 
-/// A diagnostic of the whole command in JSON.
+/// A diagnostic about the whole command, in JSON.
 #[derive(Serialize)]
 struct Message<'m> {
     severity: &'m str,
     message: &'m str,
 }
 
-/// A diagnostic of a layer in JSON.
+/// A diagnostic about a layer, in JSON.
 #[derive(Serialize)]
 struct LayerMessage<'m> {
     severity: &'m str,
@@ -49,7 +49,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// A console that writes no diagnostics.
+    /// Creates a console that writes no diagnostics.
     pub fn silent(mut limits: Limits) -> Self {
         let (time, memory) = (limits.time.take(), limits.memory.take());
         Self {
@@ -64,7 +64,7 @@ impl Console {
         }
     }
 
-    /// The console for these options.
+    /// Creates the console for these options.
     pub fn new(common: &Common) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let is_colored = |is_terminal: bool| match common.color {
@@ -86,12 +86,12 @@ impl Console {
         }
     }
 
-    /// The same console without notes.
+    /// The same console, but without notes.
     pub fn quietly(&self) -> Self {
         Self { quiet: true, ..self.clone() }
     }
 
-    /// Maximum bytes of tensors.
+    /// Maximum total bytes of tensors.
     pub fn memory(&self) -> usize {
         self.memory
     }
@@ -101,7 +101,7 @@ impl Console {
         self.limits
     }
 
-    /// Options that run a model within the limits.
+    /// Options for running a model within the limits.
     pub fn run_options(&self) -> snick_run::Options {
         snick_run::Options { memory: self.memory, fuel: self.limits.fuel, ..Default::default() }
     }
@@ -147,8 +147,8 @@ impl Console {
         self.diagnose(&format!("{text}\n{notes}"));
     }
 
-    /// A line about an input of a failing layer. It starts with a location, so that editors and terminals can
-    /// jump there.
+    /// A line about an input of a layer that failed. It starts with a location, so that editors and terminals
+    /// can jump to it.
     fn origin(&self, file: &str, origin: &InputOrigin) -> String {
         let place = match (file, origin.loc.line) {
             (_, 0) => String::new(),
@@ -165,7 +165,7 @@ impl Console {
         format!("{place}{note}{value} of layer `{layer}` ({op}){weights}\n")
     }
 
-    /// Reports an error of the whole command.
+    /// Reports an error that is not about a layer.
     pub fn error(&self, message: &str) {
         self.say("error", "31;1", message);
     }
@@ -193,12 +193,12 @@ impl Console {
         if self.colored { colored(color, text) } else { text.to_string() }
     }
 
-    /// Colours a part of a result, if results are coloured.
+    /// Colours a part of a result, unless results are not coloured.
     pub fn paint_result(&self, color: &str, text: &str) -> String {
         if self.colors_results { colored(color, text) } else { text.to_string() }
     }
 
-    /// Writes to standard error. If that fails, there is no way to report it.
+    /// Writes to standard error. A failure to do so cannot be reported.
     fn diagnose(&self, text: &str) {
         if !self.is_silent {
             let _ = io::stderr().lock().write_all(text.as_bytes());
@@ -210,7 +210,7 @@ fn colored(color: &str, text: &str) -> String {
     format!("\u{1b}[{color}m{text}\u{1b}[0m")
 }
 
-/// Reports a failure and returns the exit code of a verb.
+/// Reports a failure, and returns the exit code for the result of a verb.
 pub fn exit_code(console: &Console, result: Result<Outcome, Failure>) -> u8 {
     match result {
         Ok(Outcome::Fine) | Err(Failure::Closed) => 0,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::outcome::Failure;
 
-/// The deadline of a command, if any, and the layer that the command has reached.
+/// The deadline of a command, if it has one, and the layer that the command has reached.
 #[derive(Clone, Debug, Default)]
 pub struct Deadline(Option<Arc<Timer>>);
 
@@ -14,16 +14,16 @@ pub struct Deadline(Option<Arc<Timer>>);
 struct Timer {
     timeout: Duration,
     end: Instant,
-    /// The layer reported last.
+    /// The layer that was reported last.
     layer: Mutex<String>,
 }
 
-/// How long a step may overrun the deadline before the process is ended.
+/// How long a step may exceed the deadline before the process is ended.
 const GRACE: Duration = Duration::from_millis(200);
 
 impl Deadline {
-    /// Starts the clock. Work that reports progress stops at the deadline; a thread ends the process if a
-    /// single step takes longer.
+    /// Starts the clock. Work that reports progress stops at the deadline. If a single step takes longer, a
+    /// thread ends the process.
     pub fn start(timeout: Option<Duration>) -> Self {
         let timer = timeout.and_then(|timeout| {
             let end = Instant::now().checked_add(timeout)?;
@@ -32,7 +32,7 @@ impl Deadline {
         Self(timer)
     }
 
-    /// Calls `end` with the failure when the deadline and [`GRACE`] have passed.
+    /// Calls `end` with the failure once the deadline has passed by more than [`GRACE`].
     pub fn on_overrun(&self, end: impl FnOnce(Failure) + Send + 'static) {
         let Some(timer) = self.0.clone() else { return };
         std::thread::spawn(move || {
@@ -41,7 +41,7 @@ impl Deadline {
         });
     }
 
-    /// Reports that a layer is done. `Break` after the deadline.
+    /// Reports that a layer is done. Returns `Break` after the deadline.
     pub fn advance(&self, layer: &str) -> ControlFlow<()> {
         let Some(timer) = &self.0 else { return ControlFlow::Continue(()) };
         let mut last = timer.layer.lock().unwrap_or_else(PoisonError::into_inner);

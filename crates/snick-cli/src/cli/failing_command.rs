@@ -1,4 +1,4 @@
-//! Tests whether a model still fails, with a user's command or by inference.
+//! Tests whether a model still fails, either with a command of the user or in inference.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ pub struct Expected {
     stderr_contains: Option<String>,
 }
 
-/// An exit code that a command may choose. Shells exit with 126 or 127 if they cannot start a command.
+/// An exit code that a command may choose itself. Shells exit with 126 or 127 if they cannot start a command.
 fn exit_code(text: &str) -> Result<i32, String> {
     match text.parse() {
         Ok(126 | 127) => Err("a shell exits so if it cannot start the command".into()),
@@ -29,28 +29,28 @@ fn exit_code(text: &str) -> Result<i32, String> {
     }
 }
 
-/// Output of scripts that crash themselves, with the same exit code as if the model failed.
+/// Output of scripts that crash for another reason, but with the same exit code as if the model failed.
 const CRASHES: [&str; 4] =
     ["Traceback (most recent call last)", "panicked at", "Segmentation fault", "command not found"];
 
-/// A command that fails on a model; inference if there is no command.
+/// A command that fails on a model, or inference if there is no command.
 pub struct FailingCommand<'o> {
     command: Option<&'o str>,
     expected: &'o Expected,
     folder: Folder,
-    /// Crashes that the command shows on the original model, and that are therefore expected.
+    /// Crashes that the command also shows on the original model, and that are therefore expected.
     crashes: Vec<&'static str>,
 }
 
 /// How a command ended.
 struct End {
-    /// `None` if a signal ended it.
+    /// The exit code; `None` if the command was ended by a signal.
     code: Option<i32>,
     stderr: String,
 }
 
 impl<'o> FailingCommand<'o> {
-    /// Checks that the command fails on the original model, which has these errors.
+    /// Checks that the command fails on the original model, which has the given errors.
     pub fn new(
         command: Option<&'o str>,
         expected: &'o Expected,
@@ -81,7 +81,7 @@ impl<'o> FailingCommand<'o> {
         Ok(test)
     }
 
-    /// Whether a model with these errors fails like the original one.
+    /// Whether a model with the given errors fails like the original model.
     pub fn fails(&self, graph: &Graph, errors: &[Located]) -> Result<bool, Failure> {
         let end = self.run(graph, errors)?;
         let text = self.expected.stderr_contains.as_deref().unwrap_or_default();
@@ -136,7 +136,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // If this fails, the system cleans up.
+        // If this fails, the system removes the folder later.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,5 @@
-//! Inner values of a run, to write to files, to compare, and to find the first layer that differs.
+//! Inner values of a run. They can be written to files, compared, and used to find the first layer that
+//! differs.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -37,16 +38,16 @@ fn find_value(graph: &Graph, name: &str) -> Option<Value> {
     of_layer(name, 0).or_else(with_port).or_else(of_tensor)
 }
 
-/// The requested inner values of a run, and the values taken so far in execution order.
+/// The requested inner values of a run, and those that were recorded so far, in execution order.
 #[derive(Default)]
 pub struct InnerValues {
     requested: Vec<(String, Value)>,
-    /// The values taken.
+    /// The values that were recorded.
     pub taken: Vec<(String, Tensor)>,
 }
 
 impl InnerValues {
-    /// Requests a value by name; `false` if there is none.
+    /// Requests a value by name. Returns `false` if the graph has no such value.
     pub fn request(&mut self, graph: &Graph, name: &str) -> bool {
         let value = find_value(graph, name);
         self.requested.extend(value.map(|value| (name.to_string(), value)));
@@ -63,7 +64,8 @@ impl InnerValues {
         self.requested.is_empty()
     }
 
-    /// Takes the requested outputs of a layer in their declared types: a run computes f16 and bf16 in f32.
+    /// Records the requested outputs of a layer, converted to their declared types: a run computes f16 and
+    /// bf16 in f32.
     pub fn take(&mut self, graph: &Graph, progress: &Progress) {
         for (name, value) in self.requested.iter().filter(|(_, value)| value.node == progress.node) {
             if let Some(tensor) = progress.values.get(value.port as usize) {
@@ -76,14 +78,14 @@ impl InnerValues {
     }
 }
 
-/// The file in the current folder to which a value is written.
+/// The file in the current folder to which a value with this name is written.
 pub fn dump_file(name: &str) -> PathBuf {
     let plain = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' };
     name.chars().map(plain).chain(".npy".chars()).collect::<String>().into()
 }
 
-/// The first layer of `after`, in execution order, whose outputs differ from the outputs of the layer with
-/// the same name in `before`.
+/// The first layer of `after`, in execution order, whose outputs differ from those of the layer with the same
+/// name in `before`.
 pub fn first_difference(
     before: &Graph,
     after: &Graph,

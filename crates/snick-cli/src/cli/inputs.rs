@@ -1,4 +1,4 @@
-//! The model inputs given on the command line, step by step.
+//! The model inputs that are given on the command line, step by step.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct InputOptions {
 }
 
 impl InputOptions {
-    /// The files that the options name.
+    /// The files that these options refer to.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let single =
             self.input.iter().filter_map(|item| item.rsplit_once('=').map(|(_, path)| Path::new(path)));
@@ -49,7 +49,7 @@ impl InputOptions {
                 names.insert(name.to_string());
                 Ok(false)
             };
-            // Reading the inputs reports the error.
+            // The error is reported when the inputs are read.
             let _ = npz::read::<UnreadableFile>(path, 0, is_wanted, |_, _| Ok(()));
         }
         names
@@ -65,10 +65,11 @@ impl InputOptions {
         !self.text.is_empty()
     }
 
-    /// Reads the files. A single array, and all arrays of a file together, may take at most `memory` bytes.
+    /// Reads the files. Neither a single array nor all arrays of a file together may take more than `memory`
+    /// bytes.
     ///
     /// # Errors
-    /// A file cannot be read, or an array is not an input or has another element type or shape.
+    /// A file cannot be read, or an array is not an input or has a wrong element type or shape.
     pub fn read(&self, graph: &Graph, memory: usize) -> Result<GivenInputs, Failure> {
         let mut single = Vec::new();
         for item in &self.input {
@@ -89,7 +90,7 @@ impl InputOptions {
                 None => Vec::new(),
             };
             arrays.extend(single.iter().cloned());
-            // A later array replaces an earlier one for the same input, so --input takes precedence over
+            // If several arrays are given for an input, the last one counts, so --input takes precedence over
             // --inputs.
             let inputs: Vec<_> = arrays.iter().map(|(name, _)| find_input(graph, name).ok()).collect();
             let mut places = 0..inputs.len();
@@ -102,7 +103,7 @@ impl InputOptions {
         Ok(GivenInputs { steps, seed: self.seed })
     }
 
-    /// The arrays of a file, all of which must be inputs of the model unless `--ignore-extra` is given.
+    /// The arrays of a file. All of them must be inputs of the model, unless `--ignore-extra` is given.
     fn of_model(&self, graph: &Graph, path: &Path, memory: usize) -> Result<Vec<(String, Tensor)>, Failure> {
         let is_input = |name: &str| match find_input(graph, name) {
             Ok(_) => Ok(true),
@@ -118,7 +119,7 @@ impl InputOptions {
     }
 }
 
-/// Checks the element type and shape in an array's header against the declaration of the input.
+/// Checks the element type and shape in the header of an array against the declaration of the input.
 fn check_header(graph: &Graph, id: NodeId, header: &Header) -> Result<(), Failure> {
     let node = graph.node(id);
     let (Op::Parameter(parameter), Some(out)) = (node.op(), node.outs().first()) else { return Ok(()) };
@@ -143,14 +144,14 @@ fn check_header(graph: &Graph, id: NodeId, header: &Header) -> Result<(), Failur
     }
 }
 
-/// The inputs given on the command line, by step and Parameter; the others are random.
+/// The inputs given on the command line, by step and Parameter; all other inputs are random.
 pub struct GivenInputs {
     steps: Vec<Vec<Option<Tensor>>>,
     seed: u64,
 }
 
 impl GivenInputs {
-    /// The inputs of each step. Another `round` draws other random inputs from the same seed.
+    /// The inputs of each step. Each `round` draws different random inputs from the same seed.
     ///
     /// # Errors
     /// An input would be too large.
@@ -168,7 +169,7 @@ impl GivenInputs {
         self.steps.iter().enumerate().map(of_step).collect()
     }
 
-    /// Whether every step has every input.
+    /// Whether all inputs of every step are given.
     pub fn is_complete(&self) -> bool {
         self.steps.iter().flatten().all(Option::is_some)
     }
@@ -186,7 +187,7 @@ impl GivenInputs {
     }
 }
 
-/// Reinterprets the array as the element type of the input, if numpy lacks that type.
+/// Reinterprets an array as the element type of the input, if numpy does not have this type.
 fn fit_input(graph: &Graph, name: &str, array: &Tensor) -> Tensor {
     let node = find_input(graph, name).ok().map(|id| graph.node(id));
     let fitted = node.and_then(|node| {

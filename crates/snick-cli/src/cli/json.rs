@@ -1,4 +1,4 @@
-//! JSON answers: serialisable structs.
+//! JSON answers, given as structs that can be serialised.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use snick_ir::Located;
 /// An answer with the name of its schema, and the symbols that it mentions.
 #[derive(Serialize)]
 pub struct Answer<T> {
-    /// `snick.why/1`
+    /// The name of the schema, such as `snick.why/1`.
     schema: &'static str,
     #[serde(flatten)]
     content: T,
@@ -19,7 +19,7 @@ pub struct Answer<T> {
 }
 
 impl<T: Serialize> Answer<T> {
-    /// An answer without symbols, or that does not list them.
+    /// An answer that has no symbols or does not list them.
     pub fn new(schema: &'static str, content: T) -> Self {
         Self { schema, content, symbols: None }
     }
@@ -30,19 +30,19 @@ impl<T: Serialize> Answer<T> {
         self.with_symbols_in(|text| model.symbols_in(text))
     }
 
-    /// Adds the symbols that `find` finds in the text of the answer.
+    /// Adds the symbols that `find` returns for the text of the answer.
     #[must_use]
     pub fn with_symbols_in(self, find: impl FnOnce(&str) -> Vec<Symbol>) -> Self {
         Self { symbols: Some(find(&line(&self.content))), ..self }
     }
 
-    /// The text, with each object of a top-level list on its own line.
+    /// The text of the answer, with each object of a top-level list on its own line.
     pub fn text(&self) -> String {
         snick_emit::json_with(self, Lines::default()) + "\n"
     }
 }
 
-/// A value on one line.
+/// A value in JSON on one line.
 pub fn line(value: &impl Serialize) -> String {
     snick_emit::json(value) + "\n"
 }
@@ -82,7 +82,7 @@ pub struct Origin {
     loc: Option<String>,
 }
 
-/// The layer that computes an input.
+/// The layer that computes an input, in JSON.
 #[derive(Serialize)]
 struct MadeBy {
     layer: String,
@@ -96,7 +96,7 @@ impl From<InputOrigin> for Origin {
     }
 }
 
-/// A formatter that puts each object of the outermost object's lists on its own line.
+/// A formatter that puts each object in a list of the outermost object on its own line.
 #[derive(Default)]
 struct Lines {
     /// The number of open objects and lists.

@@ -1,4 +1,4 @@
-//! Verbs that answer for one model in full, or for many with a line each and a total.
+//! Verbs that give a full answer for a single model, or one line per model and a total for several.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -50,9 +50,9 @@ impl SharedOptions {
 
 /// The answer of a verb for a model.
 pub struct Answer {
-    /// The full answer: text, or one JSON object.
+    /// The full answer, as text or as one JSON object.
     pub whole: String,
-    /// The line to print among other models.
+    /// The summary line, for commands on several models.
     pub line: String,
     pub outcome: Outcome,
     pub model: Model,
@@ -67,7 +67,7 @@ pub enum Asked {
 }
 
 impl ManyOptions {
-    /// The models. A folder that belongs to a single model counts as that model.
+    /// The models to process. A folder that belongs to a single model counts as that model.
     pub fn asked(&self) -> Result<Asked, Failure> {
         if let [path] = self.paths.as_slice()
             && (!path.is_dir() || models::is_home(path))
@@ -89,7 +89,7 @@ impl ManyOptions {
             Asked::One(model) => {
                 let answer = answer(&model, console)?;
                 console.print(&answer.whole)?;
-                // The process ends here, and freeing a large model takes time.
+                // The process ends after this, and freeing a large model would take time.
                 std::mem::forget(answer.model);
                 return Ok(answer.outcome);
             }
@@ -97,7 +97,7 @@ impl ManyOptions {
         };
         let quiet = console.quietly();
         let answers = on_each(models.len(), self.jobs, console, |at| {
-            // Frees the model now, not after all models.
+            // Frees the model at once, and not after all models.
             Ok::<_, Failure>(
                 answer(&models[at], &quiet).map(|answer| (answer.whole, answer.line, answer.outcome)),
             )
@@ -118,7 +118,7 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Counts the outcomes of the models of a command.
+/// Counts the models of a command by outcome.
 #[derive(Default)]
 struct Total {
     fine: usize,
@@ -128,7 +128,7 @@ struct Total {
 }
 
 impl Total {
-    /// Counts a model and returns its line.
+    /// Counts a model, and returns its summary line.
     fn add(
         &mut self,
         path: &str,
@@ -184,7 +184,7 @@ impl Total {
     }
 }
 
-/// One object on one line: the answer, or why there is none.
+/// A model's answer as one object on one line, or the reason why there is no answer.
 fn of_model(model: &str, whole: Option<&str>, failure: &str) -> String {
     #[derive(Serialize)]
     struct Head<'m> {
@@ -194,13 +194,13 @@ fn of_model(model: &str, whole: Option<&str>, failure: &str) -> String {
     }
     let head = json::line(&Head { model, error: whole.is_none().then_some(failure) });
     let Some(whole) = whole else { return head };
-    // Line breaks in JSON only occur between tokens; in strings they are escaped.
+    // A line break in JSON can only occur between tokens; in strings it is escaped.
     let rest: String = whole.lines().map(str::trim_start).collect();
     format!("{},{}\n", head.trim_end().trim_end_matches('}'), rest.trim_start_matches('{'))
 }
 
-/// Calls `work` with each number below `count`, on at most as many threads; the results are in order. After
-/// an error no further calls start.
+/// Calls `work` with each number below `count`, on up to `jobs` threads (default: one per processor). Results
+/// are in order; after an error, no further calls start.
 pub fn on_each<T: Send, E: Send>(
     count: usize,
     jobs: Option<usize>,

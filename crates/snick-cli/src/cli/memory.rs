@@ -1,4 +1,4 @@
-//! The memory limit for the tensors of a command.
+//! The memory limit for all tensors of a command.
 
 /// The default of `--max-memory`: three quarters of the machine's memory, if the system reports it.
 pub fn default_limit() -> Option<usize> {
@@ -22,7 +22,7 @@ pub fn parse_size(text: &str) -> Result<usize, String> {
     let number: f64 = digits.parse().map_err(|_| "expected a size such as 2G, 512M or 64k")?;
     let bytes = number * f64::from(2).powi(unit);
     match bytes >= 1.0 {
-        // Sizes beyond the address space mean no limit.
+        // Sizes beyond the address space are equivalent to no limit.
         true => Ok(bytes as usize),
         false => Err("expected a size of at least one byte".into()),
     }

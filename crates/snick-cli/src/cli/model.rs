@@ -13,7 +13,7 @@ pub fn load(options: &ModelOptions, console: &Console) -> Result<Model, Failure>
     load_with_optional_inputs(options, console, |_| false)
 }
 
-/// Like [`load`]; inputs with a default value for which `is_kept` holds stay inputs.
+/// Like [`load`], but inputs that have a default value and for which `is_kept` holds stay inputs.
 pub fn load_with_optional_inputs(
     options: &ModelOptions,
     console: &Console,
@@ -30,7 +30,7 @@ pub fn load_with_optional_inputs(
     Ok(model)
 }
 
-/// Reads a model; `-` means text form on standard input. The named optional inputs stay inputs.
+/// Reads a model; `-` means text form on standard input. The optional inputs with these names stay inputs.
 pub fn read(options: &ModelOptions, console: &Console, optional_inputs: &[&str]) -> Result<Model, Failure> {
     let mut load =
         LoadOptions::new().limits(console.limits()).optional_inputs(optional_inputs.iter().copied());
@@ -63,7 +63,7 @@ pub fn infer(model: &mut Model, console: &Console) -> Result<Vec<Located>, Failu
     in_time(model.infer_with(&options), console).map(Inference::into_located)
 }
 
-/// Options for rewriting within the deadline.
+/// Options for rewriting a model within the limits and the deadline.
 pub fn rewriting(console: &Console) -> RewriteOptions {
     let options = RewriteOptions::new().limits(console.limits());
     if !console.deadline().is_set() {
@@ -73,7 +73,7 @@ pub fn rewriting(console: &Console) -> RewriteOptions {
     options.progress(move |progress| deadline.advance(progress.layer))
 }
 
-/// The report of rewriting, unless a limit stopped it.
+/// Returns the report of rewriting, or fails if a limit stopped it.
 pub fn complete(mut report: Report, console: &Console) -> Result<Report, Failure> {
     console.deadline().check()?;
     match report.stopped.take() {
@@ -82,7 +82,7 @@ pub fn complete(mut report: Report, console: &Console) -> Result<Report, Failure
     }
 }
 
-/// Turns a cancelled result into a failure of the deadline.
+/// Converts a cancelled result to the failure of the deadline.
 pub fn in_time<T>(result: Result<T, snick::Error>, console: &Console) -> Result<T, Failure> {
     match result {
         Err(snick::Error::Cancelled { .. }) => {

@@ -1,4 +1,4 @@
-//! Finds the models in paths of the command line: files, and contents of folders.
+//! Finds the models that paths on the command line refer to: files, and the contents of folders.
 
 use std::fs;
 use std::io::Read as _;
@@ -8,7 +8,7 @@ use snick::Format;
 
 use super::console::Failure;
 
-/// The models in paths, each once; models in a folder are ordered by name.
+/// The models at these paths, each only once; models in a folder are ordered by name.
 ///
 /// # Errors
 /// A path does not exist, or a folder cannot be read or contains no model.
@@ -37,7 +37,7 @@ pub fn is_home(folder: &Path) -> bool {
     snick::model_of_folder(folder).is_some()
 }
 
-/// The models in a folder and its subfolders, without hidden folders and links to folders.
+/// The models in a folder and its subfolders, skipping hidden folders and links to folders.
 fn models_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut models = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -58,11 +58,11 @@ fn models_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(models)
 }
 
-/// Number of bytes of a file to look at.
+/// Number of bytes at the start of a file to examine.
 const HEAD: u64 = 4096;
 
-/// Whether to read a file as a model. XML and JSON files can be anything. A file that gives no hint is read,
-/// so that damaged models are noticed.
+/// Whether to read a file as a model. XML and JSON files may contain anything, so their content decides. If
+/// the content gives no hint, the file is read, so that damaged models are noticed.
 fn is_model(path: &Path) -> bool {
     match Format::to_read(path) {
         Some(Format::OpenVino) => {
@@ -73,8 +73,8 @@ fn is_model(path: &Path) -> bool {
     }
 }
 
-/// Whether the name of an XML file is typical of a model. If the file then contains something else, such as
-/// an error page, that should be noticed.
+/// Whether the name of an XML file is typical of a model. If such a file contains something else, such as an
+/// error page, this should be noticed.
 fn is_named_as_model(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default();
     stem == "model" || stem == "openvino_model" || path.with_extension("bin").is_file()
@@ -82,19 +82,19 @@ fn is_named_as_model(path: &Path) -> bool {
 
 fn head(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // An unreadable file is reported when it is checked.
+    // If the file is unreadable, this is reported when it is checked.
     let _ = fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut bytes));
     bytes
 }
 
-/// The name of the first XML element; `None` if there is none.
+/// The name of the first XML element; `None` if there is no element.
 fn root_element(head: &[u8]) -> Option<&[u8]> {
     let mut tags = head.split(|&byte| byte == b'<').skip(1);
     let tag = tags.find(|tag| tag.first().is_some_and(u8::is_ascii_alphabetic))?;
     tag.split(|byte| !byte.is_ascii_alphanumeric()).next()
 }
 
-/// Whether JSON starts like a list of nGraph functions or a DirectML description.
+/// Whether JSON starts like a list of nGraph functions or like a DirectML description.
 fn is_json_model(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}').trim_start();

@@ -46,7 +46,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// The same options with the format for verbs that only have text and JSON; `None` for another format.
+    /// The same options, with the format for verbs that only have text and JSON; `None` for any other format.
     pub fn with_format(&self) -> Option<Self> {
         let format = match self.report {
             ReportFormat::Text => OutputFormat::Text,
@@ -56,8 +56,8 @@ impl Common {
         Some(Self { format, ..self.clone() })
     }
 
-    /// The limits for reading, inference, passes and runs. The time limit is separate, because it applies to
-    /// the whole command.
+    /// The limits for reading, inference, passes and runs. Excludes the time limit, which applies to the
+    /// whole command.
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::new();
         (limits.layers, limits.rank, limits.fuel) = (self.max_layers, self.max_rank, self.fuel);

@@ -9,21 +9,21 @@ use crate::npz::UnreadableFile;
 /// The outcome of a verb that succeeded.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Nothing to report: exit code 0.
+    /// There is nothing to report: exit code 0.
     Fine,
-    /// An error in the model, a difference or a failed check: exit code 1.
+    /// There is an error in the model, a difference or a failed check: exit code 1.
     Finding,
-    /// A layer exceeds the limit of memory or fuel: exit code 3.
+    /// A layer exceeds the memory limit or the fuel: exit code 3.
     Limit,
 }
 
 impl Outcome {
-    /// A finding if `found`.
+    /// The outcome is a finding if `found`.
     pub fn finding(found: bool) -> Self {
         if found { Self::Finding } else { Self::Fine }
     }
 
-    /// A finding if there are errors; a limit if one of them is about a limit.
+    /// The outcome is a finding if there are errors, or a limit if one of them is about a limit.
     pub fn of_errors(errors: &[Located]) -> Self {
         let is_limit = errors.iter().any(|error| error.error.is_limit());
         if is_limit { Self::Limit } else { Self::finding(!errors.is_empty()) }
@@ -43,7 +43,7 @@ pub fn diagnostic(error: &Located) -> Diagnostic {
     diagnostic
 }
 
-/// Why a verb failed.
+/// The reason why a verb failed.
 #[derive(thiserror::Error, Debug)]
 pub enum Failure {
     /// Wrong usage or unreadable input: exit code 2.
@@ -55,7 +55,7 @@ pub enum Failure {
     /// A limit was reached: exit code 3.
     #[error("{0}")]
     Limit(String),
-    /// The reader of standard output has closed it, which is not an error.
+    /// Nobody reads standard output any more, which is not an error.
     #[error("standard output is closed")]
     Closed,
 }

@@ -17,8 +17,8 @@ pub struct OverwriteOptions {
 }
 
 impl OverwriteOptions {
-    /// Without `--force`, refuses to write `target` or its weights over a file that the command reads.
-    /// Forcing is safe: files are renamed into place, and mapped weights of the old file stay valid.
+    /// Without `--force`, fails if `target` or its weights would replace a file that the command reads.
+    /// Forcing is safe: new files are renamed into place, so mapped weights of the old file stay valid.
     pub fn check<'p>(
         &self,
         inputs: impl IntoIterator<Item = &'p Path>,
@@ -39,15 +39,15 @@ impl OverwriteOptions {
     }
 }
 
-/// Identifies a file regardless of its name: device and inode.
+/// Identifies a file by device and inode, which do not depend on its name.
 #[cfg(unix)]
 type FileId = (u64, u64);
 
-/// Identifies a file regardless of its name: the full path without links.
+/// Identifies a file by its full path with links resolved.
 #[cfg(not(unix))]
 type FileId = std::path::PathBuf;
 
-/// The file at a path; `None` if there is none.
+/// The id of the file at a path; `None` if there is no file.
 #[cfg(unix)]
 fn file_id(path: &Path) -> Option<FileId> {
     use std::os::unix::fs::MetadataExt;
@@ -55,7 +55,7 @@ fn file_id(path: &Path) -> Option<FileId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// The file at a path; `None` if there is none.
+/// The id of the file at a path; `None` if there is no file.
 #[cfg(not(unix))]
 fn file_id(path: &Path) -> Option<FileId> {
     fs::canonicalize(path).ok()

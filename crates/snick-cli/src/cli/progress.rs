@@ -7,10 +7,10 @@ use snick_run::Progress;
 
 use super::console::Console;
 
-/// A progress bar on standard error, for work of more than a second. Only drawn on a terminal; dropping it
-/// erases it.
+/// A progress bar on standard error, for work that takes more than a second. It is only drawn on a terminal,
+/// and erased when it is dropped.
 pub struct ProgressBar {
-    /// `None` if the bar is never drawn.
+    /// When the work started; `None` if the bar is never drawn.
     started: Option<Instant>,
     drawn: Option<Instant>,
 }
@@ -21,17 +21,17 @@ impl ProgressBar {
     const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
     const WIDTH: usize = 40;
 
-    /// A bar that is not visible yet.
+    /// Creates a bar that is not visible yet.
     pub fn new(console: &Console) -> Self {
         Self { started: console.shows_progress().then(Instant::now), drawn: None }
     }
 
-    /// Shows the progress over layers, at most ten times a second.
+    /// Shows the progress in layers, at most ten times a second.
     pub fn advance(&mut self, progress: &Progress) {
         self.advance_to(progress.done, progress.layers, "layers");
     }
 
-    /// Shows that `done` of all `things` are done.
+    /// Shows that `done` of `all` things are done.
     pub fn advance_to(&mut self, done: usize, all: usize, things: &str) {
         if self.started.is_none_or(|started| started.elapsed() < Self::DELAY) {
             return;

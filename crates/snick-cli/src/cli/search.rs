@@ -1,20 +1,20 @@
-//! The search for inputs that a model accepts: which candidates are worth a run.
+//! The search for inputs that a model accepts. Decides which candidates are worth a run.
 
 use snick::{Prediction, has_dynamic_dims};
 use snick_ir::Graph;
 use snick_tensor::Tensor;
 
-/// Budget of elements of all values in all tried runs.
+/// Budget for the number of elements that all tried runs compute together.
 const MAX_ELEMENTS: u64 = 1 << 27;
 
-/// A run with more bytes of values than this is only tried as a last resort.
+/// A run whose values take more bytes than this is only tried as a last resort.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// Maximum number of candidates to consider.
 const MAX_CANDIDATES: usize = 200;
 
-/// The candidates considered so far. The search does not depend on time, so it finds the same inputs on every
-/// machine.
+/// The candidates that were considered so far. The search does not depend on time, so it finds the same
+/// inputs on every machine.
 pub struct Search {
     /// Whether there are sizes to choose.
     has_sizes: bool,
@@ -28,7 +28,7 @@ impl Search {
         Self { has_sizes: has_dynamic_dims(graph), looked_at: 0, elements: 0 }
     }
 
-    /// Whether inputs are worth a run: inference does not refute them, and they fit into the budget.
+    /// Whether inputs are worth a run: they are not refuted by inference, and fit in the budget.
     pub fn admits(&mut self, graph: &Graph, steps: &[Vec<Tensor>]) -> bool {
         self.looked_at += 1;
         if !self.has_sizes {
@@ -75,7 +75,7 @@ mod tests {
         assert!(!search.admits(&graph, &inputs(3, 4)), "the shapes differ");
         assert!(!search.admits(&graph, &inputs(1 << 15, 1 << 15)), "4 GiB");
         assert!(!search.is_over());
-        // Runs of 2^26 elements each: the budget suffices for one.
+        // Each run computes 2^26 elements, so the budget suffices for one.
         assert!(search.admits(&graph, &inputs(1 << 13, 1 << 13)));
         assert!(!search.admits(&graph, &inputs(1 << 13, 1 << 13)) && !search.is_over());
         assert!(!(0..MAX_CANDIDATES).any(|_| search.admits(&graph, &inputs(3, 4))));

@@ -1,4 +1,4 @@
-//! Options of StableHLO: precision, and the folder with its mesh of devices.
+//! Options for StableHLO: the precision, and the folder with its mesh of devices.
 
 use std::path::Path;
 
@@ -59,7 +59,7 @@ impl StableHloArgs {
         self.precision.into()
     }
 
-    /// The files to be written in `output`, if it is a folder; otherwise `output` itself.
+    /// The files that are written to the folder `output`, or `output` itself if no folder is requested.
     ///
     /// # Errors
     /// A folder is requested but the output is named like a file, or vice versa.
@@ -87,7 +87,7 @@ impl StableHloArgs {
         }
     }
 
-    /// Writes the folder if requested, and returns whether it was.
+    /// Writes the folder if one is requested, and returns whether it was.
     pub fn save(&self, model: &Model, output: &Path, states: Vec<State>) -> Result<bool, Failure> {
         if self.to.is_none() {
             return Ok(false);

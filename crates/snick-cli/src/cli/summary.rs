@@ -1,11 +1,11 @@
-//! Summarises a tensor in one line.
+//! Summarises a tensor on one line.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 use snick_tensor::{FiniteRange, Statistics, Tensor};
 
-/// Type, dims and range of the elements, or the elements themselves if there are few.
+/// The type and dims of a tensor, and the range of its elements or, if they are few, the elements themselves.
 pub struct Summary<'t> {
     tensor: &'t Tensor,
     found: Statistics,
@@ -13,7 +13,7 @@ pub struct Summary<'t> {
     lists_elements: bool,
 }
 
-/// Listed elements.
+/// The elements, if they are listed.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Elements<'t> {
@@ -30,7 +30,7 @@ impl<'t> Summary<'t> {
         Self { tensor, found: Statistics::of(tensor), lists_elements: false }
     }
 
-    /// Lists the elements in place of their range, if they are integers, booleans or strings.
+    /// Lists the elements instead of their range, if they are integers, booleans or strings.
     pub fn with_elements(self) -> Self {
         Self { lists_elements: true, ..self }
     }
@@ -48,7 +48,7 @@ impl<'t> Summary<'t> {
     }
 }
 
-/// The range and the elements, without type and dims.
+/// Serialises the range and the elements, excluding type and dims.
 impl Serialize for Summary<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -120,7 +120,7 @@ mod tests {
             Summary::of(&tensor).to_string(),
             "f32[4] {NaN, inf, 2, 4} min 2 max 4 mean 3 NaN 1 inf 1"
         );
-        // Too many for one line.
+        // These are too many elements for one line.
         let many = |i: usize| if i % 5 == 4 { f32::INFINITY } else { i as f32 };
         let tensor = Tensor::from_vec(&[21], (0..21).map(many).collect()).unwrap();
         assert!(

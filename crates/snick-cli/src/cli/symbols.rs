@@ -9,8 +9,8 @@ use snick_ir::text::Escaped;
 /// The width of a terminal.
 pub const COLUMNS: usize = 80;
 
-/// Input symbols that a text still has to declare: the first time a symbol stands alone, its interval is
-/// printed.
+/// Input symbols that a text still has to declare: the first time a symbol is a whole dimension, its interval
+/// is printed.
 pub struct Declarations<'s> {
     open: HashMap<&'s str, Interval>,
 }
@@ -22,7 +22,7 @@ impl<'s> Declarations<'s> {
         Self { open: inputs.map(|symbol| (symbol.name.as_str(), symbol.interval)).collect() }
     }
 
-    /// `f32[N,3,H=16..64]`, or `f32[N,3,H]` if `H` is already declared.
+    /// Element type and shape: `f32[N,3,H=16..64]`, or `f32[N,3,H]` if `H` is already declared.
     pub fn kind(&mut self, graph: &Graph, fact: &Fact) -> String {
         let symbols = graph.symbols();
         let Some(dims) = fact.shape().dims() else { return format!("{}[...]", fact.element_type()) };

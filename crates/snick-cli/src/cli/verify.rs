@@ -1,7 +1,7 @@
 //! Verifies that two graphs are equivalent: runs both on the same inputs and compares all bytes. Sessions
-//! fuse layers and pick kernels depending on the graph, so graphs with the same layers may round differently.
-//! Outputs that differ are therefore compared again with all layers run one by one, and then within rounding
-//! relative to their largest element.
+//! fuse layers and choose kernels depending on the graph, so results of graphs with the same layers may be
+//! rounded differently. Therefore outputs that differ are compared a second time, with all layers run one by
+//! one, and then within rounding relative to their largest element.
 
 use std::fmt;
 
@@ -52,14 +52,15 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The rounding tolerance: relative to each element, because rounding errors accumulate over layers, and
-/// relative to the largest element of the output, because sums may cancel.
+/// The rounding tolerance. It is relative to each element, because rounding errors accumulate over layers,
+/// and relative to the largest element of the output, because sums may cancel.
 const ROUNDING: Tolerance = Tolerance { rtol: 1e-3, atol: 1e-4, equal_nan: true };
 
-/// Rounds that always run if dims are dynamic. Further rounds run until every output has been compared.
+/// Number of rounds that always run if dims are dynamic. Further rounds run until every output has been
+/// compared.
 const ROUNDS: u64 = 5;
 
-/// Runs both graphs, whose inputs and outputs correspond; in several rounds if dims are dynamic.
+/// Runs both graphs, whose inputs and outputs correspond. If dims are dynamic, there are several rounds.
 pub fn verify(
     before: &Graph,
     after: &Graph,
@@ -90,7 +91,7 @@ pub fn verify(
                 continue;
             }
         };
-        // The first sizes are always tried, because their error is shown if no sizes fit.
+        // The first sizes are always tried, because if no sizes fit, their error is shown.
         if !search.admits(before, &steps) && round > 0 {
             continue;
         }
@@ -123,7 +124,7 @@ pub fn verify(
                 let is_limit = !is_computed && errors.iter().any(|error| error.error.is_limit());
                 return Ok(if is_limit { Verdict::Limit } else { Verdict::Different });
             }
-            // The first round has the best-fitting inputs, so its errors are the most relevant.
+            // The inputs of the first round fit best, so its errors are the most relevant.
             if causes.is_empty() {
                 causes = old.errors;
             }
@@ -155,7 +156,7 @@ pub fn watch(
     Ok(outputs)
 }
 
-/// The outputs of the last step, without folding or fusion.
+/// The outputs of the last step, computed without folding or fusion.
 fn run_layer_by_layer(
     graph: &Graph,
     steps: &[Vec<Tensor>],
@@ -184,7 +185,7 @@ fn is_close(got: &Tensor, want: &Tensor) -> bool {
 mod tests {
     use super::*;
 
-    /// The tolerance is relative, so that tiny outputs are compared, too.
+    /// The tolerance is relative, so that differences between tiny outputs count, too.
     #[test]
     fn rounding_is_relative_to_the_largest_element() {
         let tensor = |elements: [f32; 3]| Tensor::from_vec(&[3], elements.to_vec()).unwrap();
@@ -192,7 +193,7 @@ mod tests {
         assert!(is_close(&tensor([1.0001e-8, 2e-8, -3e-8]), &tiny));
         assert!(!is_close(&tensor([1.1e-8, 2e-8, -3e-8]), &tiny));
         assert!(!is_close(&tensor([0.0; 3]), &tiny));
-        // A sum that cancels has a large relative error.
+        // If a sum cancels, its relative error may be large.
         assert!(is_close(&tensor([1e-5, 1.0, 2.0]), &tensor([2e-5, 1.0, 2.0])));
         assert!(!is_close(&tensor([1e-3, 1.0, 2.0]), &tensor([2e-3, 1.0, 2.0])));
         assert!(!is_close(&Tensor::scalar(1i64), &Tensor::scalar(2i64)));

@@ -1,4 +1,4 @@
-//! `snick bench`: the time of each stage within one process.
+//! `snick bench`: measures the time of each stage within one process.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -72,8 +72,8 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::Fine)
 }
 
-/// One repetition on a fresh graph, which is dropped outside the measurement. Errors of the model are left to
-/// other verbs.
+/// One repetition on a fresh graph, which is dropped outside of the measurement. Errors of the model are not
+/// reported, because other verbs do so.
 fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
     let mut model = times.stage(Stage::Read, || model::read(&options.model, console, &[]))?;
     model::reshape(&mut model, &options.model)?;
@@ -86,7 +86,7 @@ fn read_to_canon(options: &Options, times: &mut Times, console: &Console) -> Res
     Ok(())
 }
 
-/// Runs one session repeatedly; values are dropped outside the measurement.
+/// Runs one session repeatedly. Values are dropped outside of the measurement.
 fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<(), Failure> {
     let mut model = model::load(&options.model, console)?;
     if let Some(error) = model::infer(&mut model, console)?.into_iter().next() {
@@ -109,7 +109,7 @@ fn execute(options: &Options, times: &mut Times, console: &Console) -> Result<()
     Ok(())
 }
 
-/// The first candidate inputs with which the model runs, or else the first candidate.
+/// The first candidate inputs with which the model runs. If it runs with none, the first candidate.
 fn inputs(
     graph: &Graph,
     session: &Session,
@@ -136,7 +136,7 @@ fn inputs(
     draw(0, DimPolicy::Fitting(0).into())
 }
 
-/// The times of all repetitions for each stage.
+/// The times of all repetitions, for each stage.
 struct Times {
     stages: Vec<(Stage, Vec<Duration>)>,
 }
@@ -168,7 +168,7 @@ impl Times {
         done
     }
 
-    /// The times by name of stage.
+    /// The times of each stage, by its name.
     fn rows(&self) -> impl Iterator<Item = (String, StageTime)> {
         self.stages.iter().map(|(stage, times)| {
             let mut ms: Vec<f64> = times.iter().map(|t| t.as_secs_f64() * 1e3).collect();

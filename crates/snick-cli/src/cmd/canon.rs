@@ -19,7 +19,7 @@ use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::target::{TargetOptions, is_stdout};
 use crate::cli::verify::{Verdict, verify};
 
-/// The pass whose missed layers are reported.
+/// The pass whose declined layers are reported.
 const LOWER_SLICES: &str = "lower-slices";
 
 /// Options of the verb.
@@ -91,15 +91,15 @@ fn answer(
 /// The result of canonicalising a model.
 pub struct Canonical {
     report: Report,
-    /// The cost of the model with only its slice-like layers lowered.
+    /// The cost of the model if only its slice-like layers are lowered.
     lowered: Cost,
     verdict: Option<Verdict>,
-    /// The check that a session of the canonical model computes the same as its layers.
+    /// The result of checking that a session of the canonical model computes the same values as its layers.
     session: Option<SessionCheck>,
     errors: Vec<Located>,
 }
 
-/// Rewrites an inferred model with `errors`, and verifies it on `inputs`, if given.
+/// Rewrites an inferred model with `errors`. If `inputs` are given, verifies the result on them.
 fn canonicalise(
     model: &mut Model,
     mut errors: Vec<Located>,
@@ -124,7 +124,7 @@ fn canonicalise(
     Ok(Canonical { report, lowered, verdict, session, errors })
 }
 
-/// Brings an inferred model with `errors` into canonical form, like the verb.
+/// Brings an inferred model with `errors` into canonical form, like this verb.
 pub fn of_model(
     model: &mut Model,
     errors: Vec<Located>,
@@ -137,7 +137,7 @@ pub fn of_model(
     canonicalise(model, errors, rewrite, is_verified.then_some(&inputs), &console)
 }
 
-/// Runs the given passes, or all until nothing changes.
+/// Runs the given passes, or if there are none, all passes until nothing changes.
 fn rewrite(graph: &mut Graph, options: &Options, passes: &[Pass], console: &Console) -> Report {
     let rewrite = model::rewriting(console).check(options.verify);
     let rewrite = options.stop_after.iter().fold(rewrite, |rewrite, &most| rewrite.stop_after(most));
@@ -159,8 +159,8 @@ impl Canonical {
         Outcome::finding(!self.errors.is_empty() || is_refuted)
     }
 
-    /// The graph, unless it was written to a file, and a summary. After a graph the summary is in comments,
-    /// so that the whole output is valid text form.
+    /// The graph, unless it was written to a file, and a summary. The summary after a graph consists of
+    /// comments, so that the whole output is valid text form.
     pub fn as_text(&self, model: &Model, with_graph: bool) -> String {
         let Self { report, lowered, verdict, session, .. } = self;
         let (mut text, lead) = if with_graph { (model.to_text(), "// ") } else { (String::new(), "") };
@@ -264,14 +264,14 @@ struct Summary<'s> {
     unchecked: usize,
     refuted: Vec<&'s str>,
     left: Vec<NotLowered<'s>>,
-    /// `null` without `--verify`.
+    /// `null` if `--verify` is not given.
     session: Option<SessionSummary<'s>>,
     /// `null` if unknown.
     verified: Option<bool>,
     errors: Vec<LayerError>,
 }
 
-/// The check of a session's substitutes.
+/// The result of checking the substitutes of a session.
 #[derive(Serialize)]
 struct SessionSummary<'s> {
     checked: usize,
@@ -287,14 +287,14 @@ struct NotLowered<'s> {
     reason: &'s str,
 }
 
-/// The line to print among other models.
+/// The summary line, for commands on several models.
 fn line(report: &Report, verdict: Option<Verdict>) -> String {
     let lowered = counted(report.slice_like_before, "slice-like layer");
     let verdict = verdict.map(|verdict| format!("; {verdict}")).unwrap_or_default();
     format!("{lowered} lowered to {}{verdict}", counted(report.slice_after, "slice"))
 }
 
-/// The graph with only its slice-like layers lowered.
+/// The graph after lowering its slice-like layers, and no other changes.
 fn lowered(graph: &Graph) -> Graph {
     let mut lowered = graph.clone();
     drop(snick_pass::lower_slices(&mut lowered));

@@ -57,7 +57,7 @@ impl Picture {
         self.depth.is_some() || self.around.is_some() || self.each_repeat
     }
 
-    /// Refuses a layer that the model does not have, and an output that is not a picture.
+    /// Fails if the model does not have the layer, or if the output is not a picture.
     fn check(&self, model: &Model, output: &Path) -> Result<(), Failure> {
         if self.is_asked_for() && Format::to_write(output) != Some(Format::Svg) {
             return Err(Failure::usage(
@@ -93,14 +93,15 @@ fn output_help() -> String {
     )
 }
 
-/// A model ready to be written.
+/// A model that is ready to be written.
 struct Prepared {
     model: Model,
     errors: Vec<Located>,
     states: Vec<State>,
 }
 
-/// Reads and infers the model; inputs with a default value stay inputs or become constants.
+/// Reads and infers the model. Inputs with a default value stay inputs if `keeps_optional`, otherwise they
+/// become constants.
 fn prepare(options: &Options, console: &Console, keeps_optional: bool) -> Result<Prepared, Failure> {
     let mut model = model::load_with_optional_inputs(&options.model, console, |_| keeps_optional)?;
     let errors = model::infer(&mut model, console)?;
@@ -112,8 +113,8 @@ fn prepare(options: &Options, console: &Console, keeps_optional: bool) -> Result
     Ok(Prepared { model, errors, states })
 }
 
-/// Prepares the model for the output format. Only ONNX has default values, and an operator may need the value
-/// as a constant to be written.
+/// Prepares the model for the output format. Of all formats, only ONNX has default values. Even there, an
+/// operator may need the default value as a constant.
 fn prepare_with_optional_inputs(options: &Options, console: &Console) -> Result<Prepared, Failure> {
     let has_defaults = Format::to_write(&options.output) == Some(Format::Onnx);
     let mut prepared = prepare(options, console, has_defaults)?;
@@ -140,7 +141,7 @@ pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     }
     options.picture.check(&model, &options.output)?;
     states.iter().for_each(|state| console.note(&state.to_string()));
-    // A DirectML description can only hold slices, so every slice-like layer is lowered.
+    // A DirectML description can only hold slices, so all slice-like layers are lowered.
     if Format::to_write(&options.output) == Some(Format::DirectMl) {
         errors.extend(snick_pass::lower_slices(model.graph_mut()).errors);
     }

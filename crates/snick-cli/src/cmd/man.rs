@@ -15,7 +15,7 @@ pub struct Options {
 /// Prints a page in man format.
 pub fn run(options: &Options, console: &Console) -> Result<Outcome, Failure> {
     let mut command = Snick::command().bin_name("snick");
-    // This adds the common options to the pages of verbs, and names them snick-VERB.
+    // Adds the common options to the pages of verbs, and gives these pages the name snick-VERB.
     command.build();
     let page = match &options.verb {
         None => command,

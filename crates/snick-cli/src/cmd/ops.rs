@@ -1,4 +1,4 @@
-//! `snick ops`: the operations as declared.
+//! `snick ops`: the operations, as snick declares them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::Fine)
 }
 
-/// Finds an operation by name, ignoring case unless one matches exactly.
+/// Finds an operation by name. Ignores case, unless a name matches exactly.
 fn find(op: &str) -> Result<&'static Entry, Failure> {
     let entries = reference();
     let named =
@@ -50,13 +50,13 @@ fn find(op: &str) -> Result<&'static Entry, Failure> {
     })
 }
 
-/// The first paragraph of the documentation, on one line.
+/// The first paragraph of the documentation of an operation, on one line.
 fn summary(entry: &Entry) -> String {
     let lines = entry.name.doc.trim().lines().map(str::trim).take_while(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// `opset1, opset8`; a primitive has no opset.
+/// The operation sets as text, such as `opset1, opset8`; a primitive has none.
 fn versions(entry: &Entry) -> String {
     let opsets: Vec<String> = entry.name.since.iter().map(|opset| format!("opset{opset}")).collect();
     if opsets.is_empty() { "primitive of snick".to_string() } else { opsets.join(", ") }
@@ -66,7 +66,7 @@ fn properties(traits: OpTraits) -> Vec<String> {
     traits.iter_names().map(|(name, _)| name.to_ascii_lowercase().replace('_', "-")).collect()
 }
 
-/// `integer, default 0, since opset11`.
+/// The type of an attribute as text, such as `integer, default 0, since opset11`.
 fn kind(attr: &AttrSpec) -> String {
     let mut text = attr.kind.to_string();
     match &attr.default {
@@ -161,7 +161,7 @@ struct Operation {
     dialect: &'static str,
     opsets: &'static [u8],
     min_inputs: usize,
-    /// Absent if any number is allowed.
+    /// Omitted if the number of inputs is unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_inputs: Option<usize>,
     properties: Vec<String>,

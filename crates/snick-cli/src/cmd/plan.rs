@@ -1,4 +1,4 @@
-//! `snick plan`: what each of several devices holds and sends, and how to shard a model over them.
+//! `snick plan`: what each of several devices stores and sends, and how to shard a model over them.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ impl Options {
     }
 }
 
-/// Reads, infers, plans, prints. A plan that does not fit the memory is a finding.
+/// Reads, infers, plans, prints. If the plan does not fit in the memory, this is a finding.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
     let plan = options.plan()?;
     let mut model = model::load(&options.model, console)?;
@@ -75,7 +75,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty() || plan.fits() == Some(false)))
 }
 
-/// A number of bytes with a prefix such as k or M.
+/// A number of bytes as text, with a prefix such as k or M.
 fn bytes_text(bytes: u64) -> String {
     let prefixes = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     match prefixes.iter().find(|(factor, _)| bytes as f64 >= 10.0 * factor) {

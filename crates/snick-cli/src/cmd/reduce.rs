@@ -45,7 +45,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     options.target.check(model.files().iter().map(PathBuf::as_path), &options.output)?;
     let errors = model::infer(&mut model, console)?;
     let kinds: Vec<ErrorKind> = errors.iter().map(ErrorKind::of).collect();
-    // The first error stays, and no new error appears.
+    // The first error must stay, and no new error may appear.
     let is_same = |errors: &[Located]| {
         options.any_error
             || kinds.first().is_none_or(|first| first.is_among(errors))
@@ -105,7 +105,7 @@ struct Content {
     minimal: bool,
 }
 
-/// Writes the result; text form starts with the command in a comment.
+/// Writes the result. If it is text form, it starts with the command in a comment.
 fn write(options: &Options, small: Graph) -> Result<(), Failure> {
     Model::from(small).save_with(&options.output, options.target.save())?;
     if options.output.extension().is_some_and(|extension| extension == "snick") {

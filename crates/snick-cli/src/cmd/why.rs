@@ -59,7 +59,7 @@ pub fn of_unknown(model: &Model, format: OutputFormat) -> String {
     }
 }
 
-/// Adds a line for each symbol that the text mentions but does not list itself.
+/// Adds a line for each symbol that the text mentions, except for symbols that it already lists.
 fn with_legend(model: &Model, mut text: String, listed: &HashSet<&str>) -> String {
     let symbols = model.symbols_in(&text);
     let others = symbols.iter().filter(|symbol| !listed.contains(symbol.name.as_str()));
@@ -67,7 +67,7 @@ fn with_legend(model: &Model, mut text: String, listed: &HashSet<&str>) -> Strin
     text
 }
 
-/// Adds the symbols whose origin the leaves of a tree show.
+/// Adds the symbols whose origin is shown by a leaf of a tree.
 fn add_leaves<'t>(tree: &'t WhyNode, listed: &mut HashSet<&'t str>) {
     if tree.from.is_empty() {
         listed.insert(&tree.expr);
@@ -75,7 +75,7 @@ fn add_leaves<'t>(tree: &'t WhyNode, listed: &mut HashSet<&'t str>) {
     tree.from.iter().for_each(|node| add_leaves(node, listed));
 }
 
-/// The origin of an output, or a part of it.
+/// The origin of an output, or of a part of it.
 pub fn of_target(model: &Model, target: &str, format: OutputFormat) -> Result<String, snick::Error> {
     let target = model.target(target)?;
     let parts: Vec<ValuePart> = target.parts(model);
@@ -161,7 +161,7 @@ fn unknowns_text(unknowns: &Unknowns) -> String {
     text
 }
 
-/// The counts of an origin, then its layer and reason.
+/// An origin as text: its counts, then its layer and reason.
 fn origin_text(origin: &UnknownOrigin) -> String {
     let symbol = origin.symbol.as_deref().unwrap_or("[...]");
     let axis = origin.axis.map(|axis| format!(", axis {axis}")).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Tensors in files: numpy's `.npy`, and `.npz`, a zip archive of them.
+//! Tensors in files: `.npy` files of numpy, and `.npz` files, which are zip archives of them.
 //!
-//! Types that numpy lacks are stored as their bits: bf16 as uint16 and 8-bit floats as uint8 with the same
-//! dims, smaller types as packed bytes in one dimension. [`fit`] reverses that, and accepts uint8 as
-//! booleans.
+//! If numpy does not have a type, its values are stored as their bits: bf16 as uint16 and 8-bit floats as
+//! uint8 with the same dims, smaller types as bytes packed into one dimension. [`fit`] reverses this. It also
+//! accepts uint8 as booleans.
 
 mod npy;
 
@@ -17,7 +17,7 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(thiserror::Error, Debug)]
 #[allow(missing_docs, reason = "the message of each variant explains its fields")]
 pub enum NpzError {
@@ -27,7 +27,7 @@ pub enum NpzError {
     Type(String),
     #[error("version {major}.{minor} of the .npy format is not supported; expected 1.0, 2.0 or 3.0")]
     Version { major: u8, minor: u8 },
-    /// Reading it would exceed the memory limit.
+    /// Reading the array would exceed the memory limit.
     #[error("needs {needed} bytes of memory, more than the {free} that --max-memory leaves")]
     Memory { needed: usize, free: usize },
     #[error("needs {needed} bytes of elements, but has {found}: truncated?")]
@@ -40,7 +40,7 @@ pub enum NpzError {
     Tensor(#[from] TensorError),
 }
 
-/// A file of arrays cannot be read.
+/// The error for a file of arrays that cannot be read.
 #[derive(thiserror::Error, Debug)]
 #[error("{}{}: {error}", path.display(), if array.is_empty() { String::new() } else { format!(": array `{array}`") })]
 pub struct UnreadableFile {
@@ -55,7 +55,7 @@ impl UnreadableFile {
         Self { path: path.to_path_buf(), array: array.to_string(), error: error.into() }
     }
 
-    /// Whether reading it would exceed the memory.
+    /// Whether the error is that reading would exceed the memory limit.
     pub fn is_limit(&self) -> bool {
         matches!(self.error, NpzError::Memory { .. } | NpzError::Tensor(TensorError::OutOfMemory { .. }))
     }
@@ -70,7 +70,7 @@ pub fn read_npy<E: From<UnreadableFile>>(
     let wrong = |error| UnreadableFile::new(path, "", error);
     let file = File::open(path).map_err(|error| wrong(error.into()))?;
     let metadata = file.metadata().map_err(|error| wrong(error.into()))?;
-    // A pipe has no length.
+    // The length of a pipe is unknown.
     let len = if metadata.is_file() { metadata.len() } else { u64::MAX };
     let mut source = BufReader::new(file);
     let header = Header::read(&mut source).map_err(wrong)?;
@@ -79,7 +79,7 @@ pub fn read_npy<E: From<UnreadableFile>>(
     Ok(tensor.map_err(wrong)?)
 }
 
-/// The part of `memory` bytes that is left after reading an array.
+/// How much of `memory` bytes is left after reading an array.
 fn within(memory: usize, header: &Header) -> Result<usize, NpzError> {
     let needed = header.memory();
     memory.checked_sub(needed).ok_or(NpzError::Memory { needed, free: memory })
@@ -95,7 +95,7 @@ pub fn write_npy(path: &Path, tensor: &Tensor) -> Result<(), snick::Error> {
 }
 
 /// Reads the wanted arrays of an `.npz` file in file order, if `check` accepts their headers. Skips all other
-/// arrays. Together the arrays may take `memory` bytes.
+/// arrays. The arrays may take `memory` bytes in total.
 pub fn read<E: From<UnreadableFile>>(
     path: &Path,
     memory: usize,
@@ -125,7 +125,7 @@ pub fn read<E: From<UnreadableFile>>(
     Ok(arrays)
 }
 
-/// Writes arrays by name, uncompressed. Names must be unique.
+/// Writes arrays by name, without compression. Names must be unique.
 pub fn write<'a>(
     path: &Path,
     arrays: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
@@ -147,8 +147,8 @@ pub fn write<'a>(
     })
 }
 
-/// Reinterprets a stored array as an element type that numpy lacks; other arrays must already have the type.
-/// `declared` are the dims of a packed array, if known.
+/// Reinterprets a stored array as an element type that numpy does not have. Any other array must already have
+/// the type. `declared` are the dims of a packed array, if they are known.
 pub fn fit(array: Tensor, element_type: ElementType, declared: Option<&[usize]>) -> Option<Tensor> {
     let stored = array.element_type();
     let dims = fitted_dims(stored, array.dims(), element_type, declared)?;
@@ -158,7 +158,7 @@ pub fn fit(array: Tensor, element_type: ElementType, declared: Option<&[usize]>)
     Tensor::new(element_type, dims, Storage::heap(array.to_bytes().into_owned())).ok()
 }
 
-/// The dims of a stored array viewed as an element type; `None` if it does not fit.
+/// The dims of a stored array when it is viewed as an element type; `None` if this is impossible.
 pub fn fitted_dims<'d>(
     stored: ElementType,
     dims: &'d [usize],

@@ -9,7 +9,7 @@ use snick_tensor::{Storage, Tensor, TensorError};
 
 use super::NpzError;
 
-/// Numpy's type codes, without byte order.
+/// The type codes of numpy, without byte order.
 const CODES: [(&str, ElementType); 12] = [
     ("b1", Boolean),
     ("u1", U8),
@@ -27,10 +27,10 @@ const CODES: [(&str, ElementType); 12] = [
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Longer headers are rejected.
+/// Maximum length of a header in bytes.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Whether elements are stored as uint8; sub-byte elements are packed into one dimension.
+/// Whether elements are stored as uint8. If they have fewer than 8 bits, they are packed into one dimension.
 pub(super) fn is_packed(element_type: ElementType) -> bool {
     !matches!(element_type, Dynamic | String | BF16) && CODES.iter().all(|(_, et)| *et != element_type)
 }
@@ -39,7 +39,7 @@ pub(super) fn is_packed(element_type: ElementType) -> bool {
 pub struct Header {
     /// The stored element type: see [`super::fit`].
     pub element_type: ElementType,
-    /// Its shape.
+    /// The shape of the array.
     pub dims: Vec<usize>,
     encoding: Option<Encoding>,
     big_endian: bool,
@@ -55,13 +55,13 @@ pub struct Header {
 /// The encoding of strings.
 #[derive(Copy, Clone, PartialEq)]
 enum Encoding {
-    /// 4-byte code points.
+    /// Code points of 4 bytes.
     Utf32,
     Utf8,
 }
 
 impl Header {
-    /// Reads the header, and nothing after it.
+    /// Reads the header and nothing after it.
     pub(super) fn read(source: &mut impl Read) -> Result<Self, NpzError> {
         let (text, len) = read_text(source)?;
         let literal = Literal::parse(&text).ok_or(NpzError::Header("malformed header"))?;
@@ -97,7 +97,8 @@ impl Header {
         self.count * self.unit
     }
 
-    /// Bytes of memory needed to read the elements; strings are stored and then decoded.
+    /// Bytes of memory needed to read the elements. Strings are read first and then decoded, so they need
+    /// more.
     pub(super) fn memory(&self) -> usize {
         match self.encoding {
             Some(_) => self.unit.saturating_mul(2).saturating_add(TEXT).saturating_mul(self.count),
@@ -118,7 +119,7 @@ impl Header {
         if bytes.len() < needed {
             return Err(NpzError::Short { needed, found: bytes.len() });
         }
-        // Fortran order is row-major order with reversed axes.
+        // Fortran order is the same as row-major order with the axes reversed.
         let mut dims = self.dims;
         if self.fortran_order {
             dims.reverse();
@@ -139,10 +140,10 @@ impl Header {
     }
 }
 
-/// Bytes of memory of a decoded string, without its characters.
+/// Bytes of memory of a decoded string, excluding its characters.
 const TEXT: usize = size_of::<std::string::String>();
 
-/// A fixed-width string without its NUL padding.
+/// A string of fixed width, without the NUL characters after it.
 fn text(bytes: &[u8], encoding: Encoding, big_endian: bool) -> Result<std::string::String, NpzError> {
     let bad = || NpzError::Header("an element is not valid text");
     let text = if encoding == Encoding::Utf32 {
@@ -186,9 +187,9 @@ fn read_text(source: &mut impl Read) -> Result<(std::string::String, usize), Npz
     Ok((text, before + length))
 }
 
-/// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`
+/// A header such as `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
 struct Literal<'t> {
-    /// `<f4`, `|b1`, `<U12`.
+    /// The type, such as `<f4`, `|b1` or `<U12`.
     descr: &'t str,
     fortran_order: bool,
     dims: Vec<usize>,
@@ -234,7 +235,7 @@ pub(super) fn parts(tensor: &Tensor) -> (Vec<u8>, Cow<'_, [u8]>) {
     }
     let shape = if dims.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // Elements start at a multiple of 64 bytes. A line feed ends the header.
+    // Elements must start at a multiple of 64 bytes. The header ends with a line feed.
     let length = (10 + header.len() + 1).next_multiple_of(64) - 10;
     let mut out = Vec::with_capacity(10 + length);
     out.extend_from_slice(MAGIC);
@@ -244,7 +245,7 @@ pub(super) fn parts(tensor: &Tensor) -> (Vec<u8>, Cow<'_, [u8]>) {
     (out, bytes)
 }
 
-/// The maximum length, and the strings as 4-byte code points padded to it.
+/// The maximum length of the strings, and the strings as 4-byte code points, padded to this length.
 fn wide_texts(texts: &[&str]) -> (usize, Vec<u8>) {
     let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
     let mut bytes = Vec::with_capacity(4 * width * texts.len());

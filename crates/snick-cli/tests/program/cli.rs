@@ -197,7 +197,8 @@ fn weights_may_be_missing_for_shapes() {
     let path = folder.join("model.xml");
     std::fs::copy(model("focus_cnn"), &path).unwrap();
     let path = path.to_str().unwrap();
-    // The index constants are missing as well, so less is known; that is reported once, but nothing fails.
+    // The index constants are missing as well, so less is known. This is reported once, and does not cause a
+    // failure.
     let out = snick(&["infer", path]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     assert_eq!(text(&out.stderr).matches("not found").count(), 1);
@@ -236,7 +237,7 @@ fn the_input_is_overwritten_only_when_forced() {
         let source = model("slice8_01_basic");
         assert_eq!(snick(&["convert", &source, "-o", name]).status.code(), Some(0), "{extension}");
         let before = std::fs::read(&path).unwrap();
-        // Also under another name of the same file.
+        // The output may also be another name for the same file.
         let roundabout = folder.join(".").join(format!("m.{extension}"));
         for target in [name, roundabout.to_str().unwrap()] {
             let out = snick(&["convert", name, "-o", target]);
@@ -248,7 +249,7 @@ fn the_input_is_overwritten_only_when_forced() {
         assert_eq!(out.status.code(), Some(0), "{extension}: {}", text(&out.stderr));
         assert_eq!(snick(&["infer", name]).status.code(), Some(0), "{extension}");
     }
-    // The weights are part of the input.
+    // The weights are part of the input, so they must not be overwritten either.
     let [source, named, other] = ["m.xml", "m.bin", "other.xml"].map(|name| folder.join(name));
     std::fs::copy(&source, &other).unwrap();
     let [other, named] = [&other, &named].map(|path| path.to_str().unwrap());
@@ -261,7 +262,7 @@ fn the_input_is_overwritten_only_when_forced() {
 fn nothing_half_written_is_left() {
     let folder = scratch("half");
     for extension in TARGETS {
-        // A folder blocks the output file, so the last step fails.
+        // The output file cannot be created because a folder has its name, so the last step fails.
         let taken = folder.join(format!("taken.{extension}"));
         std::fs::create_dir(&taken).unwrap();
         let before = names_in(&folder);
@@ -270,7 +271,7 @@ fn nothing_half_written_is_left() {
         let left: Vec<String> = names_in(&folder).into_iter().filter(|name| !before.contains(name)).collect();
         assert!(left.is_empty(), "{extension}: {left:?}");
     }
-    // If the target cannot express the model, the old file stays.
+    // If the format cannot express the model, the old file is kept.
     for (name, extension) in [("v10_no_precision", "onnx"), ("focus_cnn", "json")] {
         let old = folder.join(format!("old.{extension}"));
         std::fs::write(&old, "old").unwrap();
@@ -350,12 +351,12 @@ fn a_reduced_model_fails_as_the_whole_one_does() {
         let _ = std::fs::remove_file(&out);
         (run.status.code(), text(&run.stderr).to_string(), small)
     };
-    // Without a command, the first inference error stays.
+    // Without a command, the first inference error must remain.
     let (code, stderr, small) = reduce(&[]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(small.contains("MatMul-1(") && !small.contains("Add-1("), "{small}");
     assert_eq!(small.lines().filter(|line| line.contains(" = ")).count(), 3, "{small}");
-    // The error may only change to another one if requested.
+    // Unless requested, the error must not change to another one.
     let infer = format!("{} infer", env!("CARGO_BIN_EXE_snick"));
     let (_, _, small) = reduce(&["--test", &infer]);
     assert!(small.contains("MatMul-1("), "{small}");
@@ -363,7 +364,7 @@ fn a_reduced_model_fails_as_the_whole_one_does() {
     assert!(code == Some(0) && small.contains("Add-1(") && !small.contains("MatMul-1("), "{small}");
     let with_code = format!("{infer} {{}} > /dev/null; exit 7");
     assert_eq!(reduce(&["--test", &with_code, "--exit", "7", "--any-error"]).0, Some(0));
-    // A command that fails for other reasons says nothing about the model.
+    // If a command fails for other reasons, this says nothing about the model.
     for (command, says) in [
         ("no-such-command-anywhere {}", "could not start: the shell exited 127"),
         ("kill -9 $$ #", "was killed by a signal"),

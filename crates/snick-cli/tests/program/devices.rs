@@ -19,7 +19,7 @@ fn number(field: u8, value: u8) -> Vec<u8> {
     vec![field << 3, value]
 }
 
-/// `y = relu(x)`, with the configurations of the node and the model.
+/// A model `y = relu(x)`, with the configurations of the node and of the model.
 fn model(ir_version: u8, of_node: &[u8], of_model: &[u8]) -> Vec<u8> {
     let dim = |size| field(1, number(1, size));
     let ty = field(2, field(1, [number(1, 1), field(2, [dim(8), dim(4)].concat())].concat()));
@@ -45,8 +45,8 @@ fn has(bytes: &[u8], part: &[u8]) -> bool {
 
 #[test]
 fn configurations_of_devices_are_kept() {
-    // x in two halves along axis 0: the first on group -1, which consists of devices 0 and 1, the second on
-    // device 2.
+    // x is sharded in two halves along axis 0: the first half on group -1, which consists of devices 0 and 1,
+    // the second on device 2.
     let minus_one = [vec![255; 9], vec![1]].concat();
     let group = [vec![1 << 3], minus_one.clone(), field(2, [0, 1])].concat();
     let halves = [number(1, 8), number(3, 2)].concat();
@@ -54,7 +54,7 @@ fn configurations_of_devices_are_kept() {
         field(1, "x"),
         field(2, [minus_one, vec![2]].concat()),
         field(3, group),
-        // Axis 0 is the default and omitted.
+        // Axis 0 is the default and therefore omitted.
         field(4, field(2, halves)),
     ]
     .concat();

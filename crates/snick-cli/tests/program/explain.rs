@@ -76,7 +76,7 @@ fn add_symbols(answer: &Value, found: &mut BTreeSet<String>) {
     ];
     match answer {
         Value::Array(items) => items.iter().for_each(|item| add_symbols(item, found)),
-        // Suggestions may introduce new symbols, which they define.
+        // Suggestions may contain new symbols, which they define themselves.
         Value::Object(fields) => {
             fields.iter().filter(|(key, _)| *key != "suggest").for_each(|(key, value)| match value.as_str() {
                 Some(text) if EXPRESSIONS.contains(&key.as_str()) => {
@@ -130,7 +130,7 @@ fn every_symbol_of_an_answer_is_listed() {
     assert!(listed > 50 && counted > 1, "{listed} {counted}");
 }
 
-/// Also in texts, and no input symbol is mistaken for a symbol of the count.
+/// Text output lists them too, and an input symbol of the same name is not mistaken for one.
 #[test]
 fn symbols_of_a_count_are_listed() {
     let path = model("subgraphs_loop");

@@ -125,7 +125,7 @@ fn inputs_of_onnx_models_keep_their_default_values() {
     done(&["convert", &path("model.onnx"), "-o", &path("again.onnx")]);
     let model = path("again.onnx");
     done(&["run", &model, "-o", &path("default.npz")]);
-    // A model that returns the value for the input.
+    // A model whose output `w` provides the value of the input `w`.
     let returned = "snick 1\ngraph \"g\" {\n  %c = Const-1 f32[2] <7.0, 8.0>\n  %w = Result-1(%c)\n}\n";
     fs::write(path("given.snick"), returned).unwrap();
     done(&["run", &path("given.snick"), "-o", &path("given.npz")]);
@@ -134,7 +134,7 @@ fn inputs_of_onnx_models_keep_their_default_values() {
     assert_eq!(compared.status.code(), Some(1), "{}", text(&compared.stdout));
     done(&["run", &model, "--inputs", &path("given.npz"), "--compare", &path("given_y.npz")]);
     done(&["run", &model, "--compare", &path("default.npz")]);
-    // Other formats have no default values.
+    // Other formats have no default values, so the input becomes a constant.
     done(&["convert", &model, "-o", &path("model.xml")]);
     done(&["run", &path("model.xml"), "--compare", &path("default.npz")]);
 }

@@ -21,7 +21,7 @@ fn pictures_show_what_is_asked_for() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Consecutive blocks of two layers, each in its own scope.
+/// Consecutive blocks of two layers, each block in a scope of its own.
 fn blocks(count: usize) -> String {
     let mut text =
         "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N\"}\n".to_string();
@@ -49,7 +49,7 @@ fn blocks_of_the_same_structure_are_drawn_once() {
     let once = convert(&[]);
     assert_eq!(once.matches("<rect").count(), 4);
     assert!(once.contains(">5 × ReLU<") && once.contains(">5 × Tanh<"));
-    // One arrow into the first block, one within it, and one out of the last block.
+    // There is one arrow into the first block, one within it, and one out of the last block.
     assert_eq!(once.matches("class=\"way\"").count(), 3);
     assert_eq!(convert(&["--each-repeat"]).matches("<rect").count(), 12);
     let folded = convert(&["--depth", "2"]);

@@ -31,7 +31,8 @@ fn the_batch_is_spread_first() {
 
 #[test]
 fn matrices_are_spread_where_the_batch_cannot_be() {
-    // The first matrix is sharded by columns, and therefore the second by rows: one sum of a row per device.
+    // The first matrix is sharded by columns, so the second is sharded by rows. Each device takes part in one
+    // sum of a row.
     let (code, plan) = planned(&["--shape", "x[1,16]", "--devices", "4"]);
     assert_eq!(code, Some(0), "{plan}");
     for part in [
@@ -48,7 +49,7 @@ fn matrices_are_spread_where_the_batch_cannot_be() {
 #[test]
 fn memory_decides() {
     let shape = ["--shape", "x[8,16]", "--devices", "4"];
-    // The weights alone take 4096 bytes, so one axis has to shard them.
+    // The weights alone take 4096 bytes, so they have to be sharded over an axis.
     let (code, plan) = planned(&[&shape[..], &["--memory", "4000"]].concat());
     assert_eq!(code, Some(0), "{plan}");
     assert!(plan.contains("\"mesh\":\"batch=2,model=2\"") && plan.contains("\"fits\":true"), "{plan}");
@@ -61,7 +62,7 @@ fn memory_decides() {
 #[test]
 fn given_meshes_and_rules_are_followed() {
     let (_, plan) = planned(&["--shape", "x[8,16]", "--mesh", "m=2", "--shard", "x[_,m],up[]"]);
-    // The contracted axis is only sharded in x, which is gathered because it is smaller than the sum.
+    // The contracted axis is only sharded in x. x is gathered, because it is smaller than the result.
     assert!(
         plan.contains(&format!("\"collective\":\"all-gather\",\"devices\":2,\"bytes\":{}", 8 * ROW / 2)),
         "{plan}"

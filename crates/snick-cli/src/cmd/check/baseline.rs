@@ -1,7 +1,7 @@
-//! The baseline: a file of known findings to ignore. Each line holds a code, a model and a layer, so that the
-//! file merges well.
+//! The baseline: a file of known findings, which are ignored. Each line contains a code, a model and a layer,
+//! so that changes of the file merge well.
 //!
-//! Line numbers are not stored, so findings stay known when they move within a file.
+//! Line numbers are not stored, so that a finding stays known when it moves within its file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use snick_ir::text::Escaped;
 use super::CheckedModel;
 use crate::cli::console::Failure;
 
-/// The first line.
+/// The first line of the file.
 const HEADER: &str = "# snick check: findings that are known. Code, model and layer, separated by tabs.";
 
-/// How often each line occurs.
+/// How often each line occurs in the file.
 pub(super) struct Baseline(HashMap<String, usize>);
 
 impl Baseline {
-    /// The baseline of all findings, to be written to this path.
+    /// Creates a baseline of all findings, which will be written to the path `file`.
     pub(super) fn of(models: &[CheckedModel], file: &Path) -> Self {
         let mut lines = HashMap::new();
         for model in models {
@@ -51,7 +51,7 @@ impl Baseline {
         Ok(snick::write_file(file, |out| out.write_all(text.as_bytes()))?)
     }
 
-    /// Removes as many findings as there are matching lines.
+    /// For each line, removes as many findings as the line occurs.
     pub(super) fn remove_from(mut self, models: &mut [CheckedModel], file: &Path) {
         for model in models {
             let findings = std::mem::take(&mut model.findings);
@@ -75,8 +75,8 @@ fn line(model: &CheckedModel, finding: &Finding, file: &Path) -> String {
     format!("{}\t{}\t{}", finding.code, Escaped(&path), Escaped(&finding.layer))
 }
 
-/// The path of a model relative to the folder of the file, with `/`, if it is inside. Such paths do not
-/// depend on the location of the project.
+/// The path of a model relative to the folder of `file`, with `/` as separator, if the model is inside this
+/// folder. Relative paths do not depend on the location of the project.
 fn relative(path: &Path, file: &Path) -> String {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let plain = |path: &Path| -> PathBuf {

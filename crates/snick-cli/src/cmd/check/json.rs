@@ -1,4 +1,4 @@
-//! The JSON schema `snick.check/1`.
+//! Writes the JSON schema `snick.check/1`.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(super) fn render(report: &Report) -> String {
     Answer::new("snick.check/1", Content { models: &report.models, findings: report, summary }).text()
 }
 
-/// Seconds with microsecond precision.
+/// Serialises a time in seconds, with microsecond precision.
 pub(super) fn seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((time.as_secs_f64() * 1e6).round() / 1e6)
 }

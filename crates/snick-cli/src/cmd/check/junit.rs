@@ -32,7 +32,7 @@ pub(super) fn render(report: &Report) -> String {
     xml
 }
 
-/// Errors always count as failures, whatever severity makes the command fail.
+/// Errors are always failures, even if `--fail-on` says otherwise.
 fn is_failure(report: &Report, finding: &Finding) -> bool {
     finding.severity == snick::Severity::Error || report.fail_on.includes(finding.severity)
 }
@@ -63,7 +63,7 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // XML cannot represent these.
+            // XML cannot represent these characters.
             '\u{fffe}' | '\u{ffff}' => drop(write!(out, "\\u{{{:x}}}", u32::from(c))),
             c => out.push(c),
         }

@@ -89,7 +89,7 @@ struct CheckedModel {
 }
 
 impl CheckedModel {
-    /// Updates the status after findings were removed. A status that stopped the check stays.
+    /// Updates the status after findings were removed. If the check was stopped, the status stays.
     fn update_status(&mut self) {
         let worst = self.findings.iter().map(|finding| finding.severity).max();
         self.status = match (self.status, worst) {
@@ -101,7 +101,7 @@ impl CheckedModel {
     }
 }
 
-/// All checked models, and the severity that makes the command fail.
+/// All models that were checked, and the severity from which the command fails.
 struct Report {
     models: Vec<CheckedModel>,
     fail_on: FailOn,

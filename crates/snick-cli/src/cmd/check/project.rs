@@ -1,4 +1,4 @@
-//! The settings of `check`, from the command line and the `snick.toml` of a project.
+//! The settings of `check`, from the command line and from the `snick.toml` of a project.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use super::{FailOn, Options};
 use crate::cli::console::Failure;
 
-/// The name of the project file, searched in the working directory and its parents.
+/// The name of the project file, which is searched for in the working directory and its parents.
 const FILE: &str = "snick.toml";
 
 /// The settings of `check`. The command line overrides the file.
@@ -18,7 +18,7 @@ pub(super) struct ProjectOptions {
     pub(super) baseline: Option<PathBuf>,
 }
 
-/// The table `[check]` of the file.
+/// The table `[check]` of the project file.
 #[derive(Default)]
 struct ProjectFile {
     table: Table,
@@ -56,7 +56,7 @@ impl ProjectOptions {
 }
 
 impl ProjectFile {
-    /// Reads the first file found upwards from the working directory.
+    /// Reads the first project file that is found upwards from the working directory.
     fn find() -> Result<Self, Failure> {
         let folder = std::env::current_dir().unwrap_or_default();
         let Some(path) = folder.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file())

@@ -1,4 +1,4 @@
-//! Findings as text: one per line, starting with a location that editors and terminals can follow.
+//! Findings as text: one per line, starting with a location that editors and terminals can jump to.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use snick_ir::text::Escaped;
 
 use super::{CheckedModel, Report, place};
 
-/// Maximum number of findings to show per code and model; the others are counted.
+/// Maximum number of findings to show per code and model. Further findings are only counted.
 const MAX_SHOWN: usize = 5;
 
 pub(super) fn render(report: &Report) -> String {
@@ -56,7 +56,7 @@ fn write_finding(model: &CheckedModel, finding: &Finding, helped: &mut HashSet<S
         finding.message
     );
     let _ = writeln!(text, "{}", Escaped(&line));
-    // Shows each help once.
+    // Shows each help text once.
     if finding.severity > Severity::Note && helped.insert(finding.help.clone()) {
         let _ = writeln!(text, "    help: {}", Escaped(&finding.help));
     }

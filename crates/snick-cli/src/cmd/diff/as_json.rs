@@ -14,7 +14,7 @@ struct Content<'a> {
     #[serde(flatten)]
     diff: &'a ModelDiff,
     run: Option<Vec<Output<'a>>>,
-    /// Omitted without a run, `null` if no layer differs.
+    /// Omitted if the models were not run, `null` if no layer differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_difference: Option<Option<FirstDifference<'a>>>,
 }
@@ -39,7 +39,7 @@ struct FirstDifference<'a> {
     max_rel: f64,
 }
 
-/// The whole answer.
+/// Writes the whole answer.
 pub(super) fn write(answer: &Answer) -> String {
     let first_difference = answer.run.as_ref().map(|run| {
         run.first.as_ref().map(|(a, b, comparison)| {

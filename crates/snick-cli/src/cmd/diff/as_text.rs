@@ -16,10 +16,10 @@ const MAX_LISTED: usize = 50;
 /// Maximum number of characters of a value to show.
 const MAX_VALUE: usize = 80;
 
-/// The marks and colours of what only one model has.
+/// Markers and colours for items that only one model has.
 const SIDES: [(&str, &str); 2] = [("-", "31"), ("+", "32")];
 
-/// The whole answer. `files` are the models as the user named them.
+/// Writes the whole answer. `files` are the models, as the user named them.
 pub(super) fn write(answer: &Answer, files: &[String; 2], console: &Console) -> String {
     let diff = &answer.diff;
     let mut report = Report { text: String::new(), files, console };
@@ -60,7 +60,7 @@ impl Report<'_> {
         let _ = writeln!(self.text, "{}", Escaped(line));
     }
 
-    /// Writes a line about one of the models in its colour.
+    /// Writes a line about a layer of one of the models, in the colour of that model.
     fn side(&mut self, side: usize, layer: &LayerRef, more: &str) {
         let body = layer.body.as_ref().map(|body| format!(" in {body}")).unwrap_or_default();
         let place = match layer.loc.line {
@@ -190,7 +190,7 @@ impl Report<'_> {
     }
 }
 
-/// Both ends, if only their names differ.
+/// The input or output in both models, if only its name differs.
 fn renamed_only(end: &EndChange) -> Option<(&ModelEnd, &ModelEnd)> {
     let (a, b) = end.a.as_ref().zip(end.b.as_ref())?;
     let is_same = a.element_type == b.element_type && a.shape == b.shape && a.index == b.index;
@@ -205,7 +205,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// A fraction as a percentage; nonzero fractions are never shown as 0.
+/// A fraction as a percentage. A nonzero fraction is never shown as 0.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent >= 1.0 { format!("{percent:.1} %") } else { format!("{percent:.2e} %") }

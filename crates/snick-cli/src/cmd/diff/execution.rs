@@ -9,14 +9,15 @@ use snick::{ExecutedLayer, Execution, LayerRef};
 /// Maximum number of layers of each kind to list.
 const MAX_LISTED: usize = 30;
 
-/// The executed layers, slowest first; then the layers that were not executed, and counts.
+/// Writes the executed layers, slowest first, then the layers that were not executed, and counts.
 pub(super) fn write(execution: &Execution) -> String {
     let mut text = String::new();
     let total = execution.microseconds();
     let mut ran: Vec<&ExecutedLayer> =
         execution.layers.iter().filter(|layer| layer.time.microseconds.is_some()).collect();
     if ran.is_empty() {
-        // A graph that never ran has no times, and its constants are not interesting.
+        // The graph was never executed, so there are no times. Constants are omitted, because they are not
+        // interesting.
         ran = execution.layers.iter().filter(|layer| layer.time.op != "Const").collect();
     }
     ran.sort_by_key(|layer| std::cmp::Reverse(layer.time.microseconds));
@@ -27,7 +28,7 @@ pub(super) fn write(execution: &Execution) -> String {
         let share = 100.0 * microseconds as f64 / total.max(1) as f64;
         let ran = format!("{} ({}, {})", time.layer, time.op, time.primitive);
         let _ = writeln!(text, "{microseconds:8} {share:4.1} %  {}", Escaped(&ran));
-        // A layer that only computes the layer of the same name adds no information.
+        // If a layer only computes the layer with the same name, naming that layer adds no information.
         if !matches!(layer.sources.as_slice(), [source] if source.name == time.layer) {
             let _ = writeln!(text, "                   {}", Escaped(&sources(layer)));
         }
@@ -59,7 +60,7 @@ fn list(heading: &str, layers: &[LayerRef], text: &mut String) {
     more(layers.len(), text);
 }
 
-/// Writes how many are not listed.
+/// Writes how many layers are not listed.
 fn more(len: usize, text: &mut String) {
     if len > MAX_LISTED {
         let _ = writeln!(text, "  and {} more, which --format json lists", len - MAX_LISTED);

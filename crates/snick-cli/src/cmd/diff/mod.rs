@@ -68,7 +68,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         })?;
         return Ok(Outcome::finding(!execution.is_of_the_model()));
     }
-    // Models with a cycle cannot be compared.
+    // Fails for models with a cycle.
     let diff = snick::diff(&a, &b, &DiffOptions::new()).map_err(Failure::usage)?;
     let run = match options.run {
         true => Some(run::run([&a, &b], &diff, &options.inputs, options.tolerance, console)?),
@@ -95,7 +95,7 @@ pub fn between(
     Ok(answer.render(names, format, &Console::silent(Limits::new())))
 }
 
-/// The differences between two models and their runs.
+/// The differences between two models, and between their runs.
 struct Answer<'g> {
     diff: ModelDiff,
     run: Option<RunDiff>,
@@ -115,7 +115,7 @@ impl Answer<'_> {
     }
 }
 
-/// Loads and infers the first or second model, in canonical form if requested.
+/// Loads and infers the first or the second model, and brings it into canonical form if requested.
 fn load(path: &Path, at: usize, options: &Options, console: &Console) -> Result<Model, Failure> {
     let named = ModelOptions {
         model: path.to_path_buf(),

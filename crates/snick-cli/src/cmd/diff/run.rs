@@ -14,26 +14,26 @@ use crate::cli::inputs::InputOptions;
 use crate::cli::progress::ProgressBar;
 use crate::cli::search::Search;
 
-/// Maximum bytes of inner values to keep at a time.
+/// Maximum bytes of inner values to keep in memory at a time.
 const KEPT_BYTES: usize = 1 << 28;
 
-/// Number of rounds with other sizes, if sizes are dynamic and nothing differs.
+/// Number of rounds with other sizes, if sizes are dynamic and no difference was found.
 const ROUNDS: usize = 4;
 
-/// Why an output is not compared if one of the runs did not compute it.
+/// Why an output is not compared: one of the runs did not compute it.
 pub(super) const NOT_COMPUTED: &str = "not computed";
 
-/// The comparison of both runs.
+/// The comparison of the two runs.
 pub(super) struct RunDiff {
     /// The outputs that both models have.
     pub outputs: Vec<OutputDiff>,
-    /// The first layer whose values differ, in both models, and the comparison of its values.
+    /// The first layer whose values differ, in both models, and how its values differ.
     pub first: Option<(NodeId, NodeId, Comparison)>,
     /// The errors of both runs.
     pub errors: Vec<Located>,
 }
 
-/// An output of both runs.
+/// An output that both runs have.
 pub(super) struct OutputDiff {
     /// The public name in the first model.
     pub name: String,
@@ -43,19 +43,19 @@ pub(super) struct OutputDiff {
 }
 
 impl RunDiff {
-    /// Whether everything was computed and is within the tolerance.
+    /// Whether all outputs were computed and are within the tolerance.
     pub fn is_equal(&self) -> bool {
         self.errors.is_empty() && self.outputs.iter().all(|output| output.comparison.is_within())
     }
 
-    /// Whether an output that both runs computed is outside the tolerance.
+    /// Whether any output that both runs computed is outside the tolerance.
     pub fn differs(&self) -> bool {
         self.outputs.iter().any(|output| output.is_computed() && !output.comparison.is_within())
     }
 }
 
 impl OutputDiff {
-    /// Whether both runs computed it.
+    /// Whether both runs computed the output.
     pub fn is_computed(&self) -> bool {
         self.comparison.incomparable.as_deref() != Some(NOT_COMPUTED)
     }
@@ -69,8 +69,8 @@ struct Runs<'r> {
     console: &'r Console,
 }
 
-/// Runs both models on given and random inputs for the first model, with sizes that it accepts. Small sizes
-/// hide many differences, so if sizes are dynamic, others are tried until something differs.
+/// Runs both models on inputs for the first model, given or random, with sizes that it accepts. Small sizes
+/// hide many differences, so if sizes are dynamic, further sizes are tried until a difference is found.
 pub(super) fn run(
     models: [&Model; 2],
     diff: &ModelDiff,
@@ -93,7 +93,7 @@ pub(super) fn run(
                 continue;
             }
         };
-        // The first sizes are always tried, because their error is shown if no sizes fit.
+        // The first sizes are always tried, because if no sizes fit, their error is shown.
         if !search.admits(graph, &inputs) && found.is_some() {
             continue;
         }
@@ -120,17 +120,17 @@ pub(super) fn run(
     Ok(compared)
 }
 
-/// A run with digests of its inner values.
+/// A run, with digests of its inner values.
 struct Digests {
-    /// For each layer, the digest and the bytes of its outputs.
+    /// For each layer, the digest of its outputs and their number of bytes.
     layers: HashMap<NodeId, (u64, usize)>,
     outputs: Vec<Option<Tensor>>,
     errors: Vec<Located>,
 }
 
 impl Runs<'_> {
-    /// Runs the second model on the inputs of the first, with random values for inputs that the first lacks,
-    /// and compares.
+    /// Runs the second model on the inputs of the first and compares the runs. Inputs that the first model
+    /// lacks are random.
     fn compare(&self, inputs: &[Tensor], ours: Digests, spec: InputSpec) -> Result<RunDiff, Failure> {
         let theirs = self.other_inputs(inputs);
         let drawn = draw_inputs(self.graph(1), theirs, 0, spec).map_err(Failure::layer)?;
@@ -179,7 +179,7 @@ impl Runs<'_> {
         Ok(Digests { layers, outputs: run.values, errors: run.errors })
     }
 
-    /// The inputs of the second model that the first model has as well.
+    /// The inputs of the second model that the first model has, too.
     fn other_inputs(&self, inputs: &[Tensor]) -> Vec<Option<Tensor>> {
         let given: HashMap<NodeId, &Tensor> = self.graph(0).parameters().zip(inputs).collect();
         let of: HashMap<NodeId, NodeId> = self.diff.pairs.iter().map(|&(a, b)| (b, a)).collect();
@@ -203,8 +203,8 @@ impl Runs<'_> {
         compared.collect()
     }
 
-    /// The first layer whose values differ by more than the tolerance. Only compares layers with different
-    /// digests, as many at a time as fit into memory.
+    /// The first layer whose values differ by more than the tolerance. Only compares layers whose digests
+    /// differ, as many at a time as fit in memory.
     fn first_difference(
         &self,
         inputs: [&[Tensor]; 2],

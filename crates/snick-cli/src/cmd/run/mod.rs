@@ -139,7 +139,7 @@ fn write_outputs(path: &Path, report: &RunReport) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses to write several arrays, or an array that needs a name, to an .npy file.
+/// Fails if several arrays, or an array that needs a name, would be written to an .npy file.
 fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
     let refuse = |path: &Path, why: &str| {
         let instead = "write an .npz file, which stores arrays by name";
@@ -158,7 +158,8 @@ fn check_arrays(options: &Options, model: &Model) -> Result<(), Failure> {
     }
 }
 
-/// Runs an inferred model once on random inputs, like the verb. Returns notes on the inputs, and the results.
+/// Runs an inferred model once on random inputs, like this verb. Returns notes on the inputs, and the
+/// results.
 pub fn on_drawn_inputs(model: &Model, limits: Limits) -> Result<(Vec<String>, RunReport), Failure> {
     let (console, options) = (Console::silent(limits), InputOptions::default());
     let session = Session::new(model.share_graph()).map_err(Failure::layer)?;
@@ -175,7 +176,7 @@ pub fn on_drawn_inputs(model: &Model, limits: Limits) -> Result<(Vec<String>, Ru
     Ok((notes, report))
 }
 
-/// Runs all steps and compares. Returns the inputs of each step.
+/// Runs all steps and compares the outputs. Also returns the inputs of each step.
 fn execute(
     model: &Model,
     options: &Options,

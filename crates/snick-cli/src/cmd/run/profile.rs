@@ -8,13 +8,13 @@ use serde::{Serialize, Serializer};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId};
 
-/// The time per layer. A body counts towards the layer that contains it, fused layers towards the last of
-/// them.
+/// The time of each layer. The time of a body counts for the layer that contains it, and the time of fused
+/// layers for the last of them.
 pub(super) struct Profile {
     layers: Vec<LayerTime>,
-    /// The index of each layer in the list.
+    /// The index of each layer in `layers`.
     places: HashMap<NodeId, usize>,
-    /// When the last layer ended.
+    /// When the previous layer ended.
     since: Instant,
 }
 
@@ -47,7 +47,7 @@ impl Profile {
         self.since = Instant::now();
     }
 
-    /// Adds the time since the last layer to this layer, accumulating over steps.
+    /// Adds the time since the previous layer to this layer. The times of several steps accumulate.
     pub fn took(&mut self, graph: &Graph, id: NodeId) {
         let time = self.since.elapsed();
         let place = *self.places.entry(id).or_insert_with(|| {
@@ -79,7 +79,7 @@ impl Profile {
         ops
     }
 
-    /// Two tables, slowest first.
+    /// Two tables as text, slowest first.
     pub fn as_text(&self) -> String {
         let total = self.total().as_secs_f64().max(f64::MIN_POSITIVE);
         let columns = |time: Duration| {
@@ -103,7 +103,7 @@ impl Profile {
     }
 }
 
-/// Layers in execution order, and operation types.
+/// Serialises the layers in execution order, and the operation types.
 impl Serialize for Profile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -14,8 +14,8 @@ use crate::cli::console::Failure;
 use crate::cli::inner_values::{InnerValues, has_value};
 use crate::npz;
 
-/// The arrays of a file that are outputs or inner values of the model. Keys of other arrays are added to
-/// `unknown`.
+/// Reads the arrays of a file that are outputs or inner values of the model. The keys of all other arrays are
+/// added to `unknown`.
 pub(super) fn read_recorded(
     graph: &Graph,
     path: &Path,
@@ -35,8 +35,8 @@ pub(super) fn read_recorded(
     npz::read(path, memory, is_value, |_, _| Ok(()))
 }
 
-/// Compares all recorded arrays with values of the same name: first inner values in execution order, then
-/// outputs. Outputs without a recorded array are missing.
+/// Compares all recorded arrays with the values of the same name: first inner values in execution order, then
+/// outputs. An output without a recorded array is reported as missing.
 pub(super) fn compare_recorded(
     graph: &Graph,
     recorded: &[(String, Tensor)],

@@ -22,26 +22,26 @@ pub struct RunReport {
     /// The variables after the last step.
     pub(super) variables: Variables,
     pub(super) compared: Vec<(String, Comparison)>,
-    /// Outputs to compare that are not in the file.
+    /// Outputs to compare for which the file has no array.
     pub(super) missing: Vec<String>,
-    /// The first differing layer in execution order.
+    /// The first layer, in execution order, that differs.
     pub(super) first_difference: Option<String>,
     /// The time of each layer, if requested.
     pub(super) profile: Option<Profile>,
-    /// Whether to list integers: the output of a tokenizer for given texts.
+    /// Whether to list integers, because they are the output of a tokenizer for given texts.
     pub(super) lists_elements: bool,
 }
 
 /// An output of a step, under one of its names.
 pub(super) struct RunOutput {
-    /// The name, prefixed with the step from the second step on.
+    /// The name, prefixed with the step except in the first step.
     pub(super) key: String,
-    /// The name to show, once per output.
+    /// The name to show; `None` if the output is already shown under another name.
     pub(super) shown: Option<String>,
     pub(super) value: Tensor,
 }
 
-/// The key of an output of a step.
+/// The key for an output of a step.
 pub(super) fn step_key(step: usize, name: &str) -> String {
     if step == 0 { name.to_string() } else { format!("s{step}_{name}") }
 }

@@ -1,4 +1,4 @@
-//! Runs the steps on given and random inputs.
+//! Runs all steps on given and random inputs.
 
 use std::path::Path;
 
@@ -20,21 +20,21 @@ use crate::npz;
 #[derive(Copy, Clone)]
 pub(super) struct StepOptions<'o> {
     pub(super) inputs: &'o InputOptions,
-    /// The file with initial values of variables.
+    /// The file with the initial values of variables.
     pub(super) load_state: Option<&'o Path>,
     pub(super) keep_going: bool,
     pub(super) check_facts: bool,
     pub(super) profile: bool,
 }
 
-/// Codes of errors that other sizes do not fix: missing or truncated weights, a limit, an op that cannot run.
+/// Codes of errors that occur for any sizes: missing or truncated weights, a limit, an op that cannot run.
 const ANY_SIZES: [Code; 4] = [Code::WeightsMissing, Code::WeightsTruncated, Code::Limit, Code::CannotRun];
 
-/// A run with its inputs.
+/// A run, with its inputs.
 type Attempt = (Vec<Vec<Tensor>>, InnerValues, RunReport);
 
-/// Runs all steps on given and random inputs. For dynamic sizes, uses the first candidate with which the
-/// model runs, or the first one if there is none. Returns the inputs of each step.
+/// Runs all steps on given and random inputs. If sizes are dynamic, uses the first candidate with which the
+/// model runs, or the first candidate if it runs with none. Also returns the inputs of each step.
 pub(super) fn run_steps(
     session: &Session,
     options: StepOptions,
@@ -60,7 +60,7 @@ pub(super) fn run_steps(
                 continue;
             }
         };
-        // There is nothing left to choose, or failures are expected.
+        // Runs the inputs in any case if there is nothing to choose, or if failures are expected.
         let is_only = given.is_complete() || options.keep_going;
         if is_only || search.admits(graph, &inputs) {
             let run = attempt(inputs)?;
@@ -144,12 +144,12 @@ fn run_once(
     Ok(report)
 }
 
-/// The variables before the first step.
+/// The values of variables before the first step.
 fn initial_variables(graph: &Graph, options: StepOptions, console: &Console) -> Result<Variables, Failure> {
     let mut variables = Variables::default();
     let Some(path) = options.load_state else { return Ok(variables) };
     for (variable_id, value) in npz::read::<Failure>(path, console.memory(), |_| Ok(true), |_, _| Ok(()))? {
-        // Types that numpy lacks are stored as their bits.
+        // If numpy does not have a type, its values are stored as their bits.
         let stored = npz::fit(value.clone(), Variables::element_type(graph, &variable_id), None);
         let set = variables.set_checked(graph, &variable_id, stored.unwrap_or(value));
         set.map_err(|error| Failure::usage(format!("--load-state {}: {error}", path.display())))?;
