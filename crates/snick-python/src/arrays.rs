@@ -1,4 +1,4 @@
-//! Converts numpy arrays to tensors and back, without copies where the layout allows.
+//! Converts numpy arrays to tensors and back, without a copy if the layout allows.
 #![allow(unsafe_code, reason = "memory that Python owns, and memory that it is given")]
 
 use std::ptr;
@@ -11,11 +11,11 @@ use snick::{ElementType, Storage, Tensor, TensorError};
 
 use crate::element_types::{self, ArrayKind};
 
-/// Why an array does not fit an input.
+/// The reason why an array does not fit an input.
 pub enum BadArray {
-    /// Wrong dtype.
+    /// The dtype is wrong.
     Type(String),
-    /// Wrong shape.
+    /// The shape is wrong.
     Shape(String),
     /// An exception raised by Python.
     Raised(PyErr),
@@ -33,7 +33,7 @@ impl From<TensorError> for BadArray {
     }
 }
 
-/// The memory of an array, which this keeps alive.
+/// The memory of a numpy array, and a reference that keeps the array alive.
 struct ArrayMemory {
     _array: Py<PyUntypedArray>,
     first: *const u8,
@@ -54,8 +54,8 @@ impl AsRef<[u8]> for ArrayMemory {
     }
 }
 
-/// Converts an array to a tensor of type `expected` with `dims`, if the model fixes them. No elements are
-/// converted. The memory is copied if `is_copied`, or if elements are not aligned.
+/// Converts an array to a tensor of type `expected`, with dims `dims` if the model fixes them. Elements are
+/// not converted. The memory is copied if `is_copied`, or if elements are not aligned.
 pub fn to_tensor(
     array: &Bound<'_, PyUntypedArray>,
     expected: ElementType,
@@ -90,7 +90,7 @@ pub fn to_tensor(
     }
 }
 
-/// A tensor over the memory of an array with the same elements, or over a copy.
+/// A tensor that uses the memory of an array with the same elements, or a copy of it.
 fn view(
     array: &Bound<'_, PyUntypedArray>,
     element_type: ElementType,
@@ -113,7 +113,7 @@ fn view_in_place(
     element_type: ElementType,
     unit: usize,
 ) -> Result<Tensor, BadArray> {
-    // Numpy checks that all elements are in one allocation, so neither sum overflows.
+    // Numpy ensures that all elements are in one allocation, so neither of the sums can overflow.
     let reaches =
         array.shape().iter().zip(array.strides()).map(|(&dim, &stride)| (dim as isize - 1) * stride);
     let (mut below, mut above) = (0isize, 0isize);
@@ -133,13 +133,13 @@ fn view_in_place(
     Ok(Tensor::from_strided(element_type, array.shape(), &strides, start, storage)?)
 }
 
-/// The bytes of an array of one-byte elements in row-major order.
+/// The bytes of an array whose elements have one byte, in row-major order.
 fn bytes(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u8>> {
     let bytes = array.call_method0("tobytes")?;
     Ok(bytes.extract::<&[u8]>()?.to_vec())
 }
 
-/// A tensor of packed elements from an array with one element per byte.
+/// Packs the elements of an array with one element per byte into a tensor.
 fn pack(array: &Bound<'_, PyUntypedArray>, element_type: ElementType, bits: u32) -> Result<Tensor, BadArray> {
     let per_byte = (8 / bits) as usize;
     let mask = (1u8 << bits) - 1;
@@ -151,7 +151,7 @@ fn pack(array: &Bound<'_, PyUntypedArray>, element_type: ElementType, bits: u32)
     Ok(Tensor::new(element_type, array.shape(), Storage::heap(packed))?)
 }
 
-/// A tensor with `dims` from the bytes of packed elements.
+/// A tensor with `dims`, whose packed elements are the bytes of an array.
 fn packed(
     array: &Bound<'_, PyUntypedArray>,
     element_type: ElementType,
@@ -189,8 +189,8 @@ struct TensorMemory {
     _bytes: Vec<u8>,
 }
 
-/// Converts a tensor to a writable array that shares no memory. If `is_moved`, takes over the memory of
-/// outputs that kernels computed.
+/// Converts a tensor to a writable array that shares no memory with it. If `is_moved`, takes over the memory
+/// of tensors that kernels computed.
 pub fn to_array(py: Python<'_>, mut tensor: Tensor, is_moved: bool) -> PyResult<Bound<'_, PyAny>> {
     let element_type = tensor.element_type();
     if element_type == ElementType::String {

@@ -8,19 +8,19 @@ use snick::ElementType;
 /// How the elements of an array correspond to elements of a tensor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum ArrayKind {
-    /// Byte for byte.
+    /// The bytes of an element are the same.
     Same(ElementType),
-    /// One element of this many bits per byte: an integer or float of `ml_dtypes`.
+    /// The array has an integer or float of `ml_dtypes` in each byte, with this many bits.
     Unpacked(ElementType, u32),
-    /// Strings.
+    /// The elements are strings.
     Strings,
 }
 
-/// The dtypes of arrays that runs return, indexed by element type.
+/// The dtypes of arrays that a run returns, indexed by element type.
 static DTYPES: [PyOnceLock<Py<PyArrayDescr>>; ElementType::ALL.len()] =
     [const { PyOnceLock::new() }; ElementType::ALL.len()];
 
-/// The dtype of arrays of an element type; bytes for packed types.
+/// The dtype of arrays for an element type. For packed types, it is that of bytes.
 pub fn dtype(py: Python<'_>, element_type: ElementType) -> PyResult<Bound<'_, PyArrayDescr>> {
     let cell = &DTYPES[element_type as usize];
     let found = cell.get_or_try_init(py, || {
@@ -30,7 +30,7 @@ pub fn dtype(py: Python<'_>, element_type: ElementType) -> PyResult<Bound<'_, Py
     Ok(found?.bind(py).clone())
 }
 
-/// The kind of an array's elements; `None` if no element type has the dtype.
+/// The kind of elements in an array; `None` if no element type corresponds to the dtype.
 pub fn array_kind(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ArrayKind>> {
     use ArrayKind::{Same, Strings, Unpacked};
     if dtype.byteorder() == b'>' {
@@ -68,7 +68,8 @@ pub fn array_kind(dtype: &Bound<'_, PyArrayDescr>) -> PyResult<Option<ArrayKind>
     Ok(Some(Same(element_type)))
 }
 
-/// Numpy numbers types of other packages from here on; their kind may equal the kind of a numpy type.
+/// The first type number that numpy gives to types of other packages. The kind of such a type may be equal to
+/// the kind of a numpy type.
 const FIRST_USER_TYPE: i32 = 256;
 
 /// Whether an array of `bits` may hold the bit patterns of a type that numpy lacks.

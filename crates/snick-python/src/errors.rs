@@ -5,7 +5,7 @@ use pyo3::types::PyTuple;
 use snick::{Code, Diagnostic, Error, Graph, OpError, ReadError, TensorError};
 use snick_cli::documents::DocumentError;
 
-/// Code, layer, operation, location and message of an error.
+/// The code, layer, operation, location and message of an error.
 type LayerTuple = (&'static str, String, String, Option<String>, String);
 
 /// The kind of call, which decides the class of its exception.
@@ -17,7 +17,8 @@ pub enum Stage {
     Other,
 }
 
-/// A built-in class from which an exception also derives, so that code unaware of snick can handle it.
+/// A built-in class from which an exception also derives, so that callers that do not know snick can handle
+/// it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum AlsoIs {
     Nothing,
@@ -39,7 +40,7 @@ impl AlsoIs {
     }
 }
 
-/// The exception for an error; `graph` contains the layer that a limit names.
+/// The exception for an error. `graph` contains the layer that the error of a limit refers to.
 pub fn exception(py: Python<'_>, stage: Stage, error: &Error, graph: Option<&Graph>) -> PyErr {
     let class = match (error, stage) {
         (Error::Limit { .. }, _) => "LimitError",
@@ -69,7 +70,7 @@ pub fn document_exception(py: Python<'_>, error: &DocumentError) -> PyErr {
     }
 }
 
-/// The exception for an input that a layer does not accept.
+/// The exception for an input that a Parameter does not accept.
 pub fn bad_input(py: Python<'_>, graph: &Graph, layer: &str, also: AlsoIs, message: &str) -> PyErr {
     let located = graph.find(layer).map(|id| {
         let error = OpError::from(TensorError::Argument(message.to_string()));
@@ -79,7 +80,7 @@ pub fn bad_input(py: Python<'_>, graph: &Graph, layer: &str, also: AlsoIs, messa
     new(py, "RunError", also, Code::ShapeError.text(), &text, located.iter().map(tuple).collect())
 }
 
-/// The layer at which work stopped, with its operation and location in `graph`, if given.
+/// The layer at which work stopped, with its operation and location if `graph` is given.
 fn stopped_at(error: &Error, layer: &str, graph: Option<&Graph>) -> LayerTuple {
     let node = graph.and_then(|graph| Some(graph.node(graph.find(layer)?)));
     let op = node.map_or("", |node| node.op().type_name()).to_string();
@@ -100,7 +101,7 @@ fn also_is(error: &Error, stage: Stage) -> AlsoIs {
         }
         Error::NoInput { .. } | Error::NoOutput { .. } => AlsoIs::Key,
         Error::Shape { .. } | Error::Target { .. } | Error::InputTwice { .. } => AlsoIs::Value,
-        // An input is missing or does not fit.
+        // The input is missing, or does not fit the Parameter.
         Error::Invalid { diagnostics }
             if stage == Stage::Run && diagnostics.first().is_some_and(|first| first.op == "Parameter") =>
         {
@@ -110,7 +111,7 @@ fn also_is(error: &Error, stage: Stage) -> AlsoIs {
     }
 }
 
-/// Creates the exception in Python, which defines its class.
+/// Calls Python to create the exception, because its class is defined there.
 fn new(
     py: Python<'_>,
     class: &str,

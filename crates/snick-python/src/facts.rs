@@ -4,13 +4,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use snick::{AttrValue, Fact, Graph, NodeId, Op, SymExpr, output_names, public_name};
 
-/// A dim: its text, and its smallest and largest size. A number has no text.
+/// A dim: its text, and its smallest and largest size. A dim that is a number has no text.
 type Dim = (Option<String>, i64, Option<i64>);
 
 /// A symbol: its name, and its smallest and largest size.
 type Symbol = (String, i64, Option<i64>);
 
-/// Element type, dims (`None` for a dynamic rank), text with intervals, text with expressions, symbols.
+/// Element type, dims (`None` for a dynamic rank), the text with intervals, the text with expressions, and
+/// symbols.
 type FactTuple = (&'static str, Option<Vec<Dim>>, String, String, Vec<Symbol>);
 
 /// Name, public name, tensor names, and fact.
@@ -100,7 +101,7 @@ pub fn layer<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<LayerT
     ))
 }
 
-/// The attributes, without tensors: elements of constants are values of outputs.
+/// The attributes, excluding tensors: elements of constants are available as values of outputs.
 fn attributes<'py>(py: Python<'py>, op: &Op) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in op.attrs().iter() {

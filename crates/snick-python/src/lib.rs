@@ -1,7 +1,7 @@
-//! The Rust part of the Python package `snick`, on top of the facade.
+//! The Rust part of the Python package `snick`, which is based on the facade.
 //!
-//! Users import `python/snick`: classes with documentation and types. This module, `snick._snick`, holds
-//! models and converts arrays; it returns numbers, strings and tuples (`_snick.pyi`).
+//! Users import `python/snick`, which has classes with documentation and types. This module, `snick._snick`,
+//! holds models and converts arrays. It returns numbers, strings and tuples (`_snick.pyi`).
 #![allow(missing_docs, reason = "what Python sees is documented in Python")]
 
 mod arrays;

@@ -53,7 +53,7 @@ pub fn load_path(
     loaded(py, limits, &interrupt, model)
 }
 
-/// Reads a model from memory; `format` is the extension of such a file.
+/// Reads a model from memory; `format` is the file extension of the model's format.
 #[pyfunction]
 #[pyo3(signature = (model, format, weights, layers, memory, time))]
 pub fn load_bytes(

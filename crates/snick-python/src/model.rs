@@ -19,7 +19,7 @@ use crate::facts::{self, LayerTuple, PortTuple};
 use crate::session::{self, Session};
 use crate::watch::Interrupt;
 
-/// The JSON and text of an answer.
+/// The JSON and the text of an answer.
 type DocumentTuple = (String, String);
 
 /// Code, layer, operation, location and message of an error.
@@ -28,7 +28,7 @@ type ErrorTuple = (String, String, String, Option<String>, String);
 /// Code, name, severity, layer, operation, location, message, help and origins.
 type FindingTuple = (String, String, String, String, String, Option<String>, String, String, Vec<String>);
 
-/// A model and everything derived from it so far.
+/// A model, with the data that was derived from it so far.
 struct State {
     model: snick::Model,
     /// Whether the model is unchanged since it was read.
@@ -46,7 +46,7 @@ impl State {
         Self { model, is_as_read: true, errors: None, session: None, canonical: None, layers: None }
     }
 
-    /// Returns the model for a change, which discards everything derived from it.
+    /// Returns the model so that it can be changed. Discards all derived data.
     fn change(&mut self) -> &mut snick::Model {
         (self.errors, self.session, self.canonical, self.layers) = (None, None, None, None);
         &mut self.model
@@ -55,7 +55,7 @@ impl State {
     /// Infers the model if needed, and returns the errors.
     fn infer(&mut self, limits: Limits, interrupt: &Interrupt) -> Result<&[Located], Error> {
         if self.errors.is_none() {
-            // Discards sessions first, because inference writes to the graph that they share.
+            // Discards sessions first, because they share the graph that inference changes.
             let options = InferOptions::new().limits(limits).progress(interrupt.progress());
             let inference = self.change().infer_with(&options)?;
             self.errors = Some(inference.into_located());
@@ -71,14 +71,14 @@ impl State {
         let made = match is_canonical {
             true => {
                 let mut model = self.model.clone();
-                // Layers that are not rewritten run as they are.
+                // Layers that cannot be rewritten run as they are.
                 let _ = model.canonicalise();
                 model.session()?
             }
             false => self.model.session()?,
         };
         let made = Arc::new(made);
-        // A model with variables gets a new session each time, so that every run starts without values.
+        // A session with variables is not kept, so that every run starts without values of variables.
         if !made.has_variables() {
             let cache = if is_canonical { &mut self.canonical } else { &mut self.session };
             *cache = Some(made.clone());
@@ -108,7 +108,7 @@ impl Model {
         self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on the inferred model without the GIL.
+    /// Calls a function with the inferred model, without the GIL.
     fn inferred<T: Send>(
         &self,
         py: Python<'_>,
@@ -129,7 +129,7 @@ impl Model {
         raised.unwrap_or_else(|| errors::exception(py, stage, error, Some(self.lock(py).model.graph())))
     }
 
-    /// Returns a session, immediately if there is one.
+    /// Returns a session. If there is one already, returns it at once.
     fn ready(&self, py: Python<'_>, is_canonical: bool) -> PyResult<Arc<snick::Session>> {
         {
             let state = self.lock(py);
@@ -180,7 +180,7 @@ impl Model {
         self.ports(py, false)
     }
 
-    /// Sets input shapes; if `is_checked`, only shapes that all layers accept. On error, the model is
+    /// Sets input shapes. If `is_checked`, fails for shapes that some layer rejects. On error, the model is
     /// unchanged.
     fn reshape(&self, py: Python<'_>, spec: &str, is_checked: bool) -> PyResult<()> {
         let interrupt = Interrupt::new();
@@ -212,7 +212,7 @@ impl Model {
         })
     }
 
-    /// Raises inference errors.
+    /// Raises an exception if there are inference errors.
     fn raise_errors(&self, py: Python<'_>) -> PyResult<()> {
         self.inferred(py, Stage::Infer, |state| {
             let diagnostics: Vec<_> = state.errors.iter().flatten().map(Diagnostic::from).collect();
@@ -229,12 +229,12 @@ impl Model {
         })
     }
 
-    /// The number of layers, without layers of bodies.
+    /// The number of layers, excluding layers of bodies.
     fn layer_count(&self, py: Python<'_>) -> usize {
         self.lock(py).model.graph().len()
     }
 
-    /// A layer by its index in the file.
+    /// A layer, by its index in the file.
     fn layer<'py>(&self, py: Python<'py>, index: usize) -> PyResult<LayerTuple<'py>> {
         self.inferred(py, Stage::Infer, |_| Ok(()))?;
         let mut state = self.lock(py);
@@ -266,7 +266,7 @@ impl Model {
         known.map(|tensor| arrays::to_array(py, tensor, false)).transpose()
     }
 
-    /// Runs on inputs by name.
+    /// Runs the model on inputs by name.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -287,7 +287,7 @@ impl Model {
         self.inferred(py, Stage::Infer, |_| Ok(()))?;
         let done = py.detach(|| {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            // On error, the model is unchanged.
+            // Works on a copy, so that the model is unchanged on error.
             let mut model = state.model.clone();
             let document = documents::canonicalise(&mut model, Vec::new(), is_verified, self.limits)?;
             // The canonical form is already inferred.
@@ -307,7 +307,7 @@ impl Model {
         self.inferred(py, Stage::Other, |state| Ok(documents::why_unknown(&state.model))).map(tuple)
     }
 
-    /// Explains an inference error by its index.
+    /// Explains the inference error with this index.
     fn why_error(&self, py: Python<'_>, index: usize) -> PyResult<DocumentTuple> {
         let document = self.inferred(py, Stage::Other, |state| {
             let error = state.errors.as_ref().and_then(|errors| errors.get(index)).map(Diagnostic::from);
@@ -318,7 +318,7 @@ impl Model {
             .ok_or_else(|| PyIndexError::new_err(format!("inference finds no error {}", index + 1)))
     }
 
-    /// Returns findings, including findings about the files if the model is unchanged since it was read.
+    /// Returns findings. If the model is unchanged since it was read, these include findings about its files.
     fn check(
         &self,
         py: Python<'_>,
@@ -383,7 +383,7 @@ impl Model {
         })
     }
 
-    /// The page of a report, with changes to another model if given.
+    /// The page of a report. If another model is given, includes the changes to it.
     fn report(&self, py: Python<'_>, other: Option<PyRef<'_, Self>>) -> PyResult<String> {
         let copy = |other: PyRef<'_, Self>| other.inferred(py, Stage::Other, |state| Ok(state.model.clone()));
         let other = other.map(copy).transpose()?;

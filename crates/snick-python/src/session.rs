@@ -11,7 +11,7 @@ use crate::arrays::{self, BadArray};
 use crate::errors::{self, AlsoIs, Stage};
 use crate::watch::Interrupt;
 
-/// The names of an output, starting with the layer's, and its array.
+/// The names of an output, starting with the name of its layer, and its array.
 type OutputTuple<'py> = (Vec<String>, Bound<'py, PyAny>);
 
 /// A model prepared for any number of runs.
@@ -29,7 +29,7 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// Runs on inputs by name.
+    /// Runs the session on inputs by name.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -82,7 +82,8 @@ pub fn run<'py>(
         let raised = interrupt.raised();
         raised.unwrap_or_else(|| errors::exception(py, Stage::Run, &error, Some(session.graph())))
     })?;
-    // If memory is limited, the outputs are copied: memory kept by an array would count towards the next run.
+    // If memory is limited, the outputs are copied, because memory that an array keeps would count for the
+    // next run.
     named(py, session, outputs, limits.memory.is_none())
 }
 
@@ -100,7 +101,7 @@ fn tensors(
         let Op::Parameter(parameter) = graph.node(id).op() else { continue };
         let array = array.cast_into::<PyUntypedArray>()?;
         let dims = graph.node(id).outputs().next().and_then(|fact| fact.shape().as_static());
-        // A variable may keep the value, which must not change with the caller's array.
+        // A variable may keep the value, which must not change when the caller changes the array.
         let is_copied = session.has_variables();
         let tensor = arrays::to_tensor(&array, parameter.element_type, dims.as_deref(), is_copied);
         let layer = graph.node(id).name();

@@ -1,4 +1,4 @@
-//! Limits from Python, and Ctrl-C during work in Rust.
+//! Limits that are set in Python, and Ctrl-C during work in Rust.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use snick::{Limits, Progress};
 
-/// How often to ask Python for signals.
+/// How often Python is asked for signals.
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// Limits on layers, bytes and seconds.
@@ -25,28 +25,28 @@ pub fn limits(layers: Option<usize>, memory: Option<usize>, time: Option<f64>) -
     Ok(limits)
 }
 
-/// Asks Python for signals during work without the GIL. An exception of a handler, such as
-/// `KeyboardInterrupt`, stops the work.
+/// Asks Python for signals during work without the GIL. If a signal handler raises an exception, such as
+/// `KeyboardInterrupt`, the work stops.
 #[derive(Clone)]
 pub struct Interrupt(Arc<Asked>);
 
 struct Asked {
     start: Instant,
-    /// Number of layers between looks at the clock.
+    /// Number of layers after which the clock is read again.
     stride: u64,
     layers: AtomicU64,
-    /// When to ask next, in milliseconds since the start.
+    /// When to ask for signals next, in milliseconds since the start.
     next: AtomicU64,
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Interrupt {
-    /// For work with expensive layers, such as runs.
+    /// For work in which each layer takes long, such as runs.
     pub fn of_run() -> Self {
         Self::every(1)
     }
 
-    /// For work on many layers that each take less time than a look at the clock.
+    /// For work in which a layer takes less time than reading the clock.
     pub fn new() -> Self {
         Self::every(64)
     }
@@ -56,7 +56,7 @@ impl Interrupt {
         Self(Arc::new(Asked { start: Instant::now(), stride, layers, next, raised: Mutex::default() }))
     }
 
-    /// The function to report progress to.
+    /// The function to which work reports its progress.
     pub fn progress(&self) -> impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static {
         let asked = self.0.clone();
         move |_| {
@@ -78,7 +78,7 @@ impl Interrupt {
         }
     }
 
-    /// The exception raised by a signal handler.
+    /// The exception that a signal handler has raised, if any.
     pub fn raised(&self) -> Option<PyErr> {
         self.0.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

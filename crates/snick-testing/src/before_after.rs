@@ -1,4 +1,4 @@
-//! The effect of passes as text for a snapshot.
+//! Shows the effect of passes as text for a snapshot.
 
 use snick_ir::text::{PrintOptions, print};
 use snick_ir::{Graph, infer};
@@ -6,8 +6,9 @@ use snick_pass::{Pass, RewriteOptions, apply};
 
 use crate::{CheckError, Context, diff};
 
-/// The effect of passes on a graph or model as text for a snapshot: a diff of the text form with context
-/// lines, and the applied rules. Infers the graph first and checks every application of a rule.
+/// Returns the effect of passes on a graph or model as text for a snapshot: a diff of the text form with
+/// context lines, and the rules that were applied. Infers the graph first, and checks every application of a
+/// rule.
 ///
 /// ```
 /// use snick_ir::rewrite::{RewriteResult, Rule};
@@ -40,7 +41,7 @@ use crate::{CheckError, Context, diff};
 /// ```
 ///
 /// # Errors
-/// The report of the first failed check, a failed rule, or a graph with errors.
+/// The report of the first failed check, an error of a rule, or the errors of the graph.
 pub fn before_after(
     graph: &(impl AsRef<Graph> + ?Sized),
     passes: &[Pass],

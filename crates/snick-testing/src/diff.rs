@@ -5,15 +5,15 @@ use similar::TextDiff;
 /// How many unchanged lines to show around changes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Context {
-    /// All of them.
+    /// All unchanged lines.
     All,
-    /// This many lines before and after each change. Omits the text in between and marks the position and
-    /// length of the next part by `@@ -3,7 +3,6 @@`.
+    /// This many lines before and after each change. Omits the text in between; a line such as `@@ -3,7 +3,6
+    /// @@` gives the position and length of the next part.
     Lines(usize),
 }
 
-/// A diff in the format of `diff -u`: common lines after a space, removed ones after `-`, added ones after
-/// `+`. Empty if the texts are equal and the context is not [`Context::All`].
+/// A diff in the format of `diff -u`: common lines start with a space, removed lines with `-`, and added
+/// lines with `+`. Empty if the texts are equal, unless the context is [`Context::All`].
 ///
 /// ```
 /// use snick_testing::{Context, diff};

@@ -1,4 +1,4 @@
-//! The comments of a test: commands to run and checks on their output.
+//! The directives in the comments of a test: commands to run, and checks on their output.
 
 use std::fmt;
 
@@ -10,27 +10,28 @@ use crate::pattern::{Captures, Pattern, PatternError, Resolved, one_blank};
 /// A directive of a test.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Directive {
-    /// `RUN:` the command.
+    /// `RUN:` runs the command.
     Run(String),
-    /// `CHECK:` a line after the last match contains this text.
+    /// `CHECK:` requires a line after the last match that contains this text.
     Check(String),
-    /// `CHECK-NEXT:` the line right after the last match contains this text.
+    /// `CHECK-NEXT:` requires that the line right after the last match contains this text.
     Next(String),
-    /// `CHECK-NOT:` no line between the last match and the next one contains this text.
+    /// `CHECK-NOT:` requires that no line between the last match and the next one contains this text.
     Not(String),
-    /// `CHECK-TRACE:` a line of the trace of rewrites, after the last match there, contains this text.
+    /// `CHECK-TRACE:` requires a line in the trace of rewrites, after the last match in the trace, that
+    /// contains this text.
     Trace(String),
-    /// `CHECK-TRACE-NOT:` no line of the trace between the last match there and the next one contains this
-    /// text.
+    /// `CHECK-TRACE-NOT:` requires that no line of the trace, between the last match in the trace and the
+    /// next one, contains this text.
     TraceNot(String),
 }
 
-/// The directives of a test, with line numbers from 1.
+/// The directives of a test, each with its line number from 1.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Directives(Vec<(usize, Directive)>);
 
-/// A comment that looks like a directive but is not one. Ignoring it would make the test check less than it
-/// claims.
+/// The error for a comment that looks like a directive but is not one. If it were ignored, the test would
+/// check less than it seems to.
 ///
 /// ```
 /// use snick_testing::Directives;
@@ -57,7 +58,7 @@ pub enum DirectiveFault {
     Unknown {
         /// The name.
         name: String,
-        /// The directive with the most similar name, if any.
+        /// The directive whose name is most similar, if any.
         nearest: Option<&'static str>,
     },
     /// No colon follows the name.
@@ -89,7 +90,7 @@ fn suggestion(nearest: Option<&str>) -> String {
 
 type MakeDirective = fn(String) -> Directive;
 
-/// Directives by name.
+/// The directives by name.
 const KINDS: &[(&str, MakeDirective)] = &[
     ("RUN", Directive::Run),
     ("CHECK", Directive::Check),
@@ -99,8 +100,7 @@ const KINDS: &[(&str, MakeDirective)] = &[
     ("CHECK-TRACE-NOT", Directive::TraceNot),
 ];
 
-/// Suffixes of directive names, here and in LLVM's FileCheck. Without a prefix they still look like
-/// directives.
+/// Suffixes of directives, in snick or in LLVM's FileCheck. Even without a prefix, they look like directives.
 const SUFFIXES: &[&str] = &["NEXT", "NOT", "TRACE", "COUNT", "DAG", "EMPTY", "LABEL", "SAME"];
 
 fn kind(name: &str) -> Option<(&'static str, MakeDirective)> {
@@ -111,7 +111,7 @@ fn is_in_capitals(word: &str) -> bool {
     word.contains(char::is_uppercase) && !word.contains(char::is_lowercase)
 }
 
-/// The directive most similar to the name or to its alphabetic prefix, as in `CHECK-NOT{LITERAL}`.
+/// The directive that is most similar to a name, or to its alphabetic prefix as in `CHECK-NOT{LITERAL}`.
 fn nearest(name: &str) -> Option<&'static str> {
     let start = name.split(|c: char| !c.is_ascii_alphabetic() && c != '-').next().unwrap_or_default();
     [name, start].iter().find_map(|name| {
@@ -121,7 +121,7 @@ fn nearest(name: &str) -> Option<&'static str> {
 }
 
 impl Directive {
-    /// The directive in a comment; `None` if the comment is prose.
+    /// The directive in a comment; `None` if the comment is ordinary text.
     fn parse(comment: &str) -> Result<Option<Self>, DirectiveFault> {
         let comment = comment.trim_start_matches(['/', '#', '!']).trim_start();
         let (word, text) = match comment.split_once(':') {
@@ -134,7 +134,8 @@ impl Directive {
                 text => Ok(Some(make(text.to_string()))),
             };
         }
-        // Takes the words before the colon if they look like one name, otherwise the first word.
+        // The name consists of the words before the colon if they look like a name, otherwise of the first
+        // word.
         let dashed = word.to_uppercase().replace([' ', '_'], "-");
         let is_name = text.is_some() && (is_in_capitals(word) || kind(&dashed).is_some());
         let name = if is_name { word } else { word.split_whitespace().next().unwrap_or_default() };
@@ -146,7 +147,7 @@ impl Directive {
             true => nearest(&format!("CHECK-{name}")),
             false => nearest(name),
         };
-        // Prose is neither in capitals nor a single word before a colon.
+        // Ordinary text is neither in capitals nor a single word before a colon.
         let has_colon = text.is_some() && name == word;
         let is_meant = match ["CHECK", "RUN"].iter().any(|prefix| dashed.starts_with(prefix)) {
             true => has_colon || is_in_capitals(name),
@@ -158,7 +159,7 @@ impl Directive {
         }
     }
 
-    /// Its pattern; `RUN:` has none.
+    /// The pattern of a directive; `RUN:` has none.
     fn pattern(&self) -> Option<&str> {
         match self {
             Self::Run(_) => None,
@@ -171,16 +172,16 @@ impl Directive {
     }
 }
 
-/// A failed check.
+/// A check that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unmet {
     /// The line of the test.
     pub line: usize,
     /// The check.
     pub check: Directive,
-    /// The line number, from 1, of the graph or trace that contains excluded text.
+    /// If the check excludes text: the line number, from 1, of the graph or trace where this text was found.
     pub found: Option<usize>,
-    /// Whether text that is missing in the graph occurs in the trace.
+    /// Whether the text is missing in the graph but occurs in the trace.
     pub is_in_trace: bool,
 }
 
@@ -205,7 +206,7 @@ impl fmt::Display for Unmet {
 }
 
 impl Directives {
-    /// Parses the comments of a test, which start with `//` or `#` and may follow code on a line.
+    /// Parses the directives of a test. Comments start with `//` or `#`, and may follow code on a line.
     ///
     /// # Errors
     /// A comment that looks like a directive but is not one, or an invalid pattern.
@@ -241,9 +242,9 @@ impl Directives {
         self.0.len() - self.commands().count()
     }
 
-    /// Checks the graph in text form and the trace of rewrites, each in order. Treats runs of blanks as one.
-    /// `{{REGEX}}` matches a regular expression within a line. `[[NAME:REGEX]]` also captures the match,
-    /// which `[[NAME]]` matches from there on.
+    /// Checks the text form of the graph, and the trace of rewrites, each in order. Runs of blanks are
+    /// treated as one blank. `{{REGEX}}` matches a regular expression within a line. `[[NAME:REGEX]]` also
+    /// captures the match; afterwards, `[[NAME]]` matches the captured text.
     ///
     /// # Errors
     /// The first failed check.
@@ -254,7 +255,7 @@ impl Directives {
             let Some(text) = directive.pattern() else { continue };
             let pattern = Pattern::parse(text).and_then(|pattern| pattern.resolve(&captures));
             let found = match (directive, pattern) {
-                // `parse` has rejected such patterns.
+                // `parse` has already rejected invalid patterns.
                 (_, Err(_)) => Err(None),
                 (Directive::Run(_), Ok(_)) => Ok(()),
                 (Directive::Check(_), Ok(pattern)) => graph.find(&pattern, &mut captures),
@@ -275,16 +276,16 @@ impl Directives {
     }
 }
 
-/// The lines of an output and the progress of the checks.
+/// The lines of an output, and how far they were checked.
 struct Cursor<'a> {
     /// The lines, with runs of blanks collapsed.
     lines: Vec<String>,
     at: usize,
-    /// Text that must not occur before the next match.
+    /// Patterns that must not match before the next match.
     excluded: Vec<(usize, &'a Directive, Resolved)>,
 }
 
-/// A failed check: excluded text, or `None` for the current directive.
+/// The result of a check. An error contains the failed `-NOT` check, or `None` if the current check failed.
 type Checked = Result<(), Option<Unmet>>;
 
 impl<'a> Cursor<'a> {
@@ -383,7 +384,7 @@ mod tests {
         assert_eq!(unmet("// CHECK: b = [[VALUE:\\w+]]\n// CHECK: c = [[VALUE]]"), Some(2));
         assert_eq!(unmet("// CHECK: [[X:o]]n[[Y:e]]\n// CHECK-NOT: tw[[X]]\n// CHECK: c"), Some(2));
         assert_eq!(unmet("// CHECK: {{^[ab]}} = [[V:(one|two)]]\n// CHECK-NEXT: b{{ = t}}"), None);
-        // Also within one line.
+        // This also holds within one line.
         assert_eq!(unmet("// CHECK: [[X:[a-z]]]{{.*}} = on{{[a-e]}}"), None);
         assert_eq!(unmet("// CHECK: [[X:[a-z]]] = [[X]]"), Some(1));
         assert_eq!(unmet("// CHECK-TRACE: [[X:x]]\n// CHECK-NOT: [[X]]"), None);

@@ -1,20 +1,20 @@
-//! Why a test failed.
+//! Errors of tests.
 
 use std::fmt;
 
 use crate::{DirectiveError, Unmet};
 
-/// Why a test failed. `Debug` prints the message, because failing `#[test]` functions print errors with
-/// `Debug`.
+/// The reason why a test failed. `Debug` prints the message, because a failing `#[test]` function prints its
+/// error with `Debug`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// An error in a file or folder.
+    /// An error that occurred in a file or folder.
     #[error("{path}: {error}")]
     In {
         /// The file.
         path: String,
-        /// Why it failed.
+        /// The error.
         error: Box<CheckError>,
     },
     /// Errors in several files.
@@ -38,7 +38,7 @@ pub enum CheckError {
     /// The graph has errors.
     #[error("{0}")]
     Infer(String),
-    /// An unknown or failed command.
+    /// A command that is unknown or failed.
     #[error("`{command}`: {why}")]
     Command {
         /// The command.

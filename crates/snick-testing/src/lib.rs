@@ -1,6 +1,7 @@
 //! Tests of graph rewrites, for crates that write rules.
 //!
-//! A test is a graph in text form. Its comments contain a command and checks on its output:
+//! A test is a graph in text form. Its comments contain a command to run, and checks on the output of the
+//! command:
 //!
 //! ```text
 //! // RUN: snick canon --passes merge-slices --verify
@@ -16,8 +17,8 @@
 //! }
 //! ```
 //!
-//! [`check_files!`] turns each such file in a folder into a `#[test]` and accepts passes of your own crate.
-//! [`Suite`] checks a text at run time. [`before_after`] and [`diff`] return text for snapshots
+//! [`check_files!`] turns each such file in a folder into a `#[test]`; its commands may use passes of your
+//! own crate. [`Suite`] checks a text at run time. [`before_after`] and [`diff`] return text for snapshots
 //! (`insta::assert_snapshot!`): names are stable, weights are digests, and no paths occur.
 
 mod before_after;
@@ -39,9 +40,9 @@ pub use suite::Suite;
 #[doc(hidden)]
 pub use snick_testing_macros::list_files as __list_files;
 
-/// Declares a module with one test per `.snick` file of a folder, which is relative to the crate. Each test
-/// runs the checks in the comments of its file. The last argument is any list of passes that commands may use
-/// in `--passes`, such as a `Vec<Pass>`, an array, or a call.
+/// Declares a module with one test for each `.snick` file in a folder, whose path is relative to the crate.
+/// Each test runs the checks in the comments of its file. The last argument is any list of passes that
+/// commands may use in `--passes`, such as a `Vec<Pass>`, an array, or a call that returns one.
 ///
 /// ```
 /// use snick_pass::Pass;
@@ -55,7 +56,7 @@ pub use snick_testing_macros::list_files as __list_files;
 /// ```
 ///
 /// `cargo test` then lists `rewrites::merge_two_slices` for `tests/rewrites/merge_two_slices.snick`, and so
-/// on. Changed files are recompiled; files added since compilation run in the test
+/// on. Changed files are recompiled. Files that were added since compilation are run by the test
 /// `rewrites::files_added_since_compilation`.
 #[macro_export]
 macro_rules! check_files {

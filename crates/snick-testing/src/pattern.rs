@@ -4,20 +4,20 @@ use std::collections::HashMap;
 
 use fancy_regex::{Regex, escape};
 
-/// The text of captures, by name.
+/// The captured texts, by name.
 pub(crate) type Captures = HashMap<String, String>;
 
 /// An invalid pattern.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// `{{` or `[[` without an end.
+    /// `{{` or `[[` that is not closed.
     #[error("`{begin}` is never closed")]
     Open {
         /// The opening brackets.
         begin: &'static str,
     },
-    /// A capture that no earlier check defines.
+    /// The use of a capture that no earlier check defines.
     #[error("`[[{name}]]` is not captured before; `[[{name}:REGEX]]` captures")]
     Undefined {
         /// Its name.
@@ -35,14 +35,14 @@ pub enum PatternError {
 #[derive(Debug)]
 enum Piece<'a> {
     Text(&'a str),
-    /// `{{REGEX}}`
+    /// `{{REGEX}}`, a regular expression.
     Regex(&'a str),
-    /// `[[NAME:REGEX]]`
+    /// `[[NAME:REGEX]]`, a regular expression whose match is captured.
     Capture {
         name: &'a str,
         regex: &'a str,
     },
-    /// `[[NAME]]`
+    /// `[[NAME]]`, the text of an earlier capture.
     Use(&'a str),
 }
 
@@ -50,7 +50,7 @@ enum Piece<'a> {
 #[derive(Debug)]
 pub(crate) struct Pattern<'a>(Vec<Piece<'a>>);
 
-/// A pattern with earlier captures substituted.
+/// A pattern in which earlier captures are substituted.
 #[derive(Debug)]
 pub(crate) struct Resolved(Regex);
 
@@ -77,8 +77,8 @@ impl<'a> Pattern<'a> {
         Ok(Self(pieces))
     }
 
-    /// Checks that all captures it uses are defined and its regular expressions are valid. Returns the names
-    /// of its own captures.
+    /// Checks that all captures that the pattern uses are defined, and that its regular expressions are
+    /// valid. Returns the names of the captures that it defines.
     pub(crate) fn check(&self, defined: &[String]) -> Result<Vec<String>, PatternError> {
         let known: Captures = defined.iter().map(|name| (name.clone(), String::new())).collect();
         self.resolve(&known)?;
@@ -94,7 +94,7 @@ impl<'a> Pattern<'a> {
         let mut own: Vec<&str> = Vec::new();
         for piece in &self.0 {
             match *piece {
-                // Keep blanks at the ends of a piece, which separate it from its neighbours.
+                // Keeps blanks at the ends of a piece, because they separate it from its neighbours.
                 Piece::Text(text) => regex.push_str(&escape(&single_blanks(text))),
                 Piece::Regex(part) => regex.push_str(&format!("(?:{part})")),
                 Piece::Capture { name, regex: part } => {
@@ -114,11 +114,11 @@ impl<'a> Pattern<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// The piece at the start of a text and its length; `None` if it is plain text.
+    /// The piece at the start of a text, and its length; `None` if the text starts with plain text.
     fn parse(text: &'a str) -> Result<Option<(Self, usize)>, PatternError> {
         if let Some(regex) = text.strip_prefix("{{") {
             let end = regex.find("}}").ok_or(PatternError::Open { begin: "{{" })?;
-            // The last two of several braces close, as in `{{a{2}}}`.
+            // If there are several braces, the last two close the piece, as in `{{a{2}}}`.
             let end = end + regex[end + 2..].bytes().take_while(|&byte| byte == b'}').count();
             return Ok(Some((Self::Regex(&regex[..end]), end + 4)));
         }
@@ -134,19 +134,19 @@ impl<'a> Piece<'a> {
         }
         let Some(regex) = rest.strip_prefix(':') else { return Ok(None) };
         let end = regex.find("]]").ok_or(PatternError::Open { begin: "[[" })?;
-        // The last two of several brackets close, as in `[[X:[a-z]]]`.
+        // If there are several brackets, the last two close the piece, as in `[[X:[a-z]]]`.
         let end = end + regex[end + 2..].bytes().take_while(|&byte| byte == b']').count();
         Ok(Some((Self::Capture { name, regex: &regex[..end] }, name.len() + end + 5)))
     }
 }
 
 impl Resolved {
-    /// Whether the pattern matches in a line.
+    /// Whether the pattern matches a part of the line.
     pub(crate) fn is_in(&self, line: &str) -> bool {
         self.0.is_match(line).unwrap_or(false)
     }
 
-    /// Whether the pattern matches in a line. If so, stores its captures.
+    /// Whether the pattern matches a part of the line. If so, stores its captures.
     pub(crate) fn capture(&self, line: &str, captures: &mut Captures) -> bool {
         let Ok(Some(found)) = self.0.captures(line) else { return false };
         for name in self.0.capture_names().flatten() {

@@ -10,7 +10,7 @@ use snick_pass::{PASSES, Pass, Report, RewriteOptions, apply, canonicalise};
 
 use crate::{CheckError, Directives};
 
-/// A test suite, with passes that commands may use in addition to snick's.
+/// A test suite, with passes that commands may use in addition to those of snick.
 ///
 /// ```
 /// use snick_testing::Suite;
@@ -40,7 +40,7 @@ pub struct Suite {
 
 /// A parsed command of a test.
 struct Command {
-    /// Whether the graph is rewritten after inference.
+    /// Whether to rewrite the graph after inference.
     rewrites: bool,
     passes: Vec<Pass>,
     stop_after: Option<usize>,
@@ -56,7 +56,7 @@ struct Output {
 }
 
 impl Suite {
-    /// A suite whose commands may also use these passes, given as a list of passes or of references.
+    /// Creates a suite whose commands may also use these passes, given as a list of passes or of references.
     pub fn new(passes: impl IntoIterator<Item: Borrow<Pass>>) -> Self {
         Self { passes: passes.into_iter().map(|pass| pass.borrow().clone()).collect(), ..Self::default() }
     }
@@ -67,7 +67,7 @@ impl Suite {
         Self { registry: Some(registry.clone()), ..self }
     }
 
-    /// Prints dims as expressions like `2*N` for the checks, rather than as intervals like `?`.
+    /// Prints dims as expressions, such as `2*N`, instead of intervals, such as `?`, for the checks.
     ///
     /// ```
     /// use snick_testing::Suite;
@@ -84,11 +84,11 @@ impl Suite {
         Self { is_symbolic: symbolic, ..self }
     }
 
-    /// Checks every `.snick` file of a folder and returns their number. [`check_files!`](crate::check_files)
-    /// makes each a test of its own.
+    /// Checks every `.snick` file in a folder, and returns the number of files.
+    /// [`check_files!`](crate::check_files) makes each file a test of its own.
     ///
     /// # Errors
-    /// All failed files, by name, or a folder without files.
+    /// The errors of all files that failed, by name, or an error if the folder contains no files.
     pub fn check_folder(&self, folder: &Path) -> Result<usize, CheckError> {
         let located = |error: CheckError| error.of(&folder.to_string_lossy());
         let files = files(folder).map_err(|error| located(error.into()))?;
@@ -98,10 +98,10 @@ impl Suite {
         self.check_paths(&files).map(|()| files.len())
     }
 
-    /// Checks the `.snick` files of a folder that are not listed.
+    /// Checks the `.snick` files in a folder that are not in `listed`.
     pub(crate) fn check_others(&self, folder: &Path, listed: &[&str]) -> Result<(), CheckError> {
         let listed: BTreeSet<_> = listed.iter().filter_map(|file| Path::new(file).file_name()).collect();
-        // The tests may run on a machine without the sources.
+        // If the tests run on a machine without the sources, there are no files to check.
         let mut files = files(folder).unwrap_or_default();
         files.retain(|path| path.file_name().is_some_and(|name| !listed.contains(name)));
         self.check_paths(&files)
@@ -117,7 +117,7 @@ impl Suite {
         if failures.is_empty() { Ok(()) } else { Err(CheckError::Several(failures)) }
     }
 
-    /// Runs the commands of a test in text form and checks their output.
+    /// Runs the commands of a test in text form, and checks their output.
     ///
     /// # Errors
     /// The first failed command, or the first failed check on its output.
@@ -183,7 +183,7 @@ impl Suite {
                     parsed.stop_after = Some(count.ok_or("`--stop-after` takes a number")?);
                 }
                 "--verify" => parsed.verify = true,
-                // The test's own graph.
+                // Means the graph of the test.
                 "-" | "%s" => {}
                 other => return Err(format!("unknown option `{other}`")),
             }
@@ -191,7 +191,7 @@ impl Suite {
         Ok(parsed)
     }
 
-    /// The pass with this name, from the suite or snick.
+    /// The pass with this name, from the suite or from snick.
     fn pass(&self, name: &str) -> Result<Pass, String> {
         let own = self.passes.iter().find(|pass| pass.name() == name).cloned();
         own.or_else(|| Pass::by_name(name).ok()).ok_or_else(|| {
@@ -214,7 +214,7 @@ fn commented(trace: &str) -> String {
     trace.lines().map(|line| format!("// {line}\n")).collect()
 }
 
-/// The `.snick` files of a folder, by name.
+/// The `.snick` files in a folder, sorted by name.
 fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -241,7 +241,7 @@ mod tests {
         Suite::default().check_text(&format!("{directives}\n{GRAPH}"))
     }
 
-    /// The failed check; panics on any other result.
+    /// The check that failed; panics on any other result.
     fn unmet(directives: &str) -> Unmet {
         match outcome(directives) {
             Err(CheckError::Unmet { unmet, .. }) => unmet,
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!((untouched.line, untouched.found), (2, None));
     }
 
-    /// The trace contains the rule's name, but it is not an op of the graph.
+    /// The trace contains the name of the rule, but the graph has no such op.
     #[test]
     fn excluded_text_is_looked_for_in_the_graph_alone() {
         let run = "// RUN: snick canon --passes merge-slices";
@@ -292,7 +292,7 @@ mod tests {
         assert!(others.contains("c.snick") && !others.contains("a.snick"), "{others}");
     }
 
-    /// The test fails with the wrong rule and passes with the correct one.
+    /// The test in the report must fail with the wrong rule and pass with the correct one.
     #[test]
     fn the_report_of_a_refuted_rewrite_has_a_test_that_runs() {
         let suite = |rule: Rule| Suite::new([Pass::new("drop-relu", [rule])]);

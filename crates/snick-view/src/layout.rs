@@ -1,20 +1,21 @@
-//! Lays out the boxes of a scene: in layers from top to bottom, close to the boxes they are connected to.
+//! Lays out the boxes of a scene: in layers from top to bottom, with each box close to the boxes that it is
+//! connected to.
 //!
-//! Time and memory scale with boxes and arrows: there is no recursion, and an arrow only takes lanes if it
-//! crosses at most [`MOST_LANES`] layers.
+//! Time and memory are linear in the numbers of boxes and arrows: there is no recursion, and only arrows that
+//! cross at most [`MOST_LANES`] layers take lanes.
 
 use crate::SceneArrow;
 
-/// An arrow across more layers than this has no lanes and passes behind the boxes.
+/// Maximum number of layers that an arrow with lanes crosses. A longer arrow passes behind the boxes.
 const MOST_LANES: usize = 24;
 
-/// Number of down and up sweeps that improve the order within layers.
+/// Number of sweeps, down and up, that improve the order of boxes within layers.
 const ORDER_SWEEPS: usize = 4;
 
-/// Number of down and up sweeps that improve the places within layers.
+/// Number of sweeps, down and up, that improve the positions of boxes within layers.
 const PLACE_SWEEPS: usize = 6;
 
-/// Space between neighbours of a layer.
+/// The space between neighbouring boxes of a layer.
 const GAP: f64 = 18.0;
 
 /// The width of a lane.
@@ -27,12 +28,12 @@ pub(crate) struct Point {
     pub y: f64,
 }
 
-/// The places of all boxes and arrows.
+/// The positions of all boxes and arrows.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    /// For each box: the middle of its upper edge.
+    /// For each box, the middle of its upper edge.
     pub boxes: Vec<Point>,
-    /// For each arrow: the points on its way between the boxes.
+    /// For each arrow, the points through which it passes between the boxes.
     pub ways: Vec<Vec<Point>>,
     pub width: f64,
     pub height: f64,
@@ -55,8 +56,8 @@ pub(crate) fn place(sizes: &[Size], arrows: &[SceneArrow]) -> Layout {
     rows.finish(sizes, arrows, &layer_of)
 }
 
-/// The layer of each box: one below the lowest box that it reads. A box without inputs moves next to its
-/// readers. Backward arrows do not count.
+/// The layer of each box: one below the lowest box that it reads. A box without inputs is moved up to its
+/// readers. Arrows that point backward are ignored.
 fn layers(count: usize, arrows: &[SceneArrow]) -> Vec<usize> {
     let mut layer_of = vec![0usize; count];
     let forwards = || arrows.iter().filter(|arrow| arrow.from < arrow.to);
@@ -88,12 +89,12 @@ struct Item {
     below: Vec<usize>,
 }
 
-/// The items of each layer, from left to right.
+/// The items of each row, from left to right.
 struct Rows {
-    /// The boxes in order, then the lanes.
+    /// The boxes in order, followed by the lanes.
     items: Vec<Item>,
     rows: Vec<Vec<usize>>,
-    /// For each arrow: its lanes.
+    /// For each arrow, its lanes.
     lanes: Vec<Vec<usize>>,
 }
 
@@ -125,7 +126,8 @@ impl Rows {
         Self { items, rows, lanes }
     }
 
-    /// Moves items close to their neighbours in adjacent rows, so that few arrows cross.
+    /// Reorders the items of each row so that they are close to their neighbours in adjacent rows, and few
+    /// arrows cross.
     fn order(&mut self) {
         let mut position = vec![0.0; self.items.len()];
         for row in &self.rows {
@@ -147,7 +149,8 @@ impl Rows {
         }
     }
 
-    /// Sets `x`: each item as close to its neighbours as the widths in its row allow.
+    /// Sets `x` of all items: each is as close to its neighbours in adjacent rows as the widths in its row
+    /// allow.
     fn spread(&mut self) {
         for sweep in 0..2 * PLACE_SWEEPS {
             let down = sweep % 2 == 0;
@@ -206,8 +209,8 @@ fn mean(items: &[usize], position: &[f64]) -> Option<f64> {
     (!items.is_empty()).then(|| sum / items.len() as f64)
 }
 
-/// The places closest to the wanted ones by least squares that keep neighbours apart. Items that would
-/// overlap are pooled at the mean of their wanted places.
+/// The positions that are closest to the wanted ones by least squares and keep neighbours apart. Items that
+/// would overlap are pooled at the mean of their wanted positions.
 fn apart(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
     let mut offsets = Vec::with_capacity(widths.len());
     let mut offset = 0.0;
@@ -217,7 +220,7 @@ fn apart(wanted: &[f64], widths: &[f64]) -> Vec<f64> {
         }
         offsets.push(offset);
     }
-    // Pools of neighbours: the sum of their wanted places, and their number.
+    // Pools of neighbouring items: the sum of their wanted positions, and their number.
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for (wanted, offset) in wanted.iter().zip(&offsets) {
         let mut pool = (wanted - offset, 1);
@@ -264,7 +267,7 @@ mod tests {
         places.sort_by(f64::total_cmp);
         assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= 40.0));
         assert!(layout.width >= 29.0 * 40.0);
-        // The box that all read, and the box that reads all, are in the middle.
+        // The box that all others read, and the box that reads all others, are in the middle.
         let middle = layout.width / 2.0;
         assert!((layout.boxes[0].x - middle).abs() < 30.0 && (layout.boxes[30].x - middle).abs() < 30.0);
     }

@@ -3,7 +3,7 @@
 //! A graph becomes a [`Scene`] of boxes and arrows (`scene.rs`), in which blocks of equal structure are
 //! merged (`repeats.rs`). The scene is laid out (`layout.rs`) and drawn (`svg.rs`).
 //!
-//! A page (`page.rs`) contains the data of a model and the viewer, which is in `assets/`.
+//! A page (`page.rs`) contains the data of a model, and the viewer that shows it. The viewer is in `assets/`.
 //!
 //! ```
 //! # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"N,4\"}\n  \

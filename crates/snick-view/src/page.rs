@@ -1,10 +1,10 @@
-//! The page of a report: a viewer and its data in one file.
+//! The page of a report: a single file with the viewer and its data.
 
 use std::fmt::Write as _;
 
 use crate::svg::Quoted;
 
-/// The scripts of the viewer, each after the scripts that it imports.
+/// The scripts of the viewer. Each comes after the scripts that it imports.
 const SCRIPTS: [&str; 16] = [
     include_str!("../assets/dom.js"),
     include_str!("../assets/numbers.js"),
@@ -42,7 +42,7 @@ pub fn viewer_style() -> &'static str {
     include_str!("../assets/viewer.css")
 }
 
-/// Joins the modules into one, in which all exports are visible.
+/// Joins all modules into one, in which they see each other's exports.
 fn joined() -> String {
     let lines = SCRIPTS.iter().flat_map(|script| script.lines());
     let mut joined = String::new();
@@ -52,15 +52,15 @@ fn joined() -> String {
     joined
 }
 
-/// A page that shows data of the schema `snick.view/1`, as a single file that loads nothing else.
+/// A page that shows data of the schema `snick.view/1`. It is a single file that loads nothing else.
 ///
 /// ```
 /// let page = snick_view::page("a < b", r#"{"schema":"snick.view/1","name":"</script>"}"#);
 /// assert!(page.contains("<title>a &lt; b</title>") && page.contains(r"\u003c/script>"));
 /// ```
 pub fn page(title: &str, data: &str) -> String {
-    // In JSON, `<` only occurs in strings, where it can be escaped. That way no string can close the element
-    // or open another.
+    // In JSON, `<` only occurs in strings, where it can be escaped. Without `<`, no string can close the
+    // script element or open another one.
     let data = data.trim_end().replace('<', "\\u003c");
     let title = Quoted(title).to_string();
     let parts = [
@@ -71,7 +71,7 @@ pub fn page(title: &str, data: &str) -> String {
     ];
     let mut page = String::new();
     let mut rest = include_str!("../assets/page.html");
-    // Fills in from front to back, so that placeholders in inserted texts are ignored.
+    // Replaces placeholders from front to back, so that placeholders in inserted texts are ignored.
     for (mark, text) in parts {
         let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
         page.push_str(before);
@@ -105,7 +105,7 @@ mod tests {
     fn every_asset_is_part_of_the_viewer() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
         let count = std::fs::read_dir(folder).unwrap().count();
-        // The style sheet and the page are not scripts.
+        // The style sheet and the page are in the same folder, but are not scripts.
         assert_eq!(count, SCRIPTS.len() + 2);
     }
 }

@@ -1,24 +1,24 @@
-//! Repeating blocks: sibling scopes whose layers are equal except for names, weights and symbols.
+//! Repeating blocks: sibling scopes whose layers are equal except for their names, weights and symbols.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use snick_ir::{Graph, NodeId, Op};
 
-/// Scopes nested deeper than this are not compared.
+/// Maximum depth of scopes that are compared.
 const DEEPEST: usize = 12;
 
-/// Scopes of equal structure within one scope, in execution order.
+/// Scopes of equal structure that have the same parent scope, in execution order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Repeat {
     /// The full names of the scopes; at least two.
     pub scopes: Vec<String>,
-    /// The layers of each scope, without constants. Corresponding layers have the same index.
+    /// The layers of each scope, excluding constants. Corresponding layers have the same index.
     pub layers: Vec<Vec<NodeId>>,
 }
 
-/// The repeating blocks of a graph, outer ones first. A scope ends at a `/` or `.` in names.
+/// The repeating blocks of a graph, outer blocks first. In a name, a scope ends at a `/` or `.`.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  \
@@ -51,7 +51,7 @@ pub fn repeats(graph: &Graph) -> Vec<Repeat> {
     for (_, mut names) in alike.into_iter().filter(|(_, names)| names.len() > 1) {
         names.sort_by_key(|name| places[&scopes[name][0]]);
         let layers: Vec<Vec<NodeId>> = names.iter().map(|name| scopes[name].clone()).collect();
-        // Hashes may collide, by accident or by intent.
+        // Hashes may collide, accidentally or intentionally.
         let count = layers[0].len();
         if layers.iter().all(|layers| layers.len() == count) {
             found.push(Repeat { scopes: names.into_iter().map(str::to_owned).collect(), layers });
@@ -65,12 +65,13 @@ pub(crate) fn ends(name: &str) -> impl Iterator<Item = usize> {
     name.match_indices(['/', '.']).map(|(at, _)| at).filter(|&at| at > 0)
 }
 
-/// Hashes the operation, its attributes, and the element types and sizes of its outputs, ignoring symbols.
+/// Hashes the operation of a layer, its attributes, and the element types and sizes of its outputs; ignores
+/// symbols.
 fn hash_of_layer(graph: &Graph, id: NodeId) -> u64 {
     let node = graph.node(id);
     let mut hasher = DefaultHasher::new();
     (node.op().type_name(), node.version().to_string()).hash(&mut hasher);
-    // Weights differ from block to block.
+    // Weights are ignored, because they differ from block to block.
     if !matches!(node.op(), Op::Const(_)) {
         for (name, value) in node.op().attrs().iter() {
             (name, value.to_string()).hash(&mut hasher);
@@ -84,7 +85,7 @@ fn hash_of_layer(graph: &Graph, id: NodeId) -> u64 {
     hasher.finish()
 }
 
-/// Hashes the layers and their connections within the scope. All values from outside count as equal.
+/// Hashes the layers of a scope and their connections. All values from outside the scope count as equal.
 fn hash_of_scope(graph: &Graph, layers: &[NodeId], hashes: &HashMap<NodeId, u64>) -> u64 {
     let places: HashMap<NodeId, usize> = layers.iter().enumerate().map(|(at, &id)| (id, at)).collect();
     let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! The content of a picture: the boxes and arrows of a graph, without places.
+//! The content of a picture: the boxes and arrows of a graph, without their positions.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -34,8 +34,8 @@ impl PictureOptions {
         Self::default()
     }
 
-    /// Merges layers in scopes deeper than this into one box per scope. A scope ends at a `/` or `.` in
-    /// names.
+    /// Draws a single box for all layers of a scope that is deeper than this. In a name, a scope ends at a
+    /// `/` or `.`.
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         Self { depth: Some(depth), ..self }
@@ -47,8 +47,8 @@ impl PictureOptions {
         Self { around: Some((layer.into(), steps)), ..self }
     }
 
-    /// Draws every repeating block, instead of the first one with the number of repeats. Pictures around a
-    /// layer always draw every block.
+    /// Draws every repeating block. By default, only the first block is drawn, with the number of repeats.
+    /// Pictures around a layer always contain every block.
     #[must_use]
     pub fn each_repeat(self, each_repeat: bool) -> Self {
         Self { each_repeat, ..self }
@@ -84,25 +84,25 @@ pub enum BoxKind {
     Failed,
 }
 
-/// A layer or several layers.
+/// A box of the picture, which represents one layer or several.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SceneBox {
-    /// What it represents.
+    /// What the box represents.
     pub kind: BoxKind,
-    /// The number of equal boxes that it represents, usually 1.
+    /// The number of equal layers that the box represents, usually 1.
     pub repeats: usize,
     /// The operation type, or the number of layers.
     pub title: String,
     /// The name of the layer or of the scope.
     pub name: String,
-    /// The constants that it reads. For a slice-like layer, also its primitives.
+    /// The constants that the layer reads. For a slice-like layer, also its primitives.
     pub details: Vec<String>,
-    /// The values that leave it.
+    /// The values that arrows lead away from this box.
     pub outputs: Vec<SceneOutput>,
 }
 
-/// A value that leaves a box.
+/// A value that a box computes and another one reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SceneOutput {
@@ -128,24 +128,24 @@ pub struct SceneArrow {
 pub struct Scene {
     /// The name of the graph.
     pub title: String,
-    /// In an order in which most arrows point forwards.
+    /// The boxes, in an order in which most arrows point forward.
     pub boxes: Vec<SceneBox>,
-    /// Sorted, without duplicates.
+    /// The arrows, sorted and without duplicates.
     pub arrows: Vec<SceneArrow>,
     /// The graphs inside layers.
     pub bodies: Vec<Scene>,
 }
 
 impl Scene {
-    /// The scene of a graph.
+    /// Creates the scene of a graph.
     pub fn new(graph: &Graph, options: &PictureOptions) -> Self {
         let mut lowered = graph.clone();
-        // Layers that cannot be lowered have no primitive.
+        // A layer that cannot be lowered is drawn without primitives.
         drop(snick_pass::lower_slices(&mut lowered));
         Self::of(graph, Some(&lowered), options)
     }
 
-    /// The scene of a graph, with its slice-like layers lowered in `lowered`.
+    /// Creates the scene of a graph. `lowered` is the same graph, in which slice-like layers are lowered.
     fn of(graph: &Graph, lowered: Option<&Graph>, options: &PictureOptions) -> Self {
         let order = graph.order().unwrap_or_else(|_| graph.ids().collect());
         let near = options.around.as_ref().map(|(layer, steps)| neighbourhood(graph, &order, layer, *steps));
@@ -216,7 +216,7 @@ impl Scene {
             for value in graph.inputs(id).into_iter().flatten() {
                 let first = merged.first(value.node);
                 let Some(&from) = places.get(&first).filter(|from| **from != to) else { continue };
-                // An arrow to the next block would lead back to the start of the first.
+                // Skips an arrow to the next block, which would lead back to the start of the first block.
                 if from > to && !(merged.is_first(id) && merged.is_first(value.node)) {
                     continue;
                 }
@@ -233,7 +233,7 @@ impl Scene {
     }
 }
 
-/// The layers at most `steps` away from a layer, in both directions.
+/// The layers at most `steps` away from a layer, both up and down.
 fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> HashSet<NodeId> {
     let mut neighbours: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
     for &id in order {
@@ -257,15 +257,15 @@ fn neighbourhood(graph: &Graph, order: &[NodeId], layer: &str, steps: usize) -> 
     near
 }
 
-/// The first `depth` scopes of a name, if it has more.
+/// The first `depth` scopes of a name, if the name has more.
 fn scope(name: &str, depth: usize) -> Option<&str> {
     ends(name).take(depth).nth(depth.checked_sub(1)?).map(|end| &name[..end])
 }
 
-/// Layers of repeating blocks, which are drawn as layers of the first block.
+/// The layers of repeating blocks that are drawn as a layer of the first block.
 #[derive(Default)]
 struct Merged {
-    /// For each layer of a later block: the corresponding layer of the first block.
+    /// For each layer of a later block, the corresponding layer of the first block.
     into: HashMap<NodeId, NodeId>,
     counts: HashMap<NodeId, usize>,
 }
@@ -276,7 +276,8 @@ impl Merged {
         for repeat in repeats(graph).into_iter().filter(|_| is_wanted) {
             let Some((first, others)) = repeat.layers.split_first() else { continue };
             for (&id, &first) in others.iter().flat_map(|block| block.iter().zip(first)) {
-                // Outer blocks come before inner ones, which also exist in the first outer block.
+                // Outer blocks come before inner blocks. An entry for an outer block is kept, because the
+                // first outer block also contains the inner ones.
                 merged.into.entry(id).or_insert(first);
             }
         }
@@ -287,9 +288,9 @@ impl Merged {
         merged
     }
 
-    /// The layer as which a layer is drawn.
+    /// The layer in whose place a layer is drawn.
     fn first(&self, mut id: NodeId) -> NodeId {
-        // Each step leads to an earlier block.
+        // Each step leads to an earlier block, so this terminates.
         while let Some(&first) = self.into.get(&id) {
             id = first;
         }
@@ -300,7 +301,7 @@ impl Merged {
         !self.into.contains_key(&id)
     }
 
-    /// The number of layers that are drawn as this one.
+    /// The number of layers that are drawn in the place of this layer.
     fn count(&self, id: NodeId) -> usize {
         self.counts.get(&id).copied().unwrap_or(1)
     }
@@ -310,7 +311,7 @@ fn is_constant(node: NodeRef) -> bool {
     matches!(node.op(), Op::Const(_))
 }
 
-/// The box of one layer, without outputs.
+/// The box for one layer, without its outputs.
 fn layer(graph: &Graph, id: NodeId, options: &PictureOptions) -> SceneBox {
     let node = graph.node(id);
     let kind = match node.op() {

@@ -14,16 +14,16 @@ const CHARACTER: f64 = 7.3;
 const LINE: f64 = 15.0;
 const PADDING: f64 = 8.0;
 
-/// Space between the outputs of a box and the next layer.
+/// The space between the outputs of a box and the next layer.
 const ARROW: f64 = 22.0;
 
 /// Space around the picture.
 const MARGIN: f64 = 16.0;
 
-/// Maximum number of characters per line; the tooltip shows all.
+/// Maximum number of characters per line; the tooltip shows the whole line.
 const LONGEST: usize = 44;
 
-/// Maximum number of listed outputs and of listed constants of a box.
+/// Maximum number of outputs, and of constants, that a box lists.
 const MOST_LINES: usize = 6;
 
 const STYLE: &str = "\
@@ -36,7 +36,7 @@ text{fill:#1d2530}.box{fill:#f3f5f8;stroke:#8a94a3}.input,.output{fill:#e3eefb;s
 .input,.output{fill:#1b2d45;stroke:#5e97de}.slice{fill:#1a3324;stroke:#57b47f}.scope{fill:#2a2540;stroke:#9c88d8}\
 .failed{fill:#43201f;stroke:#ef6b66}.name,.detail,.out{fill:#a3aebd}.open{fill:#f0a93f}}";
 
-/// Draws the graph.
+/// Draws a graph as SVG.
 pub fn svg(graph: &Graph, options: &PictureOptions) -> String {
     let scene = Scene::new(graph, options);
     let mut panels = Vec::new();
@@ -104,7 +104,7 @@ impl<'s> Panel<'s> {
     }
 }
 
-/// The lines of a box, each with its class.
+/// The lines of text in a box, each with its CSS class.
 fn lines(one: &SceneBox) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
     let title = match one.repeats {
         1 => Cow::Borrowed(one.title.as_str()),
@@ -122,7 +122,7 @@ fn size(one: &SceneBox) -> Size {
     let widest =
         outputs.clone().map(|output| shortened(&output.text).chars().count()).max().unwrap_or_default();
     Size {
-        // Outputs are written to the right of the middle.
+        // Outputs are written below the box, to the right of its middle.
         width: (longest as f64 * CHARACTER + 2.0 * PADDING).max(2.0 * (widest as f64 * CHARACTER + PADDING)),
         height: lines(one).count() as f64 * LINE + PADDING,
         below: outputs.count() as f64 * LINE + ARROW,
@@ -174,7 +174,7 @@ fn text(out: &mut String, class: &str, [x, y]: [f64; 2], text: &str) {
     );
 }
 
-/// A path through all points, straight in lanes and curved between them.
+/// A path through all points, which is straight within lanes and curved between them.
 fn path(stops: &[Point]) -> String {
     let mut path = String::new();
     for (at, point) in stops.iter().enumerate() {
@@ -191,7 +191,7 @@ fn path(stops: &[Point]) -> String {
     path
 }
 
-/// Shortens a line to [`LONGEST`] characters, keeping its beginning and end.
+/// Shortens a line to [`LONGEST`] characters by dropping its middle.
 fn shortened(line: &str) -> String {
     let count = line.chars().count();
     if count <= LONGEST {
@@ -203,7 +203,7 @@ fn shortened(line: &str) -> String {
     format!("{begin}…{end}")
 }
 
-/// Text of a model, escaped for elements and attributes.
+/// A text from a model, escaped for elements and attributes.
 pub(crate) struct Quoted<'t>(pub &'t str);
 
 impl fmt::Display for Quoted<'_> {

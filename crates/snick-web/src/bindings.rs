@@ -1,5 +1,5 @@
 //! JavaScript bindings of [`Session`]. Errors are thrown as [`Problem`]. Any other exception is a bug or a
-//! failed allocation, and the worker must be terminated.
+//! failed allocation, after which the worker must be terminated.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -44,7 +44,7 @@ pub struct Files(Vec<File>);
 
 #[wasm_bindgen]
 impl Files {
-    /// Starts without files; this many bytes will follow.
+    /// Creates an empty list of files, which will have this many bytes in total.
     #[wasm_bindgen(constructor)]
     pub fn new(bytes: f64) -> Result<Files, Problem> {
         if bytes > limits::FILE_BYTES as f64 {
@@ -71,7 +71,7 @@ impl Files {
         self.0.get(at).map(|file| file.name.clone())
     }
 
-    /// Takes the bytes of a file.
+    /// Takes the bytes of a file out of the list.
     pub fn take(&mut self, at: usize) -> Option<Vec<u8>> {
         self.0.get_mut(at).map(|file| std::mem::take(&mut file.bytes))
     }

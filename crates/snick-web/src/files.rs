@@ -1,4 +1,4 @@
-//! Sorts the files given to a page into models and their data files.
+//! Sorts the files that are given to a page into models and their data files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,24 +10,24 @@ use crate::problem::Problem;
 /// A file in memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct File {
-    /// Its name, or its path inside the dropped folder.
+    /// The name of the file, or its path inside the folder that was dropped on the page.
     pub name: String,
-    /// Its content.
+    /// The content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// A model and the files of its constants.
+/// A model, and the files that contain its constants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelFiles {
     model: File,
     format: Format,
-    /// The `.bin`, or external data files.
+    /// The `.bin`, or the external data files.
     data: Vec<File>,
 }
 
 const WHAT_TO_OPEN: &str = "Open an .xml with its .bin, an .onnx with its external data, a .snick or a .json; or two of them to compare.";
 
-/// Finds one or two models among files. A `.json` only counts as a model if there are no others.
+/// Finds one or two models among files. A `.json` file only counts as a model if there are no other models.
 ///
 /// # Errors
 /// There is no model, or more than two.
@@ -46,7 +46,7 @@ pub fn models(files: Vec<File>) -> Result<Vec<ModelFiles>, Problem> {
     let with_data = |model: File| {
         let format = Format::to_read(Path::new(&model.name))?;
         let data = match format {
-            // Data that no other model can need is not copied.
+            // Data files are not copied if there is no other model that could need them.
             Format::OpenVino | Format::Text if is_alone => take_weights(&model, format, &mut data, true),
             Format::OpenVino | Format::Text => take_weights(&model, format, &mut data.clone(), false),
             Format::Onnx if is_alone => take_external(&model, std::mem::take(&mut data)),
@@ -66,7 +66,7 @@ fn no_model(data: &[File]) -> String {
     }
 }
 
-/// The `.bin` with the name of the model, or the only `.bin` if there is only one model.
+/// The `.bin` that has the name of the model. If there is only one model and one `.bin`, this `.bin`.
 fn take_weights(model: &File, format: Format, data: &mut Vec<File>, is_alone: bool) -> Vec<File> {
     data.retain(|file| Path::new(&file.name).extension().is_some_and(|it| it.eq_ignore_ascii_case("bin")));
     let stem = |path: &Path| path.with_extension("");
@@ -77,7 +77,7 @@ fn take_weights(model: &File, format: Format, data: &mut Vec<File>, is_alone: bo
     named.or(only).map(|at| data.swap_remove(at)).into_iter().collect()
 }
 
-/// The files in the model's folder, named relative to it.
+/// The files in the folder of the model, with names relative to this folder.
 fn take_external(model: &File, data: Vec<File>) -> Vec<File> {
     let folder = Path::new(&model.name).parent().unwrap_or(Path::new(""));
     let inside = |file: File| {
@@ -88,7 +88,7 @@ fn take_external(model: &File, data: Vec<File>) -> Vec<File> {
 }
 
 impl ModelFiles {
-    /// The name of the model's file, without folders.
+    /// The name of the model's file, excluding its folders.
     pub fn name(&self) -> PathBuf {
         Path::new(&self.model.name).file_name().map(PathBuf::from).unwrap_or_default()
     }
@@ -96,7 +96,7 @@ impl ModelFiles {
     /// Reads the model within the limits of the page.
     ///
     /// # Errors
-    /// As [`snick::load_bytes`].
+    /// Same as [`snick::load_bytes`].
     pub fn load(self) -> Result<Model, Error> {
         let name = self.name();
         let options = LoadOptions::new().limits(limits::of_model()).name(name.to_string_lossy());
@@ -126,10 +126,10 @@ mod tests {
     fn weights_belong_to_the_model_of_their_name() {
         let found = names(&["b.bin", "b.xml", "a.xml", "a.bin"]).unwrap();
         assert_eq!(found, [("b.xml".into(), vec!["b.bin".into()]), ("a.xml".into(), vec!["a.bin".into()])]);
-        // With one model and one `.bin`, names do not matter.
+        // With a single model and a single `.bin`, their names do not matter.
         assert_eq!(names(&["x.xml", "weights.bin"]).unwrap()[0].1, ["weights.bin"]);
         assert!(names(&["x.xml", "y.bin", "z.bin"]).unwrap()[0].1.is_empty());
-        // The text form and the IR have separate weights, even with the same name.
+        // The text form and the IR have weights of their own, even if the models have the same name.
         let found = names(&["m.xml", "m.bin", "m.snick.bin", "m.snick"]).unwrap();
         assert_eq!(
             found,

@@ -1,23 +1,23 @@
-//! The limits of the page, which are lower than the limits of the command line, because a browser only gives
-//! a page part of the machine.
+//! The limits of the page. They are lower than those of the command line, because a browser only gives a page
+//! some of the machine's memory.
 //!
-//! There is no time limit here: the page terminates its worker, which also stops a step that never returns.
+//! There is no time limit here: the page terminates its worker, which even stops a step that never returns.
 
 use snick::Limits;
 
-/// Total bytes of the files of all models. While they are read, they are in memory twice.
+/// Maximum total bytes of the files of all models. While files are read, they are in memory twice.
 pub const FILE_BYTES: usize = 500_000_000;
 
-/// Bytes of a text model, which takes ten times the memory once it is read.
+/// Maximum bytes of a model in a text format, which takes ten times as much memory once it is read.
 pub const TEXT_BYTES: usize = 64 << 20;
 
-/// Number of layers, all of which the page lays out and draws.
+/// Maximum number of layers. The page lays out and draws all of them.
 pub const LAYERS: usize = 100_000;
 
-/// Bytes of tensors in a run.
+/// Maximum bytes of tensors in a run.
 pub const RUN_BYTES: usize = 1 << 30;
 
-/// Elements that the layers of a run compute: a few seconds of work.
+/// Maximum number of elements that the layers of a run compute, which takes a few seconds.
 pub const RUN_ELEMENTS: usize = 1 << 28;
 
 /// The limits of reading, inference and rewriting.

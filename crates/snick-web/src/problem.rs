@@ -1,13 +1,13 @@
-//! Errors as shown to users.
+//! Errors as the page shows them to users.
 
 use snick::text::Escaped;
 use snick::{Code, Error};
 use snick_cli::documents::DocumentError;
 
-/// Explains the limits of the page.
+/// The remedy if a limit of the page is reached.
 const LIMIT_HELP: &str = "A page may use a part of the machine only. The command line has no such limit: snick report MODEL -o report.html";
 
-/// Why the page cannot do something, and the remedy.
+/// The reason why the page cannot do something, and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// The error, without control characters.
@@ -17,12 +17,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with its remedy.
+    /// Creates a problem with a remedy.
     pub fn new(message: &str, help: impl Into<String>) -> Self {
         Self { message: Escaped(message).to_string(), help: help.into() }
     }
 
-    /// A limit of the page that was reached.
+    /// Creates the problem that a limit of the page was reached.
     pub fn limit(message: &str) -> Self {
         Self::new(message, LIMIT_HELP)
     }

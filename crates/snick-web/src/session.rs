@@ -9,7 +9,7 @@ use crate::files::{self, File, ModelFiles};
 use crate::limits;
 use crate::problem::Problem;
 
-/// A model as it was read, with the chosen input shapes, and its canonical form once requested.
+/// A model as it was read, with the chosen input shapes, and its canonical form if this was requested.
 struct Shown {
     name: String,
     read: Inferred,
@@ -39,7 +39,8 @@ impl Shown {
         Ok(Self { name, read, canonical: None })
     }
 
-    /// The same with other input shapes. Refuses shapes that introduce errors into a model without errors.
+    /// The same model with other input shapes. Fails if a model without errors would have errors with these
+    /// shapes.
     fn reshaped(&self, spec: &str) -> Result<Self, Problem> {
         let mut read = self.read.clone();
         read.model.reshape(spec)?;
@@ -68,7 +69,7 @@ impl Shown {
     }
 }
 
-/// One model, or two models to compare, as they were read or in canonical form.
+/// One model, or two models to compare. They are shown as they were read, or in canonical form.
 pub struct Session {
     first: Shown,
     second: Option<Shown>,
@@ -76,10 +77,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens the models among the files.
+    /// Opens the models among the given files.
     ///
     /// # Errors
-    /// There is no model, more than two, or one cannot be read; or a limit of the page.
+    /// There is no model or more than two, a model cannot be read, or a limit of the page is reached.
     pub fn open(given: Vec<File>) -> Result<Self, Problem> {
         let mut models = files::models(given)?.into_iter();
         let Some(first) = models.next() else { return Err(Problem::new("no file was given", "")) };
@@ -87,10 +88,11 @@ impl Session {
         Ok(Self { first: Shown::open(first)?, second, is_canonical: false })
     }
 
-    /// Opens a second model to compare with the first.
+    /// Opens a second model, to compare the first one with it.
     ///
     /// # Errors
-    /// As [`Session::open`]; two models are also an error. The session is unchanged then.
+    /// Same as [`Session::open`]; it is also an error if there are two models. In that case the session is
+    /// unchanged.
     pub fn compare(&mut self, given: Vec<File>) -> Result<(), Problem> {
         let mut models = files::models(given)?;
         let Some(second) = models.pop().filter(|_| models.is_empty()) else {
@@ -107,11 +109,11 @@ impl Session {
         Ok(())
     }
 
-    /// Sets the input shapes of all models; an empty text keeps them.
+    /// Sets the input shapes of all models. If the text is empty, shapes stay unchanged.
     ///
     /// # Errors
     /// A model does not have the input or rejects the shape, a layer rejects the resulting shapes, or a limit
-    /// of the page is reached. The session is unchanged then.
+    /// of the page is reached. In that case the session is unchanged.
     pub fn reshape(&mut self, spec: &str) -> Result<(), Problem> {
         let mut reshaped = Self {
             first: self.first.reshaped(spec)?,
@@ -126,7 +128,7 @@ impl Session {
     /// Shows the canonical form, or the models as they were read.
     ///
     /// # Errors
-    /// A limit of the page.
+    /// A limit of the page is reached.
     pub fn show(&mut self, is_canonical: bool) -> Result<(), Problem> {
         if is_canonical {
             self.first.canonicalise()?;
@@ -145,15 +147,16 @@ impl Session {
         other.map_or_else(ReportOptions::new, |other| ReportOptions::new().diff(other))
     }
 
-    /// The data for the viewer: JSON of the schema `snick.view/1`.
+    /// The data for the viewer, as JSON of the schema `snick.view/1`.
     ///
     /// # Errors
-    /// A cycle in one of two compared models.
+    /// Two models are compared, and one of them has a cycle.
     pub fn data(&self) -> Result<String, Problem> {
         Ok(self.shown().model.report_data(&self.report_options())?)
     }
 
-    /// How the slices of the first model were rewritten, as text; empty before its canonical form is shown.
+    /// How the slices of the first model were rewritten, as text; empty if its canonical form was not
+    /// requested yet.
     pub fn rewrites(&self) -> &str {
         self.first.canonical.as_ref().map_or("", |(_, document)| &document.text)
     }
@@ -161,7 +164,7 @@ impl Session {
     /// The output of `snick canon --format json` for the first model.
     ///
     /// # Errors
-    /// A limit of the page.
+    /// A limit of the page is reached.
     pub fn canon_json(&mut self) -> Result<String, Problem> {
         self.first.canonicalise()?;
         Ok(self.first.canonical.as_ref().map(|(_, document)| document.json.clone()).unwrap_or_default())
@@ -172,11 +175,11 @@ impl Session {
         documents::infer_json(&self.first.read.model, &self.first.read.errors)
     }
 
-    /// The output of `snick why` for a layer, an output or a size, `LAYER:OUTPUT:AXIS`; for all unknown sizes
-    /// if the text is empty.
+    /// The output of `snick why` for a layer, an output or a size, given as `LAYER:OUTPUT:AXIS`. If the text
+    /// is empty, the output for all unknown sizes.
     ///
     /// # Errors
-    /// The model does not have this name.
+    /// The model has no layer or tensor with this name.
     pub fn why(&self, target: &str) -> Result<String, Problem> {
         let model = &self.shown().model;
         match target {
@@ -185,7 +188,7 @@ impl Session {
         }
     }
 
-    /// Runs the first model on random inputs, and describes the outputs.
+    /// Runs the first model on random inputs, and returns a description of the outputs.
     ///
     /// # Errors
     /// A layer fails, or a limit of the page is reached.
@@ -197,7 +200,7 @@ impl Session {
         Ok(documents::run(model, limits::of_run())?.text)
     }
 
-    /// The shown model as files in the format of an extension; `html` is a report.
+    /// The shown model, as files in the format of an extension; for `html`, a report.
     ///
     /// # Errors
     /// The format cannot express the model.
@@ -263,7 +266,7 @@ mod tests {
         session.reshape("x[7,4]").unwrap();
         let data = session.data().unwrap();
         assert!(data.contains(r#""op":"slice""#) && data.contains(r#""dims":[7,2]"#), "{data}");
-        // A vector has no second axis to slice.
+        // The model slices the second axis, which a vector does not have.
         assert!(session.reshape("x[7]").is_err());
         let refused = session.reshape("z[1]").unwrap_err();
         assert!(refused.message.contains("no input named `z`") && !refused.help.is_empty());
