@@ -47,7 +47,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
             exit_code(&console, cmd::run(snick.verb, &snick.common, &console))
         }
         Err(error) => {
-            // Ignores the error if nobody reads the help text any more.
+            // Ignores the error if the reader of the help text is gone.
             let _ = error.print();
             u8::try_from(error.exit_code()).unwrap_or(2)
         }

@@ -29,8 +29,7 @@ macro_rules! canonical_form {
     };
 }
 
-// The rules of the canonical form, each of which is also a pass of its own. Rules that shrink the graph come
-// first.
+// The rules of the canonical form. Each is also a pass of its own. Rules that shrink the graph come first.
 canonical_form![
     inline_if::RULE,
     inline_if::HALVES,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use snick_ir::{Dialect, Graph, NodeId, Op};
 
-/// The primitives of a lowered graph, by the name of the layer that each replaced; excludes bodies. The name
-/// of a primitive is that of the replaced layer, optionally followed by `/` or `.` and a suffix.
+/// The primitives of a lowered graph, by the name of the layer that each replaced; excludes bodies. A
+/// primitive has the name of the replaced layer, optionally followed by `/` or `.` and a suffix.
 ///
 /// ```
 /// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  %axis = Const-1 i64[] <0>\n  \

@@ -20,7 +20,7 @@ pub enum ArrayKind {
 static DTYPES: [PyOnceLock<Py<PyArrayDescr>>; ElementType::ALL.len()] =
     [const { PyOnceLock::new() }; ElementType::ALL.len()];
 
-/// The dtype of arrays for an element type. For packed types, it is that of bytes.
+/// The dtype of arrays for an element type; for packed types, the dtype of bytes.
 pub fn dtype(py: Python<'_>, element_type: ElementType) -> PyResult<Bound<'_, PyArrayDescr>> {
     let cell = &DTYPES[element_type as usize];
     let found = cell.get_or_try_init(py, || {

@@ -20,8 +20,8 @@ use crate::variables::Variables;
 
 /// A graph prepared for any number of runs, also from several threads at once.
 ///
-/// Creating a session computes everything that does not depend on the inputs. Each run reuses the memory of
-/// earlier runs, including that of outputs that were dropped.
+/// Creating a session computes everything that does not depend on the inputs. Each run reuses memory of
+/// earlier runs, including the memory of outputs that were dropped.
 pub struct Session {
     pub(crate) graph: Arc<Graph>,
     pub(crate) plan: Plan,

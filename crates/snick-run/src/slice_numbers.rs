@@ -57,7 +57,7 @@ impl Terms {
         TermId(self.0.len() - 1)
     }
 
-    /// The value of each term. `inputs` are the inputs of the step, the first of which is `data`.
+    /// The value of each term. `inputs` are the inputs of the step, starting with `data`.
     fn values(&self, data: &Tensor, inputs: &[Tensor]) -> Result<SmallVec<[i64; 24]>, OpError> {
         let mut values: SmallVec<[i64; 24]> = SmallVec::with_capacity(self.0.len());
         for term in &self.0 {

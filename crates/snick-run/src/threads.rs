@@ -19,8 +19,8 @@ pub(crate) struct Team {
 }
 
 impl Threads {
-    /// A team of `count` threads, limited to the number of threads of the machine. `None` if this is a single
-    /// thread, which is that of the caller.
+    /// A team of `count` threads, limited to the number of threads of the machine. `None` for a single
+    /// thread, because the caller's thread suffices.
     pub(crate) fn team(&self, count: usize) -> Result<Option<Arc<Team>>, OpError> {
         // Cached, because querying takes longer than running a small model.
         static MACHINE: LazyLock<usize> =

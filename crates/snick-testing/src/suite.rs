@@ -10,7 +10,7 @@ use snick_pass::{PASSES, Pass, Report, RewriteOptions, apply, canonicalise};
 
 use crate::{CheckError, Directives};
 
-/// A test suite, with passes that commands may use in addition to those of snick.
+/// A test suite, with passes that commands may use in addition to the passes of snick.
 ///
 /// ```
 /// use snick_testing::Suite;

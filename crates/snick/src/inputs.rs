@@ -185,7 +185,7 @@ mod tests {
         let default = Tensor::from_slice(&[1f32, 2.], &[2]).unwrap();
         assert_eq!(of(&["x"]), [Some(given.clone()), Some(default)]);
         assert_eq!(of(&["w"]), [None, Some(given.clone())]);
-        // A default value whose shape differs from that of the input is ignored.
+        // A default value is ignored if its shape differs from the shape of the input.
         model.reshape("w[5]").unwrap();
         model.infer().into_result().unwrap();
         assert_eq!(by_parameter(model.graph(), [("x", given)]).unwrap()[1], None);

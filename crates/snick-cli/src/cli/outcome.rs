@@ -55,7 +55,7 @@ pub enum Failure {
     /// A limit was reached: exit code 3.
     #[error("{0}")]
     Limit(String),
-    /// Nobody reads standard output any more, which is not an error.
+    /// The reader of standard output is gone, which is not an error.
     #[error("standard output is closed")]
     Closed,
 }

@@ -55,7 +55,7 @@ fn memory_decides() {
     assert!(plan.contains("\"mesh\":\"batch=2,model=2\"") && plan.contains("\"fits\":true"), "{plan}");
     let (code, plan) = planned(&[&shape[..], &["--memory", "1000"]].concat());
     assert_eq!(code, Some(1), "{plan}");
-    // No mesh fits, so the one that needs the least memory is proposed.
+    // No mesh fits, so the mesh that needs the least memory is proposed.
     assert!(plan.contains("\"mesh\":\"batch=2,model=2\"") && plan.contains("\"fits\":false"), "{plan}");
 }
 

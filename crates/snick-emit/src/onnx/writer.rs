@@ -297,8 +297,8 @@ impl Writer {
     }
 }
 
-/// The largest element type number in operator set 21, that of i4. Later sets add 2-bit types and 4-bit
-/// floats.
+/// The largest element type number in operator set 21, which is the number of i4. Later sets add 2-bit types
+/// and 4-bit floats.
 const LAST_TYPE: i32 = 22;
 
 fn known_number(element_type: ElementType) -> Option<i32> {

@@ -210,7 +210,7 @@ fn iterated(e: &mut Emitter, op: &SubGraph) -> Result {
     Ok(())
 }
 
-/// Computes the loop-carried values of the next iteration from those of this iteration.
+/// Computes the loop-carried values of the next iteration from the values of this iteration.
 fn iteration(
     e: &mut Emitter,
     of: &Iterated,

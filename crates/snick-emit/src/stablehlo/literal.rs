@@ -106,7 +106,7 @@ pub(super) fn real(value: f64, element: ElementType) -> String {
         let bits = match element {
             ElementType::F64 => value.to_bits(),
             ElementType::F32 => u64::from((value as f32).to_bits()),
-            // The exponent is all ones; the sign and one mantissa bit are those of the f64.
+            // The exponent is all ones; the sign and one mantissa bit are taken from the f64.
             ElementType::F16 => sixteen(value, 0x7C00, 0x0200),
             ElementType::F8E5M2 => sixteen(value, 0x7C00, 0x0200) >> 8,
             // These types have a single NaN.

@@ -178,7 +178,7 @@ impl Numbering {
 }
 
 /// Whether an input or output is unchanged for callers: operation and name are equal, and no tensor name is
-/// lost. New tensor names are allowed, because the tensor may get those of a layer that it replaces.
+/// lost. New tensor names are allowed: the tensor may get the names of a layer that it replaces.
 fn is_same_end((before, old): (&Graph, NodeId), (after, new): (&Graph, NodeId)) -> bool {
     let names = |graph: &Graph, id: NodeId| -> Vec<String> {
         let value = graph.node(id).input(0).unwrap_or(Value { node: id, port: 0 });

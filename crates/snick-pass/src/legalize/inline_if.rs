@@ -80,8 +80,8 @@ impl Inlining<'_, '_> {
         Ok(RewriteResult::Replaced(replaced))
     }
 
-    /// Adds a layer of the branch. Prefixes its name with that of the If, and drops tensor names, because
-    /// they could clash with those of the enclosing graph.
+    /// Adds a layer of the branch. Prefixes its name with the name of the If, and drops tensor names, because
+    /// they could clash with names in the enclosing graph.
     fn layer(&mut self, body: &Graph, id: NodeId) -> Result<(), OpError> {
         let inputs = body.inputs(id).into_iter().enumerate();
         let inputs = inputs.map(|(port, value)| self.outside(value, port)).collect::<Result<Vec<_>, _>>()?;

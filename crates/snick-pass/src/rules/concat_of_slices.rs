@@ -7,8 +7,8 @@ use snick_shape::{AxisSlice, SymExpr};
 
 use crate::selection::Selection;
 
-/// Joins an input with the previous one if its slice continues where that of the previous input ends. Drops
-/// empty inputs.
+/// Joins an input with the previous one if its slice continues where the previous slice ends. Drops empty
+/// inputs.
 pub(crate) const RULE: Rule = Rule::exact("concat-of-slices", apply);
 
 /// Consecutive inputs that together form one slice of a tensor.

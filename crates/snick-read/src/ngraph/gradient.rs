@@ -8,7 +8,7 @@ use super::layers::product;
 use super::site::{Site, sizes};
 use super::window::{dilated, numbers, numbers_or};
 
-/// Windows of which the maximum is selected; among equal elements, the first.
+/// Windows whose maximum is selected; among equal elements, the first.
 pub(super) struct Maxima {
     pub(super) kernel: Vec<i64>,
     pub(super) strides: Vec<i64>,

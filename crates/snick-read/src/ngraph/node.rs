@@ -70,7 +70,7 @@ impl<'d> Node<'d> {
         })
     }
 
-    /// Whether the names of the attributes are those of the op's C++ class.
+    /// Whether the attributes have the names of the op's C++ class.
     pub(super) fn attrs_are_visited(&self) -> bool {
         self.object.get("attribute_visitor").is_some_and(|flag| flag.raw() == "true")
     }

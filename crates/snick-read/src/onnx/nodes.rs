@@ -221,7 +221,7 @@ fn qualified(domain: &str, name: &str) -> String {
     }
 }
 
-/// The name of a node; if it has none, the name of its first output.
+/// The name of a node, or if it is unnamed, of its first output.
 fn label(node: &onnx::Node) -> &str {
     let output = || node.output.iter().find(|o| !o.is_empty()).map_or(node.op_type.as_str(), String::as_str);
     if node.name.is_empty() { output() } else { &node.name }

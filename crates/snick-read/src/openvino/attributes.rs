@@ -61,7 +61,7 @@ impl<'x> Attributes<'x> {
 mod tests {
     use super::*;
 
-    /// So many names that comparing each pair would take too long.
+    /// More names than can be compared pairwise in reasonable time.
     const MANY: usize = 1_000_000;
 
     #[test]

@@ -183,7 +183,7 @@ impl<'a> Search<'a> {
         QuantizedMaxPool::new([height, width], &kernel, &window, &counts)
     }
 
-    /// The quantizer of the input of a MaxPool, which is also that of its output.
+    /// The quantizer of the input of a MaxPool, which also applies to its output.
     fn quantizer_of_pool(&self, step: &Step) -> Option<Arc<Quantizer>> {
         self.pool(step)?;
         let (_, quantizer) = self.quantized(step.node, 0)?;
@@ -422,8 +422,8 @@ mod tests {
         graph
     }
 
-    /// The number of quantized steps whose output is codes, and the number of those whose output is values.
-    /// Checks that the outputs are equal to those of the plan without these steps, for any number of threads.
+    /// The number of quantized steps whose output is codes, and the number of quantized steps whose output is
+    /// values. Checks that the plan without these steps has the same outputs, for any number of threads.
     fn on_levels(graph: &Graph) -> [usize; 2] {
         let x = Tensor::from_vec(&[1, 8, 24, 24], noise(8 * 24 * 24)).unwrap();
         let node = graph.parameters().next().unwrap();

@@ -1,4 +1,4 @@
-//! The size of a model for somebody who reads it.
+//! The size of a model, as a measure of the effort to read it.
 
 use snick_ir::{Graph, NodeRef, Op};
 use snick_shape::{DimSpec, ShapeSpec};

@@ -44,8 +44,8 @@ impl Devices {
         dims.iter().enumerate().map(local).fold(1, usize::saturating_mul)
     }
 
-    /// The sharding without axes of which only some parts are used: arguments and results cannot be sharded
-    /// over them.
+    /// The sharding without partially used axes. Arguments and results cannot be sharded over a part of an
+    /// axis.
     pub(super) fn whole_axes(&self, spread: &Spread) -> Spread {
         let of_dim = |parts: &Vec<usize>| {
             let count = |axis: usize, among: &mut dyn Iterator<Item = usize>| {

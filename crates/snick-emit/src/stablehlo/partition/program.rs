@@ -192,7 +192,7 @@ fn operation(text: &str, reading: &mut Reading) -> Result<Operation, PartitionEr
     let first_line = text.lines().next().unwrap_or_default();
     let op = first_line.split([' ', '(']).next().unwrap_or_default();
     let op = op.trim_matches('"').trim_start_matches("stablehlo.").to_string();
-    // The types of a loop come after its first line, those of other operations at the end.
+    // The types of a loop come after its first line; other operations have them at the end.
     let signed = if op == "while" { first_line } else { text };
     let (head, signature) = signed.rsplit_once(" : ").unwrap_or((signed, ""));
     let head = head.lines().next().unwrap_or_default();

@@ -51,7 +51,7 @@ fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> O
     }
 }
 
-/// Maps a dim of operand 0 of which the result may only have a part, at an unknown position.
+/// Maps a dim of operand 0. The result may have only a part of this dim, at an unknown position.
 fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usize) {
     if x.get(from) == result.get(to) {
         map.add(FactorKind::PassThrough, [(0, from)], Some(to));

@@ -97,8 +97,8 @@ fn of_operation(
     Ok(steps)
 }
 
-/// For each factor, the parts over which the operation computes: those of the result, or for factors that the
-/// operation sums over, those of its operands.
+/// For each factor, the parts over which the operation computes: the parts of the result, or for factors that
+/// the operation sums over, the parts of its operands.
 fn computed_as(
     placement: &Placement,
     shape: &Shape,

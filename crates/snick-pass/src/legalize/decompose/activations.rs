@@ -137,7 +137,7 @@ fn prelu(p: &mut Patch) -> Result<RewriteResult> {
     let Op::PRelu(_) = p.node().op() else { return Ok(RewriteResult::NoMatch) };
     let (x, slope) = (p.input(0)?, p.input(1)?);
     let (rank, element_type) = (p.rank(x)?, p.element_type(x)?);
-    // In old files, the type of the slope may differ from that of the data.
+    // In old files, the slope and the data may have different types.
     let mut slope = p.convert(slope, element_type)?;
     if PRelu::is_by_channel(p.graph().symbols(), &p.fact(x)?.shape, &p.fact(slope)?.shape)? {
         slope = per_channel(p, slope, rank)?;

@@ -101,7 +101,7 @@ fn lower(cx: &mut Patch, slice_as: SliceAs) -> Result<RewriteResult, OpError> {
         sliced = assert_sizes(cx, sliced, &steps.size_asserts)?;
     }
     if sliced == data {
-        // A slice of everything, which keeps both the name of the layer and that of its input.
+        // A slice of everything, which keeps the names of both the layer and its input.
         sliced = add_slice(cx, slice_as, data, &[])?;
     }
     Ok(RewriteResult::one(sliced))

@@ -38,7 +38,7 @@ pub(super) struct ImportEntry {
     /// Its name.
     name: &'static str,
     /// The operator sets that define the operator, in ascending order. The last one that is not newer than
-    /// that of the model applies.
+    /// the operator set of the model applies.
     since: &'static [i64],
     /// The attributes that the rule always reads, separated by spaces.
     attrs: &'static str,

@@ -149,7 +149,7 @@ fn target_of(graph: &Graph, node: NodeRef) -> ReshapeTarget {
     }
 }
 
-/// Divides an expression that must be 0 by those of its factors that cannot be 0.
+/// Divides an expression that must be 0 by its factors that cannot be 0.
 fn without_factors(symbols: &Symbols, expr: SymExpr, is_above_0: impl Fn(SymbolId) -> bool) -> SymExpr {
     let without = |expr: &SymExpr, symbol: SymbolId| {
         let rest = symbols.substitute(expr, &|other| (other == symbol).then(|| 1.into()))?;

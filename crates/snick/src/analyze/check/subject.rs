@@ -107,7 +107,7 @@ impl<'m> Subject<'m> {
         self.behind.contains(&(node.loc(), node.name()))
     }
 
-    /// The layers that depend on layers with errors, and those of them that have inferred shapes.
+    /// The layers that depend on layers with errors, and the subset that has inferred shapes.
     fn layers_behind_failures(&self) -> [HashSet<LayerKey<'m>>; 2] {
         let has_shape = |node: NodeRef| node.outs().iter().any(|out| out.fact.shape().rank().is_some());
         [self.reached(|_| true), self.reached(has_shape)]

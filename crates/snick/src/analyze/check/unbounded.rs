@@ -188,7 +188,7 @@ fn place_of<'g>(graph: &'g Graph, births: &Births<'g>, symbol: SymbolId) -> Opti
     matches!(node.op(), Op::Parameter(_)).then_some((node, axis))
 }
 
-/// The symbol because of which a dim has no upper bound, preferably one that originates inside the model.
+/// The symbol that leaves a dim without an upper bound, preferably one that originates inside the model.
 fn cause(graph: &Graph, births: &Births, dim: &SymExpr) -> Option<SymbolId> {
     let open =
         dim.symbols().into_iter().filter(|&symbol| !graph.symbols().interval(&symbol.into()).has_upper());
@@ -215,7 +215,7 @@ fn axes_by_size(
     inner
 }
 
-/// Adds the finding about an input size without a bound, because of which output axes have none.
+/// Adds the finding about an unbounded input size that leaves output axes unbounded.
 fn add_size(
     graph: &Graph,
     (node, axis): (NodeRef, usize),

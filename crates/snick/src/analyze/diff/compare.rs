@@ -147,8 +147,8 @@ impl<'s, 'g> BodyPair<'s, 'g> {
     }
 }
 
-/// The inputs or outputs that differ in any way: first those of the first model in order, then those that
-/// only the second model has.
+/// The inputs or outputs that differ in any way: first the inputs or outputs of the first model in order,
+/// then the ones that only the second model has.
 fn end_diffs(matching: &Matching, ours: &[usize], theirs: &[usize]) -> Vec<EndChange> {
     let (a, b) = (matching.a, matching.b);
     let number: HashMap<usize, usize> =

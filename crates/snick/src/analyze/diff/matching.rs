@@ -34,7 +34,7 @@ pub(super) struct Matching<'s, 'g> {
 type Keys = (Vec<u64>, Vec<u64>);
 
 impl<'s, 'g> Matching<'s, 'g> {
-    /// Matches layers. The correspondence of inputs is given; that of outputs is optional.
+    /// Matches layers. The correspondence of inputs is given; the correspondence of outputs is optional.
     pub fn new(a: &'s Scope<'g>, b: &'s Scope<'g>, parameters: &Pairs, results: Option<Pairs>) -> Self {
         let mut matching =
             Self { a, b, of_a: vec![None; a.len()], of_b: vec![None; b.len()], found: Vec::new() };
@@ -305,6 +305,6 @@ impl<'s, 'g> Matching<'s, 'g> {
 enum Choice {
     /// None of them: only a single reader is paired.
     Unique,
-    /// If both sides have equally many, those of the same name, and the others in order.
+    /// If both sides have equally many, pairs readers of the same name, and the others in order.
     InOrder,
 }

@@ -234,8 +234,8 @@ impl Model {
     /// Plans how the model's StableHLO module runs on several devices. Call [`Model::infer`] first. Weights
     /// are arguments of the module, as in [`Model::save_stablehlo`].
     ///
-    /// Without a mesh, proposes the one that fits in the memory and sends least; among equals, the one that
-    /// needs the least memory. If none fits, proposes the mesh that needs the least memory.
+    /// Without a mesh, proposes the mesh that fits in the memory and sends least; among equals, the mesh with
+    /// the least memory. If none fits, proposes the mesh that needs the least memory.
     ///
     /// # Errors
     /// [`Error::Invalid`] if StableHLO cannot express the model, [`Error::Shard`] for a mesh or rules that do

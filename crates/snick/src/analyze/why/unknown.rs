@@ -67,7 +67,7 @@ pub struct UnknownOrigin {
 pub struct Unknowns {
     /// The number of such sizes.
     pub dims: usize,
-    /// The origins of these sizes, starting with those of most sizes. Each size is counted for one origin.
+    /// The origins, starting with the origin of most sizes. Each size is counted for one origin.
     pub origins: Vec<UnknownOrigin>,
 }
 
