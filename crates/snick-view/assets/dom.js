@@ -33,7 +33,7 @@ export function link(text, onclick, title) {
   return element("button", { type: "button", class: "link", onclick, title }, text);
 }
 
-/** Copies a text, even if a page in a file may not use the clipboard. */
+/** Copies a text, also where the page may not use the clipboard API because it is a local file. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

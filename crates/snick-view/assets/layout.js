@@ -1,4 +1,4 @@
-// Lays out boxes in layers from top to bottom, like `layout.rs` for SVG, in time that scales with boxes and arrows.
+// Lays out boxes in layers from top to bottom, like `layout.rs` for SVG, in time linear in boxes and arrows.
 
 const MOST_LANES = 24;
 const ORDER_SWEEPS = 4;

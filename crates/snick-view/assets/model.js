@@ -1,4 +1,4 @@
-// The indexed data of a report: the layers of all graphs by number, the readers of each layer, and the values of
+// The indexed data of a report: the layers of all graphs by id, the readers of each layer, and the values of
 // expressions at the chosen sizes.
 
 import { evaluate, names, parse, unquoted } from "./expression.js";

@@ -1,5 +1,5 @@
-//! Predicts the memory and the errors of a run on given inputs: the sizes of all values follow from those of
-//! the inputs.
+//! Predicts the memory and the errors of a run on given inputs: the sizes of all values follow from the sizes
+//! of the inputs.
 
 use snick_ir::{Graph, Located, NodeId, Op};
 use snick_shape::{DimSpec, Interval, Shape, ShapeSpec};

@@ -84,8 +84,8 @@ pub fn dump_file(name: &str) -> PathBuf {
     name.chars().map(plain).chain(".npy".chars()).collect::<String>().into()
 }
 
-/// The first layer of `after`, in execution order, whose outputs differ from those of the layer with the same
-/// name in `before`.
+/// The first layer of `after`, in execution order, whose outputs differ from the outputs of the layer with
+/// the same name in `before`.
 pub fn first_difference(
     before: &Graph,
     after: &Graph,

@@ -126,7 +126,7 @@ fn roll(e: &mut Emitter) -> Result {
         let at = if single { 0 } else { i };
         let shift = e.cut(&shifts, 0, at, at + 1)?;
         let size = e.size(&value, axis)?;
-        // Avoids a remainder of a division by zero for an empty axis.
+        // Avoids a division by zero for an empty axis.
         let divisor = e.node("Max", &[&size, &one], vec![]);
         let shift = e.node("Mod", &[shift, divisor], vec![int("fmod", 0)]);
         let place = e.node("Sub", &[&size, &shift], vec![]);

@@ -35,7 +35,7 @@ struct AxisSpan {
 }
 
 impl AxisSpan {
-    /// All of an axis.
+    /// The span of a whole axis.
     fn whole(dim: &SymExpr) -> Self {
         Self { first: Start::At(0.into()), span: dim.clone(), step: 1, len: dim.clone() }
     }

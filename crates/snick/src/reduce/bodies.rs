@@ -79,7 +79,7 @@ fn zeros(body: &Graph) -> Vec<Vec<Edit>> {
 
 /// A constant of zeros in the smallest nonempty shape that the fact allows.
 fn zero(fact: &Fact, graph: &Graph) -> Option<Tensor> {
-    /// Larger constants are not worthwhile.
+    /// Maximum number of elements: a larger constant would not make the model easier to read.
     const MAX_ELEMENTS: usize = 64;
     let size = |dim| usize::try_from(graph.symbols().interval(dim).lo().max(1)).ok();
     let dims: Vec<usize> = fact.shape.dims().unwrap_or_default().iter().map(size).collect::<Option<_>>()?;

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A slice along a sharded dim.
 pub(super) struct Slice {
     pub(super) devices: usize,
-    /// The number of elements per device before the slice.
+    /// The numbers of elements per device before (`from`) and after (`to`) the slice.
     pub(super) from: usize,
     pub(super) to: usize,
     /// The index of the first element of the slice.

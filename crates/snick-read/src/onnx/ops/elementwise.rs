@@ -90,8 +90,8 @@ fn mean(b: &mut NodeBuilder) -> Result {
     b.divide(sum, b.inputs.len() as f64)
 }
 
-/// An amount outside the range of bits shifts out all bits. Before operator set 28, such amounts were
-/// undefined.
+/// An amount that is negative or at least the number of bits shifts out all bits. Before operator set 28, such
+/// amounts were undefined.
 fn bit_shift(b: &mut NodeBuilder) -> Result {
     let (x, amount) = (b.input(0)?, b.input(1)?);
     let right = match b.text_attr("direction", "")? {

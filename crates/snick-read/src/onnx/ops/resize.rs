@@ -1,7 +1,7 @@
 //! Resize and Upsample.
 //!
-//! The IR's Interpolate rounds sizes and ties in another way, and skips axes whose size does not change. If a
-//! node could have another result for data of some size, other layers are used instead.
+//! The IR's Interpolate rounds sizes and ties in another way, and skips axes whose size does not change. If the
+//! result could differ for data of some size, other layers are used instead.
 
 use snick_ir::ops::Round;
 use snick_ir::ops::nn::interpolate::{Interpolate, Mode, OutputSize, ShapeCalculation};
