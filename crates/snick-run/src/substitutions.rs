@@ -109,7 +109,7 @@ struct Builder<'s> {
     session: &'s Arc<Session>,
     graph: Graph,
     claims: Vec<Substitution>,
-    /// For each slot of a value of the model: this value.
+    /// For each slot that holds a value of the model: the value.
     values: Vec<Value>,
     /// For each other slot: the value that computes it, and the values of the model on which it depends.
     made: HashMap<usize, (Value, Vec<Value>)>,

@@ -34,7 +34,7 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Runs on the caller's thread, without limits.
+    /// The defaults: runs on the caller's thread, without limits.
     pub fn new() -> Self {
         Self::default()
     }

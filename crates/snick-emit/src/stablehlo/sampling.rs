@@ -118,7 +118,7 @@ fn tap(
         }
         Padding::Border => (e.within(&at, 0.0, last)?, None),
         Padding::Reflection => {
-            // Reflection repeats with a period of once there and back.
+            // A reflection repeats after going to the other end of the axis and back.
             let back = if op.align_corners { 2.0 * last } else { 2.0 * last + 1.0 };
             let period = e.full(if op.align_corners { back.max(1.0) } else { back + 1.0 }, &at.ty)?;
             let rest = e.same("stablehlo.remainder", &[&at, &period]);

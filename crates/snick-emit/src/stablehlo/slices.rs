@@ -86,7 +86,7 @@ fn slice(e: &mut Emitter, op: &Slice) -> Result {
     e.give(0, y)
 }
 
-/// Every `step`-th element from `start` on, `len` in total. The span is in ascending order even if `step` is
+/// The span of every `step`-th element from `start` on, `len` in total. It is in ascending order even if `step` is
 /// negative.
 fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<AxisSpan, OpError> {
     let size = step.saturating_abs().max(1);

@@ -2,7 +2,7 @@
 
 use snick_ir::Code;
 
-/// The documentation of a code, as `snick explain` and the web page show it.
+/// The documentation of a code, as `snick explain` and the book show it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct CheckCode {
