@@ -31,7 +31,6 @@ fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     let (found, refuted) = claims(session(&right));
     assert!(found.contains(&by) && refuted == 0, "{found:?}, {refuted} refuted");
     let mut planted = session(&right);
-<<<<<<< HEAD
     let other = session(&wrong);
     // The plan refers to the layers of its own graph by id.
     let [ids, own] = [&other, &planted].map(|session| session.graph.order().unwrap());
@@ -39,12 +38,6 @@ fn wrong_plans_are_refuted(by: &str, layers: &str, [right, wrong]: [&str; 2]) {
     planted.plan = other.plan;
     planted.plan.steps.iter_mut().for_each(|step| step.node = own_of[&step.node]);
     planted.plan.levels.values_mut().for_each(|(node, _)| *node = own_of[node]);
-=======
-    let nodes: Vec<NodeId> = planted.plan.steps.iter().map(|step| step.node).collect();
-    planted.plan = session(&wrong).plan;
-    // Assigns the steps to the corresponding layers of the other graph.
-    planted.plan.steps.iter_mut().zip(nodes).for_each(|(step, node)| step.node = node);
->>>>>>> 912be199 (Clarify comments of snick-run)
     assert!(claims(planted).1 > 0, "{by}");
 }
 
