@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use crate::ElementType::{self, *};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_block};
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{Tensor, TensorError};
 
 use super::TOO_LARGE;
@@ -57,7 +57,7 @@ fn each<A: Pod, B: Pod + Send + Sync>(
     et: ElementType,
     f: impl Fn(A) -> B,
 ) -> Result<Tensor, TensorError> {
-    by_blocks(tensor, et, |from, to| widest(Each { from, to, f: &f }))
+    by_blocks(tensor, et, |from, to| dispatch_best(Each { from, to, f: &f }))
 }
 
 struct Each<'a, A, B, F> {

@@ -5,7 +5,7 @@ use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, gemm_in_rows, til
 use crate::kernels::math::exp_or_zero;
 use crate::kernels::matmul::{batches, matrix};
 use crate::kernels::rows::PARTS;
-use crate::kernels::vectors::{Instructions, Isa, Vectorised, on};
+use crate::kernels::vectors::{Instructions, Isa, Vectorised, dispatch_on};
 use crate::kernels::{matmul, sharing, softmax};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
@@ -87,13 +87,13 @@ fn one_matrix(
     let mut scores = Buffer::<f32>::any(keys.saturating_mul(QUERIES))?;
     for (block, out) in out.chunks_mut(QUERIES * columns).enumerate() {
         let queries = out.len() / columns;
-        let turned = query.rows_from(block * QUERIES, queries).turned();
+        let turned = query.rows_from(block * QUERIES, queries).transposed();
         let row_len = queries.next_multiple_of(WHOLE);
         let scores = &mut scores[..keys * row_len];
         gemm_in_rows(&packed_keys, &PackedRhs::new(isa, &turned), scores, row_len);
         let height = tile_rows(isa);
         let mut tiles = Buffer::any(queries.next_multiple_of(height) * keys)?;
-        on(isa, Weights { scores, row_len, tiles: &mut tiles, height });
+        dispatch_on(isa, Weights { scores, row_len, tiles: &mut tiles, height });
         gemm(&PackedLhs::of_tiles(isa, queries, keys, tiles), &values, out);
     }
     Ok(())

@@ -34,7 +34,7 @@ use crate::buffer::filled;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::{widen_real, with_real};
 use crate::kernels::elementwise::{FusedElementwise, Stage};
-use crate::kernels::gemm::{Gemm, Matrix, OnPiece, PackedLhs, PackedRhs, gemm, gemm_then, narrow};
+use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm, gemm_with_epilogue, narrow};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
@@ -141,7 +141,7 @@ fn convolve(
                 then.on_piece(first, values);
             }
         };
-        let on_piece = in_pieces.map(|_| OnPiece::new(&on_piece));
+        let on_piece = in_pieces.map(|_| Epilogue::new(&on_piece));
         let is_complete = match T::with_own_kernel(&mut slide, images, &mut values, on_piece)? {
             Some(is_complete) => is_complete,
             None => slide.over(images, &mut values, on_piece)?,
@@ -193,7 +193,7 @@ trait Convolved: Gemm {
         _: &mut Slide<Self>,
         _: Images<Self>,
         _: &mut [Self],
-        _: Option<OnPiece<Self>>,
+        _: Option<Epilogue<Self>>,
     ) -> Result<Option<bool>, TensorError> {
         Ok(None)
     }
@@ -206,7 +206,7 @@ impl Convolved for f32 {
         slide: &mut Slide<f32>,
         images: Images<f32>,
         out: &mut [f32],
-        then: Option<OnPiece<f32>>,
+        then: Option<Epilogue<f32>>,
     ) -> Result<Option<bool>, TensorError> {
         let (grid, result) = (slide.grid, slide.groups() * slide.outputs() * slide.grid.windows());
         if slide.is_depthwise()
@@ -297,7 +297,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         &mut self,
         images: Images<T>,
         out: &mut [T],
-        then: Option<OnPiece<T>>,
+        then: Option<Epilogue<T>>,
     ) -> Result<bool, TensorError> {
         let windows = self.grid.windows();
         let result = self.groups() * self.outputs() * windows;
@@ -319,7 +319,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         &mut self,
         planes: &Planes<T>,
         out: &mut [T],
-        then: Option<OnPiece<T>>,
+        then: Option<Epilogue<T>>,
     ) -> Result<(), TensorError> {
         let filters = self.packed()?;
         let (isa, result) = (Isa::best(), out.len() / self.groups());
@@ -330,7 +330,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
                 starts = order.iter().map(|&k| starts[k]).collect();
             }
             let right = PackedRhs::of_lines(isa, planes.data(), starts, planes.of.windows());
-            gemm_then(left, &right, out, then.map(|then| then.part(g * result)));
+            gemm_with_epilogue(left, &right, out, then.map(|then| then.part(g * result)));
         };
         let groups = filters.iter().zip(out.chunks_exact_mut(result)).enumerate();
         if sharing::is_shared() && filters.len() > 1 {
@@ -413,7 +413,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let by_output = Ok([1, count]);
         let filters = Matrix::packed(&self.rows[g * outputs * length..][..outputs * length], outputs, length);
         let is_long = count <= 2 && count * SHORT <= length;
-        if is_long && narrow(&filters, &Matrix::packed(patches, count, length).turned(), part) {
+        if is_long && narrow(&filters, &Matrix::packed(patches, count, length).transposed(), part) {
             return by_output;
         }
         self.in_order(patches);
@@ -425,7 +425,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
             gemm(&left, &self.columns()?[g], part);
             return Ok([outputs, 1]);
         }
-        gemm(&self.packed()?[g], &PackedRhs::new(Isa::best(), &patches.turned()), part);
+        gemm(&self.packed()?[g], &PackedRhs::new(Isa::best(), &patches.transposed()), part);
         by_output
     }
 
@@ -435,7 +435,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let group = |rows: &[T]| {
             let mut rows = rows.to_vec();
             self.in_order(&mut rows);
-            PackedRhs::new(Isa::best(), &Matrix::packed(&rows, outputs, length).turned()).into_packed()
+            PackedRhs::new(Isa::best(), &Matrix::packed(&rows, outputs, length).transposed()).into_packed()
         };
         let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
         self.filters.memoised(Purpose::FilterColumns, pack)

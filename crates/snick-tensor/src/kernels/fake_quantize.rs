@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, for_each_run};
 use crate::kernels::dispatch::with_real;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::tensor::stored_bytes;
 use crate::{ElementType, PodElement, Tensor, TensorError};
 
@@ -174,7 +174,7 @@ fn of_one_range<T: Quantize>(data: &Tensor, ranges: [&Tensor; 4], steps: T) -> R
     let (x, ranges) = (data.units::<T>(), ranges.map(|range| range.units::<T>()[0]));
     let mut out = Buffer::any(x.len())?;
     sharing::in_parts(&mut out, 1, sharing::ELEMENTS, |first, to| {
-        widest(Line { x: &x[first..][..to.len()], to, ranges, steps });
+        dispatch_best(Line { x: &x[first..][..to.len()], to, ranges, steps });
     });
     Tensor::from_buffer(T::TYPE, data.dims(), out)
 }
@@ -201,7 +201,7 @@ fn run<T: Quantize>(data: &Tensor, ranges: &[Tensor], steps: T) -> Result<Tensor
         next += len;
         match (x.slice(len), [a.constant(), b.constant(), c.constant(), d.constant()]) {
             (Some(x), [Some(a), Some(b), Some(c), Some(d)]) => {
-                widest(Line { x, to, ranges: [a, b, c, d], steps });
+                dispatch_best(Line { x, to, ranges: [a, b, c, d], steps });
             }
             _ => {
                 for (i, to) in to.iter_mut().enumerate() {

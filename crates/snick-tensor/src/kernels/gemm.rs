@@ -11,7 +11,7 @@ mod output;
 mod right;
 mod tile;
 
-pub(crate) use left::{PackedLhs, part_of_terms};
+pub(crate) use left::{PackedLhs, depth_block};
 pub(crate) use narrow::{narrow, sum_of_lanes};
 pub(crate) use right::{Lines, PackedRhs};
 
@@ -21,7 +21,9 @@ use tile::Tiles;
 use crate::PodElement;
 use crate::kernels::broadcast::copy_run;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Quad, Vector, Vectorised, on, with_byte_products};
+use crate::kernels::vectors::{
+    I8x4Dot, Instructions, Isa, Vector, Vectorised, dispatch_int8_dot, dispatch_on,
+};
 
 /// A matrix in memory: any start, any distances, negative and 0 too.
 #[derive(Copy, Clone)]
@@ -41,7 +43,7 @@ impl<'a, T: Copy> Matrix<'a, T> {
     }
 
     /// Rows for columns.
-    pub fn turned(&self) -> Self {
+    pub fn transposed(&self) -> Self {
         Matrix {
             rows: self.columns,
             columns: self.rows,
@@ -76,19 +78,19 @@ pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
     const HAS_BASE: bool = true;
 
     /// Runs a kernel with the instruction set that matrices are packed for.
-    fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
-        on(isa, work)
+    fn dispatch_on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
+        dispatch_on(isa, work)
     }
 }
 
-impl Factor for Quad {
-    type Vector<I: Instructions> = I::Quads;
+impl Factor for I8x4Dot {
+    type Vector<I: Instructions> = I::I8x4Dots;
 
     // `QuantizedConvolution::new` declines such machines.
     const HAS_BASE: bool = false;
 
-    fn on<W: Vectorised>(_: Isa, work: W) -> W::Output {
-        with_byte_products(work)
+    fn dispatch_on<W: Vectorised>(_: Isa, work: W) -> W::Output {
+        dispatch_int8_dot(work)
     }
 }
 
@@ -127,7 +129,7 @@ pub(crate) const fn tile_rows(isa: Isa) -> usize {
         Isa::Avx512 => 12,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => 6,
-        Isa::Base => 4,
+        Isa::Baseline => 4,
     }
 }
 
@@ -138,7 +140,7 @@ pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
         Isa::Avx512 => 128,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => 64,
-        Isa::Base => 32,
+        Isa::Baseline => 32,
     };
     bytes / size_of::<T>()
 }
@@ -147,8 +149,8 @@ pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
 const SHARED: usize = 1 << 18;
 
 /// Computes `left * right` and gives it to `place`, a tile at a time: the output is cut into rows of `row_len` for
-/// [`PlaceTile::ROWS`] rows of the product. Within a pool of several threads each computes some rows, or some columns.
-pub(crate) fn product<T: Factor, P: PlaceTile<T>>(
+/// [`StoreTile::ROWS`] rows of the product. Within a pool of several threads each computes some rows, or some columns.
+pub(crate) fn product<T: Factor, P: StoreTile<T>>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
     out: &mut [P::Out],
@@ -170,7 +172,7 @@ pub(crate) fn product<T: Factor, P: PlaceTile<T>>(
     // the product of that with one tile or panel.
     let by_rows = (3 * some_tiles + 1) * panels + some_tiles;
     let by_columns = (3 * tiles + 1) * some_panels + tiles;
-    let on_part = |part: (Tiles<T, P>, Output<P::Out>)| T::on(isa, part);
+    let on_part = |part: (Tiles<T, P>, Output<P::Out>)| T::dispatch_on(isa, part);
     if P::HAS_COLUMNS && some_panels < panels && by_columns < by_rows {
         let outs = Output::by_columns(out, row_len, some_panels * width);
         let part = |first| Tiles { panels: first..panels.min(first + some_panels), ..all.clone() };
@@ -184,11 +186,11 @@ pub(crate) fn product<T: Factor, P: PlaceTile<T>>(
     }
 }
 
-/// Columns of the widest panel.
-pub(crate) const MOST_COLUMNS: usize = 32;
+/// Columns of the dispatch_best panel.
+pub(crate) const MAX_PANEL_COLUMNS: usize = 32;
 
 /// Writes the results of a tile times a panel to the output.
-pub(crate) trait PlaceTile<T>: Sync {
+pub(crate) trait StoreTile<T>: Sync {
     /// An element of the output.
     type Out: Send;
     /// Rows of the product that share a row of the output.
@@ -197,16 +199,21 @@ pub(crate) trait PlaceTile<T>: Sync {
     const HAS_COLUMNS: bool = true;
 
     /// Writes the results of at most [`Self::ROWS`] rows to one of the output, of which `out` has some columns.
-    fn place<I: Instructions>(&self, out: &mut [Self::Out], at: TileAt, rows: &[[T; MOST_COLUMNS]]);
+    fn store<I: Instructions>(
+        &self,
+        out: &mut [Self::Out],
+        at: TilePosition,
+        rows: &[[T; MAX_PANEL_COLUMNS]],
+    );
 
     /// Called when the results in all columns of a place are written. The output has rows of `row_len`.
     #[inline(always)]
-    fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TileAt) {}
+    fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TilePosition) {}
 }
 
 /// The place of a row of a tile times a panel in a product.
 #[derive(Copy, Clone)]
-pub(crate) struct TileAt {
+pub(crate) struct TilePosition {
     /// The first of the rows that share a row of the output.
     pub row: usize,
     pub column: usize,
@@ -218,22 +225,22 @@ pub(crate) struct TileAt {
 
 /// What is computed of pieces of rows as soon as they are written.
 #[derive(Copy, Clone)]
-pub(crate) struct OnPiece<'a, T> {
+pub(crate) struct Epilogue<'a, T> {
     /// Gets the number of the first element in the whole output.
     each: &'a (dyn Fn(usize, &mut [T]) + Sync),
     /// The number of the first element of this part of the output.
     first: usize,
 }
 
-impl<'a, T> OnPiece<'a, T> {
+impl<'a, T> Epilogue<'a, T> {
     /// Of the whole output.
     pub fn new(each: &'a (dyn Fn(usize, &mut [T]) + Sync)) -> Self {
-        OnPiece { each, first: 0 }
+        Epilogue { each, first: 0 }
     }
 
     /// Of a part of the output, from element `first` on.
     pub fn part(self, first: usize) -> Self {
-        OnPiece { first: self.first + first, ..self }
+        Epilogue { first: self.first + first, ..self }
     }
 
     /// Computes what follows of a piece, whose first element has this number.
@@ -251,20 +258,20 @@ impl<'a, T> OnPiece<'a, T> {
 
 /// Writes rows as they are.
 struct WriteRows<'a, T> {
-    then: Option<OnPiece<'a, T>>,
+    then: Option<Epilogue<'a, T>>,
 }
 
-impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
+impl<T: Factor> StoreTile<T> for WriteRows<'_, T> {
     type Out = T;
     const ROWS: usize = 1;
 
     #[inline(always)]
-    fn place<I: Instructions>(&self, out: &mut [T], at: TileAt, rows: &[[T; MOST_COLUMNS]]) {
+    fn store<I: Instructions>(&self, out: &mut [T], at: TilePosition, rows: &[[T; MAX_PANEL_COLUMNS]]) {
         write_row(out, at.column - at.first, &rows[0][..at.width]);
     }
 
     #[inline(always)]
-    fn finish(&self, out: &mut [T], row_len: usize, at: TileAt) {
+    fn finish(&self, out: &mut [T], row_len: usize, at: TilePosition) {
         let Some(then) = self.then else { return };
         let from = at.column - at.first;
         let to = out.len().min(from + at.width);
@@ -274,7 +281,7 @@ impl<T: Factor> PlaceTile<T> for WriteRows<'_, T> {
 
 /// Writes `a * b` into `out`, row after row.
 pub(crate) fn gemm<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
-    gemm_then(left, right, out, None);
+    gemm_with_epilogue(left, right, out, None);
 }
 
 /// As [`gemm`], into rows that are at least as long as those of the product.
@@ -288,18 +295,18 @@ pub(crate) fn gemm_in_rows<T: Gemm>(
 }
 
 /// As [`gemm`], on this thread alone.
-pub(crate) fn gemm_alone<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
+pub(crate) fn gemm_single_threaded<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
     let (row_len, place) = (right.columns(), &WriteRows { then: None });
     let panels = 0..row_len.div_ceil(right.width());
-    T::on(left.isa(), (Tiles { left, right, row: 0, panels, row_len, place }, Output::Rows(out)));
+    T::dispatch_on(left.isa(), (Tiles { left, right, row: 0, panels, row_len, place }, Output::Rows(out)));
 }
 
 /// As [`gemm`], with what follows.
-pub(crate) fn gemm_then<T: Gemm>(
+pub(crate) fn gemm_with_epilogue<T: Gemm>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
     out: &mut [T],
-    then: Option<OnPiece<T>>,
+    then: Option<Epilogue<T>>,
 ) {
     product(left, right, out, right.columns(), &WriteRows { then });
 }
@@ -356,7 +363,7 @@ mod tests {
             for a in [a, turned_a] {
                 for b in [b, turned_b, reversed] {
                     let expected = naive(&a, &b);
-                    for isa in [Isa::best(), Isa::Base] {
+                    for isa in [Isa::best(), Isa::Baseline] {
                         let lhs = || PackedLhs::pack(isa, &a);
                         for lhs in [lhs(), lhs().in_one_step()] {
                             let mut out = vec![f32::NAN; m * n];
@@ -388,7 +395,7 @@ mod tests {
             let x = numbers(13 * depth);
             let a = Matrix::packed(&x, 13, depth);
             let expected = naive(&a, &Matrix::packed(&right, depth, count * len));
-            for isa in [Isa::best(), Isa::Base] {
+            for isa in [Isa::best(), Isa::Baseline] {
                 let rhs = || PackedRhs::of_lines(isa, &data, starts(), lines());
                 for rhs in [rhs(), rhs().into_packed()] {
                     let mut out = vec![f32::NAN; expected.len()];
@@ -412,7 +419,8 @@ mod tests {
             let each = |first: usize, piece: &mut [f32]| {
                 piece.iter_mut().enumerate().for_each(|(i, x)| *x += (first + i) as f32);
             };
-            let multiply = |out: &mut [f32]| gemm_then(&left, &right, out, Some(OnPiece::new(&each)));
+            let multiply =
+                |out: &mut [f32]| gemm_with_epilogue(&left, &right, out, Some(Epilogue::new(&each)));
             let mut one = vec![0.0; m * n];
             multiply(&mut one);
             for threads in 2..=4 {

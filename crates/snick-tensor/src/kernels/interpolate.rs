@@ -9,7 +9,7 @@ use crate::kernels::gather::gather;
 use crate::kernels::gemm::Gemm;
 use crate::kernels::interpolation::{Interpolate, InterpolateMode};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Dims, Element, ElementType, Tensor, TensorError};
@@ -203,7 +203,7 @@ fn resample(input: &Tensor, axis: usize, line: &Line, how: &Interpolate) -> Resu
             let taps: Vec<Taps> = (0..line.output).map(|x| line.taps(x, how)).collect();
             let (from, to) = (line.input * inner, line.output * inner);
             sharing::in_parts(&mut out, to, sharing::ELEMENTS / to, |first, out| {
-                widest(Resample { values: &values[first * from..], line: from, inner, taps: &taps, out });
+                dispatch_best(Resample { values: &values[first * from..], line: from, inner, taps: &taps, out });
             });
         }
         Tensor::from_buffer(T::TYPE, &dims, out)

@@ -162,7 +162,7 @@ pub(crate) fn mish<I: Instructions>(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::vectors::{Isa, Vectorised, on, widest};
+    use crate::kernels::vectors::{Isa, Vectorised, dispatch_best, dispatch_on};
 
     type Function = (&'static str, fn(f64) -> f64, f64);
 
@@ -203,7 +203,7 @@ mod tests {
         // Both signs, from subnormal to overflow.
         let sizes = (0..200_000).map(|i| f32::from_bits(0x3000_0000 + i * 5_000));
         for x in sizes.take_while(|&x| x < 100.0).flat_map(|x| [x, -x]) {
-            for found in [widest(All(x)), on(Isa::Base, All(x))] {
+            for found in [dispatch_best(All(x)), dispatch_on(Isa::Baseline, All(x))] {
                 for (found, (name, exact, bound)) in found.into_iter().zip(FUNCTIONS) {
                     let exact = exact(x.into());
                     if exact.abs() > f64::from(f32::MIN_POSITIVE) && exact.abs() < f64::from(f32::MAX) {
@@ -217,10 +217,10 @@ mod tests {
 
     #[test]
     fn limits_and_nan() {
-        let power = |x| widest(OrZero(x));
+        let power = |x| dispatch_best(OrZero(x));
         assert_eq!([power(-87.5), power(f32::NEG_INFINITY), power(f32::INFINITY)], [0.0, 0.0, f32::INFINITY]);
         assert!(power(f32::NAN).is_nan());
-        let limits = |x| widest(All(x));
+        let limits = |x| dispatch_best(All(x));
         assert!(limits(f32::NAN).iter().all(|y| y.is_nan()));
         assert_eq!(limits(f32::INFINITY), [f32::INFINITY, 1.0, 1.0, f32::INFINITY, 1.0, f32::INFINITY]);
         assert_eq!(limits(f32::NEG_INFINITY), [0.0, 0.0, -1.0, -1.0, -1.0, 0.0]);

@@ -10,8 +10,10 @@ use crate::buffer::{Buffer, filled};
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::elementwise::{FusedElementwise, Stage};
-use crate::kernels::gemm::{Gemm, Matrix, OnPiece, PackedLhs, PackedRhs, gemm_then, narrow, tile_rows};
-use crate::kernels::vectors::{Instructions, Isa, Vectorised, widest};
+use crate::kernels::gemm::{
+    Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm_with_epilogue, narrow, tile_rows,
+};
+use crate::kernels::vectors::{Instructions, Isa, Vectorised, dispatch_best};
 use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
 use crate::tensor::stored_bytes;
@@ -77,7 +79,7 @@ pub fn matmul_then(
     let then = gains.then(|| FusedElementwise::of_dims(&dims, stages)).flatten();
     let Some(then) = then.filter(|then| then.has_rows_of(columns)) else { return Ok(None) };
     let on_piece = |first: usize, piece: &mut [f32]| then.on_piece(first, piece);
-    floats(&left, &right, &dims, Some(OnPiece::new(&on_piece))).map(Some)
+    floats(&left, &right, &dims, Some(Epilogue::new(&on_piece))).map(Some)
 }
 
 /// Both sides of a product as matrices, and its dims: those of the batch, rows, columns.
@@ -159,7 +161,7 @@ fn floats<T: Gemm>(
     a: &Tensor,
     b: &Tensor,
     dims: &[usize],
-    then: Option<OnPiece<T>>,
+    then: Option<Epilogue<T>>,
 ) -> Result<Tensor, TensorError> {
     stored_bytes(T::TYPE, dims)?;
     let (_, rows, depth) = split(a);
@@ -196,7 +198,7 @@ fn multiply<T: Gemm>(
     b: &Tensor,
     y: &Matrix<T>,
     out: &mut [T],
-    then: Option<OnPiece<T>>,
+    then: Option<Epilogue<T>>,
 ) -> Result<(), TensorError> {
     if narrow(x, y, out) {
         if let Some(then) = then {
@@ -212,13 +214,13 @@ fn multiply<T: Gemm>(
     // Contiguous rows can be read without a copy, but those of a panel are far apart: several tiles need them together.
     let packs = y.column_step != 1 || (b.is_kept() && x.rows > tile_rows(isa));
     if !is_one(b) || !packs {
-        gemm_then(&*left()?, &PackedRhs::new(isa, y), out, then);
+        gemm_with_epilogue(&*left()?, &PackedRhs::new(isa, y), out, then);
         return Ok(());
     }
     let right = b.memoised(Purpose::Right, || Ok(PackedRhs::new(isa, y).into_packed()))?;
     match rows_at_once::<T>(x.rows, x.columns, y.columns) {
         Some(at_once) if !a.is_kept() => by_rows::multiply(x, &right, out, at_once, then),
-        _ => gemm_then(&*left()?, &right, out, then),
+        _ => gemm_with_epilogue(&*left()?, &right, out, then),
     }
     Ok(())
 }
@@ -260,7 +262,7 @@ fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tenso
     let (b, starts_b) = batches::<T>(&b, dims)?;
     for ((out, i), j) in out.chunks_exact_mut(rows * columns).zip(starts_a).zip(starts_b) {
         let (a, b) = (&a.data[i..][..rows * depth], &b.data[j..][..depth * columns]);
-        widest(Products { a, b, depth, columns, out });
+        dispatch_best(Products { a, b, depth, columns, out });
     }
     Tensor::from_vec(dims, out)
 }

@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::eps_mode::EpsMode;
 use crate::kernels::rows::Blocks;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{Element, Tensor, TensorError};
 
 /// Subtracts the mean along `axes`, and with `normalize_variance` divides by the standard deviation. Mean and variance
@@ -89,7 +89,7 @@ impl<T: Copy + Into<f64>> Block for Lines<'_, T> {
 
     fn sums(&self, squared: bool, means: &[f64]) -> Columns {
         let mut sums = zeros(self.inner);
-        widest(AddUp { block: self.block, means, squared, sums: &mut sums });
+        dispatch_best(AddUp { block: self.block, means, squared, sums: &mut sums });
         sums
     }
 }
@@ -187,7 +187,7 @@ fn by_columns(
         let mut to = Buffer::any(blocks.tensor.len())?;
         blocks.each_to(&mut to, |from: &[T], to| {
             let (means, factors) = statistics(&Lines { block: from, inner: blocks.inner });
-            widest(Apply { from, to, means: &means, factors: &factors });
+            dispatch_best(Apply { from, to, means: &means, factors: &factors });
         });
         blocks.restore(Tensor::from_buffer(T::TYPE, blocks.tensor.dims(), to)?)
     })?

@@ -10,7 +10,7 @@ use self::row_product::RowProduct;
 use crate::buffer::Buffer;
 use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, narrow};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Isa, widest};
+use crate::kernels::vectors::{Isa, dispatch_best};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// A matrix of weights as language models store it: `(code - zero) * scale`, with one zero and one scale for each group of
@@ -153,7 +153,7 @@ impl PackedWeights {
                 let weights = &mut weights[..out.len() * self.depth];
                 self.unpack(i * size + k * strip, weights);
                 // One row is always narrow.
-                narrow(left, &Matrix::packed(weights, out.len(), self.depth).turned(), out);
+                narrow(left, &Matrix::packed(weights, out.len(), self.depth).transposed(), out);
             }
             Ok(())
         };
@@ -171,7 +171,7 @@ impl PackedWeights {
         let bytes = self.codes.packed_bytes().unwrap_or_default();
         let (len, groups) = (bytes.len() / self.rows, self.depth / self.group);
         let end = first + out.len();
-        widest(RowProduct {
+        dispatch_best(RowProduct {
             x,
             decoding: &self.decoding,
             bytes: &bytes[first * len..end * len],
@@ -207,7 +207,7 @@ impl PackedWeights {
             let count = self.block().min(columns - first);
             let mut weights = Buffer::any(count.checked_mul(self.depth).ok_or_else(too_large)?)?;
             self.unpack(first, &mut weights);
-            let right = Matrix::packed(&weights, count, self.depth).turned();
+            let right = Matrix::packed(&weights, count, self.depth).transposed();
             let mut some = Buffer::any(left.rows * count)?;
             if !narrow(left, &right, &mut some) {
                 let left = packed_left.get_or_insert_with(|| PackedLhs::pack(isa, left));
@@ -256,7 +256,7 @@ impl PackedWeights {
         let bytes = self.codes.packed_bytes().unwrap_or_default();
         let (len, groups) = (bytes.len() / self.rows, self.depth / self.group);
         for (row, out) in (first..).zip(out.chunks_exact_mut(self.depth)) {
-            widest(UnpackRow {
+            dispatch_best(UnpackRow {
                 decoding: &self.decoding,
                 bytes: &bytes[row * len..][..len],
                 group: self.group,

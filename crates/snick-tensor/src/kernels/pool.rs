@@ -11,7 +11,7 @@ use crate::buffer::{Buffer, filled};
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
 use crate::kernels::extremum::exceeds;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
@@ -204,7 +204,7 @@ impl Walk {
         let ([depth, rows, columns], [planes, height, width]) = (self.axes, self.out);
         let pool = |axes: [WindowAxis; 2], out: [usize; 2], count: usize, planes: &[f32]| {
             let mut results = Buffer::any(checked_len(&[count, out[0], out[1]]).unwrap_or(usize::MAX))?;
-            Planes { axes, out, planes, results: &mut results }.share_out(|planes| widest(planes));
+            Planes { axes, out, planes, results: &mut results }.share_out(|planes| dispatch_best(planes));
             Ok::<_, TensorError>(results)
         };
         let between = checked_len(&[self.channels, depth.size, height, width]);
@@ -231,7 +231,7 @@ impl Walk {
         let [area, windows] = sizes.map(|sizes| checked_len(&sizes).unwrap_or(0));
         sharing::in_parts(&mut sums, windows, sharing::ELEMENTS / area.max(1), |first, sums| {
             sums.fill(0.0);
-            widest(Sums { walk: self, x: &x[first * area..], sums });
+            dispatch_best(Sums { walk: self, x: &x[first * area..], sums });
         });
         Ok(sums)
     }

@@ -7,7 +7,7 @@
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Quad, Vectorised, with_byte_products};
+use crate::kernels::vectors::{I8x4Dot, Instructions, Vectorised, dispatch_int8_dot};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
 /// Channels of an element.
@@ -74,10 +74,10 @@ impl Quantizer {
     }
 
     /// The levels nearest to 0, of four channels each.
-    pub(super) fn nearest_to_zero(&self) -> Vec<Quad> {
+    pub(super) fn nearest_to_zero(&self) -> Vec<I8x4Dot> {
         let zero = |rule: &Rule<f32>| (-rule.output_low / rule.step).round().clamp(0.0, 255.0) as u8;
         let groups = self.rules.as_chunks::<CHANNELS>().0.iter();
-        groups.map(|four| Quad(u32::from_le_bytes(four.each_ref().map(zero)))).collect()
+        groups.map(|four| I8x4Dot(u32::from_le_bytes(four.each_ref().map(zero)))).collect()
     }
 
     /// The levels of an image `[N, C, height, width]` of `f32`.
@@ -101,7 +101,7 @@ impl Quantizer {
                     &values[(n * channels + channel) * area..][..area]
                 };
                 let rules = std::array::from_fn(|k| self.rules[group * CHANNELS + k]);
-                with_byte_products(ToLevels { planes: std::array::from_fn(plane), rules, to });
+                dispatch_int8_dot(ToLevels { planes: std::array::from_fn(plane), rules, to });
             });
         }
         Tensor::from_buffer(ElementType::U32, &[batch, groups, height, width], out)
@@ -124,7 +124,7 @@ impl Quantizer {
                 let (n, channel) = (i / channels, i % channels);
                 let quads = &quads[(n * groups + channel / CHANNELS) * area..][..area];
                 let shift = 8 * (channel % CHANNELS) as u32;
-                with_byte_products(ToValues { quads, shift, rule: self.rules[channel], to });
+                dispatch_int8_dot(ToValues { quads, shift, rule: self.rules[channel], to });
             });
         }
         Tensor::from_buffer(ElementType::F32, &[batch, channels, height, width], out)
@@ -154,7 +154,7 @@ impl Quantizer {
         let each = a.len().div_ceil(CHANNELS).max(1);
         for_each_group(&mut out, each, |i, to| {
             let parts = parts.map(|part| bytemuck::cast_slice(&part[i * each..][..to.len()]));
-            with_byte_products(Sum { parts, rules: [left, right], sum, to: bytemuck::cast_slice_mut(to) });
+            dispatch_int8_dot(Sum { parts, rules: [left, right], sum, to: bytemuck::cast_slice_mut(to) });
         });
         Tensor::from_buffer(ElementType::U32, &Dims::from_slice(a.dims()), out)
     }
@@ -182,7 +182,7 @@ fn for_each_group<T: Send>(out: &mut [T], len: usize, each: impl Fn(usize, &mut 
 struct ToLevels<'a> {
     planes: [&'a [f32]; CHANNELS],
     rules: [Rule<f32>; CHANNELS],
-    to: &'a mut [Quad],
+    to: &'a mut [I8x4Dot],
 }
 
 impl Vectorised for ToLevels<'_> {
@@ -192,7 +192,7 @@ impl Vectorised for ToLevels<'_> {
     fn run<I: Instructions>(self) {
         let ([a, b, c, d], [ra, rb, rc, rd]) = (self.planes, self.rules);
         for ((((to, &a), &b), &c), &d) in self.to.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            *to = Quad(ra.level(a) | rb.level(b) << 8 | rc.level(c) << 16 | rd.level(d) << 24);
+            *to = I8x4Dot(ra.level(a) | rb.level(b) << 8 | rc.level(c) << 16 | rd.level(d) << 24);
         }
     }
 }

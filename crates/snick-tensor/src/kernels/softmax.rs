@@ -5,7 +5,7 @@ use crate::kernels::dispatch::{widen, with_real};
 use crate::kernels::gemm::Gemm;
 use crate::kernels::math;
 use crate::kernels::rows::{Blocks, fold_in_parts};
-use crate::kernels::vectors::{Instructions, Vectorised, plainly, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best, run_baseline};
 use crate::{Element, Tensor, TensorError};
 
 /// `e^x` along an axis, divided by its sum. The greatest is subtracted first, so nothing overflows.
@@ -138,7 +138,7 @@ macro_rules! real {
     )*};
 }
 
-real!(f32: widest, math::exp_or_zero::<I>; f64: plainly, f64::exp);
+real!(f32: dispatch_best, math::exp_or_zero::<I>; f64: run_baseline, f64::exp);
 
 #[cfg(test)]
 mod tests {

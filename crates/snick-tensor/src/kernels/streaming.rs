@@ -229,7 +229,7 @@ impl<'a, const N: usize> RowsAhead<'a, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::vectors::{Isa, Vectorised, on, widest};
+    use crate::kernels::vectors::{Isa, Vectorised, dispatch_best, dispatch_on};
 
     impl<const N: usize> Elements<N> for &[[u8; N]] {
         fn get(&self, index: usize) -> [u8; N] {
@@ -271,9 +271,9 @@ mod tests {
             (0..9000usize).map(|i| std::array::from_fn(|k| (i * 7 + i / 256 + k) as u8)).collect();
         for start in [0, 1, 5] {
             for len in [0, 1, 63, 8990] {
-                for isa in [Isa::best(), Isa::Base] {
+                for isa in [Isa::best(), Isa::Baseline] {
                     let mut to = [[0; N]; 9000];
-                    on(isa, Rows(&from[..len], &mut to[start..start + len]));
+                    dispatch_on(isa, Rows(&from[..len], &mut to[start..start + len]));
                     assert_eq!(to[start..start + len], from[..len]);
                     assert!(to[..start].iter().chain(&to[start + len..]).all(|element| *element == [0; N]));
                 }
@@ -287,6 +287,6 @@ mod tests {
         check::<2>();
         check::<4>();
         check::<8>();
-        widest(Rows(&[[1u8; 4]; 4], &mut [[0; 4]; 4]));
+        dispatch_best(Rows(&[[1u8; 4]; 4], &mut [[0; 4]; 4]));
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::kernels::sharing;
 use crate::kernels::streaming::{Elements, LARGE, RowsAhead, Stream};
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::layout::{Layout, Offsets};
 use crate::{ElementType, Tensor, packing};
 
@@ -66,7 +66,7 @@ fn copy<const N: usize>(walk: &Layout, bytes: &[u8], packed: &mut [u8]) {
     sharing::in_parts(packed, row, SHARED / row, |first, packed| {
         // Without axes there is one element.
         let some = walk.slice(0, first, packed.len() / row, 1);
-        widest(Copy::<N> { walk: some.as_ref().unwrap_or(walk), bytes, packed });
+        dispatch_best(Copy::<N> { walk: some.as_ref().unwrap_or(walk), bytes, packed });
     });
 }
 
@@ -93,10 +93,10 @@ pub(crate) fn pack_apart(tensor: &Tensor, axis: usize, out: &mut [u8], pitch: us
         return;
     }
     match tensor.element_type().unit_bytes() {
-        Some(1) => widest(CopyApart::<1> { outer, inner, bytes, out, pitch }),
-        Some(2) => widest(CopyApart::<2> { outer, inner, bytes, out, pitch }),
-        Some(4) => widest(CopyApart::<4> { outer, inner, bytes, out, pitch }),
-        _ => widest(CopyApart::<8> { outer, inner, bytes, out, pitch }),
+        Some(1) => dispatch_best(CopyApart::<1> { outer, inner, bytes, out, pitch }),
+        Some(2) => dispatch_best(CopyApart::<2> { outer, inner, bytes, out, pitch }),
+        Some(4) => dispatch_best(CopyApart::<4> { outer, inner, bytes, out, pitch }),
+        _ => dispatch_best(CopyApart::<8> { outer, inner, bytes, out, pitch }),
     }
 }
 
@@ -240,10 +240,10 @@ fn copy_row<I: Instructions, const N: usize>(
         }
         // In pairs, which the compiler reads as vectors. At the end of memory the last element has no pair.
         2 => match source.get(at..at + 2 * row.len()) {
-            Some(pairs) => first_of_each::<I, N>(pairs, row),
+            Some(pairs) => copy_even::<I, N>(pairs, row),
             None => {
                 row[gaps] = stretch[2 * gaps];
-                first_of_each::<I, N>(&stretch[..2 * gaps], &mut row[..gaps]);
+                copy_even::<I, N>(&stretch[..2 * gaps], &mut row[..gaps]);
             }
         },
         3.. => fill(row, stretch.iter().step_by(step.unsigned_abs())),
@@ -253,10 +253,10 @@ fn copy_row<I: Instructions, const N: usize>(
 
 /// The first of each pair.
 #[inline(always)]
-fn first_of_each<I: Instructions, const N: usize>(pairs: &[[u8; N]], row: &mut [[u8; N]]) {
+fn copy_even<I: Instructions, const N: usize>(pairs: &[[u8; N]], row: &mut [[u8; N]]) {
     let pairs = pairs.as_chunks::<2>().0;
     if N == 4 {
-        return I::first_of_each(bytemuck::cast_slice(pairs), bytemuck::cast_slice_mut(row));
+        return I::copy_even(bytemuck::cast_slice(pairs), bytemuck::cast_slice_mut(row));
     }
     for (to, [unit, _]) in row.iter_mut().zip(pairs) {
         *to = *unit;

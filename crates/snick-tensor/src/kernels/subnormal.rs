@@ -1,6 +1,6 @@
 //! Subnormal numbers, which processors multiply a hundred times as slowly.
 
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor};
 
 /// An `f32` tensor with its subnormal numbers replaced by zeros; `None` if there are none, or for another type.
@@ -12,7 +12,7 @@ pub fn without_subnormals(tensor: &Tensor) -> Option<Tensor> {
         return None;
     }
     let values = tensor.units::<f32>();
-    if !widest(AnySubnormal(&values)) {
+    if !dispatch_best(AnySubnormal(&values)) {
         return None;
     }
     let flushed = values.iter().map(|&x| if x.is_subnormal() { 0.0 } else { x }).collect();

@@ -6,7 +6,7 @@
 //!
 //! Instructions that the processor may lack are behind types that no other module can name: those of `x86`. Generic
 //! kernels get them as type parameters, and only from `x86::avx512`, `x86::avx512_vnni` and `x86::avx2`, which have the
-//! instructions enabled; calling these is unsafe, and [`on`] and [`with_byte_products`] do so after they have asked the
+//! instructions enabled; calling these is unsafe, and [`on`] and [`dispatch_int8_dot`] do so after they have asked the
 //! processor.
 #![allow(unsafe_code)]
 
@@ -22,7 +22,7 @@ use base::Base;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Isa {
     /// The baseline of the architecture.
-    Base,
+    Baseline,
     /// AVX2 and fused multiply-add.
     #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
     Avx2,
@@ -44,7 +44,7 @@ impl Isa {
                 return Self::Avx2;
             }
         }
-        Self::Base
+        Self::Baseline
     }
 }
 
@@ -54,8 +54,8 @@ pub(crate) trait Instructions {
     type F32: Vector<f32>;
     /// A vector of `f64`.
     type F64: Vector<f64>;
-    /// A vector of [`Quad`], of as many lanes as that of `f32`.
-    type Quads: Vector<Quad>;
+    /// A vector of [`I8x4Dot`], of as many lanes as that of `f32`.
+    type I8x4Dots: Vector<I8x4Dot>;
     /// The instruction set.
     const ISA: Isa;
     /// Whether [`f32::mul_add`] is one instruction.
@@ -75,27 +75,27 @@ pub(crate) trait Instructions {
 
     /// The elements of a table that the first codes name, as many as a vector has lanes: four bits of each code, from bit
     /// `SHIFT` on. Zeros if there are fewer codes.
-    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32;
+    fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32;
 
     /// The first bytes as integers, as many as a vector has lanes. Zeros if there are fewer.
-    fn integers<const SIGNED: bool>(bytes: &[u8]) -> Self::F32;
+    fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> Self::F32;
 
     /// The elements of a line that the lanes have; zeros if the line is shorter than that they were made for.
-    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [Self::F32; N];
+    fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [Self::F32; N];
 
     /// Whether the sign bits of all lanes are set.
-    fn are_negative(values: Self::F32) -> bool;
+    fn all_negative(values: Self::F32) -> bool;
 
     /// Writes the first lanes to `to`, as many as it holds.
     fn store_first(values: Self::F32, to: &mut [f32]);
 
     /// The first of each pair, of those in `low` and of those in `high`.
-    fn first_of_pairs(low: Self::F32, high: Self::F32) -> Self::F32;
+    fn even_lanes(low: Self::F32, high: Self::F32) -> Self::F32;
 
     /// Sums as floats.
     #[inline(always)]
-    fn floats(sums: Self::Quads) -> Self::F32 {
-        let (mut integers, mut floats) = ([Quad::default(); 16], [0.0; 16]);
+    fn dots_to_f32(sums: Self::I8x4Dots) -> Self::F32 {
+        let (mut integers, mut floats) = ([I8x4Dot::default(); 16], [0.0; 16]);
         sums.store(&mut integers);
         for (float, integer) in floats.iter_mut().zip(integers) {
             *float = integer.sum() as f32;
@@ -105,18 +105,18 @@ pub(crate) trait Instructions {
 
     /// The integers nearest to numbers of at most 30 bits; to the even one in the middle.
     #[inline(always)]
-    fn nearest(values: Self::F32) -> Self::Quads {
-        let (mut floats, mut integers) = ([0.0f32; 16], [Quad::default(); 16]);
+    fn round_to_i32(values: Self::F32) -> Self::I8x4Dots {
+        let (mut floats, mut integers) = ([0.0f32; 16], [I8x4Dot::default(); 16]);
         values.store(&mut floats);
         for (integer, float) in integers.iter_mut().zip(floats) {
-            *integer = Quad((float.round_ties_even() as i32).cast_unsigned());
+            *integer = I8x4Dot((float.round_ties_even() as i32).cast_unsigned());
         }
-        Self::Quads::load(&integers)
+        Self::I8x4Dots::load(&integers)
     }
 
     /// Numbers less the integers nearest to them.
     #[inline(always)]
-    fn beyond_nearest(values: Self::F32) -> Self::F32 {
+    fn round_residual(values: Self::F32) -> Self::F32 {
         let mut floats = [0.0f32; 16];
         values.store(&mut floats);
         Self::F32::load(&floats.map(|float| float - float.round_ties_even()))
@@ -124,7 +124,7 @@ pub(crate) trait Instructions {
 
     /// The lesser and the greater of each two numbers.
     #[inline(always)]
-    fn in_order(a: Self::F32, b: Self::F32) -> [Self::F32; 2] {
+    fn min_max(a: Self::F32, b: Self::F32) -> [Self::F32; 2] {
         let (mut less, mut greater) = ([0.0f32; 16], [0.0f32; 16]);
         a.store(&mut less);
         b.store(&mut greater);
@@ -137,47 +137,50 @@ pub(crate) trait Instructions {
     /// Integers with a sign as bytes, those beyond 0 and 255 as these. Of every four lanes, lane `l` has the bytes of
     /// vector `l`.
     #[inline(always)]
-    fn bytes(integers: [Self::Quads; 4]) -> Self::Quads {
-        let mut lanes = [Quad::default(); 16];
+    fn saturate_to_u8(integers: [Self::I8x4Dots; 4]) -> Self::I8x4Dots {
+        let mut lanes = [I8x4Dot::default(); 16];
         for (i, vector) in integers.into_iter().enumerate() {
-            let mut integers = [Quad::default(); 16];
+            let mut integers = [I8x4Dot::default(); 16];
             vector.store(&mut integers);
             for (lanes, integers) in lanes.as_chunks_mut::<4>().0.iter_mut().zip(integers.as_chunks::<4>().0)
             {
                 lanes[i] =
-                    Quad(u32::from_le_bytes(integers.map(|integer| integer.sum().clamp(0, 255) as u8)));
+                    I8x4Dot(u32::from_le_bytes(integers.map(|integer| integer.sum().clamp(0, 255) as u8)));
             }
         }
-        Self::Quads::load(&lanes)
+        Self::I8x4Dots::load(&lanes)
     }
 
     /// Some bits of the first bytes, as many as a vector has: those of `MASK` from bit `SHIFT` on; those of `flipped` turn. Zeros
     /// if there are fewer bytes.
     #[inline(always)]
-    fn codes<const SHIFT: u32, const MASK: u8>(bytes: &[u8], flipped: Self::Quads) -> Self::Quads {
-        let (mut quads, mut codes) = ([Quad::default(); 16], [Quad::default(); 16]);
+    fn unpack_codes<const SHIFT: u32, const MASK: u8>(
+        bytes: &[u8],
+        flipped: Self::I8x4Dots,
+    ) -> Self::I8x4Dots {
+        let (mut quads, mut codes) = ([I8x4Dot::default(); 16], [I8x4Dot::default(); 16]);
         flipped.store(&mut quads);
         for ((code, quad), bytes) in codes.iter_mut().zip(quads).zip(bytes.as_chunks().0) {
-            *code = Quad((u32::from_le_bytes(*bytes) >> SHIFT ^ quad.0) & u32::from_ne_bytes([MASK; 4]));
+            *code = I8x4Dot((u32::from_le_bytes(*bytes) >> SHIFT ^ quad.0) & u32::from_ne_bytes([MASK; 4]));
         }
-        Self::Quads::load(&codes)
+        Self::I8x4Dots::load(&codes)
     }
 
     /// In every four lanes, byte `b` of lane `l` as byte `l` of lane `b`.
     #[inline(always)]
-    fn turned(quads: Self::Quads) -> Self::Quads {
-        let mut lanes = [Quad::default(); 16];
+    fn transpose_bytes(quads: Self::I8x4Dots) -> Self::I8x4Dots {
+        let mut lanes = [I8x4Dot::default(); 16];
         quads.store(&mut lanes);
         for four in lanes.as_chunks_mut::<4>().0 {
             let bytes = four.map(|quad| quad.0.to_le_bytes());
-            *four = std::array::from_fn(|b| Quad(u32::from_le_bytes(bytes.map(|lane| lane[b]))));
+            *four = std::array::from_fn(|b| I8x4Dot(u32::from_le_bytes(bytes.map(|lane| lane[b]))));
         }
-        Self::Quads::load(&lanes)
+        Self::I8x4Dots::load(&lanes)
     }
 
     /// The first of each pair.
     #[inline(always)]
-    fn first_of_each(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
+    fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
         for (to, [first, _]) in to.iter_mut().zip(pairs) {
             *to = *first;
         }
@@ -186,7 +189,7 @@ pub(crate) trait Instructions {
 
 /// The lanes of `N` vectors of `f32` that have elements of a line; the others have zeros.
 #[derive(Copy, Clone)]
-pub(crate) struct Lanes<M, const N: usize> {
+pub(crate) struct LaneMasks<M, const N: usize> {
     /// The element of the first lane of the first, which may lie before the line. The others begin one, two and so on
     /// further.
     first: isize,
@@ -196,7 +199,7 @@ pub(crate) struct Lanes<M, const N: usize> {
     len: usize,
 }
 
-impl<M, const N: usize> Lanes<M, N> {
+impl<M, const N: usize> LaneMasks<M, N> {
     /// Of a line of `len` elements, from element `first` on.
     pub fn new<I: Instructions<Mask = M>>(first: isize, len: usize) -> Self {
         let is_inside = |at: isize| usize::try_from(at).is_ok_and(|at| at < len);
@@ -204,7 +207,7 @@ impl<M, const N: usize> Lanes<M, N> {
             u16::from(is_inside(first.saturating_add(at as isize + lane as isize))) << lane
         };
         let masks = std::array::from_fn(|i| I::mask((0..u16::BITS).map(|lane| bit(i, lane)).sum()));
-        Lanes { first, masks, len }
+        LaneMasks { first, masks, len }
     }
 }
 
@@ -239,15 +242,15 @@ impl Drop for Fence {
 /// integer; sums wrap.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
-pub(crate) struct Quad(pub u32);
+pub(crate) struct I8x4Dot(pub u32);
 
-impl Quad {
+impl I8x4Dot {
     /// `self * b + c`, byte by byte.
     #[inline(always)]
-    fn multiply_add(self, b: Quad, c: Quad) -> Quad {
+    fn multiply_add(self, b: I8x4Dot, c: I8x4Dot) -> I8x4Dot {
         let products = self.0.to_le_bytes().into_iter().zip(b.0.to_le_bytes());
         let products = products.map(|(a, b)| i32::from(a.cast_signed()) * i32::from(b));
-        Quad(products.sum::<i32>().cast_unsigned().wrapping_add(c.0))
+        I8x4Dot(products.sum::<i32>().cast_unsigned().wrapping_add(c.0))
     }
 
     /// The sum.
@@ -304,7 +307,7 @@ pub(crate) fn prefetch<T>(at: *const T) {
 
 /// A square with its columns as rows.
 #[inline(always)]
-pub(crate) fn turned<T: bytemuck::Pod>(rows: [[T; 4]; 4]) -> [[T; 4]; 4] {
+pub(crate) fn transpose_4x4<T: bytemuck::Pod>(rows: [[T; 4]; 4]) -> [[T; 4]; 4] {
     #[cfg(target_arch = "x86_64")]
     if size_of::<T>() == 4 {
         use std::arch::x86_64::{
@@ -328,17 +331,17 @@ pub(crate) fn turned<T: bytemuck::Pod>(rows: [[T; 4]; 4]) -> [[T; 4]; 4] {
 }
 
 /// Runs a kernel with the best instruction set of this machine.
-pub(crate) fn widest<W: Vectorised>(work: W) -> W::Output {
-    on(Isa::best(), work)
+pub(crate) fn dispatch_best<W: Vectorised>(work: W) -> W::Output {
+    dispatch_on(Isa::best(), work)
 }
 
 /// Runs a kernel with the baseline: one that is rare is not compiled for more.
-pub(crate) fn plainly<W: Vectorised>(work: W) -> W::Output {
+pub(crate) fn run_baseline<W: Vectorised>(work: W) -> W::Output {
     work.run::<Base>()
 }
 
-/// Runs a kernel with the instruction set `isa`, which is [`Isa::best`] or [`Isa::Base`].
-pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
+/// Runs a kernel with the instruction set `isa`, which is [`Isa::best`] or [`Isa::Baseline`].
+pub(crate) fn dispatch_on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
     #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
     if isa == Isa::best() {
         return match isa {
@@ -346,16 +349,16 @@ pub(crate) fn on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
             Isa::Avx512 => unsafe { x86::avx512(work) },
             // SAFETY: `Isa::best` has detected AVX2 and FMA.
             Isa::Avx2 => unsafe { x86::avx2(work) },
-            Isa::Base => work.run::<Base>(),
+            Isa::Baseline => work.run::<Base>(),
         };
     }
-    debug_assert!(isa == Isa::Base, "this machine does not support {isa:?}");
+    debug_assert!(isa == Isa::Baseline, "{isa:?} is not what this machine has");
     work.run::<Base>()
 }
 
 /// Whether this machine sums products of bytes in one instruction.
 #[cfg(feature = "kernels")]
-pub(crate) fn has_byte_products() -> bool {
+pub(crate) fn has_int8_dot() -> bool {
     #[cfg(target_arch = "x86_64")]
     return Isa::best() == Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512vnni");
     #[cfg(not(target_arch = "x86_64"))]
@@ -364,10 +367,10 @@ pub(crate) fn has_byte_products() -> bool {
 
 /// Runs a kernel of byte products: with the instruction for them if this machine has it, else with the baseline.
 #[cfg(feature = "kernels")]
-pub(crate) fn with_byte_products<W: Vectorised>(work: W) -> W::Output {
+pub(crate) fn dispatch_int8_dot<W: Vectorised>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
-    if has_byte_products() {
-        // SAFETY: `has_byte_products` has detected AVX-512 VNNI and everything that `x86::avx512` needs.
+    if has_int8_dot() {
+        // SAFETY: `has_int8_dot` has found AVX-512 VNNI and what `x86::avx512` needs.
         return unsafe { x86::avx512_vnni(work) };
     }
     work.run::<Base>()
@@ -390,8 +393,8 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(widest: f32, i32, i64, u8);
-numbers!(plainly: f64, i8, i16, u16, u32, u64);
+numbers!(dispatch_best: f32, i32, i64, u8);
+numbers!(run_baseline: f64, i8, i16, u16, u32, u64);
 
 #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
 mod x86;
@@ -428,10 +431,10 @@ mod tests {
             let Self(table, bytes, out) = self;
             for (i, bytes) in bytes.chunks_exact(I::F32::LANES).enumerate() {
                 let floats = [
-                    I::look_up::<0>(table, bytes),
-                    I::look_up::<4>(table, bytes),
-                    I::integers::<false>(bytes),
-                    I::integers::<true>(bytes),
+                    I::lookup::<0>(table, bytes),
+                    I::lookup::<4>(table, bytes),
+                    I::bytes_to_f32::<false>(bytes),
+                    I::bytes_to_f32::<true>(bytes),
                 ];
                 for (out, floats) in out.iter_mut().zip(floats) {
                     floats.store(&mut out[i * I::F32::LANES..]);
@@ -458,27 +461,27 @@ mod tests {
                 assert_eq!(out[..], expected[..]);
             }
         };
-        check(&|kernel| on(Isa::Base, kernel));
-        check(&|kernel| on(Isa::best(), kernel));
+        check(&|kernel| dispatch_on(Isa::Baseline, kernel));
+        check(&|kernel| dispatch_on(Isa::best(), kernel));
         #[cfg(target_arch = "x86_64")]
-        if Isa::best() != Isa::Base {
-            // SAFETY: `Isa::best` has detected FMA and AVX2 or AVX-512, which implies AVX2.
+        if Isa::best() != Isa::Baseline {
+            // SAFETY: every machine with AVX-512 has AVX2, and `Isa::best` has found one of them, and FMA.
             check(&|kernel| unsafe { x86::avx2(kernel) });
         }
     }
 
     /// The products of the quads of two lists, added to a third one.
-    struct Products<'a>([&'a [Quad]; 3], &'a mut [Quad]);
+    struct Products<'a>([&'a [I8x4Dot]; 3], &'a mut [I8x4Dot]);
 
     impl Vectorised for Products<'_> {
         type Output = ();
 
         #[inline(always)]
         fn run<I: Instructions>(self) {
-            let (Self([a, b, c], out), lanes) = (self, I::Quads::LANES);
+            let (Self([a, b, c], out), lanes) = (self, I::I8x4Dots::LANES);
             for (at, out) in out.chunks_exact_mut(lanes).enumerate() {
-                let [a, b, c] = [a, b, c].map(|quads| I::Quads::load(&quads[at * lanes..]));
-                a.multiply_add(b, I::Quads::splat(Quad(7)).plus(c)).store(out);
+                let [a, b, c] = [a, b, c].map(|quads| I::I8x4Dots::load(&quads[at * lanes..]));
+                a.multiply_add(b, I::I8x4Dots::splat(I8x4Dot(7)).plus(c)).store(out);
             }
         }
     }
@@ -486,24 +489,25 @@ mod tests {
     #[test]
     fn products_of_bytes_are_summed_exactly() {
         let noise = |i: u32| i.wrapping_mul(2_654_435_761) ^ (i << 7);
-        let quads = |from: u32| (from..from + 64).map(|i| Quad(noise(i))).collect::<Vec<_>>();
+        let quads = |from: u32| (from..from + 64).map(|i| I8x4Dot(noise(i))).collect::<Vec<_>>();
         let (mut a, mut b, c) = (quads(1), quads(100), quads(200));
         // The largest products.
-        (a[3], b[3], a[5], b[5]) = (Quad(0x8080_8080), Quad(u32::MAX), Quad(0x7f7f_7f7f), Quad(u32::MAX));
-        let expected: Vec<Quad> = (0..64)
+        (a[3], b[3], a[5], b[5]) =
+            (I8x4Dot(0x8080_8080), I8x4Dot(u32::MAX), I8x4Dot(0x7f7f_7f7f), I8x4Dot(u32::MAX));
+        let expected: Vec<I8x4Dot> = (0..64)
             .map(|i| {
                 let products = a[i].0.to_le_bytes().map(|a| i64::from(a.cast_signed()));
                 let products = products.iter().zip(b[i].0.to_le_bytes()).map(|(a, b)| a * i64::from(b));
-                Quad((products.sum::<i64>() + 7 + i64::from(c[i].0)) as u32)
+                I8x4Dot((products.sum::<i64>() + 7 + i64::from(c[i].0)) as u32)
             })
             .collect();
-        for isa in [Isa::Base, Isa::best()] {
-            let mut out = vec![Quad::default(); 64];
-            on(isa, Products([&a, &b, &c], &mut out));
+        for isa in [Isa::Baseline, Isa::best()] {
+            let mut out = vec![I8x4Dot::default(); 64];
+            dispatch_on(isa, Products([&a, &b, &c], &mut out));
             assert_eq!(out, expected, "{isa:?}");
         }
-        let mut out = vec![Quad::default(); 64];
-        with_byte_products(Products([&a, &b, &c], &mut out));
+        let mut out = vec![I8x4Dot::default(); 64];
+        dispatch_int8_dot(Products([&a, &b, &c], &mut out));
         assert_eq!(out, expected);
     }
 
@@ -512,14 +516,14 @@ mod tests {
     #[derive(PartialEq, Debug, Default)]
     struct OfLanes {
         floats: Vec<f32>,
-        nearest: Vec<Quad>,
+        nearest: Vec<I8x4Dot>,
         beyond: Vec<f32>,
         in_order: [Vec<f32>; 2],
-        bytes: Vec<Quad>,
-        codes: [Vec<Quad>; 2],
+        bytes: Vec<I8x4Dot>,
+        codes: [Vec<I8x4Dot>; 2],
     }
 
-    struct Lanewise<'a>(&'a [Quad; 16], &'a [f32; 16]);
+    struct Lanewise<'a>(&'a [I8x4Dot; 16], &'a [f32; 16]);
 
     impl Vectorised for Lanewise<'_> {
         type Output = OfLanes;
@@ -533,16 +537,17 @@ mod tests {
             }
             let mut of = OfLanes::default();
             for at in (0..16).step_by(I::F32::LANES) {
-                let (quads, floats) = (I::Quads::load(&self.0[at..]), I::F32::load(&self.1[at..]));
-                let flipped = I::Quads::splat(Quad(0x0808_0808));
+                let (quads, floats) = (I::I8x4Dots::load(&self.0[at..]), I::F32::load(&self.1[at..]));
+                let flipped = I::I8x4Dots::splat(I8x4Dot(0x0808_0808));
                 let bytes: &[u8] = bytemuck::cast_slice(&self.0[at..]);
-                push(I::floats(quads), &mut of.floats);
-                push(I::nearest(floats), &mut of.nearest);
-                push(I::beyond_nearest(floats), &mut of.beyond);
-                push(I::bytes([quads, I::nearest(floats), flipped, quads]), &mut of.bytes);
-                push(I::codes::<0, 15>(bytes, flipped), &mut of.codes[0]);
-                push(I::codes::<4, 15>(bytes, flipped), &mut of.codes[1]);
-                for (some, to) in I::in_order(floats, I::floats(quads)).into_iter().zip(&mut of.in_order) {
+                push(I::dots_to_f32(quads), &mut of.floats);
+                push(I::round_to_i32(floats), &mut of.nearest);
+                push(I::round_residual(floats), &mut of.beyond);
+                push(I::saturate_to_u8([quads, I::round_to_i32(floats), flipped, quads]), &mut of.bytes);
+                push(I::unpack_codes::<0, 15>(bytes, flipped), &mut of.codes[0]);
+                push(I::unpack_codes::<4, 15>(bytes, flipped), &mut of.codes[1]);
+                for (some, to) in I::min_max(floats, I::dots_to_f32(quads)).into_iter().zip(&mut of.in_order)
+                {
                     push(some, to);
                 }
             }
@@ -552,16 +557,16 @@ mod tests {
 
     #[test]
     fn lanes_are_the_same_on_all_machines() {
-        let integers = std::array::from_fn(|i| Quad((i as u32).wrapping_mul(0x3b9a_ca07) >> (2 * i)));
+        let integers = std::array::from_fn(|i| I8x4Dot((i as u32).wrapping_mul(0x3b9a_ca07) >> (2 * i)));
         let floats = [
             0.0, -0.5, 0.5, 1.5, 254.5, 255.4, 256.0, -1.0, 2.25e8, -7.75, 1e-20, 3.4999998, -300.0,
             127.50001, 8e8, 100.0,
         ];
-        let base = on(Isa::Base, Lanewise(&integers, &floats));
-        assert_eq!(base.nearest[..5], [0, 0, 0, 2, 254].map(Quad));
+        let base = dispatch_on(Isa::Baseline, Lanewise(&integers, &floats));
+        assert_eq!(base.nearest[..5], [0, 0, 0, 2, 254].map(I8x4Dot));
         assert_eq!(base.beyond[2..4], [0.5, -0.5]);
-        assert_eq!(with_byte_products(Lanewise(&integers, &floats)), base);
-        assert_eq!(widest(Lanewise(&integers, &floats)), base);
+        assert_eq!(dispatch_int8_dot(Lanewise(&integers, &floats)), base);
+        assert_eq!(dispatch_best(Lanewise(&integers, &floats)), base);
     }
 
     #[test]
@@ -569,14 +574,14 @@ mod tests {
         let rows: [[u32; 4]; 4] =
             std::array::from_fn(|row| std::array::from_fn(|column| (10 * row + column) as u32));
         let columns = std::array::from_fn(|row| std::array::from_fn(|column| (10 * column + row) as u32));
-        assert_eq!(turned(rows), columns);
-        assert_eq!(turned(rows.map(|row| row.map(u64::from))), columns.map(|row| row.map(u64::from)));
+        assert_eq!(transpose_4x4(rows), columns);
+        assert_eq!(transpose_4x4(rows.map(|row| row.map(u64::from))), columns.map(|row| row.map(u64::from)));
     }
 
     #[test]
     fn every_instruction_set_gives_the_same() {
         let values = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(widest(Sum(&values)), 30.0);
-        assert_eq!(on(Isa::Base, Sum(&values)), 30.0);
+        assert_eq!(dispatch_best(Sum(&values)), 30.0);
+        assert_eq!(dispatch_on(Isa::Baseline, Sum(&values)), 30.0);
     }
 }

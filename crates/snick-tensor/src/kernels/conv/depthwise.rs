@@ -7,9 +7,9 @@ use super::images::Channels;
 use super::planes::Cuts;
 use crate::TensorError;
 use crate::buffer::filled;
-use crate::kernels::gemm::{Gemm, OnPiece};
+use crate::kernels::gemm::{Epilogue, Gemm};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vector, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vector, Vectorised, dispatch_best};
 
 /// The number of vectors of sums per step.
 const SUMS: usize = 4;
@@ -31,7 +31,7 @@ pub(super) fn depthwise<T: Gemm>(
     rows: &[T],
     order: Option<&[usize]>,
     out: &mut [T],
-    then: Option<OnPiece<T>>,
+    then: Option<Epilogue<T>>,
 ) -> Result<(), TensorError> {
     let (mut starts, mut rows) = (cuts.starts(), Cow::Borrowed(rows));
     if let Some(order) = order {
@@ -49,7 +49,7 @@ pub(super) fn depthwise<T: Gemm>(
             let (first, windows) = (channel * windows, windows * starts.len() / filters);
             let filters = rows.chunks_exact(starts.len()).zip(out.chunks_exact_mut(windows));
             for (i, (filter, out)) in filters.enumerate() {
-                widest(Slide {
+                dispatch_best(Slide {
                     filter,
                     starts: &starts,
                     planes: &planes,

@@ -6,9 +6,9 @@
 
 use super::images::Channels;
 use super::planes::Grid;
-use crate::kernels::gemm::OnPiece;
+use crate::kernels::gemm::Epilogue;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Lanes, Vector, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Isa, LaneMasks, Vector, Vectorised, dispatch_best};
 use crate::kernels::window::WindowAxis;
 
 /// Rows of windows in a block.
@@ -35,7 +35,7 @@ impl DepthwiseBlocks {
         let is_dense = rows.dilation == 1 && columns.dilation == 1 && image.steps[2] == 1;
         let [_, out @ ..] = grid.out;
         let fits = is_flat && has_kernel && is_square && is_dense && out[0] >= ROWS;
-        (fits && Isa::best() != Isa::Base).then_some(DepthwiseBlocks { rows, columns, out })
+        (fits && Isa::best() != Isa::Baseline).then_some(DepthwiseBlocks { rows, columns, out })
     }
 
     /// Applies the filters, grouped by channel, to one image, and writes the windows to `out`. The products of each are
@@ -45,7 +45,7 @@ impl DepthwiseBlocks {
         image: Channels<f32>,
         filters: &[f32],
         out: &mut [f32],
-        then: Option<OnPiece<f32>>,
+        then: Option<Epilogue<f32>>,
     ) {
         let filters_len = filters.len() / image.count;
         let windows_len = out.len() / image.count;
@@ -54,7 +54,7 @@ impl DepthwiseBlocks {
             let image = image.part(first..first + out.len() / windows_len);
             let filters = &filters[first * filters_len..][..image.count * filters_len];
             let then = then.map(|then| then.part(first * windows_len));
-            widest(SomeChannels { of: self, image, filters, out, then });
+            dispatch_best(SomeChannels { of: self, image, filters, out, then });
         });
     }
 }
@@ -66,7 +66,7 @@ struct SomeChannels<'a> {
     /// The filters of these channels.
     filters: &'a [f32],
     out: &'a mut [f32],
-    then: Option<OnPiece<'a, f32>>,
+    then: Option<Epilogue<'a, f32>>,
 }
 
 impl Vectorised for SomeChannels<'_> {
@@ -75,7 +75,7 @@ impl Vectorised for SomeChannels<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         // `DepthwiseBlocks::new` declines the base, which has no masks: its code would be long, and slow.
-        if I::ISA == Isa::Base {
+        if I::ISA == Isa::Baseline {
             return;
         }
         match (self.of.rows.kernel, self.of.rows.stride) {
@@ -121,13 +121,14 @@ struct Strip<M, const KERNEL: usize> {
     first: usize,
     /// What is read of a line for each column of the filter: the elements from the first window on, and, if windows are
     /// two apart, as many that follow.
-    reads: [Lanes<M, KERNEL>; 2],
+    reads: [LaneMasks<M, KERNEL>; 2],
 }
 
 impl<M, const KERNEL: usize> Strip<M, KERNEL> {
     fn new<I: Instructions<Mask = M>>(of: &DepthwiseBlocks, first: usize) -> Self {
         let input = of.columns.input(first, 0);
-        let reads = [0, I::F32::LANES as isize].map(|lanes| Lanes::new::<I>(input + lanes, of.columns.size));
+        let reads =
+            [0, I::F32::LANES as isize].map(|lanes| LaneMasks::new::<I>(input + lanes, of.columns.size));
         Strip { first, reads }
     }
 }
@@ -174,11 +175,11 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
         let line = self.channel.line(0, y);
         let line = line.data.get(line.at..).unwrap_or_default();
         let [low, high] = &self.strip.reads;
-        let mut values = I::load_lanes(low, line);
+        let mut values = I::load_masked(low, line);
         if STRIDE == 2 {
-            let high = I::load_lanes(high, line);
+            let high = I::load_masked(high, line);
             for column in 0..KERNEL {
-                values[column] = I::first_of_pairs(values[column], high[column]);
+                values[column] = I::even_lanes(values[column], high[column]);
             }
         }
         for column in 0..KERNEL {
@@ -233,7 +234,7 @@ mod tests {
         let (grid, x) = (Grid { axes, out }, Strided::<f32>::new(whole));
         let image = Channels::of(&x, places);
         let Some(blocks) = DepthwiseBlocks::new(&grid, &image) else {
-            assert!(out[1] < ROWS || Isa::best() == Isa::Base);
+            assert!(out[1] < ROWS || Isa::best() == Isa::Baseline);
             return;
         };
         for of_each in [1, 2] {

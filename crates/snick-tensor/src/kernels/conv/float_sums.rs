@@ -4,9 +4,9 @@ use super::after_sums::AfterSum;
 use super::borders::Borders;
 use super::quantized_filters::{CodeRule, IntegerFilters, by_tap};
 use crate::kernels::fake_quantize::Rule;
-use crate::kernels::gemm::{PackedRhs, part_of_terms};
+use crate::kernels::gemm::{PackedRhs, depth_block};
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Aligned, Instructions, Isa, Quad, Vectorised, with_byte_products};
+use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Isa, Vectorised, dispatch_int8_dot};
 
 /// Results that are computed together: their sums are long, and each term waits for the one before.
 const TOGETHER: usize = 16;
@@ -39,13 +39,19 @@ impl FloatSums {
 
     /// Replaces the levels of some results, each a filter and a window. `out` has the levels of four filters in a row of
     /// `windows`.
-    pub fn replace(&self, results: &[[usize; 2]], right: &PackedRhs<Quad>, out: &mut [Quad], windows: usize) {
+    pub fn replace(
+        &self,
+        results: &[[usize; 2]],
+        right: &PackedRhs<I8x4Dot>,
+        out: &mut [I8x4Dot],
+        windows: usize,
+    ) {
         for some in results.chunks(TOGETHER) {
             let at = std::array::from_fn(|i| some.get(i).copied().unwrap_or(some[0]));
-            let levels = with_byte_products(Sum { of: self, right, at });
+            let levels = dispatch_int8_dot(Sum { of: self, right, at });
             for (&[filter, window], level) in some.iter().zip(levels) {
                 let shift = 8 * (filter % CHANNELS);
-                if let Some(Quad(quad)) = out.get_mut(filter / CHANNELS * windows + window) {
+                if let Some(I8x4Dot(quad)) = out.get_mut(filter / CHANNELS * windows + window) {
                     *quad = *quad & !(0xff << shift) | level << shift;
                 }
             }
@@ -59,7 +65,7 @@ type Each<T> = [T; TOGETHER];
 /// The levels of results.
 struct Sum<'a> {
     of: &'a FloatSums,
-    right: &'a PackedRhs<'a, Quad>,
+    right: &'a PackedRhs<'a, I8x4Dot>,
     /// The filter and the window of each.
     at: Each<[usize; 2]>,
 }
@@ -70,13 +76,13 @@ impl Vectorised for Sum<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) -> Each<u32> {
         // `QuantizedConvolution::new` declines such machines: the code would be long, and slow.
-        if I::ISA == Isa::Base {
+        if I::ISA == Isa::Baseline {
             return Each::default();
         }
         let Self { of, right, at } = self;
         let FloatSums { depth, taps, input, .. } = of;
         let groups = depth.div_ceil(CHANNELS);
-        let partial = if *taps == 1 { part_of_terms(*depth) / CHANNELS } else { usize::MAX };
+        let partial = if *taps == 1 { depth_block(*depth) / CHANNELS } else { usize::MAX };
         let columns = at.map(|[_, window]| right.column(window));
         let filters = at.map(|[filter, _]| &of.by_tap[filter * taps * groups..][..taps * groups]);
         let of_each = |part: fn(CodeRule) -> f32| at.map(|[filter, _]| part(of.filters.rules[filter]));

@@ -7,7 +7,7 @@ use super::quantized_depthwise::QuantizedDepthwise;
 use super::quantized_filters::QuantizedFilters;
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
-use crate::kernels::vectors::{Quad, has_byte_products};
+use crate::kernels::vectors::{I8x4Dot, has_int8_dot};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -37,7 +37,7 @@ enum Filters {
 impl QuantizedConvolution {
     /// Whether this machine has instructions that make it fast.
     pub fn is_fast() -> bool {
-        has_byte_products()
+        has_int8_dot()
     }
 
     /// The convolution of images of levels of `input` whose spatial sizes are `spatial`. `None` where sums could
@@ -100,7 +100,7 @@ impl QuantizedConvolution {
         }
         let [groups, height, width] = self.output;
         let windows = height * width;
-        let quads: &[Quad] = bytemuck::cast_slice(images.as_slice::<u32>()?);
+        let quads: &[I8x4Dot] = bytemuck::cast_slice(images.as_slice::<u32>()?);
         let mut out = Buffer::any(batch * groups * windows)?;
         let images = quads.chunks_exact(self.input.iter().product());
         for (image, out) in images.zip(out.chunks_exact_mut(groups * windows)) {

@@ -9,15 +9,15 @@ use super::to_levels::{Rescaling, ToLevels};
 use crate::TensorError;
 use crate::kernels::gemm::{PackedLhs, PackedRhs, product};
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
-use crate::kernels::vectors::Quad;
+use crate::kernels::vectors::I8x4Dot;
 
 /// Filters of all channels.
 pub(super) struct QuantizedDense {
-    left: PackedLhs<Quad>,
+    left: PackedLhs<I8x4Dot>,
     rescaling: Rescaling,
     cuts: Cuts,
     /// The level nearest to 0, of four channels.
-    padding: Quad,
+    padding: I8x4Dot,
     /// Groups of four channels, and their distance.
     channels: [usize; 2],
     /// Steps along the axes.
@@ -30,7 +30,7 @@ impl QuantizedDense {
         integers: IntegerFilters,
         grid: Grid,
         input: &Quantizer,
-        padding: Quad,
+        padding: I8x4Dot,
         after: &AfterSums,
     ) -> Option<Self> {
         let (cuts, rule) = (Cuts::new(&grid)?, input.uniform()?);
@@ -49,7 +49,7 @@ impl QuantizedDense {
     }
 
     /// The levels of all windows of an image of levels, four channels at a time.
-    pub fn run(&self, data: &[Quad], out: &mut [Quad]) -> Result<(), TensorError> {
+    pub fn run(&self, data: &[I8x4Dot], out: &mut [I8x4Dot]) -> Result<(), TensorError> {
         let [count, step] = self.channels;
         let image = Channels { data, first: 0, count, step: step as isize, steps: self.steps };
         let planes = Planes::new(&self.cuts, image, self.padding)?;

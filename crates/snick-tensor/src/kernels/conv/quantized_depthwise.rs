@@ -11,7 +11,7 @@ use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Aligned, Instructions, Quad, Vector, Vectorised, with_byte_products};
+use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector, Vectorised, dispatch_int8_dot};
 use crate::kernels::window::WindowAxis;
 
 /// Lanes of a vector: four channels of four windows.
@@ -40,7 +40,7 @@ pub(super) struct QuantizedDepthwise {
     /// Columns of the padded image.
     line: usize,
     /// By four channels and step, the four integers of each channel.
-    filters: Vec<Lanes<Quad>>,
+    filters: Vec<Lanes<I8x4Dot>>,
     /// Where each step begins in the padded image, for the first window.
     steps: Vec<usize>,
     /// By four channels.
@@ -48,7 +48,7 @@ pub(super) struct QuantizedDepthwise {
     /// Whether nothing but bounds follows the biases.
     is_plain: bool,
     /// The level of 0 in the channels of each group.
-    padding: Vec<Quad>,
+    padding: Vec<I8x4Dot>,
     /// For results in doubt: the filters, and where each of their elements lies in the padded image.
     integers: IntegerFilters,
     taps: Vec<usize>,
@@ -104,7 +104,7 @@ impl QuantizedDepthwise {
         integers: IntegerFilters,
         grid: &Grid,
         input: &Quantizer,
-        padding: Vec<Quad>,
+        padding: Vec<I8x4Dot>,
         after: &AfterSums,
     ) -> Option<Self> {
         let [depth, rows, columns] = grid.axes;
@@ -140,7 +140,7 @@ impl QuantizedDepthwise {
             let first = channel * taps.len();
             let codes = codes.get(first + step.start..first + step.end).unwrap_or_default();
             let byte = |i: usize| codes.get(i).copied().unwrap_or(0).cast_unsigned();
-            Quad(u32::from_le_bytes(std::array::from_fn(byte)))
+            I8x4Dot(u32::from_le_bytes(std::array::from_fn(byte)))
         };
         let filters = (0..count).step_by(CHANNELS).flat_map(|first| {
             steps
@@ -170,16 +170,16 @@ impl QuantizedDepthwise {
     }
 
     /// The levels of all windows of an image of levels, four channels at a time.
-    pub fn run(&self, image: &[Quad], out: &mut [Quad]) {
+    pub fn run(&self, image: &[I8x4Dot], out: &mut [I8x4Dot]) {
         let [area, windows] = [self.axes.map(|axis| axis.size), self.out].map(|sizes| sizes.iter().product());
         let groups = self.scalings.len();
         let size = out.len().saturating_mul(CHANNELS * self.taps.len());
         let at_once = if sharing::is_shared() && size >= SHARED { AT_ONCE } else { groups };
-        let some = |(i, out): (usize, &mut [Quad])| {
+        let some = |(i, out): (usize, &mut [I8x4Dot])| {
             let mut padded = Buffer::scratch(self.padded_len());
             for (group, out) in (i * at_once..).zip(out.chunks_exact_mut(windows)) {
                 self.pad(group, &image[group * area..][..area], &mut padded);
-                with_byte_products(Slide { of: self, group, image: &padded, out });
+                dispatch_int8_dot(Slide { of: self, group, image: &padded, out });
             }
         };
         match at_once < groups {
@@ -200,11 +200,11 @@ impl QuantizedDepthwise {
     }
 
     /// Copies four channels of an image to a padded one.
-    fn pad(&self, group: usize, image: &[Quad], padded: &mut [Quad]) {
+    fn pad(&self, group: usize, image: &[I8x4Dot], padded: &mut [I8x4Dot]) {
         let [rows, columns] = self.axes;
         let padding = self.padding[group];
         let (lines, beyond) = padded.split_at_mut(self.lines() * self.line);
-        beyond.fill(Quad::default());
+        beyond.fill(I8x4Dot::default());
         let before = columns.before.clamp(0, self.line as isize).unsigned_abs();
         let first = columns.before.min(0).unsigned_abs();
         let len = columns.size.saturating_sub(first).min(self.line - before);
@@ -222,12 +222,12 @@ impl QuantizedDepthwise {
 
     /// The level of a result, computed of floats: of a window at `at` of a padded image.
     #[inline(never)]
-    fn level_of_floats(&self, image: &[Quad], at: usize, channel: usize) -> u32 {
+    fn level_of_floats(&self, image: &[I8x4Dot], at: usize, channel: usize) -> u32 {
         let (rule, shift) = (self.rules[channel], 8 * (channel % CHANNELS));
         let codes = &self.integers.codes[channel * self.taps.len()..];
         let mut sum = 0f32;
         for (&tap, &code) in self.taps.iter().zip(codes) {
-            let Quad(quad) = image.get(at + tap).copied().unwrap_or_default();
+            let I8x4Dot(quad) = image.get(at + tap).copied().unwrap_or_default();
             let value = rule.value(((quad >> shift) & 0xff) as f32);
             sum = self.integers.weight(channel, code).mul_add(value, sum);
         }
@@ -239,8 +239,8 @@ impl QuantizedDepthwise {
 struct Slide<'a> {
     of: &'a QuantizedDepthwise,
     group: usize,
-    image: &'a [Quad],
-    out: &'a mut [Quad],
+    image: &'a [I8x4Dot],
+    out: &'a mut [I8x4Dot],
 }
 
 impl Vectorised for Slide<'_> {
@@ -249,7 +249,7 @@ impl Vectorised for Slide<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         // `QuantizedConvolution::new` declines machines that have no such vectors.
-        if I::Quads::LANES != LANES {
+        if I::I8x4Dots::LANES != LANES {
             return;
         }
         // A filter of 3x3 elements has three steps, one a row.
@@ -273,12 +273,12 @@ impl Slide<'_> {
         for y in 0..of.out[0] {
             for first in (0..of.out[1]).step_by(WINDOWS) {
                 let at = y * rows.stride * of.line + first * columns.stride;
-                let mut sums = [I::Quads::splat(Quad::default()); CHANNELS];
+                let mut sums = [I::I8x4Dots::splat(I8x4Dot::default()); CHANNELS];
                 for (weights, step) in filter.iter().zip(steps) {
-                    let weights = I::Quads::load(&weights[..]);
+                    let weights = I::I8x4Dots::load(&weights[..]);
                     let Some(line) = image.get(at + step..at + step + BEYOND) else { break };
                     for i in 0..CHANNELS {
-                        let values = I::turned(I::Quads::load(&line[starts[i]..]));
+                        let values = I::transpose_bytes(I::I8x4Dots::load(&line[starts[i]..]));
                         sums[i] = weights.multiply_add(values, sums[i]);
                     }
                 }
@@ -307,19 +307,19 @@ impl Slide<'_> {
 #[inline(always)]
 fn levels<I: Instructions, const IS_PLAIN: bool>(
     scalings: &ScalingLanes,
-    sums: [I::Quads; CHANNELS],
+    sums: [I::I8x4Dots; CHANNELS],
     resolve: impl Fn(usize, usize) -> u32,
-) -> Lanes<Quad> {
+) -> Lanes<I8x4Dot> {
     let scalings = scalings.vectors();
     let (mut levels, mut doubts) = (sums, [I::F32::splat(0.0); CHANNELS]);
     let mut greatest = I::F32::splat(f32::MIN);
     for k in 0..CHANNELS {
         (levels[k], doubts[k]) = scalings.levels::<I, IS_PLAIN>(sums[k]);
-        [_, greatest] = I::in_order(greatest, doubts[k]);
+        [_, greatest] = I::min_max(greatest, doubts[k]);
     }
     let mut quads = Lanes::default();
-    I::bytes(levels).store(&mut quads[..]);
-    if !I::are_negative(greatest) {
+    I::saturate_to_u8(levels).store(&mut quads[..]);
+    if !I::all_negative(greatest) {
         for k in 0..CHANNELS {
             let (mut levels_of, mut doubts_of) = (Lanes::default(), Lanes::default());
             levels[k].store(&mut levels_of[..]);
@@ -335,7 +335,9 @@ fn levels<I: Instructions, const IS_PLAIN: bool>(
 
 /// Windows of a stride of 2 in their order.
 #[inline(always)]
-fn in_order(quads: Lanes<Quad>) -> Lanes<Quad> {
-    let pairs = bytemuck::cast::<_, [[Quad; 2]; LANES / 2]>(*quads);
-    Aligned(bytemuck::cast::<[[Quad; 2]; LANES / 2], _>(std::array::from_fn(|i| pairs[2 * (i % 4) + i / 4])))
+fn in_order(quads: Lanes<I8x4Dot>) -> Lanes<I8x4Dot> {
+    let pairs = bytemuck::cast::<_, [[I8x4Dot; 2]; LANES / 2]>(*quads);
+    Aligned(bytemuck::cast::<[[I8x4Dot; 2]; LANES / 2], _>(std::array::from_fn(|i| {
+        pairs[2 * (i % 4) + i / 4]
+    })))
 }

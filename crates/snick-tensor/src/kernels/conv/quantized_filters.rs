@@ -3,7 +3,7 @@
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{Matrix, PackedLhs};
 use crate::kernels::quantizer::{CHANNELS, MOST_LEVELS};
-use crate::kernels::vectors::{Isa, Quad};
+use crate::kernels::vectors::{I8x4Dot, Isa};
 use crate::{ElementType, Tensor};
 
 /// Zeros further from an integer are none.
@@ -176,10 +176,10 @@ pub(super) fn dense(
     outputs: usize,
     groups: usize,
     taps: usize,
-) -> PackedLhs<Quad> {
+) -> PackedLhs<I8x4Dot> {
     let mut rows = Vec::with_capacity(by_tap.len());
     for filter in by_tap.chunks_exact(groups * taps) {
-        let quad = |codes: [i8; CHANNELS]| Quad(u32::from_le_bytes(codes.map(i8::cast_unsigned)));
+        let quad = |codes: [i8; CHANNELS]| I8x4Dot(u32::from_le_bytes(codes.map(i8::cast_unsigned)));
         rows.extend(
             (0..groups).flat_map(|group| (0..taps).map(move |tap| quad(filter[tap * groups + group]))),
         );

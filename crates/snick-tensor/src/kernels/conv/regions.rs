@@ -7,7 +7,7 @@ use super::images::Channels;
 use super::planes::Grid;
 use crate::kernels::broadcast::copy_run;
 use crate::kernels::gemm::{
-    Lines, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, product,
+    Lines, MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, panel_columns, product,
 };
 use crate::kernels::vectors::Instructions;
 use crate::kernels::vectors::Isa;
@@ -123,13 +123,13 @@ struct PlaceLines {
     row_len: usize,
 }
 
-impl PlaceTile<f32> for PlaceLines {
+impl StoreTile<f32> for PlaceLines {
     type Out = f32;
     const ROWS: usize = 1;
     const HAS_COLUMNS: bool = false;
 
     #[inline(always)]
-    fn place<I: Instructions>(&self, image: &mut [f32], at: TileAt, rows: &[[f32; MOST_COLUMNS]]) {
+    fn store<I: Instructions>(&self, image: &mut [f32], at: TilePosition, rows: &[[f32; MAX_PANEL_COLUMNS]]) {
         let mut next = at.column;
         while next < self.columns.min(at.column + at.width) {
             let (line, column) = (next / self.len, next % self.len);

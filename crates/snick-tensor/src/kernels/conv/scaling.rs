@@ -5,7 +5,7 @@ use super::borders::Borders;
 use super::quantized_filters::{CodeRule, IntegerFilters};
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::{Instructions, Quad, Vector};
+use crate::kernels::vectors::{I8x4Dot, Instructions, Vector};
 
 /// From the sums of a filter to their levels: a line of `sum * factor + offset`, within bounds and rounded.
 #[derive(Copy, Clone)]
@@ -69,25 +69,28 @@ impl<V: Vector<f32>> VectorScaling<V> {
     /// The levels of sums, once they are brought to 0 to 255, and numbers that are negative for those not in doubt. `IS_PLAIN`
     /// scalings have neither a line nor other bounds.
     #[inline(always)]
-    pub fn levels<I: Instructions<F32 = V>, const IS_PLAIN: bool>(&self, sums: I::Quads) -> (I::Quads, V) {
-        let mut results = I::floats(sums).multiply_add(self.factor, self.offset);
+    pub fn levels<I: Instructions<F32 = V>, const IS_PLAIN: bool>(
+        &self,
+        sums: I::I8x4Dots,
+    ) -> (I::I8x4Dots, V) {
+        let mut results = I::dots_to_f32(sums).multiply_add(self.factor, self.offset);
         if IS_PLAIN {
             // Many are negative: none of them shall be in doubt.
-            [_, results] = I::in_order(results, V::splat(0.0));
+            [_, results] = I::min_max(results, V::splat(0.0));
         } else {
-            let [negative, others] = I::in_order(results, V::splat(0.0));
+            let [negative, others] = I::min_max(results, V::splat(0.0));
             let [below, above] = self.slopes;
             results = others.multiply_add(above, negative.multiply_add(below, self.shift));
-            let [_, results_from_low] = I::in_order(results, self.low);
-            [results, _] = I::in_order(results_from_low, self.high);
+            let [_, results_from_low] = I::min_max(results, self.low);
+            [results, _] = I::min_max(results_from_low, self.high);
         }
-        let distances = I::beyond_nearest(results);
-        (I::nearest(results), distances.multiply_add(distances, self.doubt))
+        let distances = I::round_residual(results);
+        (I::round_to_i32(results), distances.multiply_add(distances, self.doubt))
     }
 }
 
 /// Whether a result is in doubt, given what [`VectorScaling::levels`] says of it: those beyond all levels are not.
-pub(super) fn is_in_doubt(level: Quad, doubt: f32) -> bool {
+pub(super) fn is_in_doubt(level: I8x4Dot, doubt: f32) -> bool {
     doubt.is_sign_positive() && (0..=255).contains(&level.sum())
 }
 

@@ -15,9 +15,9 @@ use super::images::Channels;
 use super::planes::{Cuts, Grid, Planes};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::copy_run;
-use crate::kernels::gemm::{OnPiece, PackedLhs, PackedRhs, gemm_alone, panel_columns, tile_rows};
+use crate::kernels::gemm::{Epilogue, PackedLhs, PackedRhs, gemm_single_threaded, panel_columns, tile_rows};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, dispatch_best};
 use crate::kernels::window::WindowAxis;
 use crate::memo::Purpose;
 use crate::{ElementType, Tensor, TensorError};
@@ -102,7 +102,7 @@ impl Winograd {
         &self,
         image: Channels<f32>,
         out: &mut [f32],
-        then: Option<OnPiece<f32>>,
+        then: Option<Epilogue<f32>>,
     ) -> Result<bool, TensorError> {
         let planes = Planes::new(&self.cuts, image, 0.0)?;
         let starts = planes.starts(0..1);
@@ -161,13 +161,13 @@ impl Winograd {
         channels: usize,
         [first, count]: [usize; 2],
         mut out: Vec<&mut [f32]>,
-        then: Option<OnPiece<f32>>,
+        then: Option<Epilogue<f32>>,
     ) -> bool {
         let (isa, columns, filters) = (Isa::best(), self.columns(count), out.len());
         let (step, out_step) = (channels * columns + APART, filters * columns + APART);
         let mut squares = Buffer::scratch(PLACES * step);
         let first_position = first * self.line();
-        widest(Transform {
+        dispatch_best(Transform {
             planes: planes.data(),
             starts,
             channel_step: self.cuts.len,
@@ -181,9 +181,9 @@ impl Winograd {
         let pairs = self.filters.iter().zip(squares.chunks_exact(step));
         for ((left, squares), out) in pairs.zip(products.chunks_exact_mut(out_step)) {
             let right = PackedRhs::of_panels(isa, columns, &squares[..channels * columns]);
-            gemm_alone(left, &right, &mut out[..filters * columns]);
+            gemm_single_threaded(left, &right, &mut out[..filters * columns]);
         }
-        let is_finite = widest(AddUp {
+        let is_finite = dispatch_best(AddUp {
             products: &products,
             step: out_step,
             columns,
@@ -511,7 +511,7 @@ mod tests {
             let mut results = vec![f32::NAN; 6 * 34];
             let mut out = [&mut results[..]];
             let is_finite =
-                widest(AddUp { products, step, columns, line, squares, row_len: 34, out: &mut out });
+                dispatch_best(AddUp { products, step, columns, line, squares, row_len: 34, out: &mut out });
             assert!(!is_finite || results.iter().all(|x| x.is_finite()));
             is_finite
         };

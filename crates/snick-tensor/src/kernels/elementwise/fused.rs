@@ -13,7 +13,7 @@ use crate::buffer::Buffer;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::row_reader::{BLOCK, BlockSizes, Piece, RowReader};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor, TensorError};
 
 /// A function of elements.
@@ -133,7 +133,7 @@ impl<'a> FusedElementwise<'a> {
                 _ => Piece::Each(&other.data[at + i * BLOCK..][..values.len()]),
             });
             let others: SmallVec<[_; 4]> = others.collect();
-            widest(Block { stages: self.stages, others: &others, values });
+            dispatch_best(Block { stages: self.stages, others: &others, values });
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> FusedElementwise<'a> {
             }
             let others = readers.others.iter_mut().map(|other| other.read_piece(values.len()));
             let others: SmallVec<[_; 4]> = others.collect();
-            widest(Block { stages: self.stages, others: &others, values });
+            dispatch_best(Block { stages: self.stages, others: &others, values });
         }
     }
 }

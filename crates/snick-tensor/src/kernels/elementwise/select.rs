@@ -6,7 +6,7 @@ use crate::ElementType::Boolean;
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Run, Strided, broadcast_dims, for_each_run};
 use crate::kernels::dispatch::{moving, with_unit};
-use crate::kernels::vectors::{Instructions, Isa, Vectorised, on, widest};
+use crate::kernels::vectors::{Instructions, Isa, Vectorised, dispatch_best, dispatch_on};
 use crate::tensor::stored_bytes;
 use crate::{Dims, Tensor, TensorError};
 
@@ -45,9 +45,9 @@ fn choose<T: Pod + Send + Sync>(
         let row = SelectRow { condition, yes, no, to: &mut out[next..next + len] };
         // Models choose among many elements of this size. For all, the code would be long.
         if size_of::<T>() == 4 {
-            widest(row)
+            dispatch_best(row)
         } else {
-            on(Isa::Base, row)
+            dispatch_on(Isa::Baseline, row)
         }
         next += len;
     });

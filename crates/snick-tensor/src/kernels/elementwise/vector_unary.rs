@@ -3,12 +3,12 @@
 use super::unary_op::UnaryOp::{self, *};
 use crate::kernels::extremum::clamp;
 use crate::kernels::math;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 
 /// Writes the function of each element of `from` to `to`, of equal length. `false` if the function has no vector form;
 /// then nothing is written.
 pub(super) fn apply(op: UnaryOp, from: &[f32], to: &mut [f32]) -> bool {
-    widest(Apply { op, elements: (from, to) })
+    dispatch_best(Apply { op, elements: (from, to) })
 }
 
 /// Elements, and where the results go.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Factor, Matrix, tile_rows};
 use crate::buffer::Buffer;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Isa, turned};
+use crate::kernels::vectors::{Isa, transpose_4x4};
 
 /// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run
 /// and its stride.
@@ -50,7 +50,7 @@ fn turn_squares<T: bytemuck::Pod>(rows: &mut [T], width: usize, column: usize, r
     let mut squares = rows.chunks_exact_mut(SQUARE * width);
     let [p, q, r, s] = runs.map(|run| run.as_chunks::<SQUARE>().0.iter());
     for ((((rows, p), q), r), s) in squares.by_ref().zip(p).zip(q).zip(r).zip(s) {
-        for (row, turned) in rows.chunks_exact_mut(width).zip(turned([*p, *q, *r, *s])) {
+        for (row, turned) in rows.chunks_exact_mut(width).zip(transpose_4x4([*p, *q, *r, *s])) {
             row[column..column + SQUARE].copy_from_slice(&turned);
         }
     }
@@ -94,13 +94,13 @@ pub(super) struct Span {
 const LONGEST: usize = 512;
 
 /// The terms in each part of a sum of `terms`: a multiple of four, as bytes are multiplied.
-pub(crate) fn part_of_terms(terms: usize) -> usize {
+pub(crate) fn depth_block(terms: usize) -> usize {
     terms.div_ceil(terms.div_ceil(LONGEST).max(1)).next_multiple_of(4)
 }
 
 /// Parts of consecutive columns.
 fn parts(columns: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let part = part_of_terms(columns.len()).max(1);
+    let part = depth_block(columns.len()).max(1);
     columns.clone().step_by(part).map(move |first| first..columns.end.min(first + part))
 }
 
@@ -138,7 +138,7 @@ impl<T: Factor> PackedLhs<T> {
     }
 
     /// As [`PackedLhs::pack`], on this thread alone.
-    pub fn pack_alone(isa: Isa, matrix: &Matrix<T>) -> Self {
+    pub fn pack_single_threaded(isa: Isa, matrix: &Matrix<T>) -> Self {
         Self::packed(isa, matrix, |data, pack| pack(0, data))
     }
 

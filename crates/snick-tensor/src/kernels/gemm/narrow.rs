@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Gemm, Matrix};
 use crate::ElementType;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vector, Vectorised, prefetch, widest};
+use crate::kernels::vectors::{Instructions, Vector, Vectorised, dispatch_best, prefetch};
 
 /// Whether a product with `few` rows, or columns, is narrow. Each element has a constant cost, which only long sums
 /// justify.
@@ -24,16 +24,16 @@ pub(crate) fn narrow<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) -> bo
     }
     let (columns, depth) = (b.columns, b.rows);
     if is_narrow(columns, depth) && a.column_step == 1 {
-        dots_of_rows(a, &packed(&b.turned()), out);
+        dots_of_rows(a, &packed(&b.transposed()), out);
     } else if is_narrow(a.rows, depth) && b.row_step == 1 {
-        let (long, few) = (b.turned(), packed(a));
+        let (long, few) = (b.transposed(), packed(a));
         if a.rows == 1 {
             dots_of_rows(&long, &few, out);
         } else {
-            widest(Dots { long: &long, few: &few, depth, out, steps: [1, columns] });
+            dispatch_best(Dots { long: &long, few: &few, depth, out, steps: [1, columns] });
         }
     } else if a.rows <= FEW_ROWS && b.column_step == 1 {
-        widest(Axpy { a, b, out });
+        dispatch_best(Axpy { a, b, out });
     } else {
         return false;
     }
@@ -66,7 +66,7 @@ fn dots_of_rows<T: Gemm>(long: &Matrix<T>, few: &[T], out: &mut [T]) {
     // Whole groups of rows that are multiplied together.
     sharing::in_parts(out, AT_ONCE * count, SHARED / (AT_ONCE * few.len()).max(1), |first, out| {
         let long = &long.rows_from(first * AT_ONCE, out.len() / count.max(1));
-        widest(Dots { long, few, depth, out, steps: [count, 1] });
+        dispatch_best(Dots { long, few, depth, out, steps: [count, 1] });
     });
 }
 

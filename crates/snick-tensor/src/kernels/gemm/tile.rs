@@ -4,12 +4,14 @@ use std::ops::Range;
 
 use super::left::{Span, Tile};
 use super::output::Output;
-use super::{Factor, MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, panel_columns, tile_rows};
+use super::{
+    Factor, MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, panel_columns, tile_rows,
+};
 use crate::buffer::Buffer;
 use crate::kernels::vectors::{Aligned, Instructions, Isa, Vector, Vectorised, prefetch};
 
 /// Some rows and columns of a product.
-pub(super) struct Tiles<'a, 'b, T, P: PlaceTile<T>> {
+pub(super) struct Tiles<'a, 'b, T, P: StoreTile<T>> {
     pub left: &'a PackedLhs<T>,
     pub right: &'a PackedRhs<'b, T>,
     /// The first row, which is the first of a tile.
@@ -20,13 +22,13 @@ pub(super) struct Tiles<'a, 'b, T, P: PlaceTile<T>> {
     pub place: &'a P,
 }
 
-impl<T, P: PlaceTile<T>> Clone for Tiles<'_, '_, T, P> {
+impl<T, P: StoreTile<T>> Clone for Tiles<'_, '_, T, P> {
     fn clone(&self) -> Self {
         Tiles { panels: self.panels.clone(), ..*self }
     }
 }
 
-impl<T: Factor, P: PlaceTile<T>> Vectorised for (Tiles<'_, '_, T, P>, Output<'_, P::Out>) {
+impl<T: Factor, P: StoreTile<T>> Vectorised for (Tiles<'_, '_, T, P>, Output<'_, P::Out>) {
     type Output = ();
 
     #[inline(always)]
@@ -38,13 +40,13 @@ impl<T: Factor, P: PlaceTile<T>> Vectorised for (Tiles<'_, '_, T, P>, Output<'_,
             Isa::Avx512 => tiles.walk::<I, 12>(out),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => tiles.walk::<I, 6>(out),
-            Isa::Base if T::HAS_BASE => tiles.walk::<I, 4>(out),
-            Isa::Base => (),
+            Isa::Baseline if T::HAS_BASE => tiles.walk::<I, 4>(out),
+            Isa::Baseline => (),
         }
     }
 }
 
-impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
+impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
     /// As many panels at a time as stay in the cache, and of these as many terms as a tile in the nearest cache has.
     #[inline(always)]
     fn walk<I: Instructions, const ROWS: usize>(self, mut out: Output<P::Out>) {
@@ -58,10 +60,10 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
         let tiles = out.rows(row_len).div_ceil(tile_len);
         let mut room = Buffer::scratch(right.room(at_once, longest));
         // Sums that lack terms, of all tiles with the panels of a group.
-        let begun = if spans.len() > 1 { tiles * at_once * ROWS * MOST_COLUMNS } else { 0 };
+        let begun = if spans.len() > 1 { tiles * at_once * ROWS * MAX_PANEL_COLUMNS } else { 0 };
         let mut begun = Buffer::scratch(begun);
         let begun = begun.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;
-        let mut whole = Aligned([[T::default(); MOST_COLUMNS]; ROWS]);
+        let mut whole = Aligned([[T::default(); MAX_PANEL_COLUMNS]; ROWS]);
         for group in panels.clone().step_by(at_once) {
             let group = group..panels.end.min(group + at_once);
             for (s, span) in spans.iter().enumerate() {
@@ -105,8 +107,9 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                             for (i, (out, sums)) in
                                 out.iter_mut().zip(sums[..rows].chunks(P::ROWS)).enumerate()
                             {
-                                let at = TileAt { row: row + i * P::ROWS, column: p * width, width, first };
-                                place.place::<I>(out, at, sums);
+                                let at =
+                                    TilePosition { row: row + i * P::ROWS, column: p * width, width, first };
+                                place.store::<I>(out, at, sums);
                             }
                         }
                     }
@@ -114,7 +117,7 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
                         let (column, width) = (group.start * width, group.len() * width);
                         for (i, out) in out.iter_mut().enumerate() {
                             let row = row + i * P::ROWS;
-                            place.finish(out, row_len, TileAt { row, column, width, first });
+                            place.finish(out, row_len, TilePosition { row, column, width, first });
                         }
                     }
                 }
@@ -125,12 +128,12 @@ impl<T: Factor, P: PlaceTile<T>> Tiles<'_, '_, T, P> {
 
 /// The sums of a tile and a panel, of which so many rows and columns count.
 #[inline(always)]
-fn multiply<I: Instructions, T: Factor, P: PlaceTile<T>, const ROWS: usize>(
+fn multiply<I: Instructions, T: Factor, P: StoreTile<T>, const ROWS: usize>(
     tile: Tile<T, ROWS>,
     panel: &[T],
     ahead: Ahead,
     [rows, columns]: [usize; 2],
-    sums: &mut [[T; MOST_COLUMNS]; ROWS],
+    sums: &mut [[T; MAX_PANEL_COLUMNS]; ROWS],
 ) {
     macro_rules! sum {
         ($rows:expr, $width:literal, $one_more:literal) => {
@@ -169,16 +172,16 @@ fn accumulate<
     tile: Tile<T, ROWS>,
     panel: &[T],
     ahead: Ahead,
-    total: &mut [[T; MOST_COLUMNS]; ROWS],
+    total: &mut [[T; MAX_PANEL_COLUMNS]; ROWS],
 ) {
     let lanes = T::Vector::<I>::LANES;
     let zero = T::Vector::<I>::splat(T::default());
     let (mut lines, mut next) = (panel.chunks_exact(2 * lanes), ahead.at);
     if tile.runs.is_empty() {
-        total[..SOME].fill([T::default(); MOST_COLUMNS]);
+        total[..SOME].fill([T::default(); MAX_PANEL_COLUMNS]);
     }
     // The last column is followed by nothing that a vector could read.
-    let mut last = [T::default(); MOST_COLUMNS];
+    let mut last = [T::default(); MAX_PANEL_COLUMNS];
     if let (true, Some(column)) = (ONE_MORE, tile.columns.last()) {
         last[..ROWS].copy_from_slice(column);
     }
@@ -228,7 +231,7 @@ fn accumulate<
             if is_begun && tile.has_partial_sums {
                 one_more = one_more.plus(T::Vector::<I>::load(&column(total, lanes)));
             }
-            let mut each = [T::default(); MOST_COLUMNS];
+            let mut each = [T::default(); MAX_PANEL_COLUMNS];
             one_more.store(&mut each);
             for r in 0..SOME {
                 total[r][lanes] = each[r];
@@ -239,8 +242,11 @@ fn accumulate<
 
 /// A column of rows.
 #[inline(always)]
-fn column<T: Factor, const ROWS: usize>(rows: &[[T; MOST_COLUMNS]; ROWS], at: usize) -> [T; MOST_COLUMNS] {
-    let mut column = [T::default(); MOST_COLUMNS];
+fn column<T: Factor, const ROWS: usize>(
+    rows: &[[T; MAX_PANEL_COLUMNS]; ROWS],
+    at: usize,
+) -> [T; MAX_PANEL_COLUMNS] {
+    let mut column = [T::default(); MAX_PANEL_COLUMNS];
     column.iter_mut().zip(rows).for_each(|(to, row)| *to = row[at]);
     column
 }

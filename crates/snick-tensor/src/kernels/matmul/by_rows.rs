@@ -1,7 +1,7 @@
 //! The product of many rows with one matrix, some rows at a time: what is packed of the left side, and what is computed,
 //! stay in the cache.
 
-use crate::kernels::gemm::{Gemm, Matrix, OnPiece, PackedLhs, PackedRhs, gemm_alone, tile_rows};
+use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm_single_threaded, tile_rows};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 
@@ -26,13 +26,13 @@ pub(super) fn multiply<T: Gemm>(
     right: &PackedRhs<T>,
     out: &mut [T],
     at_once: usize,
-    then: Option<OnPiece<T>>,
+    then: Option<Epilogue<T>>,
 ) {
     let columns = right.columns();
     let part = |(i, out): (usize, &mut [T])| {
         let first = i * at_once;
         let some = x.rows_from(first, out.len() / columns);
-        gemm_alone(&PackedLhs::pack_alone(Isa::best(), &some), right, out);
+        gemm_single_threaded(&PackedLhs::pack_single_threaded(Isa::best(), &some), right, out);
         if let Some(then) = then {
             then.part(first * columns).apply_to_rows(columns, out);
         }
@@ -66,7 +66,7 @@ mod tests {
         let ([rows, depth, columns], isa) = (SIZES, Isa::best());
         let [x, y] = [a, b].map(|t| t.as_slice::<f32>().unwrap());
         let mut out = vec![0.0; rows * columns];
-        let right = PackedRhs::new(isa, &Matrix::packed(y, columns, depth).turned());
+        let right = PackedRhs::new(isa, &Matrix::packed(y, columns, depth).transposed());
         gemm(&PackedLhs::pack(isa, &Matrix::packed(x, rows, depth)), &right, &mut out);
         Tensor::from_vec(&[rows, columns], out).unwrap()
     }

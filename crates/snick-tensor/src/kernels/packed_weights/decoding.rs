@@ -158,7 +158,7 @@ fn nibbles<I: Instructions>(table: &[f32; 16], bytes: &[u8], out: &mut [f32]) {
         let whole = out.len() - out.len() % lanes;
         let (vectors, rest) = out.split_at_mut(whole);
         for (codes, out) in codes.chunks_exact(lanes).zip(vectors.chunks_exact_mut(lanes)) {
-            I::look_up::<0>(table, codes).store(out);
+            I::lookup::<0>(table, codes).store(out);
         }
         for (&code, out) in codes[whole..].iter().zip(rest) {
             *out = table[usize::from(code & 15)];

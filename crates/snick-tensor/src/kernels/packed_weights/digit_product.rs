@@ -4,7 +4,7 @@
 use super::decoding::Integers;
 use crate::kernels::gemm::sum_of_lanes;
 use crate::kernels::vectors::{
-    Aligned, Instructions, Quad, Vector, Vectorised, has_byte_products, prefetch, with_byte_products,
+    Aligned, I8x4Dot, Instructions, Vector, Vectorised, dispatch_int8_dot, has_int8_dot, prefetch,
 };
 
 /// Digits of an integer.
@@ -45,13 +45,13 @@ pub(super) fn fits(integers: Integers, depth: usize, group: usize) -> bool {
     let block = BLOCK * integers.per_byte();
     let is_whole = group.is_multiple_of(block) && group <= LONGEST;
     let is_part = integers.per_byte() == 2 && block.is_multiple_of(group) && group >= block / LANES;
-    has_byte_products() && depth.is_multiple_of(block) && (is_whole || is_part)
+    has_int8_dot() && depth.is_multiple_of(block) && (is_whole || is_part)
 }
 
 /// A row of floats as integers.
 pub(super) struct Digits {
     /// By block of codes: all digits of those in the low halves of bytes, and those of the high ones.
-    blocks: Vec<[Lanes<Quad>; DIGITS]>,
+    blocks: Vec<[Lanes<I8x4Dot>; DIGITS]>,
     spans: Vec<Span>,
     /// Groups in a span.
     parts: usize,
@@ -61,7 +61,7 @@ pub(super) struct Digits {
 #[derive(Default)]
 struct Span {
     /// What the sums of the products of each digit begin with: what codes have too much, times the digits.
-    starts: [Lanes<Quad>; DIGITS],
+    starts: [Lanes<I8x4Dot>; DIGITS],
     /// The sums of each digit, with the other sign.
     sums: [Lanes<f32>; DIGITS],
     /// What each digit stands for: a power of 2.
@@ -72,7 +72,7 @@ impl Digits {
     /// The elements of a row, rounded to 23 bits of the largest one of their group. `None` if one is not finite or out of
     /// bounds.
     pub fn new(x: &[f32], integers: Integers, group: usize) -> Option<Self> {
-        with_byte_products(ToDigits { x, integers, group })
+        dispatch_int8_dot(ToDigits { x, integers, group })
     }
 }
 
@@ -89,7 +89,7 @@ impl Vectorised for ToDigits<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) -> Option<Digits> {
         // Does not fit.
-        if I::Quads::LANES != LANES {
+        if I::I8x4Dots::LANES != LANES {
             return None;
         }
         let Self { x, integers, group } = self;
@@ -134,7 +134,7 @@ fn unit(x: &[f32]) -> Option<f32> {
 
 /// The digits of the nearest multiples of the units of their lanes; the lowest digits first.
 #[inline(always)]
-fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<Quad>; DIGITS] {
+fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<I8x4Dot>; DIGITS] {
     let mut digits = [[0; BLOCK]; DIGITS];
     let [low, middle, high] = &mut digits;
     let inverse = units.map(|unit| 1.0 / unit);
@@ -161,16 +161,16 @@ fn nearest(x: f32) -> i32 {
 
 impl Span {
     #[inline(always)]
-    fn new<I: Instructions>(blocks: &[[Lanes<Quad>; DIGITS]], units: Lanes<f32>, offset: u32) -> Self {
-        let each = I::Quads::splat(Quad(0x0101_0101));
+    fn new<I: Instructions>(blocks: &[[Lanes<I8x4Dot>; DIGITS]], units: Lanes<f32>, offset: u32) -> Self {
+        let each = I::I8x4Dots::splat(I8x4Dot(0x0101_0101));
         let mut span = Span::default();
         for digit in 0..DIGITS {
-            let add = |sums, block: &[Lanes<Quad>; DIGITS]| {
-                I::Quads::load(&block[digit][..]).multiply_add(each, sums)
+            let add = |sums, block: &[Lanes<I8x4Dot>; DIGITS]| {
+                I::I8x4Dots::load(&block[digit][..]).multiply_add(each, sums)
             };
-            let mut sums = Lanes::<Quad>::default();
-            blocks.iter().fold(I::Quads::splat(Quad::default()), add).store(&mut sums[..]);
-            span.starts[digit] = Aligned(sums.map(|sum| Quad(sum.0.wrapping_mul(offset).wrapping_neg())));
+            let mut sums = Lanes::<I8x4Dot>::default();
+            blocks.iter().fold(I::I8x4Dots::splat(I8x4Dot::default()), add).store(&mut sums[..]);
+            span.starts[digit] = Aligned(sums.map(|sum| I8x4Dot(sum.0.wrapping_mul(offset).wrapping_neg())));
             span.sums[digit] = Aligned(sums.map(|sum| -(sum.sum() as f32)));
             span.units[digit] = Aligned(units.map(|unit| unit * (1 << (8 * digit)) as f32));
         }
@@ -179,20 +179,20 @@ impl Span {
 
     /// What the sums of each digit begin with.
     #[inline(always)]
-    fn starts<I: Instructions>(&self) -> [I::Quads; DIGITS] {
+    fn starts<I: Instructions>(&self) -> [I::I8x4Dots; DIGITS] {
         let [low, middle, high] = &self.starts;
-        [I::Quads::load(&low[..]), I::Quads::load(&middle[..]), I::Quads::load(&high[..])]
+        [I::I8x4Dots::load(&low[..]), I::I8x4Dots::load(&middle[..]), I::I8x4Dots::load(&high[..])]
     }
 
     /// What the sums of each digit stand for, without the products of zeros. These are subtracted digit by digit: so far,
     /// nothing is rounded.
     #[inline(always)]
-    fn values<I: Instructions>(&self, sums: [I::Quads; DIGITS], zeros: Option<I::F32>) -> I::F32 {
+    fn values<I: Instructions>(&self, sums: [I::I8x4Dots; DIGITS], zeros: Option<I::F32>) -> I::F32 {
         let mut values = I::F32::splat(0.0);
         for (sums, (of_digits, units)) in sums.into_iter().zip(self.sums.iter().zip(&self.units)) {
             let sums = match zeros {
-                Some(zeros) => I::F32::load(&of_digits[..]).multiply_add(zeros, I::floats(sums)),
-                None => I::floats(sums),
+                Some(zeros) => I::F32::load(&of_digits[..]).multiply_add(zeros, I::dots_to_f32(sums)),
+                None => I::dots_to_f32(sums),
             };
             values = sums.multiply_add(I::F32::load(&units[..]), values);
         }
@@ -204,7 +204,7 @@ impl Span {
 #[inline(always)]
 fn by_lane<I: Instructions, const IN_PARTS: bool>(of_groups: &[f32], part_of_lane: &[u8; LANES]) -> I::F32 {
     match IN_PARTS {
-        true => I::look_up::<0>(of_groups.first_chunk().unwrap_or(&[0.0; LANES]), part_of_lane),
+        true => I::lookup::<0>(of_groups.first_chunk().unwrap_or(&[0.0; LANES]), part_of_lane),
         false => I::F32::splat(of_groups[0]),
     }
 }
@@ -225,7 +225,7 @@ pub(super) struct DigitProduct<'a> {
 
 impl DigitProduct<'_> {
     pub fn run(self) {
-        with_byte_products(self);
+        dispatch_int8_dot(self);
     }
 }
 
@@ -235,7 +235,7 @@ impl Vectorised for DigitProduct<'_> {
     #[inline(always)]
     fn run<I: Instructions>(self) {
         // Does not fit.
-        if I::Quads::LANES != LANES {
+        if I::I8x4Dots::LANES != LANES {
             return;
         }
         // Only the first has no zeros: the others are rare, or take little for them.
@@ -255,7 +255,7 @@ impl DigitProduct<'_> {
         let Self { digits, bytes, zeros, scales, out, .. } = self;
         let Digits { blocks, spans, parts } = digits;
         let halves = if IN_HALVES { 2 } else { 1 };
-        let flipped = I::Quads::splat(Quad(u32::from_ne_bytes([self.integers.flipped(); 4])));
+        let flipped = I::I8x4Dots::splat(I8x4Dot(u32::from_ne_bytes([self.integers.flipped(); 4])));
         let part_of_lane: [u8; LANES] = std::array::from_fn(|lane| (lane * parts / LANES) as u8);
         let len = blocks.len() / halves;
         let len_of_span = len / spans.len();
@@ -301,20 +301,21 @@ impl DigitProduct<'_> {
 #[inline(always)]
 fn add<I: Instructions, const IN_HALVES: bool>(
     bytes: &[u8; BLOCK],
-    flipped: I::Quads,
-    blocks: &[[Lanes<Quad>; DIGITS]],
-    mut sums: [I::Quads; DIGITS],
-) -> [I::Quads; DIGITS] {
+    flipped: I::I8x4Dots,
+    blocks: &[[Lanes<I8x4Dot>; DIGITS]],
+    mut sums: [I::I8x4Dots; DIGITS],
+) -> [I::I8x4Dots; DIGITS] {
     if IN_HALVES {
-        let [low, high] = [I::codes::<0, 15>(bytes, flipped), I::codes::<4, 15>(bytes, flipped)];
+        let [low, high] =
+            [I::unpack_codes::<0, 15>(bytes, flipped), I::unpack_codes::<4, 15>(bytes, flipped)];
         for k in 0..DIGITS {
-            sums[k] = I::Quads::load(&blocks[0][k][..]).multiply_add(low, sums[k]);
-            sums[k] = I::Quads::load(&blocks[1][k][..]).multiply_add(high, sums[k]);
+            sums[k] = I::I8x4Dots::load(&blocks[0][k][..]).multiply_add(low, sums[k]);
+            sums[k] = I::I8x4Dots::load(&blocks[1][k][..]).multiply_add(high, sums[k]);
         }
     } else {
-        let codes = I::codes::<0, 255>(bytes, flipped);
+        let codes = I::unpack_codes::<0, 255>(bytes, flipped);
         for k in 0..DIGITS {
-            sums[k] = I::Quads::load(&blocks[0][k][..]).multiply_add(codes, sums[k]);
+            sums[k] = I::I8x4Dots::load(&blocks[0][k][..]).multiply_add(codes, sums[k]);
         }
     }
     sums

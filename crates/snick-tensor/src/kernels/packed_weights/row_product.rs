@@ -20,7 +20,7 @@ pub(super) struct RowProduct<'a> {
 
 /// Whether weights can be multiplied so: each group is whole pairs of vectors, which are longer than those of the baseline.
 pub(super) fn fits(decoding: &Decoding, group: usize) -> bool {
-    Isa::best() != Isa::Base
+    Isa::best() != Isa::Baseline
         && group.is_multiple_of(panel_columns::<f32>(Isa::best()))
         && !matches!(decoding, Decoding::Bytes(_))
 }
@@ -32,7 +32,7 @@ impl Vectorised for RowProduct<'_> {
     fn run<I: Instructions>(self) {
         match self.decoding {
             // Does not fit.
-            _ if I::ISA == Isa::Base => {}
+            _ if I::ISA == Isa::Baseline => {}
             Decoding::Nibbles(table) => {
                 let x = even_then_odd(self.x, 2 * I::F32::LANES);
                 self.rows::<I, _>(&Nibbles(table), &x);
@@ -136,7 +136,7 @@ impl Codes for Nibbles<'_> {
 
     #[inline(always)]
     fn floats<I: Instructions>(&self, scaled: &[f32; 16], bytes: &[u8]) -> [I::F32; 2] {
-        [I::look_up::<0>(scaled, bytes), I::look_up::<4>(scaled, bytes)]
+        [I::lookup::<0>(scaled, bytes), I::lookup::<4>(scaled, bytes)]
     }
 
     #[inline(always)]
@@ -171,8 +171,8 @@ impl<const SIGNED: bool> Codes for Bytes<SIGNED> {
     fn floats<I: Instructions>(&self, &[zero, scale]: &[f32; 2], bytes: &[u8]) -> [I::F32; 2] {
         let (low, high) = bytes.split_at(I::F32::LANES);
         [
-            scaled::<I>(I::integers::<SIGNED>(low), zero, scale),
-            scaled::<I>(I::integers::<SIGNED>(high), zero, scale),
+            scaled::<I>(I::bytes_to_f32::<SIGNED>(low), zero, scale),
+            scaled::<I>(I::bytes_to_f32::<SIGNED>(high), zero, scale),
         ]
     }
 

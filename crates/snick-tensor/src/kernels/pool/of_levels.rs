@@ -4,7 +4,7 @@ use super::planes::{Four, Planes};
 use super::taps;
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::CHANNELS;
-use crate::kernels::vectors::with_byte_products;
+use crate::kernels::vectors::dispatch_int8_dot;
 use crate::kernels::window::{Window, WindowAxis};
 use crate::{ElementType, Tensor, TensorError};
 
@@ -69,7 +69,7 @@ impl QuantizedMaxPool {
         };
         let (planes, results) = (bytemuck::cast_slice(levels), bytemuck::cast_slice_mut(&mut out));
         let planes: Planes<Four> = Planes { axes: self.axes, out: self.out, planes, results };
-        planes.share_out(|planes| with_byte_products(planes));
+        planes.share_out(|planes| dispatch_int8_dot(planes));
         let areas = out.chunks_exact_mut(self.out.iter().product::<usize>().max(1));
         for (area, flip) in areas.zip(self.flips.iter().cycle()) {
             area.iter_mut().for_each(|four| *four ^= flip);

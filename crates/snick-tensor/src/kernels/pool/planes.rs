@@ -112,7 +112,7 @@ impl<T: Greatest> Vectorised for Planes<'_, T> {
                         1 => line,
                         2 => {
                             let pairs = bytemuck::cast_slice(&line[..2 * some.len()]);
-                            I::first_of_each(pairs, bytemuck::cast_slice_mut(some));
+                            I::copy_even(pairs, bytemuck::cast_slice_mut(some));
                             some
                         }
                         stride => {

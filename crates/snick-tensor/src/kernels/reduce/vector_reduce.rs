@@ -4,7 +4,7 @@ use super::ReduceOp::{self, *};
 use crate::buffer::Buffer;
 use crate::kernels::extremum::{greatest, least};
 use crate::kernels::rows::{Blocks, fold_in_parts, reduced_dims};
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 use crate::{ElementType, Tensor, TensorError};
 
 /// The reduction, if it has a vector form and there is something to reduce. Sums and products are accumulated in `f64`.
@@ -19,7 +19,7 @@ pub(super) fn apply(
     }
     let blocks = Blocks::new(input, axes)?;
     let mut to = Buffer::any(blocks.tensor.len() / blocks.count)?;
-    blocks.each_to(&mut to, |from, to| widest(Block { op, from, to }));
+    blocks.each_to(&mut to, |from, to| dispatch_best(Block { op, from, to }));
     let dims = reduced_dims(input.dims(), axes, keep_dims);
     Tensor::from_buffer(ElementType::F32, &dims, to).map(Some)
 }

@@ -1,7 +1,7 @@
 //! The largest or smallest element along an axis.
 
 use crate::kernels::extremum::exceeds;
-use crate::kernels::vectors::{Instructions, Vectorised, widest};
+use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
 
 /// The number of columns that are compared together.
 const LANES: usize = 16;
@@ -14,8 +14,8 @@ pub(super) fn indices(values: &[f32], dims: &[usize], axis: usize, greatest: boo
     let mut out = vec![0; lines];
     for (block, out) in values.chunks_exact(size * inner).zip(out.chunks_exact_mut(inner)) {
         match greatest {
-            true => widest(Block { block, out, worst: f32::NEG_INFINITY, better: exceeds }),
-            false => widest(Block { block, out, worst: f32::NAN, better: |a, b| exceeds(b, a) }),
+            true => dispatch_best(Block { block, out, worst: f32::NEG_INFINITY, better: exceeds }),
+            false => dispatch_best(Block { block, out, worst: f32::NAN, better: |a, b| exceeds(b, a) }),
         }
     }
     out

@@ -1,6 +1,6 @@
 //! What every machine has: vectors that are arrays.
 
-use super::{Fence, Instructions, Isa, Lanes, Line, Quad, Vector};
+use super::{Fence, I8x4Dot, Instructions, Isa, LaneMasks, Line, Vector};
 
 /// A vector for other machines.
 #[derive(Copy, Clone)]
@@ -47,21 +47,21 @@ macro_rules! plain {
 
 plain!(f32: 4, f64: 2);
 
-impl<const N: usize> Vector<Quad> for Plain<Quad, N> {
+impl<const N: usize> Vector<I8x4Dot> for Plain<I8x4Dot, N> {
     const LANES: usize = N;
 
     #[inline(always)]
-    fn splat(x: Quad) -> Self {
+    fn splat(x: I8x4Dot) -> Self {
         Plain([x; N])
     }
 
     #[inline(always)]
-    fn load(from: &[Quad]) -> Self {
-        Plain(from.first_chunk().copied().unwrap_or([Quad::default(); N]))
+    fn load(from: &[I8x4Dot]) -> Self {
+        Plain(from.first_chunk().copied().unwrap_or([I8x4Dot::default(); N]))
     }
 
     #[inline(always)]
-    fn store(self, to: &mut [Quad]) {
+    fn store(self, to: &mut [I8x4Dot]) {
         if let Some(to) = to.first_chunk_mut() {
             *to = self.0;
         }
@@ -74,7 +74,7 @@ impl<const N: usize> Vector<Quad> for Plain<Quad, N> {
 
     #[inline(always)]
     fn plus(self, b: Self) -> Self {
-        Plain(std::array::from_fn(|i| Quad(self.0[i].0.wrapping_add(b.0[i].0))))
+        Plain(std::array::from_fn(|i| I8x4Dot(self.0[i].0.wrapping_add(b.0[i].0))))
     }
 }
 
@@ -84,8 +84,8 @@ pub(super) struct Base;
 impl Instructions for Base {
     type F32 = Plain<f32, 4>;
     type F64 = Plain<f64, 2>;
-    type Quads = Plain<Quad, 4>;
-    const ISA: Isa = Isa::Base;
+    type I8x4Dots = Plain<I8x4Dot, 4>;
+    const ISA: Isa = Isa::Baseline;
     // On other architectures every machine has the instruction.
     const FUSED: bool = cfg!(target_arch = "aarch64");
     type Mask = u16;
@@ -101,7 +101,7 @@ impl Instructions for Base {
     }
 
     #[inline(always)]
-    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [Self::F32; N] {
+    fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [Self::F32; N] {
         let line = line.get(..lanes.len).unwrap_or_default();
         std::array::from_fn(|i| {
             let place = |lane: usize| lanes.first.wrapping_add_unsigned(i + lane).cast_unsigned();
@@ -112,7 +112,7 @@ impl Instructions for Base {
     }
 
     #[inline(always)]
-    fn are_negative(values: Self::F32) -> bool {
+    fn all_negative(values: Self::F32) -> bool {
         values.0.iter().all(|value| value.is_sign_negative())
     }
 
@@ -122,18 +122,18 @@ impl Instructions for Base {
     }
 
     #[inline(always)]
-    fn first_of_pairs(low: Self::F32, high: Self::F32) -> Self::F32 {
+    fn even_lanes(low: Self::F32, high: Self::F32) -> Self::F32 {
         Plain([low.0[0], low.0[2], high.0[0], high.0[2]])
     }
 
     #[inline(always)]
-    fn integers<const SIGNED: bool>(bytes: &[u8]) -> Self::F32 {
+    fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> Self::F32 {
         let integer = |byte: u8| if SIGNED { f32::from(byte.cast_signed()) } else { f32::from(byte) };
         Plain(bytes.first_chunk::<4>().map_or([0.0; 4], |bytes| bytes.map(integer)))
     }
 
     #[inline(always)]
-    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32 {
+    fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32 {
         let codes = codes.first_chunk::<4>();
         Plain(codes.map_or([0.0; 4], |codes| codes.map(|code| table[usize::from(code >> SHIFT & 15)])))
     }

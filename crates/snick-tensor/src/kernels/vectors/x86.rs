@@ -5,7 +5,7 @@
 use std::arch::x86_64::*;
 
 use super::base::Plain;
-use super::{Fence, Instructions, Isa, Lanes, Line, Quad, Vector, Vectorised};
+use super::{Fence, I8x4Dot, Instructions, Isa, LaneMasks, Line, Vector, Vectorised};
 
 macro_rules! vector {
     ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
@@ -80,7 +80,7 @@ struct Avx512;
 impl Instructions for Avx512 {
     type F32 = F32x16;
     type F64 = F64x8;
-    type Quads = Plain<Quad, 16>;
+    type I8x4Dots = Plain<I8x4Dot, 16>;
     const ISA: Isa = Isa::Avx512;
     const FUSED: bool = true;
     type Mask = __mmask16;
@@ -96,7 +96,7 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
+    fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
         if line.len() < lanes.len {
             return [F32x16::splat(0.0); N];
         }
@@ -109,7 +109,7 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn are_negative(values: F32x16) -> bool {
+    fn all_negative(values: F32x16) -> bool {
         // SAFETY: as for `F32x16::splat`.
         unsafe { _mm512_movepi32_mask(_mm512_castps_si512(values.0)) == u16::MAX }
     }
@@ -121,7 +121,7 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn first_of_pairs(low: F32x16, high: F32x16) -> F32x16 {
+    fn even_lanes(low: F32x16, high: F32x16) -> F32x16 {
         // SAFETY: as for `F32x16::splat`.
         unsafe {
             let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -131,7 +131,7 @@ impl Instructions for Avx512 {
 
     // The compiler does not read the second element of the last pair, and so computes some of the last pairs one by one.
     #[inline(always)]
-    fn first_of_each(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
+    fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
         let (pairs, rest) = pairs.as_chunks::<16>();
         let (to, ends) = to.as_chunks_mut::<16>();
         for (to, pairs) in to.iter_mut().zip(pairs) {
@@ -149,7 +149,7 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn integers<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
+    fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
         let Some(bytes) = bytes.first_chunk::<16>() else { return F32x16::splat(0.0) };
         // SAFETY: as for `F32x16::splat`; the load is unaligned and stays within the chunk.
         unsafe {
@@ -160,7 +160,7 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+    fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
         let Some(codes) = codes.first_chunk::<16>() else { return F32x16::splat(0.0) };
         // SAFETY: as for `F32x16::splat`; the loads are unaligned and stay within the chunk and the table.
         unsafe {
@@ -181,43 +181,43 @@ pub(super) fn avx512<W: Vectorised>(work: W) -> W::Output {
 /// A register of four bytes a lane, or of their sums.
 #[derive(Copy, Clone)]
 #[repr(transparent)]
-struct Quadx16(__m512i);
+struct I8x4DotX16(__m512i);
 
-impl Vector<Quad> for Quadx16 {
+impl Vector<I8x4Dot> for I8x4DotX16 {
     const LANES: usize = 16;
 
     #[inline(always)]
-    fn splat(x: Quad) -> Self {
-        // SAFETY: only code that runs with AVX-512 VNNI can name this private type.
+    fn splat(x: I8x4Dot) -> Self {
+        // SAFETY: only kernels that run with AVX-512 VNNI name this private type.
         Self(unsafe { _mm512_set1_epi32(x.sum()) })
     }
 
     #[inline(always)]
-    fn load(from: &[Quad]) -> Self {
+    fn load(from: &[I8x4Dot]) -> Self {
         match from.first_chunk::<16>() {
-            // SAFETY: as for `Quadx16::splat`; the load is unaligned and stays within the chunk.
+            // SAFETY: as for `I8x4DotX16::splat`; what is read lies in the chunk, and needs no alignment.
             Some(chunk) => Self(unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) }),
-            None => Self::splat(Quad::default()),
+            None => Self::splat(I8x4Dot::default()),
         }
     }
 
     #[inline(always)]
-    fn store(self, to: &mut [Quad]) {
+    fn store(self, to: &mut [I8x4Dot]) {
         if let Some(chunk) = to.first_chunk_mut::<16>() {
-            // SAFETY: as for `Quadx16::splat`; the store is unaligned and stays within the chunk.
+            // SAFETY: as for `I8x4DotX16::splat`; what is written lies in the chunk, and needs no alignment.
             unsafe { _mm512_storeu_si512(chunk.as_mut_ptr().cast(), self.0) }
         }
     }
 
     #[inline(always)]
     fn multiply_add(self, b: Self, c: Self) -> Self {
-        // SAFETY: as for `Quadx16::splat`.
+        // SAFETY: as for `I8x4DotX16::splat`.
         Self(unsafe { _mm512_dpbusd_epi32(c.0, b.0, self.0) })
     }
 
     #[inline(always)]
     fn plus(self, b: Self) -> Self {
-        // SAFETY: as for `Quadx16::splat`.
+        // SAFETY: as for `I8x4DotX16::splat`.
         Self(unsafe { _mm512_add_epi32(self.0, b.0) })
     }
 }
@@ -228,7 +228,7 @@ struct Avx512Vnni;
 impl Instructions for Avx512Vnni {
     type F32 = F32x16;
     type F64 = F64x8;
-    type Quads = Quadx16;
+    type I8x4Dots = I8x4DotX16;
     const ISA: Isa = Isa::Avx512;
     const FUSED: bool = true;
     type Mask = __mmask16;
@@ -244,13 +244,13 @@ impl Instructions for Avx512Vnni {
     }
 
     #[inline(always)]
-    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
-        Avx512::load_lanes(lanes, line)
+    fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [F32x16; N] {
+        Avx512::load_masked(lanes, line)
     }
 
     #[inline(always)]
-    fn are_negative(values: F32x16) -> bool {
-        Avx512::are_negative(values)
+    fn all_negative(values: F32x16) -> bool {
+        Avx512::all_negative(values)
     }
 
     #[inline(always)]
@@ -259,75 +259,75 @@ impl Instructions for Avx512Vnni {
     }
 
     #[inline(always)]
-    fn first_of_pairs(low: F32x16, high: F32x16) -> F32x16 {
-        Avx512::first_of_pairs(low, high)
+    fn even_lanes(low: F32x16, high: F32x16) -> F32x16 {
+        Avx512::even_lanes(low, high)
     }
 
     #[inline(always)]
-    fn floats(sums: Quadx16) -> F32x16 {
-        // SAFETY: as for `Quadx16::splat`.
+    fn dots_to_f32(sums: I8x4DotX16) -> F32x16 {
+        // SAFETY: as for `I8x4DotX16::splat`.
         F32x16(unsafe { _mm512_cvtepi32_ps(sums.0) })
     }
 
     #[inline(always)]
-    fn nearest(values: F32x16) -> Quadx16 {
-        // SAFETY: as for `Quadx16::splat`.
-        Quadx16(unsafe { _mm512_cvtps_epi32(values.0) })
+    fn round_to_i32(values: F32x16) -> I8x4DotX16 {
+        // SAFETY: as for `I8x4DotX16::splat`.
+        I8x4DotX16(unsafe { _mm512_cvtps_epi32(values.0) })
     }
 
     #[inline(always)]
-    fn beyond_nearest(values: F32x16) -> F32x16 {
-        // SAFETY: as for `Quadx16::splat`.
+    fn round_residual(values: F32x16) -> F32x16 {
+        // SAFETY: as for `I8x4DotX16::splat`.
         F32x16(unsafe { _mm512_reduce_ps::<_MM_FROUND_NO_EXC>(values.0) })
     }
 
     #[inline(always)]
-    fn in_order(a: F32x16, b: F32x16) -> [F32x16; 2] {
-        // SAFETY: as for `Quadx16::splat`.
+    fn min_max(a: F32x16, b: F32x16) -> [F32x16; 2] {
+        // SAFETY: as for `I8x4DotX16::splat`.
         unsafe { [F32x16(_mm512_min_ps(a.0, b.0)), F32x16(_mm512_max_ps(a.0, b.0))] }
     }
 
     #[inline(always)]
-    fn bytes([p, q, r, s]: [Quadx16; 4]) -> Quadx16 {
-        // SAFETY: as for `Quadx16::splat`.
+    fn saturate_to_u8([p, q, r, s]: [I8x4DotX16; 4]) -> I8x4DotX16 {
+        // SAFETY: as for `I8x4DotX16::splat`.
         unsafe {
             let (low, high) = (_mm512_packs_epi32(p.0, q.0), _mm512_packs_epi32(r.0, s.0));
-            Quadx16(_mm512_packus_epi16(low, high))
+            I8x4DotX16(_mm512_packus_epi16(low, high))
         }
     }
 
     #[inline(always)]
-    fn codes<const SHIFT: u32, const MASK: u8>(bytes: &[u8], flipped: Quadx16) -> Quadx16 {
-        let Some(bytes) = bytes.first_chunk::<64>() else { return Quadx16::splat(Quad::default()) };
-        // SAFETY: as for `Quadx16::splat`; the load is unaligned and stays within the chunk.
+    fn unpack_codes<const SHIFT: u32, const MASK: u8>(bytes: &[u8], flipped: I8x4DotX16) -> I8x4DotX16 {
+        let Some(bytes) = bytes.first_chunk::<64>() else { return I8x4DotX16::splat(I8x4Dot::default()) };
+        // SAFETY: as for `I8x4DotX16::splat`; what is read lies in the chunk, and needs no alignment.
         unsafe {
             let bits = _mm512_srli_epi32::<SHIFT>(_mm512_loadu_si512(bytes.as_ptr().cast()));
-            Quadx16(_mm512_and_si512(_mm512_xor_si512(bits, flipped.0), _mm512_set1_epi8(MASK as i8)))
+            I8x4DotX16(_mm512_and_si512(_mm512_xor_si512(bits, flipped.0), _mm512_set1_epi8(MASK as i8)))
         }
     }
 
     #[inline(always)]
-    fn turned(quads: Quadx16) -> Quadx16 {
-        // SAFETY: as for `Quadx16::splat`.
+    fn transpose_bytes(quads: I8x4DotX16) -> I8x4DotX16 {
+        // SAFETY: as for `I8x4DotX16::splat`.
         unsafe {
             let columns = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-            Quadx16(_mm512_shuffle_epi8(quads.0, _mm512_broadcast_i32x4(columns)))
+            I8x4DotX16(_mm512_shuffle_epi8(quads.0, _mm512_broadcast_i32x4(columns)))
         }
     }
 
     #[inline(always)]
-    fn first_of_each(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
-        Avx512::first_of_each(pairs, to);
+    fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
+        Avx512::copy_even(pairs, to);
     }
 
     #[inline(always)]
-    fn integers<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
-        Avx512::integers::<SIGNED>(bytes)
+    fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> F32x16 {
+        Avx512::bytes_to_f32::<SIGNED>(bytes)
     }
 
     #[inline(always)]
-    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
-        Avx512::look_up::<SHIFT>(table, codes)
+    fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x16 {
+        Avx512::lookup::<SHIFT>(table, codes)
     }
 }
 
@@ -350,7 +350,7 @@ struct Avx2;
 impl Instructions for Avx2 {
     type F32 = F32x8;
     type F64 = F64x4;
-    type Quads = Plain<Quad, 8>;
+    type I8x4Dots = Plain<I8x4Dot, 8>;
     const ISA: Isa = Isa::Avx2;
     const FUSED: bool = true;
     type Mask = __m256i;
@@ -370,7 +370,7 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn load_lanes<const N: usize>(lanes: &Lanes<Self::Mask, N>, line: &[f32]) -> [F32x8; N] {
+    fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [F32x8; N] {
         if line.len() < lanes.len {
             return [F32x8::splat(0.0); N];
         }
@@ -382,7 +382,7 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn are_negative(values: F32x8) -> bool {
+    fn all_negative(values: F32x8) -> bool {
         // SAFETY: as for `F32x8::splat`.
         unsafe { _mm256_movemask_ps(values.0) == 0xff }
     }
@@ -394,7 +394,7 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn first_of_pairs(low: F32x8, high: F32x8) -> F32x8 {
+    fn even_lanes(low: F32x8, high: F32x8) -> F32x8 {
         // SAFETY: as for `F32x8::splat`.
         unsafe {
             let halves = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(low.0, high.0));
@@ -403,7 +403,7 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn integers<const SIGNED: bool>(bytes: &[u8]) -> F32x8 {
+    fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> F32x8 {
         let Some(bytes) = bytes.first_chunk::<8>() else { return F32x8::splat(0.0) };
         // SAFETY: as for `F32x8::splat`; the load is unaligned and stays within the chunk.
         unsafe {
@@ -414,7 +414,7 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn look_up<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x8 {
+    fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> F32x8 {
         let Some(codes) = codes.first_chunk::<8>() else { return F32x8::splat(0.0) };
         let (low, high) = (F32x8::load(&table[..8]), F32x8::load(&table[8..]));
         // SAFETY: as for `F32x8::splat`; the load is unaligned and stays within the chunk.
