@@ -34,7 +34,8 @@ use crate::buffer::filled;
 use crate::kernels::broadcast::Strided;
 use crate::kernels::dispatch::{widen_real, with_real};
 use crate::kernels::elementwise::{FusedElementwise, Stage};
-use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm, gemm_with_epilogue, narrow};
+use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm, gemm_with_epilogue};
+use crate::kernels::matmul::dot_products::few_columns;
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 use crate::kernels::window::{Window, WindowAxis};
@@ -349,7 +350,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let group = |rows| {
             let (isa, filters) = (Isa::best(), Matrix::packed(rows, outputs, length));
             match &self.order {
-                Some(order) => PackedLhs::pack_in_order(isa, &filters, order),
+                Some(order) => PackedLhs::pack_permuted(isa, &filters, order),
                 None => PackedLhs::pack(isa, &filters),
             }
         };
@@ -413,7 +414,8 @@ impl<'a, T: Gemm> Slide<'a, T> {
         let by_output = Ok([1, count]);
         let filters = Matrix::packed(&self.rows[g * outputs * length..][..outputs * length], outputs, length);
         let is_long = count <= 2 && count * SHORT <= length;
-        if is_long && narrow(&filters, &Matrix::packed(patches, count, length).transposed(), part) {
+        if is_long && T::HAS_NARROW_KERNELS {
+            few_columns(&filters, &Matrix::packed(patches, count, length).transposed(), part);
             return by_output;
         }
         self.in_order(patches);
@@ -421,7 +423,7 @@ impl<'a, T: Gemm> Slide<'a, T> {
         // The shorter side makes the tiles, which may have few rows; a panel always has many columns.
         if count < outputs {
             let left = PackedLhs::pack(Isa::best(), &patches);
-            let left = if self.order.is_some() { left.in_one_step() } else { left };
+            let left = if self.order.is_some() { left.with_sequential_sums() } else { left };
             gemm(&left, &self.columns()?[g], part);
             return Ok([outputs, 1]);
         }

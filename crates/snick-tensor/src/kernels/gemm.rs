@@ -1,18 +1,30 @@
-//! The product of two matrices of floats.
+//! Tiled matrix products (GEMM) over packed operands.
 //!
-//! The left matrix is packed into tiles of a few rows, the right one is read in panels of a few vectors: where it lies
-//! if its rows are long enough, packed if not. A tile times a panel is kept in registers and walks the whole summed
-//! axis, so each element of the result is summed in one order, whatever lies around it and however many threads there
-//! are.
+//! **Source.** Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008), and BLIS (Van Zee and
+//! van de Geijn, 2015). A *tile* here is the A micro-panel of BLIS, a *panel* the B micro-panel.
+//!
+//! **Loop nest** of `C = A B`, outer to inner:
+//! 1. groups of panels that together fit in the second-level cache ([`tile`]),
+//! 2. blocks of the summed axis, at most 512 terms ([`depth_block`]),
+//! 3. tiles: MR rows of A ([`tile_rows`]),
+//! 4. panels of the group: NR columns of B ([`panel_columns`]),
+//! 5. terms of the block: MR x NR sums in registers add the outer product of a tile column and a panel row.
+//!
+//! **Layout.** [`PackedLhs`] stores tiles one after the other, each column-major. [`PackedRhs`] stores panels, each
+//! row-major; if the rows of B are contiguous, loop 2 can pack each group into scratch memory instead. Partial tiles and
+//! panels are padded.
+//!
+//! **Order of sums.** Terms are added in order within a block, and the sums of blocks in order. So a result depends neither
+//! on its neighbours nor on the number of threads.
+//!
+//! **Threads.** All share both packed operands. Each computes some rows or some columns of C, whichever reads less memory.
 
 mod left;
-mod narrow;
 mod output;
 mod right;
 mod tile;
 
 pub(crate) use left::{PackedLhs, depth_block};
-pub(crate) use narrow::{narrow, sum_of_lanes};
 pub(crate) use right::{Lines, PackedRhs};
 
 use output::Output;
@@ -22,10 +34,10 @@ use crate::PodElement;
 use crate::kernels::broadcast::copy_run;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{
-    I8x4Dot, Instructions, Isa, Vector, Vectorised, dispatch_int8_dot, dispatch_on,
+    I8x4Dot, Instructions, Isa, MultiplyAdd, Vector, Vectorised, dispatch_int8_dot, dispatch_on, run_baseline,
 };
 
-/// A matrix in memory: any start, any distances, negative and 0 too.
+/// A strided view of a matrix. Steps may be negative or 0.
 #[derive(Copy, Clone)]
 pub(crate) struct Matrix<'a, T> {
     pub data: &'a [T],
@@ -37,12 +49,11 @@ pub(crate) struct Matrix<'a, T> {
 }
 
 impl<'a, T: Copy> Matrix<'a, T> {
-    /// Packed, row after row.
+    /// A contiguous row-major matrix.
     pub fn packed(data: &'a [T], rows: usize, columns: usize) -> Self {
         Matrix { data, start: 0, rows, columns, row_step: columns as isize, column_step: 1 }
     }
 
-    /// Rows for columns.
     pub fn transposed(&self) -> Self {
         Matrix {
             rows: self.columns,
@@ -53,31 +64,32 @@ impl<'a, T: Copy> Matrix<'a, T> {
         }
     }
 
-    /// `count` of its rows, from `first` on.
+    /// `count` rows from row `first` on.
     pub fn rows_from(&self, first: usize, count: usize) -> Self {
         let start = self.start.wrapping_add_signed(first as isize * self.row_step);
         Matrix { start, rows: count, ..*self }
     }
 
-    /// Where an element lies.
-    fn at(&self, row: usize, column: usize) -> usize {
+    /// The index of an element in `data`.
+    pub fn at(&self, row: usize, column: usize) -> usize {
         let offset = row as isize * self.row_step + column as isize * self.column_step;
         self.start.wrapping_add_signed(offset)
     }
 }
 
-/// Elements of matrices that tiles and panels multiply.
+/// Element types of tiles and panels.
 pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
-    /// A register of them.
+    /// A vector register of them.
     type Vector<I: Instructions>: Vector<Self>;
 
-    /// Whether tiles of few rows and panels of few columns have code of their own.
-    const HAS_FEW: bool = true;
+    /// Whether kernels for few rows or few columns are compiled. Models rarely compute in `f64`, for which these would
+    /// add 70 KB to the binary.
+    const HAS_NARROW_KERNELS: bool = true;
 
-    /// Whether they are multiplied on machines that have only the baseline.
-    const HAS_BASE: bool = true;
+    /// Whether tiles are compiled for the baseline.
+    const HAS_BASELINE: bool = true;
 
-    /// Runs a kernel with the instruction set that matrices are packed for.
+    /// Runs a kernel with the instruction set that its operands are packed for.
     fn dispatch_on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
         dispatch_on(isa, work)
     }
@@ -86,43 +98,34 @@ pub(crate) trait Factor: bytemuck::Pod + Default + Send + Sync {
 impl Factor for I8x4Dot {
     type Vector<I: Instructions> = I::I8x4Dots;
 
-    // `QuantizedConvolution::new` declines such machines.
-    const HAS_BASE: bool = false;
+    // Models run on bytes only with AVX-512 VNNI. Tests also run the baseline.
+    const HAS_BASELINE: bool = cfg!(test);
 
-    fn dispatch_on<W: Vectorised>(_: Isa, work: W) -> W::Output {
-        dispatch_int8_dot(work)
+    fn dispatch_on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
+        if isa == Isa::Baseline { run_baseline(work) } else { dispatch_int8_dot(work) }
     }
 }
 
-/// Floats that have a product of matrices.
+/// Floats that matrices are multiplied in.
 pub(crate) trait Gemm:
-    Factor + PodElement + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
+    Factor + MultiplyAdd + PodElement + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self>
 {
-    /// `self * b + c`, in one rounding where that is one instruction.
-    fn multiply_add<I: Instructions>(self, b: Self, c: Self) -> Self;
 }
 
 macro_rules! gemm {
-    ($($t:ident: $vector:ident),*) => {$(
+    ($($t:ident: $vector:ident, $has_narrow_kernels:literal);*) => {$(
         impl Factor for $t {
             type Vector<I: Instructions> = I::$vector;
-
-            // Doubles are rare.
-            const HAS_FEW: bool = size_of::<$t>() == size_of::<f32>();
+            const HAS_NARROW_KERNELS: bool = $has_narrow_kernels;
         }
 
-        impl Gemm for $t {
-            #[inline(always)]
-            fn multiply_add<I: Instructions>(self, b: $t, c: $t) -> $t {
-                if I::FUSED { self.mul_add(b, c) } else { self * b + c }
-            }
-        }
+        impl Gemm for $t {}
     )*};
 }
 
-gemm!(f32: F32, f64: F64);
+gemm!(f32: F32, true; f64: F64, false);
 
-/// Rows of a tile on each instruction set: as many as leave registers for the panel.
+/// MR, the rows of a tile: as many as leave registers for a row of a panel.
 pub(crate) const fn tile_rows(isa: Isa) -> usize {
     match isa {
         #[cfg(target_arch = "x86_64")]
@@ -133,7 +136,7 @@ pub(crate) const fn tile_rows(isa: Isa) -> usize {
     }
 }
 
-/// Columns of a panel: two vectors.
+/// NR, the columns of a panel: two vectors.
 pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
     let bytes = match isa {
         #[cfg(target_arch = "x86_64")]
@@ -145,60 +148,62 @@ pub(crate) const fn panel_columns<T>(isa: Isa) -> usize {
     bytes / size_of::<T>()
 }
 
-/// Work below this many multiplications is not shared out to threads.
-const SHARED: usize = 1 << 18;
+/// The columns of the widest panel.
+pub(crate) const MAX_PANEL_COLUMNS: usize = 32;
 
-/// Computes `left * right` and gives it to `place`, a tile at a time: the output is cut into rows of `row_len` for
-/// [`StoreTile::ROWS`] rows of the product. Within a pool of several threads each computes some rows, or some columns.
+/// The fewest multiplications that are worth a thread.
+const MIN_THREAD_PRODUCTS: usize = 1 << 18;
+
+/// Computes `left * right` and hands each tile to `store`. `out` has rows of `row_len` elements, one for every
+/// [`StoreTile::ROWS`] rows of the product.
 pub(crate) fn product<T: Factor, P: StoreTile<T>>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
     out: &mut [P::Out],
     row_len: usize,
-    place: &P,
+    store: &P,
 ) {
     let (isa, width) = (left.isa(), right.width());
     let rows = tile_rows(isa);
-    debug_assert!(rows.is_multiple_of(P::ROWS), "tiles of whole rows of the output");
+    debug_assert!(rows.is_multiple_of(P::ROWS), "a tile has whole rows of the output");
     if left.rows() == 0 || right.columns() == 0 || row_len == 0 {
         return;
     }
     let (tiles, panels) = (left.rows().div_ceil(rows), right.columns().div_ceil(width));
-    let all = Tiles { left, right, row: 0, panels: 0..panels, row_len, place };
-    let size = rows.saturating_mul(width).saturating_mul(left.depth());
-    let share = |count, of: usize| sharing::share(count, SHARED / size.saturating_mul(of).max(1));
-    let (some_tiles, some_panels) = (share(tiles, panels), share(panels, tiles));
-    // Each part reads all of one side from beyond the nearest cache, or copies it, which takes a third of the time of
-    // the product of that with one tile or panel.
-    let by_rows = (3 * some_tiles + 1) * panels + some_tiles;
-    let by_columns = (3 * tiles + 1) * some_panels + tiles;
+    let all = Tiles { left, right, row: 0, panels: 0..panels, row_len, store };
+    let products = rows.saturating_mul(width).saturating_mul(left.depth());
+    let share =
+        |count, other| sharing::share(count, MIN_THREAD_PRODUCTS / products.saturating_mul(other).max(1));
+    let (tiles_each, panels_each) = (share(tiles, panels), share(panels, tiles));
+    // The cost of a part, in thirds of the time that a tile times a panel takes: each part also loads the whole other
+    // operand from beyond its nearest cache, or packs it, which takes one third per tile or panel.
+    let cost_by_rows = (3 * tiles_each + 1) * panels + tiles_each;
+    let cost_by_columns = (3 * tiles + 1) * panels_each + tiles;
     let on_part = |part: (Tiles<T, P>, Output<P::Out>)| T::dispatch_on(isa, part);
-    if P::HAS_COLUMNS && some_panels < panels && by_columns < by_rows {
-        let outs = Output::by_columns(out, row_len, some_panels * width);
-        let part = |first| Tiles { panels: first..panels.min(first + some_panels), ..all.clone() };
-        sharing::for_each((0..panels).step_by(some_panels).map(part).zip(outs), on_part);
-    } else if some_tiles < tiles {
-        let outs = Output::by_rows(out, row_len, some_tiles * (rows / P::ROWS));
+    if P::HAS_COLUMNS && panels_each < panels && cost_by_columns < cost_by_rows {
+        let outs = Output::by_columns(out, row_len, panels_each * width);
+        let part = |first| Tiles { panels: first..panels.min(first + panels_each), ..all.clone() };
+        sharing::for_each((0..panels).step_by(panels_each).map(part).zip(outs), on_part);
+    } else if tiles_each < tiles {
+        let outs = Output::by_rows(out, row_len, tiles_each * (rows / P::ROWS));
         let part = |tile| Tiles { row: tile * rows, ..all.clone() };
-        sharing::for_each((0..tiles).step_by(some_tiles).map(part).zip(outs), on_part);
+        sharing::for_each((0..tiles).step_by(tiles_each).map(part).zip(outs), on_part);
     } else {
         on_part((all, Output::Rows(out)));
     }
 }
 
-/// Columns of the dispatch_best panel.
-pub(crate) const MAX_PANEL_COLUMNS: usize = 32;
-
-/// Writes the results of a tile times a panel to the output.
+/// Stores finished tiles of a product in the output.
 pub(crate) trait StoreTile<T>: Sync {
     /// An element of the output.
     type Out: Send;
-    /// Rows of the product that share a row of the output.
+    /// Rows of the product per row of the output.
     const ROWS: usize;
-    /// Whether the rows of the output have the columns of the product.
+    /// Whether column `c` of the product belongs to column `c` of the output, so that threads can split columns.
     const HAS_COLUMNS: bool = true;
 
-    /// Writes the results of at most [`Self::ROWS`] rows to one of the output, of which `out` has some columns.
+    /// Stores at most [`Self::ROWS`] rows of a tile times a panel in one row of the output, or in the piece of it that
+    /// begins at column [`TilePosition::first`].
     fn store<I: Instructions>(
         &self,
         out: &mut [Self::Out],
@@ -206,49 +211,48 @@ pub(crate) trait StoreTile<T>: Sync {
         rows: &[[T; MAX_PANEL_COLUMNS]],
     );
 
-    /// Called when the results in all columns of a place are written. The output has rows of `row_len`.
+    /// Called when a group of panels is stored in a row of the output; `at` describes the whole group.
     #[inline(always)]
     fn finish(&self, _out: &mut [Self::Out], _row_len: usize, _at: TilePosition) {}
 }
 
-/// The place of a row of a tile times a panel in a product.
+/// The position of stored columns in a product.
 #[derive(Copy, Clone)]
 pub(crate) struct TilePosition {
     /// The first of the rows that share a row of the output.
     pub row: usize,
     pub column: usize,
-    /// Columns of the panel, some of which may be beyond the last one.
+    /// The number of columns, including the padding of the last panel.
     pub width: usize,
     /// The column that the given piece of the output begins with.
     pub first: usize,
 }
 
-/// What is computed of pieces of rows as soon as they are written.
+/// An element-wise function that is applied to pieces of rows as soon as they are stored, while they are in the cache.
 #[derive(Copy, Clone)]
 pub(crate) struct Epilogue<'a, T> {
-    /// Gets the number of the first element in the whole output.
-    each: &'a (dyn Fn(usize, &mut [T]) + Sync),
-    /// The number of the first element of this part of the output.
+    /// Receives the position of the piece in the whole output.
+    function: &'a (dyn Fn(usize, &mut [T]) + Sync),
+    /// The position of this part of the output in the whole output.
     first: usize,
 }
 
 impl<'a, T> Epilogue<'a, T> {
-    /// Of the whole output.
-    pub fn new(each: &'a (dyn Fn(usize, &mut [T]) + Sync)) -> Self {
-        Epilogue { each, first: 0 }
+    pub fn new(function: &'a (dyn Fn(usize, &mut [T]) + Sync)) -> Self {
+        Epilogue { function, first: 0 }
     }
 
-    /// Of a part of the output, from element `first` on.
+    /// The epilogue of the part of the output that begins at element `first`.
     pub fn part(self, first: usize) -> Self {
         Epilogue { first: self.first + first, ..self }
     }
 
-    /// Computes what follows of a piece, whose first element has this number.
+    /// Applies the function to a piece that begins at element `first`.
     pub fn apply(&self, first: usize, piece: &mut [T]) {
-        (self.each)(self.first + first, piece);
+        (self.function)(self.first + first, piece);
     }
 
-    /// Computes what follows of whole rows, which are this part of the output.
+    /// Applies the function to each row of this part of the output.
     pub fn apply_to_rows(&self, row_len: usize, rows: &mut [T]) {
         for (i, row) in rows.chunks_exact_mut(row_len).enumerate() {
             self.apply(i * row_len, row);
@@ -256,12 +260,12 @@ impl<'a, T> Epilogue<'a, T> {
     }
 }
 
-/// Writes rows as they are.
-struct WriteRows<'a, T> {
-    then: Option<Epilogue<'a, T>>,
+/// Stores a product as it is, row-major.
+struct StoreRows<'a, T> {
+    epilogue: Option<Epilogue<'a, T>>,
 }
 
-impl<T: Factor> StoreTile<T> for WriteRows<'_, T> {
+impl<T: Factor> StoreTile<T> for StoreRows<'_, T> {
     type Out = T;
     const ROWS: usize = 1;
 
@@ -272,47 +276,47 @@ impl<T: Factor> StoreTile<T> for WriteRows<'_, T> {
 
     #[inline(always)]
     fn finish(&self, out: &mut [T], row_len: usize, at: TilePosition) {
-        let Some(then) = self.then else { return };
+        let Some(epilogue) = self.epilogue else { return };
         let from = at.column - at.first;
         let to = out.len().min(from + at.width);
-        then.apply(at.row * row_len + at.column, &mut out[from..to]);
+        epilogue.apply(at.row * row_len + at.column, &mut out[from..to]);
     }
 }
 
-/// Writes `a * b` into `out`, row after row.
+/// Stores `left * right` in `out`, row-major.
 pub(crate) fn gemm<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
     gemm_with_epilogue(left, right, out, None);
 }
 
-/// As [`gemm`], into rows that are at least as long as those of the product.
+/// [`gemm`], followed by an epilogue.
+pub(crate) fn gemm_with_epilogue<T: Gemm>(
+    left: &PackedLhs<T>,
+    right: &PackedRhs<T>,
+    out: &mut [T],
+    epilogue: Option<Epilogue<T>>,
+) {
+    product(left, right, out, right.columns(), &StoreRows { epilogue });
+}
+
+/// [`gemm`] into rows of `row_len` elements, which may be longer than those of the product.
 pub(crate) fn gemm_in_rows<T: Gemm>(
     left: &PackedLhs<T>,
     right: &PackedRhs<T>,
     out: &mut [T],
     row_len: usize,
 ) {
-    product(left, right, out, row_len, &WriteRows { then: None });
+    product(left, right, out, row_len, &StoreRows { epilogue: None });
 }
 
-/// As [`gemm`], on this thread alone.
+/// [`gemm`] on the calling thread only.
 pub(crate) fn gemm_single_threaded<T: Gemm>(left: &PackedLhs<T>, right: &PackedRhs<T>, out: &mut [T]) {
-    let (row_len, place) = (right.columns(), &WriteRows { then: None });
+    let (row_len, store) = (right.columns(), &StoreRows { epilogue: None });
     let panels = 0..row_len.div_ceil(right.width());
-    T::dispatch_on(left.isa(), (Tiles { left, right, row: 0, panels, row_len, place }, Output::Rows(out)));
+    T::dispatch_on(left.isa(), (Tiles { left, right, row: 0, panels, row_len, store }, Output::Rows(out)));
 }
 
-/// As [`gemm`], with what follows.
-pub(crate) fn gemm_with_epilogue<T: Gemm>(
-    left: &PackedLhs<T>,
-    right: &PackedRhs<T>,
-    out: &mut [T],
-    then: Option<Epilogue<T>>,
-) {
-    product(left, right, out, right.columns(), &WriteRows { then });
-}
-
-/// Writes values to a row from `first` on, as many as it has room for. All of them are a panel, whose size is known when
-/// the kernel is compiled: no call copies it.
+/// Writes `values` to a row from element `first` on, as many as fit. Copies a whole panel without a call, because its
+/// length is known at compile time.
 #[inline(always)]
 pub(crate) fn write_row<T: Copy>(row: &mut [T], first: usize, values: &[T]) {
     let Some(to) = row.get_mut(first..) else { return };
@@ -326,7 +330,7 @@ pub(crate) fn write_row<T: Copy>(row: &mut [T], first: usize, values: &[T]) {
 mod tests {
     use super::*;
 
-    /// Small integers: every order of summing gives the same.
+    /// Small integers, whose sums are exact in any order.
     fn numbers(len: usize) -> Vec<f32> {
         (0..len).map(|i| (i * 7 % 11) as f32 - 5.0).collect()
     }
@@ -355,25 +359,21 @@ mod tests {
         ] {
             let (x, y) = (numbers(m * k), numbers(k * n));
             let a = Matrix::packed(&x, m, k);
-            let turned_a = Matrix { row_step: 1, column_step: m as isize, ..a };
+            let transposed_a = Matrix { row_step: 1, column_step: m as isize, ..a };
             let b = Matrix::packed(&y, k, n);
-            let turned_b = Matrix { row_step: 1, column_step: k as isize, ..b };
+            let transposed_b = Matrix { row_step: 1, column_step: k as isize, ..b };
             let back = (k * n).saturating_sub(1);
             let reversed = Matrix { start: back, row_step: -(n as isize), column_step: -1, ..b };
-            for a in [a, turned_a] {
-                for b in [b, turned_b, reversed] {
+            for a in [a, transposed_a] {
+                for b in [b, transposed_b, reversed] {
                     let expected = naive(&a, &b);
                     for isa in [Isa::best(), Isa::Baseline] {
                         let lhs = || PackedLhs::pack(isa, &a);
-                        for lhs in [lhs(), lhs().in_one_step()] {
+                        for lhs in [lhs(), lhs().with_sequential_sums()] {
                             let mut out = vec![f32::NAN; m * n];
                             gemm(&lhs, &PackedRhs::new(isa, &b), &mut out);
                             assert_eq!(out, expected, "{m} {k} {n} {isa:?}");
                         }
-                    }
-                    let mut out = vec![f32::NAN; m * n];
-                    if narrow(&a, &b, &mut out) {
-                        assert_eq!(out, expected, "{m} {k} {n}");
                     }
                 }
             }
@@ -406,10 +406,54 @@ mod tests {
         }
     }
 
+    /// Stores the sums of bytes.
+    struct StoreSums;
+
+    impl StoreTile<I8x4Dot> for StoreSums {
+        type Out = i32;
+        const ROWS: usize = 1;
+
+        #[inline(always)]
+        fn store<I: Instructions>(
+            &self,
+            out: &mut [i32],
+            at: TilePosition,
+            rows: &[[I8x4Dot; MAX_PANEL_COLUMNS]],
+        ) {
+            for (out, sum) in out[at.column - at.first..].iter_mut().zip(&rows[0][..at.width]) {
+                *out = sum.sum();
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_bytes_are_exact_on_every_machine() {
+        for (m, k, n) in [(1, 1, 1), (4, 3, 8), (13, 9, 33), (7, 700, 5)] {
+            let bytes =
+                |len: u32| (0..len).map(|i| I8x4Dot(i.wrapping_mul(2_654_435_761))).collect::<Vec<_>>();
+            let (x, y) = (bytes((m * k) as u32), bytes((k * n) as u32));
+            let dot = |x: I8x4Dot, y: I8x4Dot| {
+                let products = x.0.to_le_bytes().into_iter().zip(y.0.to_le_bytes());
+                products.map(|(x, y)| i32::from(x.cast_signed()) * i32::from(y)).sum::<i32>()
+            };
+            let element = |i: usize, j: usize| (0..k).map(|d| dot(x[i * k + d], y[d * n + j])).sum::<i32>();
+            let expected: Vec<i32> =
+                (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| element(i, j)).collect();
+            let fastest = if crate::kernels::vectors::has_int8_dot() { Isa::best() } else { Isa::Baseline };
+            for isa in [Isa::Baseline, fastest] {
+                let left = PackedLhs::pack(isa, &Matrix::packed(&x, m, k)).with_sequential_sums();
+                let right = PackedRhs::new(isa, &Matrix::packed(&y, k, n));
+                let mut out = vec![0; m * n];
+                product(&left, &right, &mut out, n, &StoreSums);
+                assert_eq!(out, expected, "{m} {k} {n} {isa:?}");
+            }
+        }
+    }
+
     #[cfg(feature = "threads")]
     #[test]
     fn threads_change_no_bit() {
-        // The second is shared out by columns, the others by rows.
+        // The second product is split by columns, the others by rows.
         for (m, k, n) in [(70, 900, 110), (16, 300, 4010), (500, 300, 40)] {
             let x: Vec<f32> = (0..m * k).map(|i| (i as f32 * 0.37).sin()).collect();
             let y: Vec<f32> = (0..k * n).map(|i| (i as f32 * 0.11).cos()).collect();

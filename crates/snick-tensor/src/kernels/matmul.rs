@@ -1,28 +1,32 @@
 //! Matrix products: OpenVINO's `MatMul-1`.
+//!
+//! [`algorithm`] lists the algorithms of all matrix products, those of packed weights included, and chooses among them.
+//! This file prepares operands, walks the batch and runs what was chosen.
 
-mod by_rows;
+pub(crate) mod algorithm;
+mod axpy;
+pub(crate) mod dot_products;
+mod row_blocks;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use self::by_rows::rows_at_once;
-use crate::buffer::{Buffer, filled};
+use self::algorithm::{MatMulAlgorithm, MatMulProblem, row_block};
+use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Strided, broadcast_dims};
 use crate::kernels::dispatch::{widen, with_type};
 use crate::kernels::elementwise::{FusedElementwise, Stage};
-use crate::kernels::gemm::{
-    Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm_with_epilogue, narrow, tile_rows,
-};
-use crate::kernels::vectors::{Instructions, Isa, Vectorised, dispatch_best};
+use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm_with_epilogue};
+use crate::kernels::vectors::Isa;
 use crate::layout::{Offsets, checked_len};
 use crate::memo::Purpose;
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 
-/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row, a 1-D `b` a column, whatever
-/// the transpose flags say, and its axis is dropped from the result.
+/// The product of the last two axes; the axes before them broadcast. A 1-D `a` is a row and a 1-D `b` a column,
+/// regardless of the transpose flags, and its axis is dropped from the result.
 ///
-/// Transposed views and flags are free. Integers wrap.
+/// Transposed views and flags cost nothing. Integers wrap.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`], [`TensorError::UnsupportedType`], and [`TensorError::ShapeMismatch`] (scalars have no
@@ -30,20 +34,19 @@ use crate::{Dims, ElementType, PodElement, Tensor, TensorError};
 pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> Result<Tensor, TensorError> {
     let et = a.element_type();
     let Operands { left, right, dims } = Operands::new(a, b, transpose_a, transpose_b)?;
-    if et == ElementType::F32 && b.element_type() == et && a.rank() > 1 && b.rank() > 1 && !dims.contains(&0)
-    {
-        return floats::<f32>(&left, &right, &dims, None);
-    }
     let [left, right] = widen([&*left, &*right])?;
     let product = match left.element_type() {
-        // Batches without elements need not be walked.
+        // The batch may be too large to walk, even though the product is empty.
         et if dims.contains(&0) => Tensor::zeros(et, &dims),
         et if et.is_float() => with_type!([F32 = f32, F64 = f64], et, T => {
             floats::<T>(&left, &right, &dims, None)
         }),
         et => with_type!(
-            [I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32, U64 = u64],
-            et, T => integers::<T>(&left, &right, &dims)),
+        [I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32, U64 = u64],
+        et, T => batched::<T>(&left, &right.contiguous(), &dims, &mut |_, a, b, out| {
+            axpy::axpy(a, b, out);
+            Ok(())
+        })),
     }?;
     let product = if b.rank() == 1 { product.squeeze(product.rank() - 1)? } else { product };
     let product = if a.rank() == 1 {
@@ -54,8 +57,8 @@ pub fn matmul(a: &Tensor, b: &Tensor, transpose_a: bool, transpose_b: bool) -> R
     product.cast(et)
 }
 
-/// [`matmul`] and functions of its result, which are computed while parts of that are in the cache. `None` if that gains
-/// nothing, or they are none that [`FusedElementwise`] computes.
+/// [`matmul`] followed by element-wise stages, which are applied to parts of the result while they are in the cache.
+/// `None` if that gains nothing or [`FusedElementwise`] does not support the stages.
 ///
 /// # Errors
 /// As [`matmul`].
@@ -75,14 +78,14 @@ pub fn matmul_then(
     if !is_one_product(&left, &right, &dims) || dims.contains(&0) || depth == 0 {
         return Ok(None);
     }
-    let gains = rows_at_once::<f32>(left.len() / depth, depth, columns).is_some();
-    let then = gains.then(|| FusedElementwise::of_dims(&dims, stages)).flatten();
-    let Some(then) = then.filter(|then| then.has_rows_of(columns)) else { return Ok(None) };
-    let on_piece = |first: usize, piece: &mut [f32]| then.on_piece(first, piece);
-    floats(&left, &right, &dims, Some(Epilogue::new(&on_piece))).map(Some)
+    let gains = row_block(left.len() / depth, depth, columns).is_some();
+    let fused = gains.then(|| FusedElementwise::of_dims(&dims, stages)).flatten();
+    let Some(fused) = fused.filter(|fused| fused.has_rows_of(columns)) else { return Ok(None) };
+    let function = |first: usize, piece: &mut [f32]| fused.on_piece(first, piece);
+    floats(&left, &right, &dims, Some(Epilogue::new(&function))).map(Some)
 }
 
-/// Both sides of a product as matrices, and its dims: those of the batch, rows, columns.
+/// Both operands as matrices, and the dims of their product: those of the batch, rows, columns.
 struct Operands<'a> {
     left: Cow<'a, Tensor>,
     right: Cow<'a, Tensor>,
@@ -90,14 +93,13 @@ struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    /// Of the inputs and flags of [`matmul`].
     fn new(a: &'a Tensor, b: &'a Tensor, transpose_a: bool, transpose_b: bool) -> Result<Self, TensorError> {
         let refuse = || TensorError::mismatch("cannot multiply {} with {}", a.dims(), b.dims());
         if a.rank() == 0 || b.rank() == 0 {
             return Err(refuse());
         }
-        let left = if a.rank() == 1 { Cow::Owned(a.unsqueeze(0)?) } else { turned(a, transpose_a)? };
-        let right = if b.rank() == 1 { Cow::Owned(b.unsqueeze(1)?) } else { turned(b, transpose_b)? };
+        let left = if a.rank() == 1 { Cow::Owned(a.unsqueeze(0)?) } else { transposed_if(transpose_a, a)? };
+        let right = if b.rank() == 1 { Cow::Owned(b.unsqueeze(1)?) } else { transposed_if(transpose_b, b)? };
         let ((batch_a, m, k), (batch_b, depth, n)) = (split(&left), split(&right));
         if k != depth {
             return Err(refuse());
@@ -108,8 +110,8 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// The tensor with its last two axes swapped, if `transpose`.
-fn turned(t: &Tensor, transpose: bool) -> Result<Cow<'_, Tensor>, TensorError> {
+/// Swaps the last two axes if `transpose`.
+fn transposed_if(transpose: bool, t: &Tensor) -> Result<Cow<'_, Tensor>, TensorError> {
     if !transpose {
         return Ok(Cow::Borrowed(t));
     }
@@ -151,17 +153,25 @@ pub(super) fn matrix<'a, T: PodElement>(t: &'a Strided<'_, T>, start: usize) -> 
     }
 }
 
-/// Whether all rows on the left are multiplied with one matrix, so that they are one matrix, too.
+/// Whether all rows of `a` are multiplied with the same matrix, and can be the rows of one matrix, too.
 fn is_one_product(a: &Tensor, b: &Tensor, dims: &[usize]) -> bool {
-    a.is_contiguous() && is_one(b) && dims.len() == a.rank()
+    a.is_contiguous() && is_one_matrix(b) && dims.len() == a.rank()
 }
 
-/// The product of floats, with what follows; no dim of the result is 0. What follows a product of depth 0 is not computed.
-fn floats<T: Gemm>(
+/// Whether a tensor is a single matrix.
+fn is_one_matrix(t: &Tensor) -> bool {
+    t.dims().iter().rev().skip(2).all(|&d| d == 1)
+}
+
+/// Multiplies one pair of matrices into a part of the result, which begins at the given element.
+type Multiply<'a, T> = dyn FnMut(usize, &Matrix<T>, &Matrix<T>, &mut [T]) -> Result<(), TensorError> + 'a;
+
+/// Calls `multiply` for each product of a batch; no dim of the result is 0. It is not called if the depth is 0.
+fn batched<T: PodElement>(
     a: &Tensor,
     b: &Tensor,
     dims: &[usize],
-    then: Option<Epilogue<T>>,
+    multiply: &mut Multiply<T>,
 ) -> Result<Tensor, TensorError> {
     stored_bytes(T::TYPE, dims)?;
     let (_, rows, depth) = split(a);
@@ -171,148 +181,92 @@ fn floats<T: Gemm>(
     if a.rank() > 2 && is_one_product(a, b, dims) {
         let flat_b = b.reshape(&b.dims()[b.rank() - 2..])?;
         let all = a.len() / depth;
-        let flat = floats::<T>(&a.reshape(&[all, depth])?, &flat_b, &[all, dims[dims.len() - 1]], then)?;
-        return flat.reshape(dims);
+        let flat_a = a.reshape(&[all, depth])?;
+        return batched(&flat_a, &flat_b, &[all, dims[dims.len() - 1]], multiply)?.reshape(dims);
     }
     let mut out = Buffer::any(checked_len(dims).unwrap_or(0))?;
-    if dims.len() == 2 && a.rank() == 2 && b.rank() == 2 {
+    if a.rank() == 2 && b.rank() == 2 {
         let (x, y) = (Strided::new(a), Strided::new(b));
-        let (x, y) = (&matrix(&x, x.layout.start), &matrix(&y, y.layout.start));
-        multiply(a, x, b, y, &mut out, then)?;
+        multiply(0, &matrix(&x, x.layout.start), &matrix(&y, y.layout.start), &mut out)?;
         return Tensor::from_buffer(T::TYPE, dims, out);
     }
     let size = rows * dims[dims.len() - 1];
     let (x, starts_x) = batches::<T>(a, dims)?;
     let (y, starts_y) = batches::<T>(b, dims)?;
     for (n, ((out, i), j)) in out.chunks_exact_mut(size).zip(starts_x).zip(starts_y).enumerate() {
-        let then = then.map(|then| then.part(n * size));
-        multiply(a, &matrix(&x, i), b, &matrix(&y, j), out, then)?;
+        multiply(n * size, &matrix(&x, i), &matrix(&y, j), out)?;
     }
     Tensor::from_buffer(T::TYPE, dims, out)
 }
 
-/// The product of one matrix of `a` and one of `b`, with what follows. The packed form of a constant matrix is cached.
-fn multiply<T: Gemm>(
+/// The product of floats; no dim of the result is 0. The epilogue is not applied if the depth is 0.
+fn floats<T: Gemm>(
     a: &Tensor,
-    x: &Matrix<T>,
     b: &Tensor,
+    dims: &[usize],
+    epilogue: Option<Epilogue<T>>,
+) -> Result<Tensor, TensorError> {
+    batched(a, b, dims, &mut |first, x, y, out| {
+        multiply([a, b], x, y, out, epilogue.map(|epilogue| epilogue.part(first)))
+    })
+}
+
+/// Multiplies a matrix of each operand, with packed forms from the cache of constants.
+fn multiply<T: Gemm>(
+    [a, b]: [&Tensor; 2],
+    x: &Matrix<T>,
     y: &Matrix<T>,
     out: &mut [T],
-    then: Option<Epilogue<T>>,
+    epilogue: Option<Epilogue<T>>,
 ) -> Result<(), TensorError> {
-    if narrow(x, y, out) {
-        if let Some(then) = then {
-            then.apply_to_rows(y.columns, out);
+    let is_cached = [a, b].map(|t| t.is_kept() && is_one_matrix(t));
+    let left = || cached(a, Purpose::Left, || PackedLhs::pack(Isa::best(), x));
+    let right = || cached(b, Purpose::Right, || PackedRhs::new(Isa::best(), y).into_packed());
+    let algorithm = MatMulAlgorithm::select(&MatMulProblem::of_floats(x, y, is_cached));
+    multiply_with(algorithm, x, y, left, right, out, epilogue)
+}
+
+/// The packed form of a matrix of `t`; cached if it is the only one of a constant.
+fn cached<P: Send + Sync + 'static>(
+    t: &Tensor,
+    purpose: Purpose,
+    pack: impl FnOnce() -> P,
+) -> Result<Arc<P>, TensorError> {
+    if is_one_matrix(t) { t.memoised(purpose, || Ok(pack())) } else { Ok(Arc::new(pack())) }
+}
+
+/// Stores `x * y` in `out`, row-major, and applies the epilogue. `left` and `right` return the packed operands.
+pub(super) fn multiply_with<T: Gemm>(
+    algorithm: MatMulAlgorithm,
+    x: &Matrix<T>,
+    y: &Matrix<T>,
+    left: impl FnOnce() -> Result<Arc<PackedLhs<T>>, TensorError>,
+    right: impl FnOnce() -> Result<Arc<PackedRhs<'static, T>>, TensorError>,
+    out: &mut [T],
+    epilogue: Option<Epilogue<T>>,
+) -> Result<(), TensorError> {
+    match algorithm {
+        MatMulAlgorithm::Tiled { packs_right: true } => {
+            gemm_with_epilogue(&*left()?, &*right()?, out, epilogue);
+            return Ok(());
         }
-        return Ok(());
+        MatMulAlgorithm::Tiled { packs_right: false } => {
+            gemm_with_epilogue(&*left()?, &PackedRhs::new(Isa::best(), y), out, epilogue);
+            return Ok(());
+        }
+        MatMulAlgorithm::TiledRowBlocks { rows } => {
+            row_blocks::multiply(x, &*right()?, out, rows, epilogue);
+            return Ok(());
+        }
+        MatMulAlgorithm::DotsOfRows => dot_products::few_columns(x, y, out),
+        MatMulAlgorithm::DotsOfColumns => dot_products::few_rows(x, y, out),
+        // The rest is for codes, which `PackedWeights` multiplies.
+        _ => axpy::axpy(x, y, out),
     }
-    let isa = Isa::best();
-    let left = || match is_one(a) {
-        true => a.memoised(Purpose::Left, || Ok(PackedLhs::pack(isa, x))),
-        false => Ok(Arc::new(PackedLhs::pack(isa, x))),
-    };
-    // Contiguous rows can be read without a copy, but those of a panel are far apart: several tiles need them together.
-    let packs = y.column_step != 1 || (b.is_kept() && x.rows > tile_rows(isa));
-    if !is_one(b) || !packs {
-        gemm_with_epilogue(&*left()?, &PackedRhs::new(isa, y), out, then);
-        return Ok(());
-    }
-    let right = b.memoised(Purpose::Right, || Ok(PackedRhs::new(isa, y).into_packed()))?;
-    match rows_at_once::<T>(x.rows, x.columns, y.columns) {
-        Some(at_once) if !a.is_kept() => by_rows::multiply(x, &right, out, at_once, then),
-        _ => gemm_with_epilogue(&*left()?, &right, out, then),
+    if let Some(epilogue) = epilogue {
+        epilogue.apply_to_rows(y.columns, out);
     }
     Ok(())
-}
-
-/// Whether a tensor is one matrix.
-fn is_one(t: &Tensor) -> bool {
-    t.dims().iter().rev().skip(2).all(|&d| d == 1)
-}
-
-/// Products of integers, which wrap.
-trait Wrapping: PodElement {
-    fn multiply_add(self, a: Self, b: Self) -> Self;
-}
-
-macro_rules! wrapping {
-    ($($t:ident)*) => {$(
-        impl Wrapping for $t {
-            #[inline(always)]
-            fn multiply_add(self, a: Self, b: Self) -> Self {
-                self.wrapping_add(a.wrapping_mul(b))
-            }
-        }
-    )*};
-}
-
-wrapping!(i8 i16 i32 i64 u8 u16 u32 u64);
-
-fn integers<T: Wrapping>(a: &Tensor, b: &Tensor, dims: &[usize]) -> Result<Tensor, TensorError> {
-    stored_bytes(T::TYPE, dims)?;
-    let (a, b) = (a.contiguous(), b.contiguous());
-    let (_, rows, depth) = split(&a);
-    // An empty view may start anywhere.
-    if depth == 0 {
-        return Tensor::zeros(T::TYPE, dims);
-    }
-    let columns = dims[dims.len() - 1];
-    let mut out = filled(checked_len(dims).unwrap_or(0), T::default())?;
-    let (a, starts_a) = batches::<T>(&a, dims)?;
-    let (b, starts_b) = batches::<T>(&b, dims)?;
-    for ((out, i), j) in out.chunks_exact_mut(rows * columns).zip(starts_a).zip(starts_b) {
-        let (a, b) = (&a.data[i..][..rows * depth], &b.data[j..][..depth * columns]);
-        dispatch_best(Products { a, b, depth, columns, out });
-    }
-    Tensor::from_vec(dims, out)
-}
-
-/// Adds the product of two packed matrices of integers to `out`; the depth is not 0.
-struct Products<'a, T> {
-    a: &'a [T],
-    b: &'a [T],
-    depth: usize,
-    columns: usize,
-    out: &'a mut [T],
-}
-
-/// Rows of the right matrix per step, so that a row of the result is loaded and stored less often.
-const AT_ONCE: usize = 4;
-
-impl<T: Wrapping> Vectorised for Products<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Instructions>(self) {
-        let Self { a, b, depth, columns, out } = self;
-        for (factors, row) in a.chunks_exact(depth).zip(out.chunks_exact_mut(columns)) {
-            let lines = b.chunks(AT_ONCE * columns);
-            for (factors, lines) in factors.chunks(AT_ONCE).zip(lines) {
-                match *factors {
-                    [f0, f1, f2, f3] => {
-                        let (l0, rest) = lines.split_at(columns);
-                        let (l1, rest) = rest.split_at(columns);
-                        let (l2, l3) = rest.split_at(columns);
-                        let lines = l0.iter().zip(l1).zip(l2).zip(l3);
-                        for (to, (((&x0, &x1), &x2), &x3)) in row.iter_mut().zip(lines) {
-                            *to = to
-                                .multiply_add(f0, x0)
-                                .multiply_add(f1, x1)
-                                .multiply_add(f2, x2)
-                                .multiply_add(f3, x3);
-                        }
-                    }
-                    _ => {
-                        for (&factor, line) in factors.iter().zip(lines.chunks_exact(columns)) {
-                            for (to, &x) in row.iter_mut().zip(line) {
-                                *to = to.multiply_add(factor, x);
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -405,10 +359,10 @@ mod tests {
                 let a: Tensor = Tensor::from_vec::<f32>(&[rows, depth], numbers(rows * depth, 1)).unwrap();
                 let b = Tensor::from_vec::<f32>(&[depth, columns], numbers(depth * columns, 5)).unwrap();
                 let product = matmul(&a, &b, false, false).unwrap();
-                let [turned_a, turned_b] = [&a, &b].map(|t| t.transposed().contiguous());
-                assert_eq!(matmul(&turned_a, &b, true, false).unwrap(), product);
-                assert_eq!(matmul(&a, &turned_b, false, true).unwrap(), product);
-                assert_eq!(matmul(&turned_a, &turned_b, true, true).unwrap(), product);
+                let [transposed_a, transposed_b] = [&a, &b].map(|t| t.transposed().contiguous());
+                assert_eq!(matmul(&transposed_a, &b, true, false).unwrap(), product);
+                assert_eq!(matmul(&a, &transposed_b, false, true).unwrap(), product);
+                assert_eq!(matmul(&transposed_a, &transposed_b, true, true).unwrap(), product);
             }
         }
     }

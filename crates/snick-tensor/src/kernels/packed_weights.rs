@@ -1,20 +1,37 @@
-//! Weights of few bits that stay packed: their rows are unpacked when they are multiplied, a block at a time.
+//! Products with weights of 4 or 8 bits, which stay packed in memory and are decoded while they are multiplied.
+//!
+//! [`matmul::algorithm`](crate::kernels::matmul::algorithm) chooses among the algorithms:
+//! - one row: [`digit_product`] in integers, otherwise [`row_product`] with floats in registers;
+//! - several rows, and the remaining formats: a block of weight rows becomes floats in memory, and a product of floats
+//!   multiplies it.
+//!
+//! **Layout.** Weights are `N` rows of `K` codes, the transposed right operand. Each group of codes in a row shares a zero
+//! point and a scale.
+//!
+//! **Threads.** With one row each thread computes some blocks of the result. With several rows the product of each block
+//! is shared.
 
 mod decoding;
 mod digit_product;
 mod row_product;
 
-use self::decoding::{Decoding, Integers, UnpackRow};
+use std::sync::Arc;
+
+use self::decoding::{Decoding, IntegerCodes, UnpackRow};
 use self::digit_product::{DigitProduct, Digits};
 use self::row_product::RowProduct;
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs, gemm, narrow};
+use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs};
+use crate::kernels::matmul::algorithm::{
+    CodeFormat, DIGIT_LANES, MatMulAlgorithm, MatMulProblem, RightOperand,
+};
+use crate::kernels::matmul::multiply_with;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Isa, dispatch_best};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-/// A matrix of weights as language models store it: `(code - zero) * scale`, with one zero and one scale for each group of
-/// codes in a row. In memory it takes what the codes take, and 8 bytes a group.
+/// A matrix of weights as language models store it: `(code - zero) * scale`, with one zero point and one scale for each
+/// group of codes in a row. In memory it takes the size of the codes plus 8 bytes per group.
 ///
 /// ```
 /// use snick_tensor::kernels::PackedWeights;
@@ -33,30 +50,30 @@ pub struct PackedWeights {
     decoding: Decoding,
     rows: usize,
     depth: usize,
-    /// Codes that share a zero and a scale.
+    /// Codes that share a zero point and a scale.
     group: usize,
-    /// By group, row after row, and then as many 0 as a vector has lanes.
+    /// By group, row after row, followed by a 0 for each lane of a vector.
     zeros: Vec<f32>,
     scales: Vec<f32>,
-    /// Whether there are zeros other than 0.
+    /// Whether there are zero points other than 0.
     has_zeros: bool,
     /// The codes, if they are integers that digits can be multiplied with.
-    integers: Option<Integers>,
+    integers: Option<IntegerCodes>,
 }
 
-/// Unpacked rows that several rows are multiplied with at a time take about this much memory: they stay in the cache.
+/// The bytes of decoded rows that several rows are multiplied with at a time: they stay in the second-level cache.
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// The same for one row: each is read once, so they stay in the first cache.
+/// The same for one row, which reads each weight once: they stay in the first-level cache.
 const STRIP_BYTES: usize = 1 << 14;
 
-/// Rows of a strip are a multiple of this: so many are multiplied together.
+/// The rows of a strip are a multiple of this, because four rows share each load.
 const STRIP_ROWS: usize = 4;
 
 impl PackedWeights {
-    /// Weights of codes `[N, K]` or `[N, G, K / G]`, with zeros and scales that have one element for all, or one a row,
-    /// or one a group. `None` for anything else: other ranks, codes that are neither of 4 nor of 8 bits, views.
-    /// `through` is the type that codes are converted to before they are scaled.
+    /// Weights of codes `[N, K]` or `[N, G, K / G]`, with zero points and scales for the whole tensor, for each row or for
+    /// each group. `None` for anything else: other ranks, codes of neither 4 nor 8 bits, views. Codes are converted to the
+    /// type `through` before they are scaled.
     pub fn new(
         codes: &Tensor,
         zeros: Option<&Tensor>,
@@ -73,7 +90,6 @@ impl PackedWeights {
             return None;
         }
         let depth = groups.checked_mul(group)?;
-        // By group, with the axes of the codes.
         let by_group = |t: &Tensor| {
             let wanted: Dims = match codes.rank() {
                 2 => Dims::from_slice(&[rows, 1]),
@@ -89,10 +105,10 @@ impl PackedWeights {
         let decoding = Decoding::new(codes.element_type(), through)?;
         let has_zeros = zeros.iter().any(|&zero| zero != 0.0);
         let is_bounded = zeros.iter().chain(&scales).copied().all(digit_product::is_bounded);
-        let integers = decoding.integers().filter(|&of| is_bounded && digit_product::fits(of, depth, group));
-        let [zeros, scales] = [zeros, scales].map(|mut of_groups| {
-            of_groups.extend([0.0; digit_product::LANES]);
-            of_groups
+        let integers = decoding.integers().filter(|_| is_bounded);
+        let [zeros, scales] = [zeros, scales].map(|mut by_group| {
+            by_group.extend([0.0; DIGIT_LANES]);
+            by_group
         });
         Some(Self { codes: codes.kept(), decoding, rows, depth, group, zeros, scales, has_zeros, integers })
     }
@@ -107,15 +123,10 @@ impl PackedWeights {
     /// # Errors
     /// [`TensorError::ShapeMismatch`]; memory.
     pub fn multiply(&self, x: &Tensor) -> Result<Tensor, TensorError> {
-        let [.., depth] = *x.dims() else {
-            return Err(TensorError::mismatch("cannot multiply {} with {}", x.dims(), &self.dims()));
-        };
-        if depth != self.depth {
-            return Err(TensorError::mismatch("cannot multiply {} with {}", x.dims(), &self.dims()));
-        }
         let mut dims = Dims::from_slice(x.dims());
-        if let Some(last) = dims.last_mut() {
-            *last = self.rows;
+        match dims.last_mut() {
+            Some(last) if *last == self.depth => *last = self.rows,
+            _ => return Err(TensorError::mismatch("cannot multiply {} with {}", x.dims(), &self.dims())),
         }
         if x.is_empty() {
             return Tensor::zeros(ElementType::F32, &dims);
@@ -123,104 +134,148 @@ impl PackedWeights {
         let x = x.cast(ElementType::F32)?.contiguous();
         let count = x.len() / self.depth;
         let mut out = Buffer::any(count.checked_mul(self.rows).ok_or_else(too_large)?)?;
-        let x = x.as_slice::<f32>()?;
-        let left = Matrix::packed(x, count, self.depth);
-        if count == 1 {
-            self.row_times_blocks(&left, &mut out)?;
-        } else {
-            self.rows_times_blocks(&left, &mut out)?;
-        }
+        let left = Matrix::packed(x.as_slice::<f32>()?, count, self.depth);
+        self.multiply_matrix(&left, self.integers, &mut out)?;
         Tensor::from_buffer(ElementType::F32, &dims, out)
     }
 
-    /// One row times the weights: the blocks are computed by all threads.
-    fn row_times_blocks(&self, left: &Matrix<f32>, out: &mut [f32]) -> Result<(), TensorError> {
-        let (size, strip) = (self.block(), self.strip());
-        let x = &left.data[left.start..];
-        let fits = row_product::fits(&self.decoding, self.group);
-        let digits = self.integers.and_then(|of| Some((of, Digits::new(x, of, self.group)?)));
-        let block = |(i, out): (usize, &mut [f32])| {
-            if let Some((integers, digits)) = &digits {
-                self.digits_times_codes(digits, *integers, i * size, out);
-                return Ok(());
+    /// Chooses an algorithm for codes that are these integers, if any, and runs it.
+    fn multiply_matrix(
+        &self,
+        left: &Matrix<f32>,
+        integers: Option<IntegerCodes>,
+        out: &mut [f32],
+    ) -> Result<(), TensorError> {
+        let x = left.data;
+        match MatMulAlgorithm::select(&self.problem(left.rows, integers.is_some())) {
+            MatMulAlgorithm::Int8Digits => {
+                let digits = integers.and_then(|codes| Some((codes, Digits::new(x, codes, self.group)?)));
+                // Elements that are not finite, or too large or small, have no digits.
+                let Some((codes, digits)) = digits else { return self.multiply_matrix(left, None, out) };
+                self.for_each_block(out, |first, out| self.digit_product(&digits, codes, first, out))
             }
-            if fits {
-                self.row_times_codes(x, i * size, out);
-                return Ok(());
+            MatMulAlgorithm::DecodedDots => {
+                self.for_each_block(out, |first, out| self.row_product(x, first, out))
             }
-            let mut weights = Buffer::any(strip.checked_mul(self.depth).ok_or_else(too_large)?)?;
-            for (k, out) in out.chunks_mut(strip).enumerate() {
-                let weights = &mut weights[..out.len() * self.depth];
-                self.unpack(i * size + k * strip, weights);
-                // One row is always narrow.
-                narrow(left, &Matrix::packed(weights, out.len(), self.depth).transposed(), out);
-            }
-            Ok(())
-        };
-        let blocks = out.chunks_mut(size).enumerate();
-        if sharing::is_shared() {
-            sharing::try_for_each(blocks, block)
-        } else {
-            let mut blocks = blocks;
-            blocks.try_for_each(block)
+            _ if left.rows == 1 => self.for_each_block(out, |first, out| self.strips(left, first, out)),
+            _ => self.blocks(left, out),
         }
     }
 
-    /// One row times the weights from row `first` on, as many as `out` has room for.
-    fn row_times_codes(&self, x: &[f32], first: usize, out: &mut [f32]) {
-        let bytes = self.codes.packed_bytes().unwrap_or_default();
-        let (len, groups) = (bytes.len() / self.rows, self.depth / self.group);
-        let end = first + out.len();
+    /// The product of so many rows with these weights.
+    fn problem(&self, rows: usize, are_integers: bool) -> MatMulProblem {
+        let codes = CodeFormat {
+            per_byte: self.decoding.per_byte(),
+            group: self.group,
+            are_integers,
+            decodes_in_registers: self.decoding.is_in_registers(),
+        };
+        MatMulProblem {
+            is_integer: false,
+            has_narrow_kernels: true,
+            rows,
+            depth: self.depth,
+            columns: self.rows,
+            left_column_step: 1,
+            right: RightOperand::Codes(codes),
+            is_cached: [false; 2],
+        }
+    }
+
+    /// Calls `multiply` with the first row of each block of weights and its part of the result, on all threads.
+    fn for_each_block(
+        &self,
+        out: &mut [f32],
+        multiply: impl Fn(usize, &mut [f32]) -> Result<(), TensorError> + Send + Sync,
+    ) -> Result<(), TensorError> {
+        let size = self.block_rows();
+        sharing::try_for_each(out.chunks_mut(size).enumerate(), |(i, out)| multiply(i * size, out))
+    }
+
+    /// One row times the weights from row `first` on, in integers.
+    fn digit_product(
+        &self,
+        digits: &Digits,
+        integers: IntegerCodes,
+        first: usize,
+        out: &mut [f32],
+    ) -> Result<(), TensorError> {
+        let groups = self.depth / self.group;
+        let product = DigitProduct {
+            digits,
+            integers,
+            bytes: self.code_bytes(first, out.len()),
+            zeros: &self.zeros[first * groups..],
+            scales: &self.scales[first * groups..],
+            has_zeros: self.has_zeros,
+            out,
+        };
+        product.run();
+        Ok(())
+    }
+
+    /// One row times the weights from row `first` on, in registers.
+    fn row_product(&self, x: &[f32], first: usize, out: &mut [f32]) -> Result<(), TensorError> {
+        let (groups, end) = (self.depth / self.group, first + out.len());
         dispatch_best(RowProduct {
             x,
             decoding: &self.decoding,
-            bytes: &bytes[first * len..end * len],
+            bytes: self.code_bytes(first, out.len()),
             group: self.group,
             zeros: &self.zeros[first * groups..end * groups],
             scales: &self.scales[first * groups..end * groups],
             out,
         });
+        Ok(())
     }
 
-    fn digits_times_codes(&self, digits: &Digits, integers: Integers, first: usize, out: &mut [f32]) {
-        let bytes = self.codes.packed_bytes().unwrap_or_default();
-        let (len, groups) = (bytes.len() / self.rows, self.depth / self.group);
-        let end = first + out.len();
-        DigitProduct {
-            digits,
-            integers,
-            bytes: &bytes[first * len..end * len],
-            zeros: &self.zeros[first * groups..],
-            scales: &self.scales[first * groups..],
-            has_zeros: self.has_zeros,
-            out,
-        }
-        .run();
-    }
-
-    /// Several rows times the weights, block by block.
-    fn rows_times_blocks(&self, left: &Matrix<f32>, out: &mut [f32]) -> Result<(), TensorError> {
-        let isa = Isa::best();
-        let columns = self.rows;
-        let mut packed_left = None;
-        for first in (0..columns).step_by(self.block()) {
-            let count = self.block().min(columns - first);
-            let mut weights = Buffer::any(count.checked_mul(self.depth).ok_or_else(too_large)?)?;
-            self.unpack(first, &mut weights);
-            let right = Matrix::packed(&weights, count, self.depth).transposed();
-            let mut some = Buffer::any(left.rows * count)?;
-            if !narrow(left, &right, &mut some) {
-                let left = packed_left.get_or_insert_with(|| PackedLhs::pack(isa, left));
-                gemm(left, &PackedRhs::new(isa, &right), &mut some);
-            }
-            let lines = some.chunks_exact(count).zip(out.chunks_exact_mut(columns));
-            lines.for_each(|(line, out)| out[first..first + count].copy_from_slice(line));
+    /// One row times the weights from row `first` on, which are decoded a strip at a time.
+    fn strips(&self, left: &Matrix<f32>, first: usize, out: &mut [f32]) -> Result<(), TensorError> {
+        let strip = self.strip_rows();
+        let mut weights = Buffer::any(strip.checked_mul(self.depth).ok_or_else(too_large)?)?;
+        for (k, out) in out.chunks_mut(strip).enumerate() {
+            let weights = &mut weights[..out.len() * self.depth];
+            self.unpack(first + k * strip, weights);
+            self.multiply_decoded(left, weights, &mut None, out)?;
         }
         Ok(())
     }
 
-    /// The rows of these indices, unpacked: `[indices.., K]`. Negative ones count from the end; if `zeros_outside`, other
-    /// indices give zeros.
+    /// Several rows times the weights, which are decoded a block at a time.
+    fn blocks(&self, left: &Matrix<f32>, out: &mut [f32]) -> Result<(), TensorError> {
+        let columns = self.rows;
+        let mut packed_left = None;
+        for first in (0..columns).step_by(self.block_rows()) {
+            let count = self.block_rows().min(columns - first);
+            let mut weights = Buffer::any(count.checked_mul(self.depth).ok_or_else(too_large)?)?;
+            self.unpack(first, &mut weights);
+            let mut block = Buffer::any(left.rows * count)?;
+            self.multiply_decoded(left, &weights, &mut packed_left, &mut block)?;
+            let rows = block.chunks_exact(count).zip(out.chunks_exact_mut(columns));
+            rows.for_each(|(row, out)| out[first..first + count].copy_from_slice(row));
+        }
+        Ok(())
+    }
+
+    /// Rows times decoded weights. The packed rows are kept for the next block.
+    fn multiply_decoded(
+        &self,
+        left: &Matrix<f32>,
+        weights: &[f32],
+        packed_left: &mut Option<Arc<PackedLhs<f32>>>,
+        out: &mut [f32],
+    ) -> Result<(), TensorError> {
+        let isa = Isa::best();
+        let right = &Matrix::packed(weights, weights.len() / self.depth, self.depth).transposed();
+        let pack_left =
+            || Ok(packed_left.get_or_insert_with(|| Arc::new(PackedLhs::pack(isa, left))).clone());
+        let pack_right = || Ok(Arc::new(PackedRhs::new(isa, right).into_packed()));
+        let algorithm = MatMulAlgorithm::select(&MatMulProblem::of_floats(left, right, [true, false]));
+        multiply_with(algorithm, left, right, pack_left, pack_right, out, None)
+    }
+
+    /// The rows of these indices, decoded: `[indices.., K]`. Negative indices count from the end. Other indices give zeros
+    /// if `zeros_outside`, and otherwise an error.
     ///
     /// # Errors
     /// [`TensorError::IndexOutOfRange`]; memory.
@@ -241,24 +296,28 @@ impl PackedWeights {
         Tensor::from_buffer(ElementType::F32, &dims, out)
     }
 
-    /// Rows in a block.
-    fn block(&self) -> usize {
+    fn block_rows(&self) -> usize {
         (BLOCK_BYTES / 4 / self.depth).next_multiple_of(32).max(32)
     }
 
-    /// Rows in a strip.
-    fn strip(&self) -> usize {
+    fn strip_rows(&self) -> usize {
         (STRIP_BYTES / 4 / self.depth).next_multiple_of(STRIP_ROWS).max(STRIP_ROWS)
     }
 
-    /// Unpacks the rows from `first` on, as many as `out` has room for.
-    fn unpack(&self, first: usize, out: &mut [f32]) {
+    /// The codes of `count` rows from row `first` on.
+    fn code_bytes(&self, first: usize, count: usize) -> &[u8] {
         let bytes = self.codes.packed_bytes().unwrap_or_default();
-        let (len, groups) = (bytes.len() / self.rows, self.depth / self.group);
+        let len = bytes.len() / self.rows;
+        &bytes[first * len..(first + count) * len]
+    }
+
+    /// Decodes the rows from `first` on, as many as `out` has room for.
+    fn unpack(&self, first: usize, out: &mut [f32]) {
+        let groups = self.depth / self.group;
         for (row, out) in (first..).zip(out.chunks_exact_mut(self.depth)) {
             dispatch_best(UnpackRow {
                 decoding: &self.decoding,
-                bytes: &bytes[row * len..][..len],
+                bytes: self.code_bytes(row, 1),
                 group: self.group,
                 zeros: &self.zeros[row * groups..][..groups],
                 scales: &self.scales[row * groups..][..groups],

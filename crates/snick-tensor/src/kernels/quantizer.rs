@@ -1,8 +1,10 @@
-//! Values of a FakeQuantize as the numbers of their levels, a byte each.
+//! Quantises images to the codes of a FakeQuantize, one byte each, and back.
 //!
-//! Images of levels are tensors of `u32` `[N, C / 4, spatial..]`: an element has the levels of four channels at one
-//! position, the first channel in its lowest byte. That is what one instruction multiplies and sums. Where the channels
-//! are no multiple of four, the last bytes have no meaning.
+//! **Layout.** Quantised images are tensors of `u32` `[N, C / 4, spatial..]`. An element holds the codes of four channels at
+//! one position, the first channel in the lowest byte: the operand of one dot product of bytes. If the number of channels is
+//! not a multiple of four, the last bytes are padding.
+//!
+//! **Loop nest**, outer to inner: images and groups of four channels, which threads share; positions.
 
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
@@ -10,29 +12,29 @@ use crate::kernels::sharing;
 use crate::kernels::vectors::{I8x4Dot, Instructions, Vectorised, dispatch_int8_dot};
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-/// Channels of an element.
+/// Channels in an element.
 pub(super) const CHANNELS: usize = 4;
 
-/// The numbers of more levels are no bytes.
-pub(super) const MOST_LEVELS: usize = 256;
+/// The most levels whose codes are bytes.
+pub(super) const MAX_LEVELS: usize = 256;
 
-/// Images of fewer elements are not distributed to threads.
-const SHARED: usize = 1 << 16;
+/// The fewest elements that are worth several threads.
+const MIN_SHARED: usize = 1 << 16;
 
-/// A [`fake_quantize`](super::fake_quantize) of at most 256 levels and one range, or one a channel, that gives and takes
-/// the numbers of the levels.
+/// A [`fake_quantize`](super::fake_quantize) with at most 256 levels and one range, or one range per channel, that returns
+/// and takes codes: the indices of levels.
 #[derive(Clone, Debug)]
 pub struct Quantizer {
-    /// By channel; the last one is repeated to a multiple of four.
+    /// By channel. The last one is repeated up to a multiple of four.
     rules: Vec<Rule<f32>>,
     channels: usize,
 }
 
 impl Quantizer {
-    /// The quantizer of images of so many channels. `None` for more levels, other ranges, and ranges that are not applied
-    /// by their scale and shift.
+    /// A quantizer for images with so many channels. `None` for more levels, other ranges, and ranges that cannot be applied
+    /// by a scale and a shift.
     pub fn new(ranges: [&Tensor; 4], levels: usize, channels: usize) -> Option<Self> {
-        if !(2..=MOST_LEVELS).contains(&levels) || channels == 0 {
+        if !(2..=MAX_LEVELS).contains(&levels) || channels == 0 {
             return None;
         }
         let by_channel = |range: &Tensor| {
@@ -51,36 +53,36 @@ impl Quantizer {
         Some(Self { rules: rules?, channels })
     }
 
-    /// Channels of the images.
+    /// The number of channels of the images.
     pub fn channels(&self) -> usize {
         self.channels
     }
 
-    /// Whether greater levels have greater values.
+    /// Whether greater codes have greater values.
     pub fn is_increasing(&self) -> bool {
         self.rules.iter().all(|rule| rule.step >= 0.0)
     }
 
-    /// The rules of all channels, the last one repeated to a multiple of four.
+    /// The rules of all channels. The last one is repeated up to a multiple of four.
     pub(super) fn rules(&self) -> &[Rule<f32>] {
         &self.rules
     }
 
-    /// The rule of all channels, if they have one.
+    /// The common rule of all channels, if there is one.
     pub(super) fn uniform(&self) -> Option<Rule<f32>> {
         let first = *self.rules.first()?;
         let parts = |rule: &Rule<f32>| [rule.low, rule.high, rule.step, rule.output_low];
         self.rules.iter().all(|rule| parts(rule) == parts(&first)).then_some(first)
     }
 
-    /// The levels nearest to 0, of four channels each.
+    /// The codes nearest to 0, for four channels each.
     pub(super) fn nearest_to_zero(&self) -> Vec<I8x4Dot> {
         let zero = |rule: &Rule<f32>| (-rule.output_low / rule.step).round().clamp(0.0, 255.0) as u8;
         let groups = self.rules.as_chunks::<CHANNELS>().0.iter();
         groups.map(|four| I8x4Dot(u32::from_le_bytes(four.each_ref().map(zero)))).collect()
     }
 
-    /// The levels of an image `[N, C, height, width]` of `f32`.
+    /// Quantises an image `[N, C, height, width]` of `f32` to codes.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
@@ -101,53 +103,53 @@ impl Quantizer {
                     &values[(n * channels + channel) * area..][..area]
                 };
                 let rules = std::array::from_fn(|k| self.rules[group * CHANNELS + k]);
-                dispatch_int8_dot(ToLevels { planes: std::array::from_fn(plane), rules, to });
+                dispatch_int8_dot(Quantize { planes: std::array::from_fn(plane), rules, to });
             });
         }
         Tensor::from_buffer(ElementType::U32, &[batch, groups, height, width], out)
     }
 
-    /// The values `[N, C, height, width]` of an image of levels, as [`fake_quantize`](super::fake_quantize) gives them.
+    /// Converts codes back to the values `[N, C, height, width]` that [`fake_quantize`](super::fake_quantize) returns.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
-    pub fn dequantize(&self, levels: &Tensor) -> Result<Tensor, TensorError> {
-        let &[batch, groups, height, width] = dims_of(levels)?;
+    pub fn dequantize(&self, codes: &Tensor) -> Result<Tensor, TensorError> {
+        let &[batch, groups, height, width] = dims_of(codes)?;
         if groups != self.channels.div_ceil(CHANNELS) {
-            return Err(self.mismatch(levels));
+            return Err(self.mismatch(codes));
         }
         let (area, channels) = (height * width, self.channels);
-        let quads = levels.as_slice::<u32>()?;
+        let codes = codes.as_slice::<u32>()?;
         let mut out = Buffer::any(batch * channels * area)?;
         if area > 0 {
             for_each_group(&mut out, area, |i, to| {
                 let (n, channel) = (i / channels, i % channels);
-                let quads = &quads[(n * groups + channel / CHANNELS) * area..][..area];
+                let codes = &codes[(n * groups + channel / CHANNELS) * area..][..area];
                 let shift = 8 * (channel % CHANNELS) as u32;
-                dispatch_int8_dot(ToValues { quads, shift, rule: self.rules[channel], to });
+                dispatch_int8_dot(Dequantize { codes, shift, rule: self.rules[channel], to });
             });
         }
         Tensor::from_buffer(ElementType::F32, &[batch, channels, height, width], out)
     }
 
-    /// Whether [`Quantizer::add`] can add levels of these quantizers.
+    /// Whether [`Quantizer::add`] can add codes of these quantizers.
     pub fn is_addable(parts: [&Self; 2], sum: &Self) -> bool {
         let all = [parts[0], parts[1], sum];
         all.iter().all(|quantizer| quantizer.uniform().is_some() && quantizer.channels == sum.channels)
     }
 
-    /// The levels of the sum of two images of levels of the same size. All have one range, not one a channel.
+    /// Adds two quantised images of the same size and quantises the sum. All three have one range for all channels.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
     pub fn add(parts: [(&Self, &Tensor); 2], sum: &Self) -> Result<Tensor, TensorError> {
         let [(_, a), (_, b)] = parts;
         if a.dims() != b.dims() {
-            return Err(TensorError::mismatch("cannot add levels of {} to those of {}", a.dims(), b.dims()));
+            return Err(TensorError::mismatch("cannot add codes of {} to codes of {}", a.dims(), b.dims()));
         }
         let rules = [parts[0].0, parts[1].0, sum].map(Self::uniform);
         let [Some(left), Some(right), Some(sum)] = rules else {
-            return Err(TensorError::argument("cannot add levels of several ranges"));
+            return Err(TensorError::argument("cannot add codes with one range per channel"));
         };
         let parts = [a.as_slice::<u32>()?, b.as_slice::<u32>()?];
         let mut out: Buffer<u32> = Buffer::any(a.len())?;
@@ -169,23 +171,24 @@ fn dims_of(image: &Tensor) -> Result<&[usize; 4], TensorError> {
     image.dims().try_into().map_err(|_| refuse())
 }
 
-/// Calls `each` with every part of `len` elements of the result and its number, on all threads if there is work for them.
+/// Calls `each` with the index of every part of `len` elements of the result and the part: on all threads if there is enough
+/// work.
 fn for_each_group<T: Send>(out: &mut [T], len: usize, each: impl Fn(usize, &mut [T]) + Send + Sync) {
-    if sharing::is_shared() && out.len() >= SHARED {
+    if out.len() >= MIN_SHARED {
         sharing::for_each(out.chunks_mut(len).enumerate(), |(i, part)| each(i, part));
     } else {
         out.chunks_mut(len).enumerate().for_each(|(i, part)| each(i, part));
     }
 }
 
-/// Levels of four channels.
-struct ToLevels<'a> {
+/// Quantises four channels.
+struct Quantize<'a> {
     planes: [&'a [f32]; CHANNELS],
     rules: [Rule<f32>; CHANNELS],
     to: &'a mut [I8x4Dot],
 }
 
-impl Vectorised for ToLevels<'_> {
+impl Vectorised for Quantize<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -197,28 +200,28 @@ impl Vectorised for ToLevels<'_> {
     }
 }
 
-/// The values of one channel.
-struct ToValues<'a> {
-    quads: &'a [u32],
-    /// Bits below the level of the channel.
+/// Converts the codes of one channel to values.
+struct Dequantize<'a> {
+    codes: &'a [u32],
+    /// The position of the channel's byte, in bits.
     shift: u32,
     rule: Rule<f32>,
     to: &'a mut [f32],
 }
 
-impl Vectorised for ToValues<'_> {
+impl Vectorised for Dequantize<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        let Self { quads, shift, rule, to } = self;
-        for (to, quad) in to.iter_mut().zip(quads) {
-            *to = rule.value(((quad >> shift) & 0xff) as f32);
+        let Self { codes, shift, rule, to } = self;
+        for (to, code) in to.iter_mut().zip(codes) {
+            *to = rule.value(((code >> shift) & 0xff) as f32);
         }
     }
 }
 
-/// The levels of sums.
+/// Adds codes.
 struct Sum<'a> {
     parts: [&'a [u8]; 2],
     rules: [Rule<f32>; 2],
@@ -264,10 +267,10 @@ mod tests {
             for [a, b, c, d] in [ranges(1), ranges(channels)] {
                 let ends = [&a, &b, &c, &d];
                 let quantizer = Quantizer::new(ends, levels, channels).unwrap();
-                let quads = quantizer.quantize(&x).unwrap();
-                assert_eq!(quads.dims(), [2, channels.div_ceil(4), 5, 7]);
+                let codes = quantizer.quantize(&x).unwrap();
+                assert_eq!(codes.dims(), [2, channels.div_ceil(4), 5, 7]);
                 let expected = fake_quantize(&x, ends, levels).unwrap();
-                assert_eq!(quantizer.dequantize(&quads).unwrap(), expected);
+                assert_eq!(quantizer.dequantize(&codes).unwrap(), expected);
             }
         }
     }

@@ -1,6 +1,6 @@
-//! Reads the operands of element-wise functions in rows.
+//! Reads the operands of element-wise functions row by row.
 //!
-//! A row of an operand is its last axis after [collapsing](Strided::collapsed): the longest run of elements of constant
+//! A row of an operand is its last axis after [collapsing](Strided::collapsed): the longest run of elements with a constant
 //! step.
 
 use std::ops::Range;
@@ -11,23 +11,23 @@ use smallvec::SmallVec;
 use crate::kernels::broadcast::{Run, Strided};
 use crate::layout::Offsets;
 
-/// The most elements in a block: those of a few operands fit into the innermost cache.
+/// The most elements in a block: those of a few operands fit into the first-level cache.
 pub(crate) const BLOCK: usize = 1024;
 
-/// Shorter rows are copied to longer blocks: starting a loop takes longer than copying so few elements.
+/// Shorter rows are copied into longer blocks: starting a loop costs more than copying so few elements.
 const SHORT: usize = 64;
 
-/// The most rows that are gathered together: in a transpose, the elements of adjacent rows share cache lines.
+/// The most rows in a gathered tile: in a transpose, the elements of adjacent rows share cache lines.
 const TILE_ROWS: usize = 16;
 
-/// The most elements in these rows: they fit into the second-level cache.
+/// The most elements in a gathered tile: they fit into the second-level cache.
 const TILE_ELEMENTS: usize = 1 << 15;
 
-/// Elements of one of these rows that are gathered before those of the next row.
+/// Elements of a row that are gathered before those of the next row of the tile.
 const TILE_COLUMNS: usize = 32;
 
-/// The sizes in which to cut a result: into parts, and each part into blocks, which are computed one by one. For each
-/// operand a block is within one row, or is several whole rows.
+/// How to cut a result: into parts, and each part into blocks, which are computed one by one. For each operand a block lies
+/// within one row or is several whole rows.
 #[derive(Copy, Clone)]
 pub(crate) struct BlockSizes {
     pub part: usize,
@@ -35,7 +35,7 @@ pub(crate) struct BlockSizes {
 }
 
 impl BlockSizes {
-    /// For operands with these elements in a row; each number divides the next larger.
+    /// For operands with these row lengths, each of which divides the next larger one.
     pub fn new(row_lens: impl Iterator<Item = usize> + Clone) -> Self {
         let shortest = row_lens.clone().min().unwrap_or(BLOCK);
         if shortest >= SHORT {
@@ -46,10 +46,10 @@ impl BlockSizes {
         BlockSizes { part, block: BLOCK / short * short }
     }
 
-    /// Readers of these operands, of a result of `len` elements, can begin at every multiple of this.
+    /// Readers of these operands can start at every multiple of this, for a result of `len` elements.
     pub fn unit<'a, T: Pod>(self, len: usize, readers: impl Iterator<Item = &'a RowReader<'a, T>>) -> usize {
         let unit = if self.part < len { self.part } else { self.block };
-        // Whole rows are gathered.
+        // A reader gathers whole rows.
         let gathers = |reader: &&RowReader<T>| !matches!(reader.row.step, 0 | 1);
         readers.filter(gathers).map(RowReader::row_len).fold(unit, usize::max)
     }
@@ -58,34 +58,34 @@ impl BlockSizes {
 /// Consecutive elements of an operand.
 #[derive(Copy, Clone)]
 pub(crate) enum Piece<'a, T> {
-    /// All are this one.
+    /// All elements are equal.
     Equal(T),
     Each(&'a [T]),
 }
 
-/// Reads the elements of an operand in row-major order: rows of step 1 in place, rows of step 0 as copies of their
-/// element, other and short rows gathered.
+/// Reads the elements of an operand in row-major order: rows with step 1 in place, rows with step 0 as copies of their
+/// element. Other rows, and short ones, are gathered.
 pub(crate) struct RowReader<'a, T> {
-    /// What follows of the current row.
+    /// The rest of the current row.
     row: Run<'a, T>,
-    /// Elements that follow of the current row.
+    /// The number of elements left in the current row.
     left: usize,
     /// Elements in a row.
     row_len: usize,
-    /// Rows of a step other than 0 and 1 to gather together, if more than one.
+    /// The number of rows to gather together, if their step is neither 0 nor 1.
     tile_rows: usize,
-    /// Where the next rows start.
+    /// The starts of the next rows.
     starts: Offsets<'a>,
-    /// Elements that are not read in place.
+    /// Elements that cannot be read in place.
     copies: SmallVec<[T; 64]>,
-    /// Gathered elements not yet read, in `copies`.
+    /// The gathered elements in `copies` that are not read yet.
     gathered: Range<usize>,
-    /// The element that `copies` repeats.
+    /// The position of the element that `copies` repeats.
     cached: Option<usize>,
 }
 
 impl<'a, T: Pod> RowReader<'a, T> {
-    /// Of an operand that is [collapsed](Strided::collapsed) and not empty.
+    /// The operand is [collapsed](Strided::collapsed) and not empty.
     pub fn new(operand: &'a Strided<T>) -> Self {
         let (data, start) = (&operand.data[..], operand.layout.start);
         let (dims, strides) = (&operand.layout.dims, &operand.layout.strides);
@@ -109,7 +109,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
         self.row_len
     }
 
-    /// Goes to an element that is a [unit](BlockSizes::unit) of the operands, before anything is read.
+    /// Skips to an element, a multiple of the [unit](BlockSizes::unit) of the operands. Call it before reading.
     pub fn skip_to(&mut self, element: usize) {
         self.starts.skip_to(element / self.row_len);
         let rest = element % self.row_len;
@@ -118,7 +118,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
         }
     }
 
-    /// The next elements, as many as in the next block.
+    /// Reads the `len` elements of the next block.
     pub fn read(&mut self, len: usize) -> &[T] {
         let in_row = len <= self.row_len;
         match self.row.step {
@@ -138,7 +138,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
         }
     }
 
-    /// As [`RowReader::read`], without copies of an element that does not change.
+    /// As [`RowReader::read`], but does not copy an element that repeats.
     pub fn read_piece(&mut self, len: usize) -> Piece<'_, T> {
         if self.row.step == 0 && len <= self.row_len {
             let Run { data, at, .. } = self.advance(len);
@@ -147,7 +147,7 @@ impl<'a, T: Pod> RowReader<'a, T> {
         Piece::Each(self.read(len))
     }
 
-    /// Goes on by `len` elements of a row; returns where they start.
+    /// Advances by `len` elements of a row and returns where they start.
     #[inline(always)]
     fn advance(&mut self, len: usize) -> Run<'a, T> {
         if self.left == 0 {
@@ -160,8 +160,8 @@ impl<'a, T: Pod> RowReader<'a, T> {
         row
     }
 
-    /// The next `len` elements, equal ones.
-    // Not inlined, so that reading in place stays short.
+    /// Reads the next `len` elements, which are equal.
+    // Not inlined, so that the code for reading in place stays short.
     #[inline(never)]
     fn repeat(&mut self, len: usize) -> &[T] {
         let Run { data, at, .. } = self.advance(len);
@@ -174,8 +174,8 @@ impl<'a, T: Pod> RowReader<'a, T> {
         &self.copies[..len]
     }
 
-    /// The next `len` elements, which are gathered together with those up to the end of `rows` whole rows.
-    // As above.
+    /// Reads the next `len` elements, and gathers all of `rows` whole rows with them.
+    // Not inlined, as above.
     #[inline(never)]
     fn gather(&mut self, rows: usize, len: usize) -> &[T] {
         if self.gathered.is_empty() {
@@ -199,9 +199,9 @@ impl<'a, T: Pod> RowReader<'a, T> {
     }
 }
 
-/// The first `len` of `copies`, which grow if they are fewer.
+/// The first `len` elements of `copies`, which grows if necessary.
 fn room<T: Pod>(copies: &mut SmallVec<[T; 64]>, len: usize) -> &mut [T] {
-    // Only for the first block, which is the largest. The allocator often has zeros at hand.
+    // Happens only for the first block, which is the largest. The allocator often has zeroed memory.
     if copies.len() < len {
         *copies = SmallVec::from_elem(T::zeroed(), len);
     }

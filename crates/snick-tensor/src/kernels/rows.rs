@@ -1,4 +1,4 @@
-//! A tensor as rows, or as columns of blocks, along a set of axes.
+//! Views a tensor as rows, or as columns of blocks, along a set of axes: for reductions and normalisations.
 
 use bytemuck::Pod;
 
@@ -7,21 +7,21 @@ use crate::kernels::sharing;
 use crate::layout::checked_len;
 use crate::{Dims, Tensor, TensorError};
 
-/// A row is folded in so many parts, which stay in registers as vectors.
+/// The accumulators of a row. They stay in vector registers.
 pub(crate) const PARTS: usize = 16;
 
-/// Every [`PARTS`]th element put together, from each of the first ones on; those of an incomplete line go to the last
-/// parts.
+/// Folds a row into [`PARTS`] accumulators: element `i` goes to accumulator `i % PARTS`. The elements of an incomplete last
+/// line go to the last accumulators.
 #[inline(always)]
 pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn(A, T) -> A) -> [A; PARTS] {
     let (lines, rest) = row.as_chunks::<PARTS>();
     let mut parts = [start; PARTS];
-    // All parts are assigned: one alone would be stored, and loaded again.
+    // Assigning all accumulators together keeps them in registers.
     for line in lines {
         parts = std::array::from_fn(|i| step(parts[i], line[i]));
     }
     match row.last_chunk::<PARTS>() {
-        // The rest is the end of a last line, which the parts have the beginning of.
+        // Reads a whole last line, whose beginning is folded already.
         Some(line) => {
             let known = PARTS - rest.len();
             parts = std::array::from_fn(|i| if i < known { parts[i] } else { step(parts[i], line[i]) });
@@ -31,9 +31,9 @@ pub(crate) fn fold_in_parts<T: Copy, A: Copy>(row: &[T], start: A, step: impl Fn
     parts
 }
 
-/// A tensor with the chosen axes moved to the end, packed: each row is one group of a reduction or normalisation.
+/// A contiguous tensor with the chosen axes moved to the end: each row is one group of a reduction or normalisation.
 pub(crate) struct Rows {
-    /// Packed, with the axes in `order`.
+    /// Contiguous, with the axes in `order`.
     pub tensor: Tensor,
     /// Axis `i` of `tensor` is axis `order[i]` of the original.
     order: Dims,
@@ -43,7 +43,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// # Errors
-    /// [`TensorError::AxisOutOfRange`]. Naming an axis twice is naming it once.
+    /// [`TensorError::AxisOutOfRange`]. Repeated axes count once.
     pub fn new(tensor: &Tensor, axes: &[usize]) -> Result<Self, TensorError> {
         for &axis in axes {
             tensor.layout().check_axis(axis)?;
@@ -53,7 +53,7 @@ impl Rows {
         Ok(Rows { tensor: tensor.permute(&order)?.contiguous(), order, kept: kept.len() })
     }
 
-    /// The number of elements in a row, which overflows only if there are no rows.
+    /// The number of elements in a row. It overflows only if there are no rows.
     pub fn width(&self) -> usize {
         checked_len(&self.tensor.dims()[self.kept..]).unwrap_or(usize::MAX)
     }
@@ -68,18 +68,18 @@ impl Rows {
     }
 }
 
-/// A tensor in packed blocks of `count` lines of `inner` elements: a column has the elements that differ only in the
-/// chosen axes. With `inner` 1 a block is a row.
+/// A tensor as contiguous blocks of `count` lines of `inner` elements. The elements of a column differ only in the chosen
+/// axes. With `inner` 1 a block is a row.
 pub(crate) struct Blocks {
-    /// Each block of it is packed: rows of a slice are read without a copy.
+    /// Its blocks are contiguous, but may have gaps between them: rows of a slice are read without a copy.
     pub tensor: Tensor,
-    /// The first axis of a block.
+    /// The first axis within a block.
     first: usize,
     /// Lines in a block.
     pub count: usize,
     /// Elements in a line.
     pub inner: usize,
-    /// The permutation of the axes, if they had to be moved.
+    /// The permutation, if axes had to be moved.
     moved: Option<Rows>,
 }
 
@@ -87,7 +87,7 @@ impl Blocks {
     /// Adjacent axes stay in place; others are moved to the end.
     ///
     /// # Errors
-    /// [`TensorError::AxisOutOfRange`]. Naming an axis twice is naming it once.
+    /// [`TensorError::AxisOutOfRange`]. Repeated axes count once.
     pub fn new(tensor: &Tensor, axes: &[usize]) -> Result<Self, TensorError> {
         for &axis in axes {
             tensor.layout().check_axis(axis)?;
@@ -98,7 +98,7 @@ impl Blocks {
         let chosen: Dims = (0..dims.len()).filter(matters).collect();
         let (first, end) = match (chosen.first(), chosen.last()) {
             (Some(&first), Some(&last)) => (first, last + 1),
-            // Every element is a group of its own: all of them are one line.
+            // Every element is a group of its own, so all of them are one line.
             _ => (0, 0),
         };
         let together = (first..end).all(|axis| dims[axis] == 1 || axes.contains(&axis));
@@ -115,7 +115,8 @@ impl Blocks {
         Ok(Blocks { tensor, first, count, inner, moved: None })
     }
 
-    /// Visits each block with its part of `to`, which has as many elements for each: on all threads if there are many.
+    /// Calls `visit` with each block and its part of `to`, which has the same number of elements for each block: on all
+    /// threads if there are many blocks.
     pub fn each_to<T: Pod + Send + Sync>(&self, to: &mut [T], visit: impl Fn(&[T], &mut [T]) + Sync) {
         if self.tensor.is_empty() || to.is_empty() {
             return;
@@ -138,7 +139,7 @@ impl Blocks {
         }
     }
 
-    /// Elements in a block, at least 1.
+    /// The number of elements in a block, at least 1.
     pub fn size(&self) -> usize {
         self.count.saturating_mul(self.inner).max(1)
     }

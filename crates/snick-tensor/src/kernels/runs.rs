@@ -1,7 +1,7 @@
 //! Copies runs of elements, for gathers and scatters.
 //!
-//! A *run* is a number of consecutive elements in row-major order. Elements are copied as bits, so all types are
-//! supported, strings and sub-byte types included.
+//! A *run* is a sequence of consecutive elements in row-major order. Elements are copied as bits, so all types are
+//! supported, including strings and sub-byte types.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,8 +41,7 @@ fn out_of_range() -> TensorError {
     TensorError::argument("a run is out of range for its tensor")
 }
 
-/// The tensor of `dims` that concatenates runs of `run` elements of `source`, which start at the row-major positions
-/// `starts`.
+/// Concatenates runs of `run` elements of `source` to a tensor of `dims`. `starts` are row-major positions.
 ///
 /// # Errors
 /// [`TensorError::TooLarge`]; [`TensorError::Argument`] if the runs do not fill `dims` or lie outside `source`.
@@ -72,8 +71,8 @@ pub fn gather_runs(
     Ok(Tensor::from_packed(et, dims, bytes)?.with_texts(source.texts().cloned()))
 }
 
-/// `base` with runs of `run` elements replaced: that at row-major position `starts[i]` by the `i`-th run of `updates`.
-/// If runs overlap, the last one wins.
+/// Replaces runs of `run` elements of `base`: the one at row-major position `starts[i]` by run `i` of `updates`. If runs
+/// overlap, the last one wins.
 ///
 /// # Errors
 /// [`TensorError::TypeMismatch`]; [`TensorError::Argument`] if a run lies outside a tensor.
@@ -103,7 +102,7 @@ pub fn scatter_runs(
     Ok(Tensor::from_packed(et, base.dims(), bytes)?.with_texts(texts))
 }
 
-/// The tensors with their texts in one table; as they are if they have none.
+/// Moves the texts of string tensors to one table. Returns other tensors unchanged.
 fn one_table<'a>(inputs: &[&'a Tensor]) -> (Vec<Cow<'a, Tensor>>, Option<Arc<[String]>>) {
     let strings = inputs.iter().all(|t| t.element_type() == ElementType::String);
     if !strings {

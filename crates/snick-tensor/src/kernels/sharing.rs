@@ -1,5 +1,5 @@
-//! Distributing work among the threads of the rayon pool that a kernel is called in. Without the feature `threads`, the
-//! caller's thread does all of it.
+//! Distributes work among the threads of the rayon pool that a kernel is called in. Outside of a pool, or without the
+//! feature `threads`, the calling thread does all of it.
 
 use std::convert::Infallible;
 #[cfg(feature = "threads")]
@@ -10,10 +10,10 @@ use bytemuck::Pod;
 #[cfg(feature = "threads")]
 use crate::Pool;
 
-/// Threads compute, or move, so many elements together: the least work that is worth sharing out.
+/// The fewest elements to compute or move that are worth a thread.
 pub(crate) const ELEMENTS: usize = 1 << 14;
 
-/// Whether this thread belongs to a pool of several.
+/// Whether this thread belongs to a pool of several threads.
 pub(crate) fn is_shared() -> bool {
     #[cfg(feature = "threads")]
     return rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1;
@@ -29,26 +29,26 @@ fn threads() -> usize {
     1
 }
 
-/// The size of the parts of `len` that threads compute one at a time: a few for each of them, but at least `least`. All of
-/// it if this thread is alone.
+/// The size of the parts that `len` units are split into: at least `least`, and otherwise a few parts per thread. All units
+/// if there is one thread.
 pub(crate) fn part(len: usize, least: usize) -> usize {
-    /// Where a thread is slower, others compute more parts.
+    /// Several parts per thread, so that fast threads can take more of them.
     const EACH: usize = 3;
     share_of(EACH, len, least)
 }
 
-/// As [`part`], one for each thread, where every part begins with work of its own.
+/// As [`part`], but one part per thread: for work with a fixed cost per part.
 pub(crate) fn share(len: usize, least: usize) -> usize {
     share_of(1, len, least)
 }
 
-/// As [`part`], so many for each thread.
+/// As [`part`], with the given number of parts per thread.
 fn share_of(each: usize, len: usize, least: usize) -> usize {
     let parts = if is_shared() { each * threads() } else { 1 };
     len.div_ceil(parts).max(least).max(1)
 }
 
-/// Calls `each` with every part, on all threads of the pool.
+/// Calls `each` with every part, on all threads.
 pub(crate) fn for_each<P: Send>(parts: impl Iterator<Item = P>, each: impl Fn(P) + Send + Sync) {
     let Ok(()) = try_for_each(parts, |part| {
         each(part);
@@ -59,12 +59,15 @@ pub(crate) fn for_each<P: Send>(parts: impl Iterator<Item = P>, each: impl Fn(P)
 /// As [`for_each`].
 ///
 /// # Errors
-/// One of those of `each`.
+/// An error of `each`.
 #[cfg(feature = "threads")]
 pub(crate) fn try_for_each<P: Send, E: Send>(
-    parts: impl Iterator<Item = P>,
+    mut parts: impl Iterator<Item = P>,
     each: impl Fn(P) -> Result<(), E> + Send + Sync,
 ) -> Result<(), E> {
+    if !is_shared() {
+        return parts.try_for_each(each);
+    }
     fn unlocked<T>(result: Result<T, PoisonError<T>>) -> T {
         result.unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,7 +85,7 @@ pub(crate) fn try_for_each<P: Send, E: Send>(
 /// As [`for_each`].
 ///
 /// # Errors
-/// The first of those of `each`.
+/// The first error of `each`.
 #[cfg(not(feature = "threads"))]
 pub(crate) fn try_for_each<P: Send, E: Send>(
     mut parts: impl Iterator<Item = P>,
@@ -91,8 +94,8 @@ pub(crate) fn try_for_each<P: Send, E: Send>(
     parts.try_for_each(each)
 }
 
-/// Calls `some` with parts of `all`, each of some units of `unit` elements, at least one, and with the number of its first unit: on all
-/// threads of the pool if there are more than `least` units.
+/// Splits `all` into parts of whole units of `unit` elements, and calls `some` with the index of the first unit of each part
+/// and the part: on all threads if there are more than `least` units.
 pub(crate) fn in_parts<T: Pod>(
     all: &mut [T],
     unit: usize,
@@ -105,7 +108,7 @@ pub(crate) fn in_parts<T: Pod>(
     });
 }
 
-/// As [`in_parts`], compiled once for all types.
+/// [`in_parts`] on bytes, compiled once for all types.
 fn in_parts_of_bytes(
     all: &mut [u8],
     unit: usize,
@@ -122,8 +125,8 @@ fn in_parts_of_bytes(
     }
 }
 
-/// Calls `each` with every number below `count`. Not generic, so that the code of rayon is compiled once. All threads take
-/// their memory from the pool of this one.
+/// Calls `each` with every number below `count`. Not generic, so that rayon's code is compiled once. All threads allocate
+/// from the buffer pool of the calling one.
 #[cfg(feature = "threads")]
 fn on_all_threads(count: usize, each: &(dyn Fn(usize) + Sync)) {
     use rayon::prelude::*;
@@ -152,7 +155,7 @@ mod tests {
             let mut all = vec![0u32; 1003];
             on_threads(threads, || {
                 in_parts(&mut all, 10, 7, |first, part| {
-                    // The last unit may have a rest behind it.
+                    // An incomplete unit follows the last one.
                     assert!(part.len().is_multiple_of(10) || first * 10 + part.len() == 1003);
                     part.iter_mut().zip(first as u32 * 10..).for_each(|(x, i)| *x += i + 1);
                 });

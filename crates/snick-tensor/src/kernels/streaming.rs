@@ -1,48 +1,47 @@
-//! Writing large results past the caches.
+//! Writes large results past the caches, with streaming (non-temporal) stores.
 //!
-//! To store a part of a cache line, the processor reads the line first. A large result leaves the cache before it is
-//! read, so these reads are wasted memory traffic, as much as the result itself. Streaming stores write whole lines
-//! without reading.
+//! To store a part of a cache line, the processor reads the line first. A large result leaves the cache before anybody reads
+//! it, so these reads double its memory traffic for nothing. Streaming stores write whole lines without reading them.
 
 use std::ops::Range;
 
-use crate::kernels::vectors::{Fence, Instructions, Line, prefetch};
+use crate::kernels::vectors::{CacheLine, Fence, Instructions, prefetch};
 use crate::layout::Offsets;
 
-/// Results of at least this size in bytes are streamed: more than a core's share of any cache. Smaller ones should stay
-/// in the cache for their reader.
+/// Results of at least this size in bytes are streamed: more than a core's share of any cache. Smaller ones should stay in
+/// the cache for their reader.
 pub(crate) const LARGE: usize = 16 << 20;
 
-/// Lines gathered before they are streamed: few enough to stay in the innermost cache.
+/// Lines that are collected before they are streamed: few enough for the first-level cache.
 const BLOCK: usize = 2;
 
-/// Contiguous lines that are copied at once.
+/// Contiguous lines between prefetches.
 const AT_ONCE: usize = 16;
 
-/// A result of elements of `N` bytes, written in order.
+/// A result with elements of `N` bytes that is written in order.
 pub(crate) struct Stream<'a, const N: usize> {
-    /// The part that is not written yet; the elements in the block go to its start.
+    /// The part that is not written yet. It begins with the elements in the block.
     rest: &'a mut [[u8; N]],
-    /// The number of elements before the first whole line of `rest`, which are written directly.
+    /// The number of elements before the first whole line of `rest`. They are stored normally.
     unaligned: usize,
-    /// Gathers elements until it is full.
-    block: [Line; BLOCK],
+    /// Elements that wait for a whole block.
+    block: [CacheLine; BLOCK],
     /// Elements in the block.
     filled: usize,
     fence: Fence,
 }
 
 impl<'a, const N: usize> Stream<'a, N> {
-    const PER_LINE: usize = size_of::<Line>() / N;
+    const PER_LINE: usize = size_of::<CacheLine>() / N;
     const PER_BLOCK: usize = BLOCK * Self::PER_LINE;
 
     #[inline(always)]
     pub fn new(result: &'a mut [[u8; N]]) -> Self {
-        let unaligned = result.as_ptr().align_offset(align_of::<Line>()).min(result.len());
-        Stream { rest: result, unaligned, block: [Line::default(); BLOCK], filled: 0, fence: Fence }
+        let unaligned = result.as_ptr().align_offset(align_of::<CacheLine>()).min(result.len());
+        Stream { rest: result, unaligned, block: [CacheLine::default(); BLOCK], filled: 0, fence: Fence }
     }
 
-    /// Writes the next `len` elements; whole blocks in descending order if `is_backward`.
+    /// Writes the next `len` elements. `is_backward` writes whole blocks in descending order.
     #[inline(always)]
     pub fn write<I: Instructions>(
         &mut self,
@@ -56,9 +55,8 @@ impl<'a, const N: usize> Stream<'a, N> {
         let rest = begun + count * Self::PER_BLOCK;
         ahead.fetch(begun + len - rest);
         self.write_each::<I>(0..begun, from);
-        // Lines are where blocks are written directly.
         if count > 0 {
-            let lines = bytemuck::cast_slice_mut::<_, Line>(self.next(rest - begun));
+            let lines = bytemuck::cast_slice_mut::<_, CacheLine>(self.next(rest - begun));
             let blocks = lines.as_chunks_mut::<BLOCK>().0;
             for i in 0..count {
                 let i = if is_backward { count - 1 - i } else { i };
@@ -84,7 +82,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// The number of elements until whole lines can be written directly.
+    /// The number of elements before the next one that begins a block.
     #[inline(always)]
     fn begun(&self) -> usize {
         match self.filled {
@@ -93,8 +91,8 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// The memory for the next elements: at least one and at most `most`, unless that is 0. Report how many were
-    /// written to [`Stream::written`].
+    /// The memory for the next elements: at least one and at most `most`, unless that is 0. The caller must pass the number
+    /// of written elements to [`Stream::written`].
     #[inline(always)]
     fn room(&mut self, most: usize) -> &mut [[u8; N]] {
         match self.unaligned {
@@ -107,7 +105,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// Continues after the first `len` elements of that memory.
+    /// Advances by `len` elements of that memory.
     #[inline(always)]
     fn written<I: Instructions>(&mut self, len: usize) {
         if self.unaligned > 0 {
@@ -123,7 +121,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// Copies contiguous elements, whole lines directly to the result, and fetches as many of those `ahead`.
+    /// Copies contiguous elements, whole lines without the block, and prefetches as many of those `ahead`.
     #[inline(always)]
     pub fn copy<I: Instructions>(&mut self, from: &[[u8; N]], ahead: &mut RowsAhead<N>) {
         let (begun, from) = from.split_at(self.begun().min(from.len()));
@@ -138,7 +136,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         self.copy_piece::<I>(rest);
     }
 
-    /// Copies what belongs to one block.
+    /// Copies elements of one block.
     #[inline(always)]
     fn copy_piece<I: Instructions>(&mut self, from: &[[u8; N]]) {
         if !from.is_empty() {
@@ -147,7 +145,7 @@ impl<'a, const N: usize> Stream<'a, N> {
         }
     }
 
-    /// The next elements of the result.
+    /// Splits the next elements off the result.
     #[inline(always)]
     fn next(&mut self, len: usize) -> &'a mut [[u8; N]] {
         let (next, rest) = std::mem::take(&mut self.rest).split_at_mut(len);
@@ -164,41 +162,42 @@ impl<const N: usize> Drop for Stream<'_, N> {
     }
 }
 
-/// Elements that a [`Stream`] writes. A trait and no closure: what kernels call must be compiled into them, to use
-/// their instructions.
+/// Elements that a [`Stream`] writes. A trait instead of a closure, because its functions must be inlined into kernels to
+/// use their instruction set.
 pub(crate) trait Elements<const N: usize> {
-    /// One of them.
+    /// The element with this index.
     fn get(&self, index: usize) -> [u8; N];
 
-    /// Those of a block, from number `first` on.
+    /// Copies the elements from `first` on.
     fn copy_to(&self, first: usize, to: &mut [[u8; N]]);
 }
 
-/// So many bytes before they are copied, they are fetched into the cache. The processor foresees what is contiguous, but
-/// not where the next row begins.
+/// The prefetch distance in bytes. The processor itself prefetches contiguous memory, but cannot know where the next row
+/// begins.
 const AHEAD: usize = 1 << 14;
 
-/// What is copied later, in order: rows of one length.
+/// Prefetches the rows that are copied next. All have the same length.
 pub(crate) struct RowsAhead<'a, const N: usize> {
     source: &'a [[u8; N]],
-    /// Where the rows start.
+    /// The starts of the rows.
     rows: Offsets<'a>,
-    /// Elements of the source from one that is copied to the next.
+    /// The distance of copied elements in the source.
     step: usize,
-    /// Elements of the source under a row.
+    /// The elements of the source that a row spans.
     width: usize,
-    /// Where the next element lies, and the elements of its row from there on.
+    /// The position of the next element, and the number of elements that its row spans from there on.
     at: usize,
     left: usize,
 }
 
 impl<'a, const N: usize> RowsAhead<'a, N> {
-    /// What is copied some time after the start of the first of some rows of `len` elements, each `step` apart. Nothing if
-    /// several are in each line, but not most of it: the processor foresees these lines, and each yields little.
-    // Called once a copy: compiled once, not into every kernel.
+    /// Starts [`AHEAD`] bytes after the start of the first of `rows`, which have `len` elements with a distance of `step`.
+    /// Prefetches nothing if a cache line holds several copied elements but mostly others: the processor prefetches such
+    /// lines itself, and each yields little.
+    // Called once per copy, so it is compiled once and not into every kernel.
     #[inline(never)]
     pub fn new(source: &'a [[u8; N]], mut rows: Offsets<'a>, len: usize, step: usize) -> Self {
-        let step = if (3..size_of::<Line>() / N).contains(&step) { 0 } else { step };
+        let step = if (3..size_of::<CacheLine>() / N).contains(&step) { 0 } else { step };
         let width = (len * step).max(1);
         rows.skip_to(AHEAD / N / width);
         let within = AHEAD / N % width;
@@ -207,14 +206,14 @@ impl<'a, const N: usize> RowsAhead<'a, N> {
         RowsAhead { source, rows, step, width, at, left }
     }
 
-    /// Fetches the next `count` elements.
+    /// Prefetches the next `count` elements.
     #[inline(always)]
     fn fetch(&mut self, count: usize) {
         let mut count = count * self.step;
         while count > 0 && self.left > 0 {
             let some = count.min(self.left);
-            // Far apart, each element has a line of its own; those between are not read.
-            for at in (self.at..self.at + some).step_by((size_of::<Line>() / N).max(self.step)) {
+            // Elements that are far apart have a line of their own; the lines between are skipped.
+            for at in (self.at..self.at + some).step_by((size_of::<CacheLine>() / N).max(self.step)) {
                 prefetch(self.source.as_ptr().wrapping_add(at));
             }
             count -= some;

@@ -1,13 +1,19 @@
 //! Compiles kernels for several instruction sets and chooses the best at run time.
 //!
-//! Kernels are plain loops that the compiler vectorises, for the oldest supported processor. Here the same loops are
-//! compiled once for each instruction set. This module also has what the compiler does not derive from plain loops:
-//! values that stay in registers, and streaming stores.
+//! A kernel is a type that implements [`Vectorised`]: loops that are generic over [`Instructions`]. Most are plain loops
+//! that the compiler vectorises; where it does not do that well, they use [`Vector`]s, which are registers. Each kernel is
+//! compiled once per instruction set: for the architecture's baseline, AVX2 and AVX-512.
 //!
-//! Instructions that the processor may lack are behind types that no other module can name: those of `x86`. Generic
-//! kernels get them as type parameters, and only from `x86::avx512`, `x86::avx512_vnni` and `x86::avx2`, which have the
-//! instructions enabled; calling these is unsafe, and [`on`] and [`dispatch_int8_dot`] do so after they have asked the
-//! processor.
+//! | call | runs a kernel with |
+//! |---|---|
+//! | [`dispatch_best`] | the best instruction set of this machine |
+//! | [`dispatch_on`] | the instruction set that its operands were packed for |
+//! | [`dispatch_int8_dot`] | AVX-512 VNNI if this machine has it, otherwise the baseline |
+//! | [`run_baseline`] | the baseline, compiled once: for rare kernels |
+//!
+//! Soundness: only the module `x86` can name the types whose instructions a processor may lack. Kernels receive them as
+//! type parameters, from the unsafe functions `x86::avx512`, `x86::avx512_vnni` and `x86::avx2`, which enable the
+//! instructions. [`dispatch_on`] and [`dispatch_int8_dot`] call these after detecting what the processor has.
 #![allow(unsafe_code)]
 
 #[cfg(feature = "kernels")]
@@ -16,7 +22,7 @@ mod base;
 
 #[cfg(feature = "kernels")]
 pub(crate) use aligned::Aligned;
-use base::Base;
+use base::Baseline;
 
 /// An instruction set that kernels are compiled for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,7 +38,7 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The best of this machine.
+    /// The best that this machine has.
     pub fn best() -> Self {
         #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
         {
@@ -54,7 +60,7 @@ pub(crate) trait Instructions {
     type F32: Vector<f32>;
     /// A vector of `f64`.
     type F64: Vector<f64>;
-    /// A vector of [`I8x4Dot`], of as many lanes as that of `f32`.
+    /// A vector of [`I8x4Dot`], with as many lanes as that of `f32`.
     type I8x4Dots: Vector<I8x4Dot>;
     /// The instruction set.
     const ISA: Isa;
@@ -66,33 +72,34 @@ pub(crate) trait Instructions {
     /// The mask of the lanes whose bits are set, the lowest for the first.
     fn mask(bits: u16) -> Self::Mask;
 
-    /// Copies `from` to lines of the same size, bypassing the caches if possible. Other threads see them after the
-    /// fence.
+    /// Copies `from` to cache lines of the same total size with streaming stores, if there are any. Other threads see
+    /// the result once the fence is dropped.
     ///
     /// # Panics
     /// If the sizes differ.
-    fn stream(from: &[u8], to: &mut [Line], fence: &Fence);
+    fn stream(from: &[u8], to: &mut [CacheLine], fence: &Fence);
 
-    /// The elements of a table that the first codes name, as many as a vector has lanes: four bits of each code, from bit
-    /// `SHIFT` on. Zeros if there are fewer codes.
+    /// Looks up one code per lane in a table: bits `SHIFT..SHIFT + 4` of each byte. Returns zeros if there are fewer codes
+    /// than lanes.
     fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32;
 
-    /// The first bytes as integers, as many as a vector has lanes. Zeros if there are fewer.
+    /// Converts one byte per lane. Returns zeros if there are fewer bytes than lanes.
     fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> Self::F32;
 
-    /// The elements of a line that the lanes have; zeros if the line is shorter than that they were made for.
+    /// Loads the lanes that `lanes` selects from a row. Returns zeros if the row is shorter than the one that `lanes` was
+    /// made for.
     fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [Self::F32; N];
 
     /// Whether the sign bits of all lanes are set.
     fn all_negative(values: Self::F32) -> bool;
 
-    /// Writes the first lanes to `to`, as many as it holds.
+    /// Stores as many of the first lanes as `to` has elements.
     fn store_first(values: Self::F32, to: &mut [f32]);
 
-    /// The first of each pair, of those in `low` and of those in `high`.
+    /// Lanes 0, 2, 4 and so on of `low`, followed by those of `high`.
     fn even_lanes(low: Self::F32, high: Self::F32) -> Self::F32;
 
-    /// Sums as floats.
+    /// Converts sums to floats.
     #[inline(always)]
     fn dots_to_f32(sums: Self::I8x4Dots) -> Self::F32 {
         let (mut integers, mut floats) = ([I8x4Dot::default(); 16], [0.0; 16]);
@@ -103,7 +110,7 @@ pub(crate) trait Instructions {
         Self::F32::load(&floats)
     }
 
-    /// The integers nearest to numbers of at most 30 bits; to the even one in the middle.
+    /// Rounds to integers, ties to even. Values must have at most 30 bits.
     #[inline(always)]
     fn round_to_i32(values: Self::F32) -> Self::I8x4Dots {
         let (mut floats, mut integers) = ([0.0f32; 16], [I8x4Dot::default(); 16]);
@@ -114,7 +121,7 @@ pub(crate) trait Instructions {
         Self::I8x4Dots::load(&integers)
     }
 
-    /// Numbers less the integers nearest to them.
+    /// `x - round(x)`, ties to even.
     #[inline(always)]
     fn round_residual(values: Self::F32) -> Self::F32 {
         let mut floats = [0.0f32; 16];
@@ -122,7 +129,7 @@ pub(crate) trait Instructions {
         Self::F32::load(&floats.map(|float| float - float.round_ties_even()))
     }
 
-    /// The lesser and the greater of each two numbers.
+    /// The lane-wise minimum and maximum.
     #[inline(always)]
     fn min_max(a: Self::F32, b: Self::F32) -> [Self::F32; 2] {
         let (mut less, mut greater) = ([0.0f32; 16], [0.0f32; 16]);
@@ -134,8 +141,8 @@ pub(crate) trait Instructions {
         [Self::F32::load(&less), Self::F32::load(&greater)]
     }
 
-    /// Integers with a sign as bytes, those beyond 0 and 255 as these. Of every four lanes, lane `l` has the bytes of
-    /// vector `l`.
+    /// Clamps signed integers to bytes and packs them. In every group of four lanes, lane `l` receives the four bytes of
+    /// `integers[l]`.
     #[inline(always)]
     fn saturate_to_u8(integers: [Self::I8x4Dots; 4]) -> Self::I8x4Dots {
         let mut lanes = [I8x4Dot::default(); 16];
@@ -151,8 +158,8 @@ pub(crate) trait Instructions {
         Self::I8x4Dots::load(&lanes)
     }
 
-    /// Some bits of the first bytes, as many as a vector has: those of `MASK` from bit `SHIFT` on; those of `flipped` turn. Zeros
-    /// if there are fewer bytes.
+    /// Unpacks one code from each byte: `(byte >> SHIFT ^ flipped) & MASK`. Returns zeros if there are fewer bytes than a
+    /// vector has.
     #[inline(always)]
     fn unpack_codes<const SHIFT: u32, const MASK: u8>(
         bytes: &[u8],
@@ -166,19 +173,19 @@ pub(crate) trait Instructions {
         Self::I8x4Dots::load(&codes)
     }
 
-    /// In every four lanes, byte `b` of lane `l` as byte `l` of lane `b`.
+    /// Transposes the 4 x 4 bytes of every group of four lanes.
     #[inline(always)]
-    fn transpose_bytes(quads: Self::I8x4Dots) -> Self::I8x4Dots {
+    fn transpose_bytes(rows: Self::I8x4Dots) -> Self::I8x4Dots {
         let mut lanes = [I8x4Dot::default(); 16];
-        quads.store(&mut lanes);
+        rows.store(&mut lanes);
         for four in lanes.as_chunks_mut::<4>().0 {
-            let bytes = four.map(|quad| quad.0.to_le_bytes());
+            let bytes = four.map(|row| row.0.to_le_bytes());
             *four = std::array::from_fn(|b| I8x4Dot(u32::from_le_bytes(bytes.map(|lane| lane[b]))));
         }
         Self::I8x4Dots::load(&lanes)
     }
 
-    /// The first of each pair.
+    /// Copies the first element of each pair.
     #[inline(always)]
     fn copy_even(pairs: &[[[u8; 4]; 2]], to: &mut [[u8; 4]]) {
         for (to, [first, _]) in to.iter_mut().zip(pairs) {
@@ -187,20 +194,20 @@ pub(crate) trait Instructions {
     }
 }
 
-/// The lanes of `N` vectors of `f32` that have elements of a line; the others have zeros.
+/// Selects the lanes of `N` vectors that lie within a row; the others are loaded as zeros. Vector `i` begins at element
+/// `first + i` of the row: the operands of the taps of a convolution.
 #[derive(Copy, Clone)]
 pub(crate) struct LaneMasks<M, const N: usize> {
-    /// The element of the first lane of the first, which may lie before the line. The others begin one, two and so on
-    /// further.
+    /// The element in the first lane of the first vector, which may lie before the row.
     first: isize,
-    /// The lanes whose elements lie in the line.
+    /// The lanes that lie in the row.
     masks: [M; N],
-    /// Elements of the line.
+    /// Elements in the row.
     len: usize,
 }
 
 impl<M, const N: usize> LaneMasks<M, N> {
-    /// Of a line of `len` elements, from element `first` on.
+    /// For a row of `len` elements, from element `first` on.
     pub fn new<I: Instructions<Mask = M>>(first: isize, len: usize) -> Self {
         let is_inside = |at: isize| usize::try_from(at).is_ok_and(|at| at < len);
         let bit = |at: usize, lane: u32| {
@@ -214,15 +221,15 @@ impl<M, const N: usize> LaneMasks<M, N> {
 /// A cache line.
 #[derive(Copy, Clone, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
-pub(crate) struct Line([u8; 64]);
+pub(crate) struct CacheLine([u8; 64]);
 
-impl Default for Line {
+impl Default for CacheLine {
     fn default() -> Self {
-        Line([0; 64])
+        CacheLine([0; 64])
     }
 }
 
-/// Kept until all streaming stores are done: dropping it orders them before later stores.
+/// Dropping it orders all streaming stores before later stores.
 #[derive(Debug)]
 pub(crate) struct Fence;
 
@@ -236,16 +243,16 @@ impl Drop for Fence {
     }
 }
 
-/// Four bytes, or the 32-bit integer that their products are summed in.
+/// Operand or result of a dot product of four bytes: four bytes, or the `i32` that sums their products.
 ///
-/// [`Vector::multiply_add`] adds the products of four signed bytes, of `self`, with four unsigned ones, of `b`, to an
-/// integer; sums wrap.
+/// [`Vector::multiply_add`] is `vpdpbusd`: it adds the products of the four signed bytes of `self` with the four unsigned
+/// bytes of `b` to the integer `c`, and wraps.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub(crate) struct I8x4Dot(pub u32);
 
 impl I8x4Dot {
-    /// `self * b + c`, byte by byte.
+    /// `dot(self, b) + c`.
     #[inline(always)]
     fn multiply_add(self, b: I8x4Dot, c: I8x4Dot) -> I8x4Dot {
         let products = self.0.to_le_bytes().into_iter().zip(b.0.to_le_bytes());
@@ -253,25 +260,25 @@ impl I8x4Dot {
         I8x4Dot(products.sum::<i32>().cast_unsigned().wrapping_add(c.0))
     }
 
-    /// The sum.
+    /// The integer.
     #[inline(always)]
     pub fn sum(self) -> i32 {
         self.0.cast_signed()
     }
 }
 
-/// A vector register. The compiler vectorises plain loops, too, but does not reliably keep two dozen sums in registers.
+/// A vector register. The compiler also vectorises plain loops, but does not reliably keep two dozen sums in registers.
 pub(crate) trait Vector<T>: Copy {
-    /// Elements.
+    /// The number of elements.
     const LANES: usize;
 
     /// The same element in all lanes.
     fn splat(x: T) -> Self;
 
-    /// The first elements of `from`; zeros if there are fewer than lanes.
+    /// Loads the first elements of `from`, or zeros if there are fewer elements than lanes.
     fn load(from: &[T]) -> Self;
 
-    /// Writes all lanes to the beginning of `to`, if there is room for them.
+    /// Stores all lanes at the beginning of `to`; does nothing if `to` is too short.
     fn store(self, to: &mut [T]);
 
     /// `self * b + c`.
@@ -281,8 +288,8 @@ pub(crate) trait Vector<T>: Copy {
     fn plus(self, b: Self) -> Self;
 }
 
-/// A kernel to compile for several instruction sets. [`Vectorised::run`] and all functions that its inner loops call
-/// must be `#[inline(always)]`: only inlined code is compiled for the instruction set.
+/// A kernel that is compiled for several instruction sets. [`Vectorised::run`] and all functions that its inner loops
+/// call must be `#[inline(always)]`, because only inlined code uses the instruction set.
 pub(crate) trait Vectorised {
     /// The result.
     type Output;
@@ -291,7 +298,7 @@ pub(crate) trait Vectorised {
     fn run<I: Instructions>(self) -> Self::Output;
 }
 
-/// Tells the processor that what lies at `at` will be read soon. Any address may be given.
+/// Fetches the cache line at `at` into the second-level cache. Any address is allowed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -305,7 +312,7 @@ pub(crate) fn prefetch<T>(at: *const T) {
     let _ = at;
 }
 
-/// A square with its columns as rows.
+/// Transposes a 4 x 4 matrix.
 #[inline(always)]
 pub(crate) fn transpose_4x4<T: bytemuck::Pod>(rows: [[T; 4]; 4]) -> [[T; 4]; 4] {
     #[cfg(target_arch = "x86_64")]
@@ -335,9 +342,9 @@ pub(crate) fn dispatch_best<W: Vectorised>(work: W) -> W::Output {
     dispatch_on(Isa::best(), work)
 }
 
-/// Runs a kernel with the baseline: one that is rare is not compiled for more.
+/// Runs a kernel with the baseline, so that a rare kernel is compiled once only.
 pub(crate) fn run_baseline<W: Vectorised>(work: W) -> W::Output {
-    work.run::<Base>()
+    work.run::<Baseline>()
 }
 
 /// Runs a kernel with the instruction set `isa`, which is [`Isa::best`] or [`Isa::Baseline`].
@@ -349,14 +356,14 @@ pub(crate) fn dispatch_on<W: Vectorised>(isa: Isa, work: W) -> W::Output {
             Isa::Avx512 => unsafe { x86::avx512(work) },
             // SAFETY: `Isa::best` has detected AVX2 and FMA.
             Isa::Avx2 => unsafe { x86::avx2(work) },
-            Isa::Baseline => work.run::<Base>(),
+            Isa::Baseline => work.run::<Baseline>(),
         };
     }
-    debug_assert!(isa == Isa::Baseline, "{isa:?} is not what this machine has");
-    work.run::<Base>()
+    debug_assert!(isa == Isa::Baseline, "this machine does not have {isa:?}");
+    work.run::<Baseline>()
 }
 
-/// Whether this machine sums products of bytes in one instruction.
+/// Whether this machine has an instruction for dot products of bytes.
 #[cfg(feature = "kernels")]
 pub(crate) fn has_int8_dot() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -365,7 +372,7 @@ pub(crate) fn has_int8_dot() -> bool {
     false
 }
 
-/// Runs a kernel of byte products: with the instruction for them if this machine has it, else with the baseline.
+/// Runs a kernel of [`I8x4Dot`] products: with AVX-512 VNNI if this machine has it, otherwise with the baseline.
 #[cfg(feature = "kernels")]
 pub(crate) fn dispatch_int8_dot<W: Vectorised>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
@@ -373,20 +380,26 @@ pub(crate) fn dispatch_int8_dot<W: Vectorised>(work: W) -> W::Output {
         // SAFETY: `has_int8_dot` has found AVX-512 VNNI and what `x86::avx512` needs.
         return unsafe { x86::avx512_vnni(work) };
     }
-    work.run::<Base>()
+    work.run::<Baseline>()
 }
 
-/// A number, and how kernels over many functions of it are compiled.
+/// Runs a kernel on [`base::Portable16`], the portable twin of AVX-512 VNNI with the same results to the bit.
+#[cfg(all(test, feature = "kernels"))]
+pub(crate) fn run_portable<W: Vectorised>(work: W) -> W::Output {
+    work.run::<base::Portable16>()
+}
+
+/// Element types of the kernels that exist once per function, such as the element-wise ones.
 pub(crate) trait Number: bytemuck::Pod {
-    /// Runs a kernel over numbers of this type: with the best instruction set if models compute much in it, else with
-    /// the baseline, which saves two copies of every function.
-    fn vectorised<W: Vectorised>(work: W) -> W::Output;
+    /// Runs a kernel with the best instruction set for types that models compute much in, otherwise with the baseline,
+    /// which saves two copies of each function.
+    fn dispatch<W: Vectorised>(work: W) -> W::Output;
 }
 
 macro_rules! numbers {
     ($run:path: $($t:ty),*) => {$(
         impl Number for $t {
-            fn vectorised<W: Vectorised>(work: W) -> W::Output {
+            fn dispatch<W: Vectorised>(work: W) -> W::Output {
                 $run(work)
             }
         }
@@ -399,11 +412,36 @@ numbers!(run_baseline: f64, i8, i16, u16, u32, u64);
 #[cfg(all(target_arch = "x86_64", feature = "kernels"))]
 mod x86;
 
-/// `a * b + c`, rounded once if that is one instruction.
+/// `a * b + c`, rounded once if the instruction set has fused multiply-add.
 #[inline(always)]
 pub(crate) fn multiply_add<I: Instructions>(a: f32, b: f32, c: f32) -> f32 {
     if I::FUSED { a.mul_add(b, c) } else { a * b + c }
 }
+
+/// Numbers that matrices are multiplied in.
+#[cfg(feature = "kernels")]
+pub(crate) trait MultiplyAdd: bytemuck::Pod + Default {
+    /// `self * b + c`: rounded once if the instruction set has fused multiply-add; integers wrap.
+    fn multiply_add<I: Instructions>(self, b: Self, c: Self) -> Self;
+}
+
+#[cfg(feature = "kernels")]
+macro_rules! multiply_add {
+    ($($t:ty)*: |$fused:ident, $a:ident, $b:ident, $c:ident| $value:expr) => {$(
+        impl MultiplyAdd for $t {
+            #[inline(always)]
+            fn multiply_add<I: Instructions>(self, $b: $t, $c: $t) -> $t {
+                let ($fused, $a) = (I::FUSED, self);
+                $value
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "kernels")]
+multiply_add!(f32 f64: |fused, a, b, c| if fused { a.mul_add(b, c) } else { a * b + c });
+#[cfg(feature = "kernels")]
+multiply_add!(i8 i16 i32 i64 u8 u16 u32 u64: |_fused, a, b, c| c.wrapping_add(a.wrapping_mul(b)));
 
 #[cfg(feature = "kernels")]
 #[cfg(test)]
@@ -461,7 +499,8 @@ mod tests {
                 assert_eq!(out[..], expected[..]);
             }
         };
-        check(&|kernel| dispatch_on(Isa::Baseline, kernel));
+        check(&|kernel| run_baseline(kernel));
+        check(&|kernel| run_portable(kernel));
         check(&|kernel| dispatch_on(Isa::best(), kernel));
         #[cfg(target_arch = "x86_64")]
         if Isa::best() != Isa::Baseline {
@@ -565,6 +604,7 @@ mod tests {
         let base = dispatch_on(Isa::Baseline, Lanewise(&integers, &floats));
         assert_eq!(base.nearest[..5], [0, 0, 0, 2, 254].map(I8x4Dot));
         assert_eq!(base.beyond[2..4], [0.5, -0.5]);
+        assert_eq!(run_portable(Lanewise(&integers, &floats)), base);
         assert_eq!(dispatch_int8_dot(Lanewise(&integers, &floats)), base);
         assert_eq!(dispatch_best(Lanewise(&integers, &floats)), base);
     }

@@ -2,7 +2,7 @@
 
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{Matrix, PackedLhs};
-use crate::kernels::quantizer::{CHANNELS, MOST_LEVELS};
+use crate::kernels::quantizer::{CHANNELS, MAX_LEVELS};
 use crate::kernels::vectors::{I8x4Dot, Isa};
 use crate::{ElementType, Tensor};
 
@@ -64,7 +64,7 @@ impl QuantizedFilters<'_> {
                 let zeros = zeros.map_or(Some(vec![0.0; outputs]), |zeros| self.by_filter(zeros))?;
                 zeros.into_iter().zip(self.by_filter(scales)?).map(Unpack::scale).collect()
             }
-            Unpacking::Quantize { ranges, levels } if (2..=MOST_LEVELS).contains(&levels) => {
+            Unpacking::Quantize { ranges, levels } if (2..=MAX_LEVELS).contains(&levels) => {
                 let [a, b, c, d] = ranges.map(|range| self.by_filter(range));
                 let (a, b, c, d) = (a?, b?, c?, d?);
                 let steps = (levels - 1) as f32;
@@ -184,5 +184,5 @@ pub(super) fn dense(
             (0..groups).flat_map(|group| (0..taps).map(move |tap| quad(filter[tap * groups + group]))),
         );
     }
-    PackedLhs::pack(Isa::best(), &Matrix::packed(&rows, outputs, groups * taps)).in_one_step()
+    PackedLhs::pack(Isa::best(), &Matrix::packed(&rows, outputs, groups * taps)).with_sequential_sums()
 }

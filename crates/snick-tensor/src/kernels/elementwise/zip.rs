@@ -16,7 +16,7 @@ pub(super) fn zip<A: Number, R: Pod + Send + Sync>(
     b: &Tensor,
     f: impl Fn(A, A) -> R,
 ) -> Result<Tensor, TensorError> {
-    zip_rows(et, a, b, &mut |operands, to| A::vectorised(Zip { operands, to, f: &f }))
+    zip_rows(et, a, b, &mut |operands, to| A::dispatch(Zip { operands, to, f: &f }))
 }
 
 /// Computes all elements of a result from the operands.

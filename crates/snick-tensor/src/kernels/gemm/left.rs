@@ -1,4 +1,4 @@
-//! The left matrix of a product, packed into tiles.
+//! Packs the left operand of a product into tiles.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use crate::buffer::Buffer;
 use crate::kernels::sharing;
 use crate::kernels::vectors::{Isa, transpose_4x4};
 
-/// Writes `count` runs of `from` to the columns of `to`, whose rows are `width` long. `run` gives the start of a run
-/// and its stride.
-pub(super) fn turn<T: bytemuck::Pod>(
+/// Copies `count` strided runs of `from` to the columns of `to`, whose rows are `width` long. `run` returns the start and
+/// the stride of a run.
+pub(super) fn transpose_into<T: bytemuck::Pod>(
     to: &mut [T],
     width: usize,
     count: usize,
     run: impl Fn(usize) -> (usize, isize),
     from: &[T],
 ) {
-    // A block of rows at a time: each run accesses every row, which should be in the cache.
+    // Each run accesses every row of a block, so a block should fit in the cache.
     const ROWS: usize = 64;
     for (block, rows) in to.chunks_mut(ROWS * width).enumerate() {
         let first = |column: usize| {
@@ -27,7 +27,7 @@ pub(super) fn turn<T: bytemuck::Pod>(
         let mut column = 0;
         while column < count {
             if count - column >= SQUARE && (column..column + SQUARE).all(|column| first(column).1 == 1) {
-                turn_squares(rows, width, column, std::array::from_fn(|i| &from[first(column + i).0..]));
+                transpose_squares(rows, width, column, std::array::from_fn(|i| &from[first(column + i).0..]));
                 column += SQUARE;
                 continue;
             }
@@ -40,18 +40,18 @@ pub(super) fn turn<T: bytemuck::Pod>(
     }
 }
 
-/// Runs that are turned together.
+/// Contiguous runs that are transposed together.
 const SQUARE: usize = 4;
 
-/// Writes the beginnings of runs to the columns from `column` on of all rows.
+/// Copies contiguous runs to the columns from `column` on.
 #[inline(always)]
-fn turn_squares<T: bytemuck::Pod>(rows: &mut [T], width: usize, column: usize, runs: [&[T]; SQUARE]) {
+fn transpose_squares<T: bytemuck::Pod>(rows: &mut [T], width: usize, column: usize, runs: [&[T]; SQUARE]) {
     let whole = rows.len() / (SQUARE * width) * SQUARE;
     let mut squares = rows.chunks_exact_mut(SQUARE * width);
     let [p, q, r, s] = runs.map(|run| run.as_chunks::<SQUARE>().0.iter());
     for ((((rows, p), q), r), s) in squares.by_ref().zip(p).zip(q).zip(r).zip(s) {
-        for (row, turned) in rows.chunks_exact_mut(width).zip(transpose_4x4([*p, *q, *r, *s])) {
-            row[column..column + SQUARE].copy_from_slice(&turned);
+        for (row, square) in rows.chunks_exact_mut(width).zip(transpose_4x4([*p, *q, *r, *s])) {
+            row[column..column + SQUARE].copy_from_slice(&square);
         }
     }
     for (k, row) in squares.into_remainder().chunks_exact_mut(width).enumerate() {
@@ -59,72 +59,70 @@ fn turn_squares<T: bytemuck::Pod>(rows: &mut [T], width: usize, column: usize, r
     }
 }
 
-/// Rows in tiles; column-major within a tile. The last tile is padded with zeros.
+/// The left operand: tiles of [`tile_rows`] rows, each column-major. The last tile is padded with zeros.
 pub(crate) struct PackedLhs<T> {
     isa: Isa,
     rows: usize,
-    /// Columns in memory.
+    /// Columns in memory, some of which may not be multiplied.
     columns: usize,
-    /// The columns that are multiplied.
-    terms: Terms,
+    depth: Depth,
     data: Arc<Buffer<T>>,
 }
 
-/// The terms of a sum.
+/// The summed axis: which columns are multiplied, and how they are blocked.
 #[derive(Clone)]
-struct Terms {
-    /// The columns, some consecutive ones at a time.
+struct Depth {
+    /// The columns, as runs of consecutive ones.
     runs: Box<[Range<usize>]>,
-    /// The runs that are multiplied together.
-    spans: Box<[Span]>,
-    /// Whether each run has a sum of its own; these are added.
-    are_partial: bool,
+    blocks: Box<[DepthBlock]>,
+    /// Whether each run has a sum of its own, and these are added. Otherwise each run continues the sum of the one before.
+    has_partial_sums: bool,
 }
 
-/// Some of the runs of a sum.
+/// Runs that are multiplied in one pass over a tile and a panel.
 #[derive(Clone)]
-pub(super) struct Span {
+pub(super) struct DepthBlock {
     runs: Range<usize>,
-    /// The terms of these runs, counted from the first one of the sum.
+    /// The terms of these runs, counted from the first term of the sum.
     pub terms: Range<usize>,
 }
 
-/// So many columns of a tile stay in the nearest cache. Long sums of floats are in parts of no more terms than that,
-/// which also is more precise.
-const LONGEST: usize = 512;
+/// KC, the most terms in a block: those of a tile stay in the first-level cache. The partial sums of blocks also make long
+/// sums of floats more precise.
+const MAX_DEPTH_BLOCK: usize = 512;
 
-/// The terms in each part of a sum of `terms`: a multiple of four, as bytes are multiplied.
+/// The number of terms per block of a sum of `terms`: a multiple of four, because bytes are multiplied by fours.
 pub(crate) fn depth_block(terms: usize) -> usize {
-    terms.div_ceil(terms.div_ceil(LONGEST).max(1)).next_multiple_of(4)
+    terms.div_ceil(terms.div_ceil(MAX_DEPTH_BLOCK).max(1)).next_multiple_of(4)
 }
 
-/// Parts of consecutive columns.
-fn parts(columns: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+/// Splits consecutive columns into blocks.
+fn split_depth(columns: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let part = depth_block(columns.len()).max(1);
     columns.clone().step_by(part).map(move |first| first..columns.end.min(first + part))
 }
 
-impl Terms {
-    fn new(runs: impl Iterator<Item = Range<usize>>, are_partial: bool) -> Self {
+impl Depth {
+    fn new(runs: impl Iterator<Item = Range<usize>>, has_partial_sums: bool) -> Self {
         let runs: Box<[_]> = runs.collect();
-        let mut spans = vec![Span { runs: 0..0, terms: 0..0 }];
+        let mut blocks = vec![DepthBlock { runs: 0..0, terms: 0..0 }];
         for (i, run) in runs.iter().enumerate() {
-            match spans.last_mut() {
-                Some(last) if last.terms.len() + run.len() <= LONGEST => {
+            match blocks.last_mut() {
+                Some(last) if last.terms.len() + run.len() <= MAX_DEPTH_BLOCK => {
                     last.runs.end = i + 1;
                     last.terms.end += run.len();
                 }
                 last => {
                     let first = last.map_or(0, |last| last.terms.end);
-                    spans.push(Span { runs: i..i + 1, terms: first..first + run.len() });
+                    blocks.push(DepthBlock { runs: i..i + 1, terms: first..first + run.len() });
                 }
             }
         }
-        Terms { runs, spans: spans.into(), are_partial }
+        Depth { runs, blocks: blocks.into(), has_partial_sums }
     }
 
-    fn in_one_step(columns: usize) -> Self {
-        Self::new(parts(0..columns), false)
+    fn sequential(columns: usize) -> Self {
+        Self::new(split_depth(0..columns), false)
     }
 }
 
@@ -137,21 +135,21 @@ impl<T: Factor> PackedLhs<T> {
         })
     }
 
-    /// As [`PackedLhs::pack`], on this thread alone.
+    /// [`PackedLhs::pack`] on the calling thread only.
     pub fn pack_single_threaded(isa: Isa, matrix: &Matrix<T>) -> Self {
         Self::packed(isa, matrix, |data, pack| pack(0, data))
     }
 
-    /// Packs a matrix: `all` calls what it is given with all tiles, or parts of them and the number of their first tile.
+    /// Packs a matrix. `for_parts` calls its function with parts of the tiles and the index of their first tile.
     fn packed(
         isa: Isa,
         matrix: &Matrix<T>,
-        all: impl FnOnce(&mut [T], &(dyn Fn(usize, &mut [T]) + Sync)),
+        for_parts: impl FnOnce(&mut [T], &(dyn Fn(usize, &mut [T]) + Sync)),
     ) -> Self {
         let columns = matrix.columns;
         let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
         let mut data = Buffer::scratch(matrix.rows.div_ceil(height) * size);
-        all(&mut data, &|first, some| {
+        for_parts(&mut data, &|first, some| {
             for (i, tile) in some.chunks_exact_mut(size.max(1)).enumerate() {
                 pack_tile(tile, isa, matrix, (first + i) * height);
             }
@@ -159,14 +157,14 @@ impl<T: Factor> PackedLhs<T> {
         Self::of_tiles(isa, matrix.rows, columns, data)
     }
 
-    /// Tiles as [`PackedLhs::pack`] makes them: [`tile_rows`] rows each, column after column.
+    /// Wraps tiles that already have the layout of [`PackedLhs::pack`].
     pub fn of_tiles(isa: Isa, rows: usize, columns: usize, tiles: Buffer<T>) -> Self {
-        let terms = Terms::new(parts(0..columns), true);
-        PackedLhs { isa, rows, columns, terms, data: Arc::new(tiles) }
+        let depth = Depth::new(split_depth(0..columns), true);
+        PackedLhs { isa, rows, columns, depth, data: Arc::new(tiles) }
     }
 
-    /// Packs the columns of a matrix in an order, for sums in one step.
-    pub fn pack_in_order(isa: Isa, matrix: &Matrix<T>, order: &[usize]) -> Self {
+    /// Packs the columns of a matrix in the given order, for [sequential sums](Self::with_sequential_sums).
+    pub fn pack_permuted(isa: Isa, matrix: &Matrix<T>, order: &[usize]) -> Self {
         let (height, size) = (tile_rows(isa), tile_size(isa, matrix));
         let (mut data, mut before) =
             (Buffer::scratch(matrix.rows.div_ceil(height) * size), vec![T::default(); size]);
@@ -176,19 +174,19 @@ impl<T: Factor> PackedLhs<T> {
                 column.copy_from_slice(&before[from * height..][..height]);
             }
         }
-        let terms = Terms::in_one_step(matrix.columns);
-        PackedLhs { isa, rows: matrix.rows, columns: matrix.columns, terms, data: Arc::new(data) }
+        let depth = Depth::sequential(matrix.columns);
+        PackedLhs { isa, rows: matrix.rows, columns: matrix.columns, depth, data: Arc::new(data) }
     }
 
-    /// A matrix of some columns, without a copy, for sums in one step.
+    /// Selects some columns without a copy, for [sequential sums](Self::with_sequential_sums).
     pub fn of_columns(&self, runs: impl Iterator<Item = Range<usize>>) -> Self {
-        let terms = Terms::new(runs.flat_map(parts), false);
-        PackedLhs { terms, data: self.data.clone(), ..*self }
+        let depth = Depth::new(runs.flat_map(split_depth), false);
+        PackedLhs { depth, data: self.data.clone(), ..*self }
     }
 
-    /// The same for sums in one step, however long.
-    pub fn in_one_step(self) -> Self {
-        PackedLhs { terms: Terms::in_one_step(self.columns), ..self }
+    /// Sums all terms in order, without partial sums.
+    pub fn with_sequential_sums(self) -> Self {
+        PackedLhs { depth: Depth::sequential(self.columns), ..self }
     }
 
     pub fn isa(&self) -> Isa {
@@ -201,40 +199,39 @@ impl<T: Factor> PackedLhs<T> {
 
     /// The length of the summed axis.
     pub fn depth(&self) -> usize {
-        self.terms.runs.iter().map(ExactSizeIterator::len).sum()
+        self.depth.runs.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// The terms of the sums, as many at a time as a tile in the nearest cache has.
-    pub(super) fn spans(&self) -> &[Span] {
-        &self.terms.spans
+    pub(super) fn depth_blocks(&self) -> &[DepthBlock] {
+        &self.depth.blocks
     }
 
-    /// A span of the tile whose first row is `row`.
+    /// A block of the tile whose first row is `row`.
     #[inline(always)]
-    pub(super) fn tile<const ROWS: usize>(&self, row: usize, span: &Span) -> Tile<'_, T, ROWS> {
+    pub(super) fn tile<const ROWS: usize>(&self, row: usize, block: &DepthBlock) -> Tile<'_, T, ROWS> {
         let columns = self.data[row * self.columns..][..ROWS * self.columns].as_chunks().0;
         Tile {
             columns,
-            runs: &self.terms.runs[span.runs.clone()],
-            is_begun: span.terms.start > 0,
-            has_partial_sums: self.terms.are_partial,
+            runs: &self.depth.runs[block.runs.clone()],
+            continues: block.terms.start > 0,
+            has_partial_sums: self.depth.has_partial_sums,
         }
     }
 }
 
-/// Elements of a tile.
+/// The number of elements in a tile.
 fn tile_size<T>(isa: Isa, matrix: &Matrix<T>) -> usize {
     tile_rows(isa) * matrix.columns
 }
 
-/// Writes the tile whose first row is `first`.
+/// Packs the tile whose first row is `first`.
 fn pack_tile<T: Factor>(tile: &mut [T], isa: Isa, matrix: &Matrix<T>, first: usize) {
     let height = tile_rows(isa);
     let rows = height.min(matrix.rows - first);
     if rows < height {
         tile.fill(T::default());
     }
-    turn(tile, height, rows, |row| (matrix.at(first + row, 0), matrix.column_step), matrix.data);
+    transpose_into(tile, height, rows, |row| (matrix.at(first + row, 0), matrix.column_step), matrix.data);
 }
 
 /// `ROWS` rows of a matrix, column-major.
@@ -243,16 +240,16 @@ pub(super) struct Tile<'a, T, const ROWS: usize> {
     pub columns: &'a [[T; ROWS]],
     /// The columns that are multiplied.
     pub runs: &'a [Range<usize>],
-    /// Whether they are not the first ones of their sums.
-    pub is_begun: bool,
-    /// Whether the sum of each run is added to those of the others, instead of going on with it.
+    /// Whether the block continues sums of earlier blocks.
+    pub continues: bool,
+    /// See [`Depth::has_partial_sums`].
     pub has_partial_sums: bool,
 }
 
 impl<T, const ROWS: usize> Tile<'_, T, ROWS> {
-    /// Where the same columns of the next tile lie.
+    /// The address of the same columns of the next tile.
     #[inline(always)]
-    pub fn after(&self) -> *const T {
+    pub fn next_tile(&self) -> *const T {
         let first = self.runs.first().map_or(0, |run| run.start);
         self.columns.as_ptr().wrapping_add(self.columns.len() + first).cast()
     }

@@ -1,16 +1,16 @@
-//! The right matrix of a product, read in panels.
+//! Packs the right operand of a product into panels.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::left::turn;
+use super::left::transpose_into;
 use super::{Factor, Matrix, panel_columns};
 use crate::buffer::Buffer;
 use crate::kernels::vectors::{Instructions, Isa, Vector};
 
-/// Columns in panels of a few vectors. A matrix whose rows are runs of memory is left where it lies, and packed panel by
-/// panel while it is multiplied. Panels are whole: what is beyond the last column is computed, too, and discarded.
+/// The right operand: panels of [`panel_columns`] columns, each row-major. A matrix with contiguous rows may stay where it
+/// lies; then the product packs some panels at a time. The last panel is padded; products of the padding are discarded.
 pub(crate) struct PackedRhs<'a, T> {
     columns: usize,
     /// Columns of a panel.
@@ -19,22 +19,23 @@ pub(crate) struct PackedRhs<'a, T> {
 }
 
 enum Elements<'a, T> {
-    /// Each row begins at one of `starts`.
+    /// Not packed. Each row begins at one of `starts`.
     Runs { data: &'a [T], starts: Vec<usize>, lines: Lines },
-    /// Panel by panel, each row by row.
+    /// All panels.
     Packed(Buffer<T>),
-    /// The same in the memory of another.
+    /// All panels, borrowed.
     Panels(&'a [T]),
 }
 
-/// Where the columns of each row lie, from its start on: in lines of equal length.
+/// The offsets of columns from the start of their row: lines of equal length, with gaps between them. Rows of an image are
+/// such lines.
 pub(crate) struct Lines {
     pub len: usize,
     pub starts: Vec<usize>,
 }
 
 impl Lines {
-    /// One line.
+    /// A single line.
     pub fn one(len: usize) -> Self {
         Lines { len, starts: vec![0] }
     }
@@ -47,8 +48,7 @@ impl Lines {
         self.starts[column / self.len] + column % self.len
     }
 
-    /// Pieces of some columns that lie in one line and are not longer than `most`: the first column, where it lies, and
-    /// their number.
+    /// Splits columns into pieces of at most `most` columns of one line: the first column, its offset and the length.
     fn pieces(&self, columns: Range<usize>, most: usize) -> impl Iterator<Item = (usize, usize, usize)> {
         let mut next = columns.start;
         std::iter::from_fn(move || {
@@ -59,7 +59,7 @@ impl Lines {
         })
     }
 
-    /// Copies some columns of the row that begins at `start`.
+    /// Copies columns of the row that begins at `start`.
     fn copy<T: Copy>(&self, data: &[T], start: usize, columns: Range<usize>, to: &mut [T]) {
         let first = columns.start;
         for (column, at, len) in self.pieces(columns, usize::MAX) {
@@ -68,7 +68,7 @@ impl Lines {
     }
 }
 
-/// Some rows of consecutive panels.
+/// The same rows of consecutive panels.
 #[derive(Copy, Clone)]
 pub(super) struct Panels<'a, T> {
     data: &'a [T],
@@ -79,7 +79,7 @@ pub(super) struct Panels<'a, T> {
 }
 
 impl<'a, T> Panels<'a, T> {
-    /// The rows of the `i`-th of them.
+    /// The rows of panel `i`.
     #[inline(always)]
     pub fn panel(&self, i: usize) -> &'a [T] {
         &self.data[i * self.step..][..self.len]
@@ -87,7 +87,7 @@ impl<'a, T> Panels<'a, T> {
 }
 
 impl<'a, T: Factor> PackedRhs<'a, T> {
-    /// Any matrix within its data.
+    /// Packs a matrix, unless its rows are contiguous.
     pub fn new(isa: Isa, matrix: &Matrix<'a, T>) -> Self {
         if matrix.column_step == 1 {
             let starts = (0..matrix.rows).map(|row| matrix.at(row, 0)).collect();
@@ -101,24 +101,30 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
                 if count < width {
                     panel.fill(T::default());
                 }
-                turn(panel, width, count, |c| (matrix.at(0, i * width + c), matrix.row_step), matrix.data);
+                transpose_into(
+                    panel,
+                    width,
+                    count,
+                    |c| (matrix.at(0, i * width + c), matrix.row_step),
+                    matrix.data,
+                );
             }
         }
         PackedRhs { columns, width, elements: Elements::Packed(packed) }
     }
 
-    /// A row for each of `starts`, which lies in `lines` of `data`: rows may overlap.
+    /// A matrix with a row at each of `starts`, whose columns lie in `lines`. Rows may overlap.
     pub fn of_lines(isa: Isa, data: &'a [T], starts: Vec<usize>, lines: Lines) -> Self {
         let (columns, width) = (lines.columns(), panel_columns::<T>(isa));
         PackedRhs { columns, width, elements: Elements::Runs { data, starts, lines } }
     }
 
-    /// Whole panels, each row by row.
+    /// Wraps panels that are packed already.
     pub fn of_panels(isa: Isa, columns: usize, panels: &'a [T]) -> Self {
         PackedRhs { columns, width: panel_columns::<T>(isa), elements: Elements::Panels(panels) }
     }
 
-    /// The same without borrowing.
+    /// Packs all panels into memory of their own.
     pub fn into_packed(self) -> PackedRhs<'static, T> {
         let (columns, width) = (self.columns, self.width);
         let packed = match self.elements {
@@ -160,7 +166,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         self.width
     }
 
-    /// Where a column of a matrix of runs lies, from the start of each row on.
+    /// The offset of a column from the start of its row, if the matrix is not packed.
     pub fn column(&self, column: usize) -> usize {
         match &self.elements {
             Elements::Runs { lines, .. } => lines.at(column),
@@ -168,7 +174,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         }
     }
 
-    /// A row of a matrix of runs, from its start on.
+    /// The data from the start of a row on, if the matrix is not packed.
     pub fn row(&self, row: usize) -> &[T] {
         match &self.elements {
             Elements::Runs { data, starts, .. } => starts.get(row).and_then(|&start| data.get(start..)),
@@ -177,23 +183,23 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
         .unwrap_or_default()
     }
 
-    /// The elements that `panels` need to pack so many panels of so many rows.
-    pub(super) fn room(&self, panels: usize, rows: usize) -> usize {
+    /// The scratch elements that [`PackedRhs::panels`] needs.
+    pub(super) fn scratch_len(&self, panels: usize, rows: usize) -> usize {
         match self.elements {
             Elements::Runs { .. } => panels * (self.width * rows + self.width),
             Elements::Packed(_) | Elements::Panels(_) => 0,
         }
     }
 
-    /// Rows `rows` of `depth` of some panels, which are packed into `room` unless they are. Rows far apart would drive each
-    /// other out of the cache while tile after tile reads them.
+    /// Rows `rows` of `depth` of some panels. Packs them into `scratch` if necessary: rows far apart in memory would evict
+    /// each other from the cache while every tile reads them.
     #[inline(always)]
     pub(super) fn panels<'b, I: Instructions>(
         &'b self,
         panels: Range<usize>,
         rows: Range<usize>,
         depth: usize,
-        room: &'b mut [T],
+        scratch: &'b mut [T],
     ) -> Panels<'b, T> {
         let (width, len) = (2 * T::Vector::<I>::LANES, self.width * rows.len());
         debug_assert!(width == self.width, "panels for these instructions");
@@ -202,11 +208,11 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
             Elements::Panels(packed) => packed,
             Elements::Runs { data, starts, lines } => {
                 let step = len + width;
-                for (panel, room) in panels.zip(room.chunks_exact_mut(step)) {
+                for (panel, to) in panels.zip(scratch.chunks_exact_mut(step)) {
                     let columns = panel * width..self.columns.min((panel + 1) * width);
-                    pack_panel::<I, T>(data, &starts[rows.clone()], lines, columns, room);
+                    pack_panel::<I, T>(data, &starts[rows.clone()], lines, columns, to);
                 }
-                return Panels { data: room, step, len };
+                return Panels { data: scratch, step, len };
             }
         };
         let (first, step) = (panels.start * depth + rows.start, width * depth);
@@ -214,7 +220,7 @@ impl<'a, T: Factor> PackedRhs<'a, T> {
     }
 }
 
-/// Writes some columns of rows, each of which begins at one of `starts`, to a panel with room for one row more.
+/// Packs columns of the rows that begin at `starts` into a panel that has room for one more row.
 #[inline(always)]
 fn pack_panel<I: Instructions, T: Factor>(
     data: &[T],
@@ -239,7 +245,7 @@ fn pack_panel<I: Instructions, T: Factor>(
         }
         return;
     }
-    // A piece that is shorter than a vector is written with what follows, which the next one overwrites.
+    // Pieces shorter than a vector are stored as whole vectors; the next piece overwrites the excess.
     let pieces: SmallVec<[_; 4]> = lines.pieces(columns.clone(), lanes).collect();
     let furthest = pieces.iter().map(|&(_, at, _)| at + lanes).max().unwrap_or(0);
     for (row, &start) in starts.iter().enumerate() {

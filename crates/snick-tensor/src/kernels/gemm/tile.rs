@@ -1,8 +1,8 @@
-//! A tile times a panel, in registers.
+//! The loops of a tiled product, and its micro-kernel: a tile times a panel with all sums in registers.
 
 use std::ops::Range;
 
-use super::left::{Span, Tile};
+use super::left::{DepthBlock, Tile};
 use super::output::Output;
 use super::{
     Factor, MAX_PANEL_COLUMNS, PackedLhs, PackedRhs, StoreTile, TilePosition, panel_columns, tile_rows,
@@ -14,12 +14,12 @@ use crate::kernels::vectors::{Aligned, Instructions, Isa, Vector, Vectorised, pr
 pub(super) struct Tiles<'a, 'b, T, P: StoreTile<T>> {
     pub left: &'a PackedLhs<T>,
     pub right: &'a PackedRhs<'b, T>,
-    /// The first row, which is the first of a tile.
+    /// The first row, a multiple of the rows of a tile.
     pub row: usize,
     pub panels: Range<usize>,
-    /// Elements of a whole row of the output.
+    /// Elements in a row of the output.
     pub row_len: usize,
-    pub place: &'a P,
+    pub store: &'a P,
 }
 
 impl<T, P: StoreTile<T>> Clone for Tiles<'_, '_, T, P> {
@@ -34,90 +34,80 @@ impl<T: Factor, P: StoreTile<T>> Vectorised for (Tiles<'_, '_, T, P>, Output<'_,
     #[inline(always)]
     fn run<I: Instructions>(self) {
         let (tiles, out) = self;
-        // As high as `tile_rows` says.
+        // The same heights as in `tile_rows`.
         match I::ISA {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => tiles.walk::<I, 12>(out),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => tiles.walk::<I, 6>(out),
-            Isa::Baseline if T::HAS_BASE => tiles.walk::<I, 4>(out),
+            Isa::Baseline if T::HAS_BASELINE => tiles.walk::<I, 4>(out),
             Isa::Baseline => (),
         }
     }
 }
 
 impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
-    /// As many panels at a time as stay in the cache, and of these as many terms as a tile in the nearest cache has.
+    /// Loops 1 to 4 of [`gemm`](super): groups of panels, blocks of the depth, tiles, panels.
     #[inline(always)]
     fn walk<I: Instructions, const ROWS: usize>(self, mut out: Output<P::Out>) {
         let width = 2 * T::Vector::<I>::LANES;
         debug_assert!(tile_rows(I::ISA) == ROWS && panel_columns::<T>(I::ISA) == width);
-        let Self { left, right, row: first_row, panels, row_len, place } = self;
-        let spans = left.spans();
-        let longest = spans.iter().map(|span| span.terms.len()).max().unwrap_or(0);
-        let at_once = (CACHED / (width * longest * size_of::<T>()).max(1)).clamp(1, panels.len());
+        let Self { left, right, row: first_row, panels, row_len, store } = self;
+        let (blocks, first) = (left.depth_blocks(), panels.start * width);
+        let longest = blocks.iter().map(|block| block.terms.len()).max().unwrap_or(0);
+        let at_once = (GROUP_BYTES / (width * longest * size_of::<T>()).max(1)).clamp(1, panels.len());
         let tile_len = ROWS / P::ROWS;
         let tiles = out.rows(row_len).div_ceil(tile_len);
-        let mut room = Buffer::scratch(right.room(at_once, longest));
-        // Sums that lack terms, of all tiles with the panels of a group.
-        let begun = if spans.len() > 1 { tiles * at_once * ROWS * MAX_PANEL_COLUMNS } else { 0 };
-        let mut begun = Buffer::scratch(begun);
-        let begun = begun.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;
-        let mut whole = Aligned([[T::default(); MAX_PANEL_COLUMNS]; ROWS]);
+        let mut scratch = Buffer::scratch(right.scratch_len(at_once, longest));
+        // Sums that lack terms: those of all tiles with the panels of a group.
+        let partial = if blocks.len() > 1 { tiles * at_once * ROWS * MAX_PANEL_COLUMNS } else { 0 };
+        let mut partial = Buffer::scratch(partial);
+        let partial = partial.as_chunks_mut().0.as_chunks_mut::<ROWS>().0;
+        let mut complete = Aligned([[T::default(); MAX_PANEL_COLUMNS]; ROWS]);
         for group in panels.clone().step_by(at_once) {
             let group = group..panels.end.min(group + at_once);
-            for (s, span) in spans.iter().enumerate() {
-                let lines = right.panels::<I>(group.clone(), span.terms.clone(), left.depth(), &mut room);
-                let is_last = s + 1 == spans.len();
+            for (b, block) in blocks.iter().enumerate() {
+                let group_panels =
+                    right.panels::<I>(group.clone(), block.terms.clone(), left.depth(), &mut scratch);
+                let is_last = b + 1 == blocks.len();
+                // Panels in scratch memory are still in the cache; packed ones come from memory that nobody read lately.
+                let has_next_panels = right.is_packed() && !(is_last && group.end == panels.end);
+                let to_next_panel = || match is_last {
+                    true => group_panels.step * group.len() - block.terms.start * width,
+                    false => block.terms.len() * width,
+                };
                 for i in 0..tiles {
                     let row = first_row + i * ROWS;
                     let rows = ROWS.min(left.rows() - row);
                     let out_rows = rows.div_ceil(P::ROWS);
-                    let mut out = out.some::<ROWS>(i * tile_len..i * tile_len + out_rows, row_len);
+                    let mut out = out.rows_mut::<ROWS>(i * tile_len..i * tile_len + out_rows, row_len);
                     let out = &mut out[..out_rows];
-                    let first = panels.start * width;
-                    let tile = left.tile::<ROWS>(row, span);
+                    let position =
+                        |i, column, width| TilePosition { row: row + i * P::ROWS, column, width, first };
+                    let tile = left.tile::<ROWS>(row, block);
                     for (j, p) in group.clone().enumerate() {
-                        let panel = lines.panel(j);
-                        // What is packed was not there a moment ago; what is copied was.
-                        let is_read_again = right.is_packed() && !(is_last && group.end == panels.end);
-                        let ahead = match is_read_again {
-                            true if is_last => {
-                                let next = lines.step * group.len() - span.terms.start * width;
-                                Ahead::new(
-                                    panel.as_ptr().wrapping_add(next),
-                                    size_of_val(panel),
-                                    i..tiles,
-                                    span,
-                                )
-                            }
-                            true => {
-                                let next = panel.as_ptr().wrapping_add(panel.len());
-                                Ahead::new(next, size_of_val(panel), i..tiles, span)
-                            }
-                            false => {
-                                let size = ROWS * size_of::<T>() * span.terms.len();
-                                Ahead::new(tile.after(), size, j..group.len(), span)
-                            }
+                        let panel = group_panels.panel(j);
+                        let ahead = if has_next_panels {
+                            let next = panel.as_ptr().wrapping_add(to_next_panel());
+                            Prefetch::new(next, size_of_val(panel), i..tiles, block)
+                        } else {
+                            let size = ROWS * size_of::<T>() * block.terms.len();
+                            Prefetch::new(tile.next_tile(), size, j..group.len(), block)
                         };
-                        let sums = begun.get_mut(i * at_once + j).unwrap_or(&mut whole);
+                        let sums = partial.get_mut(i * at_once + j).unwrap_or(&mut complete);
                         let columns = right.columns() - p * width;
                         multiply::<I, T, P, ROWS>(tile, panel, ahead, [rows, columns], sums);
                         if is_last {
                             for (i, (out, sums)) in
                                 out.iter_mut().zip(sums[..rows].chunks(P::ROWS)).enumerate()
                             {
-                                let at =
-                                    TilePosition { row: row + i * P::ROWS, column: p * width, width, first };
-                                place.store::<I>(out, at, sums);
+                                store.store::<I>(out, position(i, p * width, width), sums);
                             }
                         }
                     }
                     if is_last {
-                        let (column, width) = (group.start * width, group.len() * width);
                         for (i, out) in out.iter_mut().enumerate() {
-                            let row = row + i * P::ROWS;
-                            place.finish(out, row_len, TilePosition { row, column, width, first });
+                            store.finish(out, row_len, position(i, group.start * width, group.len() * width));
                         }
                     }
                 }
@@ -126,12 +116,13 @@ impl<T: Factor, P: StoreTile<T>> Tiles<'_, '_, T, P> {
     }
 }
 
-/// The sums of a tile and a panel, of which so many rows and columns count.
+/// Multiplies a tile and a panel, of which only the first `rows` and `columns` are needed. Uses the smallest compiled
+/// kernel that covers them.
 #[inline(always)]
 fn multiply<I: Instructions, T: Factor, P: StoreTile<T>, const ROWS: usize>(
     tile: Tile<T, ROWS>,
     panel: &[T],
-    ahead: Ahead,
+    ahead: Prefetch,
     [rows, columns]: [usize; 2],
     sums: &mut [[T; MAX_PANEL_COLUMNS]; ROWS],
 ) {
@@ -141,12 +132,10 @@ fn multiply<I: Instructions, T: Factor, P: StoreTile<T>, const ROWS: usize>(
         };
     }
     let lanes = T::Vector::<I>::LANES;
-    // Images of 7 x 7 have 49: one more than long vectors hold.
+    // An image of 7 x 7 has 49 windows, one more than a panel and a half of AVX-512.
     let has_one_more = columns == lanes + 1 && lanes == 16;
-    // The smallest compiled height of whole rows of the output that holds the rows, and half the width if that holds the
-    // columns, or all but one.
     match rows {
-        _ if !T::HAS_FEW => sum!(ROWS, 2, false),
+        _ if !T::HAS_NARROW_KERNELS => sum!(ROWS, 2, false),
         0..=1 if P::ROWS == 1 => sum!(1, 2, false),
         2 if P::ROWS == 1 => sum!(2, 2, false),
         0..=4 => sum!(4, 2, false),
@@ -157,8 +146,8 @@ fn multiply<I: Instructions, T: Factor, P: StoreTile<T>, const ROWS: usize>(
     }
 }
 
-/// Sums the products of each column of a tile with a line of a panel, `WIDTH` vectors of it; and with `ONE_MORE` element,
-/// for which the rows are the lanes.
+/// The micro-kernel: adds the outer products of the columns of a tile and the rows of a panel, for the first `SOME` rows
+/// and `WIDTH` vectors of columns. `ONE_MORE` also computes the column after the first vector, with a lane for each row.
 #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
 #[inline(always)]
 fn accumulate<
@@ -171,7 +160,7 @@ fn accumulate<
 >(
     tile: Tile<T, ROWS>,
     panel: &[T],
-    ahead: Ahead,
+    ahead: Prefetch,
     total: &mut [[T; MAX_PANEL_COLUMNS]; ROWS],
 ) {
     let lanes = T::Vector::<I>::LANES;
@@ -180,17 +169,17 @@ fn accumulate<
     if tile.runs.is_empty() {
         total[..SOME].fill([T::default(); MAX_PANEL_COLUMNS]);
     }
-    // The last column is followed by nothing that a vector could read.
+    // A vector that starts at the last column would read beyond the tile.
     let mut last = [T::default(); MAX_PANEL_COLUMNS];
     if let (true, Some(column)) = (ONE_MORE, tile.columns.last()) {
         last[..ROWS].copy_from_slice(column);
     }
     for (i, run) in tile.runs.iter().enumerate() {
-        // Sums of several runs are in memory between them: the registers hold one.
-        let is_begun = i > 0 || tile.is_begun;
+        // Between runs, sums are in memory: registers hold those of one run.
+        let continues = i > 0 || tile.continues;
         let mut sums = [[zero; WIDTH]; SOME];
         let mut one_more = zero;
-        if is_begun && !tile.has_partial_sums {
+        if continues && !tile.has_partial_sums {
             for r in 0..SOME {
                 for v in 0..WIDTH {
                     sums[r][v] = T::Vector::<I>::load(&total[r][v * lanes..]);
@@ -221,14 +210,14 @@ fn accumulate<
         for r in 0..SOME {
             for v in 0..WIDTH {
                 let to = &mut total[r][v * lanes..];
-                if is_begun && tile.has_partial_sums {
+                if continues && tile.has_partial_sums {
                     sums[r][v] = sums[r][v].plus(T::Vector::<I>::load(to));
                 }
                 sums[r][v].store(to);
             }
         }
         if ONE_MORE {
-            if is_begun && tile.has_partial_sums {
+            if continues && tile.has_partial_sums {
                 one_more = one_more.plus(T::Vector::<I>::load(&column(total, lanes)));
             }
             let mut each = [T::default(); MAX_PANEL_COLUMNS];
@@ -240,7 +229,7 @@ fn accumulate<
     }
 }
 
-/// A column of rows.
+/// One column of the sums.
 #[inline(always)]
 fn column<T: Factor, const ROWS: usize>(
     rows: &[[T; MAX_PANEL_COLUMNS]; ROWS],
@@ -251,23 +240,23 @@ fn column<T: Factor, const ROWS: usize>(
     column
 }
 
-/// The size of the panels that are used together, in bytes: they stay in the cache.
-const CACHED: usize = 1 << 18;
+/// The bytes of a block of a group of panels: every tile reads them, so they should stay in the second-level cache.
+const GROUP_BYTES: usize = 1 << 18;
 
-/// Memory that later products read, fetched into the cache little by little: constants often lie beyond all caches.
+/// Prefetches operands of later products little by little: constants often lie beyond all caches.
 #[derive(Copy, Clone)]
-struct Ahead {
+struct Prefetch {
     at: *const u8,
     /// Bytes per term of a sum.
     step: usize,
 }
 
-impl Ahead {
-    /// The part of number `part.start` of `part.end` of so many bytes, while a span is multiplied.
+impl Prefetch {
+    /// Part `part.start` of `part.end` parts of `bytes`, spread over the terms of a block.
     #[inline(always)]
-    fn new<T>(at: *const T, bytes: usize, part: Range<usize>, span: &Span) -> Self {
-        let terms = span.terms.len();
+    fn new<T>(at: *const T, bytes: usize, part: Range<usize>, block: &DepthBlock) -> Self {
+        let terms = block.terms.len();
         let step = bytes.div_ceil(part.end.max(1) * terms.max(1));
-        Ahead { at: at.cast::<u8>().wrapping_add(part.start * step * terms), step }
+        Prefetch { at: at.cast::<u8>().wrapping_add(part.start * step * terms), step }
     }
 }

@@ -1,18 +1,21 @@
-//! How the codes of weights become floats.
+//! Decodes weights of 4 or 8 bits to floats.
+//!
+//! **Loop nest** of a row, outer to inner: groups; vectors of codes. Codes of 4 bits look their float up in a register
+//! that holds the scaled table of their group.
 
 use crate::kernels::vectors::{Instructions, Vector, Vectorised};
 use crate::{ElementType, Storage, Tensor};
 
-/// What the codes of a type stand for.
+/// The values of the codes of a type.
 #[derive(Debug)]
 pub(super) enum Decoding {
-    /// Codes of 4 bits, two in a byte, the first of them in its low half: elements of the table.
+    /// Indices of 4 bits into a table. Two share a byte, the first in its low half.
     Nibbles([f32; 16]),
-    /// Bytes that are integers, 0 or more.
+    /// Bytes as unsigned integers.
     Unsigned,
-    /// Bytes that are integers with a sign.
+    /// Bytes as signed integers.
     Signed,
-    /// Bytes: elements of the table.
+    /// Bytes as indices into a table.
     Bytes(Box<[f32; 256]>),
 }
 
@@ -20,7 +23,7 @@ impl Decoding {
     /// The decoding of codes of 4 or 8 bits that are converted to the type `through`.
     pub fn new(codes: ElementType, through: ElementType) -> Option<Self> {
         let bits = codes.bit_width()?;
-        // Of 4 bits, the first code in a byte is the byte.
+        // Bytes below 16 hold each code of 4 bits in their low half; the 0 in their high half is skipped.
         let (bytes, step) = if bits == 4 { (0..=15, 2) } else { (0..=u8::MAX, 1) };
         let bytes: Vec<u8> = bytes.collect();
         let all = Tensor::new(codes, &[bytes.len() * step], Storage::heap(bytes)).ok()?;
@@ -39,61 +42,63 @@ impl Decoding {
         })
     }
 
+    /// Codes in a byte.
+    pub fn per_byte(&self) -> usize {
+        if matches!(self, Self::Nibbles(_)) { 2 } else { 1 }
+    }
+
+    /// Whether codes become floats without a table in memory.
+    pub fn is_in_registers(&self) -> bool {
+        !matches!(self, Self::Bytes(_))
+    }
+
     /// The codes, if they are integers.
-    pub fn integers(&self) -> Option<Integers> {
+    pub fn integers(&self) -> Option<IntegerCodes> {
         let (bits, is_signed) = match self {
             Self::Nibbles(table) => {
                 let is = |integer: fn(i8) -> i8| (0..16).map(|code| f32::from(integer(code))).eq(*table);
-                (
-                    4,
-                    if is(|code| code) {
-                        false
-                    } else if is(|code| code << 4 >> 4) {
-                        true
-                    } else {
-                        return None;
-                    },
-                )
+                if is(|code| code) {
+                    (4, false)
+                } else if is(|code| code << 4 >> 4) {
+                    (4, true)
+                } else {
+                    return None;
+                }
             }
             Self::Unsigned => (8, false),
             Self::Signed => (8, true),
             Self::Bytes(_) => return None,
         };
-        Some(Integers { bits, is_signed })
+        Some(IntegerCodes { bits, is_signed })
     }
 }
 
 /// Codes that are integers.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Integers {
+pub(super) struct IntegerCodes {
     bits: u32,
     is_signed: bool,
 }
 
-impl Integers {
+impl IntegerCodes {
     /// Codes in a byte.
     pub fn per_byte(self) -> usize {
         (u8::BITS / self.bits) as usize
     }
 
-    /// The bits of a code that turn when what is added makes it 0 or more.
-    pub fn flipped(self) -> u8 {
-        if self.is_signed { 1 << (self.bits - 1) } else { 0 }
-    }
-
-    /// What is to be added to all codes for them to be 0 or more.
-    pub fn offset(self) -> u32 {
+    /// The number that makes all codes unsigned when it is added. Flipping this bit adds it.
+    pub fn offset(self) -> u8 {
         if self.is_signed { 1 << (self.bits - 1) } else { 0 }
     }
 }
 
-/// A byte as an integer with a sign.
+/// A byte as a signed integer.
 #[inline(always)]
 fn signed(byte: u8) -> f32 {
     f32::from(byte.cast_signed())
 }
 
-/// Unpacks a row: the floats of its codes, without the zero and times the scale of their group.
+/// Decodes a row to `(code - zero) * scale`.
 pub(super) struct UnpackRow<'a> {
     pub decoding: &'a Decoding,
     pub bytes: &'a [u8],
@@ -128,7 +133,7 @@ impl Vectorised for UnpackRow<'_> {
 }
 
 impl UnpackRow<'_> {
-    /// Calls `unpack` with the bytes, the zero, the scale and the floats of each group.
+    /// Calls `unpack` with the bytes, the zero point, the scale and the floats of each group.
     #[inline(always)]
     fn groups(self, per_byte: usize, unpack: impl Fn(&[u8], f32, f32, &mut [f32])) {
         let bytes = self.bytes.chunks_exact(self.group / per_byte);
@@ -146,10 +151,10 @@ fn each(bytes: &[u8], out: &mut [f32], float: impl Fn(u8) -> f32) {
     }
 }
 
-/// The elements of the table that codes of 4 bits name.
+/// Looks up codes of 4 bits in a table.
 #[inline(always)]
 fn nibbles<I: Instructions>(table: &[f32; 16], bytes: &[u8], out: &mut [f32]) {
-    /// Bytes that are unpacked at a time.
+    /// Bytes per pass.
     const BYTES: usize = 64;
     let lanes = I::F32::LANES;
     let mut codes = [0; 2 * BYTES];
@@ -166,7 +171,7 @@ fn nibbles<I: Instructions>(table: &[f32; 16], bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-/// Writes the two codes of 4 bits of each byte, a byte each.
+/// Splits each byte into its two codes of 4 bits.
 #[inline(always)]
 fn spread(bytes: &[u8], codes: &mut [u8]) {
     let (words, rest) = bytes.as_chunks::<4>();

@@ -1,94 +1,89 @@
-//! One row times packed weights whose codes are integers: the row becomes integers, too, of three digits, and products of
-//! digits and codes are summed exactly, four by one instruction. No code becomes a float.
+//! One row of floats times packed weights whose codes are integers, computed with dot products of bytes.
+//!
+//! **Idea.** Each element of the row is rounded to an integer multiple of a unit, a power of 2 that each group of the row
+//! has, at most 23 bits below the largest element of the group. The integer is written in three digits to the base 256,
+//! each a signed byte. Products of digits and codes are summed exactly, four per lane and instruction, so no code becomes a
+//! float. Only the conversion of the sums of a group rounds again. This is the bit-slicing of fixed-point arithmetic.
+//!
+//! **Loop nest**, outer to inner: four rows of weights; spans of codes (a group, or a block of whole groups); blocks of 64
+//! bytes; rows; digits.
+//!
+//! **Layout.** A block of codes is 64 bytes as they are stored. With codes of 4 bits, the digits of elements at even
+//! positions (the low halves of bytes) and at odd ones (the high halves) are separate vectors. Codes are unsigned:
+//! signed ones get an offset, and sums start with the product that this adds.
+//!
+//! **Threads.** All share the digits. Each computes some blocks of rows of weights.
 
-use super::decoding::Integers;
-use crate::kernels::gemm::sum_of_lanes;
+use super::decoding::IntegerCodes;
+use crate::kernels::matmul::algorithm::{DIGIT_BLOCK as BLOCK, DIGIT_LANES as LANES};
+use crate::kernels::matmul::dot_products::sum_of_lanes;
 use crate::kernels::vectors::{
-    Aligned, I8x4Dot, Instructions, Vector, Vectorised, dispatch_int8_dot, has_int8_dot, prefetch,
+    Aligned, I8x4Dot, Instructions, Vector, Vectorised, dispatch_int8_dot, prefetch,
 };
 
 /// Digits of an integer.
 const DIGITS: usize = 3;
 
-/// The largest integer whose digits are bytes with a sign.
+/// The largest integer with this many signed digits.
 const LARGEST: f32 = (127 * (1 + (1 << 8) + (1 << 16))) as f32;
 
-/// Lanes of a vector.
-pub(super) const LANES: usize = 16;
-
-/// Bytes of codes that are multiplied together.
-const BLOCK: usize = 4 * LANES;
-
-/// The largest elements of a group, and the scales and zeros of weights, are between these or 0: then no product of them is
-/// too large for a float or too small.
+/// The range of the largest element of a group, of scales and of zero points, unless they are 0: products of these neither
+/// overflow nor underflow.
 const BOUNDS: [f32; 2] = [1.0 / (1u64 << 40) as f32, (1u64 << 40) as f32];
 
-/// Longer groups could have larger sums of digits than 32 bits have.
-const LONGEST: usize = 1 << 19;
-
-/// Rows of weights that are multiplied together.
+/// Rows of weights that share each load of digits.
 const ROWS: usize = 4;
 
-/// So many bytes before they are multiplied, codes are fetched into the cache.
+/// The prefetch distance of codes in bytes.
 const AHEAD: usize = 1 << 13;
 
-/// A number for each lane, which begin with a cache line.
+/// One number per lane.
 type Lanes<T> = Aligned<[T; LANES]>;
 
-/// Whether a number is within the bounds.
+/// Whether a scale or zero point is 0 or within [`BOUNDS`].
 pub(super) fn is_bounded(x: f32) -> bool {
     x == 0.0 || (BOUNDS[0]..=BOUNDS[1]).contains(&x.abs())
 }
 
-/// Whether weights of rows of `depth` codes can be multiplied so: each group is whole blocks, or each block whole groups.
-pub(super) fn fits(integers: Integers, depth: usize, group: usize) -> bool {
-    let block = BLOCK * integers.per_byte();
-    let is_whole = group.is_multiple_of(block) && group <= LONGEST;
-    let is_part = integers.per_byte() == 2 && block.is_multiple_of(group) && group >= block / LANES;
-    has_int8_dot() && depth.is_multiple_of(block) && (is_whole || is_part)
-}
-
-/// A row of floats as integers.
+/// The digits of a row of floats.
 pub(super) struct Digits {
-    /// By block of codes: all digits of those in the low halves of bytes, and those of the high ones.
+    /// For each block of codes: the digits for the low halves of bytes, then those for the high halves.
     blocks: Vec<[Lanes<I8x4Dot>; DIGITS]>,
     spans: Vec<Span>,
     /// Groups in a span.
     parts: usize,
 }
 
-/// The elements of a group of codes, or of as many groups as a block has.
+/// Constants of a group of codes, or of a block that holds several groups.
 #[derive(Default)]
 struct Span {
-    /// What the sums of the products of each digit begin with: what codes have too much, times the digits.
+    /// The initial sum of each digit: minus the offset of codes times the digits.
     starts: [Lanes<I8x4Dot>; DIGITS],
-    /// The sums of each digit, with the other sign.
+    /// Minus the sum of each digit, which zero points are multiplied with.
     sums: [Lanes<f32>; DIGITS],
-    /// What each digit stands for: a power of 2.
+    /// The value of a 1 in each digit, a power of 2.
     units: [Lanes<f32>; DIGITS],
 }
 
 impl Digits {
-    /// The elements of a row, rounded to 23 bits of the largest one of their group. `None` if one is not finite or out of
-    /// bounds.
-    pub fn new(x: &[f32], integers: Integers, group: usize) -> Option<Self> {
-        dispatch_int8_dot(ToDigits { x, integers, group })
+    /// Splits a row into digits. `None` if the largest element of a group is not finite or out of [`BOUNDS`].
+    pub fn new(x: &[f32], integers: IntegerCodes, group: usize) -> Option<Self> {
+        dispatch_int8_dot(SplitDigits { x, integers, group })
     }
 }
 
-/// From a row to digits.
-struct ToDigits<'a> {
+struct SplitDigits<'a> {
     x: &'a [f32],
-    integers: Integers,
+    integers: IntegerCodes,
     group: usize,
 }
 
-impl Vectorised for ToDigits<'_> {
+impl Vectorised for SplitDigits<'_> {
     type Output = Option<Digits>;
 
     #[inline(always)]
     fn run<I: Instructions>(self) -> Option<Digits> {
-        // Does not fit.
+        // `select` declines machines whose vectors are shorter.
         if I::I8x4Dots::LANES != LANES {
             return None;
         }
@@ -111,19 +106,19 @@ impl Vectorised for ToDigits<'_> {
                     blocks.push(digits(&block, &units));
                 }
             }
-            spans.push(Span::new::<I>(&blocks[first..], units, integers.offset()));
+            spans.push(Span::new::<I>(&blocks[first..], units, u32::from(integers.offset())));
         }
         Some(Digits { blocks, spans, parts })
     }
 }
 
-/// The power of 2 that some floats are rounded to multiples of, at most 23 bits below the largest. `None` if that is not finite or
-/// out of bounds.
+/// The unit of a group: the smallest power of 2 for which digits can hold the largest element. `None` if that element is
+/// not finite or out of [`BOUNDS`].
 #[inline(always)]
 fn unit(x: &[f32]) -> Option<f32> {
-    /// The bits of the exponent.
+    /// The exponent bits of a float.
     const EXPONENT: u32 = 0x7f80_0000;
-    // The order of floats without a sign is that of their bits.
+    // Non-negative floats are ordered like their bits.
     let largest = f32::from_bits(x.iter().fold(0, |largest, x| x.abs().to_bits().max(largest)));
     if largest == 0.0 {
         return Some(1.0);
@@ -132,7 +127,7 @@ fn unit(x: &[f32]) -> Option<f32> {
     is_bounded(largest).then_some(if largest > LARGEST * unit { 2.0 * unit } else { unit })
 }
 
-/// The digits of the nearest multiples of the units of their lanes; the lowest digits first.
+/// Rounds elements to multiples of the units of their lanes and splits these into digits, the lowest first.
 #[inline(always)]
 fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<I8x4Dot>; DIGITS] {
     let mut digits = [[0; BLOCK]; DIGITS];
@@ -140,7 +135,7 @@ fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<I8x4Dot>; DIGITS] {
     let inverse = units.map(|unit| 1.0 / unit);
     for i in 0..BLOCK {
         let integer = nearest(x[i] * inverse[i / 4]);
-        // Each is the lowest byte of what the lower ones leave.
+        // A digit of 128 or more is negative as a signed byte, so it carries 1 to the next one.
         low[i] = integer as u8;
         middle[i] = ((integer + 0x80) >> 8) as u8;
         high[i] = ((integer + 0x8080) >> 16) as u8;
@@ -148,10 +143,10 @@ fn digits(x: &[f32; BLOCK], units: &Lanes<f32>) -> [Lanes<I8x4Dot>; DIGITS] {
     digits.map(|digits| Aligned(bytemuck::cast(digits)))
 }
 
-/// The integer nearest to a number of at most 23 bits. It is plain arithmetic, which the compiler vectorises.
+/// Rounds a number of at most 23 bits to an integer. Plain arithmetic, which the compiler vectorises.
 #[inline(always)]
 fn nearest(x: f32) -> i32 {
-    /// What is added to it, a number of at most 22 bits is rounded to an integer, which its lowest bits are.
+    /// Adding this to a number of at most 22 bits rounds it to an integer, which is then in the low bits.
     const SHIFT: f32 = (3 << 22) as f32;
     let integer = |shifted: f32| shifted.to_bits().cast_signed() - SHIFT.to_bits().cast_signed();
     let high = x * (1.0 / 256.0) + SHIFT;
@@ -177,15 +172,15 @@ impl Span {
         span
     }
 
-    /// What the sums of each digit begin with.
+    /// The initial sum of each digit.
     #[inline(always)]
     fn starts<I: Instructions>(&self) -> [I::I8x4Dots; DIGITS] {
         let [low, middle, high] = &self.starts;
         [I::I8x4Dots::load(&low[..]), I::I8x4Dots::load(&middle[..]), I::I8x4Dots::load(&high[..])]
     }
 
-    /// What the sums of each digit stand for, without the products of zeros. These are subtracted digit by digit: so far,
-    /// nothing is rounded.
+    /// The sum of all products of a span as a float. Zero points are subtracted from each digit while nothing is rounded
+    /// yet.
     #[inline(always)]
     fn values<I: Instructions>(&self, sums: [I::I8x4Dots; DIGITS], zeros: Option<I::F32>) -> I::F32 {
         let mut values = I::F32::splat(0.0);
@@ -200,25 +195,25 @@ impl Span {
     }
 }
 
-/// The number of each lane's group.
+/// The zero point or scale of each lane's group.
 #[inline(always)]
-fn by_lane<I: Instructions, const IN_PARTS: bool>(of_groups: &[f32], part_of_lane: &[u8; LANES]) -> I::F32 {
+fn by_lane<I: Instructions, const IN_PARTS: bool>(by_group: &[f32], part_of_lane: &[u8; LANES]) -> I::F32 {
     match IN_PARTS {
-        true => I::lookup::<0>(of_groups.first_chunk().unwrap_or(&[0.0; LANES]), part_of_lane),
-        false => I::F32::splat(of_groups[0]),
+        true => I::lookup::<0>(by_group.first_chunk().unwrap_or(&[0.0; LANES]), part_of_lane),
+        false => I::F32::splat(by_group[0]),
     }
 }
 
-/// The products of one row with some rows of weights.
+/// The products of a row with some rows of weights.
 pub(super) struct DigitProduct<'a> {
     pub digits: &'a Digits,
-    pub integers: Integers,
-    /// The codes of the rows of weights, as many as `out` has elements.
+    pub integers: IntegerCodes,
+    /// The codes of as many rows of weights as `out` has elements.
     pub bytes: &'a [u8],
-    /// By group, row after row, and then as many as there are lanes.
+    /// By group, row after row, followed by padding for all lanes.
     pub zeros: &'a [f32],
     pub scales: &'a [f32],
-    /// Whether there are zeros other than 0.
+    /// Whether there are zero points other than 0.
     pub has_zeros: bool,
     pub out: &'a mut [f32],
 }
@@ -234,16 +229,16 @@ impl Vectorised for DigitProduct<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        // Does not fit.
+        // `select` declines machines whose vectors are shorter.
         if I::I8x4Dots::LANES != LANES {
             return;
         }
-        // Only the first has no zeros: the others are rare, or take little for them.
+        // Only the most frequent format has a kernel without zero points, to keep the binary small.
         match (self.integers.per_byte(), self.digits.parts, self.has_zeros) {
             (2, 1, false) => self.rows::<I, true, false, false>(),
             (2, 1, true) => self.rows::<I, true, true, false>(),
             (2, ..) => self.rows::<I, true, true, true>(),
-            // `fits` declines parts.
+            // `select` declines several groups in a block of bytes.
             _ => self.rows::<I, false, true, false>(),
         }
     }
@@ -255,13 +250,13 @@ impl DigitProduct<'_> {
         let Self { digits, bytes, zeros, scales, out, .. } = self;
         let Digits { blocks, spans, parts } = digits;
         let halves = if IN_HALVES { 2 } else { 1 };
-        let flipped = I::I8x4Dots::splat(I8x4Dot(u32::from_ne_bytes([self.integers.flipped(); 4])));
+        let flipped = I::I8x4Dots::splat(I8x4Dot(u32::from_ne_bytes([self.integers.offset(); 4])));
         let part_of_lane: [u8; LANES] = std::array::from_fn(|lane| (lane * parts / LANES) as u8);
         let len = blocks.len() / halves;
         let len_of_span = len / spans.len();
         let bytes = bytes.as_chunks::<BLOCK>().0;
         for (i, out) in out.chunks_mut(ROWS).enumerate() {
-            // Rows that are missing at the end are the last one again.
+            // An incomplete block repeats the last row.
             let rows: [usize; ROWS] = std::array::from_fn(|r| i * ROWS + r.min(out.len() - 1));
             let mut totals = [I::F32::splat(0.0); ROWS];
             for (s, span) in spans.iter().enumerate() {
@@ -274,7 +269,7 @@ impl DigitProduct<'_> {
                 for (b, blocks) in blocks.chunks_exact(halves).enumerate() {
                     for r in 0..ROWS {
                         prefetch(codes[r][b].as_ptr().wrapping_add(AHEAD));
-                        sums[r] = add::<I, IN_HALVES>(&codes[r][b], flipped, blocks, sums[r]);
+                        sums[r] = add_block::<I, IN_HALVES>(&codes[r][b], flipped, blocks, sums[r]);
                     }
                 }
                 for r in 0..ROWS {
@@ -297,9 +292,9 @@ impl DigitProduct<'_> {
     }
 }
 
-/// Adds the products of the digits of blocks and the codes in some bytes to the sums of each digit.
+/// Adds the products of the digits of a block and its codes to the sum of each digit.
 #[inline(always)]
-fn add<I: Instructions, const IN_HALVES: bool>(
+fn add_block<I: Instructions, const IN_HALVES: bool>(
     bytes: &[u8; BLOCK],
     flipped: I::I8x4Dots,
     blocks: &[[Lanes<I8x4Dot>; DIGITS]],
@@ -319,4 +314,68 @@ fn add<I: Instructions, const IN_HALVES: bool>(
         }
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ElementType;
+    use crate::kernels::packed_weights::decoding::Decoding;
+    use crate::kernels::vectors::{has_int8_dot, run_portable};
+
+    #[test]
+    fn digits_multiply_exactly_on_every_machine() {
+        use ElementType::{F32, I4, I8, U4, U8};
+        let noise = |i: usize| (i.wrapping_mul(2_654_435_761) >> 13) as u8;
+        for (codes, group) in [(I4, 128), (U4, 32), (I4, 16), (I8, 64), (U8, 256)] {
+            let (depth, rows) = (256, 6);
+            let integers = Decoding::new(codes, F32).and_then(|decoding| decoding.integers()).unwrap();
+            let len = rows * depth / integers.per_byte();
+            // The last row repeats a row of the last block of rows.
+            let bytes: Vec<u8> = (0..len).map(noise).collect();
+            // Integers of 23 bits, the largest of them in each group.
+            let x: Vec<f32> = (0..depth)
+                .map(|i| if i % group == 0 { 8_000_000.0 } else { (i * 54_321 % 7_000_000) as f32 })
+                .collect();
+            let groups = rows * depth / group;
+            let zeros: Vec<f32> = (0..groups + LANES).map(|i| (i % 5) as f32).collect();
+            let scales = vec![1.0 / 1024.0; groups + LANES];
+            let code = |row: usize, i: usize| match (codes, row * depth + i) {
+                (U8, at) => i64::from(bytes[at]),
+                (I8, at) => i64::from(bytes[at].cast_signed()),
+                (U4, at) => i64::from(bytes[at / 2] >> (4 * (at % 2)) & 15),
+                (_, at) => i64::from((bytes[at / 2] << (4 - 4 * (at % 2))).cast_signed() >> 4),
+            };
+            let expected = |row: usize| -> f64 {
+                let term = |i: usize| (code(row, i) - zeros[(row * depth + i) / group] as i64) * x[i] as i64;
+                (0..depth).map(term).sum::<i64>() as f64 / 1024.0
+            };
+            let multiply = |digits: &Digits, run: &dyn Fn(DigitProduct)| {
+                let mut out = vec![f32::NAN; rows];
+                run(DigitProduct {
+                    digits,
+                    integers,
+                    bytes: &bytes,
+                    zeros: &zeros,
+                    scales: &scales,
+                    has_zeros: true,
+                    out: &mut out,
+                });
+                out
+            };
+            let digits = run_portable(SplitDigits { x: &x, integers, group }).unwrap();
+            let found = multiply(&digits, &|product| run_portable(product));
+            for (row, &found) in found.iter().enumerate() {
+                let (found, expected) = (f64::from(found), expected(row));
+                assert!(
+                    (found - expected).abs() <= expected.abs() * 1e-6 + 1.0,
+                    "{codes} {group}: {found} {expected}"
+                );
+            }
+            if has_int8_dot() {
+                let digits = Digits::new(&x, integers, group).unwrap();
+                assert_eq!(multiply(&digits, &|product| product.run()), found, "{codes} {group}");
+            }
+        }
+    }
 }

@@ -1,14 +1,25 @@
-//! One row times packed weights: each code becomes a float where it is multiplied, and is never stored.
+//! One row of floats times packed weights that are decoded in registers and never stored.
+//!
+//! **Source.** A matrix-vector product (GEMV) by rows with decoding fused in, as runtimes of language models compute it. The
+//! results equal those of decoded weights to the bit: lanes are summed in the same order.
+//!
+//! **Loop nest**, outer to inner: rows of weights; groups; pairs of vectors. Rows are read one after the other, because a
+//! processor prefetches along one stream, and the sums of a row do not depend on those of the row before.
+//!
+//! **Layout.** Codes as they are stored. For codes of 4 bits the row is reordered once, per block: elements at even
+//! positions first, which multiply the low halves of bytes.
+//!
+//! **Threads.** All share the row. Each computes some blocks of rows of weights.
 
 use super::decoding::Decoding;
-use crate::kernels::gemm::{panel_columns, sum_of_lanes};
-use crate::kernels::vectors::{Instructions, Isa, Vector, Vectorised, prefetch};
+use crate::kernels::matmul::dot_products::sum_of_lanes;
+use crate::kernels::vectors::{Instructions, Vector, Vectorised, prefetch};
 
-/// The products of one row with some rows of weights, to the last bit those of unpacked weights.
+/// The products of a row with some rows of weights.
 pub(super) struct RowProduct<'a> {
     pub x: &'a [f32],
     pub decoding: &'a Decoding,
-    /// The codes of the rows of weights, as many as `out` has elements.
+    /// The codes of as many rows of weights as `out` has elements.
     pub bytes: &'a [u8],
     /// Codes in a group.
     pub group: usize,
@@ -18,21 +29,15 @@ pub(super) struct RowProduct<'a> {
     pub out: &'a mut [f32],
 }
 
-/// Whether weights can be multiplied so: each group is whole pairs of vectors, which are longer than those of the baseline.
-pub(super) fn fits(decoding: &Decoding, group: usize) -> bool {
-    Isa::best() != Isa::Baseline
-        && group.is_multiple_of(panel_columns::<f32>(Isa::best()))
-        && !matches!(decoding, Decoding::Bytes(_))
-}
-
 impl Vectorised for RowProduct<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
         match self.decoding {
-            // Does not fit.
-            _ if I::ISA == Isa::Baseline => {}
+            // `select` declines the short vectors of the baseline, and tables in memory.
+            _ if I::F32::LANES < 8 => {}
+            Decoding::Bytes(_) => {}
             Decoding::Nibbles(table) => {
                 let x = even_then_odd(self.x, 2 * I::F32::LANES);
                 self.rows::<I, _>(&Nibbles(table), &x);
@@ -45,27 +50,24 @@ impl Vectorised for RowProduct<'_> {
                 let x = self.x;
                 self.rows::<I, _>(&Bytes::<true>, x);
             }
-            // Does not fit.
-            Decoding::Bytes(_) => {}
         }
     }
 }
 
-/// Of each block, the elements at even places and then the others.
+/// Reorders each block: elements at even positions, then those at odd ones.
 fn even_then_odd(x: &[f32], block: usize) -> Vec<f32> {
-    let mut turned = vec![0.0; x.len()];
-    for (from, to) in x.chunks_exact(block).zip(turned.chunks_exact_mut(block)) {
+    let mut reordered = vec![0.0; x.len()];
+    for (from, to) in x.chunks_exact(block).zip(reordered.chunks_exact_mut(block)) {
         let (even, odd) = to.split_at_mut(block / 2);
         for (&[x, y], (even, odd)) in from.as_chunks().0.iter().zip(even.iter_mut().zip(odd)) {
             (*even, *odd) = (x, y);
         }
     }
-    turned
+    reordered
 }
 
 impl RowProduct<'_> {
-    /// `x` has its elements in the order in which `codes` gives them. Rows of weights are read one after the other: a
-    /// processor fetches ahead along one line, and the sums of the next row do not wait for those of this one.
+    /// `x` has the order in which `codes` decodes.
     #[inline(always)]
     fn rows<I: Instructions, C: Codes>(self, codes: &C, x: &[f32]) {
         let Self { bytes, group, zeros, scales, out, .. } = self;
@@ -91,34 +93,33 @@ impl RowProduct<'_> {
     }
 }
 
-/// So many bytes before they are multiplied, codes are fetched into the cache.
+/// The prefetch distance of codes in bytes.
 const AHEAD: usize = 1 << 13;
 
-/// How two vectors of codes become floats.
+/// Decodes two vectors of codes at a time.
 trait Codes {
     /// Codes in a byte.
     const PER_BYTE: usize;
-    /// What is computed once a group.
+    /// Values that are computed once per group.
     type Scaled;
 
     fn scaled<I: Instructions>(&self, zero: f32, scale: f32) -> Self::Scaled;
 
-    /// The floats of as many codes as two vectors have lanes.
+    /// Decodes as many codes as two vectors have lanes.
     fn floats<I: Instructions>(&self, scaled: &Self::Scaled, bytes: &[u8]) -> [I::F32; 2];
 
-    /// The sum of two vectors of sums, each element with that one vector further, in the order of the codes. Zeros are
-    /// behind the lanes.
+    /// Adds each element to the one that lies a vector further in the order of the codes. Zeros fill the remaining lanes.
     fn lanes<I: Instructions>(sums: [I::F32; 2]) -> [f32; 16];
 }
 
-/// Codes without their zero, times their scale.
+/// `(code - zero) * scale`.
 #[inline(always)]
 fn scaled<I: Instructions>(codes: I::F32, zero: f32, scale: f32) -> I::F32 {
-    // To add -0 changes no product.
+    // Adding -0 changes no product.
     codes.plus(I::F32::splat(-zero)).multiply_add(I::F32::splat(scale), I::F32::splat(-0.0))
 }
 
-/// Codes of 4 bits: first those at even places, then the others.
+/// Codes of 4 bits: those at even positions, then those at odd ones.
 struct Nibbles<'a>(&'a [f32; 16]);
 
 impl Codes for Nibbles<'_> {

@@ -1,8 +1,8 @@
-//! Where vectors lie.
+//! Values aligned to a cache line, so that no load of a vector of that length crosses two lines.
 
 use std::ops::{Deref, DerefMut};
 
-/// What begins with a cache line: vectors as long as one do not lie in two.
+/// A value aligned to a cache line.
 #[derive(Copy, Clone, Default)]
 #[repr(align(64))]
 pub(crate) struct Aligned<T>(pub T);

@@ -1,24 +1,28 @@
-//! What every machine has: vectors that are arrays.
+//! Portable vectors: arrays that the compiler may keep in registers.
+//!
+//! [`Baseline`] has the vector length of the oldest supported processors and runs where nothing better is known.
+//! [`Portable16`] has the vector length of AVX-512 and rounds like it, so that tests on any machine can run the kernels
+//! that only AVX-512 VNNI runs otherwise, with the same results to the bit.
 
-use super::{Fence, I8x4Dot, Instructions, Isa, LaneMasks, Line, Vector};
+use super::{CacheLine, Fence, I8x4Dot, Instructions, Isa, LaneMasks, Vector};
 
-/// A vector for other machines.
+/// A vector of `N` lanes as an array. `FUSED` multiplies and adds in one rounding.
 #[derive(Copy, Clone)]
-pub(super) struct Plain<T, const N: usize>([T; N]);
+pub(super) struct ArrayVector<T, const N: usize, const FUSED: bool>([T; N]);
 
-macro_rules! plain {
-    ($($t:ident: $lanes:literal),*) => {$(
-        impl Vector<$t> for Plain<$t, $lanes> {
-            const LANES: usize = $lanes;
+macro_rules! array_vector {
+    ($t:ty: $multiply_add:expr, $plus:expr) => {
+        impl<const N: usize, const FUSED: bool> Vector<$t> for ArrayVector<$t, N, FUSED> {
+            const LANES: usize = N;
 
             #[inline(always)]
             fn splat(x: $t) -> Self {
-                Plain([x; $lanes])
+                ArrayVector([x; N])
             }
 
             #[inline(always)]
             fn load(from: &[$t]) -> Self {
-                Plain(from.first_chunk().copied().unwrap_or_default())
+                ArrayVector(from.first_chunk().copied().unwrap_or([<$t>::default(); N]))
             }
 
             #[inline(always)]
@@ -30,64 +34,37 @@ macro_rules! plain {
 
             #[inline(always)]
             fn multiply_add(self, b: Self, c: Self) -> Self {
-                let one = |i: usize| match Base::FUSED {
-                    true => self.0[i].mul_add(b.0[i], c.0[i]),
-                    false => self.0[i] * b.0[i] + c.0[i],
-                };
-                Plain(std::array::from_fn(one))
+                ArrayVector(std::array::from_fn(|i| $multiply_add(FUSED, self.0[i], b.0[i], c.0[i])))
             }
 
             #[inline(always)]
             fn plus(self, b: Self) -> Self {
-                Plain(std::array::from_fn(|i| self.0[i] + b.0[i]))
+                ArrayVector(std::array::from_fn(|i| $plus(self.0[i], b.0[i])))
             }
         }
-    )*};
+    };
 }
 
-plain!(f32: 4, f64: 2);
+array_vector!(f32: |fused, a: f32, b, c| if fused { a.mul_add(b, c) } else { a * b + c }, |a, b| a + b);
+array_vector!(f64: |fused, a: f64, b, c| if fused { a.mul_add(b, c) } else { a * b + c }, |a, b| a + b);
+array_vector!(I8x4Dot: |_, a: I8x4Dot, b, c| a.multiply_add(b, c), |a: I8x4Dot, b: I8x4Dot| I8x4Dot(a.0.wrapping_add(b.0)));
 
-impl<const N: usize> Vector<I8x4Dot> for Plain<I8x4Dot, N> {
-    const LANES: usize = N;
+/// Vectors of `N` lanes of 32 bits, or `D` of 64.
+pub(super) struct Arrays<const N: usize, const D: usize, const FUSED: bool>;
 
-    #[inline(always)]
-    fn splat(x: I8x4Dot) -> Self {
-        Plain([x; N])
-    }
+/// The baseline of the architecture. Every 64-bit ARM processor has fused multiply-add.
+pub(super) type Baseline = Arrays<4, 2, { cfg!(target_arch = "aarch64") }>;
 
-    #[inline(always)]
-    fn load(from: &[I8x4Dot]) -> Self {
-        Plain(from.first_chunk().copied().unwrap_or([I8x4Dot::default(); N]))
-    }
+/// The portable twin of AVX-512.
+#[cfg(all(test, feature = "kernels"))]
+pub(super) type Portable16 = Arrays<16, 8, true>;
 
-    #[inline(always)]
-    fn store(self, to: &mut [I8x4Dot]) {
-        if let Some(to) = to.first_chunk_mut() {
-            *to = self.0;
-        }
-    }
-
-    #[inline(always)]
-    fn multiply_add(self, b: Self, c: Self) -> Self {
-        Plain(std::array::from_fn(|i| self.0[i].multiply_add(b.0[i], c.0[i])))
-    }
-
-    #[inline(always)]
-    fn plus(self, b: Self) -> Self {
-        Plain(std::array::from_fn(|i| I8x4Dot(self.0[i].0.wrapping_add(b.0[i].0))))
-    }
-}
-
-/// The baseline of the architecture.
-pub(super) struct Base;
-
-impl Instructions for Base {
-    type F32 = Plain<f32, 4>;
-    type F64 = Plain<f64, 2>;
-    type I8x4Dots = Plain<I8x4Dot, 4>;
+impl<const N: usize, const D: usize, const FUSED: bool> Instructions for Arrays<N, D, FUSED> {
+    type F32 = ArrayVector<f32, N, FUSED>;
+    type F64 = ArrayVector<f64, D, FUSED>;
+    type I8x4Dots = ArrayVector<I8x4Dot, N, FUSED>;
     const ISA: Isa = Isa::Baseline;
-    // On other architectures every machine has the instruction.
-    const FUSED: bool = cfg!(target_arch = "aarch64");
+    const FUSED: bool = FUSED;
     type Mask = u16;
 
     #[inline(always)]
@@ -96,18 +73,18 @@ impl Instructions for Base {
     }
 
     #[inline(always)]
-    fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
+    fn stream(from: &[u8], to: &mut [CacheLine], _: &Fence) {
         bytemuck::cast_slice_mut(to).copy_from_slice(from);
     }
 
     #[inline(always)]
-    fn load_masked<const N: usize>(lanes: &LaneMasks<Self::Mask, N>, line: &[f32]) -> [Self::F32; N] {
+    fn load_masked<const V: usize>(lanes: &LaneMasks<Self::Mask, V>, line: &[f32]) -> [Self::F32; V] {
         let line = line.get(..lanes.len).unwrap_or_default();
         std::array::from_fn(|i| {
             let place = |lane: usize| lanes.first.wrapping_add_unsigned(i + lane).cast_unsigned();
             let element = |lane| line.get(place(lane)).copied().unwrap_or_default();
             let has = |lane: usize| lanes.masks[i] >> lane & 1 == 1;
-            Plain(std::array::from_fn(|lane| if has(lane) { element(lane) } else { 0.0 }))
+            ArrayVector(std::array::from_fn(|lane| if has(lane) { element(lane) } else { 0.0 }))
         })
     }
 
@@ -123,18 +100,18 @@ impl Instructions for Base {
 
     #[inline(always)]
     fn even_lanes(low: Self::F32, high: Self::F32) -> Self::F32 {
-        Plain([low.0[0], low.0[2], high.0[0], high.0[2]])
+        ArrayVector(std::array::from_fn(|i| if 2 * i < N { low.0[2 * i] } else { high.0[2 * i - N] }))
     }
 
     #[inline(always)]
     fn bytes_to_f32<const SIGNED: bool>(bytes: &[u8]) -> Self::F32 {
-        let integer = |byte: u8| if SIGNED { f32::from(byte.cast_signed()) } else { f32::from(byte) };
-        Plain(bytes.first_chunk::<4>().map_or([0.0; 4], |bytes| bytes.map(integer)))
+        let float = |byte: u8| if SIGNED { f32::from(byte.cast_signed()) } else { f32::from(byte) };
+        ArrayVector(bytes.first_chunk::<N>().map_or([0.0; N], |bytes| bytes.map(float)))
     }
 
     #[inline(always)]
     fn lookup<const SHIFT: u32>(table: &[f32; 16], codes: &[u8]) -> Self::F32 {
-        let codes = codes.first_chunk::<4>();
-        Plain(codes.map_or([0.0; 4], |codes| codes.map(|code| table[usize::from(code >> SHIFT & 15)])))
+        let codes = codes.first_chunk::<N>();
+        ArrayVector(codes.map_or([0.0; N], |codes| codes.map(|code| table[usize::from(code >> SHIFT & 15)])))
     }
 }

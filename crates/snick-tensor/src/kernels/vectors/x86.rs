@@ -4,8 +4,8 @@
 
 use std::arch::x86_64::*;
 
-use super::base::Plain;
-use super::{Fence, I8x4Dot, Instructions, Isa, LaneMasks, Line, Vector, Vectorised};
+use super::base::ArrayVector;
+use super::{CacheLine, Fence, I8x4Dot, Instructions, Isa, LaneMasks, Vector, Vectorised};
 
 macro_rules! vector {
     ($name:ident($register:ident) of $lanes:literal $t:ident: $splat:ident $load:ident $store:ident $fma:ident $add:ident) => {
@@ -63,7 +63,7 @@ vector!(F64x4(__m256d) of 4 f64: _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd
 macro_rules! streaming {
     ($bytes:literal: $load:ident $store:ident, $from:expr, $to:expr) => {{
         let (from, rest) = $from.as_chunks::<$bytes>();
-        let to = bytemuck::cast_slice_mut::<Line, [u8; $bytes]>($to);
+        let to = bytemuck::cast_slice_mut::<CacheLine, [u8; $bytes]>($to);
         assert!(rest.is_empty() && from.len() == to.len(), "as many bytes as lines hold");
         for (from, to) in from.iter().zip(to) {
             // SAFETY: only code that runs with the instruction set can name the private type of this function.
@@ -80,7 +80,7 @@ struct Avx512;
 impl Instructions for Avx512 {
     type F32 = F32x16;
     type F64 = F64x8;
-    type I8x4Dots = Plain<I8x4Dot, 16>;
+    type I8x4Dots = ArrayVector<I8x4Dot, 16, true>;
     const ISA: Isa = Isa::Avx512;
     const FUSED: bool = true;
     type Mask = __mmask16;
@@ -91,7 +91,7 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
-    fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
+    fn stream(from: &[u8], to: &mut [CacheLine], _: &Fence) {
         streaming!(64: _mm512_loadu_si512 _mm512_stream_si512, from, to);
     }
 
@@ -239,7 +239,7 @@ impl Instructions for Avx512Vnni {
     }
 
     #[inline(always)]
-    fn stream(from: &[u8], to: &mut [Line], fence: &Fence) {
+    fn stream(from: &[u8], to: &mut [CacheLine], fence: &Fence) {
         Avx512::stream(from, to, fence);
     }
 
@@ -350,7 +350,7 @@ struct Avx2;
 impl Instructions for Avx2 {
     type F32 = F32x8;
     type F64 = F64x4;
-    type I8x4Dots = Plain<I8x4Dot, 8>;
+    type I8x4Dots = ArrayVector<I8x4Dot, 8, true>;
     const ISA: Isa = Isa::Avx2;
     const FUSED: bool = true;
     type Mask = __m256i;
@@ -365,7 +365,7 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
-    fn stream(from: &[u8], to: &mut [Line], _: &Fence) {
+    fn stream(from: &[u8], to: &mut [CacheLine], _: &Fence) {
         streaming!(32: _mm256_loadu_si256 _mm256_stream_si256, from, to);
     }
 

@@ -1,48 +1,35 @@
-//! The product of many rows with one matrix, some rows at a time: what is packed of the left side, and what is computed,
-//! stay in the cache.
+//! Tiled products of a block of rows at a time, so that the packed rows of A and the rows of C stay in the cache.
+//!
+//! **Source.** The blocking by MC of GotoBLAS (loop 3 of BLIS), around [`gemm`](crate::kernels::gemm), which has none.
+//!
+//! **Loop nest**, outer to inner: blocks of rows; the loops of `gemm`; then the epilogue of the block.
+//!
+//! **Layout.** As in `gemm`. B is packed as a whole, the rows of A a block at a time.
+//!
+//! **Threads.** Each takes the next block, packs and multiplies it alone; all share the packed B.
 
-use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm_single_threaded, tile_rows};
+use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm_single_threaded};
 use crate::kernels::sharing;
 use crate::kernels::vectors::Isa;
 
-/// The bytes of so many rows of the left side and of the result stay in the cache of a core.
-const CACHED: usize = 1 << 20;
-
-/// Fewer rows would wait for the right side, which all of them read.
-const LEAST: usize = 96;
-
-/// How many rows are multiplied together, if not all those of a thread.
-pub(super) fn rows_at_once<T>(rows: usize, depth: usize, columns: usize) -> Option<usize> {
-    let height = tile_rows(Isa::best());
-    let row = depth.saturating_add(columns).saturating_mul(size_of::<T>()).max(1);
-    let most = (CACHED / row).max(LEAST) / height;
-    let each = sharing::share(rows.div_ceil(height), 1);
-    (each > most).then(|| each.div_ceil(each.div_ceil(most)) * height)
-}
-
-/// Writes `x * right`, so many rows at a time, with what follows.
+/// Stores `a * right` in `out`, row-major, for `rows` rows at a time.
 pub(super) fn multiply<T: Gemm>(
-    x: &Matrix<T>,
+    a: &Matrix<T>,
     right: &PackedRhs<T>,
     out: &mut [T],
-    at_once: usize,
-    then: Option<Epilogue<T>>,
+    rows: usize,
+    epilogue: Option<Epilogue<T>>,
 ) {
     let columns = right.columns();
-    let part = |(i, out): (usize, &mut [T])| {
-        let first = i * at_once;
-        let some = x.rows_from(first, out.len() / columns);
+    let block = |(i, out): (usize, &mut [T])| {
+        let some = a.rows_from(i * rows, out.len() / columns);
         gemm_single_threaded(&PackedLhs::pack_single_threaded(Isa::best(), &some), right, out);
-        if let Some(then) = then {
-            then.part(first * columns).apply_to_rows(columns, out);
+        if let Some(epilogue) = epilogue {
+            epilogue.part(i * rows * columns).apply_to_rows(columns, out);
         }
     };
-    let parts = out.chunks_mut(at_once * columns).enumerate();
-    if sharing::is_shared() {
-        sharing::for_each(parts, part);
-    } else {
-        parts.for_each(part);
-    }
+    let blocks = out.chunks_mut(rows * columns).enumerate();
+    sharing::for_each(blocks, block);
 }
 
 #[cfg(test)]
@@ -50,6 +37,7 @@ mod tests {
     use super::*;
     use crate::kernels::elementwise::{BinaryOp, Stage, UnaryOp};
     use crate::kernels::gemm::gemm;
+    use crate::kernels::matmul::algorithm::row_block;
     use crate::kernels::{matmul, matmul_then};
     use crate::{ElementType, Tensor};
 
@@ -85,12 +73,12 @@ mod tests {
         let expected = stages.iter().fold(product.clone(), |value, stage| stage.apply(&value).unwrap());
         let both = || [Some(matmul(&a, &b, false, true).unwrap()), then(&a, &b, &stages)];
         let found = both();
-        assert!(rows_at_once::<f32>(rows, depth, columns).is_some());
+        assert!(row_block(rows, depth, columns).is_some());
         assert_eq!(found, [Some(product), Some(expected)]);
         #[cfg(feature = "threads")]
         {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-            assert!(pool.install(|| rows_at_once::<f32>(rows, depth, columns)).is_some());
+            assert!(pool.install(|| row_block(rows, depth, columns)).is_some());
             assert_eq!(pool.install(both), found);
         }
         // Rows of a batch are rows of one matrix, too.

@@ -1,0 +1,264 @@
+//! Which algorithm computes a matrix product, and why.
+//!
+//! [`MatMulAlgorithm`] names all algorithms and [`MatMulAlgorithm::select`] chooses one. The choice depends on shapes,
+//! layouts and element types only. Whether an operand is constant decides what is packed and cached, never in which order
+//! terms are summed: a constant gives the same bits as an input with the same values.
+//!
+//! Ratios below are times of the alternative divided by times of the choice, as medians of 31 alternating pairs on one
+//! thread of an Intel Xeon with AVX-512 VNNI.
+
+use crate::kernels::gemm::{Factor, Matrix, panel_columns, tile_rows};
+use crate::kernels::sharing;
+use crate::kernels::vectors::{Isa, has_int8_dot};
+
+/// An algorithm for `C = A B` with A of `rows x depth` and B of `depth x columns`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum MatMulAlgorithm {
+    /// One dot product for each element of C, along contiguous rows of A:
+    /// [`few_columns`](super::dot_products::few_columns).
+    DotsOfRows,
+    /// One dot product for each element of C, along contiguous columns of B:
+    /// [`few_rows`](super::dot_products::few_rows).
+    DotsOfColumns,
+    /// Rows of C as sums of multiples of rows of B: [`axpy`](super::axpy::axpy).
+    Axpy,
+    /// Register tiles over packed operands: [`gemm`](crate::kernels::gemm).
+    Tiled {
+        /// Whether B is packed as a whole before the product, instead of a part at a time.
+        packs_right: bool,
+    },
+    /// `Tiled`, a block of rows at a time: [`row_blocks`](super::row_blocks).
+    TiledRowBlocks {
+        /// Rows in a block.
+        rows: usize,
+    },
+    /// One row times codes of 4 or 8 bits, in integers: `packed_weights::digit_product`.
+    Int8Digits,
+    /// One row times codes of 4 or 8 bits, which become floats in registers: `packed_weights::row_product`.
+    DecodedDots,
+    /// Codes become floats in memory, some rows of weights at a time, which one of the algorithms above multiplies.
+    DecodedBlocks,
+}
+
+/// What the choice of an algorithm depends on.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct MatMulProblem {
+    /// Whether sums are integers.
+    pub is_integer: bool,
+    /// Whether the element type has [kernels for narrow products](Factor::HAS_NARROW_KERNELS).
+    pub has_narrow_kernels: bool,
+    pub rows: usize,
+    pub depth: usize,
+    pub columns: usize,
+    /// The step in memory from one column of A to the next.
+    pub left_column_step: isize,
+    pub right: RightOperand,
+    /// Whether the packed form of each operand is cached, because it is one constant matrix.
+    pub is_cached: [bool; 2],
+}
+
+/// The storage of B.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum RightOperand {
+    /// Elements with these steps from one row, and one column, to the next.
+    Dense { row_step: isize, column_step: isize },
+    /// Codes: the columns of B lie one after the other, in groups that share a scale.
+    Codes(CodeFormat),
+}
+
+/// How weights of few bits are stored.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct CodeFormat {
+    /// Codes in a byte: 2 or 1.
+    pub per_byte: usize,
+    /// Codes that share a zero point and a scale.
+    pub group: usize,
+    /// Whether codes are integers, with moderate zero points and scales.
+    pub are_integers: bool,
+    /// Whether a code becomes a float with few instructions. Bytes in other formats need a table in memory.
+    pub decodes_in_registers: bool,
+}
+
+/// Up to this many rows or columns, a product of floats is narrow. Two columns: tiled takes 1.2 to 2.3 times as long at
+/// depth 16, more than 4 times from depth 256 on. Three columns at depth 16: 0.7 to 1.0.
+const NARROW: usize = 2;
+
+/// As [`NARROW`], for sums of at least [`LONG_DEPTH`] terms. Eight columns: 1.1 to 1.2 at depth 256, 0.9 to 1.0 at 128.
+/// Twelve columns: 0.8 at depth 256.
+const NARROW_IF_LONG: usize = 8;
+
+/// See [`NARROW_IF_LONG`].
+const LONG_DEPTH: usize = 256;
+
+/// The most rows for [`MatMulAlgorithm::Axpy`], which has one thread. Tiled takes 2.2 to 5.6 times as long with one row, 1.6
+/// to 2.5 times with three, and 1.2 to 1.8 times with six, which two threads make up for.
+const AXPY_ROWS: usize = 3;
+
+/// The bytes of the rows of A and C in a block of rows: half the second-level cache of common processors.
+const ROW_BLOCK_BYTES: usize = 1 << 20;
+
+/// The fewest rows in a block.
+const MIN_BLOCK_ROWS: usize = 96;
+
+/// Bytes of codes that [`MatMulAlgorithm::Int8Digits`] multiplies at a time: those of a vector.
+pub(crate) const DIGIT_BLOCK: usize = 4 * DIGIT_LANES;
+
+/// Lanes of the vectors of [`MatMulAlgorithm::Int8Digits`].
+pub(crate) const DIGIT_LANES: usize = 16;
+
+/// The longest group of codes whose sums of digit products certainly fit in 32 bits.
+const MAX_DIGIT_GROUP: usize = 1 << 19;
+
+impl MatMulProblem {
+    /// The product of two matrices of floats.
+    pub fn of_floats<T: Factor>(a: &Matrix<T>, b: &Matrix<T>, is_cached: [bool; 2]) -> Self {
+        MatMulProblem {
+            is_integer: false,
+            has_narrow_kernels: T::HAS_NARROW_KERNELS,
+            rows: a.rows,
+            depth: a.columns,
+            columns: b.columns,
+            left_column_step: a.column_step,
+            right: RightOperand::Dense { row_step: b.row_step, column_step: b.column_step },
+            is_cached,
+        }
+    }
+}
+
+impl MatMulAlgorithm {
+    /// Chooses the fastest algorithm that the layout of the operands allows.
+    pub fn select(problem: &MatMulProblem) -> Self {
+        let &MatMulProblem { rows, depth, columns, is_cached: [is_left_cached, is_right_cached], .. } =
+            problem;
+        let (row_step, column_step) = match problem.right {
+            RightOperand::Dense { row_step, column_step } => (row_step, column_step),
+            RightOperand::Codes(codes) if rows == 1 && codes.has_digit_layout(depth) && has_int8_dot() => {
+                return Self::Int8Digits;
+            }
+            RightOperand::Codes(codes) if rows == 1 && codes.has_register_layout() => {
+                return Self::DecodedDots;
+            }
+            RightOperand::Codes(_) => return Self::DecodedBlocks,
+        };
+        if problem.is_integer {
+            return Self::Axpy;
+        }
+        if problem.has_narrow_kernels {
+            if is_narrow(columns, depth) && problem.left_column_step == 1 {
+                return Self::DotsOfRows;
+            }
+            if is_narrow(rows, depth) && row_step == 1 {
+                return Self::DotsOfColumns;
+            }
+            if rows <= AXPY_ROWS && column_step == 1 {
+                return Self::Axpy;
+            }
+        }
+        // Contiguous rows can be packed a few panels at a time, in the cache. A constant is packed once for all products.
+        let packs_right = column_step != 1 || (is_right_cached && rows > tile_rows(Isa::best()));
+        match row_block(rows, depth, columns) {
+            Some(rows) if packs_right && !is_left_cached => Self::TiledRowBlocks { rows },
+            _ => Self::Tiled { packs_right },
+        }
+    }
+}
+
+/// Whether a product of `f32` with so few rows, or columns, is computed by dot products.
+pub(crate) fn is_narrow(few: usize, depth: usize) -> bool {
+    few <= NARROW || (few <= NARROW_IF_LONG && depth >= LONG_DEPTH)
+}
+
+/// The rows of A to multiply at a time, if fewer than those of a thread. Then the rows of C are still in the cache when
+/// they are complete, so it also pays to apply an epilogue to them there.
+pub(crate) fn row_block(rows: usize, depth: usize, columns: usize) -> Option<usize> {
+    let height = tile_rows(Isa::best());
+    let bytes = depth.saturating_add(columns).saturating_mul(size_of::<f32>()).max(1);
+    let most = (ROW_BLOCK_BYTES / bytes).max(MIN_BLOCK_ROWS) / height;
+    let each = sharing::share(rows.div_ceil(height), 1);
+    (each > most).then(|| each.div_ceil(each.div_ceil(most)) * height)
+}
+
+impl CodeFormat {
+    /// Whether digits can multiply rows of `depth` codes: each group is whole blocks, or each block whole groups.
+    fn has_digit_layout(&self, depth: usize) -> bool {
+        let (block, group) = (DIGIT_BLOCK * self.per_byte, self.group);
+        let has_whole_blocks = group.is_multiple_of(block) && group <= MAX_DIGIT_GROUP;
+        let has_whole_groups =
+            self.per_byte == 2 && block.is_multiple_of(group) && group >= block / DIGIT_LANES;
+        self.are_integers && depth.is_multiple_of(block) && (has_whole_blocks || has_whole_groups)
+    }
+
+    /// Whether each group is whole pairs of vectors, which are longer than those of the baseline.
+    fn has_register_layout(&self) -> bool {
+        let isa = Isa::best();
+        self.decodes_in_registers
+            && isa != Isa::Baseline
+            && self.group.is_multiple_of(panel_columns::<f32>(isa))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A product of row-major `f32` matrices, of which the right one may be transposed.
+    fn dense([rows, depth, columns]: [usize; 3], is_right_transposed: bool) -> MatMulProblem {
+        let right = Matrix::packed(&[], depth, columns);
+        let right =
+            if is_right_transposed { Matrix::packed(&[], columns, depth).transposed() } else { right };
+        MatMulProblem::of_floats::<f32>(&Matrix::packed(&[], rows, depth), &right, [false; 2])
+    }
+
+    #[test]
+    fn shapes_and_layouts_decide() {
+        use MatMulAlgorithm::*;
+        for (sizes, is_right_transposed, expected) in [
+            ([100, 16, 2], false, DotsOfRows),
+            ([100, 256, 8], false, DotsOfRows),
+            ([100, 255, 8], false, Tiled { packs_right: false }),
+            ([2, 16, 100], true, DotsOfColumns),
+            ([8, 256, 100], true, DotsOfColumns),
+            ([9, 256, 100], true, Tiled { packs_right: true }),
+            ([3, 300, 100], false, Axpy),
+            ([4, 300, 100], false, Tiled { packs_right: false }),
+        ] {
+            let problem = dense(sizes, is_right_transposed);
+            for is_cached in [[false; 2], [true, false], [false, true]] {
+                let found = MatMulAlgorithm::select(&MatMulProblem { is_cached, ..problem });
+                // Constants only decide about packing.
+                let is_same = found == expected || matches!((found, expected), (Tiled { .. }, Tiled { .. }));
+                assert!(is_same, "{sizes:?} {is_right_transposed} {is_cached:?}: {found:?}");
+            }
+            let rare = MatMulProblem { has_narrow_kernels: false, ..problem };
+            assert!(matches!(MatMulAlgorithm::select(&rare), Tiled { .. }));
+            let integers = MatMulProblem { is_integer: true, ..problem };
+            assert_eq!(MatMulAlgorithm::select(&integers), Axpy);
+        }
+        let long = dense([2000, 700, 64], true);
+        assert!(matches!(MatMulAlgorithm::select(&long), TiledRowBlocks { rows } if rows < 2000));
+        let constant = MatMulProblem { is_cached: [true, false], ..long };
+        assert_eq!(MatMulAlgorithm::select(&constant), Tiled { packs_right: true });
+    }
+
+    #[test]
+    fn codes_need_a_layout_that_fills_vectors() {
+        use MatMulAlgorithm::*;
+        let select = |rows, depth, per_byte, group, are_integers, decodes_in_registers| {
+            let codes = CodeFormat { per_byte, group, are_integers, decodes_in_registers };
+            let problem = dense([rows, depth, 500], true);
+            MatMulAlgorithm::select(&MatMulProblem { right: RightOperand::Codes(codes), ..problem })
+        };
+        let decoded = if Isa::best() == Isa::Baseline { DecodedBlocks } else { DecodedDots };
+        let digits = if has_int8_dot() { Int8Digits } else { decoded };
+        // Whole blocks in a group, and whole groups in a block, which bytes do not have.
+        assert_eq!(select(1, 1024, 2, 128, true, true), digits);
+        assert_eq!(select(1, 1024, 2, 32, true, true), digits);
+        assert_eq!(select(1, 1024, 1, 64, true, true), digits);
+        assert_eq!(select(1, 1024, 1, 32, true, true), decoded);
+        assert_eq!(select(1, 960, 2, 64, true, true), decoded);
+        assert_eq!(select(1, 1024, 2, 128, false, true), decoded);
+        assert_eq!(select(1, 1024, 2, 128, false, false), DecodedBlocks);
+        assert_eq!(select(1, 1000, 2, 10, true, true), DecodedBlocks);
+        assert_eq!(select(2, 1024, 2, 128, true, true), DecodedBlocks);
+    }
+}

@@ -1,0 +1,241 @@
+//! Products with few rows or few columns: each element of the result is one dot product along contiguous memory.
+//!
+//! **Source.** The GEMV/DOT form of the product (BLAS level 2). The large operand is read once, where it lies.
+//!
+//! **Loop nest**, outer to inner: lines of the long operand (rows of A, or columns of B); lines of the short one, four at
+//! a time; terms. If the short operand is a single line, four lines of the long one share each load of it instead.
+//!
+//! **Layout.** The lines of the long operand are contiguous. The short one is copied unless it is contiguous, too.
+//!
+//! **Order of sums.** Terms go to the lanes of two vectors, whose sum is then added by halves. Sums shorter than a vector
+//! are sequential, as in all other algorithms: the layout of the operands decides which algorithm runs, and small products
+//! should not depend on it.
+//!
+//! **Threads.** With few columns each thread computes some rows of the result; with several rows there is one thread.
+
+use std::borrow::Cow;
+
+use crate::kernels::gemm::{Gemm, Matrix};
+use crate::kernels::sharing;
+use crate::kernels::vectors::{Instructions, Vector, Vectorised, dispatch_best, prefetch};
+
+/// Stores `a * b` in `out`, row-major. The rows of `a` are contiguous, and `b` has few columns.
+pub(crate) fn few_columns<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) {
+    dots_of_rows(a, &contiguous(&b.transposed()), out);
+}
+
+/// Stores `a * b` in `out`, row-major. The columns of `b` are contiguous, and `a` has few rows.
+pub(crate) fn few_rows<T: Gemm>(a: &Matrix<T>, b: &Matrix<T>, out: &mut [T]) {
+    let (long, few) = (b.transposed(), contiguous(a));
+    if a.rows == 1 {
+        dots_of_rows(&long, &few, out);
+    } else {
+        dispatch_best(Dots { long: &long, few: &few, depth: b.rows, out, steps: [1, b.columns] });
+    }
+}
+
+/// The elements, row-major; borrowed if they are contiguous.
+fn contiguous<'a, T: Gemm>(matrix: &Matrix<'a, T>) -> Cow<'a, [T]> {
+    let Matrix { data, rows, columns, row_step, column_step, .. } = *matrix;
+    let has_contiguous_rows = column_step == 1 || columns == 1;
+    if has_contiguous_rows && (row_step == columns as isize || rows == 1) {
+        let start = matrix.at(0, 0).min(data.len());
+        return Cow::Borrowed(&data[start..][..rows * columns]);
+    }
+    let mut all = Vec::with_capacity(rows * columns);
+    for row in 0..rows {
+        all.extend((0..columns).map(|column| data[matrix.at(row, column)]));
+    }
+    Cow::Owned(all)
+}
+
+/// The fewest multiplications that are worth a thread: fewer than in [`gemm`](crate::kernels::gemm), because each one
+/// reads another element from memory.
+const MIN_THREAD_PRODUCTS: usize = 1 << 16;
+
+/// The dot products of each row of `long` with each row of `few`, row after row.
+fn dots_of_rows<T: Gemm>(long: &Matrix<T>, few: &[T], out: &mut [T]) {
+    let depth = long.columns;
+    let count = out.len() / long.rows.max(1);
+    // Parts are whole groups of rows that share loads.
+    sharing::in_parts(
+        out,
+        AT_ONCE * count,
+        MIN_THREAD_PRODUCTS / (AT_ONCE * few.len()).max(1),
+        |first, out| {
+            let long = &long.rows_from(first * AT_ONCE, out.len() / count.max(1));
+            dispatch_best(Dots { long, few, depth, out, steps: [count, 1] });
+        },
+    );
+}
+
+/// The dot products of each row of `long` with each of the few rows.
+struct Dots<'a, T> {
+    long: &'a Matrix<'a, T>,
+    few: &'a [T],
+    depth: usize,
+    out: &'a mut [T],
+    /// The steps in `out` per row of `long` and per row of `few`.
+    steps: [usize; 2],
+}
+
+impl<T: Gemm> Vectorised for Dots<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) {
+        let Self { long, few, depth, out, steps } = self;
+        let count = few.len() / depth.max(1);
+        if count == 1 && long.row_step == depth as isize {
+            let rows = &long.data[long.start.min(long.data.len())..];
+            let ahead = AHEAD.next_multiple_of(AT_ONCE * depth.max(1));
+            for i in (0..long.rows).step_by(AT_ONCE) {
+                let sums = padded_dots::<I, T>(few, &rows[i * depth..], long.rows - i, ahead);
+                for (k, &sum) in sums.iter().enumerate().take(long.rows - i) {
+                    out[(i + k) * steps[0]] = sum;
+                }
+            }
+            return;
+        }
+        for i in 0..long.rows {
+            let at = long.at(i, 0);
+            let row = &long.data[at.min(long.data.len())..][..depth];
+            for j in (0..count).step_by(AT_ONCE) {
+                let sums = padded_dots::<I, T>(row, &few[j * depth..], count - j, 0);
+                for (k, &sum) in sums.iter().enumerate().take(count - j) {
+                    out[i * steps[0] + (j + k) * steps[1]] = sum;
+                }
+            }
+        }
+    }
+}
+
+/// The number of rows that share each load of another one.
+const AT_ONCE: usize = 4;
+
+/// The prefetch distance in elements: weights often lie beyond all caches.
+const AHEAD: usize = 2048;
+
+/// The dot products of a row with each of the first `count` other rows, at most [`AT_ONCE`]; padded with zeros.
+#[inline(always)]
+fn padded_dots<I: Instructions, T: Gemm>(
+    row: &[T],
+    others: &[T],
+    count: usize,
+    ahead: usize,
+) -> [T; AT_ONCE] {
+    let none = T::default();
+    match count {
+        1 => {
+            let [p] = dots::<I, T, 1>(row, others, ahead);
+            [p, none, none, none]
+        }
+        2 => {
+            let [p, q] = dots::<I, T, 2>(row, others, ahead);
+            [p, q, none, none]
+        }
+        3 => {
+            let [p, q, r] = dots::<I, T, 3>(row, others, ahead);
+            [p, q, r, none]
+        }
+        _ => dots::<I, T, AT_ONCE>(row, others, ahead),
+    }
+}
+
+/// The dot products of a row with each of the first `FEW` other rows. The order of each sum does not depend on `FEW`.
+#[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
+#[inline(always)]
+fn dots<I: Instructions, T: Gemm, const FEW: usize>(row: &[T], others: &[T], ahead: usize) -> [T; FEW] {
+    const SUMS: usize = 2;
+    let lanes = T::Vector::<I>::LANES;
+    let mut each = [row; FEW];
+    for j in 0..FEW {
+        each[j] = &others[j * row.len()..][..row.len()];
+    }
+    if row.len() < lanes {
+        let mut all = [T::default(); FEW];
+        for (i, &x) in row.iter().enumerate() {
+            for j in 0..FEW {
+                all[j] = x.multiply_add::<I>(each[j][i], all[j]);
+            }
+        }
+        return all;
+    }
+    let mut sums = [[T::Vector::<I>::splat(T::default()); SUMS]; FEW];
+    let mut at = 0;
+    while row.len() - at >= SUMS * lanes {
+        for i in 0..SUMS {
+            let x = T::Vector::<I>::load(&row[at + i * lanes..]);
+            for j in 0..FEW {
+                let other = &each[j][at + i * lanes..];
+                sums[j][i] = x.multiply_add(T::Vector::<I>::load(other), sums[j][i]);
+                prefetch(other.as_ptr().wrapping_add(ahead));
+            }
+        }
+        at += SUMS * lanes;
+    }
+    if row.len() - at >= lanes {
+        let x = T::Vector::<I>::load(&row[at..]);
+        for j in 0..FEW {
+            sums[j][0] = x.multiply_add(T::Vector::<I>::load(&each[j][at..]), sums[j][0]);
+        }
+        at += lanes;
+    }
+    let mut all = [T::default(); FEW];
+    for j in 0..FEW {
+        let [p, q] = sums[j];
+        all[j] = sum_with_rest::<I, T>(p.plus(q), &row[at..], &each[j][at..]);
+    }
+    all
+}
+
+/// Sums the lanes of a vector by halves, adding as many of the remaining products as fit to each half.
+#[inline(always)]
+fn sum_with_rest<I: Instructions, T: Gemm>(vector: T::Vector<I>, a: &[T], b: &[T]) -> T {
+    let mut all = [T::default(); 16];
+    vector.store(&mut all);
+    let (eight, a, b) = add_first::<I, T, 8>(halved(all), a, b);
+    let (four, a, b) = add_first::<I, T, 4>(halved(eight), a, b);
+    let four = sum_of_four(four);
+    a.iter().zip(b).fold(four, |sum, (&x, &y)| x.multiply_add::<I>(y, sum))
+}
+
+/// The sum of the lanes of a vector, in the order of dot products whose terms fill whole vectors.
+#[inline(always)]
+pub(crate) fn sum_of_lanes<T: Gemm>(all: [T; 16]) -> T {
+    let eight: [T; 8] = halved(all);
+    sum_of_four(halved(eight))
+}
+
+#[inline(always)]
+fn sum_of_four<T: Gemm>([p, q, r, s]: [T; 4]) -> T {
+    (p + r) + (q + s)
+}
+
+/// Adds the second half of the lanes to the first.
+#[inline(always)]
+fn halved<T: Gemm, const LEN: usize, const HALF: usize>(all: [T; LEN]) -> [T; HALF] {
+    let mut half = [T::default(); HALF];
+    for i in 0..HALF {
+        half[i] = all[i] + all[i + HALF];
+    }
+    half
+}
+
+/// Adds the first `LEN` products of two rows to the sums, if there are that many, and returns the rest of the rows.
+#[inline(always)]
+fn add_first<'a, I: Instructions, T: Gemm, const LEN: usize>(
+    mut sums: [T; LEN],
+    a: &'a [T],
+    b: &'a [T],
+) -> ([T; LEN], &'a [T], &'a [T]) {
+    match (a.split_first_chunk::<LEN>(), b.split_first_chunk::<LEN>()) {
+        (Some((x, a)), Some((y, b))) => {
+            for i in 0..LEN {
+                sums[i] = x[i].multiply_add::<I>(y[i], sums[i]);
+            }
+            (sums, a, b)
+        }
+        _ => (sums, a, b),
+    }
+}
