@@ -37,13 +37,31 @@ pub(crate) struct Memo {
 struct DerivedTensor {
     purpose: Purpose,
     layout: Layout,
-    /// `None` after the first use, which does not keep it.
+    /// `None` if it was asked for once.
     value: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Memo {
-    /// Data for `purpose` derived from the view `layout`. Kept from the second use on, so that running a
-    /// model only once does not keep data that is never read again; [`Purpose::Derived`] is kept at once.
+    /// As [`Memo::get`], but makes nothing for the first use: for forms that pay off only if they are used again.
+    pub fn get_if_reused<T: Send + Sync + 'static, E>(
+        &self,
+        purpose: Purpose,
+        layout: &Layout,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Option<Arc<T>>, E> {
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        if forms.iter().any(|form| form.purpose == purpose && form.layout == *layout) {
+            drop(forms);
+            return self.get(purpose, layout, make).map(Some);
+        }
+        if forms.len() < MOST {
+            forms.push(DerivedTensor { purpose, layout: layout.clone(), value: None });
+        }
+        Ok(None)
+    }
+
+    /// The form for `purpose` of the view `layout`. It is kept from the second use on: who runs a model once should not
+    /// pay for memory that nobody reads again. What is made of elements by other crates is kept at once.
     pub fn get<T: Send + Sync + 'static, E>(
         &self,
         purpose: Purpose,
@@ -91,6 +109,21 @@ mod tests {
             }
             assert_eq!(made, expected);
         }
+    }
+
+    #[test]
+    fn a_form_for_reuse_is_made_by_the_second_use() {
+        let (memo, view, mut made) = (Memo::default(), Layout::packed(&[2]), 0);
+        let found: Vec<_> = (0..3)
+            .map(|_| {
+                let make = || {
+                    made += 1;
+                    Ok::<_, ()>(7)
+                };
+                memo.get_if_reused(Purpose::Right, &view, make).unwrap().as_deref().copied()
+            })
+            .collect();
+        assert_eq!((found, made), (vec![None, Some(7), Some(7)], 1));
     }
 
     #[test]

@@ -245,7 +245,17 @@ impl Tensor {
         }
     }
 
-    /// Computes data from the elements, such as an index; cached if this is a [`Tensor::kept`] tensor.
+    /// As [`Tensor::memoised`], but `None` if this tensor is no constant, or its form was not asked for before.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn memoised_if_reused<T: Send + Sync + 'static>(
+        &self,
+        purpose: memo::Purpose,
+        make: impl FnOnce() -> Result<T, TensorError>,
+    ) -> Result<Option<Arc<T>>, TensorError> {
+        self.storage.memo().map_or(Ok(None), |memo| memo.get_if_reused(purpose, &self.layout, make))
+    }
+
+    /// What `make` computes from the elements, such as an index of them: made once if this tensor is [`Tensor::kept`].
     ///
     /// # Errors
     /// Errors of `make`.

@@ -219,43 +219,40 @@ fn multiply<T: Gemm>(
     out: &mut [T],
     epilogue: Option<Epilogue<T>>,
 ) -> Result<(), TensorError> {
-    let is_cached = [a, b].map(|t| t.is_kept() && is_one_matrix(t));
-    let left = || cached(a, Purpose::Left, || PackedLhs::pack(Isa::best(), x));
-    let right = || cached(b, Purpose::Right, || PackedRhs::new(Isa::best(), y).into_packed());
-    let algorithm = MatMulAlgorithm::select(&MatMulProblem::of_floats(x, y, is_cached));
+    let isa = Isa::best();
+    let pack = || Ok(PackedLhs::pack(isa, x));
+    let left = || if is_one_matrix(a) { a.memoised(Purpose::Left, pack) } else { pack().map(Arc::new) };
+    // Packing all of B pays only if the result is used again: otherwise the product packs it part by part, in the cache.
+    let pack = || Ok(PackedRhs::new(isa, y).into_packed());
+    let right = || if is_one_matrix(b) { b.memoised_if_reused(Purpose::Right, pack) } else { Ok(None) };
+    let is_constant = [a, b].map(|t| t.is_kept() && is_one_matrix(t));
+    let algorithm = MatMulAlgorithm::select(&MatMulProblem::of_floats(x, y, is_constant));
     multiply_with(algorithm, x, y, left, right, out, epilogue)
 }
 
-/// The packed form of a matrix of `t`; cached if it is the only one of a constant.
-fn cached<P: Send + Sync + 'static>(
-    t: &Tensor,
-    purpose: Purpose,
-    pack: impl FnOnce() -> P,
-) -> Result<Arc<P>, TensorError> {
-    if is_one_matrix(t) { t.memoised(purpose, || Ok(pack())) } else { Ok(Arc::new(pack())) }
-}
-
-/// Stores `x * y` in `out`, row-major, and applies the epilogue. `left` and `right` return the packed operands.
+/// Stores `x * y` in `out`, row-major, and applies the epilogue. `left` returns the packed left operand, and `right` the
+/// right one if it is packed already.
 pub(super) fn multiply_with<T: Gemm>(
     algorithm: MatMulAlgorithm,
     x: &Matrix<T>,
     y: &Matrix<T>,
     left: impl FnOnce() -> Result<Arc<PackedLhs<T>>, TensorError>,
-    right: impl FnOnce() -> Result<Arc<PackedRhs<'static, T>>, TensorError>,
+    right: impl FnOnce() -> Result<Option<Arc<PackedRhs<'static, T>>>, TensorError>,
     out: &mut [T],
     epilogue: Option<Epilogue<T>>,
 ) -> Result<(), TensorError> {
     match algorithm {
-        MatMulAlgorithm::Tiled { packs_right: true } => {
-            gemm_with_epilogue(&*left()?, &*right()?, out, epilogue);
-            return Ok(());
-        }
-        MatMulAlgorithm::Tiled { packs_right: false } => {
-            gemm_with_epilogue(&*left()?, &PackedRhs::new(Isa::best(), y), out, epilogue);
+        MatMulAlgorithm::Tiled => {
+            let left = left()?;
+            match right()? {
+                Some(right) => gemm_with_epilogue(&left, &right, out, epilogue),
+                None => gemm_with_epilogue(&left, &PackedRhs::new(Isa::best(), y), out, epilogue),
+            }
             return Ok(());
         }
         MatMulAlgorithm::TiledRowBlocks { rows } => {
-            row_blocks::multiply(x, &*right()?, out, rows, epilogue);
+            let pack = || Arc::new(PackedRhs::new(Isa::best(), y).into_packed());
+            row_blocks::multiply(x, &right()?.unwrap_or_else(pack), out, rows, epilogue);
             return Ok(());
         }
         MatMulAlgorithm::DotsOfRows => dot_products::few_columns(x, y, out),

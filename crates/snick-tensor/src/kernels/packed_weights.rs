@@ -21,7 +21,7 @@ use self::decoding::{Decoding, IntegerCodes, UnpackRow};
 use self::digit_product::{DigitProduct, Digits};
 use self::row_product::RowProduct;
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Matrix, PackedLhs, PackedRhs};
+use crate::kernels::gemm::{Matrix, PackedLhs};
 use crate::kernels::matmul::algorithm::{
     CodeFormat, DIGIT_LANES, MatMulAlgorithm, MatMulProblem, RightOperand,
 };
@@ -178,7 +178,7 @@ impl PackedWeights {
             columns: self.rows,
             left_column_step: 1,
             right: RightOperand::Codes(codes),
-            is_cached: [false; 2],
+            is_constant: [false; 2],
         }
     }
 
@@ -265,13 +265,11 @@ impl PackedWeights {
         packed_left: &mut Option<Arc<PackedLhs<f32>>>,
         out: &mut [f32],
     ) -> Result<(), TensorError> {
-        let isa = Isa::best();
         let right = &Matrix::packed(weights, weights.len() / self.depth, self.depth).transposed();
         let pack_left =
-            || Ok(packed_left.get_or_insert_with(|| Arc::new(PackedLhs::pack(isa, left))).clone());
-        let pack_right = || Ok(Arc::new(PackedRhs::new(isa, right).into_packed()));
+            || Ok(packed_left.get_or_insert_with(|| Arc::new(PackedLhs::pack(Isa::best(), left))).clone());
         let algorithm = MatMulAlgorithm::select(&MatMulProblem::of_floats(left, right, [true, false]));
-        multiply_with(algorithm, left, right, pack_left, pack_right, out, None)
+        multiply_with(algorithm, left, right, pack_left, || Ok(None), out, None)
     }
 
     /// The rows of these indices, decoded: `[indices.., K]`. Negative indices count from the end. Other indices give zeros

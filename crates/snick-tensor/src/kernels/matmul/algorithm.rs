@@ -1,8 +1,8 @@
 //! Which algorithm computes a matrix product, and why.
 //!
 //! [`MatMulAlgorithm`] names all algorithms and [`MatMulAlgorithm::select`] chooses one. The choice depends on shapes,
-//! layouts and element types only. Whether an operand is constant decides what is packed and cached, never in which order
-//! terms are summed: a constant gives the same bits as an input with the same values.
+//! layouts and element types only. Whether an operand is constant decides about packing, never about the order of sums: a
+//! constant gives the same bits as an input with the same values.
 //!
 //! Ratios below are times of the alternative divided by times of the choice, as medians of 31 alternating pairs on one
 //! thread of an Intel Xeon with AVX-512 VNNI.
@@ -23,10 +23,7 @@ pub(crate) enum MatMulAlgorithm {
     /// Rows of C as sums of multiples of rows of B: [`axpy`](super::axpy::axpy).
     Axpy,
     /// Register tiles over packed operands: [`gemm`](crate::kernels::gemm).
-    Tiled {
-        /// Whether B is packed as a whole before the product, instead of a part at a time.
-        packs_right: bool,
-    },
+    Tiled,
     /// `Tiled`, a block of rows at a time: [`row_blocks`](super::row_blocks).
     TiledRowBlocks {
         /// Rows in a block.
@@ -53,8 +50,8 @@ pub(crate) struct MatMulProblem {
     /// The step in memory from one column of A to the next.
     pub left_column_step: isize,
     pub right: RightOperand,
-    /// Whether the packed form of each operand is cached, because it is one constant matrix.
-    pub is_cached: [bool; 2],
+    /// Whether each operand is a constant matrix, whose packed form is cached.
+    pub is_constant: [bool; 2],
 }
 
 /// The storage of B.
@@ -111,7 +108,7 @@ const MAX_DIGIT_GROUP: usize = 1 << 19;
 
 impl MatMulProblem {
     /// The product of two matrices of floats.
-    pub fn of_floats<T: Factor>(a: &Matrix<T>, b: &Matrix<T>, is_cached: [bool; 2]) -> Self {
+    pub fn of_floats<T: Factor>(a: &Matrix<T>, b: &Matrix<T>, is_constant: [bool; 2]) -> Self {
         MatMulProblem {
             is_integer: false,
             has_narrow_kernels: T::HAS_NARROW_KERNELS,
@@ -120,7 +117,7 @@ impl MatMulProblem {
             columns: b.columns,
             left_column_step: a.column_step,
             right: RightOperand::Dense { row_step: b.row_step, column_step: b.column_step },
-            is_cached,
+            is_constant,
         }
     }
 }
@@ -128,8 +125,9 @@ impl MatMulProblem {
 impl MatMulAlgorithm {
     /// Chooses the fastest algorithm that the layout of the operands allows.
     pub fn select(problem: &MatMulProblem) -> Self {
-        let &MatMulProblem { rows, depth, columns, is_cached: [is_left_cached, is_right_cached], .. } =
-            problem;
+        let &MatMulProblem {
+            rows, depth, columns, is_constant: [is_left_constant, is_right_constant], ..
+        } = problem;
         let (row_step, column_step) = match problem.right {
             RightOperand::Dense { row_step, column_step } => (row_step, column_step),
             RightOperand::Codes(codes) if rows == 1 && codes.has_digit_layout(depth) && has_int8_dot() => {
@@ -154,11 +152,11 @@ impl MatMulAlgorithm {
                 return Self::Axpy;
             }
         }
-        // Contiguous rows can be packed a few panels at a time, in the cache. A constant is packed once for all products.
-        let packs_right = column_step != 1 || (is_right_cached && rows > tile_rows(Isa::best()));
+        // Blocks of rows share a B that is packed as a whole: one that cannot be packed part by part, or a constant.
+        let packs_right = column_step != 1 || is_right_constant;
         match row_block(rows, depth, columns) {
-            Some(rows) if packs_right && !is_left_cached => Self::TiledRowBlocks { rows },
-            _ => Self::Tiled { packs_right },
+            Some(rows) if packs_right && !is_left_constant => Self::TiledRowBlocks { rows },
+            _ => Self::Tiled,
         }
     }
 }
@@ -215,29 +213,27 @@ mod tests {
         for (sizes, is_right_transposed, expected) in [
             ([100, 16, 2], false, DotsOfRows),
             ([100, 256, 8], false, DotsOfRows),
-            ([100, 255, 8], false, Tiled { packs_right: false }),
+            ([100, 255, 8], false, Tiled),
             ([2, 16, 100], true, DotsOfColumns),
             ([8, 256, 100], true, DotsOfColumns),
-            ([9, 256, 100], true, Tiled { packs_right: true }),
+            ([9, 256, 100], true, Tiled),
             ([3, 300, 100], false, Axpy),
-            ([4, 300, 100], false, Tiled { packs_right: false }),
+            ([4, 300, 100], false, Tiled),
         ] {
             let problem = dense(sizes, is_right_transposed);
-            for is_cached in [[false; 2], [true, false], [false, true]] {
-                let found = MatMulAlgorithm::select(&MatMulProblem { is_cached, ..problem });
-                // Constants only decide about packing.
-                let is_same = found == expected || matches!((found, expected), (Tiled { .. }, Tiled { .. }));
-                assert!(is_same, "{sizes:?} {is_right_transposed} {is_cached:?}: {found:?}");
+            for is_constant in [[false; 2], [true, false], [false, true]] {
+                let found = MatMulAlgorithm::select(&MatMulProblem { is_constant, ..problem });
+                assert_eq!(found, expected, "{sizes:?} {is_right_transposed} {is_constant:?}");
             }
             let rare = MatMulProblem { has_narrow_kernels: false, ..problem };
-            assert!(matches!(MatMulAlgorithm::select(&rare), Tiled { .. }));
+            assert_eq!(MatMulAlgorithm::select(&rare), Tiled);
             let integers = MatMulProblem { is_integer: true, ..problem };
             assert_eq!(MatMulAlgorithm::select(&integers), Axpy);
         }
         let long = dense([2000, 700, 64], true);
         assert!(matches!(MatMulAlgorithm::select(&long), TiledRowBlocks { rows } if rows < 2000));
-        let constant = MatMulProblem { is_cached: [true, false], ..long };
-        assert_eq!(MatMulAlgorithm::select(&constant), Tiled { packs_right: true });
+        let constant = MatMulProblem { is_constant: [true, false], ..long };
+        assert_eq!(MatMulAlgorithm::select(&constant), Tiled);
     }
 
     #[test]
