@@ -4,8 +4,8 @@
 //! layouts and element types only. Whether an operand is constant decides about packing, never about the order of sums: a
 //! constant gives the same bits as an input with the same values.
 //!
-//! Ratios below are times of the alternative divided by times of the choice, as medians of 31 alternating pairs on one
-//! thread of an Intel Xeon with AVX-512 VNNI.
+//! "Takes 2 times as long" below is the time of an alternative divided by that of the choice: the median of at least 21
+//! alternating pairs on one thread of an Intel Xeon (Sapphire Rapids) with AVX-512 VNNI.
 
 use crate::kernels::gemm::{Factor, Matrix, panel_columns, tile_rows};
 use crate::kernels::sharing;
@@ -14,26 +14,35 @@ use crate::kernels::vectors::{Isa, has_int8_dot};
 /// An algorithm for `C = A B` with A of `rows x depth` and B of `depth x columns`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MatMulAlgorithm {
-    /// One dot product for each element of C, along contiguous rows of A:
+    /// Few columns: a dot product per element of C, along contiguous rows of A, which is read once and not packed.
     /// [`few_columns`](super::dot_products::few_columns).
     DotsOfRows,
-    /// One dot product for each element of C, along contiguous columns of B:
+    /// Few rows: a dot product per element of C, along contiguous columns of B. Packing B would take longer than the product.
     /// [`few_rows`](super::dot_products::few_rows).
     DotsOfColumns,
-    /// Rows of C as sums of multiples of rows of B: [`axpy`](super::axpy::axpy).
+    /// Up to three rows, and integers: rows of C as sums of multiples of contiguous rows of B.
+    /// [`axpy`](super::axpy::axpy).
     Axpy,
-    /// Register tiles over packed operands: [`gemm`](crate::kernels::gemm).
+    /// All other products: register tiles over packed operands. [`gemm`](crate::kernels::gemm).
+    ///
+    /// B is packed part by part, in the cache; to pack all of it first takes 1.1 to 2.9 times as long with 4 to 96 rows. But a
+    /// constant is packed as a whole for its second product, and reused: to pack parts again takes 1.1 to 3.7 times as long.
     Tiled,
-    /// `Tiled`, a block of rows at a time: [`row_blocks`](super::row_blocks).
+    /// Many rows: `Tiled`, a block of rows at a time, so that an epilogue finds the rows of C in the cache and A is never
+    /// packed as a whole. Without an epilogue, a single block takes 1.0 to 1.1 times as long.
+    /// [`row_blocks`](super::row_blocks).
     TiledRowBlocks {
         /// Rows in a block.
         rows: usize,
     },
-    /// One row times codes of 4 or 8 bits, in integers: `packed_weights::digit_product`.
+    /// One row times codes of 4 or 8 bits that are integers, with dot products of bytes. `DecodedDots` takes 1.3 to 1.9 times
+    /// as long. `packed_weights::digit_product`.
     Int8Digits,
-    /// One row times codes of 4 or 8 bits, which become floats in registers: `packed_weights::row_product`.
+    /// One row times codes of 4 or 8 bits, which become floats in registers. `DecodedBlocks` takes 1.5 to 5 times as long.
+    /// `packed_weights::row_product`.
     DecodedDots,
-    /// Codes become floats in memory, some rows of weights at a time, which one of the algorithms above multiplies.
+    /// All other products with codes: some rows of weights at a time become floats in memory, and one of the algorithms above
+    /// multiplies them.
     DecodedBlocks,
 }
 
@@ -76,25 +85,27 @@ pub(crate) struct CodeFormat {
     pub decodes_in_registers: bool,
 }
 
-/// Up to this many rows or columns, a product of floats is narrow. Two columns: tiled takes 1.2 to 2.3 times as long at
-/// depth 16, more than 4 times from depth 256 on. Three columns at depth 16: 0.7 to 1.0.
+/// Up to this many rows or columns, a product of floats is narrow. With two columns, [`MatMulAlgorithm::Tiled`] takes 1.2 to
+/// 1.5 times as long at depth 16 and more than 4 times from depth 256 on; with three columns 0.7 to 1.0 times at depth 16.
 const NARROW: usize = 2;
 
-/// As [`NARROW`], for sums of at least [`LONG_DEPTH`] terms. Eight columns: 1.1 to 1.2 at depth 256, 0.9 to 1.0 at 128.
-/// Twelve columns: 0.8 at depth 256.
+/// As [`NARROW`], for sums of at least [`LONG_DEPTH`] terms. With eight columns, [`MatMulAlgorithm::Tiled`] takes 1.1 to 1.2
+/// times as long at depth 256 and 0.9 to 1.0 times at depth 128; with twelve columns 0.8 times at depth 256.
 const NARROW_IF_LONG: usize = 8;
 
 /// See [`NARROW_IF_LONG`].
 const LONG_DEPTH: usize = 256;
 
-/// The most rows for [`MatMulAlgorithm::Axpy`], which has one thread. Tiled takes 2.2 to 5.6 times as long with one row, 1.6
-/// to 2.5 times with three, and 1.2 to 1.8 times with six, which two threads make up for.
+/// The most rows of floats for [`MatMulAlgorithm::Axpy`], which has one thread. [`MatMulAlgorithm::Tiled`] takes 2.2 to 5.6
+/// times as long with one row, 1.6 to 2.5 times with three, and 1.2 to 1.8 times with six, which two threads make up for.
 const AXPY_ROWS: usize = 3;
 
-/// The bytes of the rows of A and C in a block of rows: half the second-level cache of common processors.
+/// The bytes of the rows of A and C in a block: they fit in a second-level cache. From 256 KiB to 2 MiB, no difference of more
+/// than 5 % was measured.
 const ROW_BLOCK_BYTES: usize = 1 << 20;
 
-/// The fewest rows in a block.
+/// The fewest rows in a block. With a B of 64 MiB, blocks of 12 rows take 1.3 times as long and blocks of 24 rows 1.2 times;
+/// 48 rows or more make no difference.
 const MIN_BLOCK_ROWS: usize = 96;
 
 /// Bytes of codes that [`MatMulAlgorithm::Int8Digits`] multiplies at a time: those of a vector.
