@@ -73,7 +73,7 @@ pub use col2im::col2im;
 pub use concat::concat;
 #[cfg(feature = "kernels")]
 pub use conv::{
-    AfterSums, QuantizedConvolution, QuantizedFilters, Unpacking, convolution, group_convolution,
+    QuantizedConvolution, QuantizedEpilogue, QuantizedFilters, Unpacking, convolution, group_convolution,
     group_convolution_then,
 };
 pub use elementwise::{

@@ -12,7 +12,7 @@ use snick_ir::ops::elementwise::auto_broadcast::AutoBroadcast;
 use snick_ir::{Fact, Graph, NodeId, Op, Value};
 use snick_tensor::Tensor;
 use snick_tensor::kernels::{
-    AfterSums, BinaryOp, ElementFunction, QuantizedConvolution, QuantizedMaxPool, Quantizer, UnaryOp,
+    QuantizedEpilogue, BinaryOp, ElementFunction, QuantizedConvolution, QuantizedMaxPool, Quantizer, UnaryOp,
 };
 
 use super::constant_values::ConstantValues;
@@ -99,8 +99,8 @@ struct Computed {
 
 /// The layers after a convolution, up to and including a FakeQuantize.
 struct Following {
-    after: AfterSums,
-    /// A pool among these layers, which selects the maximum or minimum of codes in windows.
+    after: QuantizedEpilogue,
+    /// The greatest, or least, levels of windows.
     pool: Option<QuantizedMaxPool>,
     /// The convolution and the layers after it, excluding the FakeQuantize.
     layers: Vec<NodeId>,
@@ -280,7 +280,7 @@ impl<'a> Search<'a> {
             match self.op(step.node) {
                 Op::FakeQuantize(_) => {
                     let quantizer = self.quantizers.get(&step.node)?.clone();
-                    let after = AfterSums { bias, slope, scale, shift, clamp, quantizer };
+                    let after = QuantizedEpilogue { bias, slope, scale, shift, clamp, quantizer };
                     return is_data.then_some(Following { after, pool, layers, last: step.node });
                 }
                 Op::MaxPool(_) if pool.is_none() => pool = Some(self.pool(step)?),
@@ -296,7 +296,7 @@ impl<'a> Search<'a> {
                     };
                     let value = self.by_channel(step, slot, outputs)?;
                     if op.function == BinaryOp::Mul {
-                        pool = pool.map(|pool: QuantizedMaxPool| least_of_negative(pool, &value, outputs));
+                        pool = pool.map(|pool: QuantizedMaxPool| minimum_where_negative(pool, &value, outputs));
                     }
                     *constant = Some(value);
                 }
@@ -361,12 +361,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Moves a pool before a multiplication by a factor per channel. If the factor is negative, the maximum
-/// becomes the minimum.
-fn least_of_negative(pool: QuantizedMaxPool, factors: &Tensor, channels: usize) -> QuantizedMaxPool {
+/// A pool before a factor for each channel, behind it: where that is negative, the greatest value becomes the least.
+fn minimum_where_negative(pool: QuantizedMaxPool, factors: &Tensor, channels: usize) -> QuantizedMaxPool {
     let factors = factors.broadcast_to(&[1, channels, 1, 1]).and_then(|factors| factors.to_f32_vec());
     let is_negative: Vec<bool> = factors.unwrap_or_default().iter().map(|&factor| factor < 0.0).collect();
-    pool.with_least_of(&is_negative)
+    pool.with_minimum_in(&is_negative)
 }
 
 #[cfg(test)]

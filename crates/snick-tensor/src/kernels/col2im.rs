@@ -1,16 +1,22 @@
-//! Sums patches into an image: OpenVINO's `Col2Im-15`.
+//! The adjoint of im2col: OpenVINO's `Col2Im-15`.
+//!
+//! Loop nest: image and channel, tap of the kernel, row of windows, window. Columns are `[N, C, tap, window]`; a tap of a row
+//! of windows is contiguous and is added to every `stride`-th element of one line of the image.
+
+use std::ops::Add;
 
 use crate::buffer::filled;
 use crate::kernels::dispatch::{widen, with_number};
 use crate::kernels::window::{Window, WindowAxis};
 use crate::tensor::stored_bytes;
 use crate::{Tensor, TensorError};
-/// `columns` `[N, C * kernel.., windows]`, each column a window of an image, to images `[N, C, size..]`. Overlapping
-/// elements are added; elements in the padding are dropped.
+
+/// Adds `columns` `[N, C * kernel.., windows]`, each a window of an image, up to images `[N, C, size..]`. Elements that lie
+/// in the padding are dropped.
 ///
 /// # Errors
-/// [`TensorError::ShapeMismatch`] if rows or columns are not as many as kernel and windows ask for, and what
-/// [`Window::output_dims`] refuses.
+/// [`TensorError::ShapeMismatch`] if the columns do not have the dims that kernel and windows require, and the errors of
+/// [`Window::output_dims`].
 pub fn col2im(
     columns: &Tensor,
     size: [usize; 2],
@@ -20,18 +26,16 @@ pub fn col2im(
     let et = columns.element_type();
     let axes = window.axes(&size, &kernel)?;
     let windows = window.output_dims(&size, &kernel)?;
-    let (&[height, width], &[rows, lines]) = (&axes[..], &windows[..]) else {
+    let (&[height, width], &[rows, row_len]) = (&axes[..], &windows[..]) else {
         return Err(TensorError::argument("expected two spatial axes"));
     };
-    let taps = kernel[0].checked_mul(kernel[1]).filter(|&taps| taps > 0);
-    let fits = |&[_, c, l]: &[usize; 3]| {
-        taps.is_some_and(|taps| c % taps == 0) && rows.checked_mul(lines) == Some(l)
-    };
-    let dims: [usize; 3] = columns.dims().try_into().unwrap_or([0, 1, 0]);
-    let (Some(taps), true) = (taps, columns.rank() == 3 && fits(&dims)) else {
-        return Err(TensorError::mismatch("columns {} do not match windows {}", columns.dims(), &windows));
-    };
-    let [batch, stacked, count] = dims;
+    let refuse = || TensorError::mismatch("columns {} do not match windows {}", columns.dims(), &windows);
+    let &[batch, stacked, count] = columns.dims() else { return Err(refuse()) };
+    let taps =
+        kernel[0].checked_mul(kernel[1]).filter(|&taps| stacked.is_multiple_of(taps)).ok_or_else(refuse)?;
+    if rows.checked_mul(row_len) != Some(count) {
+        return Err(refuse());
+    }
     let dims = [batch, stacked / taps, size[0], size[1]];
     stored_bytes(et, &dims)?;
     if columns.is_empty() || dims.contains(&0) {
@@ -42,10 +46,10 @@ pub fn col2im(
         let values = wide.units::<T>();
         let mut images = filled(dims.iter().product(), T::default())?;
         let planes = images.chunks_exact_mut(size[0] * size[1]).zip(values.chunks_exact(taps * count));
-        for (plane, patches) in planes {
-            for (tap, patch) in patches.chunks_exact(count).enumerate() {
-                let (down, along) = (tap / kernel[1], tap % kernel[1]);
-                add_tap(plane, patch, (&height, down), (&width, along), lines);
+        for (plane, windows) in planes {
+            for (tap, windows) in windows.chunks_exact(count).enumerate() {
+                let taps = [tap / kernel[1], tap % kernel[1]];
+                add_tap(plane, windows, [&height, &width], taps, row_len);
             }
         }
         Tensor::from_vec(&dims, images)
@@ -53,24 +57,23 @@ pub fn col2im(
     .cast(et)
 }
 
-/// Adds the elements of one tap of the kernel in every window to their positions in the image.
+/// Adds one tap of all windows to the image.
 fn add_tap<T: Sum>(
     plane: &mut [T],
-    patch: &[T],
-    (height, down): (&WindowAxis, usize),
-    (width, along): (&WindowAxis, usize),
-    lines: usize,
+    windows: &[T],
+    [height, width]: [&WindowAxis; 2],
+    [tap_y, tap_x]: [usize; 2],
+    row_len: usize,
 ) {
-    let inside = width.outputs_inside(along, lines);
-    let Some(first) = width.inside(inside.start, along).filter(|_| !inside.is_empty()) else { return };
-    for (row, seen) in patch.chunks_exact(lines).enumerate() {
-        let Some(y) = height.inside(row, down) else { continue };
+    let Some((inside, first)) = width.outputs_inside(tap_x, row_len) else { return };
+    for (row, windows) in windows.chunks_exact(row_len).enumerate() {
+        let Some(y) = height.inside(row, tap_y) else { continue };
         let line = plane[y * width.size + first..].iter_mut().step_by(width.stride);
-        line.zip(&seen[inside.clone()]).for_each(|(to, &value)| *to = to.plus(value));
+        line.zip(&windows[inside.clone()]).for_each(|(to, &value)| *to = to.plus(value));
     }
 }
 
-/// Numbers with addition; integers wrap.
+/// Addition that wraps integers.
 trait Sum: Copy {
     fn plus(self, other: Self) -> Self;
 }
@@ -79,16 +82,14 @@ macro_rules! sum {
     ($plus:ident: $($t:ty),*) => {
         $(impl Sum for $t {
             fn plus(self, other: Self) -> Self {
-                sum!(@ $plus, self, other)
+                self.$plus(other)
             }
         })*
     };
-    (@ real, $a:expr, $b:expr) => { $a + $b };
-    (@ wrapping, $a:expr, $b:expr) => { $a.wrapping_add($b) };
 }
 
-sum!(real: f32, f64);
-sum!(wrapping: i8, i16, i32, i64, u8, u16, u32, u64);
+sum!(add: f32, f64);
+sum!(wrapping_add: i8, i16, i32, i64, u8, u16, u32, u64);
 
 #[cfg(test)]
 mod tests {

@@ -1,48 +1,234 @@
 //! Convolution over one to three spatial axes: OpenVINO's `Convolution-1` and `GroupConvolution-1`.
+//!
+//! [`ConvAlgorithm`] lists the algorithms, one file each; [`ConvAlgorithm::select`] chooses one. Images are
+//! `[N, channel, spatial..]`, filters `[group, output, channel, kernel..]`.
 
-mod after_sums;
-mod borders;
-mod depthwise;
-mod depthwise_blocks;
-mod float_sums;
-mod images;
-mod planes;
+mod depthwise_direct;
+mod depthwise_planes;
+mod execute;
+mod filters;
+mod float_fallback;
+mod im2col;
+mod image_view;
+mod implicit_gemm;
+mod padding_correction;
+mod phase_planes;
 mod quantized;
 mod quantized_dense;
 mod quantized_depthwise;
+mod quantized_epilogue;
 mod quantized_filters;
-mod regions;
-mod scaling;
-mod to_levels;
+mod requantization;
+mod valid_regions;
 mod winograd;
 
-pub use after_sums::AfterSums;
 pub use quantized::QuantizedConvolution;
+pub use quantized_epilogue::QuantizedEpilogue;
 pub use quantized_filters::{QuantizedFilters, Unpacking};
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
-use self::depthwise::depthwise;
-use self::depthwise_blocks::DepthwiseBlocks;
-use self::images::Channels;
-use self::planes::{Cuts, Grid, Planes};
-use self::regions::Regions;
+use self::depthwise_direct::DepthwiseDirect;
+use self::execute::convolve;
+use self::phase_planes::PlaneLayout;
+use self::quantized_depthwise::QuantizedDepthwise;
+use self::valid_regions::ValidRegions;
 use self::winograd::Winograd;
-use crate::buffer::Buffer;
-use crate::buffer::filled;
-use crate::kernels::broadcast::Strided;
-use crate::kernels::dispatch::{widen_real, with_real};
 use crate::kernels::elementwise::{FusedElementwise, Stage};
-use crate::kernels::gemm::{Epilogue, Gemm, Matrix, PackedLhs, PackedRhs, gemm, gemm_with_epilogue};
-use crate::kernels::matmul::dot_products::few_columns;
-use crate::kernels::sharing;
-use crate::kernels::vectors::Isa;
-use crate::kernels::window::{Window, WindowAxis};
-use crate::layout::checked_len;
-use crate::memo::Purpose;
+use crate::kernels::window::{Window, WindowGrid};
 use crate::tensor::stored_bytes;
-use crate::{Dims, Element, ElementType, Tensor, TensorError};
+use crate::{Dims, ElementType, Tensor, TensorError};
+
+/// How a convolution is computed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum ConvAlgorithm {
+    /// Few filters per channel, square kernels of 3, 5 or 7: reads the image in place, four rows of windows at once.
+    DepthwiseDirect,
+    /// Few filters per channel of any shape, over the phase planes of one channel.
+    DepthwisePlanes,
+    /// Winograd's F(2x2, 3x3): 16 products instead of 36 for four windows.
+    Winograd,
+    /// Implicit GEMM for each region of windows whose taps read the same part of the image: no products with padding.
+    ValidRegions,
+    /// A product of matrices whose right side are overlapping runs of phase planes.
+    ImplicitGemm,
+    /// A product of matrices whose right side is copied window by window. Supports every shape.
+    Im2col,
+    /// A product of matrices of quantised codes, over phase planes.
+    QuantizedDense,
+    /// One filter per channel over quantised codes.
+    QuantizedDepthwise,
+}
+
+/// The elements of images and filters.
+#[derive(Copy, Clone, Debug)]
+enum Elements {
+    F32 {
+        /// Whether filters are constant, so that transforming them pays, and not all integers, whose sums are exact.
+        has_winograd_filters: bool,
+        /// Whether rows of images are contiguous.
+        has_contiguous_rows: bool,
+    },
+    F64,
+    /// Bytes of a [`Quantizer`](crate::kernels::Quantizer), with constant filters.
+    Codes,
+}
+
+impl ConvAlgorithm {
+    /// With so few windows, products have incomplete panels, and runs of planes are too short to vectorise: windows of all
+    /// images are gathered instead.
+    const FEW_WINDOWS: usize = 8;
+
+    /// More filters per channel are rows of a product. A spectrogram with 258 filters of 256 taps ran six times slower one by
+    /// one.
+    const MAX_DEPTHWISE_FILTERS: usize = 3;
+
+    /// The limit of the size of phase planes in proportion to image and result, which bounds memory. Padding as in real models
+    /// stays below it even for tiny images.
+    const MAX_PLANES: usize = 8;
+
+    /// The limit of computed positions per window. Kernels nearly as large as their image, as in gradients, leave a few windows
+    /// at the ends of long rows.
+    const MAX_POSITIONS: usize = 4;
+
+    /// Fewer channels, filters or products do not justify the transforms of Winograd.
+    const WINOGRAD_MIN_CHANNELS: usize = 16;
+    const WINOGRAD_MIN_FILTERS: usize = 8;
+    const WINOGRAD_MIN_PRODUCTS: usize = 27 << 18;
+
+    /// The greatest ratio of its products to those of implicit GEMM.
+    const WINOGRAD_MAX_RATIO: [usize; 2] = [2, 3];
+
+    /// The greatest ratio of products without padding to all for which valid regions pay.
+    const VALID_MAX_RATIO: [usize; 2] = [3, 4];
+
+    /// Functions that follow are computed of pieces only if results leave the cache before they are complete, and pieces are
+    /// not too short.
+    const FUSED_MIN_LEN: usize = 1 << 19;
+    const FUSED_MIN_WINDOWS: usize = 256;
+
+    /// The sum of more products of an `i8` and a `u8` could exceed 32 bits.
+    const MAX_CODES_SUM: usize = 1 << 15;
+
+    /// The fastest algorithm. `None` for codes that have none: dequantise them and convolve floats.
+    fn select(shape: &ConvShape, elements: Elements) -> Option<Self> {
+        let grid = &shape.grid;
+        let has_planes = || Self::has_dense_planes(grid);
+        Some(match elements {
+            Elements::Codes => return Self::select_quantized(shape),
+            _ if shape.is_depthwise() => match elements {
+                // Over a single channel, the OpenVINO runtime sums in another order.
+                Elements::F32 { has_contiguous_rows: true, .. }
+                    if shape.groups > 1 && DepthwiseDirect::supports(grid) =>
+                {
+                    Self::DepthwiseDirect
+                }
+                _ if has_planes() => Self::DepthwisePlanes,
+                _ => Self::Im2col,
+            },
+            _ if grid.windows() <= Self::FEW_WINDOWS => Self::Im2col,
+            Elements::F32 { has_winograd_filters: true, .. } if Self::pays_winograd(shape) => Self::Winograd,
+            Elements::F32 { .. } if shape.depth > 1 && Self::pays_valid_regions(grid) => Self::ValidRegions,
+            _ if has_planes() => Self::ImplicitGemm,
+            _ => Self::Im2col,
+        })
+    }
+
+    fn select_quantized(shape: &ConvShape) -> Option<Self> {
+        let ConvShape { grid, groups, outputs, depth } = shape;
+        let is_mostly_padding = grid.windows() > Self::MAX_PLANES.saturating_mul(grid.area());
+        if shape.filter_len() > Self::MAX_CODES_SUM
+            || grid.windows() <= Self::FEW_WINDOWS
+            || is_mostly_padding
+        {
+            return None;
+        }
+        // Sums over several taps of one channel in a single group have an order that the fallback to floats lacks.
+        if *groups == 1 && (*depth > 1 || grid.taps() == 1) && Self::has_dense_planes(grid) {
+            return Some(Self::QuantizedDense);
+        }
+        let is_depthwise = *groups > 1 && [*outputs, *depth] == [1, 1] && QuantizedDepthwise::supports(grid);
+        (is_depthwise && Self::has_dense_planes(&QuantizedDepthwise::dense_grid(grid)))
+            .then_some(Self::QuantizedDepthwise)
+    }
+
+    /// Whether phase planes are mostly image, and their positions mostly windows.
+    fn has_dense_planes(grid: &WindowGrid) -> bool {
+        let is_dense = |len: usize| len <= Self::MAX_PLANES * grid.area().saturating_add(grid.windows());
+        PlaneLayout::size(grid).is_some_and(|[len, positions]| {
+            (is_dense(len) || phase_planes::is_image(grid))
+                && positions <= Self::MAX_POSITIONS * grid.windows()
+        })
+    }
+
+    fn pays_winograd(shape: &ConvShape) -> bool {
+        let ConvShape { grid, outputs, depth, .. } = shape;
+        let direct = grid.windows().saturating_mul(grid.taps());
+        *depth >= Self::WINOGRAD_MIN_CHANNELS
+            && *outputs >= Self::WINOGRAD_MIN_FILTERS
+            && direct.saturating_mul(*outputs).saturating_mul(*depth) >= Self::WINOGRAD_MIN_PRODUCTS
+            && Winograd::cost(shape).is_some_and(|cost| {
+                cost.fits_cache
+                    && is_at_most(cost.products, Self::WINOGRAD_MAX_RATIO, direct)
+                    && Self::has_dense_planes(&cost.tiles)
+            })
+    }
+
+    fn pays_valid_regions(grid: &WindowGrid) -> bool {
+        ValidRegions::products(grid).is_some_and(|[valid, all]| is_at_most(valid, Self::VALID_MAX_RATIO, all))
+    }
+
+    /// Whether functions that follow are computed while pieces of the results are in the cache.
+    fn fuses(self) -> bool {
+        !matches!(self, Self::ValidRegions | Self::Im2col)
+    }
+}
+
+fn is_at_most(part: usize, [numerator, denominator]: [usize; 2], all: usize) -> bool {
+    part.saturating_mul(denominator) <= all.saturating_mul(numerator)
+}
+
+/// The sizes of a convolution, none of which is 0.
+#[derive(Copy, Clone)]
+struct ConvShape {
+    grid: WindowGrid,
+    groups: usize,
+    /// Filters of a group.
+    outputs: usize,
+    /// Input channels of a group.
+    depth: usize,
+}
+
+impl ConvShape {
+    fn new(input: &Tensor, filters: &Tensor, window: &Window, dims: &[usize]) -> Result<Self, TensorError> {
+        let &[groups, outputs, depth, ref kernel @ ..] = filters.dims() else {
+            return Err(TensorError::argument("expected filters with groups"));
+        };
+        let axes = window.axes(&input.dims()[2..], kernel)?;
+        Ok(ConvShape { grid: WindowGrid::new(&axes, &dims[2..]), groups, outputs, depth })
+    }
+
+    /// Elements of a filter.
+    fn filter_len(&self) -> usize {
+        self.depth * self.grid.taps()
+    }
+
+    /// Whether filters are applied one by one: few of them over one channel leave the tiles of a product empty.
+    fn is_depthwise(&self) -> bool {
+        self.depth == 1
+            && self.outputs <= ConvAlgorithm::MAX_DEPTHWISE_FILTERS
+            && (self.grid.taps() < DOT_LEN || !self.is_whole_image())
+    }
+
+    /// Whether the only window is the image, element by element.
+    fn is_whole_image(&self) -> bool {
+        self.grid.windows() == 1
+            && self.grid.axes.iter().all(|axis| {
+                axis.kernel == axis.size && axis.before == 0 && (axis.dilation == 1 || axis.kernel == 1)
+            })
+    }
+}
+
+/// Filters of at least this many elements over each of one or two windows are dot products.
+const DOT_LEN: usize = 64;
 
 /// `input` `[N, C, spatial..]` by `filters` `[O, C, kernel..]`: `[N, O, windows..]`.
 ///
@@ -65,8 +251,8 @@ pub fn group_convolution(input: &Tensor, filters: &Tensor, window: &Window) -> R
     convolve(input, filters, window, &result_dims(input, filters, window)?, None)
 }
 
-/// [`group_convolution`] and functions of its result, which are computed while parts of that are in the cache. `None` if
-/// they are none that [`FusedElementwise`] computes.
+/// [`group_convolution`] followed by element-wise functions, which are computed while parts of the result are in the cache.
+/// `None` if [`FusedElementwise`] does not support the functions.
 ///
 /// # Errors
 /// As [`convolution`].
@@ -99,351 +285,6 @@ fn result_dims(input: &Tensor, filters: &Tensor, window: &Window) -> Result<Dims
     Ok(dims)
 }
 
-/// A [`group_convolution`] of these dims, with what follows.
-fn convolve(
-    input: &Tensor,
-    filters: &Tensor,
-    window: &Window,
-    dims: &[usize],
-    then: Option<&FusedElementwise>,
-) -> Result<Tensor, TensorError> {
-    let et = input.element_type();
-    let complete = |result| match then {
-        Some(then) => then.run(result),
-        None => Ok(result),
-    };
-    // Without products the result is zeros. Below, no product of dims overflows.
-    if input.is_empty() || filters.is_empty() || dims.contains(&0) {
-        return complete(Tensor::zeros(et, dims)?);
-    }
-    let [input, filters] = widen_real([input, filters])?;
-    let axes = window.axes(&input.dims()[2..], &filters.dims()[3..])?;
-    let places = WindowAxis::places(&axes, &dims[2..]);
-    let (axes, out) = WindowAxis::three(&axes, &dims[2..]);
-    let grid = Grid { axes, out };
-    with_real!(input.element_type(), T => {
-        let mut x = Strided::<T>::new(&input);
-        let mut slide = Slide::<T>::new(grid, &filters);
-        // An image that is read where it lies needs packed channels.
-        let packed;
-        let is_read_in_place = grid.is_whole() || (slide.depth() > 1 && Regions::new(grid).is_some());
-        if is_read_in_place && grid.windows() > FEW_WINDOWS && !Channels::of(&x, places).are_packed(&grid.axes) {
-            packed = input.contiguous();
-            x = Strided::new(&packed);
-        }
-        let mut values = Buffer::any(checked_len(dims).unwrap_or(0))?;
-        let images = Images { first: Channels::of(&x, places), step: x.layout.strides[0] };
-        // The results of one channel are in the nearest cache.
-        let pays = (slide.is_depthwise() || values.len() >= FAR) && grid.windows() >= LONG;
-        let in_pieces = then.filter(|then| pays && then.has_rows_of(grid.windows()));
-        let on_piece = |first: usize, values: &mut [T]| {
-            // They are `f32` if anything follows.
-            if let (Some(then), Ok(values)) = (in_pieces, bytemuck::try_cast_slice_mut(values)) {
-                then.on_piece(first, values);
-            }
-        };
-        let on_piece = in_pieces.map(|_| Epilogue::new(&on_piece));
-        let is_complete = match T::with_own_kernel(&mut slide, images, &mut values, on_piece)? {
-            Some(is_complete) => is_complete,
-            None => slide.over(images, &mut values, on_piece)?,
-        };
-        let result = Tensor::from_buffer(T::TYPE, dims, values)?.cast(et)?;
-        if is_complete { Ok(result) } else { complete(result) }
-    })
-}
-
-/// Results of so many elements leave the cache before they are complete: what follows is computed of pieces of them.
-const FAR: usize = 1 << 19;
-
-/// Shorter rows would make too short pieces.
-const LONG: usize = 256;
-
-/// Up to this many windows, their elements are gathered; the runs of planes would be too short.
-const FEW_WINDOWS: usize = 8;
-
-/// Up to this many filters of one channel do not justify the tiles of a product.
-const FEW_FILTERS: usize = 3;
-
-/// Shorter sums per window are not computed separately.
-const SHORT: usize = 64;
-
-/// The number of windows gathered together, unless they are very large.
-const AT_ONCE: usize = 64;
-
-/// The number of elements gathered together, but at least those of a few windows.
-const MOST_GATHERED: usize = 1 << 24;
-
-/// Images and their stride.
-#[derive(Copy, Clone)]
-struct Images<'a, T> {
-    first: Channels<'a, T>,
-    step: isize,
-}
-
-impl<'a, T: Gemm> Images<'a, T> {
-    fn image(&self, n: usize) -> Channels<'a, T> {
-        self.first.moved(n as isize * self.step)
-    }
-}
-
-/// Floats with ways of convolution of their own. Only `f32` has them: doubles, and integers, which are computed as doubles,
-/// are rare.
-trait Convolved: Gemm {
-    /// The convolution of all images, if there is such a way for it; whether it is followed by `then`.
-    fn with_own_kernel(
-        _: &mut Slide<Self>,
-        _: Images<Self>,
-        _: &mut [Self],
-        _: Option<Epilogue<Self>>,
-    ) -> Result<Option<bool>, TensorError> {
-        Ok(None)
-    }
-}
-
-impl Convolved for f64 {}
-
-impl Convolved for f32 {
-    fn with_own_kernel(
-        slide: &mut Slide<f32>,
-        images: Images<f32>,
-        out: &mut [f32],
-        then: Option<Epilogue<f32>>,
-    ) -> Result<Option<bool>, TensorError> {
-        let (grid, result) = (slide.grid, slide.groups() * slide.outputs() * slide.grid.windows());
-        if slide.is_depthwise()
-            && slide.order.is_none()
-            && let Some(blocks) = DepthwiseBlocks::new(&grid, &images.first)
-        {
-            for (n, out) in out.chunks_exact_mut(result).enumerate() {
-                blocks.convolve(images.image(n), &slide.rows, out, then.map(|then| then.part(n * result)));
-            }
-            return Ok(Some(then.is_some()));
-        }
-        if slide.depth() == 1 || grid.windows() <= FEW_WINDOWS {
-            return Ok(None);
-        }
-        if let Some(winograd) = Winograd::new(&grid, slide.filters)? {
-            for (n, out) in out.chunks_exact_mut(result).enumerate() {
-                if !winograd.convolve(images.image(n), out, then.map(|then| then.part(n * result)))? {
-                    return Ok(None);
-                }
-            }
-            return Ok(Some(then.is_some()));
-        }
-        let Some(regions) = Regions::new(grid) else { return Ok(None) };
-        let filters = slide.packed()?;
-        for (n, out) in out.chunks_exact_mut(result).enumerate() {
-            regions.convolve(images.image(n), &filters, out);
-        }
-        Ok(Some(false))
-    }
-}
-
-/// The convolution of images with filters `[groups, outputs, depth, kernel..]`, no dim of which is 0.
-struct Slide<'a, T: Gemm> {
-    grid: Grid,
-    filters: &'a Tensor,
-    /// The filters, one per row.
-    rows: Cow<'a, [T]>,
-    /// The order in which the products of a filter are summed, unless it is sequential.
-    order: Option<Vec<usize>>,
-    /// The filters of each group as the left side of a product with windows, made when needed.
-    packed: Option<Arc<Vec<PackedLhs<T>>>>,
-}
-
-impl<'a, T: Gemm> Slide<'a, T> {
-    fn new(grid: Grid, filters: &'a Tensor) -> Self {
-        let mut slide = Slide { grid, filters, rows: filters.units(), order: None, packed: None };
-        slide.order = match (slide.depth(), slide.grid.taps()) {
-            (_, 1) => None,
-            (1, _) if slide.groups() > 1 => None,
-            (1, taps) => {
-                let columns = slide.grid.axes[2].kernel;
-                Some((0..columns).flat_map(|column| (column..taps).step_by(columns)).collect())
-            }
-            (depth, taps) => Some((0..taps).flat_map(|tap| (tap..depth * taps).step_by(taps)).collect()),
-        };
-        slide
-    }
-
-    fn groups(&self) -> usize {
-        self.filters.dims()[0]
-    }
-
-    /// Filters of a group.
-    fn outputs(&self) -> usize {
-        self.filters.dims()[1]
-    }
-
-    /// Input channels of a group.
-    fn depth(&self) -> usize {
-        self.filters.dims()[2]
-    }
-
-    /// Elements of a filter.
-    fn length(&self) -> usize {
-        self.depth() * self.grid.taps()
-    }
-
-    /// Whether filters are applied one by one: few of them over one channel have few products, and the overhead matters. A
-    /// long one that covers its image is a product of two rows.
-    fn is_depthwise(&self) -> bool {
-        self.depth() == 1
-            && self.outputs() <= FEW_FILTERS
-            && (self.grid.taps() < SHORT || !self.grid.is_image())
-    }
-
-    /// The convolution of all images; whether it is followed by `then`.
-    fn over(
-        &mut self,
-        images: Images<T>,
-        out: &mut [T],
-        then: Option<Epilogue<T>>,
-    ) -> Result<bool, TensorError> {
-        let windows = self.grid.windows();
-        let result = self.groups() * self.outputs() * windows;
-        let is_depthwise = self.is_depthwise();
-        let cuts = if windows <= FEW_WINDOWS && !is_depthwise { None } else { Cuts::new(&self.grid) };
-        let Some(cuts) = cuts else { return self.patches(images, out).map(|()| false) };
-        for (n, out) in out.chunks_exact_mut(result).enumerate() {
-            let then = then.map(|then| then.part(n * result));
-            match is_depthwise {
-                true => depthwise(&cuts, images.image(n), &self.rows, self.order.as_deref(), out, then)?,
-                false => self.planes(&Planes::new(&cuts, images.image(n), T::default())?, out, then)?,
-            }
-        }
-        Ok(then.is_some())
-    }
-
-    /// The convolution of an image that is split into planes.
-    fn planes(
-        &mut self,
-        planes: &Planes<T>,
-        out: &mut [T],
-        then: Option<Epilogue<T>>,
-    ) -> Result<(), TensorError> {
-        let filters = self.packed()?;
-        let (isa, result) = (Isa::best(), out.len() / self.groups());
-        let group = |(g, (left, out)): (usize, (&PackedLhs<T>, &mut [T]))| {
-            let channels = g * self.depth()..(g + 1) * self.depth();
-            let mut starts = planes.starts(channels);
-            if let Some(order) = &self.order {
-                starts = order.iter().map(|&k| starts[k]).collect();
-            }
-            let right = PackedRhs::of_lines(isa, planes.data(), starts, planes.of.windows());
-            gemm_with_epilogue(left, &right, out, then.map(|then| then.part(g * result)));
-        };
-        let groups = filters.iter().zip(out.chunks_exact_mut(result)).enumerate();
-        if sharing::is_shared() && filters.len() > 1 {
-            sharing::for_each(groups, group);
-        } else {
-            groups.for_each(group);
-        }
-        Ok(())
-    }
-
-    fn packed(&mut self) -> Result<Arc<Vec<PackedLhs<T>>>, TensorError> {
-        if let Some(packed) = &self.packed {
-            return Ok(packed.clone());
-        }
-        let (outputs, length) = (self.outputs(), self.length());
-        let group = |rows| {
-            let (isa, filters) = (Isa::best(), Matrix::packed(rows, outputs, length));
-            match &self.order {
-                Some(order) => PackedLhs::pack_permuted(isa, &filters, order),
-                None => PackedLhs::pack(isa, &filters),
-            }
-        };
-        let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
-        let packed = self.filters.memoised(Purpose::Filters, pack)?;
-        Ok(self.packed.insert(packed).clone())
-    }
-
-    /// Reorders the elements of windows into the order of the sums.
-    fn in_order(&self, patches: &mut [T]) {
-        let Some(order) = &self.order else { return };
-        let mut before = Vec::with_capacity(order.len());
-        for patch in patches.chunks_exact_mut(order.len()) {
-            before.clear();
-            before.extend_from_slice(patch);
-            for (to, &k) in patch.iter_mut().zip(order) {
-                *to = before[k];
-            }
-        }
-    }
-
-    /// The convolution of blocks of windows, of one image or of several: each window is one column.
-    fn patches(&mut self, images: Images<T>, out: &mut [T]) -> Result<(), TensorError> {
-        let (windows, length, outputs) = (self.grid.windows(), self.length(), self.outputs());
-        let all = out.len() / (self.groups() * outputs);
-        let at_once = (MOST_GATHERED / length).clamp(FEW_WINDOWS, AT_ONCE);
-        let mut patches = filled(at_once.min(all) * length, T::default())?;
-        let mut part = filled(at_once.min(all) * outputs, T::default())?;
-        for g in 0..self.groups() {
-            for first in (0..all).step_by(at_once) {
-                let count = at_once.min(all - first);
-                let patches = &mut patches[..count * length];
-                for (i, patch) in patches.chunks_exact_mut(length).enumerate() {
-                    let (n, window) = ((first + i) / windows, (first + i) % windows);
-                    let channels = g * self.depth()..(g + 1) * self.depth();
-                    let channels = images.image(n).part(channels);
-                    match channels.as_slice(&self.grid.axes).filter(|_| self.grid.is_image()) {
-                        Some(image) => patch.copy_from_slice(image),
-                        None => self.grid.under(window, channels, patch),
-                    }
-                }
-                let part = &mut part[..count * outputs];
-                let [window_step, output_step] = self.multiply(g, patches, part)?;
-                for o in 0..outputs {
-                    for i in 0..count {
-                        let (n, window) = ((first + i) / windows, (first + i) % windows);
-                        let to = ((n * self.groups() + g) * outputs + o) * windows + window;
-                        out[to] = part[i * window_step + o * output_step];
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The products of the filters of a group with a block of windows, and the strides in `part` of windows and of
-    /// outputs.
-    fn multiply(&mut self, g: usize, patches: &mut [T], part: &mut [T]) -> Result<[usize; 2], TensorError> {
-        let (outputs, length) = (self.outputs(), self.length());
-        let count = patches.len() / length;
-        let by_output = Ok([1, count]);
-        let filters = Matrix::packed(&self.rows[g * outputs * length..][..outputs * length], outputs, length);
-        let is_long = count <= 2 && count * SHORT <= length;
-        if is_long && T::HAS_NARROW_KERNELS {
-            few_columns(&filters, &Matrix::packed(patches, count, length).transposed(), part);
-            return by_output;
-        }
-        self.in_order(patches);
-        let patches = Matrix::packed(patches, count, length);
-        // The shorter side makes the tiles, which may have few rows; a panel always has many columns.
-        if count < outputs {
-            let left = PackedLhs::pack(Isa::best(), &patches);
-            let left = if self.order.is_some() { left.with_sequential_sums() } else { left };
-            gemm(&left, &self.columns()?[g], part);
-            return Ok([outputs, 1]);
-        }
-        gemm(&self.packed()?[g], &PackedRhs::new(Isa::best(), &patches.transposed()), part);
-        by_output
-    }
-
-    /// The filters of each group as the right side of a product.
-    fn columns(&self) -> Result<Arc<Vec<PackedRhs<'static, T>>>, TensorError> {
-        let (outputs, length) = (self.outputs(), self.length());
-        let group = |rows: &[T]| {
-            let mut rows = rows.to_vec();
-            self.in_order(&mut rows);
-            PackedRhs::new(Isa::best(), &Matrix::packed(&rows, outputs, length).transposed()).into_packed()
-        };
-        let pack = || Ok(self.rows.chunks_exact(outputs * length).map(group).collect());
-        self.filters.memoised(Purpose::FilterColumns, pack)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use smallvec::smallvec;
@@ -451,6 +292,7 @@ mod tests {
     use super::*;
     use crate::kernels::elementwise::{BinaryOp, UnaryOp};
     use crate::kernels::strided_copy::packed_parts;
+    use crate::kernels::vectors::Isa;
 
     fn t(dims: &[usize]) -> Tensor {
         let len: usize = dims.iter().product();
@@ -466,7 +308,8 @@ mod tests {
     fn naive(input: &Tensor, filters: &Tensor, window: &Window) -> Vec<f32> {
         let (xd, wd) = (input.dims(), filters.dims());
         let windows = window.output_dims(&xd[2..], &wd[3..]).unwrap();
-        let (axes, out) = WindowAxis::three(&window.axes(&xd[2..], &wd[3..]).unwrap(), &windows);
+        let WindowGrid { axes, out, .. } =
+            WindowGrid::new(&window.axes(&xd[2..], &wd[3..]).unwrap(), &windows);
         let (x, w) = (input.to_f32_vec().unwrap(), filters.to_f32_vec().unwrap());
         let (area, taps): (usize, usize) = (xd[2..].iter().product(), wd[3..].iter().product());
         let mut order: Vec<usize> = (0..taps).collect();
@@ -500,10 +343,10 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_is_the_same_in_pieces_and_apart() {
+    fn fused_functions_equal_separate_ones() {
         let bias = t(&[12, 1, 1]);
         let cases = [
-            // Small, and with regions, one channel a group, and several images and groups of results beyond the cache.
+            // Small; with regions; depthwise; several images and groups larger than the cache; without channels.
             (t(&[2, 3, 5, 6]), t(&[1, 12, 3, 3, 3]), padded(1, 1)),
             (t(&[1, 3, 20, 20]), t(&[1, 12, 3, 3, 3]), padded(8, 8)),
             (t(&[1, 12, 210, 211]), t(&[12, 1, 1, 3, 3]), padded(1, 1)),
@@ -521,8 +364,8 @@ mod tests {
                     Stage::Left(BinaryOp::Sub, &bias),
                 ];
                 let found = group_convolution_then(x, filters, window, &stages).unwrap().unwrap();
-                let apart = stages.iter().fold(plain.clone(), |value, stage| stage.apply(&value).unwrap());
-                assert_eq!(found, apart, "{:?} {:?} {:?}", x.dims(), filters.dims(), other.dims());
+                let separate = stages.iter().fold(plain.clone(), |value, stage| stage.apply(&value).unwrap());
+                assert_eq!(found, separate, "{:?} {:?} {:?}", x.dims(), filters.dims(), other.dims());
             }
         }
         let (x, filters, window) = &cases[0];
@@ -531,7 +374,72 @@ mod tests {
     }
 
     #[test]
-    fn every_path_agrees_with_the_definition() {
+    fn shapes_and_elements_decide_the_algorithm() {
+        use ConvAlgorithm as By;
+        let direct = match Isa::best() {
+            Isa::Base => By::DepthwisePlanes,
+            _ => By::DepthwiseDirect,
+        };
+        let strided = |dilation| Window { strides: smallvec![2; 2], ..padded(dilation as isize, dilation) };
+        // With transformable filters and contiguous rows, with neither, of codes.
+        let cases = [
+            (
+                [32, 28, 28],
+                [32, 1, 1, 3, 3],
+                padded(1, 1),
+                [Some(direct), Some(By::DepthwisePlanes), Some(By::QuantizedDepthwise)],
+            ),
+            (
+                [32, 28, 28],
+                [32, 1, 1, 3, 3],
+                padded(2, 2),
+                [Some(By::DepthwisePlanes), Some(By::DepthwisePlanes), Some(By::QuantizedDepthwise)],
+            ),
+            (
+                [32, 28, 28],
+                [32, 9, 1, 3, 3],
+                padded(1, 1),
+                [Some(By::ImplicitGemm), Some(By::ImplicitGemm), None],
+            ),
+            (
+                [64, 56, 56],
+                [1, 64, 64, 3, 3],
+                padded(1, 1),
+                [Some(By::Winograd), Some(By::ImplicitGemm), Some(By::QuantizedDense)],
+            ),
+            (
+                [64, 56, 56],
+                [1, 64, 64, 3, 3],
+                strided(1),
+                [Some(By::ImplicitGemm), Some(By::ImplicitGemm), Some(By::QuantizedDense)],
+            ),
+            (
+                [64, 32, 32],
+                [1, 64, 64, 3, 3],
+                padded(36, 36),
+                [Some(By::ValidRegions), Some(By::ValidRegions), Some(By::QuantizedDense)],
+            ),
+            ([64, 2, 2], [1, 64, 64, 1, 1], Window::dense(2), [Some(By::Im2col), Some(By::Im2col), None]),
+            ([2, 40, 41], [1, 3, 2, 38, 39], Window::dense(2), [Some(By::Im2col), Some(By::Im2col), None]),
+            (
+                [2, 4, 4],
+                [1, 3, 2, 2, 2],
+                padded(700, 700),
+                [Some(By::ValidRegions), Some(By::ValidRegions), None],
+            ),
+        ];
+        for (image, filters, window, expected) in cases {
+            let image = t(&[&[1], &image[..]].concat());
+            let dims = result_dims(&image, &t(&filters), &window).unwrap();
+            let shape = ConvShape::new(&image, &t(&filters), &window, &dims).unwrap();
+            let f32 = |is| Elements::F32 { has_winograd_filters: is, has_contiguous_rows: is };
+            let found = [f32(true), f32(false), Elements::Codes].map(|of| ConvAlgorithm::select(&shape, of));
+            assert_eq!(found, expected, "{image:?} {filters:?}");
+        }
+    }
+
+    #[test]
+    fn every_algorithm_agrees_with_the_definition() {
         let wide = Window {
             strides: smallvec![2, 1],
             dilations: smallvec![1, 2],
@@ -587,13 +495,13 @@ mod tests {
             let (x, w) = (large(&x, 2_741), large(&w, 1_733));
             let found = group_convolution(&x, &w, &Window::dense(2)).unwrap().to_f32_vec().unwrap();
             assert_eq!(found, naive(&x, &w, &Window::dense(2)), "{:?}", w.dims());
-            // The axes of the kernel the other way round: the same products in another order.
-            let turned = |t: &Tensor| {
+            // With the axes of the kernel exchanged, the same products have another order.
+            let transposed = |t: &Tensor| {
                 let axes: Vec<usize> = (0..t.rank() - 2).chain([t.rank() - 1, t.rank() - 2]).collect();
                 t.permute(&axes).unwrap().contiguous()
             };
-            let other = group_convolution(&turned(&x), &turned(&w), &Window::dense(2)).unwrap();
-            assert_ne!(turned(&other).to_f32_vec().unwrap(), found, "{:?}", w.dims());
+            let other = group_convolution(&transposed(&x), &transposed(&w), &Window::dense(2)).unwrap();
+            assert_ne!(transposed(&other).to_f32_vec().unwrap(), found, "{:?}", w.dims());
         }
     }
 
@@ -616,7 +524,7 @@ mod tests {
             for view in [channels_first, backwards, fewer_lines, last_image] {
                 let before = packed_parts();
                 let found = group_convolution(&view, &filters, window).unwrap();
-                // Filters of one element have nothing to cut, and read whole channels.
+                // Kernels of one element read channels in place, so these are packed.
                 let taps = filters.dims()[3] * filters.dims()[4];
                 assert!(packed_parts() == before || taps == 1);
                 let packed = view.contiguous();
@@ -627,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_made_edge_filter() {
+    fn an_edge_filter() {
         let image = Tensor::from_vec(&[1, 1, 4], vec![1.0f32, 4.0, 9.0, 16.0]).unwrap();
         let filter = Tensor::from_vec(&[1, 1, 2], vec![-1.0f32, 1.0]).unwrap();
         let found = convolution(&image, &filter, &Window::dense(1)).unwrap();

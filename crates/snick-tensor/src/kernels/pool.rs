@@ -1,23 +1,64 @@
 //! The maximum or the mean of each window: OpenVINO's `MaxPool-1/8/14` and `AvgPool-1/14`.
+//!
+//! [`PoolAlgorithm`] lists the algorithms; [`PoolAlgorithm::select`] chooses one.
 
-mod of_levels;
-mod planes;
+mod line_sums;
+mod quantized;
+mod separable_max;
 
-use smallvec::SmallVec;
-
-use self::planes::Planes;
-
+use self::line_sums::line_sums;
+use self::separable_max::SeparableMax;
 use crate::buffer::{Buffer, filled};
 use crate::kernels::dispatch::{widen, widen_real, with_number, with_real};
 use crate::kernels::extremum::exceeds;
-use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vectorised, dispatch_best};
-use crate::kernels::window::{Window, WindowAxis};
+use crate::kernels::window::{Window, WindowAxis, WindowGrid};
 use crate::layout::checked_len;
 use crate::tensor::stored_bytes;
 use crate::{Dims, ElementType, Tensor, TensorError};
 
-pub use of_levels::QuantizedMaxPool;
+pub use quantized::QuantizedMaxPool;
+
+/// How windows are reduced.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum PoolAlgorithm {
+    /// Maxima down the columns, then along the rows: `height + width` comparisons instead of `height * width`.
+    SeparableMax,
+    /// Adds the lines of the input, shifted by each tap, in vectors.
+    LineSums,
+    /// Reads window after window. Works for all element types and finds the positions of maxima.
+    WindowByWindow,
+}
+
+/// What is computed of each window.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Reduction {
+    Max,
+    Mean,
+}
+
+impl PoolAlgorithm {
+    /// The first two algorithms visit every tap of a kernel on each axis, also those in the padding. The limit bounds that
+    /// work for kernels far larger than their input.
+    const MAX_KERNEL: usize = 256;
+
+    /// The limit of windows per element of the input, and of maxima between planes and depth: huge padding makes more windows
+    /// than elements, and nobody should wait for those before memory runs out.
+    const MAX_EXPANSION: usize = 4;
+
+    /// Chooses by type and shape. The first two algorithms are compiled for the vectorised types: `f32` and quantised codes.
+    fn select(is_vectorised: bool, reduction: Reduction, grid: &WindowGrid) -> Self {
+        let [depth, ..] = grid.axes;
+        let [planes, height, width] = grid.out;
+        let most = height.saturating_mul(width).saturating_mul(planes.max(depth.size));
+        let is_small = grid.axes.iter().all(|axis| axis.kernel <= Self::MAX_KERNEL)
+            && most <= grid.area().saturating_mul(Self::MAX_EXPANSION);
+        match reduction {
+            _ if !is_vectorised || !is_small => Self::WindowByWindow,
+            Reduction::Max => Self::SeparableMax,
+            Reduction::Mean => Self::LineSums,
+        }
+    }
+}
 
 /// The maximum of each window of `input` `[N, C, spatial..]`, `NaN` if any element is; padding is ignored.
 ///
@@ -31,23 +72,21 @@ pub fn max_pool(
     window: &Window,
     outputs: &[usize],
 ) -> Result<Tensor, TensorError> {
-    let walk = Walk::new(input, kernel, window, outputs)?;
+    let pool = Pooling::new(input, kernel, window, outputs)?;
     let [wide] = widen([input])?;
-    if wide.element_type() == ElementType::F32
-        && walk.has_small_windows()
-        && let Some(values) = walk.greatest(&wide.units::<f32>())?
-    {
-        // Windows without elements and windows of infinities are distinguished below. A fold, unlike `any`, compares in
-        // vectors.
+    if pool.algorithm(&wide, Reduction::Max) == PoolAlgorithm::SeparableMax {
+        let values = pool.separable_max(&wide.units::<f32>())?;
+        // The maximum of no elements is the lowest number, that of infinities is not: window by window tells them apart.
+        // A fold, unlike `any`, is vectorised.
         if !values.iter().fold(false, |any, &x| any | (x == f32::NEG_INFINITY)) {
-            return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(input.element_type());
+            return Tensor::from_buffer(ElementType::F32, &pool.dims, values)?.cast(input.element_type());
         }
     }
     Ok(max_pool_indices(input, kernel, window, outputs, 0)?.0)
 }
 
-/// As [`max_pool`], with the position of each maximum: an `i64` index into the input flattened from `axis` on. The
-/// first of equal elements is used.
+/// As [`max_pool`], with the position of each maximum: an `i64` index into the input flattened from `axis` on. Of equal
+/// elements the first counts.
 ///
 /// # Errors
 /// As [`max_pool`], and [`TensorError::AxisOutOfRange`].
@@ -59,22 +98,22 @@ pub fn max_pool_indices(
     axis: usize,
 ) -> Result<(Tensor, Tensor), TensorError> {
     input.layout().check_axis(axis)?;
-    let walk = Walk::new(input, kernel, window, outputs)?;
-    stored_bytes(ElementType::I64, &walk.dims)?;
+    let pool = Pooling::new(input, kernel, window, outputs)?;
+    stored_bytes(ElementType::I64, &pool.dims)?;
     let flat = checked_len(&input.dims()[axis..]).unwrap_or(0).max(1);
     let et = input.element_type();
     let [wide] = widen([input])?;
     let (values, indices) = with_number!(wide.element_type(), T => {
         let x = wide.units::<T>();
-        let mut values = filled(walk.len(), T::MIN)?;
-        let mut indices = filled(walk.len(), 0i64)?;
-        walk.each(&mut |to, first, inside, _| {
+        let mut values = filled(pool.len(), T::MIN)?;
+        let mut indices = filled(pool.len(), 0i64)?;
+        pool.for_each_window(&mut |to, channel, inside| {
             let mut best: Option<(usize, T)> = None;
-            indices[to] = (first % flat) as i64;
+            indices[to] = (channel % flat) as i64;
             inside.each(|i| {
-                let value = x[first + i];
+                let value = x[channel + i];
                 if best.is_none_or(|(_, known)| exceeds(value, known)) {
-                    best = Some((first + i, value));
+                    best = Some((channel + i, value));
                 }
             });
             if let Some((at, value)) = best {
@@ -82,14 +121,14 @@ pub fn max_pool_indices(
                 indices[to] = (at % flat) as i64;
             }
         });
-        Ok((Tensor::from_vec(&walk.dims, values)?, Tensor::from_vec(&walk.dims, indices)?))
+        Ok((Tensor::from_vec(&pool.dims, values)?, Tensor::from_vec(&pool.dims, indices)?))
     })?;
     Ok((values.cast(et)?, indices))
 }
 
 /// The mean of each window. With `exclude_pad` over the elements inside; otherwise padding counts as zeros, but not
-/// elements beyond the padding (of a last window with `ceil` rounding). The mean of no elements is `NaN`; that of
-/// integers is rounded to nearest even.
+/// what a last window with `ceil` rounding reads beyond it. The mean of no elements is `NaN`; that of integers is rounded to
+/// nearest even.
 ///
 /// # Errors
 /// As [`max_pool`].
@@ -100,59 +139,72 @@ pub fn avg_pool(
     outputs: &[usize],
     exclude_pad: bool,
 ) -> Result<Tensor, TensorError> {
-    let walk = Walk::new(input, kernel, window, outputs)?;
+    let pool = Pooling::new(input, kernel, window, outputs)?;
     let et = input.element_type();
     let [wide] = widen_real([input])?;
-    if wide.element_type() == ElementType::F32 && walk.has_small_windows() {
-        let mut values = walk.sums(&wide.units::<f32>())?;
-        let counts = walk.counts(exclude_pad);
+    if pool.algorithm(&wide, Reduction::Mean) == PoolAlgorithm::LineSums {
+        let mut values = Buffer::any(pool.len())?;
+        line_sums(&pool.grid, &wide.units::<f32>(), &mut values);
+        let counts = pool.counts(exclude_pad);
         for values in values.chunks_exact_mut(counts.len().max(1)) {
             values.iter_mut().zip(&counts).for_each(|(sum, count)| *sum /= count);
         }
-        return Tensor::from_buffer(ElementType::F32, &walk.dims, values)?.cast(et);
+        return Tensor::from_buffer(ElementType::F32, &pool.dims, values)?.cast(et);
     }
     with_real!(wide.element_type(), T => {
         let x = wide.units::<T>();
-        let mut values = filled(walk.len(), T::default())?;
-        walk.each(&mut |to, first, inside, padded| {
+        let mut values = filled(pool.len(), T::default())?;
+        pool.for_each_window(&mut |to, channel, inside| {
             let mut sum: T = 0.0;
-            inside.each(|i| sum += x[first + i]);
-            let count = if exclude_pad { inside.count() } else { padded };
+            inside.each(|i| sum += x[channel + i]);
+            let count = if exclude_pad { inside.count() } else { inside.padded };
             let mean = sum / count as T;
             values[to] = if et.is_integer() { mean.round_ties_even() } else { mean };
         });
-        Tensor::from_vec(&walk.dims, values)
+        Tensor::from_vec(&pool.dims, values)
     })?
     .cast(et)
 }
 
-/// The limit of what is computed between planes and windows, as a multiple of the input and the result.
-const MOST_BETWEEN: usize = 4;
-
-/// All the windows over an input.
-struct Walk {
+/// All windows over the channels of all images.
+struct Pooling {
     /// The dims of the result.
     dims: Dims,
-    axes: [WindowAxis; 3],
-    out: [usize; 3],
+    grid: WindowGrid,
+    /// Channels of all images.
     channels: usize,
 }
 
-/// The elements of one window within one channel.
-struct Inside {
-    /// First index, stride and count on each axis.
-    runs: [(usize, usize, usize); 3],
+/// The elements of one window that lie inside a channel.
+struct ElementsInside {
+    /// The position of the first, their distance and their number on each axis.
+    axes: [(usize, usize, usize); 3],
+    /// Elements of the channel on each axis.
     sizes: [usize; 3],
+    /// The number of elements including padding.
+    padded: usize,
 }
 
-impl Inside {
+impl ElementsInside {
+    fn new(grid: &WindowGrid, window: usize) -> Self {
+        let mut padded: usize = 1;
+        let mut inside = [(0, 1, 0); 3];
+        let outputs = WindowGrid::unflatten(window, grid.out);
+        for ((axis, output), inside) in grid.axes.iter().zip(outputs).zip(&mut inside) {
+            let taps = axis.taps_inside(output);
+            *inside = (axis.inside(output, taps.start).unwrap_or(0), axis.dilation, taps.len());
+            padded = padded.saturating_mul(axis.padded_taps(output));
+        }
+        ElementsInside { axes: inside, sizes: grid.axes.map(|axis| axis.size), padded }
+    }
+
     fn count(&self) -> usize {
-        checked_len(&self.runs.map(|run| run.2)).unwrap_or(usize::MAX)
+        checked_len(&self.axes.map(|(.., count)| count)).unwrap_or(usize::MAX)
     }
 
     /// Calls `visit` with the index of each in its channel, in order.
     fn each(&self, mut visit: impl FnMut(usize)) {
-        let [z, y, x] = self.runs;
+        let [z, y, x] = self.axes;
         for d in 0..z.2 {
             for h in 0..y.2 {
                 let row = ((z.0 + d * z.1) * self.sizes[1] + y.0 + h * y.1) * self.sizes[2];
@@ -164,7 +216,7 @@ impl Inside {
     }
 }
 
-impl Walk {
+impl Pooling {
     fn new(
         input: &Tensor,
         kernel: &[usize],
@@ -181,7 +233,7 @@ impl Walk {
         let mut dims = Dims::from_slice(&[*batch, *channels]);
         dims.extend_from_slice(outputs);
         stored_bytes(input.element_type(), &dims)?;
-        // Only windows that start before the padding ends; the bound keeps the index sums small.
+        // Windows that start beyond the padding are an error; positions of the others do not overflow.
         let starts_inside = |(axis, &count): (&WindowAxis, &usize)| {
             let last = (count as i128 - 1) * axis.stride as i128 - axis.before as i128;
             count == 0 || last < axis.size as i128 + axis.after.max(0) as i128
@@ -191,162 +243,60 @@ impl Walk {
                 "the output has more windows than start inside the padded input",
             ));
         }
-        let (axes, out) = WindowAxis::three(&axes, outputs);
-        Ok(Walk { channels: checked_len(&dims[..2]).unwrap_or(0), dims, axes, out })
+        let channels = checked_len(&dims[..2]).unwrap_or(0);
+        Ok(Pooling { dims, grid: WindowGrid::new(&axes, outputs), channels })
+    }
+
+    fn algorithm(&self, wide: &Tensor, reduction: Reduction) -> PoolAlgorithm {
+        PoolAlgorithm::select(wide.element_type() == ElementType::F32, reduction, &self.grid)
     }
 
     fn len(&self) -> usize {
-        checked_len(&[self.channels, self.out[0], self.out[1], self.out[2]]).unwrap_or(0)
+        self.channels.saturating_mul(self.grid.windows())
     }
 
-    /// The greatest elements of all windows: those in each plane, and then of these. `None` if these are too many.
-    fn greatest(&self, x: &[f32]) -> Result<Option<Buffer<f32>>, TensorError> {
-        let ([depth, rows, columns], [planes, height, width]) = (self.axes, self.out);
-        let pool = |axes: [WindowAxis; 2], out: [usize; 2], count: usize, planes: &[f32]| {
+    /// The maxima of volumes: those of each plane, then of these along the depth.
+    fn separable_max(&self, x: &[f32]) -> Result<Buffer<f32>, TensorError> {
+        let ([depth, rows, columns], [planes, height, width]) = (self.grid.axes, self.grid.out);
+        let pool = |axes: [WindowAxis; 2], out: [usize; 2], count: usize, x: &[f32]| {
             let mut results = Buffer::any(checked_len(&[count, out[0], out[1]]).unwrap_or(usize::MAX))?;
-            Planes { axes, out, planes, results: &mut results }.share_out(|planes| dispatch_best(planes));
+            SeparableMax { axes, out, planes: x, results: &mut results }.compute();
             Ok::<_, TensorError>(results)
         };
-        let between = checked_len(&[self.channels, depth.size, height, width]);
-        if between.is_none_or(|len| len > MOST_BETWEEN * (x.len() + self.len())) {
-            return Ok(None);
+        let of_planes = pool([rows, columns], [height, width], self.channels * depth.size, x)?;
+        if self.grid.is_flat() {
+            return Ok(of_planes);
         }
-        let in_planes = pool([rows, columns], [height, width], self.channels * depth.size, x)?;
-        if depth.size == 1 && depth.kernel == 1 && depth.before == 0 {
-            return Ok(Some(in_planes));
-        }
-        let along = WindowAxis { size: height * width, ..WindowAxis::ABSENT };
-        pool([depth, along], [planes, height * width], self.channels, &in_planes).map(Some)
+        let plane = WindowAxis { size: height * width, ..WindowAxis::ABSENT };
+        pool([depth, plane], [planes, height * width], self.channels, &of_planes)
     }
 
-    /// Whether visiting all taps of a window is cheap, inside or not.
-    fn has_small_windows(&self) -> bool {
-        self.axes.iter().all(|axis| axis.kernel <= 1 << 8)
-    }
-
-    /// The sums of the inner elements of all windows, tap by tap and a line of windows at a time.
-    fn sums(&self, x: &[f32]) -> Result<Buffer<f32>, TensorError> {
-        let mut sums = Buffer::any(self.len())?;
-        let sizes = [self.axes.map(|axis| axis.size), self.out];
-        let [area, windows] = sizes.map(|sizes| checked_len(&sizes).unwrap_or(0));
-        sharing::in_parts(&mut sums, windows, sharing::ELEMENTS / area.max(1), |first, sums| {
-            sums.fill(0.0);
-            dispatch_best(Sums { walk: self, x: &x[first * area..], sums });
-        });
-        Ok(sums)
-    }
-
-    /// The divisor of each sum of a channel.
+    /// The divisor of each mean of a channel.
     fn counts(&self, exclude_pad: bool) -> Vec<f32> {
-        let of = |i: usize| {
-            let axis = &self.axes[i];
-            (0..self.out[i]).map(move |o| match taps(axis, o) {
-                (inside, _) if exclude_pad => inside.len(),
-                (_, padded) => padded,
-            })
-        };
-        let [d, h, w] = [0, 1, 2].map(|i| of(i).collect::<Vec<_>>());
+        let counts = [0, 1, 2].map(|i| {
+            let axis = &self.grid.axes[i];
+            let count = |o| if exclude_pad { axis.taps_inside(o).len() } else { axis.padded_taps(o) };
+            (0..self.grid.out[i]).map(count).collect::<Vec<_>>()
+        });
+        let [d, h, w] = &counts;
         let lines = d.iter().flat_map(|d| h.iter().map(move |h| d.saturating_mul(*h)));
         lines.flat_map(|line| w.iter().map(move |w| line.saturating_mul(*w) as f32)).collect()
     }
 
-    /// `visit(output, first element of the channel, elements inside, elements inside the padding)`. Compiled once for all
-    /// types of elements.
-    fn each(&self, visit: &mut dyn FnMut(usize, usize, &Inside, usize)) {
-        let sizes = self.axes.map(|axis| axis.size);
-        let area = checked_len(&sizes).unwrap_or(0);
+    /// Calls `visit(output, start of the channel, elements)` for each window of each channel. Not generic, so that it is
+    /// compiled once for all element types.
+    fn for_each_window(&self, visit: &mut dyn FnMut(usize, usize, &ElementsInside)) {
+        let (area, windows) = (self.grid.area(), self.grid.windows());
         if self.len() == 0 {
             return;
         }
-        let windows: usize = self.out.iter().product();
-        for at in 0..windows {
-            let place = [at / (self.out[1] * self.out[2]), at / self.out[2] % self.out[1], at % self.out[2]];
-            let mut padded = 1;
-            let mut runs = [(0, 1, 0); 3];
-            for ((axis, &o), run) in self.axes.iter().zip(&place).zip(&mut runs) {
-                let (taps, counted) = taps(axis, o);
-                *run = (axis.inside(o, taps.start).unwrap_or(0), axis.dilation, taps.len());
-                padded = counted.saturating_mul(padded);
-            }
-            let inside = Inside { runs, sizes };
+        for window in 0..windows {
+            let inside = ElementsInside::new(&self.grid, window);
             for channel in 0..self.channels {
-                visit(channel * windows + at, channel * area, &inside, padded);
+                visit(channel * windows + window, channel * area, &inside);
             }
         }
     }
-}
-
-/// The sums of windows, a line at a time.
-struct Sums<'a> {
-    walk: &'a Walk,
-    x: &'a [f32],
-    sums: &'a mut [f32],
-}
-
-impl Vectorised for Sums<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Instructions>(self) {
-        let Self { walk, x, sums } = self;
-        let [d, h, w] = &walk.axes;
-        let [planes, rows, columns] = walk.out;
-        let area = checked_len(&[d.size, h.size, w.size]).unwrap_or(0);
-        if area == 0 || sums.is_empty() {
-            return;
-        }
-        // The windows of a line that have each of its taps, and where the first of them has it.
-        let across: SmallVec<[_; 4]> = (0..w.kernel)
-            .filter_map(|tap| {
-                let inside = w.outputs_inside(tap, columns);
-                let first = w.inside(inside.start, tap)?;
-                (!inside.is_empty()).then_some((inside, first))
-            })
-            .collect();
-        let channels = x.chunks_exact(area).zip(sums.chunks_exact_mut(planes * rows * columns));
-        for (channel, sums) in channels {
-            let places = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));
-            for ([plane, row], sums) in places.zip(sums.chunks_exact_mut(columns)) {
-                for z in (0..d.kernel).filter_map(|tap| d.inside(plane, tap)) {
-                    for y in (0..h.kernel).filter_map(|tap| h.inside(row, tap)) {
-                        let from = &channel[(z * h.size + y) * w.size..][..w.size];
-                        for (inside, first) in &across {
-                            add(&mut sums[inside.clone()], &from[*first..], w.stride);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Adds every `stride`-th element.
-#[inline(always)]
-fn add(sums: &mut [f32], from: &[f32], stride: usize) {
-    match stride {
-        1 => sums.iter_mut().zip(from).for_each(|(sum, &x)| *sum += x),
-        // A stride that is known to the compiler is read in whole vectors.
-        2 => {
-            let (pairs, last) = from.as_chunks::<2>();
-            let (paired, rest) = sums.split_at_mut(sums.len().min(pairs.len()));
-            paired.iter_mut().zip(pairs).for_each(|(sum, &[x, _])| *sum += x);
-            rest.iter_mut().zip(last).for_each(|(sum, &x)| *sum += x);
-        }
-        _ => sums.iter_mut().zip(from.iter().step_by(stride)).for_each(|(sum, &x)| *sum += x),
-    }
-}
-
-/// The taps of window `output` inside the input, and the number of taps inside the padded input.
-fn taps(axis: &WindowAxis, output: usize) -> (std::ops::Range<usize>, usize) {
-    let first = axis.input(output, 0);
-    // The number of taps before `end`.
-    let before = |end: isize| match usize::try_from(end - first) {
-        Ok(room) => room.div_ceil(axis.dilation).min(axis.kernel),
-        Err(_) => 0,
-    };
-    let (low, high) = (before(0), before(axis.size as isize));
-    let padded = before(axis.size as isize + axis.after).max(high) - before(-axis.before).min(low);
-    (low..high, padded)
 }
 
 #[cfg(test)]
@@ -382,8 +332,8 @@ mod tests {
         let x = Tensor::from_vec(&[2, 3, 4, 9, 11], numbers).unwrap();
         let kernel = [2, 3, 3];
         let outputs = window.output_dims(&x.dims()[2..], &kernel).unwrap();
-        let walk = Walk::new(&x, &kernel, &window, &outputs).unwrap();
-        assert!(walk.greatest(&x.to_f32_vec().unwrap()).unwrap().is_some());
+        let pool = Pooling::new(&x, &kernel, &window, &outputs).unwrap();
+        assert_eq!(pool.algorithm(&x, Reduction::Max), PoolAlgorithm::SeparableMax);
         let found = max_pool(&x, &kernel, &window, &outputs).unwrap();
         assert_eq!(found, max_pool_indices(&x, &kernel, &window, &outputs, 0).unwrap().0);
     }

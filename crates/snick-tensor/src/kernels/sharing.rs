@@ -13,7 +13,11 @@ use crate::Pool;
 /// The fewest elements to compute or move that are worth a thread.
 pub(crate) const ELEMENTS: usize = 1 << 14;
 
-/// Whether this thread belongs to a pool of several threads.
+/// As [`ELEMENTS`], multiplications of a convolution.
+#[cfg(feature = "kernels")]
+pub(crate) const PRODUCTS: usize = 1 << 17;
+
+/// Whether this thread belongs to a pool of several.
 pub(crate) fn is_shared() -> bool {
     #[cfg(feature = "threads")]
     return rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1;

@@ -1,4 +1,9 @@
-//! A sliding window over the spatial axes, for convolution and pooling.
+//! Sliding windows over one to three spatial axes, for convolution, pooling and `col2im`.
+//!
+//! A window has `kernel` elements on each axis, called taps. Tap `t` of window `w` reads position
+//! `w * stride + t * dilation - before` of the input, or padding where the input has no such position.
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -7,18 +12,18 @@ use crate::{Dims, TensorError};
 /// The parameters of a sliding window, with one entry for each of one to three spatial axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Window {
-    /// The stride between windows, at least 1.
+    /// The distance between windows, at least 1.
     pub strides: Dims,
-    /// The stride between elements of a window, at least 1.
+    /// The distance between elements of a window, at least 1.
     pub dilations: Dims,
-    /// Elements added before each axis; negative crops.
+    /// Padding before each axis; negative crops.
     pub pads_begin: SmallVec<[isize; 6]>,
-    /// Elements added after each axis; negative crops.
+    /// Padding after each axis; negative crops.
     pub pads_end: SmallVec<[isize; 6]>,
 }
 
 impl Window {
-    /// Steps of 1, no dilation, no padding.
+    /// Strides and dilations of 1, no padding.
     pub fn dense(spatial_rank: usize) -> Self {
         Window {
             strides: Dims::from_elem(1, spatial_rank),
@@ -28,16 +33,16 @@ impl Window {
         }
     }
 
-    /// The number of windows of `kernel` on each axis of `spatial`, the last one completely inside.
+    /// The number of windows of `kernel` on each axis of `spatial` that fit completely.
     ///
     /// # Errors
-    /// [`TensorError::Argument`] if entries are missing, a step is 0, or a window does not fit.
+    /// [`TensorError::Argument`] if entries are missing, a stride or dilation is 0, or no window fits.
     pub fn output_dims(&self, spatial: &[usize], kernel: &[usize]) -> Result<Dims, TensorError> {
         self.axes(spatial, kernel)?
             .iter()
             .map(|axis| {
-                let reach = (axis.kernel as i128 - 1) * axis.dilation as i128 + 1;
-                let room = axis.size as i128 + axis.before as i128 + axis.after as i128 - reach;
+                let dilated_kernel = (axis.kernel as i128 - 1) * axis.dilation as i128 + 1;
+                let room = axis.size as i128 + axis.before as i128 + axis.after as i128 - dilated_kernel;
                 match usize::try_from(room) {
                     Ok(room) => Ok(room / axis.stride + 1),
                     Err(_) => Err(TensorError::argument("the window exceeds the padded input")),
@@ -65,7 +70,7 @@ impl Window {
                 "has {rank} spatial axes, expected one to three with an entry for each"
             )));
         }
-        // Above any realistic pad or stride. On an axis that a window fits on, sums of positions and pads do not overflow.
+        // No real model comes near it, and positions below it do not overflow.
         const LIMIT: usize = 1 << if usize::BITS < 64 { 28 } else { 40 };
         (0..rank)
             .map(|i| {
@@ -93,57 +98,120 @@ impl Window {
 /// A window along one axis.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct WindowAxis {
+    /// Elements of the input.
     pub size: usize,
+    /// The number of taps.
     pub kernel: usize,
     pub stride: usize,
     pub dilation: usize,
+    /// Padding before the input.
     pub before: isize,
+    /// Padding after the input.
     pub after: isize,
 }
 
 impl WindowAxis {
-    /// An absent axis: kernels always walk three.
+    /// Stands for the axes that an input with fewer than three spatial axes lacks.
     pub const ABSENT: WindowAxis =
         WindowAxis { size: 1, kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
 
-    /// Which axes the three are that are walked, the last one last: `None` first for those that are absent. One of one
-    /// place counts as absent, so that lines are long.
-    pub fn places(axes: &[WindowAxis], windows: &[usize]) -> [Option<usize>; 3] {
-        let one_place = |(axis, &count): (&WindowAxis, &usize)| {
-            axis.size == 1 && axis.kernel == 1 && axis.before == 0 && count == 1
-        };
-        let is_long: SmallVec<[bool; 3]> = axes.iter().zip(windows).map(|pair| !one_place(pair)).collect();
-        let mut places = [None; 3];
-        let longer = (0..is_long.len()).rev().filter(|&axis| is_long[axis]);
-        places.iter_mut().rev().zip(longer).for_each(|(place, axis)| *place = Some(axis));
-        places
-    }
-
-    /// The axes of [`WindowAxis::places`] and the windows on each.
-    pub fn three(axes: &[WindowAxis], windows: &[usize]) -> ([WindowAxis; 3], [usize; 3]) {
-        let places = Self::places(axes, windows);
-        let axis = |place: Option<usize>| place.map_or(Self::ABSENT, |i| axes[i]);
-        (places.map(axis), places.map(|place| place.map_or(1, |i| windows[i])))
-    }
-
-    /// Index in the input of element `tap` of window `output`; may be outside.
-    pub fn input(&self, output: usize, tap: usize) -> isize {
+    /// The position that a tap reads; outside of the input it is padding.
+    #[inline(always)]
+    pub fn position(&self, output: usize, tap: usize) -> isize {
         (output * self.stride + tap * self.dilation) as isize - self.before
     }
 
-    /// [`WindowAxis::input`], if it is inside.
+    /// The position that a tap reads, unless it is padding.
+    #[inline(always)]
     pub fn inside(&self, output: usize, tap: usize) -> Option<usize> {
-        usize::try_from(self.input(output, tap)).ok().filter(|&i| i < self.size)
+        usize::try_from(self.position(output, tap)).ok().filter(|&i| i < self.size)
     }
 
-    /// The range of `outputs` whose element `tap` is inside.
-    pub fn outputs_inside(&self, tap: usize, outputs: usize) -> std::ops::Range<usize> {
-        let first = self.input(0, tap);
+    /// The number of taps of a window before position `end`.
+    fn taps_before(&self, output: usize, end: isize) -> usize {
+        let room = usize::try_from(end - self.position(output, 0)).unwrap_or(0);
+        room.div_ceil(self.dilation).min(self.kernel)
+    }
+
+    /// The taps of a window that read the input.
+    pub fn taps_inside(&self, output: usize) -> Range<usize> {
+        self.taps_before(output, 0)..self.taps_before(output, self.size as isize)
+    }
+
+    /// The number of taps of a window that read the input or its padding, but nothing beyond.
+    pub fn padded_taps(&self, output: usize) -> usize {
+        let inside = self.taps_inside(output);
+        let end = self.taps_before(output, self.size as isize + self.after).max(inside.end);
+        end - self.taps_before(output, -self.before).min(inside.start)
+    }
+
+    /// The windows among `outputs` in which a tap reads the input, and the position it reads in the first of them.
+    pub fn outputs_inside(&self, tap: usize, outputs: usize) -> Option<(Range<usize>, usize)> {
+        let first = self.position(0, tap);
         let low = if first >= 0 { 0 } else { first.unsigned_abs().div_ceil(self.stride) };
-        let room = self.size as isize - first;
-        let high = if room <= 0 { 0 } else { room.unsigned_abs().div_ceil(self.stride) };
-        let high = high.min(outputs);
-        low.min(high)..high
+        let room = usize::try_from(self.size as isize - first).unwrap_or(0);
+        let high = room.div_ceil(self.stride).min(outputs);
+        let position = self.inside(low, tap).filter(|_| low < high)?;
+        Some((low..high, position))
+    }
+}
+
+/// All windows over an input, on exactly three axes.
+///
+/// Axes of one element under a kernel of one are dropped and [`WindowAxis::ABSENT`] takes the first places, so that the last
+/// axis, along which kernels vectorise, is as long as possible.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct WindowGrid {
+    pub axes: [WindowAxis; 3],
+    /// The number of windows on each axis.
+    pub out: [usize; 3],
+    /// Which spatial axis of the input each of the three is.
+    pub spatial_axes: [Option<usize>; 3],
+}
+
+impl WindowGrid {
+    pub fn new(axes: &[WindowAxis], out: &[usize]) -> Self {
+        let is_single = |axis: &WindowAxis, out: usize| {
+            axis.size == 1 && axis.kernel == 1 && axis.before == 0 && out == 1
+        };
+        let mut spatial_axes = [None; 3];
+        let kept = (0..axes.len()).rev().filter(|&i| !is_single(&axes[i], out[i]));
+        spatial_axes.iter_mut().rev().zip(kept).for_each(|(to, axis)| *to = Some(axis));
+        WindowGrid {
+            axes: spatial_axes.map(|axis| axis.map_or(WindowAxis::ABSENT, |axis| axes[axis])),
+            out: spatial_axes.map(|axis| axis.map_or(1, |axis| out[axis])),
+            spatial_axes,
+        }
+    }
+
+    /// Elements of one channel of the input.
+    pub fn area(&self) -> usize {
+        self.axes.iter().fold(1, |area, axis| area.saturating_mul(axis.size))
+    }
+
+    /// Elements of a window.
+    pub fn taps(&self) -> usize {
+        self.axes.iter().fold(1, |taps, axis| taps.saturating_mul(axis.kernel))
+    }
+
+    pub fn windows(&self) -> usize {
+        self.out.iter().fold(1, |windows, &out| windows.saturating_mul(out))
+    }
+
+    /// Whether windows may reach into padding.
+    pub fn is_padded(&self) -> bool {
+        self.axes.iter().any(|axis| axis.before > 0 || axis.after > 0)
+    }
+
+    /// Whether windows slide over two axes only.
+    pub fn is_flat(&self) -> bool {
+        self.spatial_axes[0].is_none()
+    }
+
+    /// The position of a window, or of a tap, on each axis.
+    #[inline(always)]
+    pub fn unflatten(index: usize, [_, rows, columns]: [usize; 3]) -> [usize; 3] {
+        [index / (rows * columns), index / columns % rows, index % columns]
     }
 }
 
@@ -152,12 +220,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outputs_inside_agree_with_each_index() {
+    fn taps_and_outputs_inside_agree_with_each_index() {
         for (before, stride, dilation, kernel) in [(0, 1, 1, 3), (2, 2, 2, 3), (-1, 3, 1, 2), (5, 2, 3, 4)] {
             let axis = WindowAxis { size: 7, kernel, stride, dilation, before, after: 4 };
             for tap in 0..kernel {
                 let expected: Vec<_> = (0..6).filter(|&o| axis.inside(o, tap).is_some()).collect();
-                assert_eq!(axis.outputs_inside(tap, 6).collect::<Vec<_>>(), expected);
+                let found = axis.outputs_inside(tap, 6);
+                assert_eq!(found.as_ref().map_or(vec![], |(outputs, _)| outputs.clone().collect()), expected);
+                assert_eq!(
+                    found.map(|(outputs, at)| (outputs.start, Some(at))),
+                    expected.first().map(|&o| (o, axis.inside(o, tap)))
+                );
+            }
+            for output in 0..6 {
+                let expected: Vec<_> =
+                    (0..kernel).filter(|&tap| axis.inside(output, tap).is_some()).collect();
+                assert_eq!(axis.taps_inside(output).collect::<Vec<_>>(), expected);
+                let is_padded = |&tap: &usize| (-before..7 + 4).contains(&axis.position(output, tap));
+                assert_eq!(
+                    axis.padded_taps(output),
+                    (0..kernel).filter(is_padded).count().max(expected.len())
+                );
             }
         }
     }

@@ -1,35 +1,29 @@
-//! Convolutions of levels with integer filters: sums of products of bytes, which are exact.
+//! Convolutions of quantised codes with integer filters: sums of products of bytes, which are exact.
 
-use super::after_sums::AfterSums;
-use super::planes::Grid;
 use super::quantized_dense::QuantizedDense;
 use super::quantized_depthwise::QuantizedDepthwise;
+use super::quantized_epilogue::QuantizedEpilogue;
 use super::quantized_filters::QuantizedFilters;
+use super::{ConvAlgorithm, ConvShape, Elements};
 use crate::buffer::Buffer;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
-use crate::kernels::vectors::{I8x4Dot, has_int8_dot};
-use crate::kernels::window::{Window, WindowAxis};
+use crate::kernels::vectors::{Quad, has_byte_products};
+use crate::kernels::window::{Window, WindowGrid};
 use crate::{ElementType, Tensor, TensorError};
 
-/// Longer filters could overflow 32 bits.
-const LONGEST: usize = 1 << 15;
-
-/// Fewer windows leave most of a panel empty.
-const FEW_WINDOWS: usize = 8;
-
-/// A convolution of the levels of a [`Quantizer`] with [`QuantizedFilters`], with what follows it.
+/// A convolution of the codes of a [`Quantizer`] with [`QuantizedFilters`], followed by a [`QuantizedEpilogue`].
 ///
-/// The levels of the result are those that [`convolution`](super::convolution) of floats gives. Its sums are rounded at
-/// every step; the exact ones decide which level is meant, unless they are as near to the middle between two as the
-/// rounding errors may be: there, the sum is computed of floats, in the same order.
+/// The codes of the result are those that [`convolution`](super::convolution) of floats gives, whose sums are rounded at
+/// each step. The exact sum decides, unless it is as near to the middle between two codes as rounding errors may reach:
+/// there the sum is computed of floats, in the same order.
 pub struct QuantizedConvolution {
-    filters: Filters,
-    /// Dims of one image of the input, and of the output.
+    kernel: Kernel,
+    /// Groups of four channels, rows and columns of one image of the input, and of the output.
     input: [usize; 3],
     output: [usize; 3],
 }
 
-enum Filters {
+enum Kernel {
     Dense(Box<QuantizedDense>),
     Depthwise(Box<QuantizedDepthwise>),
 }
@@ -40,73 +34,63 @@ impl QuantizedConvolution {
         has_int8_dot()
     }
 
-    /// The convolution of images of levels of `input` whose spatial sizes are `spatial`. `None` where sums could
-    /// overflow, or the filters have another form, or there are few windows, and on machines where it is not fast.
+    /// The convolution of images of codes of `input` whose spatial sizes are `spatial`. `None` if [`ConvAlgorithm::select`] has
+    /// no algorithm for it, or the algorithm does not support its ranges.
     pub fn new(
         filters: QuantizedFilters,
         input: &Quantizer,
         spatial: [usize; 2],
         window: &Window,
-        after: &AfterSums,
+        epilogue: &QuantizedEpilogue,
     ) -> Option<Self> {
-        let (outputs, depth, kernel) = match *filters.codes.dims() {
-            [outputs, depth, height, width] => (outputs, depth, [height, width]),
-            [outputs, 1, 1, height, width] => (outputs, 1, [height, width]),
+        let ([groups, outputs, depth], kernel) = match *filters.codes.dims() {
+            [outputs, depth, height, width] => ([1, outputs, depth], [height, width]),
+            [groups, 1, 1, height, width] => ([groups, 1, 1], [height, width]),
             _ => return None,
         };
-        let is_depthwise = filters.codes.rank() == 5;
-        let (channels, taps) = (input.channels(), kernel[0] * kernel[1]);
-        // Sums over one channel and several taps have another order.
-        let fits =
-            if is_depthwise { outputs == channels } else { depth == channels && (depth > 1 || taps == 1) };
-        let is_short = (1..=LONGEST).contains(&(depth * taps));
-        if !Self::is_fast() || !fits || !is_short || outputs == 0 || after.quantizer.channels() != outputs {
+        let (channels, results) = (input.channels(), groups * outputs);
+        let is_valid = groups * depth == channels && epilogue.quantizer.channels() == results;
+        if !Self::is_fast() || !is_valid || filters.codes.is_empty() || spatial.contains(&0) {
             return None;
         }
         let windows = window.output_dims(&spatial, &kernel).ok()?;
-        let axes = window.axes(&spatial, &kernel).ok()?;
-        let (axes, out) = WindowAxis::three(&axes, &windows);
-        let grid = Grid { axes, out };
-        if grid.windows() <= FEW_WINDOWS || spatial.contains(&0) {
-            return None;
-        }
-        let (padding, integers) = (input.nearest_to_zero(), filters.integers()?);
-        let filters = match is_depthwise {
-            true => {
-                let filters = QuantizedDepthwise::new(integers, &grid, input, padding, after)?;
-                Filters::Depthwise(Box::new(filters))
-            }
-            // All channels of the input have one range, and the same padding.
-            false => {
-                let filters = QuantizedDense::new(integers, grid, input, *padding.first()?, after)?;
-                Filters::Dense(Box::new(filters))
-            }
+        let grid = WindowGrid::new(&window.axes(&spatial, &kernel).ok()?, &windows);
+        let shape = ConvShape { grid, groups, outputs, depth };
+        let kernel = match ConvAlgorithm::select(&shape, Elements::Codes)? {
+            ConvAlgorithm::QuantizedDepthwise => Kernel::Depthwise(Box::new(QuantizedDepthwise::new(
+                &shape,
+                filters.integers()?,
+                input,
+                epilogue,
+            )?)),
+            _ => Kernel::Dense(Box::new(QuantizedDense::new(&shape, filters.integers()?, input, epilogue)?)),
         };
         let input = [channels.div_ceil(CHANNELS), spatial[0], spatial[1]];
-        let output = [outputs.div_ceil(CHANNELS), *windows.first()?, *windows.get(1)?];
-        Some(Self { filters, input, output })
+        let output = [results.div_ceil(CHANNELS), *windows.first()?, *windows.get(1)?];
+        Some(Self { kernel, input, output })
     }
 
-    /// The images of levels of images of levels.
+    /// Convolves images of codes.
     ///
     /// # Errors
     /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
     pub fn run(&self, images: &Tensor) -> Result<Tensor, TensorError> {
-        let refuse =
-            || TensorError::mismatch("cannot convolve {} as levels of {}", images.dims(), &self.input);
+        let refuse = || {
+            TensorError::mismatch("cannot convolve {} as quantised codes of {}", images.dims(), &self.input)
+        };
         let [batch, rest @ ..] = images.dims() else { return Err(refuse()) };
         if *rest != self.input {
             return Err(refuse());
         }
         let [groups, height, width] = self.output;
-        let windows = height * width;
-        let quads: &[I8x4Dot] = bytemuck::cast_slice(images.as_slice::<u32>()?);
-        let mut out = Buffer::any(batch * groups * windows)?;
-        let images = quads.chunks_exact(self.input.iter().product());
-        for (image, out) in images.zip(out.chunks_exact_mut(groups * windows)) {
-            match &self.filters {
-                Filters::Dense(filters) => filters.run(image, out)?,
-                Filters::Depthwise(filters) => filters.run(image, out),
+        let results = groups * height * width;
+        let codes: &[Quad] = bytemuck::cast_slice(images.as_slice::<u32>()?);
+        let mut out = Buffer::any(batch * results)?;
+        let images = codes.chunks_exact(self.input.iter().product());
+        for (image, out) in images.zip(out.chunks_exact_mut(results)) {
+            match &self.kernel {
+                Kernel::Dense(kernel) => kernel.run(image, out)?,
+                Kernel::Depthwise(kernel) => kernel.run(image, out),
             }
         }
         Tensor::from_buffer(ElementType::U32, &[*batch, groups, height, width], out)
@@ -127,7 +111,7 @@ mod tests {
         (0..len).map(|i| ((i * 7919 + seed * 131) % 1013) as f32 / 300.0 - 1.5).collect()
     }
 
-    /// Steps of powers of two; 0 is a level.
+    /// Steps of powers of two; 0 has a code.
     const EXACT: [[f32; 2]; 3] = [[-1.0, 191.0 / 64.0], [0.0, 255.0 / 64.0], [-0.125, 247.0 / 64.0]];
 
     /// How filters are unpacked.
@@ -161,7 +145,7 @@ mod tests {
                 // Integers, but for rounding errors.
                 zeros: by_filter(|o| (o % 5) as f32 - 2.0 + [0.0, 7.6e-6, -9e-4][o % 3]),
                 scales: by_filter(|o| 0.0077 + (o * 13 % 31) as f32 / 1000.0),
-                // Codes beyond the first range become its ends; the level of 0 in the second has another value.
+                // Codes beyond the first range become its ends; 0 has no exact code in the second.
                 ends: [
                     Tensor::scalar(-40.0f32),
                     Tensor::scalar(47.0f32),
@@ -191,7 +175,7 @@ mod tests {
         }
     }
 
-    /// A convolution of levels and what floats give.
+    /// Compares a convolution of codes with one of floats.
     fn check(dims: [usize; 4], filters: &[usize], window: &Window, form: Form, ranges: &[[f32; 2]]) {
         let [_, channels, height, width] = dims;
         let (outputs, weights) = (filters[0], Weights::new(filters));
@@ -217,34 +201,35 @@ mod tests {
         let slope = each(|o| [0.1, 0.0, 1.7, -0.3][o % 4]);
         let scale = each(|o| [0.9, 1.3, -0.77, 0.0, 2.1][o % 5]);
         let shift = each(|o| (o % 7) as f32 * 0.3 - 1.0);
-        let bent = BinaryOp::PRelu.apply(&sums, &slope).unwrap();
-        let bent = BinaryOp::Mul.apply(&bent, &scale).unwrap();
-        let bent = BinaryOp::Add.apply(&bent, &shift).unwrap();
+        let scaled = BinaryOp::PRelu.apply(&sums, &slope).unwrap();
+        let scaled = BinaryOp::Mul.apply(&scaled, &scale).unwrap();
+        let scaled = BinaryOp::Add.apply(&scaled, &shift).unwrap();
         let clamp = |of: &Tensor| UnaryOp::Clamp { min: -3.0, max: 6.0 }.apply(of).unwrap();
-        let levels = input.quantize(&x).unwrap();
+        let codes = input.quantize(&x).unwrap();
         for range in [[-20.0f32, 35.0], [-2.5, 2.8]] {
             let [out_low, out_high] = range.map(Tensor::scalar);
             let out_ends = [&out_low, &out_high, &out_low, &out_high];
             let output = Arc::new(Quantizer::new(out_ends, 256, outputs).unwrap());
-            let after = AfterSums {
+            let epilogue = QuantizedEpilogue {
                 bias: Some(bias.clone()),
                 clamp: Some([-3.0, 6.0]),
-                ..AfterSums::new(output.clone())
+                ..QuantizedEpilogue::new(output.clone())
             };
-            let with_line = AfterSums {
+            let with_scale = QuantizedEpilogue {
                 slope: Some(slope.clone()),
                 scale: Some(scale.clone()),
                 shift: Some(shift.clone()),
-                ..after.clone()
+                ..epilogue.clone()
             };
-            for (after, results) in [(after, clamp(&sums)), (with_line, clamp(&bent))] {
+            for (epilogue, results) in [(epilogue, clamp(&sums)), (with_scale, clamp(&scaled))] {
                 let expected = fake_quantize(&results, out_ends, 256).unwrap();
-                let convolution = QuantizedConvolution::new(filters, &input, [height, width], window, &after);
+                let convolution =
+                    QuantizedConvolution::new(filters, &input, [height, width], window, &epilogue);
                 let Some(convolution) = convolution else {
                     assert!(!QuantizedConvolution::is_fast());
                     continue;
                 };
-                let run = || output.dequantize(&convolution.run(&levels).unwrap()).unwrap();
+                let run = || output.dequantize(&convolution.run(&codes).unwrap()).unwrap();
                 assert_eq!(run(), expected);
                 #[cfg(feature = "threads")]
                 {
@@ -257,7 +242,7 @@ mod tests {
 
     #[test]
     fn dense_filters_give_what_floats_give() {
-        // The value of the level of 0 in the third range is 0.0007 of a step; the last two have no such level.
+        // In the third range the code nearest to 0 is off by 0.0007 of a step; the last two have none near it.
         let others = [[-63.9993 / 64.0, 191.0007 / 64.0], [-0.77, 1.9], [0.2, 2.1]];
         for ranges in [&EXACT[..1], &EXACT[1..2], &others[..1], &others[1..2], &others[2..]] {
             check([1, 8, 7, 7], &[13, 8, 1, 1], &Window::dense(2), Form::Scales, ranges);
@@ -268,7 +253,7 @@ mod tests {
             check([1, 16, 40, 40], &[48, 16, 3, 3], &padded(1, 1, 1), Form::Ranges, ranges);
             check([1, 64, 40, 40], &[48, 64, 1, 1], &Window::dense(2), Form::Ranges, ranges);
         }
-        // Among so many, floats round some to another level than the exact sum has.
+        // Among so many results, floats round some to another code than the exact sums.
         check([1, 64, 64, 64], &[256, 64, 1, 1], &Window::dense(2), Form::Zeros, &EXACT[..1]);
     }
 
@@ -296,19 +281,19 @@ mod tests {
         }
     }
 
-    /// Whether a convolution of an image of 4 channels and 9x9 elements, quantized between two ends, is one of levels.
+    /// Whether a convolution of an image of 4 channels and 9x9 elements, quantized between two ends, is supported.
     fn is_accepted(filters: &[usize], [low, high]: [&Tensor; 2], pad: isize) -> bool {
         let scales = Tensor::scalar(0.5f32);
         let codes = Tensor::from_vec(filters, vec![1i8; filters.iter().product()]).unwrap();
         let unpacking = Unpacking::Scale { zeros: None, scales: &scales };
         let input = Quantizer::new([low, high, low, high], 256, 4).unwrap();
-        let after = AfterSums::new(Arc::new(input.clone()));
+        let epilogue = QuantizedEpilogue::new(Arc::new(input.clone()));
         let filters = QuantizedFilters { codes: &codes, unpacking };
-        QuantizedConvolution::new(filters, &input, [9, 9], &padded(pad, 1, 1), &after).is_some()
+        QuantizedConvolution::new(filters, &input, [9, 9], &padded(pad, 1, 1), &epilogue).is_some()
     }
 
     #[test]
-    fn ranges_by_channel_are_declined_and_levels_that_lack_0_for_depthwise_filters() {
+    fn dense_filters_need_one_range_and_depthwise_filters_a_code_of_zero() {
         let [dense, depthwise] = [&[4, 4, 3, 3][..], &[4, 1, 1, 3, 3]];
         let [low, high] = [0.3f32, 7.1].map(Tensor::scalar);
         let highs = Tensor::from_vec(&[4, 1, 1], vec![1f32, 2.0, 3.0, 4.0]).unwrap();
@@ -319,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mostly_padding_and_borders_of_many_kinds_are_declined() {
+    fn images_that_are_mostly_padding_and_padding_of_many_classes_are_declined() {
         let [low, high, low_with_0, high_with_0] = [0.3f32, 7.1, -1.0, 191.0 / 64.0].map(Tensor::scalar);
         let is_fast = QuantizedConvolution::is_fast();
         assert_eq!(is_accepted(&[4, 4, 7, 7], [&low, &high], 3), is_fast);

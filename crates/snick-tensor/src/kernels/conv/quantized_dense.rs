@@ -1,63 +1,188 @@
-//! Integer filters of all channels over levels: the rows of a product of bytes.
+//! Convolution of quantised codes by implicit GEMM with dot products of four bytes (VNNI), as in oneDNN.
+//!
+//! Images are `[channel / 4, height, width]` of elements that hold the codes of four channels; they are split into
+//! [`phase_planes`](super::phase_planes), padded with the code nearest to 0. Filters are `[output, channel / 4, tap]`, packed as
+//! the left side of a product. Loop nest: image, then the loops of [`gemm`](crate::kernels::gemm): panel of windows, tile of
+//! filters, term. As soon as four filters of a tile are summed, their results are requantised and written as one row of
+//! codes. Threads share each product; ambiguous results are collected and computed of floats at the end.
 
-use super::after_sums::AfterSums;
-use super::borders::Borders;
-use super::images::Channels;
-use super::planes::{Cuts, Grid, Planes};
-use super::quantized_filters::{IntegerFilters, dense};
-use super::to_levels::{Rescaling, ToLevels};
+use std::sync::{Mutex, PoisonError};
+
+use super::ConvShape;
+use super::float_fallback::FloatFallback;
+use super::image_view::ImageView;
+use super::padding_correction::PaddingCorrection;
+use super::phase_planes::{PhasePlanes, PlaneLayout};
+use super::quantized_epilogue::QuantizedEpilogue;
+use super::quantized_filters::{IntegerFilters, packed_by_tap};
+use super::requantization::{Requantizations, is_ambiguous};
 use crate::TensorError;
-use crate::kernels::gemm::{PackedLhs, PackedRhs, product};
+use crate::kernels::gemm::{MOST_COLUMNS, PackedLhs, PackedRhs, PlaceTile, TileAt, product, write_row};
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
-use crate::kernels::vectors::I8x4Dot;
+use crate::kernels::vectors::{Aligned, Instructions, Quad, Vector};
 
-/// Filters of all channels.
+/// Filters over all channels.
 pub(super) struct QuantizedDense {
-    left: PackedLhs<I8x4Dot>,
-    rescaling: Rescaling,
-    cuts: Cuts,
-    /// The level nearest to 0, of four channels.
-    padding: I8x4Dot,
-    /// Groups of four channels, and their distance.
-    channels: [usize; 2],
-    /// Steps along the axes.
-    steps: [isize; 3],
+    filters: PackedLhs<Quad>,
+    requantizations: Requantizations,
+    fallback: FloatFallback,
+    layout: PlaneLayout,
+    /// The code nearest to 0, four times.
+    padding: Quad,
+    /// Groups of four channels, rows and columns of the image.
+    input: [usize; 3],
 }
 
 impl QuantizedDense {
-    /// `None` for channels of several ranges, and for windows that planes or borders do not serve.
+    /// `None` if channels differ in their ranges, or if padding has too many classes.
     pub fn new(
+        shape: &ConvShape,
         integers: IntegerFilters,
-        grid: Grid,
         input: &Quantizer,
-        padding: I8x4Dot,
-        after: &AfterSums,
+        epilogue: &QuantizedEpilogue,
     ) -> Option<Self> {
-        let (cuts, rule) = (Cuts::new(&grid)?, input.uniform()?);
-        let (outputs, depth, taps) = (integers.rules.len(), input.channels(), grid.taps());
-        let groups = depth.div_ceil(CHANNELS);
+        let (grid, taps) = (shape.grid, shape.grid.taps());
+        let (rule, padding) = (input.uniform()?, *input.nearest_to_zero().first()?);
+        let groups = shape.depth.div_ceil(CHANNELS);
         let value = rule.value((padding.0 & 0xff) as f32);
-        let borders = match grid.is_padded() && value != 0.0 {
-            true => Some(Borders::new(grid, value)?),
+        let correction = match grid.is_padded() && value != 0.0 {
+            true => Some(PaddingCorrection::new(grid, value)?),
             false => None,
         };
-        let rescaling = Rescaling::new(integers, [depth, taps], rule, borders, after)?;
-        let left = dense(&rescaling.floats.by_tap, outputs, groups, taps);
+        let epilogues = epilogue.channels()?;
+        let requantizations = Requantizations::new(&integers, |_| rule, correction.as_ref(), &epilogues)?;
+        let fallback = FloatFallback::new(integers, [shape.depth, taps], rule, epilogues, correction);
+        let filters = packed_by_tap(&fallback.by_tap, shape.outputs, groups, taps);
         let [_, height, width] = grid.axes.map(|axis| axis.size);
-        let steps = [0, width as isize, 1];
-        Some(Self { left, rescaling, cuts, padding, channels: [groups, height * width], steps })
+        let layout = PlaneLayout::new(&grid);
+        Some(Self { filters, requantizations, fallback, layout, padding, input: [groups, height, width] })
     }
 
-    /// The levels of all windows of an image of levels, four channels at a time.
-    pub fn run(&self, data: &[I8x4Dot], out: &mut [I8x4Dot]) -> Result<(), TensorError> {
-        let [count, step] = self.channels;
-        let image = Channels { data, first: 0, count, step: step as isize, steps: self.steps };
-        let planes = Planes::new(&self.cuts, image, self.padding)?;
-        let starts = planes.starts(0..count);
-        let right = &PackedRhs::of_lines(self.left.isa(), planes.data(), starts, self.cuts.windows());
-        let to_levels = ToLevels::new(&self.rescaling, right.columns());
-        product(&self.left, right, out, right.columns(), &to_levels);
-        to_levels.resolve(right, out);
+    /// Convolves one image.
+    pub fn run(&self, data: &[Quad], out: &mut [Quad]) -> Result<(), TensorError> {
+        let [channels, height, width] = self.input;
+        let (channel_stride, strides) = ((height * width) as isize, [0, width as isize, 1]);
+        let image = ImageView { data, start: 0, channels, channel_stride, strides };
+        let planes = PhasePlanes::new(&self.layout, image, self.padding)?;
+        let starts = planes.tap_starts(0..channels);
+        let right = &PackedRhs::of_lines(self.filters.isa(), planes.data(), starts, self.layout.windows());
+        let columns = right.columns();
+        let requantize = RequantizeTile { of: self, columns, ambiguous: Mutex::default() };
+        product(&self.filters, right, out, columns, &requantize);
+        let ambiguous = requantize.ambiguous.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.fallback.replace(&ambiguous, right, out, columns);
         Ok(())
+    }
+
+    /// The windows of a panel that reach into the padding, and their classes.
+    #[inline(always)]
+    fn padded_windows(&self, first: usize) -> &[(usize, usize)] {
+        let padding = self.fallback.padding.as_ref();
+        padding.map(|padding| padding.among(first..first + MOST_COLUMNS)).unwrap_or_default()
+    }
+
+    /// The offsets of a filter in the windows of a panel.
+    #[inline(always)]
+    fn offsets(&self, filter: usize, first: usize) -> Columns<f32> {
+        let mut offsets = [self.requantizations.filters[filter].offset; MOST_COLUMNS];
+        let count = self.fallback.padding.as_ref().map_or(0, PaddingCorrection::classes);
+        // The last rows of a tile may belong to no filter.
+        let of_filter = filter * count..(filter + 1) * count;
+        let by_class = self.requantizations.padding_offsets.get(of_filter).unwrap_or_default();
+        for &(window, class) in self.padded_windows(first) {
+            offsets[window - first] = by_class.get(class).copied().unwrap_or_default();
+        }
+        offsets
+    }
+}
+
+/// Lanes of a vector, and vectors of a row.
+const LANES: usize = 16;
+const VECTORS: usize = MOST_COLUMNS / LANES;
+
+/// The columns of a panel.
+type Columns<T> = [T; MOST_COLUMNS];
+
+/// Writes the sums of four filters as one row of codes.
+struct RequantizeTile<'a> {
+    of: &'a QuantizedDense,
+    /// Columns of the product.
+    columns: usize,
+    /// Filter and window of each ambiguous result.
+    ambiguous: Mutex<Vec<[usize; 2]>>,
+}
+
+impl PlaceTile<Quad> for RequantizeTile<'_> {
+    type Out = Quad;
+    const ROWS: usize = CHANNELS;
+
+    #[inline(always)]
+    fn place<I: Instructions>(&self, out: &mut [Quad], at: TileAt, rows: &[Columns<Quad>]) {
+        match self.of.requantizations.is_linear && self.of.padded_windows(at.column).is_empty() {
+            true => self.four::<I, true>(out, at, rows),
+            false => self.four::<I, false>(out, at, rows),
+        }
+    }
+}
+
+impl RequantizeTile<'_> {
+    /// Writes four filters, of which the last may be missing.
+    #[inline(always)]
+    fn four<I: Instructions, const IS_LINEAR: bool>(
+        &self,
+        out: &mut [Quad],
+        at: TileAt,
+        rows: &[Columns<Quad>],
+    ) {
+        // See `QuantizedConvolution::is_fast`.
+        if I::Quads::LANES != LANES {
+            return;
+        }
+        let mut codes = [[I::Quads::splat(Quad(0)); CHANNELS]; VECTORS];
+        let mut doubts = [[I::F32::splat(0.0); CHANNELS]; VECTORS];
+        let mut largest = I::F32::splat(f32::MIN);
+        for k in 0..CHANNELS {
+            let sums = rows.get(k).unwrap_or(&[Quad(0); MOST_COLUMNS]);
+            let filter = &self.of.requantizations.filters[at.row + k];
+            let offsets = match IS_LINEAR {
+                true => [filter.offset; MOST_COLUMNS],
+                false => self.of.offsets(at.row + k, at.column),
+            };
+            let mut filter = filter.map(|&number| I::F32::splat(number));
+            for v in 0..VECTORS {
+                filter.offset = I::F32::load(&offsets[v * LANES..]);
+                let sums = I::Quads::load(&sums[v * LANES..]);
+                (codes[v][k], doubts[v][k]) = filter.codes::<I, IS_LINEAR>(sums);
+                [_, largest] = I::in_order(largest, doubts[v][k]);
+            }
+        }
+        let mut quads = Aligned([Quad(0); MOST_COLUMNS]);
+        for v in 0..VECTORS {
+            I::turned(I::bytes(codes[v])).store(&mut quads[v * LANES..]);
+        }
+        write_row(out, at.column - at.first, &quads[..at.width]);
+        if !I::are_negative(largest) {
+            let mut stored = Aligned([([Quad(0); MOST_COLUMNS], [0.0; MOST_COLUMNS]); CHANNELS]);
+            for k in 0..CHANNELS {
+                for v in 0..VECTORS {
+                    codes[v][k].store(&mut stored[k].0[v * LANES..]);
+                    doubts[v][k].store(&mut stored[k].1[v * LANES..]);
+                }
+            }
+            self.note(at.row, at.column, &stored);
+        }
+    }
+
+    /// Notes the ambiguous results of four filters.
+    #[inline(never)]
+    fn note(&self, row: usize, column: usize, rows: &[(Columns<Quad>, Columns<f32>); CHANNELS]) {
+        let mut ambiguous = self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner);
+        for (row, (codes, doubts)) in (row..).zip(rows) {
+            if doubts.iter().fold(u32::MAX, |all, doubt| all & doubt.to_bits()) >> 31 == 0 {
+                let results = (column..self.columns).zip(codes.iter().zip(doubts));
+                let some = results.filter(|&(_, (&code, &doubt))| is_ambiguous(code, doubt));
+                ambiguous.extend(some.map(|(column, _)| [row, column]));
+            }
+        }
     }
 }

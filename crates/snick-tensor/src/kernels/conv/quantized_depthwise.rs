@@ -1,228 +1,147 @@
-//! One integer filter a channel over levels. Filters slide over four channels and sixteen columns at a time: four elements
-//! of a filter that are side by side are multiplied and summed by one instruction.
+//! Depthwise convolution of quantised codes with dot products of four bytes (VNNI).
+//!
+//! Images are `[channel / 4, height, width]` of elements that hold the codes of four channels. Loop nest: group of four
+//! channels, row of windows, block of 16 windows, step, vector of four windows. A step is up to four adjacent taps of a row:
+//! four adjacent elements are transposed into the taps of four channels, so that one instruction multiplies and adds all of
+//! them. The sums of a block stay in registers until they are requantised. The padded image of a group is copied to scratch
+//! memory that stays in the cache. Threads take groups.
 
 use std::ops::Range;
 
-use super::after_sums::{AfterSum, AfterSums};
-use super::planes::{Grid, MOST_ZEROS};
+use super::ConvShape;
+use super::image_view::ImageView;
+use super::phase_planes::PlaneLayout;
+use super::quantized_epilogue::{ChannelEpilogue, QuantizedEpilogue};
 use super::quantized_filters::IntegerFilters;
-use super::scaling::{Scaling, Scalings, VectorScaling, is_in_doubt};
+use super::requantization::{Requantization, Requantizations, is_ambiguous};
 use crate::buffer::Buffer;
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::quantizer::{CHANNELS, Quantizer};
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Vector, Vectorised, dispatch_int8_dot};
-use crate::kernels::window::WindowAxis;
+use crate::kernels::vectors::{Aligned, Instructions, Quad, Vector, Vectorised, with_byte_products};
+use crate::kernels::window::{WindowAxis, WindowGrid};
 
 /// Lanes of a vector: four channels of four windows.
 const LANES: usize = 16;
 
-/// Windows that are computed together.
-const WINDOWS: usize = 16;
+/// Windows in a block.
+const BLOCK: usize = 16;
 
-/// Elements that may be read from the first one of a step on: with a stride of 2, two vectors and two more.
-const BEYOND: usize = 2 * LANES + 2;
+/// Elements that a block reads from its first one on: with a stride of 2, two vectors and two more.
+const BLOCK_READS: usize = 2 * LANES + 2;
 
-/// Fewer multiplications are not distributed to threads.
-const SHARED: usize = 1 << 18;
-
-/// Groups of four channels per task of a thread.
-const AT_ONCE: usize = 4;
-
-/// A number for each lane, which begin with a cache line.
+/// A number for each lane, aligned to a cache line.
 type Lanes<T> = Aligned<[T; LANES]>;
 
-/// Filters of all channels.
+/// One filter per channel.
 pub(super) struct QuantizedDepthwise {
     axes: [WindowAxis; 2],
     /// The number of windows on both axes.
     out: [usize; 2],
-    /// Columns of the padded image.
-    line: usize,
-    /// By four channels and step, the four integers of each channel.
-    filters: Vec<Lanes<I8x4Dot>>,
+    /// The padded image: the only phase plane of windows next to each other.
+    layout: PlaneLayout,
+    /// By group and step: the weights of each channel.
+    filters: Vec<Lanes<Quad>>,
     /// Where each step begins in the padded image, for the first window.
     steps: Vec<usize>,
-    /// By four channels.
-    scalings: Vec<ScalingLanes>,
-    /// Whether nothing but bounds follows the biases.
-    is_plain: bool,
-    /// The level of 0 in the channels of each group.
-    padding: Vec<I8x4Dot>,
-    /// For results in doubt: the filters, and where each of their elements lies in the padded image.
+    /// By group: the channel of each lane.
+    requantizations: Vec<Requantization<Lanes<f32>>>,
+    is_linear: bool,
+    /// By group: the code nearest to 0 of each channel.
+    padding: Vec<Quad>,
+    /// For ambiguous results: the filters, where each tap lies in the padded image, the rules of the codes, and what follows.
     integers: IntegerFilters,
     taps: Vec<usize>,
     rules: Vec<Rule<f32>>,
-    after: Vec<AfterSum>,
-}
-
-/// The rescaling of four channels, by lane.
-struct ScalingLanes {
-    factors: Lanes<f32>,
-    offsets: Lanes<f32>,
-    below: Lanes<f32>,
-    above: Lanes<f32>,
-    shifts: Lanes<f32>,
-    lows: Lanes<f32>,
-    highs: Lanes<f32>,
-    doubts: Lanes<f32>,
-}
-
-impl ScalingLanes {
-    fn new(of: &[Scaling]) -> Self {
-        let each =
-            |part: fn(&Scaling) -> f32| Aligned(std::array::from_fn(|lane| part(&of[lane % CHANNELS])));
-        ScalingLanes {
-            factors: each(|of| of.factor),
-            offsets: each(|of| of.offset),
-            below: each(|of| of.slopes[0]),
-            above: each(|of| of.slopes[1]),
-            shifts: each(|of| of.shift),
-            lows: each(|of| of.low),
-            highs: each(|of| of.high),
-            doubts: each(|of| of.doubt),
-        }
-    }
-
-    #[inline(always)]
-    fn vectors<V: Vector<f32>>(&self) -> VectorScaling<V> {
-        VectorScaling {
-            factor: V::load(&self.factors[..]),
-            offset: V::load(&self.offsets[..]),
-            slopes: [V::load(&self.below[..]), V::load(&self.above[..])],
-            shift: V::load(&self.shifts[..]),
-            low: V::load(&self.lows[..]),
-            high: V::load(&self.highs[..]),
-            doubt: V::load(&self.doubts[..]),
-        }
-    }
+    epilogues: Vec<ChannelEpilogue>,
 }
 
 impl QuantizedDepthwise {
-    /// `None` for strides above 2, more axes than two, an image that is mostly padding, and padding that is no level.
+    /// Whether windows slide over two axes with a stride of at most 2 along the columns.
+    pub fn supports(grid: &WindowGrid) -> bool {
+        grid.is_flat() && grid.axes[2].stride <= 2
+    }
+
+    /// The windows with a stride of 1, whose phase plane is the padded image.
+    pub fn dense_grid(grid: &WindowGrid) -> WindowGrid {
+        let out = std::array::from_fn(|i| (grid.out[i] - 1) * grid.axes[i].stride + 1);
+        WindowGrid { axes: grid.axes.map(|axis| WindowAxis { stride: 1, ..axis }), out, ..*grid }
+    }
+
+    /// `None` if the image is padded with a code that does not stand for 0, or a number is not finite.
     pub fn new(
+        shape: &ConvShape,
         integers: IntegerFilters,
-        grid: &Grid,
         input: &Quantizer,
-        padding: Vec<I8x4Dot>,
-        after: &AfterSums,
+        epilogue: &QuantizedEpilogue,
     ) -> Option<Self> {
-        let [depth, rows, columns] = grid.axes;
-        let [_, out @ ..] = grid.out;
-        let is_flat = depth.size == 1 && depth.kernel == 1 && depth.before == 0;
-        let levels = padding.iter().flat_map(|quad| quad.0.to_le_bytes());
-        let has_zeros = input.rules().iter().zip(levels).all(|(rule, level)| rule.value(level.into()) == 0.0);
-        let is_padded_by_levels = has_zeros || !grid.is_padded();
-        if !(is_flat && is_padded_by_levels && columns.stride <= 2) {
+        let ([_, rows, columns], [_, out @ ..]) = (shape.grid.axes, shape.grid.out);
+        let (padding, rules) = (input.nearest_to_zero(), input.rules().to_vec());
+        let codes = padding.iter().flat_map(|quad| quad.0.to_le_bytes());
+        let is_zero = rules.iter().zip(codes).all(|(rule, code)| rule.value(code.into()) == 0.0);
+        if !is_zero && shape.grid.is_padded() {
             return None;
         }
-        let reach = |axis: &WindowAxis, out: usize| {
-            (out - 1).checked_mul(axis.stride)?.checked_add((axis.kernel - 1).checked_mul(axis.dilation)? + 1)
-        };
-        let line = reach(&columns, out[1])?;
-        let len = reach(&rows, out[0])?.checked_mul(line)?;
-        if len > MOST_ZEROS.saturating_mul(grid.area()) {
-            return None;
-        }
-        let taps: Vec<usize> = (0..rows.kernel)
-            .flat_map(|row| (0..columns.kernel).map(move |column| [row, column]))
-            .map(|[row, column]| row * rows.dilation * line + column * columns.dilation)
-            .collect();
-        // With gaps between them, a step has one element.
-        let at_once = if columns.dilation == 1 { CHANNELS } else { 1 };
-        let in_row = |first: usize| first..columns.kernel.min(first + at_once);
+        let layout = PlaneLayout::new(&Self::dense_grid(&shape.grid));
+        let taps = layout.tap_starts();
+        // Dilated taps are not adjacent.
+        let step_len = if columns.dilation == 1 { CHANNELS } else { 1 };
         let steps: Vec<Range<usize>> = (0..rows.kernel)
-            .flat_map(|row| (0..columns.kernel).step_by(at_once).map(move |first| (row, in_row(first))))
-            .map(|(row, range)| row * columns.kernel + range.start..row * columns.kernel + range.end)
+            .map(|row| row * columns.kernel..(row + 1) * columns.kernel)
+            .flat_map(|row| row.clone().step_by(step_len).map(move |tap| tap..row.end.min(tap + step_len)))
             .collect();
-        let (count, codes) = (integers.rules.len(), &integers.codes);
-        let step_of = |channel: usize, step: &Range<usize>| {
+        let weights = |channel: usize, step: &Range<usize>| {
             let first = channel * taps.len();
-            let codes = codes.get(first + step.start..first + step.end).unwrap_or_default();
+            let codes = integers.codes.get(first + step.start..first + step.end).unwrap_or_default();
             let byte = |i: usize| codes.get(i).copied().unwrap_or(0).cast_unsigned();
             I8x4Dot(u32::from_le_bytes(std::array::from_fn(byte)))
         };
-        let filters = (0..count).step_by(CHANNELS).flat_map(|first| {
-            steps
-                .iter()
-                .map(move |step| Aligned(std::array::from_fn(|lane| step_of(first + lane % CHANNELS, step))))
-        });
-        let filters = filters.collect();
+        let mut filters = Vec::new();
+        for first in (0..shape.groups).step_by(CHANNELS) {
+            let lanes = |step| Aligned(std::array::from_fn(|lane| weights(first + lane % CHANNELS, step)));
+            filters.extend(steps.iter().map(lanes));
+        }
         let steps = steps.into_iter().map(|step| taps[step.start]).collect();
-        let (after, rules) = (after.channels()?, input.rules().to_vec());
-        let all = Scalings::new(&integers, |channel| rules[channel], None, &after)?;
-        let (is_plain, scalings) =
-            (all.is_plain, all.each.chunks_exact(CHANNELS).map(ScalingLanes::new).collect());
+        let epilogues = epilogue.channels()?;
+        let all = Requantizations::new(&integers, |channel| rules[channel], None, &epilogues)?;
+        let requantizations = all.filters.as_chunks().0.iter().map(by_lane).collect();
+        let (axes, is_linear) = ([rows, columns], all.is_linear);
         Some(Self {
-            axes: [rows, columns],
+            axes,
             out,
-            line,
+            layout,
             filters,
             steps,
-            scalings,
-            is_plain,
+            requantizations,
+            is_linear,
             padding,
             integers,
             taps,
             rules,
-            after,
+            epilogues,
         })
     }
 
-    /// The levels of all windows of an image of levels, four channels at a time.
-    pub fn run(&self, image: &[I8x4Dot], out: &mut [I8x4Dot]) {
-        let [area, windows] = [self.axes.map(|axis| axis.size), self.out].map(|sizes| sizes.iter().product());
-        let groups = self.scalings.len();
-        let size = out.len().saturating_mul(CHANNELS * self.taps.len());
-        let at_once = if sharing::is_shared() && size >= SHARED { AT_ONCE } else { groups };
-        let some = |(i, out): (usize, &mut [I8x4Dot])| {
-            let mut padded = Buffer::scratch(self.padded_len());
-            for (group, out) in (i * at_once..).zip(out.chunks_exact_mut(windows)) {
-                self.pad(group, &image[group * area..][..area], &mut padded);
-                dispatch_int8_dot(Slide { of: self, group, image: &padded, out });
+    /// Convolves one image.
+    pub fn run(&self, data: &[Quad], out: &mut [Quad]) {
+        let sizes = [self.axes.map(|axis| axis.size), self.out];
+        let [area, windows] = sizes.map(|[height, width]| height * width);
+        let products = windows.saturating_mul(CHANNELS * self.taps.len());
+        sharing::in_parts(out, windows, sharing::PRODUCTS / products.max(1), |first, out| {
+            let mut padded = Buffer::scratch(self.layout.len + BLOCK_READS);
+            padded[self.layout.len..].fill(Quad::default());
+            for (group, out) in (first..).zip(out.chunks_exact_mut(windows)) {
+                let strides = [0, self.axes[1].size as isize, 1];
+                let image = ImageView { data, start: group * area, channels: 1, channel_stride: 0, strides };
+                self.layout.split(&image, Some(self.padding[group]), &mut padded);
+                with_byte_products(Group { of: self, group, image: &padded, out });
             }
-        };
-        match at_once < groups {
-            true => sharing::for_each(out.chunks_mut(at_once * windows).enumerate(), some),
-            false => some((0, out)),
-        }
+        });
     }
 
-    /// Rows of the padded image.
-    fn lines(&self) -> usize {
-        let [rows, _] = self.axes;
-        (self.out[0] - 1) * rows.stride + (rows.kernel - 1) * rows.dilation + 1
-    }
-
-    /// Elements of the padded image, and what may be read beyond it.
-    fn padded_len(&self) -> usize {
-        self.lines() * self.line + BEYOND
-    }
-
-    /// Copies four channels of an image to a padded one.
-    fn pad(&self, group: usize, image: &[I8x4Dot], padded: &mut [I8x4Dot]) {
-        let [rows, columns] = self.axes;
-        let padding = self.padding[group];
-        let (lines, beyond) = padded.split_at_mut(self.lines() * self.line);
-        beyond.fill(I8x4Dot::default());
-        let before = columns.before.clamp(0, self.line as isize).unsigned_abs();
-        let first = columns.before.min(0).unsigned_abs();
-        let len = columns.size.saturating_sub(first).min(self.line - before);
-        for (i, line) in lines.chunks_exact_mut(self.line).enumerate() {
-            let row = usize::try_from(i as isize - rows.before).ok().filter(|&row| row < rows.size);
-            let Some(row) = row.filter(|_| len > 0) else {
-                line.fill(padding);
-                continue;
-            };
-            line[..before].fill(padding);
-            line[before..before + len].copy_from_slice(&image[row * columns.size + first..][..len]);
-            line[before + len..].fill(padding);
-        }
-    }
-
-    /// The level of a result, computed of floats: of a window at `at` of a padded image.
+    /// The code of a result by a sum of floats, for the window at `at` of a padded image.
     #[inline(never)]
-    fn level_of_floats(&self, image: &[I8x4Dot], at: usize, channel: usize) -> u32 {
+    fn code_of_floats(&self, image: &[Quad], at: usize, channel: usize) -> u32 {
         let (rule, shift) = (self.rules[channel], 8 * (channel % CHANNELS));
         let codes = &self.integers.codes[channel * self.taps.len()..];
         let mut sum = 0f32;
@@ -231,29 +150,45 @@ impl QuantizedDepthwise {
             let value = rule.value(((quad >> shift) & 0xff) as f32);
             sum = self.integers.weight(channel, code).mul_add(value, sum);
         }
-        self.after[channel].level(sum)
+        self.epilogues[channel].code(sum)
     }
 }
 
-/// Four channels of a padded image.
-struct Slide<'a> {
+/// The requantisation of four channels, by lane.
+fn by_lane(channels: &[Requantization<f32>; CHANNELS]) -> Requantization<Lanes<f32>> {
+    let lanes = |part: fn(&Requantization<f32>) -> f32| {
+        Aligned(std::array::from_fn(|lane| part(&channels[lane % CHANNELS])))
+    };
+    Requantization {
+        factor: lanes(|of| of.factor),
+        offset: lanes(|of| of.offset),
+        slopes: [lanes(|of| of.slopes[0]), lanes(|of| of.slopes[1])],
+        shift: lanes(|of| of.shift),
+        low: lanes(|of| of.low),
+        high: lanes(|of| of.high),
+        doubt: lanes(|of| of.doubt),
+    }
+}
+
+/// Four channels over their padded image.
+struct Group<'a> {
     of: &'a QuantizedDepthwise,
     group: usize,
     image: &'a [I8x4Dot],
     out: &'a mut [I8x4Dot],
 }
 
-impl Vectorised for Slide<'_> {
+impl Vectorised for Group<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        // `QuantizedConvolution::new` declines machines that have no such vectors.
-        if I::I8x4Dots::LANES != LANES {
+        // See `QuantizedConvolution::is_fast`.
+        if I::Quads::LANES != LANES {
             return;
         }
-        // A filter of 3x3 elements has three steps, one a row.
-        match (self.of.is_plain, self.of.steps.len()) {
+        // A kernel of 3x3 has three steps, one per row.
+        match (self.of.is_linear, self.of.steps.len()) {
             (true, 3) => self.apply::<I, true, 3>(),
             (true, _) => self.apply::<I, true, 0>(),
             (false, _) => self.apply::<I, false, 0>(),
@@ -261,22 +196,24 @@ impl Vectorised for Slide<'_> {
     }
 }
 
-impl Slide<'_> {
+impl Group<'_> {
     /// `STEPS` is the number of steps, or 0 for any.
     #[inline(always)]
-    fn apply<I: Instructions, const IS_PLAIN: bool, const STEPS: usize>(self) {
+    fn apply<I: Instructions, const IS_LINEAR: bool, const STEPS: usize>(self) {
         let Self { of, group, image, out } = self;
-        let [rows, columns] = of.axes;
+        let ([rows, columns], row_len) = (of.axes, of.layout.row_len());
         let count = if STEPS > 0 { STEPS } else { of.steps.len() };
         let (filter, steps) = (&of.filters[group * count..][..count], &of.steps[..count]);
-        let starts = if columns.stride == 1 { [0, 1, 2, 3] } else { [0, 2, WINDOWS, WINDOWS + 2] };
+        // Where the four vectors of a block begin. Vector `k` has windows `k + 4 * i`, with a stride of 2 windows 0, 2, 4, 6 in
+        // the first, 1, 3, 5, 7 in the second, and so on: see `interleave`.
+        let starts = if columns.stride == 1 { [0, 1, 2, 3] } else { [0, 2, BLOCK, BLOCK + 2] };
         for y in 0..of.out[0] {
-            for first in (0..of.out[1]).step_by(WINDOWS) {
-                let at = y * rows.stride * of.line + first * columns.stride;
-                let mut sums = [I::I8x4Dots::splat(I8x4Dot::default()); CHANNELS];
+            for first in (0..of.out[1]).step_by(BLOCK) {
+                let at = y * rows.stride * row_len + first * columns.stride;
+                let mut sums = [I::Quads::splat(Quad::default()); CHANNELS];
                 for (weights, step) in filter.iter().zip(steps) {
-                    let weights = I::I8x4Dots::load(&weights[..]);
-                    let Some(line) = image.get(at + step..at + step + BEYOND) else { break };
+                    let weights = I::Quads::load(&weights[..]);
+                    let Some(line) = image.get(at + step..at + step + BLOCK_READS) else { break };
                     for i in 0..CHANNELS {
                         let values = I::transpose_bytes(I::I8x4Dots::load(&line[starts[i]..]));
                         sums[i] = weights.multiply_add(values, sums[i]);
@@ -284,47 +221,46 @@ impl Slide<'_> {
                 }
                 let resolve = |k: usize, lane: usize| {
                     let at = at + starts[k] + lane / CHANNELS * CHANNELS;
-                    of.level_of_floats(image, at, group * CHANNELS + lane % CHANNELS)
+                    of.code_of_floats(image, at, group * CHANNELS + lane % CHANNELS)
                 };
-                let mut turned = levels::<I, IS_PLAIN>(&of.scalings[group], sums, resolve);
+                let mut codes = requantize::<I, IS_LINEAR>(&of.requantizations[group], sums, resolve);
                 if columns.stride == 2 {
-                    turned = in_order(turned);
+                    codes = interleave(codes);
                 }
-                // What is beyond the row is overwritten by the next.
-                let place = y * of.out[1] + first;
-                match out.get_mut(place..place + WINDOWS) {
-                    Some(out) => out.copy_from_slice(&turned[..]),
-                    None => out[place..].iter_mut().zip(*turned).for_each(|(to, quad)| *to = quad),
+                // The next row overwrites the codes beyond this one.
+                let window = y * of.out[1] + first;
+                match out.get_mut(window..window + BLOCK) {
+                    Some(out) => out.copy_from_slice(&codes[..]),
+                    None => out[window..].iter_mut().zip(*codes).for_each(|(to, code)| *to = code),
                 }
             }
         }
     }
 }
 
-/// The levels of sums of a group of four channels: of windows 0, 4, 8, and 12 in the first vector, of 1, 5, 9, and 13 in the
-/// second and so on; with a stride of 2, of 0, 2, 4, and 6; 1, 3, 5, and 7; 8, 10, 12, and 14; 9, 11, 13, and 15. Those in doubt
-/// are asked of `resolve`, by the number of the vector and the lane.
+/// The codes of the sums of a block: element `4 * i + k` has those of vector `k`, lanes `4 * i` to `4 * i + 3`. `resolve`
+/// computes ambiguous ones from the number of the vector and the lane.
 #[inline(always)]
-fn levels<I: Instructions, const IS_PLAIN: bool>(
-    scalings: &ScalingLanes,
-    sums: [I::I8x4Dots; CHANNELS],
+fn requantize<I: Instructions, const IS_LINEAR: bool>(
+    requantization: &Requantization<Lanes<f32>>,
+    sums: [I::Quads; CHANNELS],
     resolve: impl Fn(usize, usize) -> u32,
-) -> Lanes<I8x4Dot> {
-    let scalings = scalings.vectors();
-    let (mut levels, mut doubts) = (sums, [I::F32::splat(0.0); CHANNELS]);
-    let mut greatest = I::F32::splat(f32::MIN);
+) -> Lanes<Quad> {
+    let requantization = requantization.map(|lanes| I::F32::load(&lanes[..]));
+    let (mut codes, mut doubts) = (sums, [I::F32::splat(0.0); CHANNELS]);
+    let mut largest = I::F32::splat(f32::MIN);
     for k in 0..CHANNELS {
-        (levels[k], doubts[k]) = scalings.levels::<I, IS_PLAIN>(sums[k]);
-        [_, greatest] = I::min_max(greatest, doubts[k]);
+        (codes[k], doubts[k]) = requantization.codes::<I, IS_LINEAR>(sums[k]);
+        [_, largest] = I::in_order(largest, doubts[k]);
     }
     let mut quads = Lanes::default();
-    I::saturate_to_u8(levels).store(&mut quads[..]);
-    if !I::all_negative(greatest) {
+    I::bytes(codes).store(&mut quads[..]);
+    if !I::are_negative(largest) {
         for k in 0..CHANNELS {
-            let (mut levels_of, mut doubts_of) = (Lanes::default(), Lanes::default());
-            levels[k].store(&mut levels_of[..]);
-            doubts[k].store(&mut doubts_of[..]);
-            for i in (0..LANES).filter(|&i| is_in_doubt(levels_of[i], doubts_of[i])) {
+            let (mut stored_codes, mut stored_doubts) = (Lanes::default(), Lanes::default());
+            codes[k].store(&mut stored_codes[..]);
+            doubts[k].store(&mut stored_doubts[..]);
+            for i in (0..LANES).filter(|&i| is_ambiguous(stored_codes[i], stored_doubts[i])) {
                 let (quad, shift) = (&mut quads[i / CHANNELS * CHANNELS + k].0, 8 * (i % CHANNELS));
                 *quad = *quad & !(0xff << shift) | resolve(k, i) << shift;
             }
@@ -335,9 +271,7 @@ fn levels<I: Instructions, const IS_PLAIN: bool>(
 
 /// Windows of a stride of 2 in their order.
 #[inline(always)]
-fn in_order(quads: Lanes<I8x4Dot>) -> Lanes<I8x4Dot> {
-    let pairs = bytemuck::cast::<_, [[I8x4Dot; 2]; LANES / 2]>(*quads);
-    Aligned(bytemuck::cast::<[[I8x4Dot; 2]; LANES / 2], _>(std::array::from_fn(|i| {
-        pairs[2 * (i % 4) + i / 4]
-    })))
+fn interleave(quads: Lanes<Quad>) -> Lanes<Quad> {
+    let pairs = bytemuck::cast::<_, [[Quad; 2]; LANES / 2]>(*quads);
+    Aligned(bytemuck::cast::<[[Quad; 2]; LANES / 2], _>(std::array::from_fn(|i| pairs[2 * (i % 4) + i / 4])))
 }

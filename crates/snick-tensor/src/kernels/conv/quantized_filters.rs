@@ -1,4 +1,4 @@
-//! Filters of bytes, as constants have them and as products take them.
+//! Filters of bytes: how constants store them, and how kernels read them.
 
 use crate::kernels::fake_quantize::Rule;
 use crate::kernels::gemm::{Matrix, PackedLhs};
@@ -6,32 +6,31 @@ use crate::kernels::quantizer::{CHANNELS, MAX_LEVELS};
 use crate::kernels::vectors::{I8x4Dot, Isa};
 use crate::{ElementType, Tensor};
 
-/// Zeros further from an integer are none.
-const NEAR: f32 = 1.0 / 1024.0;
+/// Tools write zero points that are integers but for rounding errors. Others are further from one than this.
+const ZERO_POINT_TOLERANCE: f32 = 1.0 / 1024.0;
 
-/// Filters of bytes, each unpacked by a rule. `[O, C, height, width]`, or `[C, 1, 1, height, width]` for one filter a
-/// channel.
+/// Filters of bytes with a rule to unpack each: `[O, C, height, width]`, or `[C, 1, 1, height, width]` for depthwise ones.
 #[derive(Copy, Clone, Debug)]
 pub struct QuantizedFilters<'a> {
     /// Integers of 8 bits.
     pub codes: &'a Tensor,
-    /// How the weights are made of them.
+    /// How they become weights.
     pub unpacking: Unpacking<'a>,
 }
 
-/// How weights are made of integers. Tensors of `f32` have one element for all, or one a filter on their first axis.
+/// How codes become weights. Tensors of `f32` have one element for all filters, or one per filter on their first axis.
 #[derive(Copy, Clone, Debug)]
 pub enum Unpacking<'a> {
     /// `(code - zero) * scale`.
     Scale {
-        /// 0 if there are none.
+        /// The zero points; 0 if absent.
         zeros: Option<&'a Tensor>,
         /// The factors.
         scales: &'a Tensor,
     },
-    /// What [`fake_quantize`](crate::kernels::fake_quantize) gives for the codes.
+    /// A [`fake_quantize`](crate::kernels::fake_quantize) of the codes.
     Quantize {
-        /// Ends of the input and of the output.
+        /// The lower and upper ends of its input and output.
         ranges: [&'a Tensor; 4],
         /// The number of levels.
         levels: usize,
@@ -39,7 +38,7 @@ pub enum Unpacking<'a> {
 }
 
 impl QuantizedFilters<'_> {
-    /// The same with integer zeros that codes already lack. `None` if codes are no bytes then, or zeros no integers.
+    /// Subtracts the zero points. `None` if the differences are not in `i8`, or zero points not integers.
     pub(super) fn integers(&self) -> Option<IntegerFilters> {
         if !matches!(self.codes.element_type(), ElementType::I8 | ElementType::U8) {
             return None;
@@ -50,8 +49,8 @@ impl QuantizedFilters<'_> {
         let mut codes = Vec::with_capacity(all.len());
         for (filter, unpack) in all.chunks_exact(length).zip(&rules) {
             for &code in filter {
-                let level = unpack.levels.map_or(code, |levels| levels.level(code as f32).into());
-                codes.push(i8::try_from(level - unpack.zero).ok()?);
+                let code = unpack.quantize.map_or(code, |rule| rule.level(code as f32).into());
+                codes.push(i8::try_from(code - unpack.zero).ok()?);
             }
         }
         Some(IntegerFilters { codes, rules: rules.into_iter().map(|unpack| unpack.rule).collect() })
@@ -72,12 +71,12 @@ impl QuantizedFilters<'_> {
             }
             Unpacking::Quantize { .. } => None,
         };
-        // Subnormal factors would be lost.
+        // A subnormal scale has too few digits.
         let is_fine = |scale: f32| scale.is_normal() || scale == 0.0;
         rules.filter(|rules| rules.iter().all(|unpack| is_fine(unpack.rule.scale)))
     }
 
-    /// An element for each filter.
+    /// One element per filter.
     fn by_filter(&self, tensor: &Tensor) -> Option<Vec<f32>> {
         let outputs = *self.codes.dims().first()?;
         let values = tensor.cast(ElementType::F32).ok()?.to_f32_vec().ok()?;
@@ -88,22 +87,22 @@ impl QuantizedFilters<'_> {
     }
 }
 
-/// Filters of integers.
+/// Filters without their zero points.
 pub(super) struct IntegerFilters {
     pub codes: Vec<i8>,
-    /// By filter.
+    /// For each filter.
     pub rules: Vec<CodeRule>,
 }
 
 impl IntegerFilters {
-    /// What a code of a filter stands for.
+    /// The weight of a code of a filter.
     #[inline(always)]
     pub fn weight(&self, filter: usize, code: i8) -> f32 {
         self.rules[filter].weight(code.into())
     }
 }
 
-/// What the integers of a filter stand for: `(code + zero) * scale + low`, nearly the multiple of the scale.
+/// The weights of a filter: `(code + zero) * scale + low`, where `zero` is the small remainder of the zero point.
 #[derive(Copy, Clone)]
 pub(super) struct CodeRule {
     pub zero: f32,
@@ -114,12 +113,11 @@ pub(super) struct CodeRule {
 impl CodeRule {
     #[inline(always)]
     pub fn weight(self, code: f32) -> f32 {
-        // A product plus 0 is rounded as the product is.
+        // If `low` is 0, this is rounded like the product alone.
         (code + self.zero).mul_add(self.scale, self.low)
     }
 
-    /// How far weights are from the multiples, as a part of the scale. Tools write zeros that are integers but for rounding
-    /// errors.
+    /// The distance of weights from multiples of the scale, in units of the scale.
     pub fn remainder(self) -> f32 {
         if self.scale == 0.0 {
             return 0.0;
@@ -130,11 +128,11 @@ impl CodeRule {
 
 /// How a filter is unpacked.
 struct Unpack {
-    /// Of which codes are the levels.
-    levels: Option<Rule<f32>>,
-    /// The integer that stands for 0.
+    /// Quantises the stored codes first.
+    quantize: Option<Rule<f32>>,
+    /// The zero point.
     zero: i64,
-    /// What codes stand for that lack it.
+    /// The weights of codes without it.
     rule: CodeRule,
 }
 
@@ -144,20 +142,20 @@ impl Unpack {
         Self::new(None, zero.round(), CodeRule { zero: zero.round() - zero, scale, low: 0.0 })
     }
 
-    /// The values of levels.
+    /// A fake quantisation.
     fn quantize(rule: Rule<f32>) -> Option<Self> {
         let zero = (-rule.output_low / rule.step).round();
-        let of_levels = CodeRule { zero, scale: rule.step, low: rule.output_low };
-        Self::new(rule.is_moderate().then_some(Some(rule))?, zero, of_levels)
+        let weights = CodeRule { zero, scale: rule.step, low: rule.output_low };
+        Self::new(rule.is_moderate().then_some(Some(rule))?, zero, weights)
     }
 
-    fn new(levels: Option<Rule<f32>>, zero: f32, rule: CodeRule) -> Option<Self> {
-        let is_fine = zero.abs() <= 255.0 && rule.remainder() <= NEAR;
-        is_fine.then_some(Unpack { levels, zero: zero as i64, rule })
+    fn new(quantize: Option<Rule<f32>>, zero: f32, rule: CodeRule) -> Option<Self> {
+        let is_fine = zero.abs() <= 255.0 && rule.remainder() <= ZERO_POINT_TOLERANCE;
+        is_fine.then_some(Unpack { quantize, zero: zero as i64, rule })
     }
 }
 
-/// Filters of so many elements `[outputs, depth, taps]` as `[outputs, taps, depth / 4]`, with zeros for the last channels.
+/// Filters `[output, channel, tap]` of `length` elements each as `[output, tap, channel / 4]`, filled up with zeros.
 pub(super) fn by_tap(codes: &[i8], length: usize, taps: usize) -> Vec<[i8; CHANNELS]> {
     let groups = (length / taps).div_ceil(CHANNELS);
     let mut all = Vec::with_capacity(codes.len() / length * taps * groups);
@@ -170,8 +168,8 @@ pub(super) fn by_tap(codes: &[i8], length: usize, taps: usize) -> Vec<[i8; CHANN
     all
 }
 
-/// Filters `[outputs, taps, depth / 4]` as the left side of a product: four channels in an element, then by tap.
-pub(super) fn dense(
+/// Filters `[output, tap, channel / 4]` as the left side of a product whose terms are `[channel / 4, tap]`.
+pub(super) fn packed_by_tap(
     by_tap: &[[i8; CHANNELS]],
     outputs: usize,
     groups: usize,

@@ -1,68 +1,74 @@
-//! Depthwise filters over an image where it lies: several rows of windows at once, so that what is read of a row of the
-//! image is multiplied for all of them.
+//! Depthwise convolution of `f32` that reads the image in place: square kernels of 3, 5 and 7 elements, not dilated.
 //!
-//! A block is as wide as a vector. Columns beside the image are masked, rows above and below are left out, and nothing is
-//! copied.
+//! Loop nest: channel, filter of the channel, block of four rows of windows, strip of columns as wide as a vector, row of the
+//! image, column of the filter, row of the block. A row of the image is loaded once for all rows of the block that it belongs
+//! to, and the sums of the block stay in registers. Columns beside the image are masked, rows above and below are skipped, so
+//! padding is never stored. Images are strided views with contiguous rows, filters `[channel, output, row, column]`. Threads
+//! take channels.
 
-use super::images::Channels;
-use super::planes::Grid;
-use crate::kernels::gemm::Epilogue;
+use super::ConvShape;
+use super::image_view::ImageView;
+use crate::kernels::gemm::OnPiece;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Isa, LaneMasks, Vector, Vectorised, dispatch_best};
-use crate::kernels::window::WindowAxis;
+use crate::kernels::vectors::{Instructions, Isa, Lanes, Vector, Vectorised, widest};
+use crate::kernels::window::{WindowAxis, WindowGrid};
 
-/// Rows of windows in a block.
+/// Rows of windows in a block: with a kernel of 7, four sums of `f32` and their operands fit in 16 registers.
 const ROWS: usize = 4;
 
-/// A part of fewer multiplications is not worth a thread.
-const SHARED: usize = 1 << 17;
-
 /// Filters of one channel that slide over rows of an image without gaps.
-pub(super) struct DepthwiseBlocks {
+pub(super) struct DepthwiseDirect {
     rows: WindowAxis,
     columns: WindowAxis,
     /// The number of windows on both axes.
     out: [usize; 2],
 }
 
-impl DepthwiseBlocks {
-    /// `None` if there are more axes than two, no kernel is made for filters and strides like these, or for this machine.
-    pub fn new(grid: &Grid, image: &Channels<f32>) -> Option<Self> {
-        let [depth, rows, columns] = grid.axes;
-        let is_flat = depth.size == 1 && depth.kernel == 1 && depth.before == 0;
-        let has_kernel = matches!((rows.kernel, rows.stride), (3 | 5, 1 | 2) | (7, 1));
+impl DepthwiseDirect {
+    /// Whether this machine has a kernel for these windows. The baseline has no masks: its code would be long and slow.
+    pub fn supports(grid: &WindowGrid) -> bool {
+        let [_, rows, columns] = grid.axes;
         let is_square = rows.kernel == columns.kernel && rows.stride == columns.stride;
-        let is_dense = rows.dilation == 1 && columns.dilation == 1 && image.steps[2] == 1;
-        let [_, out @ ..] = grid.out;
-        let fits = is_flat && has_kernel && is_square && is_dense && out[0] >= ROWS;
-        (fits && Isa::best() != Isa::Baseline).then_some(DepthwiseBlocks { rows, columns, out })
+        let is_dense = rows.dilation == 1 && columns.dilation == 1;
+        let has_kernel = matches!((rows.kernel, rows.stride), (3 | 5, 1 | 2) | (7, 1));
+        Isa::best() != Isa::Base
+            && grid.is_flat()
+            && has_kernel
+            && is_square
+            && is_dense
+            && grid.out[1] >= ROWS
     }
 
-    /// Applies the filters, grouped by channel, to one image, and writes the windows to `out`. The products of each are
-    /// summed in their order. `then` follows for each filter.
+    pub fn new(ConvShape { grid, .. }: &ConvShape) -> Self {
+        let ([_, rows, columns], [_, out @ ..]) = (grid.axes, grid.out);
+        DepthwiseDirect { rows, columns, out }
+    }
+
+    /// Convolves one image with the filters of each of its channels; `then` follows for each filter. The products of each
+    /// window are summed in the order of the filter.
     pub fn convolve(
         &self,
-        image: Channels<f32>,
+        image: ImageView<f32>,
         filters: &[f32],
         out: &mut [f32],
         then: Option<Epilogue<f32>>,
     ) {
-        let filters_len = filters.len() / image.count;
-        let windows_len = out.len() / image.count;
-        let size = self.out[0].saturating_mul(self.out[1]).saturating_mul(filters_len);
-        sharing::in_parts(out, windows_len, SHARED / size.max(1), |first, out| {
-            let image = image.part(first..first + out.len() / windows_len);
-            let filters = &filters[first * filters_len..][..image.count * filters_len];
+        let filters_len = filters.len() / image.channels;
+        let windows_len = out.len() / image.channels;
+        let products = self.out[0].saturating_mul(self.out[1]).saturating_mul(filters_len);
+        sharing::in_parts(out, windows_len, sharing::PRODUCTS / products.max(1), |first, out| {
+            let image = image.channel_range(first..first + out.len() / windows_len);
+            let filters = &filters[first * filters_len..][..image.channels * filters_len];
             let then = then.map(|then| then.part(first * windows_len));
-            dispatch_best(SomeChannels { of: self, image, filters, out, then });
+            widest(SomeChannels { kernel: self, image, filters, out, then });
         });
     }
 }
 
 /// Some of the channels.
 struct SomeChannels<'a> {
-    of: &'a DepthwiseBlocks,
-    image: Channels<'a, f32>,
+    kernel: &'a DepthwiseDirect,
+    image: ImageView<'a, f32>,
     /// The filters of these channels.
     filters: &'a [f32],
     out: &'a mut [f32],
@@ -74,11 +80,11 @@ impl Vectorised for SomeChannels<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        // `DepthwiseBlocks::new` declines the base, which has no masks: its code would be long, and slow.
-        if I::ISA == Isa::Baseline {
+        // See `DepthwiseDirect::supports`.
+        if I::ISA == Isa::Base {
             return;
         }
-        match (self.of.rows.kernel, self.of.rows.stride) {
+        match (self.kernel.rows.kernel, self.kernel.rows.stride) {
             (3, 1) => self.apply::<I, 3, 1>(),
             (3, _) => self.apply::<I, 3, 2>(),
             (5, 1) => self.apply::<I, 5, 1>(),
@@ -92,19 +98,20 @@ impl SomeChannels<'_> {
     /// Applies all filters, of `KERNEL` rows and columns.
     #[inline(always)]
     fn apply<I: Instructions, const KERNEL: usize, const STRIDE: usize>(self) {
-        let Self { of, image, filters, out, then } = self;
+        let Self { kernel, image, filters, out, then } = self;
         let (filters, windows) =
-            (filters.as_chunks::<KERNEL>().0.as_chunks::<KERNEL>().0, of.out[0] * of.out[1]);
-        let of_each = filters.len() / image.count;
-        let starts = (0..of.out[1]).step_by(I::F32::LANES);
-        let strips: Vec<Strip<I::Mask, KERNEL>> = starts.map(|first| Strip::new::<I>(of, first)).collect();
+            (filters.as_chunks::<KERNEL>().0.as_chunks::<KERNEL>().0, kernel.out[0] * kernel.out[1]);
+        let of_channel = filters.len() / image.channels;
+        let starts = (0..kernel.out[1]).step_by(I::F32::LANES);
+        let strips: Vec<Strip<I::Mask, KERNEL>> =
+            starts.map(|first| Strip::new::<I>(&kernel.columns, first)).collect();
         for (i, (filter, out)) in filters.iter().zip(out.chunks_exact_mut(windows)).enumerate() {
-            let channel = image.part(i / of_each..i / of_each + 1);
-            for row in (0..of.out[0]).step_by(ROWS) {
-                // The last blocks may begin with rows that those before have, too.
-                let row = row.min(of.out[0] - ROWS);
+            let channel = image.channel(i / of_channel);
+            for row in (0..kernel.out[0]).step_by(ROWS) {
+                // The last block overlaps the one before.
+                let row = row.min(kernel.out[0] - ROWS);
                 for strip in &strips {
-                    FilterOnStrip::<I::Mask, KERNEL, STRIDE> { of, channel, filter, strip }
+                    FilterOnStrip::<I::Mask, KERNEL, STRIDE> { kernel, channel, filter, strip }
                         .block::<I>(row, out);
                 }
             }
@@ -117,26 +124,25 @@ impl SomeChannels<'_> {
 
 /// Columns of windows, as many as a vector has lanes.
 struct Strip<M, const KERNEL: usize> {
-    /// The first.
+    /// The first column.
     first: usize,
-    /// What is read of a line for each column of the filter: the elements from the first window on, and, if windows are
-    /// two apart, as many that follow.
-    reads: [LaneMasks<M, KERNEL>; 2],
+    /// The elements of a line that each column of the filter reads; with a stride of 2, those of the first half of the lanes
+    /// and of the second.
+    reads: [Lanes<M, KERNEL>; 2],
 }
 
 impl<M, const KERNEL: usize> Strip<M, KERNEL> {
-    fn new<I: Instructions<Mask = M>>(of: &DepthwiseBlocks, first: usize) -> Self {
-        let input = of.columns.input(first, 0);
-        let reads =
-            [0, I::F32::LANES as isize].map(|lanes| LaneMasks::new::<I>(input + lanes, of.columns.size));
+    fn new<I: Instructions<Mask = M>>(columns: &WindowAxis, first: usize) -> Self {
+        let position = columns.position(first, 0);
+        let reads = [0, I::F32::LANES as isize].map(|lanes| Lanes::new::<I>(position + lanes, columns.size));
         Strip { first, reads }
     }
 }
 
 /// A filter over a strip.
 struct FilterOnStrip<'a, M, const KERNEL: usize, const STRIDE: usize> {
-    of: &'a DepthwiseBlocks,
-    channel: Channels<'a, f32>,
+    kernel: &'a DepthwiseDirect,
+    channel: ImageView<'a, f32>,
     filter: &'a [[f32; KERNEL]; KERNEL],
     strip: &'a Strip<M, KERNEL>,
 }
@@ -146,7 +152,7 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
     #[inline(always)]
     fn block<I: Instructions<Mask = M>>(&self, row: usize, out: &mut [f32]) {
         let mut sums = [I::F32::splat(0.0); ROWS];
-        let first = self.of.rows.input(row, 0);
+        let first = self.kernel.rows.position(row, 0);
         macro_rules! add_rows {
             ($($at:literal)*) => {$(
                 if $at < (ROWS - 1) * STRIDE + KERNEL {
@@ -155,7 +161,7 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
             )*};
         }
         add_rows!(0 1 2 3 4 5 6 7 8 9 10);
-        let columns = self.of.out[1];
+        let columns = self.kernel.out[1];
         for (i, sums) in sums.iter().enumerate() {
             let at = (row + i) * columns;
             if let Some(out) = out.get_mut(at + self.strip.first..at + columns) {
@@ -164,12 +170,12 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
         }
     }
 
-    /// Adds the products with row `AT` of those that a block reads, the first of which may lie above the image.
+    /// Adds the products with row `AT` of the rows that the block reads. Rows above and below the image add nothing.
     #[allow(clippy::needless_range_loop, reason = "only loops over indices are unrolled in time")]
     #[inline(always)]
     fn add_row<I: Instructions<Mask = M>, const AT: usize>(&self, first: isize, sums: &mut [I::F32; ROWS]) {
         let y = first.wrapping_add_unsigned(AT).cast_unsigned();
-        if y >= self.of.rows.size {
+        if y >= self.kernel.rows.size {
             return;
         }
         let line = self.channel.line(0, y);
@@ -185,8 +191,8 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
         for column in 0..KERNEL {
             for i in 0..ROWS {
                 if AT >= i * STRIDE && AT - i * STRIDE < KERNEL {
-                    let factor = I::F32::splat(self.filter[AT - i * STRIDE][column]);
-                    sums[i] = factor.multiply_add(values[column], sums[i]);
+                    let weight = I::F32::splat(self.filter[AT - i * STRIDE][column]);
+                    sums[i] = weight.multiply_add(values[column], sums[i]);
                 }
             }
         }
@@ -195,6 +201,7 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
 
 #[cfg(test)]
 mod tests {
+    use super::super::im2col::tests::depthwise;
     use super::*;
     use crate::kernels::broadcast::Strided;
     use crate::kernels::window::Window;
@@ -203,20 +210,6 @@ mod tests {
     /// Numbers whose products and sums are rounded.
     fn values(len: usize) -> Vec<f32> {
         (0..len).map(|i| ((i * 2_741) % 4_093) as f32 / 1_000.0 - 1.7).collect()
-    }
-
-    /// One window after the other.
-    fn naive(grid: &Grid, image: Channels<f32>, filters: &[f32]) -> Vec<f32> {
-        let mut patch = vec![0.0; grid.taps()];
-        let of_each = filters.len() / (grid.taps() * image.count);
-        let mut all = Vec::new();
-        for (i, filter) in filters.chunks_exact(grid.taps()).enumerate() {
-            for window in 0..grid.windows() {
-                grid.under(window, image.part(i / of_each..i / of_each + 1), &mut patch);
-                all.push(filter.iter().zip(&patch).fold(0.0, |sum, (f, x)| f32::mul_add(*f, *x, sum)));
-            }
-        }
-        all
     }
 
     /// Compares a filter of `kernel` elements square with the definition.
@@ -229,19 +222,18 @@ mod tests {
             Ok(out) => (window.axes(spatial, &[kernel; 2]).unwrap(), out),
             Err(_) => return,
         };
-        let places = WindowAxis::places(&axes, &out);
-        let (axes, out) = WindowAxis::three(&axes, &out);
-        let (grid, x) = (Grid { axes, out }, Strided::<f32>::new(whole));
-        let image = Channels::of(&x, places);
-        let Some(blocks) = DepthwiseBlocks::new(&grid, &image) else {
-            assert!(out[1] < ROWS || Isa::best() == Isa::Baseline);
+        let (grid, x) = (WindowGrid::new(&axes, &out), Strided::<f32>::new(whole));
+        let image = ImageView::first_of(&x, &grid);
+        if !DepthwiseDirect::supports(&grid) {
+            assert!(out[0] < ROWS || Isa::best() == Isa::Base);
             return;
-        };
-        for of_each in [1, 2] {
-            let filters = values(image.count * of_each * grid.taps());
-            let mut found = vec![f32::NAN; image.count * of_each * grid.windows()];
-            blocks.convolve(image, &filters, &mut found, None);
-            assert_eq!(found, naive(&grid, image, &filters), "{kernel} {stride} {pads:?} {spatial:?}");
+        }
+        for outputs in [1, 2] {
+            let direct = DepthwiseDirect::new(&ConvShape { grid, groups: image.channels, outputs, depth: 1 });
+            let filters = values(image.channels * outputs * grid.taps());
+            let mut found = vec![f32::NAN; image.channels * outputs * grid.windows()];
+            direct.convolve(image, &filters, &mut found, None);
+            assert_eq!(found, depthwise(&grid, image, &filters), "{kernel} {stride} {pads:?} {spatial:?}");
         }
     }
 

@@ -1,0 +1,197 @@
+//! Prepares the operands of a convolution of floats and calls the algorithm that [`ConvAlgorithm::select`] chooses.
+
+use super::depthwise_direct::DepthwiseDirect;
+use super::depthwise_planes::depthwise_planes;
+use super::filters::Filters;
+use super::im2col::im2col;
+use super::image_view::{ImageView, Images};
+use super::implicit_gemm::implicit_gemm;
+use super::phase_planes::{self, PhasePlanes, PlaneLayout};
+use super::valid_regions::ValidRegions;
+use super::winograd::Winograd;
+use super::{ConvAlgorithm, ConvShape, Elements};
+use crate::buffer::Buffer;
+use crate::kernels::broadcast::Strided;
+use crate::kernels::dispatch::widen_real;
+use crate::kernels::elementwise::FusedElementwise;
+use crate::kernels::gemm::{Gemm, OnPiece};
+use crate::kernels::window::Window;
+use crate::layout::checked_len;
+use crate::{ElementType, Tensor, TensorError};
+
+/// The result of `dims` of a convolution, and of the functions that follow it.
+pub(super) fn convolve(
+    input: &Tensor,
+    filters: &Tensor,
+    window: &Window,
+    dims: &[usize],
+    then: Option<&FusedElementwise>,
+) -> Result<Tensor, TensorError> {
+    let et = input.element_type();
+    // Below, no product of dims overflows.
+    if input.is_empty() || filters.is_empty() || dims.contains(&0) {
+        let zeros = Tensor::zeros(et, dims)?;
+        return match then {
+            Some(then) => then.run(zeros),
+            None => Ok(zeros),
+        };
+    }
+    let [input, filters] = widen_real([input, filters])?;
+    let shape = ConvShape::new(&input, &filters, window, dims)?;
+    let operands = [&input, &filters];
+    match input.element_type() {
+        ElementType::F32 => convolve_as(&shape, operands, dims, then, |c, algorithm, out, then| {
+            c.run_f32(algorithm, out, then)
+        }),
+        _ => convolve_as::<f64>(&shape, operands, dims, then, |c, algorithm, out, then| {
+            c.run(algorithm, out, then)
+        }),
+    }?
+    .cast(et)
+}
+
+/// [`convolve`] in one type. `run` computes an algorithm that exists for it.
+fn convolve_as<T: Gemm>(
+    shape: &ConvShape,
+    [input, filters]: [&Tensor; 2],
+    dims: &[usize],
+    then: Option<&FusedElementwise>,
+    run: impl Fn(&Convolution<T>, ConvAlgorithm, &mut [T], Option<OnPiece<T>>) -> Result<(), TensorError>,
+) -> Result<Tensor, TensorError> {
+    let (grid, mut x) = (&shape.grid, Strided::<T>::new(input));
+    let view = ImageView::first_of(&x, grid);
+    let filters = Filters::<T>::new(*shape, filters);
+    let elements = match T::TYPE {
+        ElementType::F32 => Elements::F32 {
+            has_winograd_filters: filters.tensor.is_kept() && !filters.are_integers(),
+            has_contiguous_rows: view.strides[2] == 1,
+        },
+        _ => Elements::F64,
+    };
+    let algorithm = ConvAlgorithm::select(shape, elements).unwrap_or(ConvAlgorithm::Im2col);
+    let reads_in_place = match algorithm {
+        ConvAlgorithm::ImplicitGemm => phase_planes::is_image(grid),
+        other => other == ConvAlgorithm::ValidRegions,
+    };
+    let packed;
+    if reads_in_place && !view.has_packed_channels(grid) {
+        packed = input.contiguous();
+        x = Strided::new(&packed);
+    }
+    let images = Images::new(&x, grid);
+    let mut values = Buffer::any(checked_len(dims).unwrap_or(0))?;
+    let windows = grid.windows();
+    let is_long = shape.is_depthwise() || values.len() >= ConvAlgorithm::FUSED_MIN_LEN;
+    let fuses = algorithm.fuses() && is_long && windows >= ConvAlgorithm::FUSED_MIN_WINDOWS;
+    let in_pieces = then.filter(|then| fuses && then.has_rows_of(windows));
+    let on_piece = |first: usize, values: &mut [T]| {
+        // Functions follow `f32` only.
+        if let (Some(then), Ok(values)) = (in_pieces, bytemuck::try_cast_slice_mut(values)) {
+            then.on_piece(first, values);
+        }
+    };
+    let convolution = Convolution { shape, images, filters };
+    run(&convolution, algorithm, &mut values, in_pieces.map(|_| OnPiece::new(&on_piece)))?;
+    let result = Tensor::from_buffer(T::TYPE, dims, values)?;
+    match then.filter(|_| in_pieces.is_none()) {
+        Some(then) => then.run(result),
+        None => Ok(result),
+    }
+}
+
+/// A convolution with its operands.
+struct Convolution<'a, T: Gemm> {
+    shape: &'a ConvShape,
+    images: Images<'a, T>,
+    filters: Filters<'a, T>,
+}
+
+impl<T: Gemm> Convolution<'_, T> {
+    /// Calls `convolve` with each image, its results and what follows them.
+    fn each_image(
+        &self,
+        out: &mut [T],
+        then: Option<OnPiece<T>>,
+        convolve: impl Fn(Images<T>, &mut [T], Option<OnPiece<T>>) -> Result<(), TensorError>,
+    ) -> Result<(), TensorError> {
+        let results = self.shape.groups * self.shape.outputs * self.shape.grid.windows();
+        out.chunks_exact_mut(results).enumerate().try_for_each(|(n, out)| {
+            let image = Images { first: self.images.image(n), ..self.images };
+            convolve(image, out, then.map(|then| then.part(n * results)))
+        })
+    }
+
+    /// The algorithms that exist for both floats.
+    fn run(
+        &self,
+        algorithm: ConvAlgorithm,
+        out: &mut [T],
+        then: Option<OnPiece<T>>,
+    ) -> Result<(), TensorError> {
+        let (shape, filters) = (self.shape, &self.filters);
+        match algorithm {
+            ConvAlgorithm::DepthwisePlanes => {
+                let layout = PlaneLayout::new(&shape.grid);
+                self.each_image(out, then, |image, out, then| {
+                    depthwise_planes(&layout, image.first, filters, out, then);
+                    Ok(())
+                })
+            }
+            ConvAlgorithm::ImplicitGemm => {
+                let (layout, packed) = (PlaneLayout::new(&shape.grid), filters.packed_lhs()?);
+                self.each_image(out, then, |image, out, then| {
+                    let planes = PhasePlanes::new(&layout, image.first, T::default())?;
+                    implicit_gemm(shape, &planes, &packed, filters.order.as_deref(), out, then);
+                    Ok(())
+                })
+            }
+            _ => self.im2col(&self.images, out, then),
+        }
+    }
+
+    fn im2col(&self, images: &Images<T>, out: &mut [T], then: Option<OnPiece<T>>) -> Result<(), TensorError> {
+        im2col(self.shape, images, &self.filters, out)?;
+        if let Some(then) = then {
+            then.apply_to_rows(self.shape.grid.windows(), out);
+        }
+        Ok(())
+    }
+}
+
+impl Convolution<'_, f32> {
+    /// The algorithms that exist for `f32`.
+    fn run_f32(
+        &self,
+        algorithm: ConvAlgorithm,
+        out: &mut [f32],
+        then: Option<OnPiece<f32>>,
+    ) -> Result<(), TensorError> {
+        let (shape, filters) = (self.shape, &self.filters);
+        match algorithm {
+            ConvAlgorithm::DepthwiseDirect => {
+                let direct = DepthwiseDirect::new(shape);
+                self.each_image(out, then, |image, out, then| {
+                    direct.convolve(image.first, &filters.rows, out, then);
+                    Ok(())
+                })
+            }
+            ConvAlgorithm::Winograd => {
+                let winograd = Winograd::new(shape, filters.tensor)?;
+                self.each_image(out, then, |image, out, then| {
+                    match winograd.convolve(image.first, out, then)? {
+                        true => Ok(()),
+                        false => self.im2col(&image, out, then),
+                    }
+                })
+            }
+            ConvAlgorithm::ValidRegions => {
+                let (regions, packed) = (ValidRegions::new(&shape.grid), filters.packed_lhs()?);
+                self.each_image(out, then, |image, out, _| {
+                    regions.convolve(shape, image.first, &packed, out);
+                    Ok(())
+                })
+            }
+            other => self.run(other, out, then),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Computes ambiguous results of [`QuantizedDense`](super::quantized_dense::QuantizedDense) of floats, in the order of summation
+//! of [`convolution`](super::convolution).
+
+use super::padding_correction::PaddingCorrection;
+use super::quantized_epilogue::ChannelEpilogue;
+use super::quantized_filters::{CodeRule, IntegerFilters, by_tap};
+use crate::kernels::fake_quantize::Rule;
+use crate::kernels::gemm::{PackedRhs, depth_block};
+use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::vectors::{Aligned, I8x4Dot, Instructions, Isa, Vectorised, dispatch_int8_dot};
+
+/// Results that are computed together: each term of a sum waits for the one before.
+const BLOCK: usize = 16;
+
+/// What the float sums need.
+pub(super) struct FloatFallback {
+    filters: IntegerFilters,
+    /// The filters `[output, tap, channel / 4]`.
+    pub by_tap: Vec<[i8; CHANNELS]>,
+    depth: usize,
+    taps: usize,
+    /// The rule of the codes of the input.
+    input: Rule<f32>,
+    epilogues: Vec<ChannelEpilogue>,
+    /// Set if the code of the padding does not stand for 0.
+    pub padding: Option<PaddingCorrection>,
+}
+
+impl FloatFallback {
+    pub fn new(
+        filters: IntegerFilters,
+        [depth, taps]: [usize; 2],
+        input: Rule<f32>,
+        epilogues: Vec<ChannelEpilogue>,
+        padding: Option<PaddingCorrection>,
+    ) -> Self {
+        let by_tap = by_tap(&filters.codes, depth * taps, taps);
+        FloatFallback { filters, by_tap, depth, taps, input, epilogues, padding }
+    }
+
+    /// Replaces the codes of some results, each a filter and a window. `out` holds the codes of four filters in rows of
+    /// `windows`.
+    pub fn replace(&self, results: &[[usize; 2]], right: &PackedRhs<Quad>, out: &mut [Quad], windows: usize) {
+        for block in results.chunks(BLOCK) {
+            let at = std::array::from_fn(|i| block.get(i).copied().unwrap_or(block[0]));
+            let codes = with_byte_products(Sums { of: self, right, at });
+            for (&[filter, window], code) in block.iter().zip(codes) {
+                let shift = 8 * (filter % CHANNELS);
+                if let Some(Quad(quad)) = out.get_mut(filter / CHANNELS * windows + window) {
+                    *quad = *quad & !(0xff << shift) | code << shift;
+                }
+            }
+        }
+    }
+}
+
+/// A number for each result of a block.
+type Each<T> = [T; BLOCK];
+
+/// The codes of a block of results.
+struct Sums<'a> {
+    of: &'a FloatFallback,
+    right: &'a PackedRhs<'a, Quad>,
+    /// The filter and the window of each.
+    at: Each<[usize; 2]>,
+}
+
+impl Vectorised for Sums<'_> {
+    type Output = Each<u32>;
+
+    #[inline(always)]
+    fn run<I: Instructions>(self) -> Each<u32> {
+        // See `QuantizedConvolution::is_fast`: the code would be long and slow.
+        if I::ISA == Isa::Base {
+            return Each::default();
+        }
+        let Self { of, right, at } = self;
+        let FloatFallback { depth, taps, input, .. } = of;
+        let groups = depth.div_ceil(CHANNELS);
+        // Kernels of one element are summed in parts, as `PackedLhs::pack` does.
+        let part = if *taps == 1 { part_of_terms(*depth) / CHANNELS } else { usize::MAX };
+        let columns = at.map(|[_, window]| right.column(window));
+        let filters = at.map(|[filter, _]| &of.by_tap[filter * taps * groups..][..taps * groups]);
+        let rules = at.map(|[filter, _]| of.filters.rules[filter]);
+        let [zeros, scales, lows] =
+            [rules.map(|rule| rule.zero), rules.map(|rule| rule.scale), rules.map(|rule| rule.low)];
+        let (mut total, mut sum): (Aligned<Each<f32>>, Aligned<Each<f32>>) = Default::default();
+        for tap in 0..*taps {
+            let is_padding = at.map(|[_, window]| {
+                of.padding.as_ref().is_some_and(|padding| padding.is_padding(window, tap))
+            });
+            for group in 0..groups {
+                let row = right.row(group * taps + tap);
+                let quads = columns.map(|column| row.get(column).copied().unwrap_or_default().0);
+                let codes = filters
+                    .map(|filter| u32::from_le_bytes(filter[tap * groups + group].map(i8::cast_unsigned)));
+                for k in 0..CHANNELS {
+                    let is_beyond = group * CHANNELS + k >= *depth;
+                    for i in 0..BLOCK {
+                        let value = input.value(((quads[i] >> (8 * k)) & 0xff) as f32);
+                        let value = if is_padding[i] || is_beyond { 0.0 } else { value };
+                        let code = (codes[i] << (24 - 8 * k)).cast_signed() >> 24;
+                        let rule = CodeRule { zero: zeros[i], scale: scales[i], low: lows[i] };
+                        sum[i] = rule.weight(code as f32).mul_add(value, sum[i]);
+                    }
+                }
+                if (group + 1) % part == 0 {
+                    for i in 0..BLOCK {
+                        total[i] += sum[i];
+                    }
+                    sum = Default::default();
+                }
+            }
+        }
+        std::array::from_fn(|i| of.epilogues[at[i][0]].code(total[i] + sum[i]))
+    }
+}

@@ -1,0 +1,119 @@
+//! Convolution by im2col: windows are copied to the rows of a matrix, which is multiplied with the filters (Chellapilla et al.,
+//! "High Performance Convolutional Neural Networks for Document Processing", 2006).
+//!
+//! Loop nest: group, block of windows of all images, then the loops of [`gemm`](crate::kernels::gemm): panel of filters, tile of
+//! windows, term. Matrices are `[window, term]` and `[term, output]`. It supports every shape, and as the windows of all images
+//! are rows of one product, it is the fastest where an image has few. Threads share each product.
+
+use super::filters::Filters;
+use super::image_view::{ImageView, Images};
+use super::{ConvShape, DOT_LEN};
+use crate::buffer::filled;
+use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, gemm, narrow};
+use crate::kernels::vectors::Isa;
+use crate::kernels::window::WindowGrid;
+use crate::{ElementType, TensorError};
+
+/// Windows in a block, unless they are very large.
+const BLOCK: usize = 64;
+
+/// The limit of elements in a block, which bounds its memory, but not below a few windows.
+const MAX_ELEMENTS: usize = 1 << 24;
+const MIN_BLOCK: usize = 8;
+
+/// Convolves all images.
+pub(super) fn im2col<T: Gemm>(
+    shape: &ConvShape,
+    images: &Images<T>,
+    filters: &Filters<T>,
+    out: &mut [T],
+) -> Result<(), TensorError> {
+    let ConvShape { grid, groups, outputs, depth } = shape;
+    let (windows, length) = (grid.windows(), shape.filter_len());
+    let all = out.len() / (groups * outputs);
+    let block = (MAX_ELEMENTS / length).clamp(MIN_BLOCK, BLOCK).min(all);
+    // Dot products read the filters as they are stored.
+    let are_dots = all <= 2 && all * DOT_LEN <= length && T::TYPE == ElementType::F32;
+    let packed = if are_dots { None } else { Some(filters.packed_rhs()?) };
+    let mut columns = filled(block * length, T::default())?;
+    let mut results = filled(block * outputs, T::default())?;
+    for group in 0..*groups {
+        for first in (0..all).step_by(block) {
+            let count = block.min(all - first);
+            let place = |i: usize| ((first + i) / windows, (first + i) % windows);
+            let (columns, results) = (&mut columns[..count * length], &mut results[..count * outputs]);
+            for (i, column) in columns.chunks_exact_mut(length).enumerate() {
+                let (n, window) = place(i);
+                let channels = images.image(n).channel_range(group * depth..(group + 1) * depth);
+                match channels.as_slice(grid).filter(|_| shape.is_whole_image()) {
+                    Some(image) => column.copy_from_slice(image),
+                    None => gather_window(grid, window, channels, column),
+                }
+            }
+            let [window_stride, output_stride] = match &packed {
+                None => {
+                    let columns = Matrix::packed(columns, count, length);
+                    narrow(&filters.group(group), &columns.turned(), results);
+                    [1, count]
+                }
+                Some(packed) => {
+                    filters.reorder(columns);
+                    let left = PackedLhs::pack(Isa::best(), &Matrix::packed(columns, count, length));
+                    let left = if filters.order.is_some() { left.in_one_step() } else { left };
+                    gemm(&left, &packed[group], results);
+                    [*outputs, 1]
+                }
+            };
+            for output in 0..*outputs {
+                for i in 0..count {
+                    let (n, window) = place(i);
+                    let to = ((n * groups + group) * outputs + output) * windows + window;
+                    out[to] = results[i * window_stride + output * output_stride];
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies the elements of a window, with zeros for padding, in the order of the elements of a filter.
+fn gather_window<T: Gemm>(grid: &WindowGrid, window: usize, image: ImageView<T>, column: &mut [T]) {
+    let [d, h, w] = &grid.axes;
+    let [plane, row, at] = WindowGrid::unflatten(window, grid.out);
+    let taps = w.taps_inside(at);
+    let first = w.inside(at, taps.start).unwrap_or(0);
+    let mut lines = column.chunks_exact_mut(w.kernel);
+    for channel in 0..image.channels {
+        let channel = image.channel(channel);
+        for z in (0..d.kernel).map(|tap| d.inside(plane, tap)) {
+            for (y, line) in (0..h.kernel).map(|tap| h.inside(row, tap)).zip(&mut lines) {
+                let Some((z, y)) = z.zip(y).filter(|_| !taps.is_empty()) else {
+                    line.fill(T::default());
+                    continue;
+                };
+                line[..taps.start].fill(T::default());
+                line[taps.end..].fill(T::default());
+                channel.line(z, y).every(w.dilation, first).copy_to(&mut line[taps.clone()]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// The windows of one image by definition, for filters that each read one channel.
+    pub fn depthwise(grid: &WindowGrid, image: ImageView<f32>, filters: &[f32]) -> Vec<f32> {
+        let mut column = vec![0.0; grid.taps()];
+        let of_channel = filters.len() / (grid.taps() * image.channels);
+        let mut all = Vec::new();
+        for (i, filter) in filters.chunks_exact(grid.taps()).enumerate() {
+            for window in 0..grid.windows() {
+                gather_window(grid, window, image.channel(i / of_channel), &mut column);
+                all.push(filter.iter().zip(&column).fold(0.0, |sum, (f, x)| f32::mul_add(*f, *x, sum)));
+            }
+        }
+        all
+    }
+}

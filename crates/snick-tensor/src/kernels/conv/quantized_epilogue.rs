@@ -1,0 +1,84 @@
+//! What follows the sums of a convolution of quantised codes, up to the codes of its results.
+
+use std::sync::Arc;
+
+use crate::kernels::fake_quantize::Rule;
+use crate::kernels::quantizer::Quantizer;
+use crate::{ElementType, Tensor};
+
+/// The element-wise functions between the sums of a [`QuantizedConvolution`](super::QuantizedConvolution) and the codes of
+/// its results, in this order. Tensors of `f32` have one element for all channels, or one per channel on their last axis but
+/// two.
+#[derive(Clone, Debug)]
+pub struct QuantizedEpilogue {
+    /// Added to the sums.
+    pub bias: Option<Tensor>,
+    /// Multiplies negative numbers, as in a PReLU.
+    pub slope: Option<Tensor>,
+    /// Multiplies all numbers.
+    pub scale: Option<Tensor>,
+    /// Added last.
+    pub shift: Option<Tensor>,
+    /// Bounds of the results before they are quantised.
+    pub clamp: Option<[f32; 2]>,
+    /// Quantises the results.
+    pub quantizer: Arc<Quantizer>,
+}
+
+impl QuantizedEpilogue {
+    /// Only quantises.
+    pub fn new(quantizer: Arc<Quantizer>) -> Self {
+        Self { bias: None, slope: None, scale: None, shift: None, clamp: None, quantizer }
+    }
+
+    /// By channel, the last one repeated to a multiple of four. `None` if a tensor has another type or shape.
+    pub(super) fn channels(&self) -> Option<Vec<ChannelEpilogue>> {
+        let outputs = self.quantizer.channels();
+        let by_channel = |tensor: &Option<Tensor>, neutral: f32| {
+            let Some(tensor) = tensor else { return Some(vec![neutral; outputs]) };
+            tensor.expect(ElementType::F32).ok()?;
+            tensor.broadcast_to(&[1, outputs, 1, 1]).ok()?.to_f32_vec().ok()
+        };
+        let (biases, slopes) = (by_channel(&self.bias, 0.0)?, by_channel(&self.slope, 1.0)?);
+        let (scales, shifts) = (by_channel(&self.scale, 1.0)?, by_channel(&self.shift, 0.0)?);
+        let [min, max] = self.clamp.unwrap_or([f32::NEG_INFINITY, f32::INFINITY]);
+        let channel = |(i, rule): (usize, &Rule<f32>)| {
+            let i = i.min(outputs - 1);
+            let within = |bound: f32| bound.max(rule.low).min(rule.high);
+            let rule = Rule { low: within(min), high: within(max), ..*rule };
+            ChannelEpilogue { bias: biases[i], slope: slopes[i], scale: scales[i], shift: shifts[i], rule }
+        };
+        Some(self.quantizer.rules().iter().enumerate().map(channel).collect())
+    }
+}
+
+/// The epilogue of one channel: `quantize(prelu(sum + bias) * scale + shift)`.
+#[derive(Copy, Clone)]
+pub(super) struct ChannelEpilogue {
+    pub bias: f32,
+    pub slope: f32,
+    pub scale: f32,
+    pub shift: f32,
+    /// The rule of the quantizer, with the bounds of the clamp.
+    pub rule: Rule<f32>,
+}
+
+impl ChannelEpilogue {
+    /// The code of a sum, rounded as the kernels of floats round.
+    #[inline(always)]
+    pub fn code(&self, sum: f32) -> u32 {
+        let x = sum + self.bias;
+        let x = if x < 0.0 { x * self.slope } else { x };
+        self.rule.level(x * self.scale + self.shift)
+    }
+
+    /// Whether only the quantizer follows the bias.
+    pub fn is_linear(&self) -> bool {
+        [self.slope, self.scale, self.shift] == [1.0, 1.0, 0.0]
+    }
+
+    /// The largest factor by which a difference of sums grows.
+    pub fn steepness(&self) -> f32 {
+        self.scale.abs() * self.slope.abs().max(1.0)
+    }
+}

@@ -1,0 +1,196 @@
+//! Requantisation: from exact integer sums to the codes of results, as in Jacob et al., "Quantization and Training of Neural
+//! Networks for Efficient Integer-Arithmetic-Only Inference", 2018, but with a factor in `f32`.
+//!
+//! The codes are to be those that a convolution of floats gives, whose sums are rounded at each step. A scaled sum that is
+//! nearer to the middle between two codes than these rounding errors may reach is ambiguous; it is computed of floats.
+
+use super::padding_correction::PaddingCorrection;
+use super::quantized_epilogue::ChannelEpilogue;
+use super::quantized_filters::{CodeRule, IntegerFilters};
+use crate::kernels::fake_quantize::Rule;
+use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::vectors::{Instructions, Quad, Vector};
+
+/// The requantisation of the sums of a filter: `prelu(sum * factor + offset) + shift`, clamped and rounded. `T` is a number,
+/// or one for each lane of a vector.
+#[derive(Copy, Clone)]
+pub(super) struct Requantization<T> {
+    pub factor: T,
+    pub offset: T,
+    /// The factors of negative numbers and of others.
+    pub slopes: [T; 2],
+    pub shift: T,
+    pub low: T,
+    pub high: T,
+    /// A result is unambiguous if the square of its distance from a code plus this is negative.
+    pub doubt: T,
+}
+
+impl Requantization<f32> {
+    /// Fills up the channels to a multiple of four. Nothing is ambiguous.
+    const NO_FILTER: Self = Requantization {
+        factor: 0.0,
+        offset: 0.0,
+        slopes: [1.0; 2],
+        shift: 0.0,
+        low: 0.0,
+        high: 0.0,
+        doubt: -1.0,
+    };
+}
+
+impl<T> Requantization<T> {
+    #[inline(always)]
+    pub fn map<U>(&self, f: impl Fn(&T) -> U) -> Requantization<U> {
+        Requantization {
+            factor: f(&self.factor),
+            offset: f(&self.offset),
+            slopes: [f(&self.slopes[0]), f(&self.slopes[1])],
+            shift: f(&self.shift),
+            low: f(&self.low),
+            high: f(&self.high),
+            doubt: f(&self.doubt),
+        }
+    }
+}
+
+impl<V: Vector<f32>> Requantization<V> {
+    /// The codes of sums, not yet clamped to 0 to 255, and a number for each that is negative unless it is ambiguous.
+    /// `IS_LINEAR` ones have neither slopes, shift nor bounds other than the first and the last code.
+    #[inline(always)]
+    pub fn codes<I: Instructions<F32 = V>, const IS_LINEAR: bool>(&self, sums: I::Quads) -> (I::Quads, V) {
+        let mut results = I::floats(sums).multiply_add(self.factor, self.offset);
+        if IS_LINEAR {
+            // Negative results, of which there are many, are the first code.
+            [_, results] = I::in_order(results, V::splat(0.0));
+        } else {
+            let [negative, others] = I::in_order(results, V::splat(0.0));
+            let [below, above] = self.slopes;
+            results = others.multiply_add(above, negative.multiply_add(below, self.shift));
+            let [_, results_from_low] = I::in_order(results, self.low);
+            [results, _] = I::in_order(results_from_low, self.high);
+        }
+        let distances = I::beyond_nearest(results);
+        (I::nearest(results), distances.multiply_add(distances, self.doubt))
+    }
+}
+
+/// Whether a code is ambiguous, given both results of [`Requantization::codes`]. Those beyond all codes are not.
+pub(super) fn is_ambiguous(code: Quad, doubt: f32) -> bool {
+    doubt.is_sign_positive() && (0..=255).contains(&code.sum())
+}
+
+/// The distance of float sums from the exact ones, as a multiple of the error of one rounding, of the square root of their
+/// length, and of the largest partial sums to be expected. Rounding errors are independent: the largest observed are a tenth
+/// of it.
+const SUM_ERROR: f32 = 0.5;
+
+/// The error of the float arithmetic here: for a code of up to 255, and for the numbers that are added up to it.
+const CODE_ERROR: f32 = 512.0 * f32::EPSILON;
+const PART_ERROR: f32 = f32::EPSILON;
+
+/// Larger results are not clamped before they are converted to integers of 32 bits.
+const MAX_UNCLAMPED: f32 = (1 << 30) as f32;
+
+/// The requantisation of all filters.
+pub(super) struct Requantizations {
+    /// By filter, filled up to a multiple of four.
+    pub filters: Vec<Requantization<f32>>,
+    /// By filter and class of a [`PaddingCorrection`]: the offset of windows with padding.
+    pub padding_offsets: Vec<f32>,
+    /// See [`Requantization::codes`].
+    pub is_linear: bool,
+}
+
+impl Requantizations {
+    /// `input` is the rule of the codes that a filter reads. `None` if a number is not finite.
+    pub fn new(
+        filters: &IntegerFilters,
+        input: impl Fn(usize) -> Rule<f32>,
+        padding: Option<&PaddingCorrection>,
+        epilogues: &[ChannelEpilogue],
+    ) -> Option<Self> {
+        let count = filters.rules.len();
+        let length = filters.codes.len().checked_div(count)?;
+        let is_linear = epilogues.iter().all(|of| of.is_linear() && has_all_codes(&of.rule));
+        let mut padding_offsets = Vec::new();
+        let codes = filters.codes.chunks_exact(length).enumerate();
+        let filter = |(i, codes)| {
+            let filter = Filter { codes, rule: filters.rules[i], input: input(i), epilogue: epilogues[i] };
+            filter.requantization(is_linear, padding, &mut padding_offsets)
+        };
+        let mut filters: Vec<_> = codes.map(filter).collect::<Option<_>>()?;
+        filters.resize(count.next_multiple_of(CHANNELS), Requantization::NO_FILTER);
+        Some(Requantizations { filters, padding_offsets, is_linear })
+    }
+}
+
+/// Whether the bounds of a quantizer are the first and the last of 256 codes.
+fn has_all_codes(rule: &Rule<f32>) -> bool {
+    let [low, high] = [rule.low, rule.high].map(|bound| bound.mul_add(rule.scale, rule.shift));
+    low.round() == 0.0 && high.round() == 255.0
+}
+
+/// A filter of integers over codes.
+struct Filter<'a> {
+    codes: &'a [i8],
+    rule: CodeRule,
+    /// The rule of the codes it reads.
+    input: Rule<f32>,
+    epilogue: ChannelEpilogue,
+}
+
+impl Filter<'_> {
+    /// The requantisation of its sums. Appends the offsets of windows with padding. `None` if a number is not finite.
+    fn requantization(
+        &self,
+        is_linear: bool,
+        padding: Option<&PaddingCorrection>,
+        padding_offsets: &mut Vec<f32>,
+    ) -> Option<Requantization<f32>> {
+        let Self { codes, rule: CodeRule { scale, .. }, input, epilogue } = self;
+        let ChannelEpilogue { bias, slope, scale: after_scale, shift: after_shift, rule } = epilogue;
+        let sum: i64 = codes.iter().map(|&code| i64::from(code)).sum();
+        let squares: i64 = codes.iter().map(|&code| i64::from(code) * i64::from(code)).sum();
+        let code = |x: f64| x * f64::from(rule.scale) + f64::from(rule.shift);
+        let to_code = f64::from(*after_scale) * f64::from(rule.scale);
+        let result = f64::from(input.output_low) * f64::from(*scale) * sum as f64 + f64::from(*bias);
+        let factor = (f64::from(input.step) * f64::from(*scale) * to_code) as f32;
+        let offset_of = |result: f64| if is_linear { code(result) } else { result * to_code } as f32;
+        let offset = offset_of(result);
+        let shift = if is_linear { 0.0 } else { code((*after_shift).into()) as f32 };
+        let mut largest_offset = offset.abs();
+        if let Some(padding) = padding {
+            for sum in padding.sums_on_padding(codes) {
+                let offset = offset_of(result - f64::from(padding.value) * f64::from(*scale) * sum as f64);
+                largest_offset = largest_offset.max(offset.abs());
+                padding_offsets.push(offset);
+            }
+        }
+        // A negative scale reverses the sign that the slope depends on.
+        let slopes = if *after_scale < 0.0 { [1.0, *slope] } else { [*slope, 1.0] };
+        let length = codes.len() as f32;
+        let largest_result =
+            (f32::from(i8::MIN).abs() * f32::from(u8::MAX) * length).mul_add(factor.abs(), largest_offset);
+        let is_too_large = is_linear && largest_result > MAX_UNCLAMPED;
+        let parts = [factor, largest_offset, shift, *slope, *after_scale];
+        if is_too_large || !parts.iter().all(|number| number.is_finite()) {
+            return None;
+        }
+        // The error of the float sum in units of a code. Results beyond the range are not between codes.
+        let largest = input.value(0.0).abs().max(input.value(255.0).abs());
+        let range = rule.low.abs().max(rule.high.abs()) + after_shift.abs();
+        let partial = largest * scale.abs() * (squares as f32).sqrt() + bias.abs();
+        let largest_sum = epilogue.steepness() * partial + range;
+        let rounded = SUM_ERROR * f32::EPSILON / 2.0 * length.sqrt() * largest_sum * rule.scale;
+        // Zero points that are integers only nearly.
+        let remainder = self.rule.remainder() * largest * length;
+        let ignored = remainder * scale.abs() * epilogue.steepness() * rule.scale;
+        let parts = slope.abs().max(1.0) * largest_offset + shift.abs() + rule.shift.abs();
+        let roundings = if is_linear { 1.0 } else { 2.0 };
+        let code_error = roundings * (CODE_ERROR + PART_ERROR * parts);
+        let unambiguous = (0.5 - code_error - rounded - ignored).max(0.0);
+        let [low, high] = [rule.low, rule.high].map(|bound| code(bound.into()) as f32);
+        Some(Requantization { factor, offset, slopes, shift, low, high, doubt: -(unambiguous * unambiguous) })
+    }
+}

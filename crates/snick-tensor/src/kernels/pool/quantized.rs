@@ -1,0 +1,145 @@
+//! The maxima of windows over quantised codes, four channels at a time: [`SeparableMax`] over `u8x4` elements.
+
+use super::separable_max::{Codes, SeparableMax};
+use super::{PoolAlgorithm, Reduction};
+use crate::buffer::Buffer;
+use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::window::{Window, WindowGrid};
+use crate::{ElementType, Tensor, TensorError};
+
+/// A [`max_pool`](super::max_pool) of images of quantised codes. The order of codes is that of their values, so the maximum
+/// code is that of the maximum value.
+#[derive(Clone, Debug)]
+pub struct QuantizedMaxPool {
+    grid: WindowGrid,
+    /// Height and width of the input and of the output.
+    input: [usize; 2],
+    output: [usize; 2],
+    /// By group of four channels: the exclusive or with this reverses the order of the codes whose minimum is pooled. Empty if
+    /// there are none.
+    reversal: Vec<u32>,
+}
+
+impl QuantizedMaxPool {
+    /// The pool of images whose spatial sizes are `spatial` with `outputs` windows on each axis. `None` if a window has no
+    /// element inside, or if [`PoolAlgorithm::select`] has no algorithm for codes.
+    pub fn new(spatial: [usize; 2], kernel: &[usize], window: &Window, outputs: &[usize]) -> Option<Self> {
+        let axes = window.axes(&spatial, kernel).ok()?;
+        let output: [usize; 2] = outputs.try_into().ok()?;
+        let grid = WindowGrid::new(&axes, &output);
+        let is_supported = PoolAlgorithm::select(true, Reduction::Max, &grid) == PoolAlgorithm::SeparableMax
+            && grid
+                .axes
+                .iter()
+                .zip(grid.out)
+                .all(|(axis, out)| (0..out).all(|i| !axis.taps_inside(i).is_empty()));
+        is_supported.then_some(Self { grid, input: spatial, output, reversal: Vec::new() })
+    }
+
+    /// The same with the minimum in some channels.
+    #[must_use]
+    pub fn with_minimum_in(mut self, channels: &[bool]) -> Self {
+        let byte = |k: usize, group: &[bool]| if group.get(k) == Some(&true) { u8::MAX } else { 0 };
+        let groups = channels.chunks(CHANNELS);
+        let masks = groups.map(|group| u32::from_le_bytes(std::array::from_fn(|k| byte(k, group))));
+        self.reversal = if channels.contains(&true) { masks.collect() } else { Vec::new() };
+        self
+    }
+
+    /// Pools images of quantised codes.
+    ///
+    /// # Errors
+    /// [`TensorError::ShapeMismatch`], [`TensorError::TypeMismatch`]; memory.
+    pub fn run(&self, images: &Tensor) -> Result<Tensor, TensorError> {
+        let refuse =
+            || TensorError::mismatch("cannot pool {} as quantised codes of {}", images.dims(), &self.input);
+        let &[batch, groups, height, width] = images.dims() else { return Err(refuse()) };
+        if [height, width] != self.input || !(self.reversal.is_empty() || self.reversal.len() == groups) {
+            return Err(refuse());
+        }
+        let mut codes = std::borrow::Cow::Borrowed(images.as_slice::<u32>()?);
+        let mut out: Buffer<u32> = Buffer::any(batch * groups * self.grid.windows())?;
+        let reverse = |codes: &mut [u32], area: usize| {
+            for (channel, mask) in codes.chunks_exact_mut(area.max(1)).zip(self.reversal.iter().cycle()) {
+                channel.iter_mut().for_each(|codes| *codes ^= mask);
+            }
+        };
+        if !self.reversal.is_empty() {
+            reverse(codes.to_mut(), self.grid.area());
+        }
+        let ([_, rows, columns], [_, out_height, out_width]) = (self.grid.axes, self.grid.out);
+        let (planes, results) = (bytemuck::cast_slice(&codes), bytemuck::cast_slice_mut(&mut out));
+        SeparableMax::<Codes> { axes: [rows, columns], out: [out_height, out_width], planes, results }
+            .compute();
+        reverse(&mut out, self.grid.windows());
+        Tensor::from_buffer(ElementType::U32, &[batch, groups, self.output[0], self.output[1]], out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::smallvec;
+
+    use super::*;
+    use crate::kernels::{BinaryOp, Quantizer, max_pool};
+
+    #[test]
+    fn codes_are_pooled_like_their_values() {
+        // With a stride of 2, pairs of elements straddle the end of a vector.
+        for width in [41, 31, 33, 8] {
+            check(width);
+        }
+    }
+
+    #[test]
+    fn windows_that_are_mostly_padding_are_declined() {
+        let window = |pad| Window { pads_begin: smallvec![pad; 2], ..Window::dense(2) };
+        let is_accepted = |pad| {
+            let windows = window(pad).output_dims(&[9, 9], &[2, 2]).unwrap();
+            QuantizedMaxPool::new([9, 9], &[2, 2], &window(pad), &windows).is_some()
+        };
+        assert_eq!([1, 2, 100].map(is_accepted), [true, false, false]);
+        let far = [1 << 40, 1 << 40];
+        assert!(QuantizedMaxPool::new([9, 9], &[2, 2], &window(1), &far).is_none());
+    }
+
+    fn check(width: usize) {
+        let dims = [2, 6, 9, width];
+        let values: Vec<f32> =
+            (0..dims.iter().product()).map(|i: usize| (i * 7919 % 1013) as f32 / 100.0 - 5.0).collect();
+        let values = Tensor::from_vec(&dims, values).unwrap();
+        let ends = [-4.0f32, 4.5].map(Tensor::scalar);
+        let minus = Tensor::scalar(-1f32);
+        let quantizer = Quantizer::new([&ends[0], &ends[1], &ends[0], &ends[1]], 256, 6).unwrap();
+        let codes = quantizer.quantize(&values).unwrap();
+        let values = quantizer.dequantize(&codes).unwrap();
+        for (kernel, stride, dilation, pad) in
+            [([2, 2], 2, 1, 0), ([3, 3], 2, 1, 1), ([3, 2], 1, 1, 0), ([2, 3], 3, 2, 1), ([1, 5], 2, 1, 3)]
+        {
+            let window = Window {
+                strides: smallvec![stride; 2],
+                dilations: smallvec![dilation; 2],
+                pads_begin: smallvec![pad; 2],
+                pads_end: smallvec![0; 2],
+            };
+            let windows = window.output_dims(&[9, width], &kernel).unwrap();
+            let pool = QuantizedMaxPool::new([9, width], &kernel, &window, &windows);
+            let Some(pool) = pool else {
+                assert_eq!(pad, 3);
+                continue;
+            };
+            let pooled = quantizer.dequantize(&pool.run(&codes).unwrap()).unwrap();
+            let maxima = max_pool(&values, &kernel, &window, &windows).unwrap();
+            assert_eq!(pooled, maxima);
+            let is_minimum = [false, true, false, false, false, true];
+            let pooled =
+                quantizer.dequantize(&pool.with_minimum_in(&is_minimum).run(&codes).unwrap()).unwrap();
+            let minima = max_pool(&BinaryOp::Mul.apply(&values, &minus).unwrap(), &kernel, &window, &windows);
+            let minima = BinaryOp::Mul.apply(&minima.unwrap(), &minus).unwrap();
+            for (channel, is_minimum) in is_minimum.into_iter().enumerate() {
+                let of = |tensor: &Tensor| tensor.slice(1, channel, 1, 1).unwrap().to_f32_vec().unwrap();
+                assert_eq!(of(&pooled), of(if is_minimum { &minima } else { &maxima }));
+            }
+        }
+    }
+}
