@@ -6,7 +6,6 @@
 //! padding is never stored. Images are strided views with contiguous rows, filters `[channel, output, row, column]`. Threads
 //! take channels.
 
-use super::ConvShape;
 use super::image_view::ImageView;
 use crate::kernels::gemm::OnPiece;
 use crate::kernels::sharing;
@@ -16,58 +15,37 @@ use crate::kernels::window::{WindowAxis, WindowGrid};
 /// Rows of windows in a block: with a kernel of 7, four sums of `f32` and their operands fit in 16 registers.
 const ROWS: usize = 4;
 
-/// Filters of one channel that slide over rows of an image without gaps.
-pub(super) struct DepthwiseDirect {
-    rows: WindowAxis,
-    columns: WindowAxis,
-    /// The number of windows on both axes.
-    out: [usize; 2],
+/// Whether this machine has a kernel for these windows. The baseline has no masks: its code would be long and slow.
+pub(super) fn is_supported(grid: &WindowGrid) -> bool {
+    let [_, rows, columns] = grid.axes;
+    let is_square = rows.kernel == columns.kernel && rows.stride == columns.stride;
+    let is_dense = rows.dilation == 1 && columns.dilation == 1;
+    let has_kernel = matches!((rows.kernel, rows.stride), (3 | 5, 1 | 2) | (7, 1));
+    Isa::best() != Isa::Base && grid.is_flat() && has_kernel && is_square && is_dense && grid.out[1] >= ROWS
 }
 
-impl DepthwiseDirect {
-    /// Whether this machine has a kernel for these windows. The baseline has no masks: its code would be long and slow.
-    pub fn supports(grid: &WindowGrid) -> bool {
-        let [_, rows, columns] = grid.axes;
-        let is_square = rows.kernel == columns.kernel && rows.stride == columns.stride;
-        let is_dense = rows.dilation == 1 && columns.dilation == 1;
-        let has_kernel = matches!((rows.kernel, rows.stride), (3 | 5, 1 | 2) | (7, 1));
-        Isa::best() != Isa::Base
-            && grid.is_flat()
-            && has_kernel
-            && is_square
-            && is_dense
-            && grid.out[1] >= ROWS
-    }
-
-    pub fn new(ConvShape { grid, .. }: &ConvShape) -> Self {
-        let ([_, rows, columns], [_, out @ ..]) = (grid.axes, grid.out);
-        DepthwiseDirect { rows, columns, out }
-    }
-
-    /// Convolves one image with the filters of each of its channels; `then` follows for each filter. The products of each
-    /// window are summed in the order of the filter.
-    pub fn convolve(
-        &self,
-        image: ImageView<f32>,
-        filters: &[f32],
-        out: &mut [f32],
-        then: Option<Epilogue<f32>>,
-    ) {
-        let filters_len = filters.len() / image.channels;
-        let windows_len = out.len() / image.channels;
-        let products = self.out[0].saturating_mul(self.out[1]).saturating_mul(filters_len);
-        sharing::in_parts(out, windows_len, sharing::PRODUCTS / products.max(1), |first, out| {
-            let image = image.channel_range(first..first + out.len() / windows_len);
-            let filters = &filters[first * filters_len..][..image.channels * filters_len];
-            let then = then.map(|then| then.part(first * windows_len));
-            widest(SomeChannels { kernel: self, image, filters, out, then });
-        });
-    }
+/// Convolves one image with the filters of each of its channels; `then` follows for each filter. The products of each
+/// window are summed in the order of the filter.
+pub(super) fn depthwise_direct(
+    grid: &WindowGrid,
+    image: ImageView<f32>,
+    filters: &[f32],
+    out: &mut [f32],
+    then: Option<OnPiece<f32>>,
+) {
+    let (filters_len, results) = (filters.len() / image.channels, out.len() / image.channels);
+    let products = grid.windows().saturating_mul(filters_len);
+    sharing::in_parts(out, results, sharing::PRODUCTS / products.max(1), |first, out| {
+        let image = image.channel_range(first..first + out.len() / results);
+        let filters = &filters[first * filters_len..][..image.channels * filters_len];
+        let then = then.map(|then| then.part(first * results));
+        widest(SomeChannels { grid, image, filters, out, then });
+    });
 }
 
 /// Some of the channels.
 struct SomeChannels<'a> {
-    kernel: &'a DepthwiseDirect,
+    grid: &'a WindowGrid,
     image: ImageView<'a, f32>,
     /// The filters of these channels.
     filters: &'a [f32],
@@ -80,11 +58,11 @@ impl Vectorised for SomeChannels<'_> {
 
     #[inline(always)]
     fn run<I: Instructions>(self) {
-        // See `DepthwiseDirect::supports`.
+        // See `is_supported`.
         if I::ISA == Isa::Base {
             return;
         }
-        match (self.kernel.rows.kernel, self.kernel.rows.stride) {
+        match (self.grid.axes[1].kernel, self.grid.axes[1].stride) {
             (3, 1) => self.apply::<I, 3, 1>(),
             (3, _) => self.apply::<I, 3, 2>(),
             (5, 1) => self.apply::<I, 5, 1>(),
@@ -98,20 +76,21 @@ impl SomeChannels<'_> {
     /// Applies all filters, of `KERNEL` rows and columns.
     #[inline(always)]
     fn apply<I: Instructions, const KERNEL: usize, const STRIDE: usize>(self) {
-        let Self { kernel, image, filters, out, then } = self;
+        let Self { grid, image, filters, out, then } = self;
+        let ([_, _, columns], [_, out_rows, out_columns]) = (&grid.axes, grid.out);
         let (filters, windows) =
-            (filters.as_chunks::<KERNEL>().0.as_chunks::<KERNEL>().0, kernel.out[0] * kernel.out[1]);
+            (filters.as_chunks::<KERNEL>().0.as_chunks::<KERNEL>().0, out_rows * out_columns);
         let of_channel = filters.len() / image.channels;
-        let starts = (0..kernel.out[1]).step_by(I::F32::LANES);
+        let starts = (0..out_columns).step_by(I::F32::LANES);
         let strips: Vec<Strip<I::Mask, KERNEL>> =
-            starts.map(|first| Strip::new::<I>(&kernel.columns, first)).collect();
+            starts.map(|first| Strip::new::<I>(columns, first)).collect();
         for (i, (filter, out)) in filters.iter().zip(out.chunks_exact_mut(windows)).enumerate() {
             let channel = image.channel(i / of_channel);
-            for row in (0..kernel.out[0]).step_by(ROWS) {
+            for row in (0..out_rows).step_by(ROWS) {
                 // The last block overlaps the one before.
-                let row = row.min(kernel.out[0] - ROWS);
+                let row = row.min(out_rows - ROWS);
                 for strip in &strips {
-                    FilterOnStrip::<I::Mask, KERNEL, STRIDE> { kernel, channel, filter, strip }
+                    FilterOnStrip::<I::Mask, KERNEL, STRIDE> { grid, channel, filter, strip }
                         .block::<I>(row, out);
                 }
             }
@@ -141,7 +120,7 @@ impl<M, const KERNEL: usize> Strip<M, KERNEL> {
 
 /// A filter over a strip.
 struct FilterOnStrip<'a, M, const KERNEL: usize, const STRIDE: usize> {
-    kernel: &'a DepthwiseDirect,
+    grid: &'a WindowGrid,
     channel: ImageView<'a, f32>,
     filter: &'a [[f32; KERNEL]; KERNEL],
     strip: &'a Strip<M, KERNEL>,
@@ -152,7 +131,7 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
     #[inline(always)]
     fn block<I: Instructions<Mask = M>>(&self, row: usize, out: &mut [f32]) {
         let mut sums = [I::F32::splat(0.0); ROWS];
-        let first = self.kernel.rows.position(row, 0);
+        let first = self.grid.axes[1].position(row, 0);
         macro_rules! add_rows {
             ($($at:literal)*) => {$(
                 if $at < (ROWS - 1) * STRIDE + KERNEL {
@@ -161,7 +140,7 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
             )*};
         }
         add_rows!(0 1 2 3 4 5 6 7 8 9 10);
-        let columns = self.kernel.out[1];
+        let columns = self.grid.out[2];
         for (i, sums) in sums.iter().enumerate() {
             let at = (row + i) * columns;
             if let Some(out) = out.get_mut(at + self.strip.first..at + columns) {
@@ -175,7 +154,7 @@ impl<M, const KERNEL: usize, const STRIDE: usize> FilterOnStrip<'_, M, KERNEL, S
     #[inline(always)]
     fn add_row<I: Instructions<Mask = M>, const AT: usize>(&self, first: isize, sums: &mut [I::F32; ROWS]) {
         let y = first.wrapping_add_unsigned(AT).cast_unsigned();
-        if y >= self.kernel.rows.size {
+        if y >= self.grid.axes[1].size {
             return;
         }
         let line = self.channel.line(0, y);
@@ -223,16 +202,15 @@ mod tests {
             Err(_) => return,
         };
         let (grid, x) = (WindowGrid::new(&axes, &out), Strided::<f32>::new(whole));
-        let image = ImageView::first_of(&x, &grid);
-        if !DepthwiseDirect::supports(&grid) {
+        let image = ImageView::new(&x, &grid);
+        if !is_supported(&grid) {
             assert!(out[0] < ROWS || Isa::best() == Isa::Base);
             return;
         }
         for outputs in [1, 2] {
-            let direct = DepthwiseDirect::new(&ConvShape { grid, groups: image.channels, outputs, depth: 1 });
             let filters = values(image.channels * outputs * grid.taps());
             let mut found = vec![f32::NAN; image.channels * outputs * grid.windows()];
-            direct.convolve(image, &filters, &mut found, None);
+            depthwise_direct(&grid, image, &filters, &mut found, None);
             assert_eq!(found, depthwise(&grid, image, &filters), "{kernel} {stride} {pads:?} {spatial:?}");
         }
     }

@@ -1,10 +1,10 @@
 //! Prepares the operands of a convolution of floats and calls the algorithm that [`ConvAlgorithm::select`] chooses.
 
-use super::depthwise_direct::DepthwiseDirect;
+use super::depthwise_direct::depthwise_direct;
 use super::depthwise_planes::depthwise_planes;
 use super::filters::Filters;
 use super::im2col::im2col;
-use super::image_view::{ImageView, Images};
+use super::image_view::ImageView;
 use super::implicit_gemm::implicit_gemm;
 use super::phase_planes::{self, PhasePlanes, PlaneLayout};
 use super::valid_regions::ValidRegions;
@@ -59,7 +59,7 @@ fn convolve_as<T: Gemm>(
     run: impl Fn(&Convolution<T>, ConvAlgorithm, &mut [T], Option<OnPiece<T>>) -> Result<(), TensorError>,
 ) -> Result<Tensor, TensorError> {
     let (grid, mut x) = (&shape.grid, Strided::<T>::new(input));
-    let view = ImageView::first_of(&x, grid);
+    let view = ImageView::new(&x, grid);
     let filters = Filters::<T>::new(*shape, filters);
     let elements = match T::TYPE {
         ElementType::F32 => Elements::F32 {
@@ -78,11 +78,10 @@ fn convolve_as<T: Gemm>(
         packed = input.contiguous();
         x = Strided::new(&packed);
     }
-    let images = Images::new(&x, grid);
+    let images = ImageView::new(&x, grid);
     let mut values = Buffer::any(checked_len(dims).unwrap_or(0))?;
     let windows = grid.windows();
-    let is_long = shape.is_depthwise() || values.len() >= ConvAlgorithm::FUSED_MIN_LEN;
-    let fuses = algorithm.fuses() && is_long && windows >= ConvAlgorithm::FUSED_MIN_WINDOWS;
+    let fuses = algorithm.fuses() && windows >= ConvAlgorithm::FUSED_MIN_WINDOWS;
     let in_pieces = then.filter(|then| fuses && then.has_rows_of(windows));
     let on_piece = |first: usize, values: &mut [T]| {
         // Functions follow `f32` only.
@@ -102,7 +101,7 @@ fn convolve_as<T: Gemm>(
 /// A convolution with its operands.
 struct Convolution<'a, T: Gemm> {
     shape: &'a ConvShape,
-    images: Images<'a, T>,
+    images: ImageView<'a, T>,
     filters: Filters<'a, T>,
 }
 
@@ -112,12 +111,11 @@ impl<T: Gemm> Convolution<'_, T> {
         &self,
         out: &mut [T],
         then: Option<OnPiece<T>>,
-        convolve: impl Fn(Images<T>, &mut [T], Option<OnPiece<T>>) -> Result<(), TensorError>,
+        convolve: impl Fn(ImageView<T>, &mut [T], Option<OnPiece<T>>) -> Result<(), TensorError>,
     ) -> Result<(), TensorError> {
         let results = self.shape.groups * self.shape.outputs * self.shape.grid.windows();
         out.chunks_exact_mut(results).enumerate().try_for_each(|(n, out)| {
-            let image = Images { first: self.images.image(n), ..self.images };
-            convolve(image, out, then.map(|then| then.part(n * results)))
+            convolve(self.images.image(n), out, then.map(|then| then.part(n * results)))
         })
     }
 
@@ -133,23 +131,28 @@ impl<T: Gemm> Convolution<'_, T> {
             ConvAlgorithm::DepthwisePlanes => {
                 let layout = PlaneLayout::new(&shape.grid);
                 self.each_image(out, then, |image, out, then| {
-                    depthwise_planes(&layout, image.first, filters, out, then);
+                    depthwise_planes(&layout, image, filters, out, then);
                     Ok(())
                 })
             }
             ConvAlgorithm::ImplicitGemm => {
                 let (layout, packed) = (PlaneLayout::new(&shape.grid), filters.packed_lhs()?);
                 self.each_image(out, then, |image, out, then| {
-                    let planes = PhasePlanes::new(&layout, image.first, T::default())?;
+                    let planes = PhasePlanes::new(&layout, image, T::default())?;
                     implicit_gemm(shape, &planes, &packed, filters.order.as_deref(), out, then);
                     Ok(())
                 })
             }
-            _ => self.im2col(&self.images, out, then),
+            _ => self.im2col(self.images, out, then),
         }
     }
 
-    fn im2col(&self, images: &Images<T>, out: &mut [T], then: Option<OnPiece<T>>) -> Result<(), TensorError> {
+    fn im2col(
+        &self,
+        images: ImageView<T>,
+        out: &mut [T],
+        then: Option<OnPiece<T>>,
+    ) -> Result<(), TensorError> {
         im2col(self.shape, images, &self.filters, out)?;
         if let Some(then) = then {
             then.apply_to_rows(self.shape.grid.windows(), out);
@@ -168,26 +171,21 @@ impl Convolution<'_, f32> {
     ) -> Result<(), TensorError> {
         let (shape, filters) = (self.shape, &self.filters);
         match algorithm {
-            ConvAlgorithm::DepthwiseDirect => {
-                let direct = DepthwiseDirect::new(shape);
-                self.each_image(out, then, |image, out, then| {
-                    direct.convolve(image.first, &filters.rows, out, then);
-                    Ok(())
-                })
-            }
+            ConvAlgorithm::DepthwiseDirect => self.each_image(out, then, |image, out, then| {
+                depthwise_direct(&shape.grid, image, &filters.rows, out, then);
+                Ok(())
+            }),
             ConvAlgorithm::Winograd => {
                 let winograd = Winograd::new(shape, filters.tensor)?;
-                self.each_image(out, then, |image, out, then| {
-                    match winograd.convolve(image.first, out, then)? {
-                        true => Ok(()),
-                        false => self.im2col(&image, out, then),
-                    }
+                self.each_image(out, then, |image, out, then| match winograd.convolve(image, out, then)? {
+                    true => Ok(()),
+                    false => self.im2col(image, out, then),
                 })
             }
             ConvAlgorithm::ValidRegions => {
                 let (regions, packed) = (ValidRegions::new(&shape.grid), filters.packed_lhs()?);
                 self.each_image(out, then, |image, out, _| {
-                    regions.convolve(shape, image.first, &packed, out);
+                    regions.convolve(shape, image, &packed, out);
                     Ok(())
                 })
             }

@@ -6,7 +6,7 @@
 //! are rows of one product, it is the fastest where an image has few. Threads share each product.
 
 use super::filters::Filters;
-use super::image_view::{ImageView, Images};
+use super::image_view::ImageView;
 use super::{ConvShape, DOT_LEN};
 use crate::buffer::filled;
 use crate::kernels::gemm::{Gemm, Matrix, PackedLhs, gemm, narrow};
@@ -24,7 +24,7 @@ const MIN_BLOCK: usize = 8;
 /// Convolves all images.
 pub(super) fn im2col<T: Gemm>(
     shape: &ConvShape,
-    images: &Images<T>,
+    images: ImageView<T>,
     filters: &Filters<T>,
     out: &mut [T],
 ) -> Result<(), TensorError> {
@@ -33,7 +33,7 @@ pub(super) fn im2col<T: Gemm>(
     let all = out.len() / (groups * outputs);
     let block = (MAX_ELEMENTS / length).clamp(MIN_BLOCK, BLOCK).min(all);
     // Dot products read the filters as they are stored.
-    let are_dots = all <= 2 && all * DOT_LEN <= length && T::TYPE == ElementType::F32;
+    let are_dots = all == 1 && length >= DOT_LEN && T::TYPE == ElementType::F32;
     let packed = if are_dots { None } else { Some(filters.packed_rhs()?) };
     let mut columns = filled(block * length, T::default())?;
     let mut results = filled(block * outputs, T::default())?;

@@ -7,24 +7,26 @@ use bytemuck::Pod;
 use crate::kernels::broadcast::{Run, Strided};
 use crate::kernels::window::WindowGrid;
 
-/// Some channels of an image `[channel, depth, height, width]`.
+/// Some channels of the first of several images `[N, channel, depth, height, width]`.
 #[derive(Copy, Clone)]
 pub(super) struct ImageView<'a, T> {
     pub data: &'a [T],
     /// The index of the first element.
     pub start: usize,
+    pub image_stride: isize,
     pub channels: usize,
     pub channel_stride: isize,
     pub strides: [isize; 3],
 }
 
 impl<'a, T: Pod> ImageView<'a, T> {
-    /// The first image of `[N, C, spatial..]`, which is not empty.
-    pub fn first_of(images: &'a Strided<T>, grid: &WindowGrid) -> Self {
+    /// All channels of `[N, C, spatial..]`, which is not empty.
+    pub fn new(images: &'a Strided<T>, grid: &WindowGrid) -> Self {
         let layout = &images.layout;
         ImageView {
             data: &images.data,
             start: layout.start,
+            image_stride: layout.strides[0],
             channels: layout.dims[1],
             channel_stride: layout.strides[1],
             strides: grid.spatial_axes.map(|axis| axis.map_or(0, |axis| layout.strides[axis + 2])),
@@ -35,6 +37,11 @@ impl<'a, T: Pod> ImageView<'a, T> {
     #[inline]
     pub fn moved(self, offset: isize) -> Self {
         ImageView { start: self.start.wrapping_add_signed(offset), ..self }
+    }
+
+    #[inline]
+    pub fn image(self, n: usize) -> Self {
+        self.moved(n as isize * self.image_stride)
     }
 
     #[inline]
@@ -71,22 +78,5 @@ impl<'a, T: Pod> ImageView<'a, T> {
         let is_packed =
             self.has_packed_channels(grid) && (self.channels == 1 || self.channel_stride == area as isize);
         is_packed.then(|| &self.data[self.start..self.start + self.channels * area])
-    }
-}
-
-/// The images of a batch.
-#[derive(Copy, Clone)]
-pub(super) struct Images<'a, T> {
-    pub first: ImageView<'a, T>,
-    pub stride: isize,
-}
-
-impl<'a, T: Pod> Images<'a, T> {
-    pub fn new(images: &'a Strided<T>, grid: &WindowGrid) -> Self {
-        Images { first: ImageView::first_of(images, grid), stride: images.layout.strides[0] }
-    }
-
-    pub fn image(&self, n: usize) -> ImageView<'a, T> {
-        self.first.moved(n as isize * self.stride)
     }
 }

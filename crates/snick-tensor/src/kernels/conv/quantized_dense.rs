@@ -62,7 +62,7 @@ impl QuantizedDense {
     pub fn run(&self, data: &[Quad], out: &mut [Quad]) -> Result<(), TensorError> {
         let [channels, height, width] = self.input;
         let (channel_stride, strides) = ((height * width) as isize, [0, width as isize, 1]);
-        let image = ImageView { data, start: 0, channels, channel_stride, strides };
+        let image = ImageView { data, start: 0, image_stride: 0, channels, channel_stride, strides };
         let planes = PhasePlanes::new(&self.layout, image, self.padding)?;
         let starts = planes.tap_starts(0..channels);
         let right = &PackedRhs::of_lines(self.filters.isa(), planes.data(), starts, self.layout.windows());

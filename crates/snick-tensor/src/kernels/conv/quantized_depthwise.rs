@@ -35,9 +35,7 @@ type Lanes<T> = Aligned<[T; LANES]>;
 
 /// One filter per channel.
 pub(super) struct QuantizedDepthwise {
-    axes: [WindowAxis; 2],
-    /// The number of windows on both axes.
-    out: [usize; 2],
+    grid: WindowGrid,
     /// The padded image: the only phase plane of windows next to each other.
     layout: PlaneLayout,
     /// By group and step: the weights of each channel.
@@ -75,7 +73,7 @@ impl QuantizedDepthwise {
         input: &Quantizer,
         epilogue: &QuantizedEpilogue,
     ) -> Option<Self> {
-        let ([_, rows, columns], [_, out @ ..]) = (shape.grid.axes, shape.grid.out);
+        let [_, rows, columns] = shape.grid.axes;
         let (padding, rules) = (input.nearest_to_zero(), input.rules().to_vec());
         let codes = padding.iter().flat_map(|quad| quad.0.to_le_bytes());
         let is_zero = rules.iter().zip(codes).all(|(rule, code)| rule.value(code.into()) == 0.0);
@@ -105,15 +103,13 @@ impl QuantizedDepthwise {
         let epilogues = epilogue.channels()?;
         let all = Requantizations::new(&integers, |channel| rules[channel], None, &epilogues)?;
         let requantizations = all.filters.as_chunks().0.iter().map(by_lane).collect();
-        let (axes, is_linear) = ([rows, columns], all.is_linear);
         Some(Self {
-            axes,
-            out,
+            grid: shape.grid,
             layout,
             filters,
             steps,
             requantizations,
-            is_linear,
+            is_linear: all.is_linear,
             padding,
             integers,
             taps,
@@ -124,15 +120,21 @@ impl QuantizedDepthwise {
 
     /// Convolves one image.
     pub fn run(&self, data: &[Quad], out: &mut [Quad]) {
-        let sizes = [self.axes.map(|axis| axis.size), self.out];
-        let [area, windows] = sizes.map(|[height, width]| height * width);
+        let (area, windows) = (self.grid.area(), self.grid.windows());
         let products = windows.saturating_mul(CHANNELS * self.taps.len());
         sharing::in_parts(out, windows, sharing::PRODUCTS / products.max(1), |first, out| {
             let mut padded = Buffer::scratch(self.layout.len + BLOCK_READS);
             padded[self.layout.len..].fill(Quad::default());
             for (group, out) in (first..).zip(out.chunks_exact_mut(windows)) {
-                let strides = [0, self.axes[1].size as isize, 1];
-                let image = ImageView { data, start: group * area, channels: 1, channel_stride: 0, strides };
+                let strides = [0, self.grid.axes[2].size as isize, 1];
+                let image = ImageView {
+                    data,
+                    start: group * area,
+                    image_stride: 0,
+                    channels: 1,
+                    channel_stride: 0,
+                    strides,
+                };
                 self.layout.split(&image, Some(self.padding[group]), &mut padded);
                 with_byte_products(Group { of: self, group, image: &padded, out });
             }
@@ -201,14 +203,15 @@ impl Group<'_> {
     #[inline(always)]
     fn apply<I: Instructions, const IS_LINEAR: bool, const STEPS: usize>(self) {
         let Self { of, group, image, out } = self;
-        let ([rows, columns], row_len) = (of.axes, of.layout.row_len());
+        let ([_, rows, columns], [_, height, width]) = (of.grid.axes, of.grid.out);
+        let row_len = of.layout.row_len();
         let count = if STEPS > 0 { STEPS } else { of.steps.len() };
         let (filter, steps) = (&of.filters[group * count..][..count], &of.steps[..count]);
         // Where the four vectors of a block begin. Vector `k` has windows `k + 4 * i`, with a stride of 2 windows 0, 2, 4, 6 in
         // the first, 1, 3, 5, 7 in the second, and so on: see `interleave`.
         let starts = if columns.stride == 1 { [0, 1, 2, 3] } else { [0, 2, BLOCK, BLOCK + 2] };
-        for y in 0..of.out[0] {
-            for first in (0..of.out[1]).step_by(BLOCK) {
+        for y in 0..height {
+            for first in (0..width).step_by(BLOCK) {
                 let at = y * rows.stride * row_len + first * columns.stride;
                 let mut sums = [I::Quads::splat(Quad::default()); CHANNELS];
                 for (weights, step) in filter.iter().zip(steps) {
@@ -228,7 +231,7 @@ impl Group<'_> {
                     codes = interleave(codes);
                 }
                 // The next row overwrites the codes beyond this one.
-                let window = y * of.out[1] + first;
+                let window = y * width + first;
                 match out.get_mut(window..window + BLOCK) {
                     Some(out) => out.copy_from_slice(&codes[..]),
                     None => out[window..].iter_mut().zip(*codes).for_each(|(to, code)| *to = code),

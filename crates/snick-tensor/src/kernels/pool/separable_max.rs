@@ -4,24 +4,19 @@
 //! windows); then tap in width, window. Planes are `[plane, height, width]`, contiguous; an element is an `f32` or the quantised
 //! codes of four channels. The column maxima of a block stay in the nearest cache. Threads take planes.
 
-use bytemuck::Pod;
-
 use crate::kernels::extremum::greatest;
-use crate::kernels::quantizer::CHANNELS;
+use crate::kernels::gemm::Factor;
 use crate::kernels::sharing;
-use crate::kernels::vectors::{Instructions, Vectorised, widest, with_byte_products};
+use crate::kernels::vectors::{Instructions, Isa, Quad, Vectorised};
 use crate::kernels::window::WindowAxis;
 
 /// An element of four bytes.
-pub(super) trait Maximum: Pod + Send + Sync {
+pub(super) trait Maximum: Factor {
     /// The maximum of no elements.
     const LOWEST: Self;
 
     /// Replaces each element by the maximum of it and its counterpart in `from`.
     fn raise(elements: &mut [Self], from: &[Self]);
-
-    /// Compiles a kernel for the machine.
-    fn dispatch<W: Vectorised>(work: W) -> W::Output;
 }
 
 impl Maximum for f32 {
@@ -33,27 +28,19 @@ impl Maximum for f32 {
             *element = greatest(other, *element);
         }
     }
-
-    fn dispatch<W: Vectorised>(work: W) -> W::Output {
-        widest(work)
-    }
 }
 
-/// The quantised codes of four channels at one position.
-pub(super) type Codes = [u8; CHANNELS];
-
-impl Maximum for Codes {
-    const LOWEST: Codes = [0; CHANNELS];
+/// The quantised codes of four channels.
+impl Maximum for Quad {
+    const LOWEST: Quad = Quad(0);
 
     #[inline(always)]
-    fn raise(elements: &mut [Codes], from: &[Codes]) {
-        for (element, &other) in elements.as_flattened_mut().iter_mut().zip(from.as_flattened()) {
+    fn raise(elements: &mut [Quad], from: &[Quad]) {
+        let (elements, from): (&mut [u8], &[u8]) =
+            (bytemuck::cast_slice_mut(elements), bytemuck::cast_slice(from));
+        for (element, &other) in elements.iter_mut().zip(from) {
             *element = (*element).max(other);
         }
-    }
-
-    fn dispatch<W: Vectorised>(work: W) -> W::Output {
-        with_byte_products(work)
     }
 }
 
@@ -76,7 +63,7 @@ impl<T: Maximum> SeparableMax<'_, T> {
         let windows = out[0].saturating_mul(out[1]);
         sharing::in_parts(results, windows, sharing::ELEMENTS / area.max(1), |first, results| {
             let planes = planes.get(first * area..).unwrap_or_default();
-            T::dispatch(SeparableMax { axes, out, planes, results });
+            T::on(Isa::best(), SeparableMax { axes, out, planes, results });
         });
     }
 }
