@@ -9,7 +9,7 @@ use std::path::Path;
 use snick::{DimPolicy, draw_inputs};
 use snick_directml::FeatureLevel;
 use snick_emit::openvino::SliceAs;
-use snick_ir::{Attrs, Dialect, Graph, Node, NodeId, NodeRef, Op, OpError, RawNode, Value, Version};
+use snick_ir::{Attrs, Dialect, Graph, Node, NodeId, NodeRef, Op, OpCost, OpError, RawNode, Value, Version};
 use snick_run::{Options, Session};
 use snick_tensor::Storage;
 
@@ -287,6 +287,38 @@ fn the_tables_of_operations_written_are_current() {
         }
         golden::check_table(table, &text);
     }
+}
+
+/// What operations compute and which of their inputs hold weights. A new operation that declares no work appears in this
+/// table as a gap: `snick cost` assumes one operation for each element of the output.
+#[test]
+fn the_table_of_costs_is_current() {
+    let mut known: BTreeMap<&str, (u8, &str, &[usize])> = BTreeMap::new();
+    for entry in snick_ir::ops::reference() {
+        known.insert(entry.name.name, (0, "-", &[]));
+    }
+    for path in files::ops_and_models() {
+        let mut graph = snick_read::read_file(&path, None).unwrap_or_else(|e| panic!("{e}")).graph;
+        snick_ir::infer(&mut graph);
+        for id in graph.ids() {
+            let op = graph.node(id).op();
+            let (rank, work) = match graph.cost(id) {
+                None => continue,
+                Some(OpCost::None) => (1, "none"),
+                Some(OpCost::Elementwise(_)) => (2, "operations"),
+                Some(OpCost::MultiplyAdds(_)) => (3, "multiply-accumulates"),
+            };
+            if let Some(most) = known.get_mut(op.type_name()) {
+                *most = (*most).max((rank, work, op.weights()));
+            }
+        }
+    }
+    let mut text = String::new();
+    for (name, (_, work, weights)) in known {
+        let weights = if weights.is_empty() { String::new() } else { format!(" {weights:?}") };
+        writeln!(text, "{name:48} {work}{weights}").unwrap();
+    }
+    golden::check_table("cost", &text);
 }
 
 /// Adds the operations of a graph and its bodies by type.

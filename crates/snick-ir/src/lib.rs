@@ -76,8 +76,8 @@ pub use int_or_value::IntOrValue;
 pub use monitor::{Limits, Monitor, Progress, Stopped, Watch};
 pub use op::{
     Arity, AttrField, AttrSpec, AttrWords, AxisFactor, AxisMap, Custom, CustomOp, Dialect, EvalOp,
-    FactorKind, InferOp, Op, OpDef, OpName, OpTraits, RawNode, Registry, ShapeRule, Since, Version, exactly,
-    leading,
+    FactorKind, InferOp, Op, OpCost, OpDef, OpName, OpTraits, RawNode, Registry, ShapeRule, Since, Version,
+    exactly, leading,
 };
 pub use origin::InputOrigin;
 pub use verify::verify;

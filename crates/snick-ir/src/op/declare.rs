@@ -22,12 +22,11 @@
 //! }
 //! ```
 //!
-//! `traits` may be followed by `name = METHODS`, const methods of [`OpName`] such as `missing_in(2, 2)`, and
-//! by `check = FUNCTION` to validate all attributes together: `fn(&Self, &RawNode) -> Result<(), OpError>`.
-//! `#[until(8)]` marks attributes of earlier definitions only. `#[attr("exclude-pad" | "exclude_pad")]` gives
-//! a name that is not a Rust identifier, and further spellings, which are parsed but never written. An op
-//! whose fields all have defaults implements `Default`. `attrs!` declares a struct of attributes that several
-//! ops share, which each op has as one field.
+//! After `traits` may follow `weights = [PORTS]`, the inputs that hold weights if they are constant; `name = METHODS`, const
+//! methods of [`OpName`] such as `missing_in(2, 2)`; and `check = FUNCTION`, which looks at all attributes together:
+//! `fn(&Self, &RawNode) -> Result<(), OpError>`.
+//! `#[until(8)]` is for attributes of earlier definitions only, `#[attr("exclude-pad" | "exclude_pad")]` for a name
+//! that is no Rust name and for further spellings, which are read and never written. An op whose fields all have defaults is `Default`. Attributes that several ops share are a struct made by `attrs!`, and one field of each op.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -367,6 +366,7 @@ macro_rules! op {
         $(#[doc = $doc:literal])*
         #[op(
             $name:literal, since = [$($opset:literal),+], inputs = $arity:expr, traits = [$($trait:ident),*]
+            $(, weights = [$($port:literal),+])?
             $(, name = $($method:ident($($argument:literal),*)).+)? $(, check = $check:expr)?
         )]
         $vis:vis struct $op:ident { $($fields:tt)* }
@@ -380,6 +380,7 @@ macro_rules! op {
                     .doc(concat!($($doc, "\n"),*)) $($(.$method($($argument),*))+)?];
             const ARITY: $crate::Arity = $arity;
             const TRAITS: $crate::OpTraits = $crate::OpTraits::empty()$(.union($crate::OpTraits::$trait))*;
+            $(const WEIGHTS: &'static [usize] = &[$($port),+];)?
 
             fn parse(raw: &$crate::RawNode) -> Result<Self, $crate::OpError> {
                 let op = declared!(@parse raw { $($fields)* });

@@ -3,6 +3,7 @@
 #[macro_use]
 pub(crate) mod declare;
 mod axis_map;
+mod cost;
 mod custom;
 mod name;
 mod shape_rule;
@@ -17,6 +18,7 @@ use snick_tensor::kernels::{ElementFunction, Stage};
 use crate::{Attrs, Fact, Facts, Graph, Infer, OpError};
 
 pub use self::axis_map::{AxisFactor, AxisMap, FactorKind};
+pub use self::cost::OpCost;
 pub use self::custom::{Custom, CustomOp, Registry};
 pub use self::declare::{AttrField, AttrSpec, AttrWords, Since};
 pub use self::name::{Dialect, OpName, Version};
@@ -131,6 +133,8 @@ pub trait OpDef: Clone + PartialEq + fmt::Debug {
     const ARITY: Arity;
     /// What drivers may assume about the op.
     const TRAITS: OpTraits = OpTraits::PURE;
+    /// The inputs that hold weights if they are constant.
+    const WEIGHTS: &'static [usize] = &[];
 
     /// Parses the attributes.
     fn parse(raw: &RawNode) -> Result<Self, OpError>;
@@ -164,6 +168,12 @@ pub trait InferOp: OpDef {
 
     /// How the axes of the first output correspond to input axes, if known. Optional for element-wise ops.
     fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
+        let _ = (inputs, output);
+        None
+    }
+
+    /// How much the op computes, where neither its traits nor its axis map say it: see [`Graph::cost`].
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
         let _ = (inputs, output);
         None
     }
@@ -223,6 +233,7 @@ impl<T: OpDef> OpDef for Box<T> {
     const NAMES: &'static [OpName] = T::NAMES;
     const ARITY: Arity = T::ARITY;
     const TRAITS: OpTraits = T::TRAITS;
+    const WEIGHTS: &'static [usize] = T::WEIGHTS;
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         T::parse(raw).map(Box::new)
@@ -252,6 +263,10 @@ impl<T: InferOp> InferOp for Box<T> {
 
     fn axis_map(&self, inputs: &[&Fact], output: &Fact) -> Option<AxisMap> {
         T::axis_map(self, inputs, output)
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        T::cost(self, inputs, output)
     }
 }
 

@@ -36,6 +36,8 @@ bitflags::bitflags! {
         /// The values of the op cross a boundary of a body, a variable or the model, so they keep their
         /// declared type.
         const BOUNDARY = 1 << 11;
+        /// Computes nothing from elements: copies those of any input, converts them, or reads shapes.
+        const NO_ARITHMETIC = 1 << 12;
     }
 }
 

@@ -235,7 +235,8 @@ pub use self::registry::Entry;
 pub use self::registry::{find, reference};
 pub use self::signal::fourier::*;
 use crate::{
-    Arity, Attrs, AxisMap, Custom, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, OpTraits,
+    Arity, Attrs, AxisMap, Custom, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpDef, OpError, OpName,
+    OpTraits,
 };
 
 ops! {

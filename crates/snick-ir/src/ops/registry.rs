@@ -79,6 +79,14 @@ macro_rules! ops {
                 }
             }
 
+            /// The inputs that hold weights if they are constant.
+            pub fn weights(&self) -> &'static [usize] {
+                match self {
+                    $(Self::$variant(_) => <$op>::WEIGHTS,)*
+                    Self::Custom(_) | Self::Opaque(_) => &[],
+                }
+            }
+
             /// Infers the facts of the outputs.
             pub fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
                 match self {
@@ -96,9 +104,17 @@ macro_rules! ops {
                 }
             }
 
-            /// Like [`Op::eval`], for constant folding: with a memory limit of 64 MiB plus 16 times the size
-            /// of the inputs. The factor allows for 4-bit numbers that become floats; the limit catches
-            /// padded data that is far larger than inputs and outputs.
+            /// See [`InferOp::cost`]; [`Graph::cost`] adds what traits and axis maps say.
+            pub(crate) fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+                match self {
+                    $(Self::$variant(op) => op.cost(inputs, output),)*
+                    Self::Custom(_) | Self::Opaque(_) => None,
+                }
+            }
+
+            /// [`Op::eval`] for constant folding, with a memory limit of 64 MiB plus 16 times the size of the
+            /// inputs. The factor allows for 4-bit numbers that become floats; the limit catches padded data
+            /// that is far larger than inputs and outputs.
             ///
             /// # Errors
             /// Same as [`Op::eval`], and [`snick_tensor::TensorError::TooLarge`] above the limit.

@@ -90,7 +90,7 @@ fn add(graph: &Graph, kinds: &mut BTreeMap<WeightKind, WeightsOf>) {
     let mut seen = HashSet::new();
     for id in graph.ids() {
         let node = graph.node(id);
-        for &port in ports_of_weights(node.op()) {
+        for &port in node.op().weights() {
             let Some(value) = node.input(port) else { continue };
             let constants = decompressed(graph, value.node);
             let Some((main, kind)) = kind(graph, &constants) else { continue };
@@ -107,27 +107,7 @@ fn add(graph: &Graph, kinds: &mut BTreeMap<WeightKind, WeightsOf>) {
     }
 }
 
-/// The inputs of an op that are weights if they are constant.
-fn ports_of_weights(op: &Op) -> &'static [usize] {
-    match op {
-        Op::MatMul(_) => &[0, 1],
-        Op::Convolution(_)
-        | Op::ConvolutionBackpropData(_)
-        | Op::GroupConvolution(_)
-        | Op::GroupConvolutionBackpropData(_)
-        | Op::BinaryConvolution(_) => &[1],
-        Op::DeformableConvolution(_) => &[2],
-        Op::Gather(_) => &[0],
-        Op::LstmCell(_) => &[3, 4],
-        Op::LstmSequence(_) => &[4, 5],
-        Op::GruCell(_) | Op::RnnCell(_) => &[2, 3],
-        Op::GruSequence(_) | Op::RnnSequence(_) => &[3, 4],
-        _ => &[],
-    }
-}
-
-/// The constants that a value is decompressed from; empty if the value depends on anything else, or on too
-/// many layers.
+/// The constants that a value is decompressed from; none if it depends on anything else, or on many.
 fn decompressed(graph: &Graph, value: NodeId) -> Vec<NodeId> {
     /// More than any decompression needs: converted weights, a zero point, a scale, a Reshape and its target.
     const MAX_LAYERS: usize = 16;

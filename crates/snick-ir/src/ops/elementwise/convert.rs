@@ -10,7 +10,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
 
 op! {
     /// Converts to another element type. Floats are truncated to integers; integers wrap.
-    #[op("Convert", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE], name = in_newest())]
+    #[op(
+        "Convert", since = [1], inputs = Arity::exactly(1), traits = [PURE, ELEMENTWISE, NO_ARITHMETIC],
+        name = in_newest()
+    )]
     pub struct Convert {
         /// The element type of the output. If the file omits it, it is `dynamic`, and the op can be inferred
         /// but not run.

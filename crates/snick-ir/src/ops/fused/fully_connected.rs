@@ -6,7 +6,7 @@ use snick_tensor::ElementType;
 use super::rms::output_type;
 use crate::ops::control::opaque::declared_facts;
 use crate::ops::nn::matmul::CANNOT_MULTIPLY;
-use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 /// Infers data `[.., K]` times weights `[N, K]` as `[.., N]`. For weights of another rank, uses the declared
 /// shape of the output.
@@ -30,6 +30,10 @@ macro_rules! fully_connected {
         impl InferOp for $op {
             fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
                 infer(self.output_type, cx)
+            }
+
+            fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+                OpCost::multiply_adds(output, inputs[0].shape.dims()?.last_chunk::<1>()?)
             }
         }
 

@@ -2,7 +2,7 @@
 
 use snick_shape::{Shape, SymExpr};
 
-use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
     /// Multiplies each token by the matrices of its experts. Inputs: tokens `[1 or A, T, K]`, matrices
@@ -48,11 +48,19 @@ impl InferOp for GatherMatmul {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer(cx)
     }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(output, inputs[0].shape.dims()?.last_chunk::<1>()?)
+    }
 }
 
 impl InferOp for GatherMatmulCompressed {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer(cx)
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(output, inputs[0].shape.dims()?.last_chunk::<1>()?)
     }
 }
 

@@ -3,7 +3,7 @@
 use snick_shape::Shape;
 
 use crate::ops::nn::grouped_matmul::product;
-use crate::{Arity, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
     /// GroupedMatMul with compressed matrices. Inputs: as for GroupedMatMul, where offsets are present only
@@ -21,6 +21,10 @@ impl InferOp for GroupedMatMulCompressed {
             _ => product(cx, cx.shape(0).rank() == Some(2))?,
         };
         Ok(Facts::from(Fact::new(element_type, shape)))
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(output, inputs[0].shape.dims()?.last_chunk::<1>()?)
     }
 }
 

@@ -4,7 +4,7 @@ use snick_tensor::kernels::{self, BinaryOp, UnaryOp};
 use snick_tensor::{ElementType, Tensor};
 
 use super::rms::output_type;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
     /// Mixture of experts without the router. Inputs: tokens `[.., H]`; routing weights, either `[E, .., 1]`
@@ -88,6 +88,19 @@ impl InferOp for Moe {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         cx.expect_rank(0, "2 or more", |rank| rank >= 2)?;
         Ok(Facts::from(Fact::new(cx.element_type(0), cx.shape(0).clone())))
+    }
+
+    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
+        let (_, tokens) = inputs[0].shape.dims()?.split_last()?;
+        let rows = [tokens, inputs[2].shape.dims()?.last_chunk::<1>()?].concat();
+        let matrices = inputs[3..].iter().filter_map(|weights| match weights.shape.dims()? {
+            [_, inner, outer] if inner.as_const() != Some(1) => {
+                Some([&rows, &[inner.clone(), outer.clone()][..]].concat())
+            }
+            _ => None, // a bias
+        });
+        let terms: Vec<_> = matrices.collect();
+        (!terms.is_empty()).then_some(OpCost::MultiplyAdds(terms))
     }
 }
 

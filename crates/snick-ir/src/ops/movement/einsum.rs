@@ -12,7 +12,8 @@ use snick_tensor::{Dims, Tensor};
 use crate::attrs::missing;
 use crate::ops::elementwise::domain::Domain;
 use crate::{
-    Arity, AttrField, AttrSpec, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError, OpName, RawNode,
+    Arity, AttrField, AttrSpec, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpDef, OpError, OpName,
+    RawNode,
 };
 
 /// Sums of products over named axes, as in `a,ab->b`. Each letter names an axis of an operand; axes with the
@@ -114,6 +115,24 @@ impl InferOp for Einsum {
             }
         };
         Ok(Facts::from(Fact::new(element_type, shape)))
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        if !self.equation.contains("->") {
+            return None;
+        }
+        let inputs: Vec<&[SymExpr]> = inputs.iter().map(|input| input.shape.dims()).collect::<Option<_>>()?;
+        let ranks: Vec<usize> = inputs.iter().map(|dims| dims.len()).collect();
+        let (labels, mut seen) = self.labels(&ranks).ok()?;
+        let axes = labels.iter().flatten().zip(inputs.into_iter().flatten());
+        let mut summed = Vec::new();
+        for (&label, dim) in axes {
+            if !seen.contains(&label) {
+                seen.push(label);
+                summed.push(dim.clone());
+            }
+        }
+        OpCost::multiply_adds(output, &summed)
     }
 }
 

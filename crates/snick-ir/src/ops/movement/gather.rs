@@ -43,6 +43,7 @@ impl OpDef for Gather {
         .doc("Replaces one axis of input 0 with the axes of the indices (input 1); input 2 is the axis.")];
     const ARITY: Arity = Arity::exactly(3);
     const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::MAYBE_SLICE);
+    const WEIGHTS: &'static [usize] = &[0];
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let batch_dims = match raw.since {

@@ -25,7 +25,7 @@ impl OpDef for GatherNd {
     const NAMES: &'static [OpName] = &[OpName::openvino("GatherND", &[5, 8])
         .doc("Selects slices of input 0 by index tuples, which the last axis of input 1 holds.")];
     const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE).union(OpTraits::NO_ARITHMETIC);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let batch_dims = raw.attrs.int("batch_dims")?.unwrap_or(0);

@@ -29,7 +29,7 @@ impl OpDef for Pad {
     const NAMES: &'static [OpName] = &[OpName::openvino("Pad", &[1, 12])
         .doc("Extends the axes of input 0 by the numbers of elements in inputs 1 (before) and 2 (after).")];
     const ARITY: Arity = Arity::between(3, 4);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MAYBE_SLICE).union(OpTraits::NO_ARITHMETIC);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { pad_mode: raw.attrs.choice("pad_mode", MODES)?.unwrap_or(PadMode::Constant) })

@@ -10,9 +10,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, normalize_axis}
 
 op! {
     /// Replaces slices in a copy of input 0. The indices (input 1) select slices on the axis (input 3), and
-    /// the updates (input 2) replace the slices; the shape of the updates is that of input 0 with the axis
-    /// replaced by the axes of the indices. For duplicate indices, the last update wins.
-    #[op("ScatterUpdate", since = [3], inputs = Arity::exactly(4), traits = [PURE])]
+    /// the updates (input 2) replace them; their shape has the axes of the indices in place of the axis. For
+    /// duplicate indices, the last update wins.
+    #[op("ScatterUpdate", since = [3], inputs = Arity::exactly(4), traits = [PURE, NO_ARITHMETIC])]
     pub struct ScatterUpdate;
 }
 

@@ -5,7 +5,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::kernels::{self, BinaryOp};
 use snick_tensor::{ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, leading};
 
 op! {
     /// Attention: `softmax(query key^T scale + mask) value`. Inputs: query `[N.., L, E]`, key `[N.., S, E]`,
@@ -82,6 +82,14 @@ impl InferOp for ScaledDotProductAttention {
         let mut dims: SmallVec<[SymExpr; 4]> = batch.dims().unwrap_or_default().into();
         dims.extend([rows, value.last.clone()]);
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        let [query, value] = [inputs[0].shape.dims()?, inputs[2].shape.dims()?];
+        let [.., keys, value_width] = value else { return None };
+        let (_, rows) = output.shape.dims()?.split_last()?;
+        let per_width = |width: &SymExpr| [rows, &[keys.clone(), width.clone()]].concat();
+        Some(OpCost::MultiplyAdds(vec![per_width(query.last()?), per_width(value_width)]))
     }
 }
 

@@ -5,7 +5,7 @@ use snick_tensor::{Tensor, kernels};
 use super::pool::PoolWindow;
 use super::window::Numbers;
 use crate::attrs::missing;
-use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since};
+use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, RawNode, Since};
 
 op! {
     /// Average pooling: data `[N, C, spatial..]` to `[N, C, windows..]`.
@@ -35,6 +35,10 @@ impl InferOp for AvgPool {
 
     fn axis_map(&self, inputs: &[&Fact], _: &Fact) -> Option<AxisMap> {
         Some(AxisMap::rows(inputs[0].shape.rank()?, |axis| axis >= 2).rounding(true))
+    }
+
+    fn cost(&self, _: &[&Fact], output: &Fact) -> Option<OpCost> {
+        self.window.cost(output)
     }
 }
 

@@ -8,14 +8,13 @@ use snick_tensor::{ElementType, Tensor};
 
 use super::convolve::infer_shape;
 use super::window::DilatedSliding;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, exactly};
 
 op! {
-    /// Convolution of signs. Elements above zero count as 1 and all other elements as -1; set bits of the
-    /// filters count as 1 and clear bits as -1. So each output is the number of equal pairs minus the number
-    /// of different pairs. Data `[N, C, H, W]` and binary filters `[O, C, H', W']` to
-    /// `[N, O, rows, columns]`.
-    #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE])]
+    /// Convolution of signs. Elements above zero count as 1 and all others as -1, and so do set and clear
+    /// bits of the filters, so each output is the number of equal pairs minus the number of different ones.
+    /// Data `[N, C, H, W]` and binary filters `[O, C, H', W']` to `[N, O, rows, columns]`.
+    #[op("BinaryConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE], weights = [1])]
     pub struct BinaryConvolution {
         /// How the filters slide.
         pub sliding: DilatedSliding = DilatedSliding::default(),
@@ -46,6 +45,10 @@ impl InferOp for BinaryConvolution {
         }
         let shape = infer_shape(cx, &self.sliding, false)?;
         Ok(Facts::from(Fact::new(element_type, shape)))
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(output, inputs[1].shape.dims()?.get(1..)?)
     }
 }
 

@@ -5,12 +5,12 @@ use snick_tensor::{Tensor, kernels};
 
 use super::convolve::{infer_shape, operand_type, spatial_sizes};
 use super::window::DilatedSliding;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, exactly};
 
 op! {
     /// Convolution over one to three spatial axes, without flipping the filters: data `[N, C, spatial..]` and
     /// filters `[O, C, kernel..]` to `[N, O, windows..]`.
-    #[op("Convolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION])]
+    #[op("Convolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [1])]
     pub struct Convolution {
         /// How the filters slide.
         pub sliding: DilatedSliding = DilatedSliding::default(),
@@ -22,6 +22,10 @@ impl InferOp for Convolution {
         let element_type = operand_type(cx)?;
         let shape = infer_shape(cx, &self.sliding, false)?;
         Ok(Facts::from(Fact::new(element_type, shape)))
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(output, inputs[1].shape.dims()?.get(1..)?)
     }
 }
 

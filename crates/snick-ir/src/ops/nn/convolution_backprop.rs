@@ -3,12 +3,15 @@
 use snick_tensor::Tensor;
 
 use super::transposed_convolution::TransposedSliding;
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
     /// Transposed convolution: data `[N, C, spatial..]` and filters `[C, O, kernel..]` to
     /// `[N, O, larger spatial..]`. An optional third input holds the spatial sizes of the output.
-    #[op("ConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3), traits = [PURE, CONTRACTION])]
+    #[op(
+        "ConvolutionBackpropData", since = [1], inputs = Arity::between(2, 3), traits = [PURE, CONTRACTION],
+        weights = [1]
+    )]
     pub struct ConvolutionBackpropData {
         /// How the filters slide.
         pub transposed: TransposedSliding = TransposedSliding::default(),
@@ -18,6 +21,10 @@ op! {
 impl InferOp for ConvolutionBackpropData {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.transposed.infer(cx, false)
+    }
+
+    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(inputs[0], inputs[1].shape.dims()?.get(1..)?)
     }
 }
 

@@ -8,7 +8,7 @@ use super::blocks::divided;
 use super::convolve::{CANNOT_CONVOLVE, operand_type};
 use super::deformable_sampling::SamplingPlan;
 use super::window::{DilatedSliding, spatial_dims};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, leading};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, RawNode, Since, leading};
 
 op! {
     /// Deformable convolution: each filter tap reads the data at its own offset. Inputs: data `[N, C, H, W]`,
@@ -17,7 +17,7 @@ op! {
     /// `taps = H' * W'`. Output: `[N, O, rows, columns]`. An offset (y, x) shifts the position that a tap
     /// reads, interpolating between pixels; the mask scales the value.
     #[op(
-        "DeformableConvolution", since = [1, 8], inputs = Arity::between(3, 4), traits = [PURE],
+        "DeformableConvolution", since = [1, 8], inputs = Arity::between(3, 4), traits = [PURE], weights = [2],
         check = Self::check_groups
     )]
     pub struct DeformableConvolution {
@@ -96,6 +96,10 @@ impl InferOp for DeformableConvolution {
         let mut dims: SmallVec<[SymExpr; 4]> = smallvec![batch, outputs];
         dims.extend(windows);
         Ok(Facts::from(Fact::new(element_type, Shape::ranked(dims))))
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(output, inputs[2].shape.dims()?.get(1..)?)
     }
 }
 

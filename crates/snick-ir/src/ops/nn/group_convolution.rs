@@ -5,12 +5,12 @@ use snick_tensor::{Tensor, kernels};
 
 use super::convolve::{infer_shape, operand_type, spatial_sizes};
 use super::window::DilatedSliding;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, exactly};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, exactly};
 
 op! {
     /// Grouped convolution: data `[N, G * C, spatial..]` and filters `[G, O, C, kernel..]` to
     /// `[N, G * O, windows..]`.
-    #[op("GroupConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION])]
+    #[op("GroupConvolution", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [1])]
     pub struct GroupConvolution {
         /// How the filters slide.
         pub sliding: DilatedSliding = DilatedSliding::default(),
@@ -22,6 +22,10 @@ impl InferOp for GroupConvolution {
         let element_type = operand_type(cx)?;
         let shape = infer_shape(cx, &self.sliding, true)?;
         Ok(Facts::from(Fact::new(element_type, shape)))
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(output, inputs[1].shape.dims()?.get(2..)?)
     }
 }
 

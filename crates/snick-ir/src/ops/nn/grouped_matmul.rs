@@ -4,7 +4,7 @@ use snick_shape::{Shape, SymExpr};
 use snick_tensor::{Tensor, kernels};
 
 use super::matmul::CANNOT_MULTIPLY;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, leading};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, leading};
 
 op! {
     /// Matrix product for each group. Inputs are either rows `[R, K]`, matrices `[G, N, K]` and the offsets
@@ -19,6 +19,10 @@ impl InferOp for GroupedMatMul {
         let element_type = cx.common_type([0, 1]);
         let shape = product(cx, cx.len() > 2)?;
         Ok(Facts::from(Fact::new(element_type, shape)))
+    }
+
+    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+        OpCost::multiply_adds(output, inputs[0].shape.dims()?.last_chunk::<1>()?)
     }
 }
 

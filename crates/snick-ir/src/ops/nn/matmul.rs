@@ -12,9 +12,8 @@ pub(in crate::ops) const CANNOT_MULTIPLY: &str = "cannot multiply {} with {}";
 
 op! {
     /// The matrix product over the last two axes, with broadcasting of the leading axes. A 1-D input 0 is a
-    /// row and a 1-D input 1 is a column, regardless of the attributes; the output omits the axis of such a
-    /// vector.
-    #[op("MatMul", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION])]
+    /// row and a 1-D input 1 is a column, regardless of the attributes; the output omits their axis.
+    #[op("MatMul", since = [1], inputs = Arity::exactly(2), traits = [PURE, CONTRACTION], weights = [0, 1])]
     pub struct MatMul {
         /// Whether to transpose input 0.
         pub transpose_a: bool = false,

@@ -5,7 +5,9 @@ use snick_tensor::{Tensor, kernels};
 use super::pool::PoolWindow;
 use super::window::Numbers;
 use crate::ops::index_type::IndexType;
-use crate::{Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, Since, normalize_axis};
+use crate::{
+    Arity, AxisMap, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, RawNode, Since, normalize_axis,
+};
 
 op! {
     /// Max pooling: data `[N, C, spatial..]` to `[N, C, windows..]` (output 0). Since opset 8, output 1 holds
@@ -50,6 +52,10 @@ impl InferOp for MaxPool {
             return None;
         }
         Some(AxisMap::rows(inputs[0].shape.rank()?, |axis| axis >= 2))
+    }
+
+    fn cost(&self, _: &[&Fact], output: &Fact) -> Option<OpCost> {
+        self.window.cost(output)
     }
 }
 

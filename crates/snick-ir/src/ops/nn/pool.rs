@@ -6,7 +6,7 @@ use snick_tensor::kernels::Window;
 use snick_tensor::{Dims, Tensor};
 
 use super::window::{Numbers, Rounding, Sliding, Windows, expect_spatial, spatial_dims};
-use crate::{Infer, OpError, RawNode};
+use crate::{Fact, Infer, OpCost, OpError, RawNode};
 
 attrs! {
     /// A pooling window.
@@ -45,6 +45,12 @@ impl PoolWindow {
             true => Err(raw.attrs.bad("rounding_type", "floor or ceil")),
             false => Ok(()),
         }
+    }
+
+    /// An operation for each element of each window.
+    pub(super) fn cost(&self, output: &Fact) -> Option<OpCost> {
+        let kernel = self.kernel.iter().map(|&size| size.into());
+        Some(OpCost::Elementwise(output.shape.dims()?.iter().cloned().chain(kernel).collect()))
     }
 
     /// The shape of the output.

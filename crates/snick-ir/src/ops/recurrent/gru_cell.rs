@@ -3,14 +3,18 @@
 use snick_tensor::Tensor;
 
 use super::cell::GruAttrs;
+use super::shapes::cost;
 use super::step::{eval_step, infer_step};
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
     /// One step of a gated recurrent unit. Inputs: X `[batch, input]`, state H `[batch, hidden]`, W
     /// `[3 * hidden, input]`, R `[3 * hidden, hidden]` and B `[3 * hidden]` (`[4 * hidden]` with
     /// `linear_before_reset`), with gates in the order z, r, h. Output: the next H.
-    #[op("GRUCell", since = [3], inputs = Arity::exactly(5), traits = [PURE, CONTRACTION], name = was_extension())]
+    #[op(
+        "GRUCell", since = [3], inputs = Arity::exactly(5), traits = [PURE, CONTRACTION],
+        weights = [2, 3], name = was_extension()
+    )]
     pub struct GruCell {
         /// The cell.
         pub gru: GruAttrs = GruAttrs::default(),
@@ -20,6 +24,10 @@ op! {
 impl InferOp for GruCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer_step(cx, self.gru.cell().kind)
+    }
+
+    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
+        cost::<Self>(inputs, 1)
     }
 }
 

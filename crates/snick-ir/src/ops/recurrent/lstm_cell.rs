@@ -3,15 +3,16 @@
 use snick_tensor::Tensor;
 
 use super::cell::{Cell, CellKind, LstmAttrs, WeightsFormat};
+use super::shapes::cost;
 use super::step::{eval_step, infer_step};
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, Since};
 
 op! {
     /// One step of a long short-term memory. Inputs: X `[batch, input]`, states H and C `[batch, hidden]`, W
     /// `[4 * hidden, input]`, R `[4 * hidden, hidden]` and B `[4 * hidden]`, with gates in the order f, i, c,
     /// o. Outputs: the next H and C. In version 1, B is optional and defaults to 0, and a seventh input may
     /// hold peepholes.
-    #[op("LSTMCell", since = [1, 4], inputs = Arity::between(5, 7), traits = [PURE, CONTRACTION])]
+    #[op("LSTMCell", since = [1, 4], inputs = Arity::between(5, 7), traits = [PURE, CONTRACTION], weights = [3, 4])]
     pub struct LstmCell {
         /// The version.
         pub since: Since = Since(4),
@@ -30,6 +31,10 @@ impl InferOp for LstmCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_arity(cx.len())?;
         infer_step(cx, CellKind::Lstm)
+    }
+
+    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
+        cost::<Self>(inputs, 1)
     }
 }
 

@@ -5,14 +5,18 @@ use snick_tensor::Tensor;
 use super::cell::{Cell, CellKind, LstmAttrs, WeightsFormat};
 use super::direction::Direction;
 use super::sequence::{eval_sequence, infer_sequence};
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
+use super::shapes::cost;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, Since};
 
 op! {
     /// A long short-term memory over sequences. Inputs: X `[batch, steps, input]`, states H and C
     /// `[batch, directions, hidden]`, lengths `[batch]`, and W, R and B of the cell with a leading axis of
     /// directions. Outputs: H after every step `[batch, directions, steps, hidden]`, 0 after the end of a
     /// sequence, and the final H and C. In version 1, an eighth input may hold peepholes.
-    #[op("LSTMSequence", since = [1, 5], inputs = Arity::between(7, 8), traits = [PURE, CONTRACTION])]
+    #[op(
+        "LSTMSequence", since = [1, 5], inputs = Arity::between(7, 8), traits = [PURE, CONTRACTION],
+        weights = [4, 5]
+    )]
     pub struct LstmSequence {
         /// The version.
         pub since: Since = Since(5),
@@ -33,6 +37,10 @@ impl InferOp for LstmSequence {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_arity(cx.len())?;
         infer_sequence(cx, CellKind::Lstm, self.direction)
+    }
+
+    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
+        cost::<Self>(inputs, 2)
     }
 }
 

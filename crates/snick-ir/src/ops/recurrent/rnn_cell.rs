@@ -3,13 +3,17 @@
 use snick_tensor::Tensor;
 
 use super::cell::{CellKind, RnnAttrs};
+use super::shapes::cost;
 use super::step::{eval_step, infer_step};
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
     /// One step of a simple recurrent network: `f(X W^T + H R^T + B)`. Inputs: X `[batch, input]`, state H
     /// `[batch, hidden]`, W `[hidden, input]`, R `[hidden, hidden]` and B `[hidden]`. Output: the next H.
-    #[op("RNNCell", since = [1], inputs = Arity::exactly(5), traits = [PURE, CONTRACTION], name = missing_in(2, 2).was_extension())]
+    #[op(
+        "RNNCell", since = [1], inputs = Arity::exactly(5), traits = [PURE, CONTRACTION],
+        weights = [2, 3], name = missing_in(2, 2).was_extension()
+    )]
     pub struct RnnCell {
         /// The cell.
         pub rnn: RnnAttrs = RnnAttrs::default(),
@@ -19,6 +23,10 @@ op! {
 impl InferOp for RnnCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer_step(cx, CellKind::Rnn)
+    }
+
+    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
+        cost::<Self>(inputs, 1)
     }
 }
 

@@ -5,14 +5,15 @@ use snick_tensor::Tensor;
 use super::cell::{CellKind, RnnAttrs};
 use super::direction::Direction;
 use super::sequence::{eval_sequence, infer_sequence};
-use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
+use super::shapes::cost;
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
     /// A simple recurrent network over sequences. Inputs: X `[batch, steps, input]`, state H
     /// `[batch, directions, hidden]`, lengths `[batch]`, and W, R and B of the cell with a leading axis of
     /// directions. Outputs: H after every step `[batch, directions, steps, hidden]`, 0 after the end of a
     /// sequence, and the final H.
-    #[op("RNNSequence", since = [5], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION])]
+    #[op("RNNSequence", since = [5], inputs = Arity::exactly(6), traits = [PURE, CONTRACTION], weights = [3, 4])]
     pub struct RnnSequence {
         /// The cell.
         pub rnn: RnnAttrs = RnnAttrs::default(),
@@ -24,6 +25,10 @@ op! {
 impl InferOp for RnnSequence {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer_sequence(cx, CellKind::Rnn, self.direction)
+    }
+
+    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
+        cost::<Self>(inputs, 2)
     }
 }
 

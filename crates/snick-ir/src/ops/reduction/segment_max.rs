@@ -5,7 +5,7 @@ use snick_shape::{Interval, Shape, SymExpr};
 use snick_tensor::kernels::scatter_reduce::{Reduction, scatter_reduce};
 use snick_tensor::{Dims, ElementType, Tensor};
 
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError};
+use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
 
 op! {
     /// The element-wise maximum over segments of rows of input 0. Input 1 holds the segment of each row, in
@@ -73,6 +73,10 @@ impl InferOp for SegmentMax {
             _ => Shape::unranked(),
         };
         Ok(Facts::from(Fact::new(cx.element_type(0), shape)))
+    }
+
+    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
+        Some(OpCost::Elementwise(inputs[0].shape.dims()?.to_vec()))
     }
 }
 

@@ -9,7 +9,7 @@ use snick_tensor::{ElementType, Tensor};
 use crate::attrs::missing;
 use crate::{
     Arity, AttrField, AttrSpec, AttrValue, Attrs, EvalOp, Fact, Facts, Infer, InferOp, OpDef, OpError,
-    OpName, RawNode,
+    OpName, OpTraits, RawNode,
 };
 
 /// A constant. Its bytes are shared with the file that they came from, unless the weights are absent.
@@ -78,6 +78,7 @@ impl OpDef for Constant {
         OpName::openvino("Constant", &[1]).doc("The name of Const in nGraph functions."),
     ];
     const ARITY: Arity = Arity::exactly(0);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::NO_ARITHMETIC);
 
     /// Reads `value` or, for absent weights, `element_type`, `shape` and optionally `digest`.
     fn parse(raw: &RawNode) -> Result<Self, OpError> {

@@ -97,7 +97,16 @@ impl Ledger {
         dims.iter().map(|dim| self.import(graph, dim)).collect()
     }
 
-    /// The only element of a value, if known.
+    /// The product of sizes of a graph; a new symbol if it is too large to write.
+    pub fn product_of(&mut self, graph: &Graph, sizes: &[SymExpr]) -> SymExpr {
+        let sizes: Option<Vec<SymExpr>> = sizes.iter().map(|size| self.import(graph, size)).collect();
+        match sizes {
+            Some(sizes) => self.product(&sizes),
+            None => self.unknown(None, BirthKind::GivenUp, "a size that is too large to write"),
+        }
+    }
+
+    /// One known element of a value.
     pub fn element(&mut self, graph: &Graph, fact: &Fact) -> Option<SymExpr> {
         match fact.elements()?.as_slice() {
             [only] => self.import(graph, only),
