@@ -11,7 +11,7 @@ use std::path::Path;
 
 use snick::{DimPolicy, draw_inputs};
 use snick_ir::text::{PrintOptions, print};
-use snick_ir::{AxisMap, Dialect, Graph, Op, RawNode, Value};
+use snick_ir::{AxisMap, Dialect, Graph, NodeId, Op, OpTraits, RawNode, Value};
 use snick_run::{Options, Session};
 use snick_tensor::Tensor;
 
@@ -177,9 +177,8 @@ fn assert_axes_follow(op: &Op, map: &AxisMap, inputs: &[Tensor], output: &Tensor
     followed
 }
 
-#[test]
-fn axes_follow_those_that_ops_declare() {
-    let mut followed = BTreeSet::new();
+/// Evaluates each op of the cases, and passes it to `check` with its inputs and outputs.
+fn for_each_op(mut check: impl FnMut(&Graph, NodeId, &[Tensor], &[Tensor])) {
     for path in files::cases("ops") {
         let graph = load(&path);
         let unseen = vec![None; graph.parameters().count()];
@@ -192,14 +191,42 @@ fn axes_follow_those_that_ops_declare() {
                 ports.iter().map(|input| values.get(&(*input)?).cloned()).collect();
             let (Some(inputs), op) = (inputs, graph.node(id).op()) else { continue };
             let Ok(outputs) = op.eval(&inputs) else { continue };
-            if let Some(map) = graph.axis_map(id)
-                && assert_axes_follow(op, &map, &inputs, &outputs[0])
-            {
-                followed.insert(op.type_name().to_string());
-            }
+            check(&graph, id, &inputs, &outputs);
             values.extend((0..).zip(outputs).map(|(port, value)| (Value { node: id, port }, value)));
         }
     }
+}
+
+#[test]
+fn views_share_the_memory_of_their_input() {
+    let mut viewed = BTreeSet::new();
+    for_each_op(|graph, id, inputs, outputs| {
+        let op = graph.node(id).op();
+        let Some(input) = inputs.first().filter(|input| input.is_contiguous() && op.has(OpTraits::VIEW))
+        else {
+            return;
+        };
+        for output in outputs.iter().filter(|output| !output.is_empty()) {
+            let name = op.type_name();
+            assert!(output.storage().shares_with(input.storage()), "{name} copies");
+            assert!(op.has(OpTraits::STRIDED) || output.is_contiguous(), "{name} is strided");
+            viewed.insert(name.to_string());
+        }
+    });
+    assert!(viewed.len() > 10, "only {} ops: {viewed:?}", viewed.len());
+}
+
+#[test]
+fn axes_follow_those_that_ops_declare() {
+    let mut followed = BTreeSet::new();
+    for_each_op(|graph, id, inputs, outputs| {
+        let op = graph.node(id).op();
+        if let Some(map) = graph.axis_map(id)
+            && assert_axes_follow(op, &map, inputs, &outputs[0])
+        {
+            followed.insert(op.type_name().to_string());
+        }
+    });
     assert!(followed.len() > 50, "only {} ops: {followed:?}", followed.len());
 }
 

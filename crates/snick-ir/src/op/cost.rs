@@ -45,17 +45,23 @@ impl Graph {
         let inputs = self.input_facts(id)?;
         op.arity().check(inputs.len()).ok()?;
         let output = &self.node(id).outs().first()?.fact;
-        op.cost(&inputs, output).or_else(|| {
+        let adds_up = op.has(OpTraits::CONTRACTION);
+        let by_axes = || {
             let map = self.axis_map(id)?;
             let reduced = map.factors.iter().filter(|factor| factor.kind == FactorKind::Reduction);
             let size = |&(input, axis): &(usize, usize)| inputs[input].shape.dims()?.get(axis).cloned();
             let reduced = reduced.map(|factor| factor.inputs.first().and_then(size));
             let sizes = output.shape.dims()?.iter().cloned().map(Some).chain(reduced);
-            let sizes = sizes.collect::<Option<Vec<SymExpr>>>()?;
-            Some(match op.has(OpTraits::CONTRACTION) {
-                true => OpCost::MultiplyAdds(vec![sizes]),
-                false => OpCost::Elementwise(sizes),
-            })
-        })
+            let sizes = sizes.collect::<Option<_>>()?;
+            Some(if adds_up { OpCost::MultiplyAdds(vec![sizes]) } else { OpCost::Elementwise(sizes) })
+        };
+        // Each row of input 0 meets all weights.
+        let by_weights = || {
+            let (_, rows) = inputs[0].shape.dims()?.split_last()?;
+            let product = |&port: &usize| Some([rows, inputs[port].shape.dims()?].concat());
+            op.weights().iter().map(product).collect::<Option<_>>().map(OpCost::MultiplyAdds)
+        };
+        let is_dense = adds_up && !op.weights().is_empty();
+        op.cost(&inputs, output).or_else(by_axes).or_else(|| is_dense.then(by_weights)?)
     }
 }

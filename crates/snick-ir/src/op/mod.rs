@@ -172,7 +172,7 @@ pub trait InferOp: OpDef {
         None
     }
 
-    /// How much the op computes, where neither its traits nor its axis map say it: see [`Graph::cost`].
+    /// How much the op computes, where its traits, its axis map and its weights do not say it: see [`Graph::cost`].
     fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
         let _ = (inputs, output);
         None

@@ -25,7 +25,7 @@ bitflags::bitflags! {
         const ELEMENTWISE = 1 << 5;
         /// Only moves or copies the elements of its first input.
         const MOVES_ELEMENTS = 1 << 6;
-        /// Selects elements by position along axes. Becomes `slice` in the canonical form.
+        /// Moves only elements that it selects by position along axes: the canonical form has `slice` in its place.
         const SLICE_LIKE = 1 << 7;
         /// A slice for some constant inputs, such as Gather with arithmetic indices.
         const MAYBE_SLICE = 1 << 8;
@@ -38,6 +38,10 @@ bitflags::bitflags! {
         const BOUNDARY = 1 << 11;
         /// Computes nothing from elements: copies those of any input, converts them, or reads shapes.
         const NO_ARITHMETIC = 1 << 12;
+        /// The outputs share the memory of the first input.
+        const VIEW = 1 << 13;
+        /// The elements of outputs need not be adjacent in memory.
+        const STRIDED = 1 << 14;
     }
 }
 

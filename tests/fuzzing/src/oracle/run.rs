@@ -196,8 +196,7 @@ pub(super) fn rounds(graph: &Graph) -> bool {
     graph.ids().any(|id| {
         let op = graph.node(id).op();
         let values = graph.node(id).outputs().any(|fact| !fact.element_type().is_integer());
-        let moves =
-            op.traits().intersects(OpTraits::MOVES_ELEMENTS | OpTraits::SLICE_LIKE | OpTraits::BOUNDARY);
+        let moves = op.traits().intersects(OpTraits::MOVES_ELEMENTS | OpTraits::BOUNDARY);
         values && !moves && !matches!(op, Op::Const(_) | Op::Parameter(_) | Op::Result(_))
     })
 }

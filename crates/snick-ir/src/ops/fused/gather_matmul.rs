@@ -44,24 +44,20 @@ fn infer(cx: &mut Infer) -> Result<Facts, OpError> {
     Ok(Facts::from(Fact::new(cx.element_type(0), Shape::ranked(dims))))
 }
 
-impl InferOp for GatherMatmul {
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        infer(cx)
-    }
+macro_rules! gather_matmul {
+    ($($op:ident),+) => {$(
+        impl InferOp for $op {
+            fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
+                infer(cx)
+            }
 
-    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
-        OpCost::multiply_adds(output, inputs[0].shape.dims()?.last_chunk::<1>()?)
-    }
+            fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
+                OpCost::multiply_adds(output, inputs[0].shape.dims()?.last_chunk::<1>()?)
+            }
+        }
+
+        only_inferred!($op);
+    )+};
 }
 
-impl InferOp for GatherMatmulCompressed {
-    fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
-        infer(cx)
-    }
-
-    fn cost(&self, inputs: &[&Fact], output: &Fact) -> Option<OpCost> {
-        OpCost::multiply_adds(output, inputs[0].shape.dims()?.last_chunk::<1>()?)
-    }
-}
-
-only_inferred!(GatherMatmul, GatherMatmulCompressed);
+gather_matmul!(GatherMatmul, GatherMatmulCompressed);

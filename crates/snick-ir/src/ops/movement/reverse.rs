@@ -29,7 +29,7 @@ impl OpDef for Reverse {
         .missing_in(2, 17)
         .doc("Reverses the elements along the axes in input 1.")];
     const ARITY: Arity = Arity::exactly(2);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::SLICE_LIKE);
+    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::SLICE_LIKE);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         Ok(Self { mode: raw.attrs.choice("mode", MODES)?.unwrap_or(Mode::Index) })

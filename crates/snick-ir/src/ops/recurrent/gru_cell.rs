@@ -3,9 +3,8 @@
 use snick_tensor::Tensor;
 
 use super::cell::GruAttrs;
-use super::shapes::cost;
 use super::step::{eval_step, infer_step};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// One step of a gated recurrent unit. Inputs: X `[batch, input]`, state H `[batch, hidden]`, W
@@ -24,10 +23,6 @@ op! {
 impl InferOp for GruCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer_step(cx, self.gru.cell().kind)
-    }
-
-    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
-        cost::<Self>(inputs, 1)
     }
 }
 

@@ -3,9 +3,8 @@
 use snick_tensor::Tensor;
 
 use super::cell::{Cell, CellKind, LstmAttrs, WeightsFormat};
-use super::shapes::cost;
 use super::step::{eval_step, infer_step};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, Since};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
 
 op! {
     /// One step of a long short-term memory. Inputs: X `[batch, input]`, states H and C `[batch, hidden]`, W
@@ -31,10 +30,6 @@ impl InferOp for LstmCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_arity(cx.len())?;
         infer_step(cx, CellKind::Lstm)
-    }
-
-    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
-        cost::<Self>(inputs, 1)
     }
 }
 

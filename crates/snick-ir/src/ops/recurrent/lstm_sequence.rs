@@ -5,8 +5,7 @@ use snick_tensor::Tensor;
 use super::cell::{Cell, CellKind, LstmAttrs, WeightsFormat};
 use super::direction::Direction;
 use super::sequence::{eval_sequence, infer_sequence};
-use super::shapes::cost;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError, Since};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError, Since};
 
 op! {
     /// A long short-term memory over sequences. Inputs: X `[batch, steps, input]`, states H and C
@@ -37,10 +36,6 @@ impl InferOp for LstmSequence {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         self.check_arity(cx.len())?;
         infer_sequence(cx, CellKind::Lstm, self.direction)
-    }
-
-    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
-        cost::<Self>(inputs, 2)
     }
 }
 

@@ -3,9 +3,8 @@
 use snick_tensor::Tensor;
 
 use super::cell::{CellKind, RnnAttrs};
-use super::shapes::cost;
 use super::step::{eval_step, infer_step};
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// One step of a simple recurrent network: `f(X W^T + H R^T + B)`. Inputs: X `[batch, input]`, state H
@@ -23,10 +22,6 @@ op! {
 impl InferOp for RnnCell {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer_step(cx, CellKind::Rnn)
-    }
-
-    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
-        cost::<Self>(inputs, 1)
     }
 }
 

@@ -5,8 +5,7 @@ use snick_tensor::Tensor;
 use super::cell::{CellKind, RnnAttrs};
 use super::direction::Direction;
 use super::sequence::{eval_sequence, infer_sequence};
-use super::shapes::cost;
-use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpCost, OpError};
+use crate::{Arity, EvalOp, Facts, Infer, InferOp, OpError};
 
 op! {
     /// A simple recurrent network over sequences. Inputs: X `[batch, steps, input]`, state H
@@ -25,10 +24,6 @@ op! {
 impl InferOp for RnnSequence {
     fn infer(&self, cx: &mut Infer) -> Result<Facts, OpError> {
         infer_sequence(cx, CellKind::Rnn, self.direction)
-    }
-
-    fn cost(&self, inputs: &[&Fact], _: &Fact) -> Option<OpCost> {
-        cost::<Self>(inputs, 2)
     }
 }
 

@@ -4,14 +4,7 @@ use snick_shape::{Interval, SymExpr};
 use snick_tensor::ElementType;
 
 use super::cell::CellKind;
-use crate::{Fact, Infer, OpCost, OpDef, OpError};
-
-/// The work of an op: each step of each sequence, which are the first `axes` axes of input 0, meets all weights.
-pub fn cost<O: OpDef>(inputs: &[&Fact], axes: usize) -> Option<OpCost> {
-    let steps = inputs[0].shape.dims()?.get(..axes)?;
-    let term = |&port: &usize| Some([steps, inputs[port].shape.dims()?].concat());
-    O::WEIGHTS.iter().map(term).collect::<Option<_>>().map(OpCost::MultiplyAdds)
-}
+use crate::{Infer, OpError};
 
 /// The sizes that determine the outputs.
 pub struct Sizes {

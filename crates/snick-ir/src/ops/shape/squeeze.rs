@@ -9,9 +9,9 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, Since, normaliz
 op! {
     /// Removes axes of size 1: the axes listed in input 1 or, if it is absent or empty, all.
     ///
-    /// Inference keeps a listed axis whose size is known not to be 1, and removes a listed axis of unknown
-    /// size, assuming that the size is 1. With `allow_axis_skip`, an unknown size makes the rank unknown.
-    #[op("Squeeze", since = [1, 15], inputs = Arity::between(1, 2), traits = [PURE, MOVES_ELEMENTS])]
+    /// Inference keeps a listed axis whose size is known not to be 1, and assumes an unknown size to be 1.
+    /// With `allow_axis_skip`, an unknown size makes the rank unknown.
+    #[op("Squeeze", since = [1, 15], inputs = Arity::between(1, 2), traits = [PURE, MOVES_ELEMENTS, VIEW])]
     pub struct Squeeze {
         /// The version.
         pub since: Since = Since(15),

@@ -9,10 +9,12 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, OpError, RawNode, normal
 type Numbers = SmallVec<[i64; 4]>;
 
 op! {
-    /// Crops input 0 on the listed axes. `offset` gives the start of the window, and `dim` its size, which
-    /// otherwise is that of input 1; alternatively, `crop_begin` and `crop_end` give the number of elements
-    /// to remove at both ends.
-    #[op("Crop", since = [1], inputs = Arity::between(1, 2), traits = [PURE, SLICE_LIKE], check = Crop::check_lists)]
+    /// Crops input 0 on the listed axes. `offset` alone takes the sizes from input 1, `offset` with `dim`
+    /// gives them as numbers, and `crop_begin` with `crop_end` removes elements at both ends.
+    #[op(
+        "Crop", since = [1], inputs = Arity::between(1, 2),
+        traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED], check = Crop::check_lists
+    )]
     pub struct Crop {
         /// The axes.
         pub axis: Numbers,

@@ -65,7 +65,8 @@ impl OpDef for Slice {
          integer scalar inputs after the data, in the order of the axes.",
     )];
     const ARITY: Arity = Arity::at_least(1);
-    const TRAITS: OpTraits = OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS);
+    const TRAITS: OpTraits =
+        OpTraits::PURE.union(OpTraits::MOVES_ELEMENTS).union(OpTraits::VIEW).union(OpTraits::STRIDED);
 
     fn parse(raw: &RawNode) -> Result<Self, OpError> {
         let axes = raw.attrs.sizes("axes")?.ok_or(missing("axes"))?;

@@ -14,8 +14,11 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntOrValue, IntegerRole,
 
 op! {
     /// Slices `data[start:stop:step]` on the listed axes. Inputs: data, start, stop, step and, optionally,
-    /// axes, by default the leading axes of the data. The indices are integer vectors of equal length.
-    #[op("Slice", since = [8], inputs = Arity::between(4, 5), traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE])]
+    /// axes, by default the first ones. The indices are integer vectors of equal length.
+    #[op(
+        "Slice", since = [8], inputs = Arity::between(4, 5),
+        traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED]
+    )]
     pub struct Slice8;
 }
 

@@ -11,7 +11,10 @@ use crate::{Arity, EvalOp, Fact, Facts, Infer, InferOp, IntegerRole, OpError, ex
 op! {
     /// Splits an axis into parts of given lengths. Inputs: data, axis, and the lengths, one of which may be
     /// -1 for the rest.
-    #[op("VariadicSplit", since = [1], inputs = Arity::exactly(3), traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE])]
+    #[op(
+        "VariadicSplit", since = [1], inputs = Arity::exactly(3),
+        traits = [PURE, MOVES_ELEMENTS, SLICE_LIKE, VIEW, STRIDED]
+    )]
     pub struct VariadicSplit;
 }
 

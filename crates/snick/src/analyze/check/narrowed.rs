@@ -164,7 +164,7 @@ impl Use {
             }
             ("ScatterUpdate" | "ScatterElementsUpdate", 2) | ("ScatterNDUpdate", 2) => Self::HandedOn,
             ("Add" | "Subtract" | "Multiply", _) => Self::Changed,
-            (_, 0) if op.has(OpTraits::MOVES_ELEMENTS) || op.has(OpTraits::SLICE_LIKE) => Self::HandedOn,
+            (_, 0) if op.has(OpTraits::MOVES_ELEMENTS) => Self::HandedOn,
             _ => Self::Value,
         }
     }

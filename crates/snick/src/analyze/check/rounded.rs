@@ -180,7 +180,7 @@ impl Use {
             ("Add" | "Subtract" | "Range" | "Result", _) => Self::Sum,
             ("Multiply" | "Divide" | "MatMul" | "Negative", _) => Self::Factor,
             ("Concat" | "Select", _) | ("Gather" | "GatherND" | "GatherElements", 0) => Self::HandedOn,
-            (_, 0) if op.has(OpTraits::MOVES_ELEMENTS) || op.has(OpTraits::SLICE_LIKE) => Self::HandedOn,
+            (_, 0) if op.has(OpTraits::MOVES_ELEMENTS) => Self::HandedOn,
             _ => Self::Other,
         }
     }

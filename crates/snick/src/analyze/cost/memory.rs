@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use snick_ir::{Fact, Graph, NodeId, Op, Value};
+use snick_ir::{Fact, Graph, NodeId, Op, OpTraits, Value};
 use snick_shape::{SymExpr, SymbolId};
 use snick_tensor::ElementType;
 
@@ -22,38 +22,13 @@ const SAMPLES: usize = 24;
 
 /// Whether the outputs of a layer share the memory of its first input.
 pub(super) fn is_view(graph: &Graph, id: NodeId) -> bool {
-    match graph.node(id).op() {
-        Op::Reshape(_)
-        | Op::Squeeze(_)
-        | Op::Unsqueeze(_)
-        | Op::Identity(_)
-        | Op::Result(_)
-        | Op::Assign(_)
-        | Op::ReadValue(_) => true,
-        op if is_strided(op) => true,
-        Op::Convert(_) | Op::ConvertLike(_) => {
-            let node = graph.node(id);
-            let given = node.input(0).and_then(|value| graph.fact(value)).map(Fact::element_type);
-            let made = node.outs().first().map(|out| out.fact.element_type());
-            given.map(computed_as) == made.map(computed_as)
-        }
-        _ => false,
+    let node = graph.node(id);
+    if !matches!(node.op(), Op::Convert(_) | Op::ConvertLike(_)) {
+        return node.op().has(OpTraits::VIEW);
     }
-}
-
-/// Whether the outputs of an op are views whose elements may not be contiguous.
-fn is_strided(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Transpose(_)
-            | Op::Slice(_)
-            | Op::Slice8(_)
-            | Op::StridedSlice(_)
-            | Op::Crop(_)
-            | Op::Split(_)
-            | Op::VariadicSplit(_)
-            | Op::Broadcast(_)
-    )
+    let given = node.input(0).and_then(|value| graph.fact(value)).map(Fact::element_type);
+    let made = node.outs().first().map(|out| out.fact.element_type());
+    given.map(computed_as) == made.map(computed_as)
 }
 
 /// The type in which a run holds values of a declared type.
@@ -171,8 +146,8 @@ impl<'g, 'l> Run<'g, 'l> {
                 }
                 (Op::Assign(_), Some(place)) => self.pin(place),
                 (op, Some(place)) if self.is_shared(id, place) => Place {
-                    contiguous: place.contiguous && !is_strided(op),
-                    whole: place.whole && !is_strided(op),
+                    contiguous: place.contiguous && !op.has(OpTraits::STRIDED),
+                    whole: place.whole && !op.has(OpTraits::STRIDED),
                     ..place
                 },
                 (_, Some(place)) if self.is_overwritten(id, place, &inputs) => place,
