@@ -19,10 +19,10 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
 fn elu(e: &mut Emitter, alpha: f64) -> Result {
     activate(e, |e, x| {
         let (zero, alpha) = (e.full(0.0, &x.ty)?, e.full(alpha, &x.ty)?);
-        // Clamps to 0 first, because the exponential of large values would overflow to infinity.
-        let below = e.same("stablehlo.minimum", &[x, &zero]);
-        let grown = e.same("stablehlo.exponential_minus_one", &[&below]);
-        let scaled = e.same("stablehlo.multiply", &[&alpha, &grown]);
+        // Not of what is above 0: it could be infinite.
+        let below = e.same("minimum", &[x, &zero]);
+        let grown = e.same("exponential_minus_one", &[&below]);
+        let scaled = e.same("multiply", &[&alpha, &grown]);
         let above = e.compare("GT", x, &zero);
         Ok(e.select(&above, x, &scaled))
     })
@@ -31,10 +31,10 @@ fn elu(e: &mut Emitter, alpha: f64) -> Result {
 /// `log(1 + exp(x))`, without overflow: `max(x, 0) + log(1 + exp(-|x|))`.
 fn soft_plus(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let zero = e.full(0.0, &x.ty)?;
-    let size = e.same("stablehlo.abs", &[x]);
-    let below = e.same("stablehlo.negate", &[&size]);
-    let grown = e.same("stablehlo.exponential", &[&below]);
-    let bend = e.same("stablehlo.log_plus_one", &[&grown]);
-    let above = e.same("stablehlo.maximum", &[x, &zero]);
-    Ok(e.same("stablehlo.add", &[&above, &bend]))
+    let size = e.same("abs", &[x]);
+    let below = e.same("negate", &[&size]);
+    let grown = e.same("exponential", &[&below]);
+    let bend = e.same("log_plus_one", &[&grown]);
+    let above = e.same("maximum", &[x, &zero]);
+    Ok(e.same("add", &[&above, &bend]))
 }

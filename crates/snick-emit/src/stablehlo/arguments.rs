@@ -2,13 +2,13 @@
 
 use snick_tensor::Tensor;
 
-use super::emitter::{Function, Operand, Result};
+use super::emitter::{FunctionBuilder, Operand, Result};
 use super::module::ArgumentData;
 use super::types::Type;
 use super::weights::is_large;
 
-impl Function {
-    /// The argument for a constant that is stored in a file of the model; `None` for other constants.
+impl FunctionBuilder {
+    /// A constant that lies in a file of the model, as an argument.
     pub(super) fn stored(&mut self, name: &str, tensor: &Tensor) -> Result<Option<Operand>> {
         let stored = |function: &mut Self| function.weights.as_mut()?.get_mut(tensor).cloned();
         let (Some(stored), Some((path, range))) = (stored(self), tensor.file_range()) else {

@@ -3,7 +3,7 @@
 use snick_shape::SymExpr;
 use snick_tensor::Tensor;
 
-use super::emitter::{Emitter, Operand, Result};
+use super::emitter::{Emitter, OpKind, Operand, Result};
 
 /// Contracts the `shared` axes for each index of the `batch` axes. The result has the batch axes, then the
 /// remaining axes of `a`, then the remaining axes of `b`.
@@ -21,15 +21,9 @@ pub(super) fn contract(
     };
     let lead = batch[0].iter().filter_map(|&axis| a.ty.dims.get(axis).cloned()).collect();
     let ty = a.ty.sized([lead, others(a, 0), others(b, 1)].concat());
-    let batching = format!("batching_dims = {:?} x {:?}, ", batch[0], batch[1]);
-    let batching = if batch[0].is_empty() { "" } else { &batching };
-    let what = format!("{}, {}, {batching}", a.name, b.name);
-    let precision = e.function.precision.word();
-    let tail = format!(
-        "contracting_dims = {:?} x {:?}, precision = [{precision}, {precision}] : ({}, {}) -> {ty}",
-        shared[0], shared[1], a.ty, b.ty
-    );
-    Ok(e.line("stablehlo.dot_general", &what, &tail, ty))
+    let [batch, contracting] = [batch, shared].map(|axes| axes.map(<[usize]>::to_vec));
+    let precision = e.function.precision;
+    Ok(e.op(OpKind::DotGeneral { batch, contracting, precision }, &[a, b], ty))
 }
 
 /// Multiplies an axis of `x` by the matrix `weights`, which is `[output, input]`.

@@ -7,7 +7,7 @@ use snick_ir::{Graph, Op, OpError, Value, normalize_axis};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Function, Operand, Result};
+use super::emitter::{Emitter, FunctionBuilder, OpKind, Operand, Result};
 use super::row::OpRow;
 use super::types::Type;
 use super::unary::converted;
@@ -21,9 +21,9 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     })
 }
 
-impl Function {
-    /// Writes a body with the given Parameters in its own scope, and returns its results. f16 and bf16 values
-    /// are rounded when they enter and leave the body.
+impl FunctionBuilder {
+    /// Writes a body whose Parameters are given; what its Results return. Its values and sizes are its own, and f16 and
+    /// bf16 are rounded where they enter and leave.
     fn inline(&mut self, body: &Graph, given: &[Option<Operand>]) -> Result<Vec<Operand>, OpError> {
         let around = std::mem::take(&mut self.scope);
         let written = self.inside(body, given);
@@ -51,7 +51,7 @@ fn same_type(what: &str, operand: &Operand, ty: &Type) -> Result<Operand> {
     if operand.ty.to_string() != ty.to_string() {
         return Err(OpError::mismatch(what, &operand.ty, ty));
     }
-    Ok(Operand { name: operand.name.clone(), ty: ty.clone() })
+    Ok(Operand { id: operand.id, ty: ty.clone() })
 }
 
 /// Converts a condition to a boolean scalar.
@@ -63,12 +63,6 @@ fn truth(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     converted(e, &x, ElementType::Boolean)
 }
 
-fn listed(operands: &[Operand]) -> (String, String) {
-    let names: Vec<&str> = operands.iter().map(|x| x.name.as_str()).collect();
-    let types: Vec<String> = operands.iter().map(|x| x.ty.to_string()).collect();
-    (names.join(", "), types.join(", "))
-}
-
 fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
     let condition = e.input(0)?;
     let condition = truth(e, &condition)?;
@@ -77,34 +71,26 @@ fn branches(e: &mut Emitter, op: &SubGraph) -> Result {
     if !types.iter().flat_map(|ty| &ty.dims).all(|dim| e.function.knows(dim)) {
         return Err(OpError::unsupported("a size that depends on the branch"));
     }
-    let head = format!("({}) ({{", condition.name);
-    let name = e.function.lines(e.node.name(), "\"stablehlo.if\"", &head, types.len());
-    for (number, (body, map)) in op.bodies.iter().zip(&op.maps).enumerate() {
-        if number > 0 {
-            e.function.write("}, {");
-        }
-        let before = e.function.open();
+    let given = e.function.values(e.node.name(), types);
+    let mut regions = Vec::with_capacity(op.bodies.len());
+    for (body, map) in op.bodies.iter().zip(&op.maps) {
+        let around = e.function.open();
         let body = Body::new(body, map);
-        let given: Vec<Option<Operand>> = (0..body.parameters.len())
+        let taken: Vec<Option<Operand>> = (0..body.parameters.len())
             .map(|number| outer.get(body.link(number)?.external?).cloned())
             .collect();
-        let results = e.function.inline(body.graph, &given)?;
-        let mut returned = Vec::with_capacity(types.len());
-        for (port, ty) in types.iter().enumerate() {
+        let results = e.function.inline(body.graph, &taken)?;
+        let mut returned = Vec::with_capacity(given.len());
+        for (port, Operand { ty, .. }) in given.iter().enumerate() {
             let result = body.output_link(port).and_then(|link| results.get(link.internal));
             let result = result.ok_or(OpError::NotConnected { port })?;
             returned.push(same_type("the outputs of a branch", result, ty)?);
         }
-        let (names, types) = listed(&returned);
-        e.function.write(&format!("stablehlo.return {names} : {types}"));
-        e.function.close(before);
+        regions.push(e.function.close(around, &[], &returned));
     }
-    let spelled: Vec<String> = types.iter().map(Type::to_string).collect();
-    e.function.write(&format!("}}) : ({}) -> ({})", condition.ty, spelled.join(", ")));
-    for (port, ty) in (0..).zip(types) {
-        e.give(port, Operand { name: format!("{name}#{port}"), ty })?;
-    }
-    Ok(())
+    let kind = OpKind::Generic { name: "if", attributes: String::new() };
+    e.function.push(kind, &[&condition], &given, regions);
+    (0..).zip(given).try_for_each(|(port, value)| e.give(port, value))
 }
 
 /// The slices of a value along an axis: their number, the start of the first, and the stride between them.
@@ -136,12 +122,12 @@ impl Parts {
         let mut number = number.clone();
         if self.backwards {
             let (count, one) = (e.number(&self.count)?, e.number(&1.into())?);
-            let last = e.same("stablehlo.subtract", &[&count, &one]);
-            number = e.same("stablehlo.subtract", &[&last, &number]);
+            let last = e.same("subtract", &[&count, &one]);
+            number = e.same("subtract", &[&last, &number]);
         }
         let (size, first) = (e.number(&self.size.into())?, e.number(&self.first.into())?);
-        let reach = e.same("stablehlo.multiply", &[&number, &size]);
-        Ok(e.same("stablehlo.add", &[&first, &reach]))
+        let reach = e.same("multiply", &[&number, &size]);
+        Ok(e.same("add", &[&first, &reach]))
     }
 }
 

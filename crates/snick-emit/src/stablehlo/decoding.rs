@@ -62,15 +62,15 @@ fn ctc_greedy(e: &mut Emitter, merge_repeated: bool, has_lengths: bool) -> Resul
         }
     };
     let differs = e.compare("NE", &best, &blank);
-    kept = e.same("stablehlo.and", &[&kept, &differs]);
+    kept = e.same("and", &[&kept, &differs]);
     if merge_repeated && time > 0 {
         let none = e.full(-1.0, &best.ty.sized(&[batch, 1]))?;
         let before = e.part(&best, 1, &0.into(), (time as i64 - 1).into())?;
         let before = e.concatenate(&[none, before], 1)?;
         let is_new = e.compare("NE", &best, &before);
-        kept = e.same("stablehlo.and", &[&kept, &is_new]);
+        kept = e.same("and", &[&kept, &is_new]);
     }
-    let dropped = e.same("stablehlo.not", &[&kept]);
+    let dropped = e.same("not", &[&kept]);
     let order = e.convert(&dropped, ElementType::I32);
     let [_, front] = sorted(e, &order, &best, 1, "LT");
     let ones = e.convert(&kept, ElementType::I64);
@@ -106,7 +106,7 @@ fn gather_tree(e: &mut Emitter) -> Result {
     let last = e.number(&(steps as i64 - 1).into())?;
     let followed = e.repeat(&count, &start, None, |e, number, carried| {
         let [all, from] = carried else { return Err(OpError::NotConnected { port: 0 }) };
-        let step = e.same("stablehlo.subtract", &[&last, number]);
+        let step = e.same("subtract", &[&last, number]);
         let at_step = |e: &mut Emitter, x: &Operand| {
             let part = e.pick(x, 0, &step, &1.into())?;
             let part = e.reshape(&part, &row.dims)?;

@@ -74,7 +74,7 @@ fn pooled(
         let best = maximum(e, &apart, &[2, 4])?;
         // Samples outside the map count as 0.
         let zero = e.full(0.0, &best.ty)?;
-        e.same("stablehlo.maximum", &[&best, &zero])
+        e.same("maximum", &[&best, &zero])
     } else {
         let sum = sum(e, &apart, &[2, 4])?;
         e.over(&sum, (bins.samples * bins.samples) as f64)?
@@ -99,8 +99,8 @@ fn samples(e: &mut Emitter, side: &Side, cells: usize, samples: usize) -> Result
     ] {
         let places = e.constant(&places)?;
         let (step, places) = (e.spread(step, &[0], &all.dims)?, e.spread(&places, &[1], &all.dims)?);
-        let reach = e.same("stablehlo.multiply", &[&places, &step]);
-        at = e.same("stablehlo.add", &[&at, &reach]);
+        let reach = e.same("multiply", &[&places, &step]);
+        at = e.same("add", &[&at, &reach]);
     }
     Ok(at)
 }
@@ -111,11 +111,11 @@ fn around(e: &mut Emitter, at: &Operand, size: usize, slack: f64) -> Result<Vec<
     let last = size as f64 - 1.0;
     let (first, end) = (e.full(-slack, &at.ty)?, e.full(last + slack, &at.ty)?);
     let (above, below) = (e.compare("GE", at, &first), e.compare("LE", at, &end));
-    let inside = e.same("stablehlo.and", &[&above, &below]);
+    let inside = e.same("and", &[&above, &below]);
     let near = e.within(at, 0.0, last)?;
-    let low = e.same("stablehlo.floor", &[&near]);
-    let part = e.same("stablehlo.subtract", &[&near, &low]);
-    let negative = e.same("stablehlo.negate", &[&part]);
+    let low = e.same("floor", &[&near]);
+    let part = e.same("subtract", &[&near, &low]);
+    let negative = e.same("negate", &[&part]);
     let rest = e.plus(&negative, 1.0)?;
     let low = e.convert(&low, ElementType::I64);
     let next = e.plus(&low, 1.0)?;
@@ -144,10 +144,10 @@ fn sides(
     let mut side = |first: i64| {
         let (start, end) = (column(e, regions, first)?, column(e, regions, first + 2)?);
         let (start, end) = (moved(e, &start)?, moved(e, &end)?);
-        let mut size = e.same("stablehlo.subtract", &[&end, &start]);
+        let mut size = e.same("subtract", &[&end, &start]);
         if let Some(least) = least {
             let least = e.full(least, &size.ty)?;
-            size = e.same("stablehlo.maximum", &[&size, &least]);
+            size = e.same("maximum", &[&size, &least]);
         }
         Ok::<_, OpError>(Side { start, size })
     };
@@ -240,19 +240,19 @@ fn corner_samples(
         let mut places = Vec::with_capacity(bins);
         for i in 0..bins {
             let place = if bins == 1 {
-                let both = e.same("stablehlo.add", &[first, last]);
+                let both = e.same("add", &[first, last]);
                 let middle = e.times(&both, 0.5)?;
                 e.times(&middle, end)?
             } else if i + 1 == bins {
                 // Not computed from the step, because rounding could move it outside the region.
                 e.times(last, end)?
             } else {
-                let length = e.same("stablehlo.subtract", &[last, first]);
+                let length = e.same("subtract", &[last, first]);
                 let length = e.times(&length, end)?;
                 let step = e.over(&length, bins as f64 - 1.0)?;
                 let reach = e.times(&step, i as f64)?;
                 let start = e.times(first, end)?;
-                e.same("stablehlo.add", &[&reach, &start])
+                e.same("add", &[&reach, &start])
             };
             places.push(e.reshape(&place, &[regions, 1])?);
         }
@@ -281,10 +281,10 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
         let covered = covered(e, ends, out[axis], size)?;
         let none = e.full(0.0, &covered.ty.sized(&[]))?;
         let any = e.reduce(&covered, &[2], "or", &none);
-        let is_empty = e.same("stablehlo.not", &[&any]);
+        let is_empty = e.same("not", &[&any]);
         let is_empty = e.spread(&is_empty, &[0, axis], &out)?;
         empty = Some(match empty {
-            Some(other) => e.same("stablehlo.or", &[&other, &is_empty]),
+            Some(other) => e.same("or", &[&other, &is_empty]),
             None => is_empty,
         });
         // Adds an axis of bins, and masks the elements of each bin.
@@ -307,34 +307,34 @@ fn greatest(e: &mut Emitter, maps: &Operand, images: &Operand, ends: [[&Operand;
 fn covered(e: &mut Emitter, ends: [&Operand; 2], bins: usize, size: usize) -> Result<Operand> {
     let mut whole = Vec::with_capacity(2);
     for end in ends {
-        let near = e.same("stablehlo.round_nearest_afz", &[end]);
+        let near = e.same("round_nearest_afz", &[end]);
         let near = e.convert(&near, ElementType::I64);
         // Clamps so that products with the number of bins stay exact.
         let bound = (1_i64 << 40) as f64;
         whole.push(e.within(&near, -bound, bound)?);
     }
     let [first, last] = whole.as_slice() else { return Err(OpError::NotConnected { port: 1 }) };
-    let gaps = e.same("stablehlo.subtract", &[last, first]);
+    let gaps = e.same("subtract", &[last, first]);
     let length = e.plus(&gaps, 1.0)?;
     let one = e.full(1.0, &length.ty)?;
-    let length = e.same("stablehlo.maximum", &[&length, &one]);
+    let length = e.same("maximum", &[&length, &one]);
     let regions = first.ty.size(0)?;
     let all = first.ty.sized(&[regions, bins, size]);
     let mut bound = |next: f64, up: f64| {
         let index = e.iota(1, first.ty.sized(&[regions, bins]))?;
         let index = e.plus(&index, next)?;
         let length = e.spread(&length, &[0], &index.ty.dims)?;
-        let reach = e.same("stablehlo.multiply", &[&index, &length]);
+        let reach = e.same("multiply", &[&index, &length]);
         let reach = e.plus(&reach, up)?;
         let reach = e.over(&reach, bins as f64)?;
         let first = e.spread(first, &[0], &reach.ty.dims)?;
-        let place = e.same("stablehlo.add", &[&first, &reach]);
+        let place = e.same("add", &[&first, &reach]);
         e.spread(&place, &[0, 1], &all.dims)
     };
     let (begin, end) = (bound(0.0, 0.0)?, bound(1.0, bins as f64 - 1.0)?);
     let places = e.iota(2, all)?;
     let (above, below) = (e.compare("GE", &places, &begin), e.compare("LT", &places, &end));
-    Ok(e.same("stablehlo.and", &[&above, &below]))
+    Ok(e.same("and", &[&above, &below]))
 }
 
 /// Pools each region on all levels of a pyramid, and selects the level that suits its size.
@@ -347,15 +347,15 @@ fn feature_extractor(e: &mut Emitter, op: &RoiFeatureExtractor) -> Result {
     let shift = if op.aligned { -0.5 } else { 0.0 };
     let scales = &op.pyramid_scales;
     let own = sides(e, &regions, None, |_, corner| Ok(corner.clone()))?;
-    let area = e.same("stablehlo.multiply", &[&own[1].size, &own[0].size]);
+    let area = e.same("multiply", &[&own[1].size, &own[0].size]);
     let levels = e.len().saturating_sub(1);
-    let root = e.same("stablehlo.sqrt", &[&area]);
+    let root = e.same("sqrt", &[&area]);
     let share = e.over(&root, CANONICAL_SIZE)?;
     let raised = e.plus(&share, 1e-6)?;
-    let natural = e.same("stablehlo.log", &[&raised]);
+    let natural = e.same("log", &[&raised]);
     let level = e.over(&natural, std::f64::consts::LN_2)?;
     let level = e.plus(&level, CANONICAL_LEVEL)?;
-    let level = e.same("stablehlo.floor", &[&level]);
+    let level = e.same("floor", &[&level]);
     let level = e.within(&level, 0.0, levels.saturating_sub(1) as f64)?;
     // A region without area belongs to no level, and its features are 0.
     let zero = e.full(0.0, &area.ty)?;
@@ -378,7 +378,7 @@ fn feature_extractor(e: &mut Emitter, op: &RoiFeatureExtractor) -> Result {
         };
         let number = e.full(number as f64, &level.ty)?;
         let is_level = e.compare("EQ", &level, &number);
-        let is_level = e.same("stablehlo.and", &[&is_level, &has_area]);
+        let is_level = e.same("and", &[&is_level, &has_area]);
         let is_level = e.spread(&is_level, &[0], &features.ty.dims)?;
         y = Some(e.select(&is_level, &features, &before));
     }

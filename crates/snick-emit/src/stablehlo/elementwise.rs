@@ -7,7 +7,7 @@ use snick_ir::{Op, OpError};
 use snick_tensor::ElementType;
 use snick_tensor::kernels::{BinaryOp, BitwiseOp, CompareOp, LogicalOp, UnaryOp};
 
-use super::emitter::{Emitter, Operand, Result};
+use super::emitter::{Emitter, OpKind, Operand, Result};
 use super::row::{OpRow, binary, comparison, identity_on_integers, unary};
 use super::unary::{activate, converted};
 use crate::decompression::is_weights;
@@ -16,25 +16,25 @@ use crate::type_limits::bounds;
 pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
     Some(match op {
         Op::Arithmetic(op) => match op.function {
-            BinaryOp::Add => binary("stablehlo.add"),
-            BinaryOp::Div => binary("stablehlo.divide"),
-            BinaryOp::FloorDiv => binary("stablehlo.divide").only(|layer| !layer.is_signed_integer()),
-            BinaryOp::Max => binary("stablehlo.maximum"),
-            BinaryOp::Min => binary("stablehlo.minimum"),
-            BinaryOp::Mod => binary("stablehlo.remainder"),
-            BinaryOp::Mul => binary("stablehlo.multiply"),
-            BinaryOp::Pow => binary("stablehlo.power"),
-            BinaryOp::Sub => binary("stablehlo.subtract"),
+            BinaryOp::Add => binary("add"),
+            BinaryOp::Div => binary("divide"),
+            BinaryOp::FloorDiv => binary("divide").only(|layer| !layer.is_signed_integer()),
+            BinaryOp::Max => binary("maximum"),
+            BinaryOp::Min => binary("minimum"),
+            BinaryOp::Mod => binary("remainder"),
+            BinaryOp::Mul => binary("multiply"),
+            BinaryOp::Pow => binary("power"),
+            BinaryOp::Sub => binary("subtract"),
             BinaryOp::FloorMod | BinaryOp::PRelu | BinaryOp::SquaredDifference => return None,
         },
         Op::Bitwise(op) => match op.function {
-            BitwiseOp::And => binary("stablehlo.and"),
-            BitwiseOp::LeftShift => binary("stablehlo.shift_left"),
-            BitwiseOp::Or => binary("stablehlo.or"),
+            BitwiseOp::And => binary("and"),
+            BitwiseOp::LeftShift => binary("shift_left"),
+            BitwiseOp::Or => binary("or"),
             BitwiseOp::RightShift => OpRow::new(shift_right),
-            BitwiseOp::Xor => binary("stablehlo.xor"),
+            BitwiseOp::Xor => binary("xor"),
         },
-        Op::BitwiseNot(_) => unary("stablehlo.not"),
+        Op::BitwiseNot(_) => unary("not"),
         Op::Clamp(op) => OpRow::new(|e| clamp(e, op)),
         Op::Compare(op) => comparison(match op.function {
             CompareOp::Equal => "EQ",
@@ -50,49 +50,49 @@ pub(super) fn row(op: &Op) -> Option<OpRow<'_>> {
         Op::IsInf(op) => OpRow::new(|e| is_infinite(e, op)),
         Op::IsNaN(_) => OpRow::new(|e| activate(e, |e, x| Ok(e.compare("NE", x, x)))),
         Op::Logical(op) => binary(match op.function {
-            LogicalOp::And => "stablehlo.and",
-            LogicalOp::Or => "stablehlo.or",
-            LogicalOp::Xor => "stablehlo.xor",
+            LogicalOp::And => "and",
+            LogicalOp::Or => "or",
+            LogicalOp::Xor => "xor",
         }),
         Op::LogicalNot(_) => OpRow::new(logical_not),
         Op::Round(op) => identity_on_integers(match op.mode {
-            RoundMode::HalfAwayFromZero => "stablehlo.round_nearest_afz",
-            RoundMode::HalfToEven => "stablehlo.round_nearest_even",
+            RoundMode::HalfAwayFromZero => "round_nearest_afz",
+            RoundMode::HalfToEven => "round_nearest_even",
         }),
         Op::Select(_) => OpRow::new(select),
         Op::Unary(op) => match op.function {
             UnaryOp::Abs => OpRow::new(|e| activate(e, |e, x| Ok(size(e, x)))),
-            UnaryOp::Ceiling => identity_on_integers("stablehlo.ceil"),
-            UnaryOp::Cos => unary("stablehlo.cosine").floats(),
-            UnaryOp::Exp => unary("stablehlo.exponential").floats(),
-            UnaryOp::Floor => identity_on_integers("stablehlo.floor"),
-            UnaryOp::Log => unary("stablehlo.log").floats(),
-            UnaryOp::Negative => unary("stablehlo.negate"),
-            UnaryOp::Sigmoid => unary("stablehlo.logistic").floats(),
+            UnaryOp::Ceiling => identity_on_integers("ceil"),
+            UnaryOp::Cos => unary("cosine").floats(),
+            UnaryOp::Exp => unary("exponential").floats(),
+            UnaryOp::Floor => identity_on_integers("floor"),
+            UnaryOp::Log => unary("log").floats(),
+            UnaryOp::Negative => unary("negate"),
+            UnaryOp::Sigmoid => unary("logistic").floats(),
             UnaryOp::Sign => OpRow::new(sign),
-            UnaryOp::Sin => unary("stablehlo.sine").floats(),
-            UnaryOp::Sqrt => unary("stablehlo.sqrt").floats(),
-            UnaryOp::Tan => unary("stablehlo.tan").floats(),
-            UnaryOp::Tanh => unary("stablehlo.tanh").floats(),
+            UnaryOp::Sin => unary("sine").floats(),
+            UnaryOp::Sqrt => unary("sqrt").floats(),
+            UnaryOp::Tan => unary("tan").floats(),
+            UnaryOp::Tanh => unary("tanh").floats(),
             _ => return None,
         },
-        Op::Xor(_) => binary("stablehlo.xor"),
+        Op::Xor(_) => binary("xor"),
         _ => return None,
     })
 }
 
 /// The absolute value; StableHLO's `abs` does not accept unsigned numbers.
 fn size(e: &mut Emitter, x: &Operand) -> Operand {
-    if is_unsigned(x) { x.clone() } else { e.same("stablehlo.abs", &[x]) }
+    if is_unsigned(x) { x.clone() } else { e.same("abs", &[x]) }
 }
 
 fn sign(e: &mut Emitter) -> Result {
     activate(e, |e, x| {
         if !is_unsigned(x) {
-            return Ok(e.same("stablehlo.sign", &[x]));
+            return Ok(e.same("sign", &[x]));
         }
         let one = e.full(1.0, &x.ty)?;
-        Ok(e.same("stablehlo.minimum", &[x, &one]))
+        Ok(e.same("minimum", &[x, &one]))
     })
 }
 
@@ -106,7 +106,7 @@ fn logical_not(e: &mut Emitter) -> Result {
     if x.ty.element != ElementType::Boolean {
         return Err(OpError::unsupported(format!("the truth of {}", x.ty.element)));
     }
-    let y = e.same("stablehlo.not", &[&x]);
+    let y = e.same("not", &[&x]);
     e.give(0, y)
 }
 
@@ -115,9 +115,7 @@ fn clamp(e: &mut Emitter, op: &Clamp) -> Result {
         let scalar = x.ty.sized(&[]);
         let [low, high] = bounds(op.min, op.max, x.ty.element);
         let (low, high) = (e.full(low, &scalar)?, e.full(high, &scalar)?);
-        let what = format!("{}, {}, {}", low.name, x.name, high.name);
-        let tail = format!(": ({scalar}, {}, {scalar}) -> {}", x.ty, x.ty);
-        Ok(e.line("stablehlo.clamp", &what, &tail, x.ty.clone()))
+        Ok(e.op(OpKind::Mixed("clamp"), &[&low, x, &high], x.ty.clone()))
     })
 }
 
@@ -148,18 +146,18 @@ fn fake_convert(e: &mut Emitter, to: FakeType) -> Result {
         wide.push(e.broadcast(operand, &dims)?);
     }
     let [data, scale, shift @ ..] = wide.as_slice() else { return Err(OpError::NotConnected { port: 1 }) };
-    let mut value = e.same("stablehlo.multiply", &[data, scale]);
+    let mut value = e.same("multiply", &[data, scale]);
     if let Some(shift) = shift.first() {
-        value = e.same("stablehlo.subtract", &[&value, shift]);
+        value = e.same("subtract", &[&value, shift]);
     }
     value = e.within(&value, -greatest, greatest)?;
     for element in [ElementType::F16, target, ElementType::F32] {
         value = e.convert(&value, element);
     }
     if let Some(shift) = shift.first() {
-        value = e.same("stablehlo.add", &[&value, shift]);
+        value = e.same("add", &[&value, shift]);
     }
-    let y = e.same("stablehlo.divide", &[&value, scale]);
+    let y = e.same("divide", &[&value, scale]);
     let element = e.output(0)?.element;
     let y = e.convert(&y, element);
     e.give(0, y)
@@ -184,16 +182,13 @@ fn select(e: &mut Emitter) -> Result {
 /// Shifts right; the shift is arithmetic for signed numbers.
 fn shift_right(e: &mut Emitter) -> Result {
     let [a, b] = e.pair()?;
-    let kind = if is_unsigned(&a) { "logical" } else { "arithmetic" };
-    let y = e.same(&format!("stablehlo.shift_right_{kind}"), &[&a, &b]);
+    let op = if is_unsigned(&a) { "shift_right_logical" } else { "shift_right_arithmetic" };
+    let y = e.same(op, &[&a, &b]);
     e.give(0, y)
 }
 
 fn is_finite(e: &mut Emitter) -> Result {
-    activate(e, |e, x| {
-        let ty = x.ty.with(ElementType::Boolean);
-        Ok(e.line("stablehlo.is_finite", &x.name, &format!(": ({}) -> {ty}", x.ty), ty))
-    })
+    activate(e, |e, x| Ok(e.op(OpKind::Mixed("is_finite"), &[x], x.ty.with(ElementType::Boolean))))
 }
 
 /// Tests for infinities of the selected signs.
@@ -204,7 +199,7 @@ fn is_infinite(e: &mut Emitter, op: &IsInf) -> Result {
         for (_, sign) in signs.iter().filter(|(is_detected, _)| *is_detected) {
             let infinity = e.full(sign * f64::INFINITY, &x.ty)?;
             let own = e.compare("EQ", x, &infinity);
-            found = e.same("stablehlo.or", &[&found, &own]);
+            found = e.same("or", &[&found, &own]);
         }
         Ok(found)
     })

@@ -1,15 +1,17 @@
 //! The context of a table row: one layer, and helpers that write operations for it.
 
-use std::fmt::Write as _;
 use std::ops::Deref;
+use std::slice;
+use std::sync::Arc;
 
 use snick_ir::{Fact, Graph, NodeId, OpError, Value};
 use snick_shape::SymExpr;
 use snick_tensor::{ElementType, Tensor};
 
-use super::literal;
-use super::module::{Argument, ArgumentData, Body, Module, Port};
-pub(super) use super::operand::Operand;
+use super::hlo::{self, Op, Region};
+pub(super) use super::hlo::{OpKind, Operand};
+use super::literal::{self, Literal};
+use super::module::{Argument, ArgumentData, Module, Port};
 use super::precision::Precision;
 use super::scope::Scope;
 use super::types::{Sizes, Type};
@@ -21,13 +23,14 @@ use crate::unique_names::UniqueNames;
 /// A result whose error defaults to [`OpError`].
 pub(super) type Result<T = (), E = OpError> = std::result::Result<T, E>;
 
-/// The function being written.
+/// Builds the function of a module.
 #[derive(Default)]
-pub(super) struct Function {
+pub(super) struct FunctionBuilder {
     arguments: Vec<Argument>,
-    results: Vec<Port>,
-    body: Body,
-    /// The names of values that are taken.
+    function: hlo::Function,
+    /// The operations of the innermost open region.
+    pub(super) ops: Vec<Op>,
+    /// Of values, and of arguments.
     names: UniqueNames,
     argument_names: UniqueNames,
     pub(super) scope: Scope,
@@ -35,26 +38,20 @@ pub(super) struct Function {
     pub(super) precision: Precision,
     /// Large constants that become arguments; `None` to keep all constants in the text.
     pub(super) weights: Option<Weights>,
-    /// The number of open regions.
-    pub(super) depth: usize,
 }
 
-impl Function {
+impl FunctionBuilder {
     pub(super) fn new(refusals: Refusals, precision: Precision, weights: Option<Weights>) -> Self {
         Self { refusals, precision, weights, ..Self::default() }
     }
 
     /// Adds an argument and returns its value in the declared type.
     pub(super) fn argument(&mut self, name: &str, ty: Type, data: ArgumentData) -> Operand {
-        let operand = Operand { name: self.fresh(name), ty };
+        let operand = self.value(name, ty);
         let own_name = self.argument_names.give(name.to_string(), '~', 1);
-        self.arguments.push(Argument {
-            port: Port::new(own_name, &operand.ty),
-            data,
-            sharding: Vec::new(),
-            value: operand.name.clone(),
-            ty: operand.ty.to_string(),
-        });
+        let port = Port::new(own_name, &operand.ty);
+        self.arguments.push(Argument { port, data, sharding: Vec::new() });
+        self.function.body.arguments.push(operand.id);
         operand
     }
 
@@ -90,9 +87,6 @@ impl Function {
         let declared = graph.fact(value).ok_or_else(not_connected)?.element_type;
         let name = graph.node(id).name();
         let result = self.convert(name, operand, declared);
-        if self.depth == 0 {
-            self.results.push(Port::new(name, &result.ty));
-        }
         self.scope.results.push(result);
         Ok(())
     }
@@ -103,8 +97,7 @@ impl Function {
             return x;
         }
         let ty = x.ty.with(element);
-        let tail = format!(": ({}) -> {ty}", x.ty);
-        self.line(name, "stablehlo.convert", &x.name, &tail, ty)
+        self.op(name, OpKind::Mixed("convert"), &[&x], ty)
     }
 
     /// Converts a value to the type in which it is computed.
@@ -133,31 +126,42 @@ impl Function {
         self.scope.values.insert(value, operand);
     }
 
-    /// Writes `%name = dialect.op ..what.. tail`.
-    pub(super) fn line(&mut self, name: &str, op: &str, what: &str, tail: &str, ty: Type) -> Operand {
+    /// A new value, under a unique name derived from `name`.
+    pub(super) fn value(&mut self, name: &str, ty: Type) -> Operand {
         let name = self.fresh(name);
-        let space = if what.is_empty() || tail.starts_with(',') { "" } else { " " };
-        self.write(&format!("{name} = {op} {what}{space}{tail}"));
-        Operand { name, ty }
+        self.named(name, ty)
     }
 
-    /// Writes `%name:count = dialect.op tail`.
-    pub(super) fn lines(&mut self, name: &str, op: &str, tail: &str, count: usize) -> String {
+    /// The results of an operation with a result list: `name#0`, `name#1` and so on.
+    pub(super) fn values(&mut self, name: &str, types: impl IntoIterator<Item = Type>) -> Vec<Operand> {
         let name = self.fresh(name);
-        self.write(&format!("{name}:{count} = {op} {tail}"));
-        name
+        types.into_iter().enumerate().map(|(at, ty)| self.named(format!("{name}#{at}"), ty)).collect()
     }
 
-    /// Writes a line of the function or of the open region.
-    pub(super) fn write(&mut self, line: &str) {
-        let _ = writeln!(self.body.text, "{:1$}{line}", "", 4 + 2 * self.depth);
+    /// A new value under this name, which must be unique.
+    pub(super) fn named(&mut self, name: String, ty: Type) -> Operand {
+        let id = self.function.values.len();
+        self.function.values.push(hlo::Value { name, ty: ty.clone() });
+        Operand { id, ty }
     }
 
-    /// Writes a line that contains the bytes of a constant.
-    fn write_with_bytes(&mut self, before: &str, bytes: literal::Bytes, after: &str) {
-        let _ = write!(self.body.text, "{:1$}{before}", "", 4 + 2 * self.depth);
-        self.body.literals.push((self.body.text.len(), bytes));
-        let _ = writeln!(self.body.text, "{after}");
+    /// An operation of one result.
+    pub(super) fn op(&mut self, name: &str, kind: OpKind, operands: &[&Operand], ty: Type) -> Operand {
+        let result = self.value(name, ty);
+        self.push(kind, operands, slice::from_ref(&result), vec![]);
+        result
+    }
+
+    /// Appends an operation to the open region.
+    pub(super) fn push(
+        &mut self,
+        kind: OpKind,
+        operands: &[&Operand],
+        results: &[Operand],
+        regions: Vec<Region>,
+    ) {
+        let operands = operands.iter().map(|operand| operand.id).collect();
+        self.ops.push(Op { kind, operands, results: ids(results), regions });
     }
 
     /// Writes a constant, converted to the type in which it is computed.
@@ -169,8 +173,7 @@ impl Function {
         if !axes.is_empty() && part.len() < tensor.len() && tensor.len() > literal::MAX_NUMBERS {
             let part = self.constant(name, &part)?;
             let ty = part.ty.sized(tensor.dims());
-            let tail = format!(", dims = {axes:?} : ({}) -> {ty}", part.ty);
-            return Ok(self.line(name, "stablehlo.broadcast_in_dim", &part.name, &tail, ty));
+            return Ok(self.op(name, OpKind::BroadcastInDim(axes), &[&part], ty));
         }
         if !axes.is_empty()
             && literal::uniform(tensor)?.is_none()
@@ -179,18 +182,11 @@ impl Function {
             return Ok(folded);
         }
         let ty = Type::fixed_at(tensor.element_type(), tensor.dims())?;
-        let operand = Operand { name: self.fresh(name), ty };
-        let literal = literal::dense(tensor)?;
-        let (before, after) =
-            (format!("{} = stablehlo.constant dense<", operand.name), format!("> : {}", operand.ty));
-        match literal {
-            Some(literal) => self.write(&format!("{before}{literal}{after}")),
-            None => self.write_with_bytes(&before, literal::Bytes(tensor.clone()), &after),
-        }
+        let operand = self.op(name, OpKind::Constant(Literal::of(tensor)?), &[], ty);
         Ok(self.computed(name, operand))
     }
 
-    /// A unique name, as close to `name` as MLIR allows.
+    /// A unique name, as near to `name` as MLIR allows.
     pub(super) fn fresh(&mut self, name: &str) -> String {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '-');
         let mut base: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
@@ -198,26 +194,32 @@ impl Function {
         if !base.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             base.insert(0, '_');
         }
-        self.names.give(format!("%{base}"), '_', 0)
+        self.names.give(base, '_', 0)
     }
 
-    /// Returns the finished module.
-    pub(super) fn finish(self, name: &str) -> Module {
+    /// The module of a graph whose layers are written.
+    pub(super) fn finish(mut self, graph: &Graph) -> Module {
+        self.function.body.ops = self.ops;
+        self.function.body.results = ids(&self.scope.results);
+        let results = graph.results().zip(&self.scope.results);
         Module {
-            name: name.to_string(),
+            name: graph.name.clone(),
             arguments: self.arguments,
-            results: self.results,
+            results: results.map(|(id, x)| Port::new(graph.node(id).name(), &x.ty)).collect(),
             mesh: None,
-            body: self.body,
-            returned: self.scope.results.into_iter().map(|it| [it.name, it.ty.to_string()]).collect(),
+            function: Arc::new(self.function),
         }
     }
+}
+
+pub(super) fn ids(operands: &[Operand]) -> Vec<hlo::ValueId> {
+    operands.iter().map(|operand| operand.id).collect()
 }
 
 /// Writes one layer.
 pub(super) struct Emitter<'g> {
     pub(super) layer: Layer<'g>,
-    pub(super) function: &'g mut Function,
+    pub(super) function: &'g mut FunctionBuilder,
 }
 
 impl<'g> Deref for Emitter<'g> {
@@ -229,7 +231,7 @@ impl<'g> Deref for Emitter<'g> {
 }
 
 impl<'g> Emitter<'g> {
-    pub(super) fn new(graph: &'g Graph, id: NodeId, function: &'g mut Function) -> Result<Self> {
+    pub(super) fn new(graph: &'g Graph, id: NodeId, function: &'g mut FunctionBuilder) -> Result<Self> {
         Ok(Self { layer: Layer::new(graph, id)?, function })
     }
 
@@ -257,36 +259,32 @@ impl<'g> Emitter<'g> {
         if operand.ty.to_string() != want.to_string() {
             return Err(OpError::mismatch("what is written", operand.ty, want));
         }
-        self.function.define(Value { node: self.id, port }, Operand { name: operand.name, ty: want });
+        self.function.define(Value { node: self.id, port }, Operand { id: operand.id, ty: want });
         Ok(())
     }
 
-    /// Writes `%x = dialect.op %a, %b : type`, for operations whose values all have the same type.
-    pub(super) fn same(&mut self, op: &str, operands: &[&Operand]) -> Operand {
+    /// An element-wise operation on values of one type.
+    pub(super) fn same(&mut self, op: &'static str, operands: &[&Operand]) -> Operand {
         let ty = operands
             .first()
             .map_or(Type { element: ElementType::F32, dims: vec![] }, |first| first.ty.clone());
-        self.line(op, &names(operands), &format!(": {ty}"), ty)
+        self.op(OpKind::Elementwise(op), operands, ty)
     }
 
-    /// Writes `%x = dialect.op ..what.. tail`.
-    pub(super) fn line(&mut self, op: &str, what: &str, tail: &str, ty: Type) -> Operand {
-        self.function.line(self.layer.node.name(), op, what, tail, ty)
+    /// An operation of one result, named after the layer.
+    pub(super) fn op(&mut self, kind: OpKind, operands: &[&Operand], ty: Type) -> Operand {
+        self.function.op(self.layer.node.name(), kind, operands, ty)
     }
 
-    /// Writes `%x:2 = dialect.op tail`, an operation with several results.
-    pub(super) fn lines<const N: usize>(&mut self, op: &str, tail: &str, types: [Type; N]) -> [Operand; N] {
-        let name = self.function.lines(self.layer.node.name(), op, tail, N);
-        let mut number = 0..;
-        types.map(|ty| Operand { name: format!("{name}#{}", number.next().unwrap_or(0)), ty })
-    }
-
-    /// Writes the generic form: `%x = "stablehlo.op"(%a) <{attributes}> : (types) -> type`.
-    pub(super) fn generic(&mut self, op: &str, operands: &[&Operand], attributes: &str, ty: Type) -> Operand {
-        let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
-        let attributes = if attributes.is_empty() { String::new() } else { format!(" <{{{attributes}}}>") };
-        let tail = format!("({}){attributes} : ({}) -> {ty}", names(operands), types.join(", "));
-        self.line(&format!("\"{op}\""), "", &tail, ty)
+    /// An operation in MLIR's generic syntax.
+    pub(super) fn generic(
+        &mut self,
+        name: &'static str,
+        operands: &[&Operand],
+        attributes: impl Into<String>,
+        ty: Type,
+    ) -> Operand {
+        self.op(OpKind::Generic { name, attributes: attributes.into() }, operands, ty)
     }
 
     /// Writes a constant.
@@ -316,10 +314,10 @@ impl<'g> Emitter<'g> {
             return Ok(x.clone());
         }
         if x.ty.is_fixed() && ty.is_fixed() {
-            return Ok(self.line("stablehlo.reshape", &x.name, &format!(": ({}) -> {ty}", x.ty), ty));
+            return Ok(self.op(OpKind::Reshape, &[x], ty));
         }
         let sizes = self.vector(&ty.dims)?;
-        Ok(self.generic("stablehlo.dynamic_reshape", &[x, &sizes], "", ty))
+        Ok(self.generic("dynamic_reshape", &[x, &sizes], "", ty))
     }
 
     /// Permutes the axes.
@@ -329,7 +327,7 @@ impl<'g> Emitter<'g> {
         }
         let dims: Vec<SymExpr> = order.iter().filter_map(|&axis| x.ty.dims.get(axis).cloned()).collect();
         let ty = x.ty.sized(dims);
-        self.line("stablehlo.transpose", &x.name, &format!(", dims = {order:?} : ({}) -> {ty}", x.ty), ty)
+        self.op(OpKind::Transpose(order.to_vec()), &[x], ty)
     }
 
     /// Broadcasts to sizes `dims`: axis `i` of `x` becomes axis `axes[i]`, which has the same size unless the
@@ -340,13 +338,11 @@ impl<'g> Emitter<'g> {
             return Ok(x.clone());
         }
         if x.ty.is_fixed() && ty.is_fixed() {
-            let tail = format!(", dims = {axes:?} : ({}) -> {ty}", x.ty);
-            return Ok(self.line("stablehlo.broadcast_in_dim", &x.name, &tail, ty));
+            return Ok(self.op(OpKind::BroadcastInDim(axes.to_vec()), &[x], ty));
         }
         let sizes = self.vector(&ty.dims)?;
-        let what = format!("{}, {}", x.name, sizes.name);
-        let tail = format!(", dims = {axes:?} : ({}, {}) -> {ty}", x.ty, sizes.ty);
-        Ok(self.line("stablehlo.dynamic_broadcast_in_dim", &what, &tail, ty))
+        let attributes = format!("dims = {axes:?}");
+        Ok(self.op(OpKind::Pretty { name: "dynamic_broadcast_in_dim", attributes }, &[x, &sizes], ty))
     }
 
     /// Broadcasts to sizes `dims` by numpy's rules, which align the last axes.
@@ -373,8 +369,7 @@ impl<'g> Emitter<'g> {
 
     /// Reverses axes.
     pub(super) fn reverse(&mut self, x: &Operand, axes: &[usize]) -> Operand {
-        let ty = x.ty.clone();
-        self.line("stablehlo.reverse", &x.name, &format!(", dims = {axes:?} : {ty}"), ty)
+        self.op(OpKind::Reverse(axes.to_vec()), &[x], x.ty.clone())
     }
 
     /// Concatenates along an axis.
@@ -389,7 +384,7 @@ impl<'g> Emitter<'g> {
             *size = total;
         }
         let parts: Vec<&Operand> = parts.iter().collect();
-        Ok(self.generic("stablehlo.concatenate", &parts, &format!("dimension = {axis} : i64"), ty))
+        Ok(self.generic("concatenate", &parts, format!("dimension = {axis} : i64"), ty))
     }
 
     /// Adds this many elements before and after each axis; a negative number removes elements.
@@ -402,38 +397,27 @@ impl<'g> Emitter<'g> {
         ty: Type,
     ) -> Operand {
         let inside = vec![0; begin.len()];
-        let tail = format!(
-            ", low = {begin:?}, high = {end:?}, interior = {inside:?} : ({}, {}) -> {ty}",
-            x.ty, value.ty
-        );
-        self.line("stablehlo.pad", &names(&[x, value]), &tail, ty)
+        let attributes = format!("low = {begin:?}, high = {end:?}, interior = {inside:?}");
+        self.op(OpKind::Pretty { name: "pad", attributes }, &[x, value], ty)
     }
 
     /// The numbers `0, 1, 2 ..` along an axis.
     pub(super) fn iota(&mut self, axis: usize, ty: Type) -> Result<Operand> {
         if ty.is_fixed() {
-            return Ok(self.line("stablehlo.iota", "", &format!("dim = {axis} : {ty}"), ty.clone()));
+            return Ok(self.op(OpKind::Iota(axis), &[], ty));
         }
         let sizes = self.vector(&ty.dims)?;
-        let tail = format!(", dim = {axis} : ({}) -> {ty}", sizes.ty);
-        Ok(self.line("stablehlo.dynamic_iota", &sizes.name, &tail, ty))
+        let attributes = format!("dim = {axis}");
+        Ok(self.op(OpKind::Pretty { name: "dynamic_iota", attributes }, &[&sizes], ty))
     }
 
-    /// Writes `%x = stablehlo.compare LT, %a, %b`.
-    pub(super) fn compare(&mut self, direction: &str, a: &Operand, b: &Operand) -> Operand {
-        let ty = a.ty.with(ElementType::Boolean);
-        let what = format!("{direction}, {}, {}", a.name, b.name);
-        self.line("stablehlo.compare", &what, &format!(": ({}, {}) -> {ty}", a.ty, b.ty), ty)
+    /// An element-wise comparison, such as `LT`.
+    pub(super) fn compare(&mut self, direction: &'static str, a: &Operand, b: &Operand) -> Operand {
+        self.op(OpKind::Compare(direction), &[a, b], a.ty.with(ElementType::Boolean))
     }
 
     /// `yes` where the condition holds, and `no` elsewhere.
     pub(super) fn select(&mut self, condition: &Operand, yes: &Operand, no: &Operand) -> Operand {
-        let tail = format!(": {}, {}", condition.ty, yes.ty);
-        self.line("stablehlo.select", &names(&[condition, yes, no]), &tail, yes.ty.clone())
+        self.op(OpKind::Select, &[condition, yes, no], yes.ty.clone())
     }
-}
-
-/// The names of operands as text: `%a, %b`.
-pub(super) fn names(operands: &[&Operand]) -> String {
-    operands.iter().map(|operand| operand.name.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -95,11 +95,11 @@ fn along(
     let cosines = matrix([count, size], size, |_, angle| share * angle.cos())?;
     let sines = matrix([count, size], size, |_, angle| share * turn * angle.sin())?;
     let (re, down) = (sums(e, &x.re, axis, &cosines)?, sums(e, &x.re, axis, &sines)?);
-    let down = e.same("stablehlo.negate", &[&down]);
+    let down = e.same("negate", &[&down]);
     let Some(im) = &x.im else { return Ok(Complex { re, im: Some(down) }) };
     let (up, im) = (sums(e, im, axis, &sines)?, sums(e, im, axis, &cosines)?);
-    let re = e.same("stablehlo.add", &[&re, &up]);
-    Ok(Complex { re, im: Some(e.same("stablehlo.add", &[&im, &down])) })
+    let re = e.same("add", &[&re, &up]);
+    Ok(Complex { re, im: Some(e.same("add", &[&im, &down])) })
 }
 
 /// Splits the last axis into real and imaginary parts.
@@ -180,7 +180,7 @@ fn signal_of_half(e: &mut Emitter) -> Result {
     if let Some(im) = &x.im {
         let im = resized(e, im, last, half)?;
         let down = sums(e, &im, last, &sines)?;
-        y = e.same("stablehlo.subtract", &[&y, &down]);
+        y = e.same("subtract", &[&y, &down]);
     }
     e.give(0, y)
 }
@@ -211,7 +211,7 @@ fn short_time(e: &mut Emitter, op: &Stft) -> Result {
     let window = e.padded(&window, &zero, &[before], &[room - before], window.ty.sized(&[size]));
     let window = e.convert(&window, framed.ty.element);
     let window = e.spread(&window, &[2], &framed.ty.dims)?;
-    let re = e.same("stablehlo.multiply", &[&framed, &window]);
+    let re = e.same("multiply", &[&framed, &window]);
     let Complex { re, im } = along(e, &Complex { re, im: None }, 2, size / 2 + 1, size, false)?;
     let dims = [re.ty.dims.as_slice(), &[1.into()]].concat();
     let mut parts = Vec::with_capacity(2);

@@ -47,7 +47,7 @@ fn gather(e: &mut Emitter, op: &Gather) -> Result {
     let (zero, end) = (e.full(0.0, &entries.ty)?, e.number(&size)?);
     let end = e.spread(&end, &[], &entries.ty.dims)?;
     let (above, below) = (e.compare("GE", &entries, &zero), e.compare("LT", &entries, &end));
-    let inside_axis = e.same("stablehlo.and", &[&above, &below]);
+    let inside_axis = e.same("and", &[&above, &below]);
     let inside_axis = e.spread(&inside_axis, &inside, &dims)?;
     let nothing = e.full(0.0, &y.ty)?;
     let y = e.select(&inside_axis, &y, &nothing);
@@ -72,8 +72,8 @@ fn reverse_sequence(e: &mut Emitter, op: &ReverseSequence) -> Result {
     let lengths = e.spread(&lengths, &[batch], &data.ty.dims)?;
     let places = e.iota(axis, lengths.ty.clone())?;
     let one = e.full(1.0, &lengths.ty)?;
-    let last = e.same("stablehlo.subtract", &[&lengths, &one]);
-    let mirrored = e.same("stablehlo.subtract", &[&last, &places]);
+    let last = e.same("subtract", &[&lengths, &one]);
+    let mirrored = e.same("subtract", &[&last, &places]);
     let turns = e.compare("LT", &places, &lengths);
     let places = e.select(&turns, &mirrored, &places);
     let y = elements_along(e, &data, &places, axis)?;

@@ -8,38 +8,43 @@ use snick_tensor::{ElementType, Tensor, TensorError};
 /// Maximum number of elements to print as numbers. Larger constants are printed as bytes.
 pub(super) const MAX_NUMBERS: usize = 64;
 
-/// The contents of `dense<..>` as numbers row by row, or as a single number if all elements are equal. `None`
-/// if printing [`Bytes`] is shorter.
-pub(super) fn dense(tensor: &Tensor) -> Result<Option<String>, TensorError> {
-    let element = tensor.element_type();
-    if tensor.is_empty() {
-        return Ok(Some(String::new()));
-    }
-    let (one, axes) = tensor.without_repeats();
-    if axes.is_empty() {
-        return Ok(Some(numbers(&one)?.remove(0)));
-    }
-    if element == ElementType::Boolean {
-        let values = tensor.to_i64_vec()?;
-        let words: Vec<&str> =
-            values.iter().map(|&value| if value == 0 { "false" } else { "true" }).collect();
-        return Ok(Some(numbers_or_one(&words, tensor.dims())));
-    }
-    if tensor.len() <= MAX_NUMBERS {
-        return Ok(Some(numbers_or_one(&numbers(tensor)?, tensor.dims())));
-    }
-    uniform(tensor)?.map(|one| Ok(numbers(&one)?.remove(0))).transpose()
+/// The content of `dense<..>`.
+#[derive(Clone, Debug)]
+pub(super) enum Literal {
+    /// Numbers row by row, or one number for all.
+    Numbers(String),
+    /// Bytes, spelled in small chunks while they are written.
+    Bytes(Tensor),
 }
 
-/// The bytes of a constant for `dense<..>`, formatted in chunks while they are written.
-#[derive(Clone, Debug)]
-pub(super) struct Bytes(pub(super) Tensor);
+impl Literal {
+    /// Numbers if they are few or all the same, bytes otherwise.
+    pub(super) fn of(tensor: &Tensor) -> Result<Self, TensorError> {
+        let element = tensor.element_type();
+        let (one, axes) = tensor.without_repeats();
+        Ok(Self::Numbers(if tensor.is_empty() {
+            String::new()
+        } else if axes.is_empty() {
+            numbers(&one)?.remove(0).into_owned()
+        } else if element == ElementType::Boolean || tensor.len() <= MAX_NUMBERS {
+            numbers_or_one(&numbers(tensor)?, tensor.dims())
+        } else if let Some(one) = uniform(tensor)? {
+            numbers(&one)?.remove(0).into_owned()
+        } else {
+            return Ok(Self::Bytes(tensor.clone()));
+        }))
+    }
+}
 
-impl fmt::Display for Bytes {
+impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tensor = match self {
+            Self::Numbers(numbers) => return f.write_str(numbers),
+            Self::Bytes(tensor) => tensor,
+        };
         f.write_str("\"0x")?;
         let mut text = String::with_capacity(2 * AT_ONCE);
-        for bytes in whole_bytes(&self.0).map_err(|_| fmt::Error)?.chunks(AT_ONCE) {
+        for bytes in whole_bytes(tensor).map_err(|_| fmt::Error)?.chunks(AT_ONCE) {
             text.clear();
             for byte in bytes {
                 text.push(char::from(DIGITS[usize::from(byte >> 4)]));
@@ -51,7 +56,18 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The number of bytes formatted at a time.
+/// `array<i64: 1, 2>`
+pub(super) fn array(numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    format!("array<i64: {}>", numbers.join(", "))
+}
+
+/// The elements before and behind each axis: `dense<[[0, 1]]> : tensor<1x2xi64>`.
+pub(super) fn padding(axes: &[[i64; 2]]) -> String {
+    format!("dense<{axes:?}> : tensor<{}x2xi64>", axes.len())
+}
+
+/// The number of bytes that are spelled at a time.
 const AT_ONCE: usize = 1 << 12;
 
 /// The first element of a tensor if all elements are equal.
@@ -86,17 +102,20 @@ fn whole_bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, TensorError> {
 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
 /// Each element as a number.
-fn numbers(tensor: &Tensor) -> Result<Vec<String>, TensorError> {
+fn numbers(tensor: &Tensor) -> Result<Vec<Cow<'static, str>>, TensorError> {
     let element = tensor.element_type();
+    let owned = |number: String| Cow::Owned(number);
     Ok(match element {
         ElementType::Boolean => {
-            tensor.to_i64_vec()?.into_iter().map(|value| (value != 0).to_string()).collect()
+            let word = |value| Cow::Borrowed(if value == 0 { "false" } else { "true" });
+            tensor.to_i64_vec()?.into_iter().map(word).collect()
         }
         ElementType::U64 => {
-            tensor.cast(ElementType::U64)?.values::<u64>()?.iter().map(u64::to_string).collect()
+            let values = tensor.cast(ElementType::U64)?;
+            values.values::<u64>()?.iter().map(u64::to_string).map(owned).collect()
         }
-        _ if element.is_integer() => tensor.to_i64_vec()?.iter().map(i64::to_string).collect(),
-        _ => tensor.to_f64_vec()?.into_iter().map(|value| real(value, element)).collect(),
+        _ if element.is_integer() => tensor.to_i64_vec()?.iter().map(i64::to_string).map(owned).collect(),
+        _ => tensor.to_f64_vec()?.into_iter().map(|value| owned(real(value, element))).collect(),
     })
 }
 
@@ -134,17 +153,16 @@ fn sixteen(value: f64, infinite: u64, digit: u64) -> u64 {
     sign | infinite | if value.is_nan() { digit } else { 0 }
 }
 
-fn numbers_or_one(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
-    let first = numbers.first().map_or("", AsRef::as_ref);
-    match numbers.iter().all(|number| number.as_ref() == first) {
-        true => first.to_string(),
-        false => nested(numbers, dims),
+fn numbers_or_one(numbers: &[Cow<str>], dims: &[usize]) -> String {
+    match numbers {
+        [first, others @ ..] if others.iter().any(|number| number != first) => nested(numbers, dims),
+        _ => numbers.first().map_or_else(String::new, ToString::to_string),
     }
 }
 
-/// Nested brackets: `[[1, 2], [3, 4]]`.
-fn nested(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
-    // The number of elements in a bracket of each level, starting with the innermost.
+/// `[[1, 2], [3, 4]]`
+fn nested(numbers: &[Cow<str>], dims: &[usize]) -> String {
+    // The number of elements below each bracket, from the innermost one on.
     let mut blocks = Vec::with_capacity(dims.len());
     let mut elements = 1;
     for &dim in dims.iter().rev() {
@@ -158,7 +176,7 @@ fn nested(numbers: &[impl AsRef<str>], dims: &[usize]) -> String {
             text.push_str(", ");
         }
         text.extend(std::iter::repeat_n('[', borders(at)));
-        text.push_str(number.as_ref());
+        text.push_str(number);
         text.extend(std::iter::repeat_n(']', borders(at + 1)));
     }
     text
@@ -169,7 +187,7 @@ mod tests {
     use super::*;
 
     fn spelled(tensor: &Tensor) -> String {
-        dense(tensor).unwrap().unwrap_or_else(|| Bytes(tensor.clone()).to_string())
+        Literal::of(tensor).unwrap().to_string()
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Gathers, as used by other operations.
 
-use snick_ir::OpError;
 use snick_shape::SymExpr;
 use snick_tensor::ElementType;
 
-use super::emitter::{Emitter, Operand, Result};
+use super::emitter::{Emitter, OpKind, Operand, Result};
+use super::hlo::Gather;
 use super::types::{Sizes, fixed};
 
 /// StableHLO's gather dimension numbers and window sizes.
@@ -27,23 +27,12 @@ pub(super) fn look_up(
     lookup: Lookup,
     dims: impl Sizes,
 ) -> Result<Operand> {
-    let numbers = format!(
-        "dimension_numbers = #stablehlo.gather<offset_dims = {:?}, collapsed_slice_dims = {:?}, start_index_map = {:?}, \
-         index_vector_dim = {}>, indices_are_sorted = false",
-        lookup.offset,
-        lookup.collapsed,
-        lookup.indexed,
-        indices.ty.rank().saturating_sub(1),
-    );
+    let Lookup { offset, collapsed, indexed, sizes } = lookup;
     let ty = data.ty.sized(dims);
-    let sizes: Result<Vec<usize>, OpError> = lookup.sizes.iter().map(fixed).collect();
-    if let Ok(sizes) = sizes {
-        let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        let attributes = format!("{numbers}, slice_sizes = array<i64: {sizes}>");
-        return Ok(e.generic("stablehlo.gather", &[data, indices], &attributes, ty));
-    }
-    let sizes = e.vector(lookup.sizes)?;
-    Ok(e.generic("stablehlo.dynamic_gather", &[data, indices, &sizes], &numbers, ty))
+    let known = sizes.iter().map(|size| fixed(size).ok()).collect::<Option<Vec<usize>>>();
+    let sizes = if known.is_none() { Some(e.vector(sizes)?) } else { None };
+    let operands: Vec<&Operand> = [data, indices].into_iter().chain(&sizes).collect();
+    Ok(e.op(OpKind::Gather(Gather { offset, collapsed, indexed, sizes: known }), &operands, ty))
 }
 
 /// Gathers slices of the data along one axis, at indices `[count, 1]`.
@@ -63,7 +52,7 @@ pub(super) fn from_start(e: &mut Emitter, indices: &Operand, size: &SymExpr) -> 
     let size = e.number(size)?;
     let size = e.spread(&size, &[], &indices.ty.dims)?;
     let below = e.compare("LT", &indices, &zero);
-    let moved = e.same("stablehlo.add", &[&indices, &size]);
+    let moved = e.same("add", &[&indices, &size]);
     Ok(e.select(&below, &moved, &indices))
 }
 

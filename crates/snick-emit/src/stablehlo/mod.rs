@@ -1,12 +1,12 @@
 //! StableHLO as MLIR text, the input of XLA and its partitioner.
 //!
-//! Operations that StableHLO lacks are decomposed first (`snick_pass::legalize`), and slice-like layers
-//! become the primitive. Each family of [`Op`] has a file, in which a row (`row.rs`) writes one operation
-//! with an `Emitter` (`emitter.rs`). `table.rs` combines the families. `types.rs` and `literal.rs` print
-//! types and constants in MLIR syntax. Values that inference knows are written as constants. Values that are
-//! expressions over input sizes are written as arithmetic (`sizes.rs`), instead of the layers that compute
-//! them in the graph. Functions that StableHLO leaves to its companion dialect CHLO, such as `erf` and
-//! `acos`, are expanded (`special.rs`).
+//! What StableHLO has no operation for is decomposed first (`snick_pass::legalize`), and slice-like layers become the
+//! primitive. Files by family match on [`Op`]: a row (`row.rs`) writes one layer with an `Emitter` (`emitter.rs`), and
+//! `table.rs` combines the families. The operations of the module are data (`hlo.rs`), which the partitioner reads too;
+//! `print.rs`, with `types.rs` and `literal.rs`, knows how MLIR spells them. What inference knows already is written as
+//! a constant, and what it knows as an expression over the sizes of inputs as arithmetic on these (`sizes.rs`): no shape
+//! is computed by the layers that did so in the graph.
+//! Functions that StableHLO leaves to its companion dialect CHLO (`erf`, `acos` ..) are spelled out (`special.rs`).
 //!
 //! Small constants are part of the module's text. Large constants become arguments (`weights.rs`), whose dims
 //! can be sharded over a mesh of devices (`mesh.rs`).
@@ -23,6 +23,7 @@ mod einsum;
 mod elementwise;
 mod emitter;
 mod fourier;
+mod hlo;
 mod indexing;
 mod literal;
 mod lookup;
@@ -30,9 +31,9 @@ mod manifest;
 mod mesh;
 mod module;
 mod movement;
-mod operand;
 mod partition;
 mod precision;
+mod print;
 mod product;
 mod recurrent;
 mod reduce;
@@ -63,7 +64,7 @@ use snick_ir::{Graph, Located, NodeId, Op};
 use snick_pass::legalize::{from_slice, to_slice};
 use snick_shape::SymbolId;
 
-use self::emitter::{Emitter, Function};
+use self::emitter::{Emitter, FunctionBuilder};
 pub use self::manifest::FOLDED;
 pub use self::mesh::{Mesh, ShardError, ShardRules};
 pub use self::module::{Argument, ArgumentData, Module, Port};
@@ -110,14 +111,13 @@ fn written(graph: &Graph, precision: Precision, weights: Option<Weights>) -> Res
     let mut graph = graph.clone();
     let refusals = Refusals::legalize(&mut graph, &table::target(), "StableHLO")?;
     apply_throughout(&mut graph, &[to_slice::RULE, from_slice::BOUNDS])?;
-    let mut function = Function::new(refusals, precision, weights);
+    let mut function = FunctionBuilder::new(refusals, precision, weights);
     layers(&graph, &mut function)?;
-    Ok(function.finish(&graph.name))
+    Ok(function.finish(&graph))
 }
 
-/// Writes the layers that the results of a graph depend on. Each Parameter without a value becomes an
-/// argument.
-fn layers(graph: &Graph, function: &mut Function) -> Result<(), Box<Located>> {
+/// Writes the layers of a graph that its results are computed from. Parameters that are not given are arguments.
+fn layers(graph: &Graph, function: &mut FunctionBuilder) -> Result<(), Box<Located>> {
     let order = graph.order()?;
     let symbols = sizes::of_arguments(graph);
     let kinds = kinds(graph, &order, &symbols, function.weights.as_ref());

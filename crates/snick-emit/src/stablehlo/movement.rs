@@ -81,6 +81,6 @@ fn pad(e: &mut Emitter) -> Result {
     let (begin, end) = (expressions(1)?, expressions(2)?);
     let (begin, end) = (e.vector(begin)?, e.vector(end)?);
     let inside = e.vector(&vec![0; x.ty.rank()])?;
-    let y = e.generic("stablehlo.dynamic_pad", &[&x, &value, &begin, &end, &inside], "", ty);
+    let y = e.generic("dynamic_pad", &[&x, &value, &begin, &end, &inside], "", ty);
     e.give(0, y)
 }

@@ -8,6 +8,7 @@ use snick_shape::SymExpr;
 
 use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
+use super::literal::{array, padding};
 use super::row::OpRow;
 use super::types::fixed;
 
@@ -106,23 +107,20 @@ struct Moves {
 }
 
 fn convolve(e: &mut Emitter, x: &Operand, filters: &Operand, groups: usize, moves: &Moves) -> Result {
-    let array = |list: &[usize]| list.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-    let padding: Vec<String> = moves.padding.iter().map(|[low, high]| format!("[{low}, {high}]")).collect();
-    let spatial = moves.strides.len();
     let precision = e.function.precision.word();
     let attributes = format!(
         "batch_group_count = 1 : i64, dimension_numbers = {}, feature_group_count = {groups} : i64, \
-         lhs_dilation = array<i64: {}>, padding = dense<[{}]> : tensor<{spatial}x2xi64>, \
+         lhs_dilation = {}, padding = {}, \
          precision_config = [#stablehlo<precision {precision}>, #stablehlo<precision {precision}>], \
-         rhs_dilation = array<i64: {}>, window_strides = array<i64: {}>",
-        layout(spatial),
+         rhs_dilation = {}, window_strides = {}",
+        layout(moves.strides.len()),
         array(&moves.lhs_dilation),
-        padding.join(", "),
+        padding(&moves.padding),
         array(&moves.rhs_dilation),
         array(&moves.strides),
     );
     let ty = e.output(0)?;
-    let y = e.generic("stablehlo.convolution", &[x, filters], &attributes, ty);
+    let y = e.generic("convolution", &[x, filters], attributes, ty);
     e.give(0, y)
 }
 

@@ -45,14 +45,14 @@ fn activate(e: &mut Emitter, cell: &Cell, place: usize, clipped: bool, x: &Opera
     let mut x = x.clone();
     if clipped && cell.settings.clip > 0.0 {
         let (low, high) = (e.full(-cell.settings.clip, &x.ty)?, e.full(cell.settings.clip, &x.ty)?);
-        x = e.same("stablehlo.clamp", &[&low, &x, &high]);
+        x = e.same("clamp", &[&low, &x, &high]);
     }
     match cell.activation(place).to_ascii_lowercase().as_str() {
-        "sigmoid" => Ok(e.same("stablehlo.logistic", &[&x])),
-        "tanh" => Ok(e.same("stablehlo.tanh", &[&x])),
+        "sigmoid" => Ok(e.same("logistic", &[&x])),
+        "tanh" => Ok(e.same("tanh", &[&x])),
         "relu" => {
             let zero = e.full(0.0, &x.ty)?;
-            Ok(e.same("stablehlo.maximum", &[&x, &zero]))
+            Ok(e.same("maximum", &[&x, &zero]))
         }
         other => Err(OpError::unsupported(format!("the activation {other}"))),
     }
@@ -64,18 +64,18 @@ fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Res
     match (w.cell.kind, states) {
         (CellKind::Lstm, [_, c]) => {
             let recurrent = by_rows(e, h, &w.r)?;
-            let sums = e.same("stablehlo.add", &[sums, &recurrent]);
+            let sums = e.same("add", &[sums, &recurrent]);
             let gate = |e: &mut Emitter, i: i64, place: usize| {
                 let own = gates(e, &sums, i, 1, &w.hidden)?;
                 activate(e, &w.cell, place, true, &own)
             };
             let (forget, input) = (gate(e, 0, 0)?, gate(e, 1, 0)?);
             let (content, output) = (gate(e, 2, 1)?, gate(e, 3, 0)?);
-            let kept = e.same("stablehlo.multiply", &[&forget, c]);
-            let new = e.same("stablehlo.multiply", &[&input, &content]);
-            let c = e.same("stablehlo.add", &[&kept, &new]);
+            let kept = e.same("multiply", &[&forget, c]);
+            let new = e.same("multiply", &[&input, &content]);
+            let c = e.same("add", &[&kept, &new]);
             let shown = activate(e, &w.cell, 2, false, &c)?;
-            Ok(vec![e.same("stablehlo.multiply", &[&output, &shown]), c])
+            Ok(vec![e.same("multiply", &[&output, &shown]), c])
         }
         (CellKind::Gru { linear_before_reset }, _) => {
             let rows = |e: &mut Emitter, first: i64, count: i64| {
@@ -86,7 +86,7 @@ fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Res
             let r = rows(e, 0, 2)?;
             let recurrent = by_rows(e, h, &r)?;
             let own = gates(e, sums, 0, 2, &w.hidden)?;
-            let both = e.same("stablehlo.add", &[&own, &recurrent]);
+            let both = e.same("add", &[&own, &recurrent]);
             let both = activate(e, &w.cell, 0, true, &both)?;
             let (update, reset) = (gates(e, &both, 0, 1, &w.hidden)?, gates(e, &both, 1, 1, &w.hidden)?);
             let r = rows(e, 2, 1)?;
@@ -94,25 +94,25 @@ fn step(e: &mut Emitter, w: &Weights, sums: &Operand, states: &[Operand]) -> Res
                 let mut inner = by_rows(e, h, &r)?;
                 if let Some(bias) = &w.inner_bias {
                     let bias = e.broadcast(bias, &inner.ty.dims)?;
-                    inner = e.same("stablehlo.add", &[&inner, &bias]);
+                    inner = e.same("add", &[&inner, &bias]);
                 }
-                e.same("stablehlo.multiply", &[&inner, &reset])
+                e.same("multiply", &[&inner, &reset])
             } else {
-                let kept = e.same("stablehlo.multiply", &[&reset, h]);
+                let kept = e.same("multiply", &[&reset, h]);
                 by_rows(e, &kept, &r)?
             };
             let own = gates(e, sums, 2, 1, &w.hidden)?;
-            let content = e.same("stablehlo.add", &[&own, &inner]);
+            let content = e.same("add", &[&own, &inner]);
             let content = activate(e, &w.cell, 1, true, &content)?;
             let one = e.full(1.0, &update.ty)?;
-            let rest = e.same("stablehlo.subtract", &[&one, &update]);
-            let new = e.same("stablehlo.multiply", &[&rest, &content]);
-            let kept = e.same("stablehlo.multiply", &[&update, h]);
-            Ok(vec![e.same("stablehlo.add", &[&new, &kept])])
+            let rest = e.same("subtract", &[&one, &update]);
+            let new = e.same("multiply", &[&rest, &content]);
+            let kept = e.same("multiply", &[&update, h]);
+            Ok(vec![e.same("add", &[&new, &kept])])
         }
         (CellKind::Rnn, _) => {
             let recurrent = by_rows(e, h, &w.r)?;
-            let sum = e.same("stablehlo.add", &[sums, &recurrent]);
+            let sum = e.same("add", &[sums, &recurrent]);
             Ok(vec![activate(e, &w.cell, 0, true, &sum)?])
         }
         _ => Err(OpError::NotConnected { port: 2 }),
@@ -163,7 +163,7 @@ fn cell(e: &mut Emitter, cell: &Cell) -> Result {
 fn biased(e: &mut Emitter, x: &Operand, w: &Operand, weights: &Weights) -> Result<Operand> {
     let products = by_rows(e, x, w)?;
     let bias = e.broadcast(&weights.bias, &products.ty.dims)?;
-    Ok(e.same("stablehlo.add", &[&products, &bias]))
+    Ok(e.same("add", &[&products, &bias]))
 }
 
 /// Writes a sequence. Inputs: X `[batch, steps, input]`, states `[batch, directions, hidden]`, lengths, W, R,
@@ -232,8 +232,8 @@ fn run(
         let mut place = number.clone();
         if reversed {
             let one = e.number(&1.into())?;
-            let last = e.same("stablehlo.subtract", &[&count, &one]);
-            place = e.same("stablehlo.subtract", &[&last, number]);
+            let last = e.same("subtract", &[&count, &one]);
+            place = e.same("subtract", &[&last, number]);
         }
         let own = e.pick(&sums, 1, &place, &1.into())?;
         let rows = sums.ty.dims.last().cloned().unwrap_or_else(|| 1.into());

@@ -19,7 +19,7 @@ pub(super) fn folded(
     e: &mut Emitter,
     x: &Operand,
     axes: &[usize],
-    combine: &str,
+    combine: &'static str,
     start: f64,
 ) -> Result<Operand> {
     let start = e.full(start, &x.ty.sized(&[]))?;
@@ -48,7 +48,7 @@ pub(super) fn mean(e: &mut Emitter, x: &Operand, axes: &[usize]) -> Result<Opera
             e.spread(&count, &[], &sum.ty.dims)?
         }
     };
-    Ok(e.same("stablehlo.divide", &[&sum, &count]))
+    Ok(e.same("divide", &[&sum, &count]))
 }
 
 /// The largest number of a type, or the smallest if `sign` is negative.

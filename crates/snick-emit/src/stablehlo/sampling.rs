@@ -64,13 +64,13 @@ fn place(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Result<
 
 fn taps_at(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Result<Vec<Tap>, OpError> {
     if op.mode == Mode::Nearest {
-        let whole = e.same("stablehlo.round_nearest_even", &[at]);
+        let whole = e.same("round_nearest_even", &[at]);
         let weight = e.full(1.0, &at.ty)?;
         return Ok(vec![tap(e, op, &whole, 0.0, weight, size)?]);
     }
-    let below = e.same("stablehlo.floor", &[at]);
-    let part = e.same("stablehlo.subtract", &[at, &below]);
-    let negative = e.same("stablehlo.negate", &[&part]);
+    let below = e.same("floor", &[at]);
+    let part = e.same("subtract", &[at, &below]);
+    let negative = e.same("negate", &[&part]);
     let rest = e.plus(&negative, 1.0)?;
     if op.mode == Mode::Bilinear {
         return Ok(vec![tap(e, op, &below, 0.0, rest, size)?, tap(e, op, &below, 1.0, part, size)?]);
@@ -81,7 +81,7 @@ fn taps_at(e: &mut Emitter, op: &GridSample, at: &Operand, size: usize) -> Resul
         let mut value = e.times(x, c3)?;
         for coefficient in [c2, c1] {
             value = e.plus(&value, coefficient)?;
-            value = e.same("stablehlo.multiply", &[&value, x]);
+            value = e.same("multiply", &[&value, x]);
         }
         e.plus(&value, c0)
     };
@@ -113,7 +113,7 @@ fn tap(
         Padding::Zeros => {
             let (zero, end) = (e.full(0.0, &at.ty)?, e.full(size as f64, &at.ty)?);
             let (above, below) = (e.compare("GE", &at, &zero), e.compare("LT", &at, &end));
-            let inside = e.same("stablehlo.and", &[&above, &below]);
+            let inside = e.same("and", &[&above, &below]);
             (at, Some(inside))
         }
         Padding::Border => (e.within(&at, 0.0, last)?, None),
@@ -121,10 +121,10 @@ fn tap(
             // A reflection repeats after going to the other end of the axis and back.
             let back = if op.align_corners { 2.0 * last } else { 2.0 * last + 1.0 };
             let period = e.full(if op.align_corners { back.max(1.0) } else { back + 1.0 }, &at.ty)?;
-            let rest = e.same("stablehlo.remainder", &[&at, &period]);
-            let lifted = e.same("stablehlo.add", &[&rest, &period]);
-            let rest = e.same("stablehlo.remainder", &[&lifted, &period]);
-            let negative = e.same("stablehlo.negate", &[&rest]);
+            let rest = e.same("remainder", &[&at, &period]);
+            let lifted = e.same("add", &[&rest, &period]);
+            let rest = e.same("remainder", &[&lifted, &period]);
+            let negative = e.same("negate", &[&rest]);
             let mirrored = e.plus(&negative, back)?;
             let end = e.full(last, &at.ty)?;
             let beyond = e.compare("GT", &rest, &end);

@@ -43,7 +43,7 @@ fn put(
     indices: &Operand,
     updates: &Operand,
     to: &Target,
-    op: Option<&str>,
+    op: Option<&'static str>,
 ) -> Operand {
     let attributes = format!(
         "indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {:?}, \
@@ -54,7 +54,7 @@ fn put(
         to.indexed,
         indices.ty.rank().saturating_sub(1),
     );
-    e.folding("stablehlo.scatter", &[data, indices, updates], &attributes, op, data.ty.clone())
+    e.folding("scatter", &[data, indices, updates], attributes, op, data.ty.clone())
 }
 
 fn combine(reduction: ScatterReduction, data: &Operand) -> Result<Combine, OpError> {
@@ -102,7 +102,7 @@ fn scatter_nd(e: &mut Emitter, reduction: ScatterReduction) -> Result {
     let count = indices.ty.size(first)?;
     let combine = combine(reduction, &data)?;
     if reduction == ScatterReduction::Sub {
-        updates = e.same("stablehlo.negate", &[&updates]);
+        updates = e.same("negate", &[&updates]);
     }
     let places = all_from_start(e, &indices, data.ty.dims.get(..count).unwrap_or_default())?;
     let to = Target { window: (first..updates.ty.rank()).collect(), indexed: (0..count).collect() };

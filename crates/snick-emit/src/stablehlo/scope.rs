@@ -7,7 +7,7 @@ use std::hash::Hash;
 use snick_ir::Value;
 use snick_shape::{SymExpr, SymbolId};
 
-use super::operand::Operand;
+use super::hlo::{Operand, ValueId};
 
 /// A map that can undo all insertions since a mark, in time linear in their number. Thus entering a region
 /// does not copy the map.
@@ -71,8 +71,8 @@ pub(super) struct Scope {
     pub(super) sources: ScopedMap<SymbolId, (Operand, usize)>,
     /// Sizes that were written so far, as i64 scalars.
     pub(super) numbers: ScopedMap<SymExpr, Operand>,
-    /// Intermediate results of size arithmetic, keyed by their text.
-    pub(super) steps: ScopedMap<String, Operand>,
+    /// Steps towards sizes that are written already, by their operations and operands.
+    pub(super) steps: ScopedMap<(&'static str, Vec<ValueId>), Operand>,
 }
 
 /// A state of the scope to which it can return.

@@ -73,8 +73,8 @@ fn range(e: &mut Emitter) -> Result {
     let (start, step) = (e.convert(&start, ty.element), e.convert(&step, ty.element));
     let (start, step) = (e.everywhere(&start, &ty.dims)?, e.everywhere(&step, &ty.dims)?);
     let steps = e.iota(0, ty)?;
-    let reach = e.same("stablehlo.multiply", &[&steps, &step]);
-    let y = e.same("stablehlo.add", &[&start, &reach]);
+    let reach = e.same("multiply", &[&steps, &step]);
+    let y = e.same("add", &[&start, &reach]);
     e.give(0, y)
 }
 

@@ -4,7 +4,7 @@ use snick_ir::{Graph, NodeId, Op, OpError, Value};
 use snick_shape::{BinaryOp, ExprFolder, SymExpr, SymbolId};
 use snick_tensor::{ElementType, Tensor};
 
-use super::emitter::{Emitter, Function, Operand, Result};
+use super::emitter::{Emitter, FunctionBuilder, OpKind, Operand, Result};
 use super::types::{Sizes, Type};
 
 /// The type of a size.
@@ -35,8 +35,8 @@ pub(super) fn is_shape_value(graph: &Graph, id: NodeId, symbols: &[SymbolId]) ->
         })
 }
 
-impl Function {
-    /// Writes a layer whose outputs only depend on sizes.
+impl FunctionBuilder {
+    /// A layer whose outputs follow from sizes.
     pub(super) fn emit_shape_value(&mut self, graph: &Graph, id: NodeId) -> Result {
         let node = graph.node(id);
         for (port, out) in (0..).zip(node.outs()) {
@@ -56,8 +56,7 @@ impl Function {
         if x.ty == *ty {
             return x;
         }
-        let tail = format!(": ({}) -> {ty}", x.ty);
-        self.line(name, "stablehlo.reshape", &x.name, &tail, ty.clone())
+        self.op(name, OpKind::Reshape, &[&x], ty.clone())
     }
 
     /// Writes expressions as an i64 vector.
@@ -75,11 +74,8 @@ impl Function {
         if let [part] = parts.as_slice() {
             return Ok(part.clone());
         }
-        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        let ty = scalar().sized(&[parts.len()]);
-        let types = vec![one.to_string(); parts.len()].join(", ");
-        let tail = format!(", dim = 0 : ({types}) -> {ty}");
-        Ok(self.line(name, "stablehlo.concatenate", &names.join(", "), &tail, ty))
+        let kind = OpKind::Pretty { name: "concatenate", attributes: "dim = 0".into() };
+        Ok(self.op(name, kind, &parts.iter().collect::<Vec<_>>(), scalar().sized(&[parts.len()])))
     }
 
     /// Writes an expression as an i64 scalar, unless it was already written.
@@ -100,19 +96,18 @@ impl Function {
             .all(|symbol| scope.sources.contains_key(&symbol) || scope.numbers.contains_key(&symbol.into()))
     }
 
-    fn step(&mut self, op: &str, operands: &[&Operand]) -> Operand {
-        let names: Vec<&str> = operands.iter().map(|operand| operand.name.as_str()).collect();
-        let text = format!("stablehlo.{op} {}", names.join(", "));
-        if let Some(known) = self.scope.steps.get(&text) {
+    fn step(&mut self, op: &'static str, operands: &[&Operand]) -> Operand {
+        let key = (op, operands.iter().map(|operand| operand.id).collect::<Vec<_>>());
+        if let Some(known) = self.scope.steps.get(&key) {
             return known.clone();
         }
-        let step = self.line("size", &text, "", &format!(": {}", scalar()), scalar());
-        self.scope.steps.insert(text, step.clone());
+        let step = self.op("size", OpKind::Elementwise(op), operands, scalar());
+        self.scope.steps.insert(key, step.clone());
         step
     }
 }
 
-impl ExprFolder for Function {
+impl ExprFolder for FunctionBuilder {
     type Output = Operand;
     type Error = OpError;
 
@@ -132,16 +127,9 @@ impl ExprFolder for Function {
         let source = self.scope.sources.get(&symbol).cloned();
         let (x, axis) = source.ok_or_else(|| OpError::unsupported("a size that depends on data"))?;
         let ty = scalar().with(ElementType::I32);
-        let what = format!("{}, dim = {axis}", x.name);
-        let size = self.line(
-            "size",
-            "stablehlo.get_dimension_size",
-            &what,
-            &format!(": ({}) -> {ty}", x.ty),
-            ty.clone(),
-        );
-        let tail = format!(": ({ty}) -> {}", scalar());
-        let size = self.line("size", "stablehlo.convert", &size.name, &tail, scalar());
+        let kind = OpKind::Pretty { name: "get_dimension_size", attributes: format!("dim = {axis}") };
+        let size = self.op("size", kind, &[&x], ty);
+        let size = self.convert("size", size, ElementType::I64);
         self.scope.numbers.insert(SymExpr::Symbol(symbol), size.clone());
         Ok(size)
     }

@@ -4,7 +4,8 @@ use snick_ir::ops::Slice;
 use snick_ir::{IntOrValue, Op, OpError};
 use snick_shape::SymExpr;
 
-use super::emitter::{Emitter, Operand, Result};
+use super::emitter::{Emitter, OpKind, Operand, Result};
+use super::literal::array;
 use super::row::OpRow;
 use super::types::fixed;
 
@@ -40,11 +41,11 @@ impl AxisSpan {
         Self { first: Start::At(0.into()), span: dim.clone(), step: 1, len: dim.clone() }
     }
 
-    /// The range as text, `2:8:3`, if known.
-    fn range(&self) -> Option<String> {
+    /// The first element, the end and the step, if they are known.
+    fn range(&self) -> Option<[usize; 3]> {
         let Start::At(first) = &self.first else { return None };
-        let (first, span) = (first.as_const()?, self.span.as_const()?);
-        Some(format!("{first}:{}:{}", first.checked_add(span)?, self.step))
+        let (first, span) = (fixed(first).ok()?, fixed(&self.span).ok()?);
+        Some([first, first.checked_add(span)?, self.step])
     }
 
     fn is_all_of(&self, dim: &SymExpr) -> bool {
@@ -112,7 +113,7 @@ fn of_axis(e: &mut Emitter, start: Start, len: &SymExpr, step: i64) -> Result<Ax
         },
         Start::Operand(start) => {
             let reach = e.number(&reach)?;
-            Start::Operand(e.same("stablehlo.subtract", &[&start, &reach]))
+            Start::Operand(e.same("subtract", &[&start, &reach]))
         }
     };
     let step = usize::try_from(size).map_err(|_| OpError::out_of_range("a step", step, "smaller"))?;
@@ -127,8 +128,7 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
     }
     let ty = x.ty.sized(taken.iter().map(|taken| taken.len.clone()).collect::<Vec<_>>());
     if let Some(ranges) = taken.iter().map(AxisSpan::range).collect::<Option<Vec<_>>>() {
-        let tail = format!("[{}] : ({}) -> {ty}", ranges.join(", "), x.ty);
-        return Ok(e.line("stablehlo.slice", &x.name, &tail, ty));
+        return Ok(e.op(OpKind::Slice(ranges), &[x], ty));
     }
     let spans: Vec<SymExpr> = taken.iter().map(|taken| taken.span.clone()).collect();
     if let Ok(sizes) = spans.iter().map(fixed).collect::<Result<Vec<_>, _>>() {
@@ -137,10 +137,9 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
             operands.push(scalar(e, &taken.first)?);
         }
         let operands: Vec<&Operand> = operands.iter().collect();
-        let sizes = sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        let attributes = format!("slice_sizes = array<i64: {sizes}>");
-        let run = e.generic("stablehlo.dynamic_slice", &operands, &attributes, x.ty.sized(spans));
-        // Applies steps greater than 1 to this result.
+        let attributes = format!("slice_sizes = {}", array(&sizes));
+        let run = e.generic("dynamic_slice", &operands, attributes, x.ty.sized(spans));
+        // Steps greater than 1 apply to the result.
         let thin: Vec<AxisSpan> =
             taken.iter().map(|taken| AxisSpan { first: Start::At(0.into()), ..taken.clone() }).collect();
         return take(e, &run, &thin);
@@ -152,10 +151,10 @@ fn take(e: &mut Emitter, x: &Operand, taken: &[AxisSpan]) -> Result<Operand> {
     }
     let starts = e.concatenate(&starts, 0)?;
     let spans = e.vector(spans)?;
-    let limits = e.same("stablehlo.add", &[&starts, &spans]);
+    let limits = e.same("add", &[&starts, &spans]);
     let steps: Vec<usize> = taken.iter().map(|taken| taken.step).collect();
     let steps = e.vector(&steps)?;
-    Ok(e.generic("stablehlo.real_dynamic_slice", &[x, &starts, &limits, &steps], "", ty))
+    Ok(e.generic("real_dynamic_slice", &[x, &starts, &limits, &steps], "", ty))
 }
 
 fn scalar(e: &mut Emitter, first: &Start) -> Result<Operand> {

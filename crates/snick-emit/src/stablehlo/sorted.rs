@@ -1,6 +1,8 @@
 //! Sorting, as used by other operations.
 
-use super::emitter::{Emitter, Operand};
+use snick_tensor::ElementType;
+
+use super::emitter::{Emitter, OpKind, Operand};
 
 /// Sorts values together with their original positions. The sort is stable; NaN counts as the largest.
 pub(super) fn sorted(
@@ -8,29 +10,28 @@ pub(super) fn sorted(
     by: &Operand,
     other: &Operand,
     axis: usize,
-    direction: &str,
+    direction: &'static str,
 ) -> [Operand; 2] {
-    let (one, two) = (by.ty.sized(&[]), other.ty.sized(&[]));
-    let [a, b, c, d, before] = ["a", "b", "c", "d", "before"].map(|name| e.function.fresh(name));
+    let around = e.function.open();
+    let types = [("a", by), ("b", by), ("c", other), ("d", other)];
+    let arguments = types.map(|(name, x)| e.function.value(name, x.ty.sized(&[])));
+    let [a, b, ..] = &arguments;
+    let truth = by.ty.sized(&[]).with(ElementType::Boolean);
     let mut compare =
-        format!("{before} = stablehlo.compare {direction}, {a}, {b} : ({one}, {one}) -> tensor<i1>");
-    let mut result = before;
+        |name, direction, a, b| e.function.op(name, OpKind::Compare(direction), &[a, b], truth.clone());
+    let mut result = compare("before", direction, a, b);
     if by.ty.element.is_float() {
-        let (nan, number) = if direction == "GT" { (&a, &b) } else { (&b, &a) };
-        let names = ["nan", "number", "beside", "first"];
-        let [is_nan, is_number, beside, first] = names.map(|name| e.function.fresh(name));
-        compare += &format!(
-            "\n        {is_nan} = stablehlo.compare NE, {nan}, {nan} : ({one}, {one}) -> tensor<i1>\n        \
-             {is_number} = stablehlo.compare EQ, {number}, {number} : ({one}, {one}) -> tensor<i1>\n        \
-             {beside} = stablehlo.and {is_nan}, {is_number} : tensor<i1>\n        \
-             {first} = stablehlo.or {result}, {beside} : tensor<i1>"
-        );
-        result = first;
+        let (nan, number) = if direction == "GT" { (a, b) } else { (b, a) };
+        let is_nan = compare("nan", "NE", nan, nan);
+        let is_number = compare("number", "EQ", number, number);
+        let beside =
+            e.function.op("beside", OpKind::Elementwise("and"), &[&is_nan, &is_number], truth.clone());
+        result = e.function.op("first", OpKind::Elementwise("or"), &[&result, &beside], truth.clone());
     }
-    let tail = format!(
-        "({}, {}) <{{dimension = {axis} : i64, is_stable = true}}> ({{\n      ^bb0({a}: {one}, {b}: {one}, {c}: {two}, {d}: {two}):\n        \
-         {compare}\n        stablehlo.return {result} : tensor<i1>\n    }}) : ({}, {}) -> ({}, {})",
-        by.name, other.name, by.ty, other.ty, by.ty, other.ty,
-    );
-    e.lines("\"stablehlo.sort\"", &tail, [by.ty.clone(), other.ty.clone()])
+    let region = e.function.close(around, &arguments, &[result]);
+    let name = e.function.fresh(e.node.name());
+    let results = [(0, by), (1, other)].map(|(at, x)| e.function.named(format!("{name}#{at}"), x.ty.clone()));
+    let attributes = format!("dimension = {axis} : i64, is_stable = true");
+    e.function.push(OpKind::Generic { name: "sort", attributes }, &[by, other], &results, vec![region]);
+    results
 }

@@ -43,44 +43,34 @@ fn in_type(
     })
 }
 
-impl Emitter<'_> {
-    fn binary(&mut self, op: &str, a: &Operand, b: &Operand) -> Operand {
-        self.same(&format!("stablehlo.{op}"), &[a, b])
-    }
-
-    fn unary(&mut self, op: &str, x: &Operand) -> Operand {
-        self.same(&format!("stablehlo.{op}"), &[x])
-    }
-}
-
 fn atan(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let one = e.full(1.0, &x.ty)?;
-    Ok(e.binary("atan2", x, &one))
+    Ok(e.same("atan2", &[x, &one]))
 }
 
 /// `sqrt(1 - x^2)`
 fn other_leg(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let one = e.full(1.0, &x.ty)?;
-    let (low, high) = (e.binary("subtract", &one, x), e.binary("add", &one, x));
-    let square = e.binary("multiply", &low, &high);
-    Ok(e.unary("sqrt", &square))
+    let (low, high) = (e.same("subtract", &[&one, x]), e.same("add", &[&one, x]));
+    let square = e.same("multiply", &[&low, &high]);
+    Ok(e.same("sqrt", &[&square]))
 }
 
 fn asin(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let leg = other_leg(e, x)?;
-    Ok(e.binary("atan2", x, &leg))
+    Ok(e.same("atan2", &[x, &leg]))
 }
 
 fn acos(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let leg = other_leg(e, x)?;
-    Ok(e.binary("atan2", &leg, x))
+    Ok(e.same("atan2", &[&leg, x]))
 }
 
 /// `(log(1 + x) - log(1 - x)) / 2`
 fn atanh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
-    let negative = e.unary("negate", x);
-    let (above, below) = (e.unary("log_plus_one", x), e.unary("log_plus_one", &negative));
-    let both = e.binary("subtract", &above, &below);
+    let negative = e.same("negate", &[x]);
+    let (above, below) = (e.same("log_plus_one", &[x]), e.same("log_plus_one", &[&negative]));
+    let both = e.same("subtract", &[&above, &below]);
     e.times(&both, 0.5)
 }
 
@@ -98,62 +88,62 @@ const LARGE_EXPONENT: f64 = 20.0;
 
 /// `log(2 x)`
 fn log_of_double(e: &mut Emitter, x: &Operand) -> Result<Operand> {
-    let log = e.unary("log", x);
+    let log = e.same("log", &[x]);
     e.plus(&log, LN_2)
 }
 
 /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` for `a = |x|`, with the sign of `x`.
 fn asinh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
-    let size = e.unary("abs", x);
-    let square = e.binary("multiply", &size, &size);
+    let size = e.same("abs", &[x]);
+    let square = e.same("multiply", &[&size, &size]);
     let root = e.plus(&square, 1.0)?;
-    let root = e.unary("sqrt", &root);
+    let root = e.same("sqrt", &[&root]);
     let divisor = e.plus(&root, 1.0)?;
-    let part = e.binary("divide", &square, &divisor);
-    let sum = e.binary("add", &size, &part);
-    let (near, far) = (e.unary("log_plus_one", &sum), log_of_double(e, &size)?);
+    let part = e.same("divide", &[&square, &divisor]);
+    let sum = e.same("add", &[&size, &part]);
+    let (near, far) = (e.same("log_plus_one", &[&sum]), log_of_double(e, &size)?);
     let y = beyond(e, &size, LARGE, &far, &near)?;
-    let sign = e.unary("sign", x);
-    Ok(e.binary("multiply", &sign, &y))
+    let sign = e.same("sign", &[x]);
+    Ok(e.same("multiply", &[&sign, &y]))
 }
 
 /// `log(1 + t + sqrt(t (t + 2)))` for `x = 1 + t`.
 fn acosh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     let t = e.plus(x, -1.0)?;
     let above = e.plus(&t, 2.0)?;
-    let square = e.binary("multiply", &t, &above);
-    let root = e.unary("sqrt", &square);
-    let sum = e.binary("add", &t, &root);
-    let (near, far) = (e.unary("log_plus_one", &sum), log_of_double(e, x)?);
+    let square = e.same("multiply", &[&t, &above]);
+    let root = e.same("sqrt", &[&square]);
+    let sum = e.same("add", &[&t, &root]);
+    let (near, far) = (e.same("log_plus_one", &[&sum]), log_of_double(e, x)?);
     beyond(e, x, LARGE, &far, &near)
 }
 
 /// `e^a / 2` for large `a`; only overflows if the result does.
 fn half_power(e: &mut Emitter, size: &Operand) -> Result<Operand> {
     let less = e.plus(size, -LN_2)?;
-    Ok(e.unary("exponential", &less))
+    Ok(e.same("exponential", &[&less]))
 }
 
 /// `(m + m / (m + 1)) / 2` for `m = e^a - 1`, with the sign of `x`.
 fn sinh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
-    let size = e.unary("abs", x);
-    let grown = e.unary("exponential_minus_one", &size);
+    let size = e.same("abs", &[x]);
+    let grown = e.same("exponential_minus_one", &[&size]);
     let divisor = e.plus(&grown, 1.0)?;
-    let part = e.binary("divide", &grown, &divisor);
-    let sum = e.binary("add", &grown, &part);
+    let part = e.same("divide", &[&grown, &divisor]);
+    let sum = e.same("add", &[&grown, &part]);
     let (near, far) = (e.times(&sum, 0.5)?, half_power(e, &size)?);
     let y = beyond(e, &size, LARGE_EXPONENT, &far, &near)?;
-    let sign = e.unary("sign", x);
-    Ok(e.binary("multiply", &sign, &y))
+    let sign = e.same("sign", &[x]);
+    Ok(e.same("multiply", &[&sign, &y]))
 }
 
 /// `(e^a + 1 / e^a) / 2`
 fn cosh(e: &mut Emitter, x: &Operand) -> Result<Operand> {
-    let size = e.unary("abs", x);
-    let grown = e.unary("exponential", &size);
+    let size = e.same("abs", &[x]);
+    let grown = e.same("exponential", &[&size]);
     let one = e.full(1.0, &x.ty)?;
-    let shrunk = e.binary("divide", &one, &grown);
-    let sum = e.binary("add", &grown, &shrunk);
+    let shrunk = e.same("divide", &[&one, &grown]);
+    let sum = e.same("add", &[&grown, &shrunk]);
     let (near, far) = (e.times(&sum, 0.5)?, half_power(e, &size)?);
     beyond(e, &size, LARGE_EXPONENT, &far, &near)
 }
@@ -240,7 +230,7 @@ fn polynomial(e: &mut Emitter, coefficients: Coefficients, x: &Operand) -> Resul
     let mut coefficients = coefficients.iter();
     let mut y = e.full(*coefficients.next().unwrap_or(&0.0), &x.ty)?;
     for &coefficient in coefficients {
-        let product = e.binary("multiply", &y, x);
+        let product = e.same("multiply", &[&y, x]);
         y = e.plus(&product, coefficient)?;
     }
     Ok(y)
@@ -250,29 +240,29 @@ fn polynomial(e: &mut Emitter, coefficients: Coefficients, x: &Operand) -> Resul
 fn both_formulas(e: &mut Emitter, size: &Operand) -> Result<[Operand; 2]> {
     let function = if size.ty.element == ElementType::F64 { &IN_F64 } else { &IN_F32 };
     let end = e.full(function.end, &size.ty)?;
-    let size = e.binary("minimum", size, &end);
-    let square = e.binary("multiply", &size, &size);
+    let size = e.same("minimum", &[size, &end]);
+    let square = e.same("multiply", &[&size, &size]);
     let near = polynomial(e, function.near, &square)?;
-    let near = e.binary("multiply", &near, &size);
+    let near = e.same("multiply", &[&near, &size]);
     let (low, high) = (e.plus(&size, -CENTRE)?, e.plus(&size, CENTRE)?);
-    let place = e.binary("divide", &low, &high);
+    let place = e.same("divide", &[&low, &high]);
     let far = polynomial(e, function.far, &place)?;
-    let below = e.unary("negate", &square);
-    let falling = e.unary("exponential", &below);
-    let far = e.binary("multiply", &falling, &far);
-    let double = e.binary("add", &size, &size);
+    let below = e.same("negate", &[&square]);
+    let falling = e.same("exponential", &[&below]);
+    let far = e.same("multiply", &[&falling, &far]);
+    let double = e.same("add", &[&size, &size]);
     let divisor = e.plus(&double, 1.0)?;
-    Ok([near, e.binary("divide", &far, &divisor)])
+    Ok([near, e.same("divide", &[&far, &divisor])])
 }
 
 fn erf(e: &mut Emitter, x: &Operand) -> Result<Operand> {
-    let size = e.unary("abs", x);
+    let size = e.same("abs", &[x]);
     let [near, complement] = both_formulas(e, &size)?;
     let one = e.full(1.0, &x.ty)?;
-    let far = e.binary("subtract", &one, &complement);
+    let far = e.same("subtract", &[&one, &complement]);
     let y = beyond(e, &size, 1.0, &far, &near)?;
-    let sign = e.unary("sign", x);
-    Ok(e.binary("multiply", &sign, &y))
+    let sign = e.same("sign", &[x]);
+    Ok(e.same("multiply", &[&sign, &y]))
 }
 
 /// Winitzki's formula (2008), which has a relative error of 0.002, refined by two steps of Halley's method,
@@ -281,41 +271,41 @@ fn erf_inv(e: &mut Emitter, x: &Operand) -> Result<Operand> {
     const A: f64 = 0.147;
     const STEPS: usize = 2;
     let one = e.full(1.0, &x.ty)?;
-    let target = e.unary("abs", x);
-    let rest = e.binary("subtract", &one, &target);
+    let target = e.same("abs", &[x]);
+    let rest = e.same("subtract", &[&one, &target]);
     let above = e.plus(&target, 1.0)?;
-    let product = e.binary("multiply", &rest, &above);
-    let log = e.unary("log", &product);
+    let product = e.same("multiply", &[&rest, &above]);
+    let log = e.same("log", &[&product]);
     let half = e.times(&log, 0.5)?;
     let half = e.plus(&half, 2.0 / (PI * A))?;
     let part = e.times(&log, -1.0 / A)?;
-    let square = e.binary("multiply", &half, &half);
-    let root = e.binary("add", &square, &part);
-    let root = e.unary("sqrt", &root);
-    let divisor = e.binary("add", &root, &half);
-    let square = e.binary("divide", &part, &divisor);
-    let mut y = e.unary("sqrt", &square);
+    let square = e.same("multiply", &[&half, &half]);
+    let root = e.same("add", &[&square, &part]);
+    let root = e.same("sqrt", &[&root]);
+    let divisor = e.same("add", &[&root, &half]);
+    let square = e.same("divide", &[&part, &divisor]);
+    let mut y = e.same("sqrt", &[&square]);
     for _ in 0..STEPS {
         let [near, complement] = both_formulas(e, &y)?;
-        let (near, far) = (e.binary("subtract", &near, &target), e.binary("subtract", &rest, &complement));
+        let (near, far) = (e.same("subtract", &[&near, &target]), e.same("subtract", &[&rest, &complement]));
         let error = beyond(e, &y, 1.0, &far, &near)?;
-        let square = e.binary("multiply", &y, &y);
-        let below = e.unary("negate", &square);
-        let slope = e.unary("exponential", &below);
+        let square = e.same("multiply", &[&y, &y]);
+        let below = e.same("negate", &[&square]);
+        let slope = e.same("exponential", &[&below]);
         let slope = e.times(&slope, FRAC_2_SQRT_PI)?;
-        let step = e.binary("divide", &error, &slope);
-        let bend = e.binary("multiply", &y, &step);
+        let step = e.same("divide", &[&error, &slope]);
+        let bend = e.same("multiply", &[&y, &step]);
         let bend = e.plus(&bend, 1.0)?;
-        let step = e.binary("divide", &step, &bend);
-        y = e.binary("subtract", &y, &step);
+        let step = e.same("divide", &[&step, &bend]);
+        y = e.same("subtract", &[&y, &step]);
     }
     // Results of 0 and infinity need no refinement; for `|x| > 1`, the result is already NaN.
     let (zero, infinity) = (e.full(0.0, &x.ty)?, e.full(f64::INFINITY, &x.ty)?);
     let (is_zero, is_one) = (e.compare("EQ", &target, &zero), e.compare("EQ", &target, &one));
     let y = e.select(&is_zero, &zero, &y);
     let y = e.select(&is_one, &infinity, &y);
-    let sign = e.unary("sign", x);
-    Ok(e.binary("multiply", &sign, &y))
+    let sign = e.same("sign", &[x]);
+    Ok(e.same("multiply", &[&sign, &y]))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use snick_ir::OpError;
 
 use super::emitter::{Emitter, Operand, Result};
+use super::lookup::{Lookup, look_up};
+use super::types::Sizes;
 
 /// An element along one axis, with its weight in a sum.
 pub(super) struct Tap {
@@ -17,26 +19,26 @@ impl Emitter<'_> {
     /// `x + number`
     pub(super) fn plus(&mut self, x: &Operand, number: f64) -> Result<Operand> {
         let number = self.full(number, &x.ty)?;
-        Ok(self.same("stablehlo.add", &[x, &number]))
+        Ok(self.same("add", &[x, &number]))
     }
 
     /// `x * number`
     pub(super) fn times(&mut self, x: &Operand, number: f64) -> Result<Operand> {
         let number = self.full(number, &x.ty)?;
-        Ok(self.same("stablehlo.multiply", &[x, &number]))
+        Ok(self.same("multiply", &[x, &number]))
     }
 
     /// `x / number`
     pub(super) fn over(&mut self, x: &Operand, number: f64) -> Result<Operand> {
         let number = self.full(number, &x.ty)?;
-        Ok(self.same("stablehlo.divide", &[x, &number]))
+        Ok(self.same("divide", &[x, &number]))
     }
 
     /// Clamps to bounds.
     pub(super) fn within(&mut self, x: &Operand, low: f64, high: f64) -> Result<Operand> {
         let (low, high) = (self.full(low, &x.ty)?, self.full(high, &x.ty)?);
-        let above = self.same("stablehlo.maximum", &[x, &low]);
-        Ok(self.same("stablehlo.minimum", &[&above, &high]))
+        let above = self.same("maximum", &[x, &low]);
+        Ok(self.same("minimum", &[&above, &high]))
     }
 }
 
@@ -56,7 +58,7 @@ pub(super) fn mixed(
             let value = element(e, maps, [images, &row.at, &column.at])?;
             let mut value = weighted(e, &value, &column.weight)?;
             let inside = match (&row.inside, &column.inside) {
-                (Some(a), Some(b)) => Some(e.same("stablehlo.and", &[a, b])),
+                (Some(a), Some(b)) => Some(e.same("and", &[a, b])),
                 (one, other) => one.clone().or_else(|| other.clone()),
             };
             if let Some(inside) = inside {
@@ -75,7 +77,7 @@ pub(super) fn mixed(
 
 fn added(e: &mut Emitter, sum: Option<Operand>, x: Operand) -> Operand {
     match sum {
-        Some(sum) => e.same("stablehlo.add", &[&sum, &x]),
+        Some(sum) => e.same("add", &[&sum, &x]),
         None => x,
     }
 }
@@ -83,7 +85,7 @@ fn added(e: &mut Emitter, sum: Option<Operand>, x: Operand) -> Operand {
 /// Multiplies the rows of `[P, C]` by one weight each.
 fn weighted(e: &mut Emitter, x: &Operand, weight: &Operand) -> Result<Operand> {
     let weight = e.spread(weight, &[0], &x.ty.dims)?;
-    Ok(e.same("stablehlo.multiply", &[&weight, x]))
+    Ok(e.same("multiply", &[&weight, x]))
 }
 
 /// The elements of all channels at an image, row and column.
@@ -94,10 +96,8 @@ fn element(e: &mut Emitter, maps: &Operand, place: [&Operand; 3]) -> Result<Oper
     }
     let places = e.concatenate(&columns, 1)?;
     let (count, channels) = (places.ty.size(0)?, maps.ty.size(1)?);
-    let attributes = format!(
-        "dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0, 2, 3], \
-         start_index_map = [0, 2, 3], index_vector_dim = 1>, indices_are_sorted = false, \
-         slice_sizes = array<i64: 1, {channels}, 1, 1>"
-    );
-    Ok(e.generic("stablehlo.gather", &[maps, &places], &attributes, maps.ty.sized(&[count, channels])))
+    let axes = vec![0, 2, 3];
+    let sizes = (&[1, channels, 1, 1]).sizes();
+    let lookup = Lookup { offset: vec![1], collapsed: axes.clone(), indexed: axes, sizes };
+    look_up(e, maps, &places, lookup, &[count, channels])
 }

@@ -8,7 +8,7 @@ use snick_ir::ops::source::constant::Constant;
 use snick_ir::{Graph, NodeId, Op};
 use snick_tensor::{ElementType, Tensor};
 
-use super::operand::Operand;
+use super::hlo::Operand;
 
 /// Minimum size in bytes of constants that become arguments; smaller ones are part of the text.
 const LEAST_BYTES: usize = 1024;

@@ -8,6 +8,7 @@ use snick_tensor::ElementType;
 
 use super::contract::contract;
 use super::emitter::{Emitter, Operand, Result};
+use super::literal::{array, padding};
 use super::reduce::extreme;
 use super::row::OpRow;
 use super::types::{Sizes, fixed};
@@ -43,24 +44,20 @@ pub(super) fn slide(
     e: &mut Emitter,
     x: &Operand,
     window: &Window,
-    combine: &str,
+    combine: &'static str,
     start: f64,
     dims: impl Sizes,
 ) -> Result<Operand> {
     let start = e.full(start, &x.ty.sized(&[]))?;
-    let array = |list: &[usize]| list.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-    let padding: Vec<String> = window.padding.iter().map(|[low, high]| format!("[{low}, {high}]")).collect();
     let attributes = format!(
-        "base_dilations = array<i64: {}>, padding = dense<[{}]> : tensor<{}x2xi64>, \
-         window_dilations = array<i64: {}>, window_dimensions = array<i64: {}>, window_strides = array<i64: {}>",
+        "base_dilations = {}, padding = {}, window_dilations = {}, window_dimensions = {}, window_strides = {}",
         array(&vec![1; window.sizes.len()]),
-        padding.join(", "),
-        window.sizes.len(),
+        padding(&window.padding),
         array(&window.dilations),
         array(&window.sizes),
         array(&window.strides),
     );
-    Ok(e.folding("stablehlo.reduce_window", &[x, &start], &attributes, Some(combine), x.ty.sized(dims)))
+    Ok(e.folding("reduce_window", &[x, &start], attributes, Some(combine), x.ty.sized(dims)))
 }
 
 /// The window of a pooling layer, padded up to the end of the last window. Also returns the layer's own
@@ -127,7 +124,7 @@ fn average_pool(e: &mut Emitter, op: &AvgPool) -> Result {
         let count: f64 = window.sizes.iter().map(|&size| size as f64).product();
         e.full(count, &sum.ty)?
     };
-    let y = e.same("stablehlo.divide", &[&sum, &count]);
+    let y = e.same("divide", &[&sum, &count]);
     e.give(0, y)
 }
 

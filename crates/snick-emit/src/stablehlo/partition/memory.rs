@@ -2,38 +2,39 @@
 //! elements create views. An elementwise operation reuses the buffer of an operand that has the same size and
 //! no other use. Results have buffers of their own from the start, and sums over devices are not in place.
 
-use super::elementwise::is_elementwise;
 use super::program::Program;
 use super::propagate::Placement;
 use super::transfers::local_bytes;
+use crate::stablehlo::hlo::OpKind;
 
 /// The peak bytes of live computed values, excluding arguments. `is_summed` says, for each operation, whether
 /// devices sum its result.
 pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) -> u64 {
     let program = placement.program;
-    let count = program.values.len();
-    // The buffer of each value. For each buffer, its bytes and its remaining uses.
+    let count = program.dims.len();
+    // The buffer of each value, and of each buffer its bytes and how many uses are left.
     let mut buffer_of: Vec<Option<usize>> = vec![None; count];
     let mut buffers: Vec<(u64, usize)> = Vec::new();
     let mut uses = vec![0_usize; count];
-    let used =
-        || program.operations.iter().zip(is_used).filter(|(_, used)| **used).map(|(operation, _)| operation);
-    used().flat_map(|operation| &operation.operands).for_each(|&value| uses[value] += 1);
-    program.results.iter().for_each(|&value| uses[value] += 1);
+    let used = program.body().ops.iter().zip(is_used).filter(|(_, used)| **used);
+    used.flat_map(|(op, _)| &op.operands).for_each(|&value| uses[value] += 1);
+    program.body().results.iter().for_each(|&value| uses[value] += 1);
     let is_kept = kept(program);
-    let results = program.results.iter();
+    let results = program.body().results.iter();
     let results: u64 =
         results.map(|&value| local_bytes(program, value, &placement.spreads[value], placement.devices)).sum();
     let (mut alive, mut worst) = (results, results);
-    let operations = program.operations.iter().enumerate();
-    for (at, operation) in operations.filter(|(at, operation)| is_used[*at] && !operation.is_constant) {
-        for &value in &operation.results {
+    let ops = program.body().ops.iter().enumerate();
+    for (at, op) in ops.filter(|(at, op)| is_used[*at] && !program.is_constant(op)) {
+        for &value in &op.results {
             let bytes = local_bytes(program, value, &placement.spreads[value], placement.devices);
-            let first = operation.operands.iter().copied().find(|&operand| !program.constant[operand]);
-            let reused = match operation.op.as_str() {
-                "reshape" | "broadcast_in_dim" | "slice" => first.map(|operand| buffer_of[operand]),
-                op if is_elementwise(op) => {
-                    let mut own = operation.operands.iter().filter_map(|&operand| buffer_of[operand]);
+            let first = op.operands.iter().copied().find(|&operand| !program.constant[operand]);
+            let reused = match &op.kind {
+                OpKind::Reshape | OpKind::BroadcastInDim(_) | OpKind::Slice(_) => {
+                    first.map(|operand| buffer_of[operand])
+                }
+                kind if kind.is_elementwise() => {
+                    let mut own = op.operands.iter().filter_map(|&operand| buffer_of[operand]);
                     own.find(|&buffer| buffers[buffer] == (bytes, 1)).map(Some)
                 }
                 _ => None,
@@ -56,7 +57,7 @@ pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) 
             }
         }
         worst = worst.max(alive);
-        for &operand in &operation.operands {
+        for &operand in &op.operands {
             if let Some(buffer) = buffer_of[operand] {
                 let (bytes, left) = &mut buffers[buffer];
                 *left = left.saturating_sub(1);
@@ -71,11 +72,11 @@ pub(super) fn peak(placement: &Placement, is_used: &[bool], is_summed: &[bool]) 
 
 /// For each value, whether a result is this value or a view of it.
 fn kept(program: &Program) -> Vec<bool> {
-    let mut kept = vec![false; program.values.len()];
-    program.results.iter().for_each(|&value| kept[value] = true);
-    for operation in program.operations.iter().rev().filter(|operation| operation.op == "reshape") {
-        if operation.results.iter().any(|&value| kept[value]) {
-            operation.operands.iter().for_each(|&value| kept[value] = true);
+    let mut kept = vec![false; program.dims.len()];
+    program.body().results.iter().for_each(|&value| kept[value] = true);
+    for op in program.body().ops.iter().rev().filter(|op| matches!(op.kind, OpKind::Reshape)) {
+        if op.results.iter().any(|&value| kept[value]) {
+            op.operands.iter().for_each(|&value| kept[value] = true);
         }
     }
     kept

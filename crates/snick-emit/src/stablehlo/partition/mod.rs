@@ -6,7 +6,6 @@
 //! all-reduce, `(g - 1) / g` in an all-gather or all-to-all, and all bytes in a permutation.
 
 mod devices;
-mod elementwise;
 mod factors;
 mod halo;
 mod memory;
@@ -21,10 +20,8 @@ use std::collections::HashSet;
 use self::devices::{Devices, Spread};
 pub use self::program::Program;
 use self::propagate::{Placement, Shape};
+use super::hlo::{Op, OpKind, ValueId};
 use super::mesh::Mesh;
-
-/// The index of a value in [`Program::values`].
-type ValueId = usize;
 
 /// Why a module cannot be planned.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
@@ -122,39 +119,40 @@ impl Program {
     /// partitioner decides for arguments whose list is empty.
     pub fn partition(&self, mesh: &Mesh, shardings: &[Vec<Option<String>>]) -> Partition {
         let devices = Devices::of(mesh);
-        let shapes: Vec<Option<Shape>> =
-            self.operations.iter().map(|operation| self.shape(operation)).collect();
-        let whole = |value: &program::Value| -> Spread { vec![Vec::new(); value.dims.len()] };
+        let shapes: Vec<Option<Shape>> = self.body().ops.iter().map(|op| self.shape(op)).collect();
+        let whole = |dims: &Vec<usize>| -> Spread { vec![Vec::new(); dims.len()] };
         let mut placement = Placement {
             program: self,
             devices: &devices,
             shapes: &shapes,
-            spreads: self.values.iter().map(whole).collect(),
-            closed: vec![false; self.values.len()],
+            spreads: self.dims.iter().map(whole).collect(),
+            closed: vec![false; self.dims.len()],
         };
-        for (&value, sharding) in self.arguments.iter().zip(shardings).filter(|(_, own)| !own.is_empty()) {
+        for (&value, sharding) in
+            self.body().arguments.iter().zip(shardings).filter(|(_, own)| !own.is_empty())
+        {
             placement.closed[value] = true;
             for (parts, axis) in placement.spreads[value].iter_mut().zip(sharding) {
                 *parts = axis.as_ref().map(|axis| devices.parts_of(axis)).unwrap_or_default();
             }
         }
         placement.propagate();
-        for &value in &self.arguments {
+        for &value in &self.body().arguments {
             placement.spreads[value] = devices.whole_axes(&placement.spreads[value]);
         }
         let is_used = self.used();
         let (transfers, unplanned) = transfers::of(&placement, &is_used);
         let sums = transfers.iter().filter(|transfer| transfer.collective == Collective::AllReduce);
         let summed: HashSet<&str> = sums.map(|transfer| transfer.value.as_str()).collect();
-        let is_of = |value: &ValueId| summed.contains(self.values[*value].name.as_str());
-        let is_summed: Vec<bool> =
-            self.operations.iter().map(|operation| operation.results.iter().any(is_of)).collect();
+        let is_of = |value: &ValueId| summed.contains(self.name(*value));
+        let is_summed: Vec<bool> = self.body().ops.iter().map(|op| op.results.iter().any(is_of)).collect();
         let local =
             |value: &ValueId| transfers::local_bytes(self, *value, &placement.spreads[*value], &devices);
+        let axes = |value: &ValueId| devices.axes(&placement.spreads[*value]);
         Partition {
-            arguments: self.arguments.iter().map(|&value| devices.axes(&placement.spreads[value])).collect(),
-            argument_bytes: self.arguments.iter().map(local).collect(),
-            result_bytes: self.results.iter().map(local).sum(),
+            arguments: self.body().arguments.iter().map(axes).collect(),
+            argument_bytes: self.body().arguments.iter().map(local).collect(),
+            result_bytes: self.body().results.iter().map(local).sum(),
             peak_bytes: memory::peak(&placement, &is_used, &is_summed),
             transfers,
             unplanned,
@@ -163,18 +161,23 @@ impl Program {
 
     /// Whether an argument is only used as an operand of matrix multiplications, and not as a lookup table.
     pub fn is_multiplied(&self, argument: usize) -> bool {
-        let mut values: Vec<ValueId> = self.arguments.get(argument).copied().into_iter().collect();
+        let mut values: Vec<ValueId> = self.body().arguments.get(argument).copied().into_iter().collect();
         let mut is_multiplied = false;
         while let Some(value) = values.pop() {
-            for user in self.touching[value].iter().map(|&at| &self.operations[at]) {
-                match user.op.as_str() {
+            for user in self.touching[value].iter().map(|&at| &self.body().ops[at]) {
+                match &user.kind {
                     _ if !user.operands.contains(&value) => {}
-                    "dot_general" | "convolution" => is_multiplied = true,
-                    "gather" | "slice" | "dynamic_slice" => return false,
-                    // These operations may decompress the matrix first.
-                    "convert" | "transpose" | "reshape" | "multiply" | "subtract" => {
-                        values.extend(&user.results)
+                    OpKind::DotGeneral { .. } | OpKind::Generic { name: "convolution", .. } => {
+                        is_multiplied = true
                     }
+                    OpKind::Gather(_) | OpKind::Slice(_) | OpKind::Generic { name: "dynamic_slice", .. } => {
+                        return false;
+                    }
+                    // What decompresses it comes first.
+                    OpKind::Mixed("convert")
+                    | OpKind::Transpose(_)
+                    | OpKind::Reshape
+                    | OpKind::Elementwise("multiply" | "subtract") => values.extend(&user.results),
                     _ => {}
                 }
             }
@@ -182,23 +185,23 @@ impl Program {
         is_multiplied
     }
 
-    fn shape(&self, operation: &program::Operation) -> Option<Shape> {
-        let rule = rule::of(self, operation)?;
-        let values = operation.operands.iter().chain(&operation.results);
-        let dims = values.enumerate().map(|(at, &value)| rule.of_tensor(at, self.values[value].dims.len()));
+    fn shape(&self, op: &Op) -> Option<Shape> {
+        let rule = rule::of(self, op)?;
+        let values = op.operands.iter().chain(&op.results);
+        let dims = values.enumerate().map(|(at, &value)| rule.of_tensor(at, self.dims[value].len()));
         let dims = dims.collect();
         Some(Shape { rule, dims })
     }
 
     /// For each operation, whether a result depends on it.
     fn used(&self) -> Vec<bool> {
-        let mut needed = vec![false; self.values.len()];
-        self.results.iter().for_each(|&value| needed[value] = true);
-        let mut used = vec![false; self.operations.len()];
-        for (at, operation) in self.operations.iter().enumerate().rev() {
-            used[at] = operation.results.iter().any(|&value| needed[value]);
+        let mut needed = vec![false; self.dims.len()];
+        self.body().results.iter().for_each(|&value| needed[value] = true);
+        let mut used = vec![false; self.body().ops.len()];
+        for (at, op) in self.body().ops.iter().enumerate().rev() {
+            used[at] = op.results.iter().any(|&value| needed[value]);
             if used[at] {
-                operation.operands.iter().for_each(|&value| needed[value] = true);
+                op.operands.iter().for_each(|&value| needed[value] = true);
             }
         }
         used

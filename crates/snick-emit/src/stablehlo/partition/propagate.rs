@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use snick_ir::FactorKind;
 
 use super::devices::{Devices, Spread};
-use super::elementwise::is_elementwise;
 use super::factors::Rule;
 use super::program::Program;
+use crate::stablehlo::hlo::OpKind;
 
 /// Which tensors of an operation determine the shardings of the others.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -101,10 +101,10 @@ impl Placement<'_> {
         for round in 0..3 {
             let is_spread = |value: &usize| self.spreads[*value].iter().any(|parts| !parts.is_empty());
             let touched = |at: &usize| {
-                let operation = &self.program.operations[*at];
-                operation.operands.iter().chain(&operation.results).any(is_spread)
+                let op = &self.program.body().ops[*at];
+                op.operands.iter().chain(&op.results).any(is_spread)
             };
-            let mut open: BTreeSet<usize> = (0..self.program.operations.len()).filter(touched).collect();
+            let mut open: BTreeSet<usize> = (0..self.program.body().ops.len()).filter(touched).collect();
             while let Some(at) = open.pop_first() {
                 for value in self.update(at, round) {
                     open.extend(&self.program.touching[value]);
@@ -115,16 +115,18 @@ impl Placement<'_> {
 
     /// Propagates through one operation. Returns the values that were sharded further.
     fn update(&mut self, at: usize, round: usize) -> Vec<usize> {
-        let operation = &self.program.operations[at];
-        let Some(shape) = self.shapes[at].as_ref().filter(|_| !operation.is_constant) else { return vec![] };
-        let values: Vec<usize> = operation.operands.iter().chain(&operation.results).copied().collect();
+        let op = &self.program.body().ops[at];
+        let Some(shape) = self.shapes[at].as_ref().filter(|_| !self.program.is_constant(op)) else {
+            return vec![];
+        };
+        let values: Vec<usize> = op.operands.iter().chain(&op.results).copied().collect();
         let takes_part: Vec<bool> = values.iter().map(|&value| !self.program.constant[value]).collect();
         let projected: Vec<Projected> = (values.iter().enumerate())
             .map(|(tensor, &value)| project(shape, tensor, &self.spreads[value], self.devices))
             .collect();
-        let operands = operation.operands.len();
+        let operands = op.operands.len();
         let mut agreed: Vec<Vec<usize>> = (0..shape.rule.factors.len())
-            .map(|factor| match direction(&operation.op, shape.rule.factors[factor].kind, round) {
+            .map(|factor| match direction(&op.kind, shape.rule.factors[factor].kind, round) {
                 Direction::Neither => Vec::new(),
                 way => agree(shape, factor, way, operands, &projected, &takes_part),
             })
@@ -187,16 +189,15 @@ impl Placement<'_> {
     }
 }
 
-/// The direction in each round. Round 0 covers operations that only pass elements on, round 1 factors whose
-/// parts are independent, round 2 everything.
-fn direction(op: &str, kind: FactorKind, round: usize) -> Direction {
-    let passes = kind == FactorKind::PassThrough || kind == FactorKind::Lookup;
+/// Rounds: what passes elements on; what is spread for each part on its own; everything.
+fn direction(op: &OpKind, factor: FactorKind, round: usize) -> Direction {
+    let passes = factor == FactorKind::PassThrough || factor == FactorKind::Lookup;
     match op {
-        op if is_elementwise(op) || matches!(op, "reshape" | "transpose") => Direction::Both,
-        _ if round >= 2 => Direction::Both,
-        "broadcast_in_dim" if round == 1 => Direction::Backward,
+        OpKind::Reshape | OpKind::Transpose(_) => Direction::Both,
+        _ if round >= 2 || op.is_elementwise() => Direction::Both,
+        OpKind::BroadcastInDim(_) if round == 1 => Direction::Backward,
         _ if round == 1 && passes => Direction::Both,
-        "dynamic_slice" | "dynamic_update_slice" => Direction::Forward,
+        OpKind::Generic { name: "dynamic_slice" | "dynamic_update_slice", .. } => Direction::Forward,
         _ => Direction::Neither,
     }
 }

@@ -3,50 +3,47 @@
 
 use snick_ir::{AxisMap, FactorKind};
 
-use super::elementwise::is_elementwise;
 use super::factors::Rule;
-use super::program::{Operation, Program};
+use super::program::Program;
 use super::reshape;
+use crate::stablehlo::hlo::{Gather, Op, OpKind};
 
-/// The rule of an operation; `None` if it is unknown.
-pub(super) fn of(program: &Program, operation: &Operation) -> Option<Rule> {
-    let tensors: Vec<&[usize]> = (operation.operands.iter().chain(&operation.results))
-        .map(|&value| program.values[value].dims.as_slice())
-        .collect();
-    let (result, operands) = tensors.split_last().filter(|_| operation.results.len() == 1)?;
-    if let ("reshape", &[x]) = (operation.op.as_str(), operands) {
+/// The rule of an operation, if it is known.
+pub(super) fn of(program: &Program, op: &Op) -> Option<Rule> {
+    let tensors: Vec<&[usize]> =
+        op.operands.iter().chain(&op.results).map(|&value| program.dims[value].as_slice()).collect();
+    let (result, operands) = tensors.split_last().filter(|_| op.results.len() == 1)?;
+    if let (OpKind::Reshape, &[x]) = (&op.kind, operands) {
         return reshape::rule(x, result);
     }
-    axis_map(operation, operands, result).map(|map| Rule::sized(map, &tensors))
+    axis_map(&op.kind, operands, result).map(|map| Rule::sized(map, &tensors))
 }
 
-fn axis_map(operation: &Operation, operands: &[&[usize]], result: &[usize]) -> Option<AxisMap> {
-    // Scalars have no dims. If a dim is sliced or concatenated, its shards have to move.
+fn axis_map(kind: &OpKind, operands: &[&[usize]], result: &[usize]) -> Option<AxisMap> {
+    // Scalars have no dims. Parts move along dims that are cut or joined.
     let aligned = || AxisMap::aligned(operands, result, |_| false);
-    match (operation.op.as_str(), operands) {
-        ("constant" | "iota", _) => Some(AxisMap::default()),
-        (op, _) if is_elementwise(op) => Some(aligned()),
-        ("concatenate" | "slice" | "pad", _) => Some(aligned()),
-        ("broadcast_in_dim", &[x]) => broadcast(x, result, &operation.list("dims")?),
-        ("dot_general", &[a, b]) => {
-            let batch = operation.lists("batching_dims").unwrap_or_default();
-            Some(product([a.len(), b.len()], &batch, &operation.lists("contracting_dims")?))
+    match (kind, operands) {
+        (OpKind::Constant(_) | OpKind::Iota(_), _) => Some(AxisMap::default()),
+        (OpKind::Slice(_), _) => Some(aligned()),
+        (OpKind::Pretty { name: "pad", .. } | OpKind::Generic { name: "concatenate", .. }, _) => {
+            Some(aligned())
         }
-        ("gather", &[data, indices]) => gather(data, indices, result, operation),
-        ("reduce", &[x, _]) => {
-            let axes = operation.list("dimensions")?;
+        (kind, _) if kind.is_elementwise() => Some(aligned()),
+        (OpKind::BroadcastInDim(axes), &[x]) => Some(broadcast(x, result, axes)),
+        (OpKind::DotGeneral { batch, contracting, .. }, &[a, b]) => {
+            Some(product([a.len(), b.len()], batch, contracting))
+        }
+        (OpKind::Gather(numbers), &[data, indices]) => gather(data, indices, result, numbers),
+        (OpKind::Reduce { axes, .. }, &[x, _]) => {
             Some(AxisMap::reduction(x.len(), |dim| axes.contains(&dim), false))
         }
-        ("reverse", &[x]) => {
-            let axes = operation.list("dims")?;
-            Some(AxisMap::rows(x.len(), |dim| axes.contains(&dim)))
-        }
-        ("dynamic_slice", &[x, ..]) => {
+        (OpKind::Reverse(axes), &[x]) => Some(AxisMap::rows(x.len(), |dim| axes.contains(&dim))),
+        (OpKind::Generic { name: "dynamic_slice", .. }, &[x, ..]) => {
             let mut map = AxisMap::default();
             (0..x.len()).for_each(|dim| window(&mut map, x, dim, result, dim));
             Some(map)
         }
-        ("transpose", _) => Some(AxisMap::transpose(operation.list("dims")?)),
+        (OpKind::Transpose(order), _) => Some(AxisMap::transpose(order.clone())),
         _ => None,
     }
 }
@@ -61,13 +58,13 @@ fn window(map: &mut AxisMap, x: &[usize], from: usize, result: &[usize], to: usi
     }
 }
 
-fn broadcast(x: &[usize], result: &[usize], axes: &[usize]) -> Option<AxisMap> {
+fn broadcast(x: &[usize], result: &[usize], axes: &[usize]) -> AxisMap {
     let mut map = AxisMap::default();
     for (to, size) in result.iter().enumerate() {
         let from = axes.iter().position(|&axis| axis == to).filter(|&from| x.get(from) == Some(size));
         map.add(FactorKind::PassThrough, from.map(|from| (0, from)), Some(to));
     }
-    Some(map)
+    map
 }
 
 fn product(ranks: [usize; 2], batch: &[Vec<usize>; 2], summed: &[Vec<usize>; 2]) -> AxisMap {
@@ -81,12 +78,11 @@ fn product(ranks: [usize; 2], batch: &[Vec<usize>; 2], summed: &[Vec<usize>; 2])
     map.product([own(0), own(1)], summed[0].iter().copied().zip(summed[1].iter().copied()))
 }
 
-fn gather(data: &[usize], indices: &[usize], result: &[usize], operation: &Operation) -> Option<AxisMap> {
-    let offset = operation.list("offset_dims")?;
-    let collapsed = operation.list("collapsed_slice_dims")?;
-    let entries = operation.number("index_vector_dim")?;
+fn gather(data: &[usize], indices: &[usize], result: &[usize], numbers: &Gather) -> Option<AxisMap> {
+    let Gather { offset, collapsed, .. } = numbers;
     let mut windows = (0..data.len()).filter(|dim| !collapsed.contains(dim));
-    let mut places = (0..indices.len()).filter(|&dim| dim != entries);
+    // The last axis of the indices holds the entries of one.
+    let mut places = 0..indices.len().saturating_sub(1);
     let mut map = AxisMap::default();
     for to in 0..result.len() {
         match offset.contains(&to) {
@@ -94,6 +90,6 @@ fn gather(data: &[usize], indices: &[usize], result: &[usize], operation: &Opera
             true => window(&mut map, data, windows.next()?, result, to),
         }
     }
-    collapsed.into_iter().for_each(|dim| map.add(FactorKind::Lookup, [(0, dim)], None));
+    collapsed.iter().for_each(|&dim| map.add(FactorKind::Lookup, [(0, dim)], None));
     Some(map)
 }

@@ -10,36 +10,38 @@ use super::halo::Slice;
 use super::program::Program;
 use super::propagate::{Placement, Projected, Shape, joined, project};
 use super::{Collective, Transfer, Unplanned};
+use crate::stablehlo::hlo::OpKind;
 
 /// The collectives of all operations, and the operations with unknown traffic.
 pub(super) fn of(placement: &Placement, is_used: &[bool]) -> (Vec<Transfer>, Vec<Unplanned>) {
     let (mut transfers, mut unplanned) = (Vec::new(), Vec::new());
     // Resharded values: each can be reused in its new sharding.
     let mut moved = HashSet::new();
-    for (at, operation) in placement.program.operations.iter().enumerate() {
-        let Some(&value) = operation.results.first() else { continue };
-        if operation.is_constant || !is_used[at] {
+    for (at, op) in placement.program.body().ops.iter().enumerate() {
+        let Some(&value) = op.results.first() else { continue };
+        if placement.program.is_constant(op) || !is_used[at] {
             continue;
         }
-        let name = || placement.program.values[value].name.clone();
+        let name = || placement.program.name(value).to_string();
+        let operation = || op.kind.name().to_string();
         match of_operation(placement, at, &mut moved) {
             Ok(own) => transfers.extend(own.into_iter().map(|(collective, devices, bytes)| Transfer {
                 value: name(),
-                operation: operation.op.clone(),
+                operation: operation(),
                 collective,
                 devices,
                 bytes,
             })),
             Err(reason) => {
-                unplanned.push(Unplanned { value: name(), operation: operation.op.clone(), reason });
+                unplanned.push(Unplanned { value: name(), operation: operation(), reason });
             }
         }
     }
-    for &value in &placement.program.results {
+    for &value in &placement.program.body().results {
         let whole = placement.devices.whole_axes(&placement.spreads[value]);
         let step = transition(placement.program, value, &placement.spreads[value], &whole, placement.devices);
         if let Ok(Some((collective, devices, bytes))) = step {
-            let value = placement.program.values[value].name.clone();
+            let value = placement.program.name(value).to_string();
             transfers.push(Transfer { value, operation: "return".into(), collective, devices, bytes });
         }
     }
@@ -55,8 +57,8 @@ fn of_operation(
     moved: &mut HashSet<(usize, Spread)>,
 ) -> Result<Vec<Step>, String> {
     let (program, devices) = (placement.program, placement.devices);
-    let operation = &program.operations[at];
-    let values: Vec<usize> = operation.operands.iter().chain(&operation.results).copied().collect();
+    let op = &program.body().ops[at];
+    let values: Vec<usize> = op.operands.iter().chain(&op.results).copied().collect();
     let is_spread =
         |value: usize| !program.constant[value] && placement.spreads[value].iter().any(|p| !p.is_empty());
     if !values.iter().any(|&value| is_spread(value)) {
@@ -66,18 +68,16 @@ fn of_operation(
         return Err("it is not known how this operation is spread".into());
     };
     let uneven = |&value: &usize| {
-        let dims = program.values[value].dims.iter().zip(&placement.spreads[value]);
+        let dims = program.dims[value].iter().zip(&placement.spreads[value]);
         dims.map(|(&size, parts)| (size, devices.count(parts)))
             .find(|(size, count)| !size.is_multiple_of(*count))
     };
     if let Some((size, count)) = values.iter().find_map(uneven) {
         return Err(format!("a dim of {size} is spread over {count} devices, which do not divide it"));
     }
-    let parts = computed_as(placement, shape, &values, operation.operands.len())?;
+    let parts = computed_as(placement, shape, &values, op.operands.len())?;
     let mut steps = Vec::new();
-    for (tensor, &value) in
-        operation.operands.iter().enumerate().filter(|(_, value)| !program.constant[**value])
-    {
+    for (tensor, &value) in op.operands.iter().enumerate().filter(|(_, value)| !program.constant[**value]) {
         let want = joined(shape, tensor, &parts, devices);
         let step = transition(program, value, &placement.spreads[value], &want, devices)?;
         steps.extend(step.filter(|_| moved.insert((value, want))));
@@ -89,7 +89,7 @@ fn of_operation(
         .collect();
     let group = devices.count(&summed);
     if group > 1 {
-        for &value in &operation.results {
+        for &value in &op.results {
             let bytes = local_bytes(program, value, &placement.spreads[value], devices);
             steps.push((Collective::AllReduce, group, bytes * 2 * (group as u64 - 1) / group as u64));
         }
@@ -174,7 +174,7 @@ fn sliced(
     parts: &[Vec<usize>],
     shape: &Shape,
 ) -> Result<Option<Step>, String> {
-    let (program, operation) = (placement.program, &placement.program.operations[at]);
+    let (program, op) = (placement.program, &placement.program.body().ops[at]);
     let mut moving = shape
         .rule
         .factors
@@ -183,21 +183,14 @@ fn sliced(
         .filter(|(factor, parts)| factor.kind == FactorKind::Permutation && !parts.is_empty());
     let Some((factor, parts)) = moving.next() else { return Ok(None) };
     let refused = || Err("parts of it move along a dim that is spread".to_string());
-    let (&[x], &[y], None) = (operation.operands.as_slice(), operation.results.as_slice(), moving.next())
+    let (OpKind::Slice(ranges), &[x], &[y], None) =
+        (&op.kind, op.operands.as_slice(), op.results.as_slice(), moving.next())
     else {
         return refused();
     };
-    let (Some(&(_, dim)), Some(ranges)) = (factor.places.first(), operation.ranges()) else {
-        return refused();
-    };
-    let (&[from, to], Some(&(start, 1))) =
-        (&[x, y].map(|value| program.values[value].dims[dim]), ranges.get(dim))
-    else {
-        return refused();
-    };
-    if operation.op != "slice" {
-        return refused();
-    }
+    let Some(&(_, dim)) = factor.places.first() else { return refused() };
+    let Some(&[start, _, 1]) = ranges.get(dim) else { return refused() };
+    let [from, to] = [x, y].map(|value| program.dims[value][dim]);
     let devices = placement.devices.count(parts);
     let slice = Slice { devices, from: from / devices, to: to / devices, start };
     let width: usize = slice.widths().iter().sum();
@@ -235,8 +228,7 @@ fn gathers_instead(
 }
 
 pub(super) fn local_bytes(program: &Program, value: usize, spread: &Spread, devices: &Devices) -> u64 {
-    let value = &program.values[value];
-    value.bytes_of(devices.elements(&value.dims, spread))
+    program.bytes_of(value, devices.elements(&program.dims[value], spread))
 }
 
 /// The step that reshards a value; `None` if it is only sharded further, which needs no transfer.
