@@ -18,7 +18,7 @@ pub(crate) mod why;
 pub use check::{
     CheckCode, CheckOptions, CheckStatus, Example, Finding, Release, UnknownCode, check_codes, check_file,
 };
-pub use cost::{Amount, LayerCost, ModelCost};
+pub use cost::{Amount, LayerCost, LeadingTerm, ModelCost};
 pub use diff::{
     AttrChange, DiffOptions, EndChange, LayerChange, LayerRef, ModelDiff, ModelEnd, RewiredInput, ShapeDrift,
     WeightChange, diff,

@@ -1,5 +1,6 @@
 //! The cost of a run: multiply-accumulates, operations and memory, as numbers or as expressions of symbols.
 
+mod leading;
 mod ledger;
 mod memory;
 mod scratch;
@@ -14,6 +15,7 @@ use serde::{Serialize, Serializer};
 use snick_ir::{Graph, Loc, NodeId, Op, OpTraits};
 use snick_shape::{SymExpr, SymbolId, Symbols};
 
+pub use self::leading::LeadingTerm;
 use self::ledger::Ledger;
 use super::serial;
 use super::symbols::{Symbol, words};
