@@ -4,6 +4,7 @@ use snick::text::Escaped;
 use snick::{Diagnostic, Error, Limits, Located, Model};
 
 use crate::cli::console::Failure;
+use crate::cli::layout::Layout;
 use crate::cli::options::OutputFormat::{Json, Text};
 use crate::cmd::run::on_drawn_inputs;
 use crate::cmd::{canon, cost, diff, infer, why};
@@ -33,7 +34,7 @@ pub struct Document {
 
 /// The output of `snick infer --format json`: all facts of an inferred model with `errors`.
 pub fn infer_json(model: &Model, errors: &[Located]) -> String {
-    infer::facts(model, errors, Json)
+    infer::facts(model, errors, Json, Layout::default())
 }
 
 /// The output of `snick why MODEL TARGET`.
@@ -41,12 +42,14 @@ pub fn infer_json(model: &Model, errors: &[Located]) -> String {
 /// # Errors
 /// [`Error::NoOutput`].
 pub fn why(model: &Model, target: &str) -> Result<Document, Error> {
-    Ok(Document { json: why::of_target(model, target, Json)?, text: why::of_target(model, target, Text)? })
+    let of = |format| why::of_target(model, target, format, Layout::default());
+    Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
 /// The output of `snick why MODEL --unknown`.
 pub fn why_unknown(model: &Model) -> Document {
-    Document { json: why::of_unknown(model, Json), text: why::of_unknown(model, Text) }
+    let of = |format| why::of_unknown(model, format, Layout::default());
+    Document { json: of(Json), text: of(Text) }
 }
 
 /// The output of `snick why MODEL --error` for one of the errors of the model.
@@ -54,7 +57,7 @@ pub fn why_unknown(model: &Model) -> Document {
 /// # Errors
 /// The error belongs to another model.
 pub fn why_error(model: &Model, error: &Diagnostic) -> Result<Document, Error> {
-    let of = |format| why::of_error(model, error.clone(), format);
+    let of = |format| why::of_error(model, error.clone(), format, Layout::default());
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 
@@ -63,7 +66,7 @@ pub fn why_error(model: &Model, error: &Diagnostic) -> Result<Document, Error> {
 /// # Errors
 /// The graph has a cycle.
 pub fn cost(model: &Model) -> Result<Document, Error> {
-    let of = |format| cost::answer(model, format, TOP_LAYERS);
+    let of = |format| cost::answer(model, format, TOP_LAYERS, Layout::default());
     Ok(Document { json: of(Json)?, text: of(Text)? })
 }
 

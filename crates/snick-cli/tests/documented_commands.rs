@@ -45,6 +45,7 @@ impl Scratch {
             .current_dir(&self.0)
             .env("PATH", format!("{bin}:{}", std::env::var("PATH").unwrap_or_default()))
             .env("NO_COLOR", "1")
+            .env_remove("COLUMNS")
             .output()
             .unwrap();
         (String::from_utf8(output.stdout).unwrap(), output.status.code().unwrap())

@@ -10,6 +10,7 @@ use snick_ir::Located;
 
 use super::deadline::Deadline;
 use super::json;
+use super::layout::Layout;
 use super::memory::default_limit;
 use super::options::{Color, Common, ErrorFormat};
 use super::outcome::diagnostic;
@@ -45,6 +46,7 @@ pub struct Console {
     deadline: Deadline,
     memory: usize,
     limits: Limits,
+    layout: Layout,
     is_silent: bool,
 }
 
@@ -60,6 +62,7 @@ impl Console {
             deadline: Deadline::start(time),
             memory: memory.or_else(default_limit).unwrap_or(usize::MAX),
             limits,
+            layout: Layout::default(),
             is_silent: true,
         }
     }
@@ -82,6 +85,7 @@ impl Console {
             deadline,
             memory,
             limits: common.limits(),
+            layout: Layout::of_stdout(),
             is_silent: false,
         }
     }
@@ -109,6 +113,11 @@ impl Console {
     /// The deadline of the command.
     pub fn deadline(&self) -> &Deadline {
         &self.deadline
+    }
+
+    /// The layout of results.
+    pub fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// Writes a result.

@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use snick::{BirthKind, Fact, Graph, Interval, Symbol};
 use snick_ir::text::Escaped;
 
-/// The width of a terminal.
-pub const COLUMNS: usize = 80;
+use super::layout::{Layout, width};
 
 /// Input symbols that a text still has to declare: the first time a symbol is a whole dimension, its interval
 /// is printed.
@@ -44,24 +43,30 @@ impl<'s> Declarations<'s> {
 }
 
 /// Writes a line for each symbol that no input declares: where it originates, and why.
-pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut String) {
-    write_all(symbols.filter(|symbol| symbol.kind != BirthKind::Input), text);
+pub fn write_legend<'s>(symbols: impl Iterator<Item = &'s Symbol>, layout: Layout, text: &mut String) {
+    write_all(symbols.filter(|symbol| symbol.kind != BirthKind::Input), layout, text);
 }
 
 /// Writes a line for each symbol: the layer where it originates, and why.
-pub fn write_all<'s>(symbols: impl Iterator<Item = &'s Symbol>, text: &mut String) {
+pub fn write_all<'s>(symbols: impl Iterator<Item = &'s Symbol>, layout: Layout, text: &mut String) {
     let mut symbols = symbols.peekable();
     if symbols.peek().is_some() {
         let _ = writeln!(text, "\nsymbols");
     }
     for symbol in symbols {
-        let (place, reason) = (symbol.birth_place(), symbol.reason.as_deref().unwrap_or_default());
-        let fits = place.chars().count() + reason.chars().count() + 4 <= COLUMNS;
-        let separator = match (reason, fits) {
-            ("", _) => "",
-            (_, true) => ": ",
-            (_, false) => "\n      ",
-        };
-        let _ = writeln!(text, "  {}{separator}{}", Escaped(&place), Escaped(reason));
+        let _ = writeln!(text, "{}", entry(symbol, layout));
     }
+}
+
+/// An entry of a legend: a symbol, the layer where it originates, and why.
+pub fn entry(symbol: &Symbol, layout: Layout) -> String {
+    let place = format!("  {}", Escaped(&symbol.birth_place()));
+    let reason = Escaped(symbol.reason.as_deref().unwrap_or_default()).to_string();
+    let separator = match (reason.as_str(), width(&place) + width(&reason) + 2 <= layout.columns) {
+        ("", _) => "",
+        (_, true) => ": ",
+        (_, false) => "\n      ",
+    };
+    let place = layout.shorten(place, &Escaped(&symbol.layer).to_string());
+    layout.fold(&format!("{place}{separator}{reason}")).trim_end().to_string()
 }

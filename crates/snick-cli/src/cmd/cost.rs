@@ -1,17 +1,21 @@
 //! `snick cost`: multiply-accumulates, operations and memory of a run, as numbers or as expressions of symbols.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use clap::Args;
 use serde::{Serialize, Serializer};
-use snick::{Amount, LayerCost, Model, ModelCost};
+use snick::{Amount, LayerCost, LeadingTerm, Model, ModelCost};
 use snick_ir::text::Escaped;
+use snick_shape::SymbolId;
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::example::Example;
 use crate::cli::json::Answer;
-use crate::cli::model;
+use crate::cli::layout::{Layout, column, width};
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
-use crate::cli::symbols::{self, COLUMNS};
+use crate::cli::{layout, model, quantity, symbols};
 
 /// Options of the verb.
 #[derive(Args)]
@@ -28,18 +32,23 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     let mut model = model::load(&options.model, console)?;
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
-    console.print(&answer(&model, common.format, options.top)?)?;
+    console.print(&answer(&model, common.format, options.top, console.layout())?)?;
     Ok(Outcome::finding(!errors.is_empty()))
 }
 
 /// The cost of an inferred model; as text, with the `top` most expensive layers.
-pub fn answer(model: &Model, format: OutputFormat, top: usize) -> Result<String, snick::Error> {
+pub fn answer(
+    model: &Model,
+    format: OutputFormat,
+    top: usize,
+    layout: Layout,
+) -> Result<String, snick::Error> {
     let cost = model.cost()?;
     Ok(match format {
         OutputFormat::Text => {
-            let mut text = as_text(&cost, top);
-            symbols::write_all(cost.symbols_in(model, &text).iter(), &mut text);
-            text
+            let mut text = as_text(&Example::of(model, &cost), top, layout);
+            symbols::write_all(cost.symbols_in(model, &text).iter(), layout, &mut text);
+            layout.fold(&text).into_owned()
         }
         OutputFormat::Json => {
             let answer = Answer::new("snick.cost/1", &cost);
@@ -48,117 +57,151 @@ pub fn answer(model: &Model, format: OutputFormat, top: usize) -> Result<String,
     })
 }
 
-/// Writes the totals, one per line; also used by `inspect`.
-pub fn write_totals(cost: &ModelCost, text: &mut String) {
-    for (name, amount, unit) in [
-        ("macs", &cost.macs, Unit::Count),
-        ("flops", &cost.flops, Unit::Count),
-        ("activations", &cost.activation_bytes, Unit::Bytes),
-        ("peak", &cost.peak_bytes, Unit::Bytes),
-        ("states", &cost.state_bytes, Unit::Bytes),
-    ] {
-        if amount.number() != Some(0) || name == "macs" {
-            let shown = amount_text(amount, cost, unit);
-            let _ = writeln!(text, "  {name:11}  {}", wrapped(&shown, 15));
-        }
-    }
+/// The totals with their names and units.
+fn named_totals(cost: &ModelCost) -> impl Iterator<Item = (&'static str, &Amount, &'static str)> {
+    let totals = [
+        ("macs", &cost.macs, ""),
+        ("flops", &cost.flops, ""),
+        ("activations", &cost.activation_bytes, "B"),
+        ("peak", &cost.peak_bytes, "B"),
+        ("states", &cost.state_bytes, "B"),
+    ];
+    totals.into_iter().filter(|(name, amount, _)| amount.number() != Some(0) || *name == "macs")
 }
 
-/// The unit of an amount.
-#[derive(Copy, Clone)]
-enum Unit {
-    Count,
-    Bytes,
-}
-
-/// A number with a prefix such as k or M, or an expression.
-fn amount_text(amount: &Amount, cost: &ModelCost, unit: Unit) -> String {
-    let Some(number) = amount.number() else { return amount.display(&cost.symbols).to_string() };
-    let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    let unit = match unit {
-        Unit::Count => "",
-        Unit::Bytes => "B",
+/// The totals in short, one per item: a number, or the leading terms and a number for ordinary sizes; also used by
+/// `inspect`.
+pub fn totals(example: &Example, layout: Layout) -> Vec<String> {
+    let mut symbols = BTreeSet::new();
+    let totals: Vec<_> = named_totals(example.cost)
+        .map(|(name, amount, unit)| (name, amount, unit, short_formula(amount, example, unit, &mut symbols)))
+        .collect();
+    // The sizes of the example are shown once.
+    let mut at = Some(example.describe(&symbols)).filter(|at| !at.is_empty());
+    let item = |(name, amount, unit, formula): (&str, &Amount, &str, Vec<String>)| {
+        let number = example.number(amount).map_or("?".to_string(), |n| quantity::amount(n, unit));
+        let at = at.take_if(|_| amount.number().is_none()).map(|at| format!("at {at}")).unwrap_or_default();
+        let terms = formula.len();
+        let term = |(at, term)| format!("{term}{}", if at + 1 < terms { " +" } else { ";" });
+        let terms: Vec<String> = formula.into_iter().enumerate().map(term).collect();
+        let words = terms.iter().map(String::as_str).chain([number.as_str()]).chain(at.split_whitespace());
+        format!("  {name:11}  {}", layout.fill(words, NAMES))
     };
-    match prefixes.iter().find(|(factor, _)| number as f64 >= 10.0 * factor) {
-        Some((factor, prefix)) => format!("{:.1} {prefix}{unit}", number as f64 / factor),
-        None if unit.is_empty() => number.to_string(),
-        None => format!("{number} {unit}"),
-    }
+    totals.into_iter().map(item).collect()
 }
 
-/// Breaks a text into lines after operators and spaces.
-fn wrapped(text: &str, indent: usize) -> String {
-    let text = Escaped(text).to_string();
-    let mut lines = vec![String::new()];
-    for piece in text.split_inclusive(['+', '*', ',', ' ']) {
-        let room = COLUMNS.saturating_sub(indent);
-        match lines.last_mut() {
-            Some(line) if line.is_empty() || line.chars().count() + piece.chars().count() <= room => {
-                line.push_str(piece);
-            }
-            _ => lines.push(piece.to_string()),
-        }
+/// The width of the names of totals, with the spaces around them.
+const NAMES: usize = 15;
+
+/// The longest formula to show in full in place of its leading terms.
+const MAX_FORMULA: usize = 20;
+
+/// The terms of a formula, the first with `≈` unless the formula is exact; none for a number, and if there are no
+/// leading terms. Adds the symbols of the terms to a set.
+fn short_formula(
+    amount: &Amount,
+    example: &Example,
+    unit: &str,
+    symbols: &mut BTreeSet<SymbolId>,
+) -> Vec<String> {
+    if amount.number().is_some() {
+        return Vec::new();
     }
-    lines.join("\n").replace('\n', &format!("\n{}", " ".repeat(indent)))
+    let exact = Escaped(&amount.display(&example.cost.symbols).to_string()).to_string();
+    let has_long_number = exact.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 4);
+    if width(&exact) <= MAX_FORMULA && !has_long_number {
+        let all = RefCell::new(symbols);
+        amount.at(&example.cost.symbols, &|symbol| {
+            all.borrow_mut().insert(symbol);
+            Some(example.size(symbol))
+        });
+        return vec![match unit {
+            "" => exact,
+            unit if layout::is_sum(&exact) => format!("({exact}) {unit}"),
+            unit => format!("{exact} {unit}"),
+        }];
+    }
+    let terms = example.leading_terms(amount).unwrap_or_default();
+    symbols.extend(terms.iter().flat_map(|term| &term.powers).map(|(symbol, _)| *symbol));
+    let mut shown: Vec<String> = terms.iter().map(|term| term_text(term, example, unit)).collect();
+    if let Some(first) = shown.first_mut() {
+        first.insert_str(0, "≈ ");
+    }
+    shown
 }
 
-fn as_text(cost: &ModelCost, top: usize) -> String {
+/// `3.4 k·N·T²`
+fn term_text(term: &LeadingTerm, example: &Example, unit: &str) -> String {
+    let mut factors = Vec::new();
+    if term.coefficient != 1.0 || !unit.is_empty() || term.powers.is_empty() {
+        factors.push(quantity::rounded(term.coefficient, 2, unit));
+    }
+    for &(symbol, exponent) in &term.powers {
+        let label = example.label(symbol);
+        factors.push(match exponent {
+            1 => label,
+            2 => format!("{label}²"),
+            exponent => format!("{label}^{exponent}"),
+        });
+    }
+    factors.join("·")
+}
+
+fn as_text(example: &Example, top: usize, layout: Layout) -> String {
+    let cost = example.cost;
     let mut text = String::from("cost of a run\n");
-    write_totals(cost, &mut text);
-    let bytes = Amount::from(cost.weights_bytes);
-    let parameters = amount_text(&Amount::from(cost.parameters), cost, Unit::Count);
-    let _ = writeln!(text, "  {:11}  {parameters}", "parameters");
-    let _ = writeln!(text, "  {:11}  {}", "weights", amount_text(&bytes, cost, Unit::Bytes));
-    let dearest = dearest(cost, top);
-    if !dearest.is_empty() {
-        let _ = writeln!(text, "\nlayers that cost most, of {}", cost.layers.len());
+    totals(example, layout).iter().for_each(|item| text += &format!("{item}\n"));
+    let _ = writeln!(text, "  {:11}  {}", "parameters", quantity::count(cost.parameters));
+    let _ = writeln!(text, "  {:11}  {}", "weights", quantity::bytes(cost.weights_bytes));
+    write_dearest(example, top, layout, &mut text);
+    let formulas: Vec<_> = named_totals(cost).filter(|(_, amount, _)| amount.number().is_none()).collect();
+    if !formulas.is_empty() {
+        let _ = writeln!(text, "\nformulas");
     }
-    for layer in dearest {
-        let (macs, is_product) = match layer.macs.number() {
-            Some(0) => (&layer.flops, false),
-            _ => (&layer.macs, true),
-        };
-        let shown = amount_text(macs, cost, Unit::Count);
-        let unit = if is_product { "macs" } else { "flops" };
-        let line = match shown.chars().count() {
-            0..=16 => format!("{shown:>16} {unit:5}  "),
-            _ => format!("{}\n  {:16} {unit:5}  ", wrapped(&shown, 2), ""),
-        };
-        let _ = writeln!(text, "  {line}{}", layer_text(layer));
+    for (name, amount, _) in formulas {
+        let formula = Escaped(&amount.display(&cost.symbols).to_string()).to_string();
+        let _ = writeln!(text, "  {name:11}  {}", layout.formula(&formula, NAMES));
     }
     if !cost.notes.is_empty() {
         let _ = writeln!(text, "\nnotes");
     }
     for note in &cost.notes {
-        let _ = writeln!(text, "  {}", wrapped(note, 2));
+        let note = Escaped(note).to_string();
+        let _ = writeln!(text, "  {}", layout.fill(note.split(' '), 2));
     }
     text
 }
 
-/// Operation and location of a layer, and as much of the end of its name as fits.
-fn layer_text(layer: &LayerCost) -> String {
-    let loc = if layer.loc.line > 0 { format!("  {}", layer.loc) } else { String::new() };
-    let name = Escaped(&layer.name).to_string();
-    let room = COLUMNS.saturating_sub(26 + layer.op.chars().count() + 1 + loc.len());
-    let name: String = match name.chars().count() {
-        count if count <= room => name,
-        count => std::iter::once('\u{2026}').chain(name.chars().skip(count + 1 - room.max(1))).collect(),
-    };
-    format!("{} {name}{loc}", Escaped(&layer.op))
-}
-
-/// The most expensive layers, assuming ordinary sizes for symbols.
-fn dearest(cost: &ModelCost, top: usize) -> Vec<&LayerCost> {
-    let size = |symbol: snick_shape::SymbolId| {
-        let interval = cost.symbols.interval(&symbol.into());
-        let least = interval.lo().max(32);
-        Some(if interval.has_upper() { least.min(interval.hi()) } else { least })
-    };
-    let of = |amount: &Amount| amount.at(&cost.symbols, &size).unwrap_or_default();
+/// Writes the most expensive layers: a number for the sizes of the example, and a short formula.
+fn write_dearest(example: &Example, top: usize, layout: Layout, text: &mut String) {
+    let cost = example.cost;
+    let of = |amount: &Amount| example.number(amount).unwrap_or_default();
     let mut layers: Vec<&LayerCost> = cost.layers.iter().filter(|layer| of(&layer.flops) > 0).collect();
-    layers.sort_by_key(|layer| std::cmp::Reverse(of(&layer.flops)));
+    layers.sort_by_cached_key(|layer| std::cmp::Reverse(of(&layer.flops)));
     layers.truncate(top);
-    layers
+    let rows: Vec<[String; 2]> = layers
+        .iter()
+        .map(|layer| {
+            let (amount, unit) = match layer.macs.number() {
+                Some(0) => (&layer.flops, "flops"),
+                _ => (&layer.macs, "macs"),
+            };
+            let terms = short_formula(amount, example, "", &mut BTreeSet::new());
+            [format!("{} {unit:5}", quantity::count(of(amount))), terms.join(" + ")]
+        })
+        .collect();
+    if !rows.is_empty() {
+        let _ = writeln!(text, "\nlayers that cost most, of {}", cost.layers.len());
+    }
+    let [numbers, formulas] = [0, 1].map(|at| column(rows.iter().map(|row| row[at].as_str()), 40));
+    for (layer, [number, formula]) in layers.into_iter().zip(&rows) {
+        let gap = if formulas > 0 { "  " } else { "" };
+        let loc = if layer.loc.line > 0 { format!("  {}", layer.loc) } else { String::new() };
+        let name = Escaped(&layer.name).to_string();
+        let line =
+            format!("  {number:>numbers$}{gap}{formula:formulas$}  {} {name}{loc}", Escaped(&layer.op));
+        let _ = writeln!(text, "{}", layout.shorten(line, &name));
+    }
 }
 
 /// Serialises only the totals.

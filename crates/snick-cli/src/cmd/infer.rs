@@ -10,6 +10,7 @@ use snick_ir::{Graph, Located, NodeId, Op, Output};
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::{self, LayerError};
+use crate::cli::layout::{Layout, column};
 use crate::cli::many::{Answer, ManyOptions, counted};
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
@@ -31,15 +32,15 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     let mut model = model::load(model, console)?;
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
-    let whole = facts(&model, &errors, common.format);
+    let whole = facts(&model, &errors, common.format, console.layout());
     let line = format!("{}, {}", counted(model.graph().layers(), "layer"), counted(errors.len(), "error"));
     Ok(Answer { whole, line, outcome: Outcome::finding(!errors.is_empty()), model })
 }
 
 /// All inferred facts and errors.
-pub fn facts(model: &Model, errors: &[Located], format: OutputFormat) -> String {
+pub fn facts(model: &Model, errors: &[Located], format: OutputFormat, layout: Layout) -> String {
     match format {
-        OutputFormat::Text => as_text(model),
+        OutputFormat::Text => as_text(model, layout),
         OutputFormat::Json => as_json(model, errors),
     }
 }
@@ -155,17 +156,35 @@ fn layer(graph: &Graph, id: NodeId) -> Layer<'_> {
     }
 }
 
-fn as_text(model: &Model) -> String {
-    let found = model.symbols();
-    let mut declarations = Declarations::new(&found);
-    let mut text = String::new();
-    table(&mut text, model.graph(), &mut declarations, "");
-    symbols::write_legend(found.iter(), &mut text);
-    text
+/// A line of the table: a layer, or the role of a body.
+struct Row {
+    /// The operation type, indented as deep as the body.
+    op: String,
+    kinds: String,
+    name: String,
 }
 
-/// Writes one line per layer: operation, types and name. Bodies are indented below their layer.
-fn table(text: &mut String, graph: &Graph, declarations: &mut Declarations, indent: &str) {
+/// The widest columns of the table; wider entries move the rest of their line.
+const MAX_OP: usize = 32;
+const MAX_KINDS: usize = 40;
+
+fn as_text(model: &Model, layout: Layout) -> String {
+    let found = model.symbols();
+    let mut rows = Vec::new();
+    add_rows(&mut rows, model.graph(), &mut Declarations::new(&found), "");
+    let ops = column(rows.iter().map(|row| row.op.as_str()), MAX_OP);
+    let kinds = column(rows.iter().map(|row| row.kinds.as_str()), MAX_KINDS);
+    let mut text = String::new();
+    for Row { op, kinds: types, name } in &rows {
+        let line = format!("{op:ops$}  {types:kinds$}  {name}");
+        let _ = writeln!(text, "{}", layout.shorten(line, name).trim_end());
+    }
+    symbols::write_legend(found.iter(), layout, &mut text);
+    layout.fold(&text).into_owned()
+}
+
+/// Adds a row per layer: operation, types and name. Bodies are indented below their layer.
+fn add_rows(rows: &mut Vec<Row>, graph: &Graph, declarations: &mut Declarations, indent: &str) {
     for id in graph.ids() {
         let node = graph.node(id);
         let outs: Vec<String> = node.outs().iter().map(|out| declarations.kind(graph, &out.fact)).collect();
@@ -173,11 +192,11 @@ fn table(text: &mut String, graph: &Graph, declarations: &mut Declarations, inde
             Op::Parameter(_) | Op::Result(_) => public_name(graph, id),
             _ => node.name(),
         };
-        let line = format!("{:24} {:32} {name}", node.op().type_name(), outs.join(" "));
-        let _ = writeln!(text, "{indent}{}", Escaped(&line));
+        let [kinds, name] = [&outs.join(" "), name].map(|text| Escaped(text).to_string());
+        rows.push(Row { op: format!("{indent}{}", Escaped(node.op().type_name())), kinds, name });
         for (role, body) in node.op().bodies() {
-            let _ = writeln!(text, "{indent}  {role}");
-            table(text, body, declarations, &format!("{indent}    "));
+            rows.push(Row { op: format!("{indent}  {role}"), kinds: String::new(), name: String::new() });
+            add_rows(rows, body, declarations, &format!("{indent}    "));
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::cli::json::Answer;
 use crate::cli::memory::parse_size;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
+use crate::cli::quantity::bytes;
 use crate::cli::stablehlo::PrecisionName;
 
 /// Options of the verb.
@@ -75,15 +76,6 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     Ok(Outcome::finding(!errors.is_empty() || plan.fits() == Some(false)))
 }
 
-/// A number of bytes as text, with a prefix such as k or M.
-fn bytes_text(bytes: u64) -> String {
-    let prefixes = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
-    match prefixes.iter().find(|(factor, _)| bytes as f64 >= 10.0 * factor) {
-        Some((factor, unit)) => format!("{:.1} {unit}", bytes as f64 / factor),
-        None => format!("{bytes} B"),
-    }
-}
-
 /// The total bytes of all weights.
 fn model_bytes(plan: &ModelPlan) -> u64 {
     let weights = plan.arguments.iter().filter(|argument| !argument.is_input);
@@ -120,29 +112,29 @@ fn as_text(plan: &ModelPlan) -> String {
         let _ = writeln!(text, "  --shard '{}'", Escaped(&rules));
     }
     let _ = writeln!(text, "\neach device holds");
-    let mut line = |name: &str, bytes: u64, more: String| {
-        let _ = writeln!(text, "  {name:11}  {}{more}", bytes_text(bytes));
+    let mut line = |name: &str, size: u64, more: String| {
+        let _ = writeln!(text, "  {name:11}  {}{more}", bytes(size));
     };
-    line("weights", plan.weight_bytes(), format!(" of {}", bytes_text(model_bytes(plan))));
+    line("weights", plan.weight_bytes(), format!(" of {}", bytes(model_bytes(plan))));
     line("inputs", plan.input_bytes(), String::new());
     line(
         "activations",
         plan.peak_bytes,
-        format!(" at most, results of {} included", bytes_text(plan.result_bytes)),
+        format!(" at most, results of {} included", bytes(plan.result_bytes)),
     );
     let memory = match (plan.memory, plan.fits()) {
-        (Some(memory), Some(true)) => format!(", fits in {}", bytes_text(memory)),
-        (Some(memory), _) => format!(", does not fit in {}", bytes_text(memory)),
+        (Some(memory), Some(true)) => format!(", fits in {}", bytes(memory)),
+        (Some(memory), _) => format!(", does not fit in {}", bytes(memory)),
         _ => String::new(),
     };
     line("all", plan.device_bytes(), memory);
     let least = if plan.unplanned.is_empty() { "" } else { " at least" };
-    let _ = writeln!(text, "\neach device sends {}{least} in a call", bytes_text(plan.sent_bytes()));
+    let _ = writeln!(text, "\neach device sends {}{least} in a call", bytes(plan.sent_bytes()));
     for (count, transfer) in counted(plan) {
         let _ = writeln!(
             text,
             "  {count} x {} in {} of {} devices, as for {} {}",
-            bytes_text(transfer.bytes),
+            bytes(transfer.bytes),
             transfer.collective.name(),
             transfer.devices,
             transfer.operation,

@@ -13,6 +13,7 @@ use snick_ir::text::Escaped;
 
 use crate::cli::console::{Console, Failure, Outcome};
 use crate::cli::json::Answer;
+use crate::cli::layout::Layout;
 use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::symbols;
@@ -42,28 +43,31 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
     }
     errors.iter().for_each(|error| console.located(error));
     let text = match &options.target {
-        Some(target) => of_target(&model, target, common.format)?,
-        None => of_unknown(&model, common.format),
+        Some(target) => of_target(&model, target, common.format, console.layout())?,
+        None => of_unknown(&model, common.format, console.layout()),
     };
     console.print(&text)?;
     Ok(Outcome::finding(!errors.is_empty()))
 }
 
 /// The origins of sizes without an upper bound.
-pub fn of_unknown(model: &Model, format: OutputFormat) -> String {
+pub fn of_unknown(model: &Model, format: OutputFormat, layout: Layout) -> String {
     let unknowns = model.why_unknown();
     let listed = unknowns.origins.iter().filter_map(|origin| origin.symbol.as_deref()).collect();
     match format {
-        OutputFormat::Text => with_legend(model, unknowns_text(&unknowns), &listed),
+        OutputFormat::Text => {
+            let text = with_legend(model, unknowns_text(&unknowns, layout), &listed, layout);
+            layout.fold(&text).into_owned()
+        }
         OutputFormat::Json => Answer::new("snick.why-unknown/1", &unknowns).with_symbols(model).text(),
     }
 }
 
-/// Adds a line for each symbol that the text mentions, except for symbols that it already lists.
-fn with_legend(model: &Model, mut text: String, listed: &HashSet<&str>) -> String {
+/// Adds a line for each symbol that the text mentions but does not list itself.
+fn with_legend(model: &Model, mut text: String, listed: &HashSet<&str>, layout: Layout) -> String {
     let symbols = model.symbols_in(&text);
     let others = symbols.iter().filter(|symbol| !listed.contains(symbol.name.as_str()));
-    symbols::write_all(others, &mut text);
+    symbols::write_all(others, layout, &mut text);
     text
 }
 
@@ -75,8 +79,13 @@ fn add_leaves<'t>(tree: &'t WhyNode, listed: &mut HashSet<&'t str>) {
     tree.from.iter().for_each(|node| add_leaves(node, listed));
 }
 
-/// The origin of an output, or of a part of it.
-pub fn of_target(model: &Model, target: &str, format: OutputFormat) -> Result<String, snick::Error> {
+/// The origin of an output, or a part of it.
+pub fn of_target(
+    model: &Model,
+    target: &str,
+    format: OutputFormat,
+    layout: Layout,
+) -> Result<String, snick::Error> {
     let target = model.target(target)?;
     let parts: Vec<ValuePart> = target.parts(model);
     let answers: Vec<Why> = parts.into_iter().map(|part| model.why(part)).collect::<Result<_, _>>()?;
@@ -86,7 +95,7 @@ pub fn of_target(model: &Model, target: &str, format: OutputFormat) -> Result<St
         answers.iter().for_each(|why| add_leaves(&why.tree, &mut listed));
         return Ok(match texts.is_empty() {
             true => "the output is a scalar, and its value is not known before a run\n".to_string(),
-            false => with_legend(model, texts.join("\n"), &listed),
+            false => with_legend(model, texts.join("\n"), &listed, layout),
         });
     }
     Ok(match (answers.as_slice(), target.axis) {
@@ -115,7 +124,7 @@ fn explain_error(
             count => format!("no error {number}; inference finds {count}, counted from 1"),
         })
     })?;
-    console.print(&of_error(model, error, common.format)?)?;
+    console.print(&of_error(model, error, common.format, console.layout())?)?;
     Ok(Outcome::Finding)
 }
 
@@ -124,13 +133,14 @@ pub fn of_error(
     model: &Model,
     error: impl Into<Diagnostic>,
     format: OutputFormat,
+    layout: Layout,
 ) -> Result<String, snick::Error> {
     let explained = model.why_error(&error.into())?;
     Ok(match format {
         OutputFormat::Text => {
             let mut listed = HashSet::new();
             explained.operands.iter().for_each(|operand| add_leaves(operand, &mut listed));
-            with_legend(model, error_text(&explained), &listed)
+            with_legend(model, error_text(&explained), &listed, layout)
         }
         OutputFormat::Json => Answer::new("snick.why-error/1", &explained).with_symbols(model).text(),
     })
@@ -148,7 +158,7 @@ fn error_text(explained: &ExplainedError) -> String {
     text
 }
 
-fn unknowns_text(unknowns: &Unknowns) -> String {
+fn unknowns_text(unknowns: &Unknowns, layout: Layout) -> String {
     let mut text = match (unknowns.dims, unknowns.origins.len()) {
         (0, _) => return "every size has an upper bound\n".to_string(),
         (1, _) => "1 size has no upper bound\n".to_string(),
@@ -156,18 +166,19 @@ fn unknowns_text(unknowns: &Unknowns) -> String {
         (dims, origins) => format!("{dims} sizes have no upper bound, from {origins} origins\n"),
     };
     for origin in &unknowns.origins {
-        let _ = write!(text, "\n{}", origin_text(origin));
+        let _ = write!(text, "\n{}", origin_text(origin, layout));
     }
     text
 }
 
-/// An origin as text: its counts, then its layer and reason.
-fn origin_text(origin: &UnknownOrigin) -> String {
+/// The counts of an origin, then its layer and reason.
+fn origin_text(origin: &UnknownOrigin, layout: Layout) -> String {
     let symbol = origin.symbol.as_deref().unwrap_or("[...]");
     let axis = origin.axis.map(|axis| format!(", axis {axis}")).unwrap_or_default();
     let loc = if origin.loc.line > 0 { format!("  ({})", origin.loc) } else { String::new() };
-    let line = format!("{symbol}  {} {}{axis}{loc}", origin.op, origin.layer);
-    let mut text = format!("{:>6}  {}\n", origin.dims, Escaped(&line));
+    let line = format!("{:>6}  {symbol}  {} {}{axis}{loc}", origin.dims, origin.op, origin.layer);
+    let line = layout.shorten(Escaped(&line).to_string(), &Escaped(&origin.layer).to_string());
+    let mut text = format!("{line}\n");
     let reason = origin.reason.as_deref().unwrap_or("the input leaves it open");
     let _ = writeln!(text, "        {}", Escaped(reason));
     let plural = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });

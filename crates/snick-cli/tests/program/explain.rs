@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::{model, root, snick, text};
+use crate::{model, root, scratch, snick, text};
 
 #[test]
 fn inspect_tells_states_and_weights() {
     let cache = root().join("docs/examples/key_cache.snick").display().to_string();
     let out = text(&snick(&["inspect", &cache]).stdout);
     for line in
-        ["  new_keys  f32[1,T,4]", "  keys  f32[1,T+s1,4]", "  past.0present.0  f32[1,?,4]  16 bytes a token"]
+        ["  new_keys  f32[1,T,4]", "  keys  f32[1,T+s1,4]", "  past.0present.0  f32[1,?,4]  16 B a token"]
     {
         assert!(out.contains(line), "{line} is not in {out}");
     }
@@ -22,6 +22,37 @@ fn inspect_tells_states_and_weights() {
     );
     let json = text(&snick(&["inspect", &model("focus_cnn"), "--format", "json"]).stdout);
     assert!(json.contains(r#""scale":"-""#), "{json}");
+}
+
+#[test]
+fn inspect_is_short_unless_asked_for_all() {
+    let folder = scratch("short");
+    let layers: String = (0..90)
+        .map(|at| {
+            format!("  %x{at} = Parameter-1 {{element_type: f32, shape: \"N{at}\"}}\n  %y{at} = Result-1(%x{at})\n")
+        })
+        .collect();
+    let path = folder.join("wide.snick");
+    std::fs::write(&path, format!("snick 1\ngraph \"wide\" {{\n{layers}}}\n")).unwrap();
+    let path = path.display().to_string();
+    let short = text(&snick(&["inspect", &path]).stdout);
+    let hidden = short.lines().filter(|line| line.ends_with(" more; --all shows all")).count();
+    assert_eq!((short.lines().count() <= 60, hidden), (true, 2), "{short}");
+    let all = text(&snick(&["inspect", &path, "--all"]).stdout);
+    assert!(all.contains("\n  x89  f32[N89]\n") && all.contains("\n  y89  f32[N89]\n"), "{all}");
+    assert!(!all.contains("more;"), "{all}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn costs_have_leading_terms_and_an_example() {
+    let out = text(&snick(&["inspect", &model("focus_cnn")]).stdout);
+    assert!(
+        out.contains("  macs         \u{2248} 510\u{b7}s0\u{b7}s1; 2.07 M at image[1,3,64,64]\n"),
+        "{out}"
+    );
+    let out = text(&snick(&["cost", &model("focus_cnn"), "--shape", "[1,3,64,64]"]).stdout);
+    assert!(out.contains("  macs         2.07 M\n") && !out.contains("formulas"), "{out}");
 }
 
 #[test]

@@ -15,7 +15,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn snick(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_snick")).args(args).env("NO_COLOR", "1").output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_snick"))
+        .args(args)
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS")
+        .output()
+        .unwrap()
 }
 
 fn root() -> PathBuf {

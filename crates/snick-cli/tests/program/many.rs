@@ -25,7 +25,7 @@ fn many_models_get_a_line_each() {
         ["/a.snick: 2 layers, 0 errors", "/b.snick: 4 layers, 1 error", "2 models: 1 fine, 1 with errors"]
     );
     let out = snick(&["inspect", &path, "--jobs", "1"]);
-    assert!(text(&out.stdout).contains("/a.snick: 2 layers, 0 slices, 1 unknown size, 0 errors\n"));
+    assert!(text(&out.stdout).contains("/a.snick: 2 layers, 0 slices, 1 unbounded size, 0 errors\n"));
     for verb in ["infer", "inspect"] {
         let json = text(&snick(&[verb, &path, "--format", "json"]).stdout);
         let objects: Vec<&str> = json.lines().collect();

@@ -16,6 +16,7 @@ use serde::Serialize;
 use snick::{CheckOptions, CheckStatus, Finding, InferOptions, LoadOptions, Release, Severity};
 
 use crate::cli::console::{Console, Failure, Outcome};
+use crate::cli::layout::Layout;
 use crate::cli::many::{SharedOptions, on_each};
 use crate::cli::model::in_time;
 use crate::cli::models;
@@ -119,9 +120,9 @@ impl Report {
     }
 
     /// The report in one of the formats.
-    fn render(&self, format: ReportFormat) -> String {
+    fn render(&self, format: ReportFormat, layout: Layout) -> String {
         match format {
-            ReportFormat::Text => text::render(self),
+            ReportFormat::Text => text::render(self, layout),
             ReportFormat::Json => json::render(self),
             ReportFormat::Sarif => sarif::render(self),
             ReportFormat::Github => github::render(self),
@@ -158,7 +159,7 @@ pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outc
         Baseline::read(file)?.remove_from(&mut models, file);
     }
     let report = Report { models, fail_on: settings.fail_on };
-    console.print(&report.render(common.report))?;
+    console.print(&report.render(common.report, console.layout()))?;
     Ok(report.outcome())
 }
 

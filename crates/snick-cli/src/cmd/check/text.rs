@@ -6,22 +6,30 @@ use std::fmt::Write as _;
 use snick::{Finding, Severity};
 use snick_ir::text::Escaped;
 
+use crate::cli::layout::Layout;
+
 use super::{CheckedModel, Report, place};
 
 /// Maximum number of findings to show per code and model. Further findings are only counted.
 const MAX_SHOWN: usize = 5;
 
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &Report, layout: Layout) -> String {
     let mut text = String::new();
     let mut helped = HashSet::new();
     for model in &report.models {
-        write_model(model, report.models.len() > 1, &mut helped, &mut text);
+        write_model(model, report.models.len() > 1, layout, &mut helped, &mut text);
     }
     let _ = writeln!(text, "{}", total(report));
-    text
+    layout.fold(&text).into_owned()
 }
 
-fn write_model(model: &CheckedModel, is_one_of_many: bool, helped: &mut HashSet<String>, text: &mut String) {
+fn write_model(
+    model: &CheckedModel,
+    is_one_of_many: bool,
+    layout: Layout,
+    helped: &mut HashSet<String>,
+    text: &mut String,
+) {
     if is_one_of_many && model.findings.is_empty() {
         let _ = writeln!(text, "{}: ok", Escaped(&model.path));
     }
@@ -30,7 +38,7 @@ fn write_model(model: &CheckedModel, is_one_of_many: bool, helped: &mut HashSet<
         let count = shown.entry(finding.code).or_insert(0);
         *count += 1;
         if *count <= MAX_SHOWN {
-            write_finding(model, finding, helped, text);
+            write_finding(model, finding, layout, helped, text);
         }
     }
     let mut more: Vec<(&str, usize)> = shown.into_iter().filter(|(_, count)| *count > MAX_SHOWN).collect();
@@ -41,7 +49,13 @@ fn write_model(model: &CheckedModel, is_one_of_many: bool, helped: &mut HashSet<
     }
 }
 
-fn write_finding(model: &CheckedModel, finding: &Finding, helped: &mut HashSet<String>, text: &mut String) {
+fn write_finding(
+    model: &CheckedModel,
+    finding: &Finding,
+    layout: Layout,
+    helped: &mut HashSet<String>,
+    text: &mut String,
+) {
     let place = place(finding).map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
     let layer = match finding.op.as_str() {
         "" => String::new(),
@@ -55,8 +69,9 @@ fn write_finding(model: &CheckedModel, finding: &Finding, helped: &mut HashSet<S
         finding.name,
         finding.message
     );
-    let _ = writeln!(text, "{}", Escaped(&line));
-    // Shows each help text once.
+    let line = layout.shorten(Escaped(&line).to_string(), &Escaped(&finding.layer).to_string());
+    let _ = writeln!(text, "{line}");
+    // Shows each help once.
     if finding.severity > Severity::Note && helped.insert(finding.help.clone()) {
         let _ = writeln!(text, "    help: {}", Escaped(&finding.help));
     }

@@ -1,5 +1,6 @@
 //! `snick inspect`: inputs, outputs, operations, slices, weights and states of a model.
 
+mod sections;
 mod slices;
 mod states;
 mod timings;
@@ -10,25 +11,30 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use serde::Serialize;
-use snick::{LayerTime, Model, StateSize, SymExpr, Symbol, WeightKind, WeightsOf, public_name};
+use snick::{BirthKind, LayerTime, Model, StateSize, SymExpr, Symbol, WeightKind, WeightsOf, public_name};
 use snick_ir::text::Escaped;
 use snick_ir::{Graph, NodeId, Op};
 
+use self::sections::{Item, Section};
 use self::slices::SliceRow;
 
 use super::cost::{self, Totals};
 use crate::cli::console::{Console, Failure, Outcome};
-use crate::cli::json;
+use crate::cli::example::Example;
+use crate::cli::layout::{Layout, column};
 use crate::cli::many::{Answer, ManyOptions, counted};
-use crate::cli::model;
 use crate::cli::options::{Common, ModelOptions, OutputFormat};
 use crate::cli::symbols::{self, Declarations};
+use crate::cli::{json, model, quantity};
 
 /// Options of the verb.
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
     models: ManyOptions,
+    /// Show all inputs, slices, operations and so on, not only the first ones
+    #[arg(long)]
+    all: bool,
 }
 
 /// The summary of a model.
@@ -78,10 +84,15 @@ impl Port {
 
 /// Reads, infers, prints.
 pub fn run(options: &Options, common: &Common, console: &Console) -> Result<Outcome, Failure> {
-    options.models.answer(common, console, |model, console| answer(model, common, console))
+    options.models.answer(common, console, |model, console| answer(model, options.all, common, console))
 }
 
-fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<Answer, Failure> {
+fn answer(
+    model: &ModelOptions,
+    is_whole: bool,
+    common: &Common,
+    console: &Console,
+) -> Result<Answer, Failure> {
     let mut model = model::load(model, console)?;
     let errors = model::infer(&mut model, console)?;
     errors.iter().for_each(|error| console.located(error));
@@ -103,7 +114,7 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     summary.times = snick::layer_times(graph);
     summary.cost = model.cost().ok().map(Totals);
     let whole = match common.format {
-        OutputFormat::Text => summary.as_text(&model),
+        OutputFormat::Text => summary.as_text(&model, is_whole, console.layout()),
         OutputFormat::Json => {
             let answer = json::Answer::new("snick.inspect/1", &summary);
             answer.with_symbols_in(|text| summary.symbols_in(&model, text)).text()
@@ -112,7 +123,7 @@ fn answer(model: &ModelOptions, common: &Common, console: &Console) -> Result<An
     let line = [
         counted(summary.layers, "layer"),
         counted(summary.slices.len(), "slice"),
-        counted(summary.unbounded_outputs, "unknown size"),
+        counted(summary.unbounded_outputs, "unbounded size"),
         counted(errors.len(), "error"),
     ];
     Ok(Answer { whole, line: line.join(", "), outcome: Outcome::finding(!errors.is_empty()), model })
@@ -165,57 +176,74 @@ impl Summary {
         }
     }
 
-    fn as_text(&self, model: &Model) -> String {
+    fn as_text(&self, model: &Model, is_whole: bool, layout: Layout) -> String {
+        let mut sections =
+            vec![ports("inputs", &self.inputs, layout), ports("outputs", &self.outputs, layout)];
+        if let Some(Totals(cost)) = self.cost.as_ref().filter(|_| self.times.is_empty()) {
+            sections
+                .push(Section::new("cost of a run", cost::totals(&Example::of(model, cost), layout)).uncut());
+        }
+        sections.push(slices::section(&self.slices, is_whole, layout));
+        sections.push(self.operations(layout));
+        sections.extend(weights::section(&self.weights, layout));
+        sections.extend(states::section(&self.states, layout));
+        sections.extend(timings::section(&self.times, layout));
+        // Whatever the text mentions is explained below it.
+        let legend = |text: &str| {
+            let symbols = self.symbols_in(model, text);
+            let born = symbols.iter().filter(|symbol| symbol.kind != BirthKind::Input);
+            Section::new("symbols", born.map(|symbol| symbols::entry(symbol, layout)))
+        };
+        let texts: Vec<&str> =
+            sections.iter().flat_map(|section| &section.items).map(|item| item.text.as_str()).collect();
+        let reserved = legend(&texts.join("\n"));
+        sections::render(self.head(layout), sections, reserved, legend, is_whole, layout)
+    }
+
+    fn head(&self, layout: Layout) -> String {
         let mut text = format!("model    {}\n", Escaped(&self.name));
         if let Some(version) = self.ir_version {
             let _ = writeln!(text, "format   OpenVINO IR v{version}");
         }
-        let _ = writeln!(text, "layers   {} ({} wires, {} unknown)", self.layers, self.wires, self.opaque);
-        let _ = writeln!(text, "weights  {}", bytes_text(self.weights_bytes));
-        for (title, ports) in [("inputs", &self.inputs), ("outputs", &self.outputs)] {
-            let _ = writeln!(text, "\n{title}");
-            let width =
-                ports.iter().map(|port| port.name().chars().count()).max().unwrap_or_default().min(48);
-            for port in ports {
-                let line = format!("{:width$}  {}", port.name(), port.kind);
-                let _ = writeln!(text, "  {}", Escaped(&line));
-            }
+        let _ = write!(text, "layers   {}, {}", self.layers, counted(self.wires, "connection"));
+        if self.opaque > 0 {
+            let _ = write!(text, ", {} of unknown type", self.opaque);
         }
+        let _ = writeln!(text, "\nweights  {}", quantity::bytes(self.weights_bytes as u64));
         let (of_outputs, all) = (self.unbounded_outputs, self.unbounded_dims);
         if all > 0 {
             let _ = writeln!(
                 text,
-                "\nunknown  sizes without an upper bound: {of_outputs} of outputs, {all} of all layers;\n         \
-                 `snick why MODEL --unknown` says where they come from"
+                "sizes    unbounded: {of_outputs} of outputs, {all} in all (snick why MODEL --unknown)"
             );
         }
-        let legend_at = text.len();
-        slices::write(&self.slices, &mut text);
-        let _ = writeln!(text, "\nops");
+        layout.fold(&text).into_owned()
+    }
+
+    /// The operation types in columns, the most frequent first.
+    fn operations(&self, layout: Layout) -> Section {
         let mut ops: Vec<_> = self.ops.iter().collect();
         ops.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        for (op, count) in ops {
-            let _ = writeln!(text, "  {count:6}  {}", Escaped(op));
-        }
-        weights::write(&self.weights, &mut text);
-        states::write(&self.states, &mut text);
-        if let Some(Totals(cost)) = self.cost.as_ref().filter(|_| self.times.is_empty()) {
-            let _ = writeln!(text, "\ncost of a run");
-            cost::write_totals(cost, &mut text);
-        }
-        timings::write(&self.times, &mut text);
-        // The sections below the legend also mention symbols.
-        let mut legend = String::new();
-        symbols::write_legend(self.symbols_in(model, &text).iter(), &mut legend);
-        text.insert_str(legend_at, &legend);
-        text
+        let digits = ops.first().map_or(0, |(_, count)| count.to_string().len());
+        let cells: Vec<String> =
+            ops.into_iter().map(|(op, count)| format!("  {count:digits$}  {}", Escaped(op))).collect();
+        let in_row = layout.in_row(&cells);
+        let widths: Vec<usize> = (0..in_row)
+            .map(|at| column(cells.iter().skip(at).step_by(in_row).map(String::as_str), usize::MAX))
+            .collect();
+        let row = |row: &[String]| {
+            let cells = row.iter().zip(&widths).map(|(text, width)| format!("{text:width$}"));
+            Item { text: cells.collect::<String>().trim_end().to_string(), count: row.len() }
+        };
+        Section::new("operations", []).with(cells.chunks(in_row).map(row))
     }
 }
 
-fn bytes_text(bytes: usize) -> String {
-    match bytes {
-        0..10_000 => format!("{bytes} bytes"),
-        10_000..10_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        _ => format!("{:.1} MB", bytes as f64 / 1e6),
-    }
+fn ports(title: &str, ports: &[Port], layout: Layout) -> Section {
+    let names: Vec<String> = ports.iter().map(|port| Escaped(port.name()).to_string()).collect();
+    let width = column(names.iter().map(String::as_str), 48);
+    let line = |(port, name): (&Port, &String)| {
+        layout.shorten(format!("  {name:width$}  {}", Escaped(&port.kind)), name)
+    };
+    Section::new(title, ports.iter().zip(&names).map(line))
 }

@@ -1,30 +1,30 @@
 //! The table of states.
 
-use std::fmt::Write as _;
-
 use snick::StateSize;
 use snick_ir::text::Escaped;
 
-use super::bytes_text;
+use super::sections::Section;
+use crate::cli::layout::Layout;
+use crate::cli::quantity;
 
-/// Writes the table and the total size, if there are any states.
-pub(super) fn write(states: &[StateSize], text: &mut String) {
-    if states.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "\nstates");
-    for state in states {
-        let bytes = match state.bytes {
-            Some(bytes) => format!("{}{}", bytes_text(bytes), if state.grows { " a token" } else { "" }),
-            None => "?".into(),
-        };
-        let line = format!("{}  {}  {bytes}", state.variable_id, state.kind);
-        let _ = writeln!(text, "  {}", Escaped(&line));
-    }
+/// The total size and the table, if there are any states.
+pub(super) fn section(states: &[StateSize], layout: Layout) -> Option<Section> {
     let sum = |grows: bool| {
         let bytes = states.iter().filter(|state| state.grows == grows).filter_map(|state| state.bytes);
-        bytes.fold(0usize, usize::saturating_add)
+        quantity::bytes(bytes.fold(0usize, usize::saturating_add) as u64)
     };
-    let _ =
-        writeln!(text, "  a sequence takes {} and {} a token", bytes_text(sum(false)), bytes_text(sum(true)));
+    let total = format!("  a sequence takes {} and {} a token", sum(false), sum(true));
+    let line = |state: &StateSize| {
+        let bytes = match state.bytes {
+            Some(bytes) => {
+                let unit = if state.grows { " a token" } else { "" };
+                format!("{}{unit}", quantity::bytes(bytes as u64))
+            }
+            None => "?".into(),
+        };
+        let name = Escaped(&state.variable_id).to_string();
+        layout.shorten(format!("  {name}  {}  {bytes}", Escaped(&state.kind)), &name)
+    };
+    let items = std::iter::once(total).chain(states.iter().map(line));
+    (!states.is_empty()).then(|| Section::new("states", items))
 }

@@ -1,51 +1,44 @@
 //! The table of weights.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::{Serialize, Serializer};
 use snick::{Grouping, WeightKind, WeightsOf};
 use snick_ir::text::Escaped;
 
-use super::bytes_text;
-
-/// Number of uncompressed layers to show.
-const SHOWN: usize = 8;
+use super::sections::Section;
+use crate::cli::layout::Layout;
+use crate::cli::quantity;
 
 type Weights = BTreeMap<WeightKind, WeightsOf>;
 
-/// Writes the table, if there are any weights: storage type, granularity of scales, count, bytes, and bits
-/// per weight. If some weights are compressed, the layers of uncompressed weights are listed.
-pub(super) fn write(weights: &Weights, text: &mut String) {
-    if weights.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "\nweights       scale           count       size   bits  layers");
+/// The table, if there are any weights: storage type, granularity of scales, count, bytes, and bits per weight.
+/// If some weights are compressed, the layers of uncompressed weights are listed.
+pub(super) fn section(weights: &Weights, layout: Layout) -> Option<Section> {
+    let mut items = Vec::new();
     for (kind, of_kind) in weights {
-        let _ = writeln!(
-            text,
+        items.push(format!(
             "  {:<10}  {:<12} {:>9} {:>12} {:>5.1}  {}",
             kind.element_type.to_string(),
             kind.grouping.to_string(),
-            of_kind.count,
-            bytes_text(of_kind.bytes),
+            quantity::count(of_kind.count as u64),
+            quantity::bytes(of_kind.bytes as u64),
             of_kind.bits(),
             of_kind.layers.len()
-        );
+        ));
     }
-    let bits = total_bits(weights);
     if weights.len() > 1 {
-        let _ = writeln!(text, "  in all {bits:.2} bits a weight");
+        items.push(format!("  in all {:.2} bits a weight", total_bits(weights)));
     }
-    let plain = weights.iter().filter(|(kind, _)| kind.grouping == Grouping::None);
-    let plain: Vec<&str> = plain.flat_map(|(_, of_kind)| &of_kind.layers).map(String::as_str).collect();
-    let compressed = weights.keys().any(|kind| kind.grouping != Grouping::None);
-    for layer in plain.iter().take(if compressed { SHOWN } else { 0 }) {
-        let _ = writeln!(text, "  not compressed: {}", Escaped(layer));
+    if weights.keys().any(|kind| kind.grouping != Grouping::None) {
+        let plain = weights.iter().filter(|(kind, _)| kind.grouping == Grouping::None);
+        items.extend(plain.flat_map(|(_, of_kind)| &of_kind.layers).map(|layer| {
+            let layer = Escaped(layer).to_string();
+            layout.shorten(format!("  not compressed: {layer}"), &layer)
+        }));
     }
-    if compressed && plain.len() > SHOWN {
-        let _ = writeln!(text, "  and {} more", plain.len() - SHOWN);
-    }
+    let title = "weights       scale            count         size  bits  layers";
+    (!weights.is_empty()).then(|| Section::new(title, items))
 }
 
 /// Bits per weight over all weights.
