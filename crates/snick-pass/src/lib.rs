@@ -61,6 +61,6 @@ pub use legalize::to_slice::is_slice_like;
 pub use options::RewriteOptions;
 pub use pass::Pass;
 pub use pipeline::{PASSES, UnknownPass, apply, canonicalise, lower_slices};
-pub use primitives::primitives_by_layer;
+pub use primitives::{absent_primitive, primitives_by_layer};
 pub use report::Report;
 pub use snick_ir::rewrite::Rule;

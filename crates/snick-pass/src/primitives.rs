@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use snick_ir::{Dialect, Graph, NodeId, Op};
+use snick_ir::{Dialect, Fact, Graph, NodeId, Op};
+
+use crate::is_slice_like;
 
 /// The primitives of a lowered graph, by the name of the layer that each replaced; excludes bodies. A
 /// primitive has the name of the replaced layer, optionally followed by `/` or `.` and a suffix.
@@ -27,4 +29,35 @@ pub fn primitives_by_layer(lowered: &Graph) -> HashMap<&str, Vec<NodeId>> {
         }
     }
     found
+}
+
+/// Why a slice-like layer has no primitive in the lowered graph.
+///
+/// ```
+/// # let text = "snick 1\ngraph \"g\" {\n  %x = Parameter-1 {element_type: f32, shape: \"4\"}\n  %axis = Const-1 i64[] <0>\n  \
+/// #     %all = Split-1(%x, %axis) {num_splits: 1}\n  %y = Result-1(%all)\n}\n";
+/// let mut graph = snick_ir::text::parse(text, None)?;
+/// snick_ir::infer(&mut graph);
+/// let mut lowered = graph.clone();
+/// assert!(snick_pass::lower_slices(&mut lowered).errors.is_empty());
+/// let split = graph.find("all").unwrap();
+/// assert_eq!(snick_pass::absent_primitive(&graph, split, &lowered), "removed: selects everything");
+/// # Ok::<(), snick_ir::text::ParseError>(())
+/// ```
+pub fn absent_primitive(graph: &Graph, id: NodeId, lowered: &Graph) -> &'static str {
+    let node = graph.node(id);
+    if lowered.find(node.name()).is_some_and(|same| is_slice_like(lowered.node(same).op())) {
+        return "not lowered: `snick canon` says why";
+    }
+    let shape = |fact: Option<&Fact>| fact.map(|fact| fact.shape().clone());
+    let is_same = shape(node.input(0).and_then(|value| graph.fact(value)))
+        == shape(node.outs().first().map(|out| &out.fact));
+    let is_used = (0..node.outs().len())
+        .filter_map(|port| node.output(port))
+        .any(|value| !graph.uses(value).is_empty());
+    match (is_used, is_same, node.op()) {
+        (true, true, _) => "removed: selects everything",
+        (true, false, Op::StridedSlice(_)) => "a reshape: selects everything",
+        _ => "removed: unused",
+    }
 }

@@ -131,7 +131,7 @@ export class GraphView {
     const slice = isLayer ? this.model.slices.get(item.id) : null;
     if (slice) {
       const primitives = slice.primitives.map((primitive) => notation(this.model, primitive)).join(" ");
-      lines.push(shortened(primitives || "no primitive"));
+      lines.push(shortened(primitives || slice.absent));
     }
     const longest = Math.max(...lines.map((line) => line.length));
     const widest = Math.max(0, ...outputs.map((output) => Math.min(symbolic(output).length, LONGEST)));

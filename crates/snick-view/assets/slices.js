@@ -28,17 +28,18 @@ export function sliceList(model, onGo) {
 /** The notation before and after, and a picture of each primitive. */
 export function pictures(model, slice) {
   const before = slice.numpy.join(" ") || "bounds that only a run shows";
-  const after = slice.primitives.map((primitive) => notation(model, primitive)).join(" ") || "no primitive";
+  const after = slice.primitives.map((primitive) => notation(model, primitive)).join(" ") || slice.absent;
   const text = element("p", { class: "notation" }, element("code", {}, before), " → ", element("code", { class: "primitive" }, after));
   return [text, ...slice.primitives.slice(0, 8).map((primitive) => picture(model, primitive))];
 }
 
-/** A primitive in numpy notation; `start:+length:step` if a bound depends on symbols. */
+/** A primitive in numpy notation; `start:+length:step` with the chosen sizes if a bound depends on symbols. */
 export function notation(model, { text, dims, axes }) {
-  if (!text.includes("?") || !dims) return `slice${text}`;
+  const isKnown = dims && axes.every(([, ...numbers]) => !numbers.includes(null));
+  if (!text.includes(":+") || !isKnown) return `slice${text}`;
   const entries = dims.map(() => ":");
   for (const [axis, ...numbers] of axes) {
-    const [start, length, step] = numbers.map((number) => (number === null ? "?" : model.dim(number)));
+    const [start, length, step] = numbers.map((number) => model.dim(number));
     entries[axis] = `${start}:+${length}${step === "1" ? "" : `:${step}`}`;
   }
   return `slice[${entries.join(", ")}]`;

@@ -4,7 +4,7 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use snick_ir::ops::slice::notation;
 use snick_ir::{Graph, IntOrValue, NodeId, Op};
-use snick_pass::{is_slice_like, primitives_by_layer};
+use snick_pass::{absent_primitive, is_slice_like, primitives_by_layer};
 
 use super::{Expr, Numbered, dims};
 
@@ -13,6 +13,9 @@ struct Layer {
     layer: usize,
     numpy: Vec<String>,
     primitives: Vec<Primitive>,
+    /// Why there are no primitives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent: Option<&'static str>,
 }
 
 /// A slice and the sizes of its input.
@@ -42,10 +45,12 @@ pub(super) fn serialize<S: Serializer>(of: &Numbered, serializer: S) -> Result<S
             let node = numbered.graph.node(id);
             if is_slice_like(node.op()) || matches!(node.op(), Op::Slice(_)) {
                 let found = primitives.get(node.name()).into_iter().flatten();
+                let primitives: Vec<_> = found.filter_map(|&id| primitive(canonical, id)).collect();
                 list.serialize_element(&Layer {
                     layer: numbered.of(id),
                     numpy: notation(numbered.graph, id).unwrap_or_default(),
-                    primitives: found.filter_map(|&id| primitive(canonical, id)).collect(),
+                    absent: primitives.is_empty().then(|| absent_primitive(numbered.graph, id, canonical)),
+                    primitives,
                 })?;
             }
             if node.op().bodies().next().is_some()

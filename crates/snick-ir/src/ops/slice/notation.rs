@@ -5,111 +5,168 @@ use snick_shape::{SymExpr, Symbols};
 
 use super::axis_range::AxisRange;
 use super::index_inputs::IndexEntry;
-use super::primitive::Slice;
 use super::slice8::SliceRanges;
 use super::split::known_axis;
 use super::strided_slice::EntryPlan;
 use crate::{Fact, Graph, IntOrValue, NodeId, Op};
 
-/// Writes each output of a slice-like layer in numpy notation, such as `[:, ::-1, None]`. Returns `None` for
-/// other layers, and if a rank or an axis is unknown. Unknown starts, stops and steps are written as `?`.
+/// Writes each output of a slice-like layer in numpy notation, such as `[:, ::-1, None]`, or as
+/// `start:+len:step` on axes whose bounds are not all numbers. Returns `None` for other layers, and if a rank
+/// or an axis is unknown. Starts and steps known only in a run
+/// are `?`.
 pub fn notation(graph: &Graph, id: NodeId) -> Option<Vec<String>> {
     let inputs = graph.inputs(id);
     let facts: SmallVec<[&Fact; 5]> = inputs.iter().map(|v| graph.fact((*v)?)).collect::<Option<_>>()?;
-    let rank = facts.first()?.shape.rank()?;
+    let dims = facts.first()?.shape.dims()?;
+    let selected = graph.node(id).outs().first().and_then(|out| out.fact.shape.dims()).unwrap_or_default();
     let symbols = graph.symbols();
+    // The sizes of an axis before and after, given its number in the output.
+    let axis = |axis: usize, out: usize| AxisSizes { symbols, dim: dims.get(axis), len: selected.get(out) };
     match graph.node(id).op() {
-        Op::Slice(slice) => Some(vec![of_primitive(slice, rank)]),
-        Op::Slice8(_) => match SliceRanges::of(&facts).ok()? {
-            SliceRanges::Known(ranges) => Some(vec![of_ranges(&ranges, rank, symbols)]),
-            _ => None,
-        },
+        Op::Slice(slice) => {
+            let operands: SmallVec<[usize; 6]> = (1..facts.len()).collect();
+            let mut entries = vec![":".to_string(); dims.len()];
+            for (at, slice) in slice.bind(&operands).ok()? {
+                let number = |number: IntOrValue<usize>| match number {
+                    IntOrValue::Int(int) => Some(SymExpr::from(int)),
+                    IntOrValue::Value(input, _) => facts.get(input)?.elements()?.into_iter().next(),
+                };
+                *entries.get_mut(at)? = axis(at, at).of_slice(slice.numbers().map(number));
+            }
+            Some(vec![brackets(entries)])
+        }
+        Op::Slice8(_) => {
+            let SliceRanges::Known(ranges) = SliceRanges::of(&facts).ok()? else { return None };
+            let mut entries = vec![":".to_string(); dims.len()];
+            for range in &ranges {
+                entries[range.axis] = axis(range.axis, range.axis).of_range(range);
+            }
+            Some(vec![brackets(entries)])
+        }
         Op::StridedSlice(slice) => {
             let plan = slice.plan(&facts).ok()??;
-            let entries = plan.0.iter().flat_map(|entry| match entry {
-                EntryPlan::Whole(count) => vec![":".to_string(); *count],
-                EntryPlan::NewAxis => vec!["None".to_string()],
-                EntryPlan::Range(range) => vec![range_text(range, symbols)],
-            });
-            Some(vec![brackets(entries.collect())])
+            let (mut entries, mut out) = (Vec::new(), 0);
+            for entry in &plan.0 {
+                let (count, text) = match entry {
+                    EntryPlan::Whole(count) => (*count, ":".to_string()),
+                    EntryPlan::NewAxis => (1, "None".to_string()),
+                    EntryPlan::Range(range) => (1, axis(range.axis, out).of_range(range)),
+                };
+                out += if matches!(entry, EntryPlan::Range(range) if range.single) { 0 } else { count };
+                entries.extend(vec![text; count]);
+            }
+            Some(vec![brackets(entries)])
         }
         Op::Reverse(reverse) => {
-            let mut entries = vec![":".to_string(); rank];
-            for axis in reverse.axes(&facts[1].ints()?, rank).ok()? {
+            let mut entries = vec![":".to_string(); dims.len()];
+            for axis in reverse.axes(&facts[1].ints()?, dims.len()).ok()? {
                 entries[axis] = "::-1".into();
             }
             Some(vec![brackets(entries)])
         }
-        Op::Split(_) | Op::VariadicSplit(_) => of_parts(graph, id, known_axis(facts[1], rank).ok()??),
+        Op::Split(_) | Op::VariadicSplit(_) => of_parts(graph, id, known_axis(facts[1], dims.len()).ok()??),
         _ => None,
     }
 }
 
-fn of_primitive(slice: &Slice, rank: usize) -> String {
-    let text = |number: IntOrValue<()>| number.as_int().map_or("?".to_string(), |int| int.to_string());
-    let mut entries = vec![":".to_string(); rank];
-    for (axis, slice) in &slice.axes {
-        let sliced = match slice.as_static() {
-            Some(s) => {
-                let stop = s.len.checked_mul(s.step).and_then(|span| span.checked_add(s.start));
-                // For a negative step, numpy cannot express an end before the first element, so it is
-                // omitted.
-                let stop = stop.filter(|&stop| stop >= 0).map(|stop| stop.to_string()).unwrap_or_default();
-                let step = if s.step == 1 { String::new() } else { format!(":{}", s.step) };
-                format!("{}:{stop}{step}", s.start)
-            }
-            None => format!("{}:+{}:{}", text(slice.start), text(slice.len), text(slice.step)),
-        };
-        if let Some(entry) = entries.get_mut(*axis) {
-            *entry = sliced;
-        }
-    }
-    brackets(entries)
-}
-
-fn of_ranges(ranges: &[AxisRange], rank: usize, symbols: &Symbols) -> String {
-    let mut entries = vec![":".to_string(); rank];
-    for range in ranges {
-        entries[range.axis] = range_text(range, symbols);
-    }
-    brackets(entries)
-}
-
 /// The parts of a split, using the inferred sizes.
 fn of_parts(graph: &Graph, id: NodeId, axis: usize) -> Option<Vec<String>> {
+    let (symbols, one) = (graph.symbols(), SymExpr::from(1));
     let mut start = SymExpr::from(0);
     let mut parts = Vec::new();
     for out in graph.node(id).outs() {
-        let symbols = graph.symbols();
-        let stop = symbols.add(&start, out.fact.shape.dims()?.get(axis)?)?;
+        let len = out.fact.shape.dims()?.get(axis)?;
+        let sizes = AxisSizes { symbols, dim: None, len: Some(len) };
         let mut entries = vec![":".to_string(); axis];
-        entries.push(format!("{}:{}", symbols.display(&start), symbols.display(&stop)));
+        entries.push(sizes.of_slice([Some(start.clone()), Some(len.clone()), Some(one.clone())]));
         parts.push(brackets(entries));
-        start = stop;
+        start = symbols.add(&start, len)?;
     }
     Some(parts)
 }
 
-/// Writes `start:stop:step` in numpy notation.
-fn range_text(range: &AxisRange, symbols: &Symbols) -> String {
-    let known = |expr: SymExpr| symbols.display(&expr).to_string();
-    let text = |bound: &IntOrValue<IndexEntry>| bound.as_expr().map_or("?".to_string(), known);
-    let mut start = range.start.as_ref().map(text).unwrap_or_default();
-    let mut stop = range.stop.as_ref().map(text).unwrap_or_default();
-    if range.single {
-        return start;
+/// The sizes of an axis before and after slicing, as far as they are known.
+struct AxisSizes<'g> {
+    symbols: &'g Symbols,
+    dim: Option<&'g SymExpr>,
+    len: Option<&'g SymExpr>,
+}
+
+impl AxisSizes<'_> {
+    /// Whether a step of -1 selects the whole axis.
+    fn reverses(&self, step: Option<i64>) -> bool {
+        step == Some(-1) && self.len.is_some() && self.len == self.dim
     }
-    let step = range.step.as_int();
-    if step > Some(0) && start == "0" {
-        start.clear();
+
+    fn text(&self, expr: Option<SymExpr>) -> String {
+        expr.map_or("?".to_string(), |expr| self.symbols.display(&expr).to_string())
     }
-    let end = range.stop.as_ref().and_then(IntOrValue::as_int);
-    if step > Some(0) && end.is_some_and(|end| end >= i64::from(i32::MAX)) {
-        stop.clear();
+
+    /// A slice without clamping, given by start, length and step.
+    fn of_slice(&self, [start, len, step]: [Option<SymExpr>; 3]) -> String {
+        let len = len.or_else(|| self.len.cloned());
+        let ints = [&start, &len, &step].map(|number| number.as_ref().and_then(SymExpr::as_const));
+        if self.reverses(ints[2]) {
+            return "::-1".to_string();
+        }
+        let suffix = if ints[2] == Some(1) { String::new() } else { format!(":{}", self.text(step)) };
+        let [Some(first), Some(count), Some(by)] = ints else {
+            return format!("{}:+{}{suffix}", self.text(start), self.text(len));
+        };
+        let stop = count.checked_mul(by).and_then(|span| span.checked_add(first));
+        // For a negative step, numpy cannot express an end before the first element, so it is omitted.
+        let stop = stop.filter(|&stop| stop >= 0).map(|stop| stop.to_string()).unwrap_or_default();
+        format!("{first}:{stop}{suffix}")
     }
-    match step {
-        Some(1) => format!("{start}:{stop}"),
-        _ => format!("{start}:{stop}:{}", text(&range.step)),
+
+    /// A range as its layer declares it, before clamping.
+    fn of_range(&self, range: &AxisRange) -> String {
+        let known = |bound: &IntOrValue<IndexEntry>| self.text(bound.as_expr());
+        if range.single {
+            return range.start.as_ref().map(known).unwrap_or_default();
+        }
+        let step = range.step.as_int();
+        if self.reverses(step) {
+            return "::-1".to_string();
+        }
+        // A formula that may be negative may count from either end of the axis: it stays as declared.
+        let is_signed = |expr: &SymExpr| expr.as_const().is_some() || self.symbols.interval(expr).lo() < 0;
+        let is_declared = |bound: &Option<IntOrValue<IndexEntry>>| {
+            bound.as_ref().is_none_or(|bound| bound.as_expr().is_some_and(|expr| is_signed(&expr)))
+        };
+        if !is_declared(&range.start) || !is_declared(&range.stop) || step.is_none() {
+            return self.of_slice([self.first(range), None, range.step.as_expr()]);
+        }
+        let mut start = range.start.as_ref().map(known).unwrap_or_default();
+        let mut stop = range.stop.as_ref().map(known).unwrap_or_default();
+        if step > Some(0) && start == "0" {
+            start.clear();
+        }
+        let end = range.stop.as_ref().and_then(IntOrValue::as_int);
+        if step > Some(0) && end.is_some_and(|end| end >= i64::from(i32::MAX)) {
+            stop.clear();
+        }
+        match step {
+            Some(1) => format!("{start}:{stop}"),
+            _ => format!("{start}:{stop}:{}", known(&range.step)),
+        }
+    }
+
+    /// The index of the first element; a negative start counts from the end of the axis.
+    fn first(&self, range: &AxisRange) -> Option<SymExpr> {
+        let from_end = |start: i64| {
+            let index = self.symbols.add(self.dim?, &start.into())?;
+            self.symbols.max(&index, &0.into())
+        };
+        match &range.start {
+            None if range.step.interval().lo() > 0 => Some(0.into()),
+            None if range.step.interval().hi() < 0 => from_end(-1),
+            None => None,
+            Some(start) => match start.as_int() {
+                Some(int) if int < 0 => from_end(int),
+                _ => start.as_expr(),
+            },
+        }
     }
 }
 
@@ -154,7 +211,39 @@ mod tests {
         assert_eq!(of(0, end - 1, 1), "[:, :2147483646]");
         assert_eq!(of(-1, -4, -1), "[:, -1:-4:-1]");
         assert_eq!(of(0, end, -1), "[:, 0:2147483647:-1]");
-        assert_eq!(of_index("Parameter-1 {element_type: i64, shape: \"1\"}", 4, 1), "[:, ?:4]");
+        assert_eq!(of(-1, -end, -1), "[:, ::-1]");
+        assert_eq!(of_index("Parameter-1 {element_type: i64, shape: \"1\"}", 4, 1), "[:, ?:+s1]");
+    }
+
+    #[test]
+    fn bounds_that_are_not_numbers_are_written_with_their_length() {
+        let split = "%x = Parameter-1 {element_type: f32, shape: \"2*N\"}\n%axis = Const-1 i64[] <0>\n\
+                     %y = Split-1(%x, %axis) {num_splits: 2} : (_, _)";
+        assert_eq!(of_last(split).unwrap(), ["[0:+N]", "[N:+N]"]);
+        let slice = |start: &str, len: &str, step: i64| {
+            format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"N=4..\"}}\n%from = ShapeOf-3(%x) {{output_type: \
+                 i64}}\n%zero = Const-1 i64[] <0>\n%n = Squeeze-1(%from, %zero)\n%y = slice(%x{}) {{axes: [0], \
+                 start: [{start}], len: [{len}], step: [{step}]}}",
+                if len.contains("in") { ", %n" } else { "" }
+            )
+        };
+        assert_eq!(of_last(&slice("0", "in 4..", 1)).unwrap(), ["[0:+N]"]);
+        assert_eq!(of_last(&slice("1", "3", 1)).unwrap(), ["[1:4]"]);
+        assert_eq!(of_last(&slice("3", "3", -1)).unwrap(), ["[3:0:-1]"]);
+    }
+
+    #[test]
+    fn a_reversed_whole_axis_has_no_bounds() {
+        let of = |data: &str| {
+            let layers = format!(
+                "%x = Parameter-1 {{element_type: f32, shape: \"{data}\"}}\n%start = Const-1 i64[1] <-1>\n\
+                 %stop = Const-1 i64[1] <-9223372036854775808>\n%step = Const-1 i64[1] <-1>\n\
+                 %y = Slice-8(%x, %start, %stop, %step)"
+            );
+            of_last(&layers).unwrap()
+        };
+        assert_eq!((of("N"), of("4")), (vec!["[::-1]".to_string()], vec!["[::-1]".to_string()]));
     }
 
     #[test]
